@@ -1,0 +1,226 @@
+//! Filters of one shape side by side, asked all at once.
+//!
+//! All filters of one shape look at the same k positions for an id. So their bits are kept position by position, one lane of a small word for
+//! each filter: k loads and ANDs leave a 1 in the lanes of exactly those filters that contain the id, and the usual answer, "none", is
+//! there after a few of them.
+
+use crate::BloomFilter;
+use crate::bloom::Shape;
+use crate::hash::HashedId;
+
+/// Most filters side by side.
+pub(crate) const MAX_LANES: usize = 64;
+
+/// Up to 64 filters of one shape.
+#[derive(Debug, Clone)]
+pub(crate) struct FilterBank {
+    shape: Shape,
+    /// The lanes of a position are `1 << width_log2` adjacent bits, which never straddle a word.
+    width_log2: u32,
+    words: Vec<u64>,
+    used: u64,
+}
+
+impl FilterBank {
+    pub(crate) fn new(shape: Shape) -> Self {
+        FilterBank { shape, width_log2: 0, words: Vec::new(), used: 0 }
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The lanes that hold a filter, one bit each.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.words.capacity() * 8
+    }
+
+    /// The lanes whose filters contain the id, one bit each.
+    #[inline]
+    pub(crate) fn matches(&self, id: HashedId<'_>) -> u64 {
+        let mut lanes = self.used;
+        if lanes == 0 {
+            return 0;
+        }
+        self.shape.all_positions(id, |position| {
+            lanes &= self.lanes_at(position);
+            lanes != 0
+        });
+        lanes
+    }
+
+    /// Takes an empty lane, if there are fewer than 64.
+    pub(crate) fn add_lane(&mut self) -> Option<usize> {
+        let lane = self.used.trailing_ones() as usize;
+        if lane == MAX_LANES {
+            return None;
+        }
+        while lane >= 1 << self.width_log2 {
+            self.resize(self.width_log2 + 1);
+        }
+        if self.words.is_empty() {
+            self.words = self.words_for(self.width_log2);
+        }
+        self.used |= 1 << lane;
+        Some(lane)
+    }
+
+    /// Copies a filter of this shape into a lane.
+    pub(crate) fn load(&mut self, lane: usize, filter: &BloomFilter) {
+        debug_assert_eq!(self.shape, filter.shape());
+        for position in filter.set_positions() {
+            self.set(lane, position);
+        }
+    }
+
+    /// Inserts an id into a lane. Returns whether the lane's filter did not contain it.
+    pub(crate) fn insert(&mut self, lane: usize, id: HashedId<'_>) -> bool {
+        let mut new = false;
+        self.shape.all_positions(id, |position| {
+            new |= self.lanes_at(position) >> lane & 1 == 0;
+            self.set(lane, position);
+            true
+        });
+        new
+    }
+
+    /// The filter in a lane.
+    pub(crate) fn filter(&self, lane: usize) -> BloomFilter {
+        let mut filter = BloomFilter::of_shape(self.shape);
+        for position in (0..self.shape.bits()).filter(|&position| self.lanes_at(position) >> lane & 1 == 1) {
+            filter.set(position);
+        }
+        filter
+    }
+
+    /// Empties lanes and gives them free. The memory shrinks when most of it has become free.
+    pub(crate) fn remove(&mut self, lanes: u64) {
+        self.used &= !lanes;
+        if self.used == 0 {
+            *self = FilterBank::new(self.shape);
+            return;
+        }
+        let keep = self.repeat_in_word(!lanes);
+        for word in &mut self.words {
+            *word &= keep;
+        }
+        let needed = 64 - self.used.leading_zeros();
+        let width_log2 = needed.next_power_of_two().trailing_zeros();
+        if width_log2 + 1 < self.width_log2 {
+            self.resize(width_log2);
+        }
+    }
+
+    /// How many bits each lane has set.
+    pub(crate) fn set_bits(&self, lane: usize) -> u32 {
+        let mask = self.repeat_in_word(1 << lane);
+        self.words.iter().map(|word| (word & mask).count_ones()).sum()
+    }
+
+    #[inline]
+    fn lanes_at(&self, position: u32) -> u64 {
+        let offset = (position as usize) << self.width_log2;
+        (self.words[offset >> 6] >> (offset & 63)) & self.lane_mask()
+    }
+
+    #[inline]
+    fn set(&mut self, lane: usize, position: u32) {
+        let offset = ((position as usize) << self.width_log2) + lane;
+        self.words[offset >> 6] |= 1 << (offset & 63);
+    }
+
+    #[inline]
+    fn lane_mask(&self) -> u64 {
+        u64::MAX >> (64 - (1u32 << self.width_log2))
+    }
+
+    /// A word in which every position has these lanes.
+    fn repeat_in_word(&self, lanes: u64) -> u64 {
+        let width = 1 << self.width_log2;
+        (0..64).step_by(width).fold(0, |word, offset| word | (lanes & self.lane_mask()) << offset)
+    }
+
+    fn words_for(&self, width_log2: u32) -> Vec<u64> {
+        let bits = u64::from(self.shape.bits()) << width_log2;
+        vec![0; bits.div_ceil(64) as usize]
+    }
+
+    fn resize(&mut self, width_log2: u32) {
+        if !self.words.is_empty() {
+            let mut words = self.words_for(width_log2);
+            for position in 0..self.shape.bits() {
+                let offset = (position as usize) << width_log2;
+                words[offset >> 6] |= self.lanes_at(position) << (offset & 63);
+            }
+            self.words = words;
+        }
+        self.width_log2 = width_log2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters;
+
+    fn shape() -> Shape {
+        Shape { parameters: Parameters::for_capacity(50, 0.01).unwrap(), seed: 3 }
+    }
+
+    fn filter_of(ids: std::ops::Range<u32>) -> BloomFilter {
+        let mut filter = BloomFilter::of_shape(shape());
+        for id in ids {
+            filter.insert(id.to_string());
+        }
+        filter
+    }
+
+    #[test]
+    fn every_lane_answers_as_its_filter_does() {
+        let filters: Vec<BloomFilter> = (0..MAX_LANES as u32).map(|i| filter_of(i * 40..i * 40 + 50)).collect();
+        let mut bank = FilterBank::new(shape());
+        for (index, filter) in filters.iter().enumerate() {
+            let lane = bank.add_lane().unwrap();
+            assert_eq!(lane, index);
+            bank.load(lane, filter);
+            assert_eq!(bank.set_bits(lane), filter.set_bits());
+        }
+        assert_eq!(bank.add_lane(), None);
+        for id in 0..4000 {
+            let id = id.to_string();
+            let lanes = bank.matches(HashedId::new(id.as_bytes()));
+            for (lane, filter) in filters.iter().enumerate() {
+                assert_eq!(lanes >> lane & 1 == 1, filter.contains(&id));
+            }
+        }
+        for (lane, filter) in filters.iter().enumerate() {
+            assert_eq!(&bank.filter(lane), filter);
+        }
+    }
+
+    #[test]
+    fn removed_lanes_are_empty_when_they_are_taken_again() {
+        let mut bank = FilterBank::new(shape());
+        for i in 0..20 {
+            let lane = bank.add_lane().unwrap();
+            bank.load(lane, &filter_of(i * 50..i * 50 + 50));
+        }
+        let before = bank.bytes();
+        bank.remove(!0b101);
+        assert!(bank.bytes() < before);
+        assert_eq!(bank.filter(2), filter_of(100..150));
+        assert_eq!(bank.add_lane(), Some(1));
+        assert_eq!(bank.set_bits(1), 0);
+        bank.remove(u64::MAX);
+        assert!(bank.is_empty() && bank.bytes() == 0);
+    }
+}

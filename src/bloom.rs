@@ -1,0 +1,173 @@
+//! One Bloom filter: m bits, of which an item sets k.
+//!
+//! To ask for an item is to look at its k bits: one that is 0 proves that the item was never inserted; all 1 means that it was, or, at the
+//! false positive rate, that others happened to set them.
+
+use crate::hash::{HashedId, Positions};
+use crate::{Error, Parameters};
+
+/// What decides which bits an id has. Filters of one shape answer for the same positions, so they unite, and are asked together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Shape {
+    pub(crate) parameters: Parameters,
+    pub(crate) seed: u64,
+}
+
+impl Shape {
+    pub(crate) fn bits(self) -> u32 {
+        self.parameters.bits()
+    }
+
+    /// Calls `visit` with the id's positions until it answers false; true if it never did.
+    #[inline]
+    pub(crate) fn all_positions(self, id: HashedId<'_>, visit: impl FnMut(u32) -> bool) -> bool {
+        let hash = id.seeded(self.seed);
+        Positions::new(hash, self.bits()).take(self.parameters.hashes() as usize).all(visit)
+    }
+}
+
+/// A Bloom filter over item ids.
+///
+/// ```
+/// use seenguard::{BloomFilter, Parameters};
+/// let mut filter = BloomFilter::new(Parameters::for_capacity(1000, 0.001)?, 0);
+/// assert!(filter.insert("article-17"));
+/// assert!(filter.contains("article-17"));
+/// assert!(!filter.contains("article-18"));
+/// # Ok::<(), seenguard::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BloomFilter {
+    shape: Shape,
+    words: Vec<u64>,
+}
+
+impl BloomFilter {
+    /// An empty filter. `seed` is that of XXH64: one for a deployment.
+    pub fn new(parameters: Parameters, seed: u64) -> Self {
+        BloomFilter::of_shape(Shape { parameters, seed })
+    }
+
+    pub(crate) fn of_shape(shape: Shape) -> Self {
+        BloomFilter { shape, words: vec![0; shape.bits().div_ceil(64) as usize] }
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// m and k.
+    pub fn parameters(&self) -> Parameters {
+        self.shape.parameters
+    }
+
+    /// The seed of XXH64.
+    pub fn seed(&self) -> u64 {
+        self.shape.seed
+    }
+
+    /// Inserts an id, the UTF-8 bytes of its text. Returns whether the filter did not contain it before.
+    pub fn insert(&mut self, id: impl AsRef<[u8]>) -> bool {
+        self.insert_hashed(HashedId::new(id.as_ref()))
+    }
+
+    pub(crate) fn insert_hashed(&mut self, id: HashedId<'_>) -> bool {
+        let mut new = false;
+        let words = &mut self.words;
+        self.shape.all_positions(id, |position| {
+            let (word, bit) = ((position >> 6) as usize, 1 << (position & 63));
+            new |= words[word] & bit == 0;
+            words[word] |= bit;
+            true
+        });
+        new
+    }
+
+    /// Whether the id was inserted; wrongly true at [`BloomFilter::false_positive_rate`], never wrongly false.
+    pub fn contains(&self, id: impl AsRef<[u8]>) -> bool {
+        self.contains_hashed(HashedId::new(id.as_ref()))
+    }
+
+    #[inline]
+    pub(crate) fn contains_hashed(&self, id: HashedId<'_>) -> bool {
+        self.shape.all_positions(id, |position| self.is_set(position))
+    }
+
+    /// Takes over what `other` contains.
+    ///
+    /// # Errors
+    /// [`Error::BadParameters`] if the two differ in bits, hashes or seed: their bits then mean different items.
+    pub fn union(&mut self, other: &BloomFilter) -> Result<(), Error> {
+        if self.shape != other.shape {
+            return Err(Error::BadParameters("only filters with equal bits, hashes and seed unite"));
+        }
+        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
+            *mine |= theirs;
+        }
+        Ok(())
+    }
+
+    /// The number of bits that are set.
+    pub fn set_bits(&self) -> u32 {
+        self.words.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// The share of bits that are set, 0 to 1.
+    pub fn fill(&self) -> f64 {
+        self.parameters().fill(self.set_bits())
+    }
+
+    /// The estimated number of distinct ids in it; see [`Parameters::estimate_items`].
+    pub fn estimate_items(&self) -> f64 {
+        self.parameters().estimate_items(self.set_bits())
+    }
+
+    /// The rate at which ids that are not in it are answered "contained", as of now.
+    pub fn false_positive_rate(&self) -> f64 {
+        self.parameters().false_positive_rate(self.set_bits())
+    }
+
+    #[inline]
+    fn is_set(&self, position: u32) -> bool {
+        self.words[(position >> 6) as usize] >> (position & 63) & 1 == 1
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, position: u32) {
+        self.words[(position >> 6) as usize] |= 1 << (position & 63);
+    }
+
+    /// The bits in words of 64, bit i at bit `i mod 64` of word `i div 64`; bits from m on are 0.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    /// The set positions in ascending order.
+    pub(crate) fn set_positions(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().enumerate().flat_map(|(index, &word)| BitsOf { word, base: (index as u32) << 6 })
+    }
+}
+
+/// The set bits of one word, lowest first.
+struct BitsOf {
+    word: u64,
+    base: u32,
+}
+
+impl Iterator for BitsOf {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        if self.word == 0 {
+            return None;
+        }
+        let bit = self.word.trailing_zeros();
+        self.word &= self.word - 1;
+        Some(self.base + bit)
+    }
+}

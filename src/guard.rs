@@ -1,0 +1,468 @@
+//! The guard: the server's view, the journal and the memory together decide which items are fresh.
+
+use serde::Serialize;
+
+use crate::hash::HashedId;
+use crate::ids::{IdList, Met};
+use crate::journal::{Entry, Journal, MAX_ID_BYTES};
+use crate::lag::{Lag, LagSamples};
+use crate::memory::Memory;
+use crate::segment::{self, Record, SegmentState, SegmentWriter};
+use crate::server_view::ServerView;
+use crate::{BloomFilter, ChainOptions, Error, Parameters, Shard};
+
+const SECONDS_A_DAY: f64 = 86_400.0;
+/// Longest window: a hundred years. Beyond it the times of the format, 32 bits of seconds, end.
+const MAX_WINDOW_DAYS: f64 = 36_500.0;
+
+/// What time it is, in two ways: all of a guard's calls take it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Now {
+    /// This device's wall clock, Unix milliseconds. It may be wrong and may jump.
+    pub wall_ms: u64,
+    /// Milliseconds of a clock that never jumps, from any beginning. It carries the server's clock on from a snapshot's `now`.
+    pub steady_ms: u64,
+}
+
+impl Now {
+    /// Both clocks at one time, for callers whose wall clock is right.
+    pub fn at(unix_ms: u64) -> Self {
+        Now { wall_ms: unix_ms, steady_ms: unix_ms }
+    }
+
+    fn wall_seconds(self) -> u64 {
+        self.wall_ms / 1000
+    }
+}
+
+/// What the server ships beside a page.
+#[derive(Debug, Clone, Copy)]
+pub struct Snapshot<'a, S> {
+    /// Grows with every change; absent: every snapshot is taken as it comes.
+    pub version: Option<u64>,
+    /// Base64 shards, newest first, at most 64.
+    pub shards: &'a [S],
+    /// The server's clock, Unix milliseconds.
+    pub now_ms: Option<u64>,
+}
+
+/// What became of a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Applied {
+    /// False if its version lies below the one in use.
+    pub applied: bool,
+    /// Shards in use.
+    pub shards: usize,
+    /// Shards that were already held and not decoded again.
+    pub reused: usize,
+    /// Shards past their expiry.
+    pub expired: usize,
+    /// Pending impressions that this snapshot covers.
+    pub covered: usize,
+    /// For each of them its id and the milliseconds since it was recorded, if they were asked for.
+    pub lags: Vec<(String, u64)>,
+}
+
+/// Why an id is stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "by", rename_all = "camelCase")]
+pub enum Explanation {
+    /// It was recorded here and no snapshot covers it yet.
+    Pending {
+        /// Unix milliseconds.
+        at: u64,
+    },
+    /// This device showed it.
+    Memory,
+    /// A live shard of the snapshot in use contains it.
+    Server {
+        /// The shard's place in the snapshot, the newest being 0.
+        shard: usize,
+        /// The shard's number in its chain.
+        epoch: u32,
+    },
+}
+
+/// Why ids were passed or stopped, since the guard was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)]
+pub struct Filtered {
+    pub passed: u64,
+    pub pending: u64,
+    pub memory: u64,
+    pub server: u64,
+    pub duplicate: u64,
+}
+
+/// What a guard holds and has done.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GuardStats {
+    /// Shards in use.
+    pub shards: usize,
+    /// Expected rate at which the server's live shards stop a fresh item: 1 − ∏(1 − fill^k).
+    pub server_false_positive_rate: f64,
+    /// The same of the memory.
+    pub memory_false_positive_rate: f64,
+    /// Impressions that no snapshot covers.
+    pub pending: usize,
+    /// Impressions of the memory, at most 10,000.
+    pub remembered: u64,
+    /// Verdicts so far.
+    pub filtered: Filtered,
+    /// Of the last 1,000 covered impressions.
+    pub lag: Lag,
+    /// Bytes held for shards, journal and memory.
+    pub bytes: usize,
+}
+
+/// What came of recording impressions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// How many ids were not known on this device.
+    pub unknown: usize,
+    /// How many older impressions are no longer pending, because the journal is full.
+    pub displaced: usize,
+}
+
+/// Decides which items of a feed are fresh, for one namespace on one device. Knows no clock: every call takes the time.
+///
+/// ```
+/// use seenguard::{ChainOptions, Guard, Now, ShardChain, Snapshot};
+/// // The server's chain lags: it knows of "a" alone.
+/// let mut chain = ShardChain::new(ChainOptions::default())?;
+/// chain.record(["a"], 1_764_000_000);
+/// let shipped = chain.snapshot(1_764_000_000);
+///
+/// let now = Now::at(1_764_000_001_000);
+/// let mut guard = Guard::new(30.0)?;
+/// guard.apply(Snapshot { version: Some(shipped.version), shards: &shipped.shards, now_ms: None }, now)?;
+/// guard.record(&["b"], now);
+/// assert_eq!(guard.filter(&["a", "b", "c"], now), [2]);
+/// # Ok::<(), seenguard::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Guard {
+    window_ms: u64,
+    server: ServerView,
+    version: Option<u64>,
+    /// The server's clock less the steady one, milliseconds, if the snapshot in use told it.
+    server_ahead: Option<i128>,
+    journal: Journal,
+    memory: Memory,
+    unsaved: SegmentWriter,
+    filtered: Filtered,
+    lag: LagSamples,
+    keep_undelivered: bool,
+}
+
+impl Guard {
+    /// A guard that knows of nothing. `window_days`: how long impressions are remembered; over 0, at most 36,500.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`].
+    pub fn new(window_days: f64) -> Result<Self, Error> {
+        if !(window_days > 0.0 && window_days <= MAX_WINDOW_DAYS) {
+            return Err(Error::BadOption("windowDays must be over 0 and at most 36500"));
+        }
+        // Up to the next second, so that nothing leaves early.
+        let window_seconds = (window_days * SECONDS_A_DAY).ceil() as u32;
+        Ok(Guard {
+            window_ms: u64::from(window_seconds) * 1000,
+            server: ServerView::default(),
+            version: None,
+            server_ahead: None,
+            journal: Journal::default(),
+            memory: Memory::new(window_seconds)?,
+            unsaved: SegmentWriter::default(),
+            filtered: Filtered::default(),
+            lag: LagSamples::default(),
+            keep_undelivered: false,
+        })
+    }
+
+    /// Takes a whole snapshot, or leaves everything as it was.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], or [`Error::InShard`] for the first shard that is wrong. A version below the one in use is no error:
+    /// [`Applied::applied`] is false then.
+    pub fn apply<S: AsRef<str>>(&mut self, snapshot: Snapshot<'_, S>, now: Now) -> Result<Applied, Error> {
+        if snapshot.version < self.version && snapshot.version.is_some() {
+            return Ok(self.applied(false, 0, Vec::new(), now));
+        }
+        let reused = self.server.replace(snapshot.shards)?;
+        self.version = snapshot.version;
+        self.server_ahead = snapshot.now_ms.map(|server_ms| i128::from(server_ms) - i128::from(now.steady_ms));
+        let covered = self.settle(now);
+        Ok(self.applied(true, reused, covered, now))
+    }
+
+    fn applied(&self, applied: bool, reused: usize, covered: Vec<(String, u64)>, now: Now) -> Applied {
+        let expired = self.server.expired(self.server_seconds(now));
+        Applied { applied, shards: self.server.len(), reused, expired, covered: covered.len(), lags: covered }
+    }
+
+    /// What is pending and covered by the snapshot in use is settled. Returns ids and lags.
+    fn settle(&mut self, now: Now) -> Vec<(String, u64)> {
+        let live = self.server.live(self.server_seconds(now));
+        let server = &self.server;
+        let covered = self.journal.cover(self.keep_undelivered, |entry| server.contains(entry.hashed(), &live));
+        let lags: Vec<(String, u64)> = covered.iter().map(|entry| (entry.text(), now.wall_ms.saturating_sub(entry.at))).collect();
+        for (_, lag) in &lags {
+            self.lag.add(*lag);
+        }
+        lags
+    }
+
+    /// The version of the snapshot in use.
+    pub fn version(&self) -> Option<u64> {
+        self.version
+    }
+
+    /// The indices of the fresh ids, in order; of equal ids the first. Changes nothing but counters.
+    pub fn filter<S: AsRef<[u8]>>(&mut self, ids: &[S], now: Now) -> Vec<u32> {
+        let mut fresh = Vec::with_capacity(ids.len());
+        self.filter_into(ids, now, &mut fresh);
+        fresh
+    }
+
+    /// The same into a list that is used again, from any kind of list.
+    pub(crate) fn filter_into<L: IdList + ?Sized>(&mut self, ids: &L, now: Now, fresh: &mut Vec<u32>) {
+        fresh.clear();
+        let live = self.server.live(self.server_seconds(now));
+        let remembered = self.memory.live_lanes(now.wall_seconds());
+        let mut met = Met::with_capacity(ids.count());
+        let mut filtered = self.filtered;
+        for index in 0..ids.count() {
+            let id = HashedId::new(ids.id(index));
+            let counter = if !met.is_first(ids, index, id) {
+                &mut filtered.duplicate
+            } else if self.pending_entry(id, now).is_some() {
+                &mut filtered.pending
+            } else if self.memory.contains_in(id, remembered) {
+                &mut filtered.memory
+            } else if self.server.contains(id, &live) {
+                &mut filtered.server
+            } else {
+                fresh.push(index as u32);
+                &mut filtered.passed
+            };
+            *counter += 1;
+        }
+        self.filtered = filtered;
+    }
+
+    /// Whether an id is stopped.
+    pub fn has(&self, id: impl AsRef<[u8]>, now: Now) -> bool {
+        self.explain(id, now).is_some()
+    }
+
+    /// Why an id is stopped; nothing if it is fresh.
+    pub fn explain(&self, id: impl AsRef<[u8]>, now: Now) -> Option<Explanation> {
+        let id = HashedId::new(id.as_ref());
+        if let Some(entry) = self.pending_entry(id, now) {
+            return Some(Explanation::Pending { at: entry.at });
+        }
+        if self.memory.contains(id, now.wall_seconds()) {
+            return Some(Explanation::Memory);
+        }
+        self.server.find(id, self.server_seconds(now)).map(|(shard, epoch)| Explanation::Server { shard, epoch })
+    }
+
+    /// The pending impression of an id, unless it is past the window: then it is pending still, and stops nothing.
+    #[inline]
+    fn pending_entry(&self, id: HashedId<'_>, now: Now) -> Option<&Entry> {
+        self.journal.get(id).filter(|entry| !entry.covered && now.wall_ms < entry.at.saturating_add(self.window_ms))
+    }
+
+    /// Records impressions, known or not.
+    pub fn record<S: AsRef<[u8]>>(&mut self, ids: &[S], now: Now) -> Recorded {
+        self.record_list(ids, now)
+    }
+
+    pub(crate) fn record_list<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Recorded {
+        let live = self.server.live(self.server_seconds(now));
+        let mut recorded = Recorded::default();
+        for index in 0..ids.count() {
+            let id = HashedId::new(ids.id(index));
+            let known = self.journal.get(id).is_some() || self.memory.contains(id, now.wall_seconds());
+            recorded.unknown += usize::from(!known);
+            self.memory.record(id, now.wall_seconds());
+            let mut entry = Entry::new(id, now.wall_ms, true);
+            entry.covered = self.server.contains(id, &live);
+            if (entry.covered && !self.keep_undelivered) || entry.id.len() > MAX_ID_BYTES {
+                recorded.displaced += usize::from(!entry.covered);
+                self.journal.remove(id);
+                self.unsaved.hash(id, now.wall_ms);
+            } else {
+                self.unsaved.impression(&entry);
+                recorded.displaced += self.journal.push(entry);
+            }
+        }
+        recorded
+    }
+
+    /// The pending ids, oldest first, at most `limit`.
+    pub fn pending(&self, limit: usize) -> Vec<String> {
+        self.journal.pending().take(limit).map(Entry::text).collect()
+    }
+
+    /// The pending ids as one shard, the newest first if they do not all fit, with the parameters and seed of the newest server shard, else the
+    /// defaults of [`ChainOptions`]. For the next request: a server tests it for that request and never unites it with its own.
+    pub fn pending_shard(&self) -> Shard {
+        let filter = match self.server.newest_shape() {
+            Some(shape) => BloomFilter::of_shape(shape),
+            None => BloomFilter::new(Parameters::DEFAULT, ChainOptions::default().seed),
+        };
+        let capacity = filter.parameters().capacity();
+        let mut shard = Shard::new(filter, 0, 0);
+        for entry in self.journal.pending().rev() {
+            if shard.count >= capacity {
+                break;
+            }
+            shard.insert(&entry.id);
+        }
+        shard
+    }
+
+    /// What is held, what was done, as of now.
+    pub fn stats(&self, now: Now) -> GuardStats {
+        GuardStats {
+            shards: self.server.len(),
+            server_false_positive_rate: self.server.false_positive_rate(self.server_seconds(now)),
+            memory_false_positive_rate: self.memory.false_positive_rate(now.wall_seconds()),
+            pending: self.journal.pending_len(),
+            remembered: self.memory.remembered(now.wall_seconds()),
+            filtered: self.filtered,
+            lag: self.lag.summary(),
+            bytes: self.server.bytes() + self.journal.bytes() + self.memory.bytes(),
+        }
+    }
+
+    fn server_seconds(&self, now: Now) -> u64 {
+        match self.server_ahead {
+            Some(ahead) => u64::try_from(i128::from(now.steady_ms) + ahead).unwrap_or(0) / 1000,
+            None => now.wall_seconds(),
+        }
+    }
+
+    /// Forgets everything: the snapshot in use, the journal and the memory.
+    pub fn forget(&mut self) {
+        let memory = Memory::new((self.window_ms / 1000) as u32);
+        self.server = ServerView::default();
+        self.version = None;
+        self.server_ahead = None;
+        self.journal = Journal::default();
+        self.unsaved = SegmentWriter::default();
+        if let Ok(memory) = memory {
+            self.memory = memory;
+        }
+    }
+}
+
+/// What is stored, and how it comes back. A writer writes what is new as a new segment; now and then all that is its own as one; and takes over
+/// what others left behind.
+impl Guard {
+    /// What was recorded since the last call, as a segment; nothing if nothing was.
+    pub fn take_unsaved(&mut self) -> Option<String> {
+        if self.unsaved.is_empty() {
+            return None;
+        }
+        Some(std::mem::take(&mut self.unsaved).finish(self.memory.counter()))
+    }
+
+    /// All that this writer recorded or took over and that is still of use, as one segment: it stands for all of this writer's segments so far.
+    pub fn checkpoint(&self) -> String {
+        let mut segment = SegmentWriter::default();
+        for stored in self.memory.own_shards() {
+            segment.shard(stored);
+        }
+        for entry in self.journal.iter().filter(|entry| entry.own) {
+            segment.impression(entry);
+        }
+        segment.finish(self.memory.counter())
+    }
+
+    /// Takes over what others have left behind: segments, each with its writer. What was pending there is pending here. The answer tells how
+    /// each of them could be read; the checkpoint then stands for them all, those of a newer version excepted.
+    pub fn take_over<S: AsRef<str>>(&mut self, segments: &[(S, S)], now: Now) -> Vec<SegmentState> {
+        let read: Vec<(Vec<Record>, SegmentState)> = segments.iter().map(|(_, text)| segment::read(text.as_ref())).collect();
+        let counter_of =
+            |records: &[Record]| records.iter().map(|record| if let Record::Counter(counter) = record { *counter } else { 0 }).max();
+        let counters: Vec<u64> = read.iter().map(|(records, _)| counter_of(records).unwrap_or(0)).collect();
+        let highest = counters.iter().copied().max().unwrap_or(0).max(self.memory.counter());
+        self.memory.notice_counter(highest);
+
+        let mut entries = Vec::new();
+        for (index, (records, _)) in read.iter().enumerate() {
+            let same_writer = |other: &usize| segments[*other].0.as_ref() == segments[index].0.as_ref();
+            let known = (0..segments.len()).filter(same_writer).map(|other| counters[other]).max().unwrap_or(0);
+            // What its writer did not know of counts as recorded before it: nothing leaves early because two counted at the same time.
+            let ahead = highest - known;
+            let last = counters[index] + ahead;
+            for record in records {
+                match record {
+                    Record::Impression(entry) => entries.push((entry.clone(), last)),
+                    Record::Hash { hash, at } => self.memory.remember(HashedId::with_hash(&[], *hash), at / 1000, last, true),
+                    Record::Shard(stored) => {
+                        let mut stored = stored.clone();
+                        stored.age.last = (stored.age.last + ahead).min(highest);
+                        // A shard of other parameters is none that this version writes.
+                        let _ = self.memory.absorb(stored, true, now.wall_seconds());
+                    }
+                    Record::Counter(_) => {}
+                }
+            }
+        }
+        entries.sort_by_key(|(entry, _)| entry.at);
+        for (entry, last) in entries {
+            self.memory.remember(entry.hashed(), entry.at / 1000, last, true);
+            self.adopt(entry, true, now);
+        }
+        self.memory.rotate();
+        read.into_iter().map(|(_, state)| state).collect()
+    }
+
+    /// Takes notice of what another writer that is alive has recorded: it is stopped here from now on, and stored and delivered there.
+    pub fn merge(&mut self, segment: &str, now: Now) -> SegmentState {
+        let (records, state) = segment::read(segment);
+        for record in &records {
+            if let Record::Counter(counter) = record {
+                self.memory.notice_counter(*counter);
+            }
+        }
+        let last = self.memory.counter();
+        for record in records {
+            match record {
+                Record::Impression(entry) => {
+                    self.memory.remember(entry.hashed(), entry.at / 1000, last, false);
+                    self.adopt(entry, false, now);
+                }
+                Record::Hash { hash, at } => self.memory.remember(HashedId::with_hash(&[], hash), at / 1000, last, false),
+                Record::Shard(mut stored) => {
+                    stored.age.last = last;
+                    let _ = self.memory.absorb(stored, false, now.wall_seconds());
+                }
+                Record::Counter(_) => {}
+            }
+        }
+        self.memory.rotate();
+        state
+    }
+
+    /// Puts a stored impression into the journal, unless it is of no use there or a later one of the same id is there.
+    fn adopt(&mut self, mut entry: Entry, own: bool, now: Now) {
+        let here = self.journal.get(entry.hashed());
+        if here.is_some_and(|here| here.at >= entry.at) {
+            return;
+        }
+        entry.own = own || here.is_some_and(|here| here.own);
+        entry.covered |= self.server.contains(entry.hashed(), &self.server.live(self.server_seconds(now)));
+        let to_deliver = self.keep_undelivered && !entry.delivered;
+        if !entry.covered || to_deliver {
+            self.journal.push(entry);
+        }
+    }
+}

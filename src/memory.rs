@@ -1,0 +1,391 @@
+//! What this device showed: a chain of the same Bloom shards that a server keeps, in which age is counted in impressions.
+//!
+//! Every recorded impression goes in at once. A shard covers one slice of time, so that what was shown lately does not keep alive what was shown
+//! long ago, and holds the namespace's impression counter as of its last insertion: it leaves when more than [`REMEMBERED`] impressions have
+//! been counted since. The clock never deletes: a shard past its expiry is skipped, so a clock that jumps ahead and back loses nothing.
+//!
+//! A device may have several writers (tabs, visits). Shards of *our own* are those that this writer recorded or took over, which it stores; the
+//! others are stored by who recorded them.
+
+use crate::bank::{FilterBank, MAX_LANES};
+use crate::bloom::Shape;
+use crate::chain::{Slices, united};
+use crate::hash::HashedId;
+use crate::params::union_rate;
+use crate::shard::has_expired;
+use crate::{BloomFilter, Error, Parameters};
+
+/// Impressions after which a shard leaves.
+pub const REMEMBERED: u64 = 10_000;
+/// Impressions a shard.
+pub(crate) const CAPACITY: u32 = 2_000;
+/// ε of a full shard.
+const FALSE_POSITIVE_RATE: f64 = 0.0001;
+/// Shards that cover the window; the slice of time that one covers is the window's quarter.
+const SHARDS_A_WINDOW: usize = 5;
+
+/// One shard of the memory as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredShard {
+    pub(crate) filter: BloomFilter,
+    pub(crate) age: Age,
+}
+
+/// What is known of a shard beside its bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Age {
+    pub(crate) count: u32,
+    /// Unix seconds.
+    pub(crate) begun: u64,
+    /// Unix seconds from which on it is skipped.
+    pub(crate) expires: u32,
+    /// The namespace's impression counter at the last insertion.
+    pub(crate) last: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Lane {
+    lane: usize,
+    age: Age,
+    own: bool,
+}
+
+/// The device's memory of one namespace.
+#[derive(Debug, Clone)]
+pub(crate) struct Memory {
+    slices: Slices,
+    bank: FilterBank,
+    lanes: Vec<Lane>,
+    counter: u64,
+}
+
+impl Memory {
+    /// `window_seconds`: how long an impression is remembered.
+    pub(crate) fn new(window_seconds: u32) -> Result<Self, Error> {
+        let parameters = Parameters::for_capacity(CAPACITY, FALSE_POSITIVE_RATE)?;
+        Ok(Memory {
+            // A slice of no length would begin a shard for each impression.
+            slices: Slices::new(window_seconds.max(SHARDS_A_WINDOW as u32), SHARDS_A_WINDOW),
+            bank: FilterBank::new(Shape { parameters, seed: 0 }),
+            lanes: Vec::new(),
+            counter: 0,
+        })
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.bank.shape()
+    }
+
+    /// Impressions counted in this namespace, as far as known here.
+    pub(crate) fn counter(&self) -> u64 {
+        self.counter
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bank.bytes() + self.lanes.capacity() * size_of::<Lane>()
+    }
+
+    /// Impressions held to be remembered: the newest 10,000 at most, though older ones in the same shards may be remembered too.
+    pub(crate) fn remembered(&self, now: u64) -> u64 {
+        self.live(now).map(|lane| u64::from(lane.age.count)).sum::<u64>().min(REMEMBERED)
+    }
+
+    pub(crate) fn false_positive_rate(&self, now: u64) -> f64 {
+        let parameters = self.shape().parameters;
+        union_rate(self.live(now).map(|lane| parameters.false_positive_rate(self.bank.set_bits(lane.lane))))
+    }
+
+    /// The lanes that answer at this time, for [`Memory::contains_in`].
+    pub(crate) fn live_lanes(&self, now: u64) -> u64 {
+        self.live(now).fold(0, |mask, lane| mask | 1 << lane.lane)
+    }
+
+    #[inline]
+    pub(crate) fn contains_in(&self, id: HashedId<'_>, live_lanes: u64) -> bool {
+        live_lanes != 0 && self.bank.matches(id) & live_lanes != 0
+    }
+
+    pub(crate) fn contains(&self, id: HashedId<'_>, now: u64) -> bool {
+        self.contains_in(id, self.live_lanes(now))
+    }
+
+    /// Records an impression of this writer at a time of this device's clock. An id that its shard contains renews the shard.
+    pub(crate) fn record(&mut self, id: HashedId<'_>, at: u64) {
+        let Some(index) = self.covering(at, true) else { return };
+        if self.insert(index, id) {
+            self.counter += 1;
+        }
+        self.lanes[index].age.last = self.counter;
+        self.rotate();
+    }
+
+    /// Remembers an impression that another writer has stored, or that this one takes over, as of a count.
+    pub(crate) fn remember(&mut self, id: HashedId<'_>, at: u64, last: u64, own: bool) {
+        let Some(index) = self.covering(at, own) else { return };
+        self.insert(index, id);
+        let age = &mut self.lanes[index].age;
+        age.last = age.last.max(last);
+    }
+
+    /// Remembers a stored shard.
+    ///
+    /// # Errors
+    /// [`Error::BadParameters`] if it is none of this memory's.
+    pub(crate) fn absorb(&mut self, stored: StoredShard, own: bool, now: u64) -> Result<(), Error> {
+        if stored.filter.shape() != self.shape() {
+            return Err(Error::BadParameters("not a shard of this memory"));
+        }
+        if !self.join(&stored, own, now) {
+            self.push(stored, own, now);
+        }
+        Ok(())
+    }
+
+    /// Takes notice of the namespace's counter as another writer knew it. What is held here counts as recorded after what that writer counted:
+    /// nothing leaves early because two writers counted at the same time.
+    pub(crate) fn notice_counter(&mut self, counter: u64) {
+        let ahead = counter.saturating_sub(self.counter);
+        for lane in &mut self.lanes {
+            lane.age.last += ahead;
+        }
+        self.counter += ahead;
+    }
+
+    /// Drops the shards that more than [`REMEMBERED`] impressions came after.
+    pub(crate) fn rotate(&mut self) {
+        let counter = self.counter;
+        self.drop_lanes(|lane| counter.saturating_sub(lane.age.last) > REMEMBERED);
+    }
+
+    /// This writer's shards, to be stored.
+    pub(crate) fn own_shards(&self) -> impl Iterator<Item = StoredShard> + '_ {
+        self.lanes.iter().filter(|lane| lane.own).map(|lane| self.stored(lane))
+    }
+
+    fn stored(&self, lane: &Lane) -> StoredShard {
+        StoredShard { filter: self.bank.filter(lane.lane), age: lane.age }
+    }
+
+    fn live(&self, now: u64) -> impl Iterator<Item = &Lane> {
+        self.lanes.iter().filter(move |lane| !has_expired(lane.age.expires, now))
+    }
+
+    /// Inserts into a shard; whether its bits changed.
+    fn insert(&mut self, index: usize, id: HashedId<'_>) -> bool {
+        let new = self.bank.insert(self.lanes[index].lane, id);
+        self.lanes[index].age.count += u32::from(new);
+        new
+    }
+
+    /// The shard of a writer that takes impressions of this time, begun if there is none: not full, and begun within a slice before it. A clock
+    /// that went back a little begins no new one.
+    fn covering(&mut self, at: u64, own: bool) -> Option<usize> {
+        let slice = self.slices.slice();
+        let covers = |age: &Age| age.begun <= at + slice / 8 && at < age.begun + slice && age.count < CAPACITY;
+        let fitting = (0..self.lanes.len()).filter(|&index| self.lanes[index].own == own && covers(&self.lanes[index].age));
+        fitting.max_by_key(|&index| self.lanes[index].age.begun).or_else(|| {
+            let age = Age { count: 0, begun: at, expires: self.slices.expires(at), last: self.counter };
+            self.push(StoredShard { filter: BloomFilter::of_shape(self.shape()), age }, own, at)
+        })
+    }
+
+    /// Lets a shard that is already here stand for this one too, where that keeps what either promises. Whether it did.
+    fn join(&mut self, stored: &StoredShard, own: bool, now: u64) -> bool {
+        for index in 0..self.lanes.len() {
+            let candidate = self.lanes[index].clone();
+            // What this writer must store does not vanish in what another one stores.
+            if own && !candidate.own {
+                continue;
+            }
+            let here = self.bank.filter(candidate.lane);
+            let Some((filter, count)) = self.joined(&candidate, &here, stored, now) else { continue };
+            if !candidate.own || own || filter == here {
+                self.bank.load(candidate.lane, &filter);
+                let age = &mut self.lanes[index].age;
+                age.count = count;
+                age.begun = age.begun.min(stored.age.begun);
+                age.expires = age.expires.max(stored.age.expires);
+                age.last = age.last.max(stored.age.last);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The union of two shards and its count, if the rule of chains allows it: expiries within one slice, or both past, and no more items than
+    /// a shard holds, unless one contains the other.
+    fn joined(&self, candidate: &Lane, here: &BloomFilter, stored: &StoredShard, now: u64) -> Option<(BloomFilter, u32)> {
+        let both_past = has_expired(candidate.age.expires, now) && has_expired(stored.age.expires, now);
+        if !both_past && !self.slices.within_one(candidate.age.expires, stored.age.expires) {
+            return None;
+        }
+        let mut union = here.clone();
+        union.union(&stored.filter).ok()?;
+        if union == *here {
+            return Some((union, candidate.age.count));
+        }
+        if union == stored.filter {
+            return Some((union, stored.age.count));
+        }
+        united(here, &stored.filter, CAPACITY)
+    }
+
+    fn push(&mut self, stored: StoredShard, own: bool, now: u64) -> Option<usize> {
+        if self.lanes.len() == MAX_LANES {
+            self.make_room(now);
+        }
+        let lane = self.bank.add_lane()?;
+        self.bank.load(lane, &stored.filter);
+        self.lanes.push(Lane { lane, age: stored.age, own });
+        Some(self.lanes.len() - 1)
+    }
+
+    /// Unites shards until half of the lanes are free. A clock that jumps to and fro can leave many small shards; nothing of them is lost, some
+    /// of it is only kept longer.
+    fn make_room(&mut self, now: u64) {
+        let mut shards: Vec<(StoredShard, bool)> = self.lanes.iter().map(|lane| (self.stored(lane), lane.own)).collect();
+        shards.sort_by_key(|(stored, own)| (*own, has_expired(stored.age.expires, now), stored.age.count));
+        let mut kept: Vec<(StoredShard, bool)> = Vec::new();
+        for (stored, own) in shards {
+            let room = kept.iter_mut().find_map(|(other, other_own)| {
+                let (filter, count) = (*other_own == own).then(|| united(&other.filter, &stored.filter, CAPACITY))??;
+                Some((other, filter, count))
+            });
+            match room {
+                Some((other, filter, count)) => {
+                    other.filter = filter;
+                    other.age = Age {
+                        count,
+                        begun: other.age.begun.min(stored.age.begun),
+                        expires: other.age.expires.max(stored.age.expires),
+                        last: other.age.last.max(stored.age.last),
+                    };
+                }
+                None => kept.push((stored, own)),
+            }
+        }
+        // Sixty-four shards that no two fit into one hold far more than is to be remembered.
+        kept.sort_by_key(|(stored, _)| std::cmp::Reverse(stored.age.last));
+        kept.truncate(MAX_LANES / 2);
+        self.bank = FilterBank::new(self.shape());
+        self.lanes.clear();
+        for (stored, own) in kept {
+            self.push(stored, own, now);
+        }
+    }
+
+    fn drop_lanes(&mut self, leaves: impl Fn(&Lane) -> bool) {
+        let mask = self.lanes.iter().filter(|lane| leaves(lane)).fold(0, |mask, lane| mask | 1u64 << lane.lane);
+        if mask != 0 {
+            self.bank.remove(mask);
+            self.lanes.retain(|lane| mask >> lane.lane & 1 == 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: u64 = 86_400;
+    const NOW: u64 = 1_764_000_000;
+
+    fn memory() -> Memory {
+        Memory::new(30 * DAY as u32).unwrap()
+    }
+
+    fn record(memory: &mut Memory, id: &str, at: u64) {
+        memory.record(HashedId::new(id.as_bytes()), at);
+    }
+
+    fn has(memory: &Memory, id: &str, now: u64) -> bool {
+        memory.contains(HashedId::new(id.as_bytes()), now)
+    }
+
+    #[test]
+    fn an_impression_is_remembered_for_the_window_and_not_a_slice_longer() {
+        let mut memory = memory();
+        record(&mut memory, "first", NOW);
+        record(&mut memory, "late in the slice", NOW + 7 * DAY + DAY / 2 - 1);
+        assert!(has(&memory, "first", NOW + 30 * DAY));
+        assert!(has(&memory, "late in the slice", NOW + 37 * DAY + DAY / 2 - 1));
+        assert!(!has(&memory, "first", NOW + 38 * DAY));
+    }
+
+    #[test]
+    fn the_clock_deletes_nothing() {
+        let mut memory = memory();
+        record(&mut memory, "here", NOW);
+        record(&mut memory, "in a year", NOW + 365 * DAY);
+        assert!(!has(&memory, "here", NOW + 365 * DAY));
+        assert!(has(&memory, "here", NOW) && has(&memory, "in a year", NOW));
+    }
+
+    #[test]
+    fn rotation_never_drops_the_newest_ten_thousand() {
+        let mut memory = memory();
+        for i in 0..25_000 {
+            record(&mut memory, &format!("id-{i}"), NOW + i / 100);
+        }
+        assert!((15_000..25_000).all(|i| has(&memory, &format!("id-{i}"), NOW)));
+        assert!((0..12_000).filter(|i| has(&memory, &format!("id-{i}"), NOW)).count() < 60);
+        assert_eq!(memory.remembered(NOW), REMEMBERED);
+        assert!(memory.lanes.len() <= 7);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_at_random_stays_bounded_and_loses_nothing() {
+        let mut memory = memory();
+        let mut clock = 1u64;
+        for i in 0..2_000 {
+            clock = clock.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let at = clock >> 33;
+            record(&mut memory, &format!("id-{i}"), at);
+            assert!(has(&memory, &format!("id-{i}"), at) && memory.lanes.len() <= MAX_LANES);
+        }
+        let earliest = 0;
+        assert!((0..2_000).all(|i| has(&memory, &format!("id-{i}"), earliest)));
+    }
+
+    #[test]
+    fn daily_visits_do_not_renew_what_is_old() {
+        let mut memory = memory();
+        for day in 0..100 {
+            let mut next = self::memory();
+            next.notice_counter(memory.counter());
+            for stored in memory.own_shards() {
+                next.absorb(stored, true, NOW + day * DAY).unwrap();
+            }
+            memory = next;
+            for i in 0..5 {
+                record(&mut memory, &format!("{day}-{i}"), NOW + day * DAY);
+            }
+        }
+        let now = NOW + 99 * DAY;
+        assert!((69..100).all(|day| has(&memory, &format!("{day}-0"), now)));
+        assert!((0..60).all(|day| !has(&memory, &format!("{day}-0"), now)));
+        assert!(memory.lanes.len() <= 7, "{}", memory.lanes.len());
+    }
+
+    #[test]
+    fn what_another_writer_counted_at_the_same_time_drops_nothing_of_ours() {
+        let mut memory = memory();
+        record(&mut memory, "ours", NOW);
+        memory.notice_counter(10_500);
+        memory.rotate();
+        record(&mut memory, "next", NOW);
+        assert!(has(&memory, "ours", NOW));
+    }
+
+    #[test]
+    fn a_shard_that_another_one_contains_is_dropped() {
+        let mut memory = memory();
+        record(&mut memory, "a", NOW);
+        let smaller: Vec<StoredShard> = memory.own_shards().collect();
+        record(&mut memory, "b", NOW);
+        for stored in smaller {
+            memory.absorb(stored, false, NOW).unwrap();
+        }
+        assert_eq!(memory.lanes.len(), 1);
+    }
+}

@@ -1,0 +1,112 @@
+//! Sizes and rates: how many bits a filter needs, and what its fill says about what is in it.
+//!
+//! A Bloom filter of `m` bits sets `k` of them for each item. Asked for an item that is not in it, it answers "contained" when all of that
+//! item's `k` bits happen to be set, so the false positive rate follows from the share of bits that are set, the fill.
+
+use std::f64::consts::LN_2;
+
+use crate::Error;
+
+/// Most bits that one native shard has: 2^24.
+pub const MAX_BITS: u32 = 1 << 24;
+/// Most hashes that one shard has.
+pub const MAX_HASHES: u32 = 32;
+/// Most bits of a snapshot's shards together: 2^26.
+pub const MAX_SNAPSHOT_BITS: u64 = 1 << 26;
+/// Most shards of a snapshot.
+pub const MAX_SNAPSHOT_SHARDS: usize = 64;
+
+/// The size of a filter: `m` bits, `k` hashes an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Parameters {
+    bits: u32,
+    hashes: u32,
+}
+
+impl Parameters {
+    /// What 1,000 items at ε = 0.001 need: the parameters of a chain whose options nobody changed.
+    pub(crate) const DEFAULT: Parameters = Parameters { bits: 14_378, hashes: 10 };
+
+    /// A filter of `bits` (m, 1 to 2^24) bits with `hashes` (k, 1 to 32) hashes an item.
+    ///
+    /// # Errors
+    /// [`Error::BadParameters`] if either is out of range.
+    pub fn new(bits: u32, hashes: u32) -> Result<Self, Error> {
+        if !(1..=MAX_HASHES).contains(&hashes) {
+            return Err(Error::BadParameters("the number of hashes (k) must be 1 to 32"));
+        }
+        if !(1..=MAX_BITS).contains(&bits) {
+            return Err(Error::BadParameters("the number of bits (m) must be 1 to 2^24"));
+        }
+        Ok(Parameters { bits, hashes })
+    }
+
+    /// The smallest filter that holds `capacity` (n) items at a false positive rate of `rate` (ε):
+    /// `m = ceil(−n · ln ε / (ln 2)²)`, `k = max(1, round(m / n · ln 2))` (Bloom 1970; Broder and Mitzenmacher 2004).
+    ///
+    /// ```
+    /// let parameters = seenguard::Parameters::for_capacity(1000, 0.001)?;
+    /// assert_eq!((parameters.bits(), parameters.hashes()), (14_378, 10));
+    /// # Ok::<(), seenguard::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a capacity of 0 or a rate that is not between 0 and 1; [`Error::BadParameters`] if the filter would have over
+    /// 2^24 bits or 32 hashes. Nothing is clamped.
+    pub fn for_capacity(capacity: u32, rate: f64) -> Result<Self, Error> {
+        if capacity == 0 {
+            return Err(Error::BadOption("the capacity must be at least 1"));
+        }
+        if !(rate > 0.0 && rate < 1.0) {
+            return Err(Error::BadOption("the false positive rate must be between 0 and 1, neither of them included"));
+        }
+        let n = f64::from(capacity);
+        let bits = (-n * rate.ln() / (LN_2 * LN_2)).ceil();
+        if bits > f64::from(MAX_BITS) {
+            return Err(Error::BadParameters("this capacity and false positive rate need over 2^24 bits a shard"));
+        }
+        let hashes = (bits / n * LN_2).round().max(1.0);
+        if hashes > f64::from(MAX_HASHES) {
+            return Err(Error::BadParameters("this false positive rate needs over 32 hashes"));
+        }
+        Parameters::new(bits as u32, hashes as u32)
+    }
+
+    /// m, the number of bits.
+    pub fn bits(self) -> u32 {
+        self.bits
+    }
+
+    /// k, the number of hashes an item.
+    pub fn hashes(self) -> u32 {
+        self.hashes
+    }
+
+    /// The number of items at which about half of the bits are set, which is where `k` hashes serve best: `m / k · ln 2`, at least 1.
+    pub fn capacity(self) -> u32 {
+        (f64::from(self.bits) / f64::from(self.hashes) * LN_2).round().max(1.0) as u32
+    }
+
+    /// The share of bits that are set, 0 to 1.
+    pub fn fill(self, set_bits: u32) -> f64 {
+        f64::from(set_bits) / f64::from(self.bits)
+    }
+
+    /// The expected false positive rate of a filter with `set_bits` bits set: `fill^k`.
+    pub fn false_positive_rate(self, set_bits: u32) -> f64 {
+        self.fill(set_bits).powi(self.hashes as i32)
+    }
+
+    /// The estimated number of distinct items in a filter with `set_bits` bits set: `−m / k · ln(1 − X / m)`
+    /// (Swamidass and Baldi 2007). A full filter counts as if half a bit were free, since the formula has no answer there.
+    pub fn estimate_items(self, set_bits: u32) -> f64 {
+        let m = f64::from(self.bits);
+        let free = f64::from(self.bits.saturating_sub(set_bits)).max(0.5);
+        -m / f64::from(self.hashes) * (free / m).ln()
+    }
+}
+
+/// The rate at which any of several filters answers "contained" for an item that is in none: `1 − ∏(1 − rate)`.
+pub fn union_rate(rates: impl IntoIterator<Item = f64>) -> f64 {
+    1.0 - rates.into_iter().map(|rate| 1.0 - rate).product::<f64>()
+}

@@ -1,0 +1,225 @@
+//! Segments: what a writer of this device puts into storage, as ASCII text.
+//!
+//! A segment is written once, under a key of its writer's, and never rewritten. Its first line names the format and its version; each further
+//! line is a record: base64 of a kind (1 byte), the record's content and the low 32 bits of XXH64 of both. So whatever damages a part of a
+//! segment costs the records of that part alone.
+//!
+//! | kind | content |
+//! | --- | --- |
+//! | `i` | impressions, each: time (Unix ms), flags (1 covered, 2 delivered), the id's length, its UTF-8 bytes |
+//! | `h` | impressions that only the memory needs, each: time (Unix ms), XXH64 of the id (8 bytes) |
+//! | `m` | a shard of the memory: when it was begun (Unix s), the counter at its last insertion, the native shard's bytes |
+//! | `c` | the namespace's impression counter as the writer knew it |
+//!
+//! Numbers without a size are LEB128. Kinds that are not known are passed over, so a later version may add some; one that changes the meaning of
+//! these has another first line, and is left alone by this one.
+
+use crate::Shard;
+use crate::hash::{HashedId, hash_id};
+use crate::journal::Entry;
+use crate::memory::{Age, StoredShard};
+use crate::wire::base64;
+
+const FORMAT: &str = "SGJ";
+const VERSION: &str = "1";
+/// A record is closed when its content has become this long: damage costs no more than that.
+const RECORD_BYTES: usize = 4096;
+const CHECKSUM_BYTES: usize = 4;
+
+const COVERED: u8 = 1;
+const DELIVERED: u8 = 2;
+
+/// Builds a segment's text.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SegmentWriter {
+    lines: String,
+    impressions: Vec<u8>,
+    hashes: Vec<u8>,
+}
+
+impl SegmentWriter {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.impressions.is_empty() && self.hashes.is_empty()
+    }
+
+    /// An impression with its id.
+    pub(crate) fn impression(&mut self, entry: &Entry) {
+        let out = &mut self.impressions;
+        push_number(out, entry.at);
+        out.push((u8::from(entry.covered) * COVERED) | (u8::from(entry.delivered) * DELIVERED));
+        push_number(out, entry.id.len() as u64);
+        out.extend_from_slice(&entry.id);
+        if out.len() >= RECORD_BYTES {
+            self.close_records();
+        }
+    }
+
+    /// An impression that only the memory needs.
+    pub(crate) fn hash(&mut self, id: HashedId<'_>, at: u64) {
+        push_number(&mut self.hashes, at);
+        self.hashes.extend_from_slice(&id.unseeded().to_le_bytes());
+        if self.hashes.len() >= RECORD_BYTES {
+            self.close_records();
+        }
+    }
+
+    pub(crate) fn shard(&mut self, stored: StoredShard) {
+        let mut content = Vec::new();
+        push_number(&mut content, stored.age.begun);
+        push_number(&mut content, stored.age.last);
+        let shard = Shard { filter: stored.filter, count: stored.age.count, epoch: 0, expires: stored.age.expires };
+        content.extend_from_slice(&shard.to_bytes());
+        push_record(&mut self.lines, b'm', &content);
+    }
+
+    /// The whole segment.
+    pub(crate) fn finish(mut self, counter: u64) -> String {
+        self.close_records();
+        let mut content = Vec::new();
+        push_number(&mut content, counter);
+        // The counter comes last: a segment without one was cut off.
+        push_record(&mut self.lines, b'c', &content);
+        format!("{FORMAT}{VERSION}\n{}", self.lines)
+    }
+
+    fn close_records(&mut self) {
+        for (kind, content) in [(b'i', &mut self.impressions), (b'h', &mut self.hashes)] {
+            if !content.is_empty() {
+                push_record(&mut self.lines, kind, content);
+                content.clear();
+            }
+        }
+    }
+}
+
+/// What a segment holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Record {
+    Impression(Entry),
+    Hash { hash: u64, at: u64 },
+    Shard(StoredShard),
+    Counter(u64),
+}
+
+/// How much of a segment could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SegmentState {
+    /// All.
+    Whole,
+    /// Some or nothing: the text is not what was written.
+    Damaged,
+    /// Nothing: a later version of this library wrote it.
+    Newer,
+}
+
+/// Reads what can be read. Never fails: what cannot be read is told by the state.
+pub(crate) fn read(text: &str) -> (Vec<Record>, SegmentState) {
+    let mut lines = text.lines();
+    match lines.next().and_then(|line| line.strip_prefix(FORMAT)) {
+        Some(VERSION) => {}
+        Some(version) if !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()) => {
+            return (Vec::new(), SegmentState::Newer);
+        }
+        // The first line may be what was damaged; the records vouch for themselves.
+        _ => return (read_records(text.lines()).0, SegmentState::Damaged),
+    }
+    read_records(lines)
+}
+
+fn read_records<'a>(lines: impl Iterator<Item = &'a str>) -> (Vec<Record>, SegmentState) {
+    let (mut records, mut state, mut counted) = (Vec::new(), SegmentState::Whole, false);
+    for line in lines {
+        if read_record(line, &mut records).is_none() {
+            state = SegmentState::Damaged;
+        }
+        counted |= matches!(records.last(), Some(Record::Counter(_)));
+    }
+    (records, if counted { state } else { SegmentState::Damaged })
+}
+
+fn read_record(line: &str, records: &mut Vec<Record>) -> Option<()> {
+    let bytes = base64::decode(line).ok()?;
+    let (body, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
+    if checksum != checksum_of(body) {
+        return None;
+    }
+    let (kind, content) = body.split_first()?;
+    let mut reader = Reader { bytes: content };
+    match kind {
+        b'i' => {
+            while !reader.bytes.is_empty() {
+                records.push(Record::Impression(reader.impression()?));
+            }
+        }
+        b'h' => {
+            while !reader.bytes.is_empty() {
+                records.push(Record::Hash { at: reader.number()?, hash: u64::from_le_bytes(reader.take(8)?.try_into().ok()?) });
+            }
+        }
+        b'm' => {
+            let (begun, last) = (reader.number()?, reader.number()?);
+            let shard = Shard::from_bytes(reader.bytes).ok()?;
+            let age = Age { count: shard.count, begun, expires: shard.expires, last };
+            records.push(Record::Shard(StoredShard { filter: shard.filter, age }));
+        }
+        b'c' => records.push(Record::Counter(reader.number()?)),
+        _ => {}
+    }
+    Some(())
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.bytes.split_at_checked(length)?;
+        self.bytes = rest;
+        Some(taken)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = *self.take(1)?.first()?;
+            value |= u64::from(byte & 0x7F).checked_shl(shift)?;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn impression(&mut self) -> Option<Entry> {
+        let at = self.number()?;
+        let flags = *self.take(1)?.first()?;
+        let length = usize::try_from(self.number()?).ok()?;
+        let mut entry = Entry::new(HashedId::new(self.take(length)?), at, true);
+        entry.covered = flags & COVERED != 0;
+        entry.delivered = flags & DELIVERED != 0;
+        Some(entry)
+    }
+}
+
+fn push_number(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn push_record(out: &mut String, kind: u8, content: &[u8]) {
+    let mut bytes = Vec::with_capacity(1 + content.len() + CHECKSUM_BYTES);
+    bytes.push(kind);
+    bytes.extend_from_slice(content);
+    bytes.extend_from_slice(&checksum_of(&bytes));
+    out.push_str(&base64::encode(&bytes));
+    out.push('\n');
+}
+
+fn checksum_of(body: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    (hash_id(body, 0) as u32).to_le_bytes()
+}

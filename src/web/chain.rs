@@ -1,0 +1,70 @@
+//! The class behind `ShardChain`.
+
+use serde::Serialize;
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+use super::batch::IdBatch;
+use super::{failure, to_js};
+use crate::ids::IdList;
+use crate::{ChainOptions, Rejected, ShardChain};
+
+#[derive(Serialize)]
+struct RejectedShard {
+    index: usize,
+    code: &'static str,
+}
+
+/// A user's chain on the server. Times are Unix seconds.
+#[wasm_bindgen]
+pub struct RawChain {
+    chain: ShardChain,
+    rejected: Vec<Rejected>,
+}
+
+#[wasm_bindgen]
+impl RawChain {
+    /// Goes on from stored shards, newest first; from none, a new chain. Throws `{ code, message }` for options without meaning.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        stored: Vec<String>,
+        capacity: u32,
+        shards: usize,
+        false_positive_rate: f64,
+        seed: u64,
+        ttl_seconds: u32,
+    ) -> Result<RawChain, JsValue> {
+        let options = ChainOptions { capacity, shards, false_positive_rate, seed, ttl_seconds };
+        let (chain, rejected) = ShardChain::from_shards(&stored, options).map_err(failure)?;
+        Ok(RawChain { chain, rejected })
+    }
+
+    /// What could not be read: `{ index, code }` each.
+    pub fn rejected(&self) -> JsValue {
+        let listed: Vec<RejectedShard> =
+            self.rejected.iter().map(|rejected| RejectedShard { index: rejected.index, code: rejected.error.code() }).collect();
+        to_js(&listed)
+    }
+
+    /// Records the batch's ids. Returns how many no live shard contained.
+    pub fn record(&mut self, batch: &mut IdBatch, now_seconds: f64) -> usize {
+        let (ids, _) = batch.parts();
+        self.chain.record((0..ids.count()).map(|index| ids.id(index)), now_seconds as u64)
+    }
+
+    /// Whether a live shard contains the id.
+    pub fn has(&self, id: &str, now_seconds: f64) -> bool {
+        self.chain.contains(id, now_seconds as u64)
+    }
+
+    /// Puts the indices of the batch's ids that no live shard contains where `freshPointer` tells. Returns how many they are.
+    pub fn filter(&self, batch: &mut IdBatch, now_seconds: f64) -> usize {
+        let (ids, fresh) = batch.parts();
+        self.chain.filter_into(&ids, now_seconds as u64, fresh);
+        fresh.len()
+    }
+
+    /// `{ version, shards, now }`.
+    pub fn snapshot(&self, now_seconds: f64) -> JsValue {
+        to_js(&self.chain.snapshot(now_seconds as u64))
+    }
+}

@@ -1,0 +1,115 @@
+//! The class behind `SeenGuard`.
+
+use serde::Serialize;
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+use super::batch::IdBatch;
+use super::{Failure, failure, now, to_js};
+use crate::{Applied, Guard, SegmentState, Snapshot};
+
+/// What `apply` reports: what became of the snapshot, or what was wrong with it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Outcome {
+    Applied(Applied),
+    Failed { error: Failure },
+}
+
+/// A guard for one namespace. Times are `Date.now()` and `performance.now()`.
+#[wasm_bindgen]
+pub struct RawGuard {
+    guard: Guard,
+}
+
+#[wasm_bindgen]
+impl RawGuard {
+    /// Throws `{ code, message }` for a window without meaning.
+    #[wasm_bindgen(constructor)]
+    pub fn new(window_days: f64) -> Result<RawGuard, JsValue> {
+        Guard::new(window_days).map(|guard| RawGuard { guard }).map_err(failure)
+    }
+
+    /// Takes a snapshot of the native format. `version` and `server_now_ms` are negative where the snapshot has none.
+    pub fn apply(&mut self, shards: Vec<String>, version: f64, server_now_ms: f64, wall_ms: f64, steady_ms: f64) -> JsValue {
+        let given = |value: f64| (value >= 0.0).then_some(value as u64);
+        let snapshot = Snapshot { version: given(version), shards: &shards, now_ms: given(server_now_ms) };
+        to_js(&match self.guard.apply(snapshot, now(wall_ms, steady_ms)) {
+            Ok(applied) => Outcome::Applied(applied),
+            Err(error) => Outcome::Failed { error: error.into() },
+        })
+    }
+
+    /// Puts the indices of the batch's fresh ids where `freshPointer` tells. Returns how many they are.
+    pub fn filter(&mut self, batch: &mut IdBatch, wall_ms: f64, steady_ms: f64) -> usize {
+        let (ids, fresh) = batch.parts();
+        self.guard.filter_into(&ids, now(wall_ms, steady_ms), fresh);
+        fresh.len()
+    }
+
+    /// Why an id is stopped; undefined if it is not.
+    pub fn explain(&self, id: &str, wall_ms: f64, steady_ms: f64) -> JsValue {
+        self.guard.explain(id, now(wall_ms, steady_ms)).map_or(JsValue::UNDEFINED, |explanation| to_js(&explanation))
+    }
+
+    /// Whether an id is stopped.
+    pub fn has(&self, id: &str, wall_ms: f64, steady_ms: f64) -> bool {
+        self.guard.has(id, now(wall_ms, steady_ms))
+    }
+
+    /// Records the batch's ids. Returns how many were not known on this device, and how many others are no longer pending for want of room.
+    pub fn record(&mut self, batch: &mut IdBatch, wall_ms: f64, steady_ms: f64) -> Vec<u32> {
+        let recorded = self.guard.record_list(&batch.parts().0, now(wall_ms, steady_ms));
+        vec![recorded.unknown as u32, recorded.displaced as u32]
+    }
+
+    /// Pending ids, oldest first.
+    pub fn pending(&self, limit: usize) -> Vec<String> {
+        self.guard.pending(limit)
+    }
+
+    /// Pending ids as one base64 shard.
+    #[wasm_bindgen(js_name = pendingShard)]
+    pub fn pending_shard(&self) -> String {
+        self.guard.pending_shard().to_base64()
+    }
+
+    /// What is held and was done.
+    pub fn stats(&self, wall_ms: f64, steady_ms: f64) -> JsValue {
+        to_js(&self.guard.stats(now(wall_ms, steady_ms)))
+    }
+
+    /// The version of the snapshot in use.
+    #[wasm_bindgen(getter)]
+    pub fn version(&self) -> Option<f64> {
+        self.guard.version().map(|version| version as f64)
+    }
+
+    /// What was recorded since the last call, as a segment.
+    #[wasm_bindgen(js_name = takeUnsaved)]
+    pub fn take_unsaved(&mut self) -> Option<String> {
+        self.guard.take_unsaved()
+    }
+
+    /// All that is this writer's own, as one segment.
+    pub fn checkpoint(&self) -> String {
+        self.guard.checkpoint()
+    }
+
+    /// Takes over segments, given with their writers. Returns the state of each.
+    #[wasm_bindgen(js_name = takeOver)]
+    pub fn take_over(&mut self, writers: Vec<String>, texts: Vec<String>, wall_ms: f64, steady_ms: f64) -> JsValue {
+        let segments: Vec<(String, String)> = writers.into_iter().zip(texts).collect();
+        to_js(&self.guard.take_over(&segments, now(wall_ms, steady_ms)))
+    }
+
+    /// Takes notice of a segment of a writer that is alive. Returns its state.
+    pub fn merge(&mut self, text: &str, wall_ms: f64, steady_ms: f64) -> JsValue {
+        let state: SegmentState = self.guard.merge(text, now(wall_ms, steady_ms));
+        to_js(&state)
+    }
+
+    /// Forgets everything.
+    pub fn forget(&mut self) {
+        self.guard.forget();
+    }
+}

@@ -1,0 +1,42 @@
+//! The Wasm face of the crate: classes for `js/`, which validates what comes in and types what goes out.
+//!
+//! Ids cross in one batch ([`batch::IdBatch`]), other inputs as plain arguments that the TypeScript has checked. Reports, statistics and
+//! explanations go out by serde-wasm-bindgen's `to_value`; its counterpart `from_value` is not used, since it would double the module. An error
+//! goes out as `{ code, message }`; nothing here throws or panics for what comes in.
+
+mod batch;
+mod browser;
+mod chain;
+mod guard;
+
+use serde::Serialize;
+use wasm_bindgen::JsValue;
+
+use crate::{Error, Now};
+
+/// An error as JavaScript takes it.
+#[derive(Serialize)]
+struct Failure {
+    code: &'static str,
+    message: String,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure { code: error.code(), message: error.to_string() }
+    }
+}
+
+/// Serializes what the crate reports; undefined if it cannot be, which no type that goes out allows.
+fn to_js(value: &impl Serialize) -> JsValue {
+    serde_wasm_bindgen::to_value(value).unwrap_or(JsValue::UNDEFINED)
+}
+
+fn failure(error: Error) -> JsValue {
+    to_js(&Failure::from(error))
+}
+
+/// `Date.now()` and `performance.now()`, in milliseconds. Casts saturate: a clock before 1970 counts as 1970, NaN as 0.
+fn now(wall_ms: f64, steady_ms: f64) -> Now {
+    Now { wall_ms: wall_ms as u64, steady_ms: steady_ms as u64 }
+}

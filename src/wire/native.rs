@@ -1,0 +1,158 @@
+//! The native shard format, version 1. All integers are unsigned and little-endian.
+//!
+//! | offset | size | field | meaning |
+//! | --- | --- | --- | --- |
+//! | 0 | 4 | magic | the ASCII bytes `SGS1` |
+//! | 4 | 1 | encoding | 0 raw, 1 Rice |
+//! | 5 | 1 | hashes | k, 1 to 32 |
+//! | 6 | 2 | reserved | 0 |
+//! | 8 | 4 | bits | m, 1 to 2^24 |
+//! | 12 | 4 | count | how many ids were added that this shard did not contain before |
+//! | 16 | 8 | seed | seed of XXH64 |
+//! | 24 | 4 | epoch | the shard's number in its chain |
+//! | 28 | 4 | expires | Unix seconds from which on the shard is not used; 0: never |
+//! | 32 | … | payload | the bits, as `encoding` says |
+//! | end − 4 | 4 | checksum | low 32 bits of XXH64 (seed 0) of everything before it |
+//!
+//! A raw payload has bit i at bit `i mod 8`, least significant first, of byte `i div 8`; the Rice payload codes the gaps between set bits, which
+//! is shorter while a filter is young. Writers take the shorter one, raw on a tie, so a set of bits has exactly one canonical encoding.
+//!
+//! A reader names the first error in this order: `truncated`, `bad-magic`, `bad-checksum`, `bad-encoding`, `bad-parameters`, then, after the
+//! sizes of a snapshot's shards have been added up, `too-large`, then `bad-payload`. That is why reading is in two steps: [`Header::read`]
+//! allocates nothing, and [`Header::read_payload`] runs once the sizes are known to be bearable.
+
+use crate::bloom::Shape;
+use crate::hash::hash_id;
+use crate::{BloomFilter, Error, Parameters, Shard};
+
+use super::rice;
+
+/// The first bytes of every shard; the digit is the version.
+pub const MAGIC: [u8; 4] = *b"SGS1";
+
+const HEADER_LENGTH: usize = 32;
+const CHECKSUM_LENGTH: usize = 4;
+
+/// How a payload holds the bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// All bits, one after the other.
+    Raw = 0,
+    /// The gaps between the set bits, Rice-coded.
+    Rice = 1,
+}
+
+/// A shard whose header and checksum are right and whose payload has not been looked at.
+#[derive(Debug, Clone)]
+pub struct Header<'a> {
+    /// How the payload holds the bits.
+    pub encoding: Encoding,
+    /// m and k.
+    pub parameters: Parameters,
+    /// Seed of XXH64.
+    pub seed: u64,
+    /// How many ids were added.
+    pub count: u32,
+    /// The shard's number in its chain.
+    pub epoch: u32,
+    /// Unix seconds, 0 for never.
+    pub expires: u32,
+    payload: &'a [u8],
+}
+
+impl<'a> Header<'a> {
+    /// Checks everything but the payload. Allocates nothing.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`], [`Error::BadMagic`], [`Error::BadChecksum`], [`Error::BadEncoding`] or [`Error::BadParameters`].
+    pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
+        if bytes.len() < HEADER_LENGTH + CHECKSUM_LENGTH {
+            return Err(Error::Truncated { length: bytes.len() });
+        }
+        let (body, checksum) = bytes.split_at(bytes.len() - CHECKSUM_LENGTH);
+        if body[..4] != MAGIC {
+            return Err(Error::BadMagic);
+        }
+        if u32_at(checksum, 0) != checksum_of(body) {
+            return Err(Error::BadChecksum);
+        }
+        let encoding = match (body[4], body[6], body[7]) {
+            (0, 0, 0) => Encoding::Raw,
+            (1, 0, 0) => Encoding::Rice,
+            _ => return Err(Error::BadEncoding),
+        };
+        Ok(Header {
+            encoding,
+            parameters: Parameters::new(u32_at(body, 8), u32::from(body[5]))?,
+            seed: u64::from(u32_at(body, 16)) | u64::from(u32_at(body, 20)) << 32,
+            count: u32_at(body, 12),
+            epoch: u32_at(body, 24),
+            expires: u32_at(body, 28),
+            payload: &body[HEADER_LENGTH..],
+        })
+    }
+
+    /// Reads the bits.
+    ///
+    /// # Errors
+    /// [`Error::BadPayload`].
+    pub fn read_payload(&self) -> Result<Shard, Error> {
+        let mut filter = BloomFilter::of_shape(Shape { parameters: self.parameters, seed: self.seed });
+        match self.encoding {
+            Encoding::Raw => read_raw(self.payload, &mut filter)?,
+            Encoding::Rice => rice::read(self.payload, &mut filter)?,
+        }
+        Ok(Shard { filter, count: self.count, epoch: self.epoch, expires: self.expires })
+    }
+}
+
+/// The canonical bytes of a shard.
+pub(crate) fn encode(shard: &Shard) -> Vec<u8> {
+    let filter = &shard.filter;
+    let raw_length = filter.parameters().bits().div_ceil(8) as usize;
+    let plan = rice::plan(filter);
+    let encoding = if plan.byte_length() < raw_length as u64 { Encoding::Rice } else { Encoding::Raw };
+
+    let mut bytes = Vec::with_capacity(HEADER_LENGTH + raw_length + CHECKSUM_LENGTH);
+    bytes.extend_from_slice(&MAGIC);
+    bytes.extend_from_slice(&[encoding as u8, filter.parameters().hashes() as u8, 0, 0]);
+    bytes.extend_from_slice(&filter.parameters().bits().to_le_bytes());
+    bytes.extend_from_slice(&shard.count.to_le_bytes());
+    bytes.extend_from_slice(&filter.seed().to_le_bytes());
+    bytes.extend_from_slice(&shard.epoch.to_le_bytes());
+    bytes.extend_from_slice(&shard.expires.to_le_bytes());
+    match encoding {
+        Encoding::Raw => {
+            bytes.extend(filter.words().iter().flat_map(|word| word.to_le_bytes()));
+            bytes.truncate(HEADER_LENGTH + raw_length);
+        }
+        Encoding::Rice => rice::write(filter, &plan, &mut bytes),
+    }
+    let checksum = checksum_of(&bytes);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+fn read_raw(payload: &[u8], filter: &mut BloomFilter) -> Result<(), Error> {
+    let bits = filter.parameters().bits();
+    if payload.len() != bits.div_ceil(8) as usize {
+        return Err(Error::BadPayload("a raw payload must be as long as its bits"));
+    }
+    if !bits.is_multiple_of(8) && payload.last().is_some_and(|last| last >> (bits % 8) != 0) {
+        return Err(Error::BadPayload("the bits after the last one must be 0"));
+    }
+    for (word, chunk) in filter.words_mut().iter_mut().zip(payload.chunks(8)) {
+        let mut whole = [0; 8];
+        whole[..chunk.len()].copy_from_slice(chunk);
+        *word = u64::from_le_bytes(whole);
+    }
+    Ok(())
+}
+
+fn checksum_of(body: &[u8]) -> u32 {
+    hash_id(body, 0) as u32
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
