@@ -1,0 +1,130 @@
+/** Starts and ends what the demo's tests need: real redis-servers, the demo's server, and its consumers. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Redis } from "ioredis";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Something that runs beside the test until it is stopped. */
+export interface Running {
+  readonly process: ChildProcess;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export interface RunningRedis {
+  readonly url: string;
+  /** A connection for the test itself. */
+  readonly client: Redis;
+  /** Ends the server, as a crash does; `restart` starts another on the same port, with nothing in it. */
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface RunningDemo extends Running {
+  readonly url: string;
+}
+
+/** A redis-server on a free port, with its files in a directory of its own. */
+export async function startRedis(): Promise<RunningRedis> {
+  const directory = await mkdtemp(join(tmpdir(), "seenguard-redis-"));
+  const port = await freePort();
+  const launch = (): Promise<Running> =>
+    start(
+      "redis-server",
+      ["--port", String(port), "--bind", "127.0.0.1", "--dir", directory, "--save", "", "--appendonly", "no"],
+      {},
+      /Ready to accept connections/,
+    );
+  let server = await launch();
+  const url = `redis://127.0.0.1:${String(port)}`;
+  const client = new Redis(url, { retryStrategy: () => 100, maxRetriesPerRequest: null });
+  client.on("error", () => undefined); // expected while a test has killed the server
+  return {
+    url,
+    client,
+    kill: () => server.stop("SIGKILL"),
+    restart: async () => {
+      server = await launch();
+    },
+    stop: async () => {
+      client.disconnect();
+      await server.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The demo's server on a free port; in memory unless `env` names a Redis. */
+export async function startDemo(env: Record<string, string> = {}): Promise<RunningDemo> {
+  let url = "";
+  const running = await start(tsx, ["www/server/main.ts"], { PORT: "0", REDIS_URL: "", ...env }, (line) => {
+    url = /^http:\/\/\S+\/$/.exec(line)?.[0] ?? "";
+    return url !== "";
+  });
+  return { ...running, url };
+}
+
+/** A consumer in a process of its own, ready to be killed. */
+export function startConsumer(redisUrl: string, name: string, env: Record<string, string> = {}): Promise<Running> {
+  return start(
+    tsx,
+    ["www/server/redis/consume.ts"],
+    { REDIS_URL: redisUrl, CONSUMER: name, ...env },
+    /takes impressions/,
+  );
+}
+
+/** Run through node itself, so that a signal reaches the program and not a wrapper around it. */
+const tsx = process.execPath;
+
+/** Resolves when a line of the output says that it is ready; rejects with the output when it ends before. */
+async function start(
+  command: string,
+  args: readonly string[],
+  env: Record<string, string>,
+  ready: RegExp | ((line: string) => boolean),
+): Promise<Running> {
+  const isReady = ready instanceof RegExp ? (line: string): boolean => ready.test(line) : ready;
+  const loader = command === tsx ? ["--import", "tsx"] : [];
+  const child = spawn(command, [...loader, ...args], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = once(child, "exit");
+  let output = "";
+  await new Promise<void>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString();
+      if (output.split("\n").some(isReady)) resolve();
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.on("error", reject);
+    child.on("exit", () => {
+      reject(new Error(`${command} ${args.join(" ")} ended before it was ready:\n${output}`));
+    });
+  });
+  return {
+    process: child,
+    stop: async (signal = "SIGTERM") => {
+      child.kill(signal);
+      await ended;
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

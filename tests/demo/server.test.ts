@@ -1,0 +1,315 @@
+/** The demo's routes: pages, impressions, the stream's controls and bad input, for both stores alike. */
+import type { FastifyInstance } from "fastify";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { buildApp } from "../../www/server/app.ts";
+import { readCatalogue, type Item } from "../../www/server/catalogue.ts";
+import { MemoryStore } from "../../www/server/memory/store.ts";
+import { Consumer } from "../../www/server/redis/consumer.ts";
+import { seenKey } from "../../www/server/redis/layout.ts";
+import { RedisStore } from "../../www/server/redis/store.ts";
+import { ProblemLog, type Problem, type StreamStatus } from "../../www/server/store.ts";
+import { startRedis } from "./processes.ts";
+
+const SOON = { timeout: 30_000, interval: 25 };
+const catalogue = readCatalogue();
+
+interface Page {
+  items: Item[];
+  seen: { version: number; shards: string[]; now: number };
+}
+interface Status {
+  stream: StreamStatus;
+  seen?: Page["seen"];
+}
+interface TestServer {
+  readonly app: FastifyInstance;
+  stop(): Promise<void>;
+}
+
+let people = 0;
+const someone = (): string => `reader-${String(++people)}`;
+
+for (const [name, start] of [
+  ["in memory", startInMemory],
+  ["in Redis", startInRedis],
+] as const) {
+  describe(`the server ${name}`, () => {
+    let server: TestServer;
+    beforeAll(async () => {
+      server = await start();
+    });
+    afterAll(() => server.stop());
+
+    test("a page has as many items as were asked for, and an empty state at first", async () => {
+      const { items, seen } = await page(server, someone(), 1, 20);
+      expect(new Set(items.map(({ id }) => id)).size).toBe(20);
+      expect(seen).toMatchObject({ version: 0, shards: [] });
+      expect(Math.abs(seen.now - Date.now() / 1000)).toBeLessThan(60);
+    });
+
+    test("the same turn of the same person is the same page", async () => {
+      const user = someone();
+      expect((await page(server, user, 5)).items).toEqual((await page(server, user, 5)).items);
+      expect((await page(server, user, 5)).items).not.toEqual((await page(server, user, 6)).items);
+    });
+
+    test("an item is offered again until the server knows that it was seen, and then never", async () => {
+      const user = someone();
+      await control(server, user, { running: false });
+      const shown = await pagesOf(server, user, 1, 10);
+      await post(server, user, shown);
+      expect(repeats(await pagesOf(server, user, 11, 10), shown).length).toBeGreaterThan(20);
+      await control(server, user, { running: true, lagSeconds: 0 });
+      await arrived(server, user);
+      expect(repeats(await pagesOf(server, user, 21, 10), shown)).toEqual([]);
+    });
+
+    test("a page ships the state that it was filtered against, which contains none of its items", async () => {
+      const user = someone();
+      await control(server, user, { lagSeconds: 0 });
+      await post(server, user, (await page(server, user, 1)).items);
+      await arrived(server, user);
+      const { seen } = await page(server, user, 2);
+      expect(seen.version).toBeGreaterThan(0);
+      expect(seen.shards).toHaveLength(1);
+      expect(seen).toMatchObject({ version: (await status(server, user)).seen?.version });
+    });
+
+    test("impressions stay in a stream that lags, and leave it when the lag is taken away", async () => {
+      const user = someone();
+      await control(server, user, { running: true, lagSeconds: 300 });
+      await post(server, user, (await page(server, user, 1)).items);
+      expect((await status(server, user)).stream).toMatchObject({ accepted: 10, waiting: 10, lagSeconds: 300 });
+      await control(server, user, { lagSeconds: 0 });
+      await arrived(server, user);
+      expect((await status(server, user)).stream).toMatchObject({ accepted: 10, waiting: 0, running: true });
+    });
+
+    test("the same impressions again change nothing", async () => {
+      const user = someone();
+      await control(server, user, { lagSeconds: 0 });
+      const { items } = await page(server, user, 1);
+      await post(server, user, items);
+      await arrived(server, user);
+      const before = (await status(server, user)).seen;
+      await post(server, user, items);
+      await post(server, user, [...items, ...items]);
+      await post(server, user, [{ id: "a new one" }]);
+      await arrived(server, user, before?.version);
+      const after = (await status(server, user)).seen;
+      expect(after?.version).toBe((before?.version ?? 0) + 1);
+    });
+
+    test("the seen state is sent along with the status only when the version is another", async () => {
+      const user = someone();
+      await control(server, user, { lagSeconds: 0 });
+      await post(server, user, [{ id: "x" }]);
+      await arrived(server, user);
+      const { seen } = await status(server, user);
+      expect(seen?.shards).toHaveLength(1);
+      expect((await status(server, user, String(seen?.version))).seen).toBeUndefined();
+    });
+
+    test("a flushed store knows nothing any more", async () => {
+      const user = someone();
+      await control(server, user, { lagSeconds: 0 });
+      await post(server, user, [{ id: "x" }]);
+      await arrived(server, user);
+      expect((await server.app.inject({ method: "POST", url: `/api/users/${user}/flush` })).statusCode).toBe(204);
+      expect((await status(server, user)).seen).toMatchObject({ version: 0, shards: [] });
+    });
+
+    test("any id may be reported, whatever is in it", async () => {
+      const user = someone();
+      await control(server, user, { lagSeconds: 0 });
+      await post(
+        server,
+        user,
+        ["", " ", "a\nb", "a\u0000b", "\ud800", "🙂", "新闻"].map((id) => ({ id })),
+      );
+      await arrived(server, user);
+      expect(Number((await status(server, user)).seen?.version) % 2 ** 21).toBe(7);
+    });
+
+    for (const [what, request] of badRequests()) {
+      test(`${what} is refused, and the answer says so`, async () => {
+        const answer = await server.app.inject(request);
+        expect(answer.statusCode).toBe(400);
+        expect(answer.json()).toMatchObject({ error: { code: expect.any(String), message: expect.any(String) } });
+      });
+    }
+
+    test("what is not there is answered in JSON, too", async () => {
+      const answer = await server.app.inject("/api/nothing");
+      expect(answer.statusCode).toBe(404);
+      expect(answer.json()).toMatchObject({ error: { code: "not-found" } });
+    });
+  });
+}
+
+test("when Redis goes away, requests are refused until it is back, and then all goes on", async () => {
+  const redis = await startRedis();
+  const server = serveRedis(redis.url);
+  const user = someone();
+  const answers = async (): Promise<number> => (await server.app.inject(`/api/users/${user}/feed?turn=1`)).statusCode;
+  try {
+    await vi.waitUntil(async () => (await answers()) === 200, SOON);
+    await redis.kill();
+    const refused = await server.app.inject({
+      method: "POST",
+      url: `/api/users/${user}/impressions`,
+      payload: { impressions: [{ id: "x", at: 1 }] },
+    });
+    expect(refused.statusCode).toBe(503);
+    expect(refused.json()).toMatchObject({ error: { code: "store-unavailable" } });
+    expect((await server.app.inject("/api/status")).statusCode).toBe(503);
+    await redis.restart();
+    await vi.waitUntil(async () => (await answers()) === 200, SOON);
+    await control(server, user, { lagSeconds: 0 });
+    await post(server, user, [{ id: "x" }]);
+    await arrived(server, user);
+  } finally {
+    await server.stop();
+    await redis.stop();
+  }
+});
+
+test("what consumers report is on the status page", async () => {
+  const redis = await startRedis();
+  const server = serveRedis(redis.url);
+  const user = someone();
+  try {
+    await redis.client.rpush(seenKey(user), "no shard");
+    await vi.waitUntil(async () => (await server.app.inject("/api/status")).statusCode === 200, SOON);
+    expect((await server.app.inject(`/api/users/${user}/status`)).json()).toMatchObject({ unreadable: [{ index: 0 }] });
+    await control(server, user, { lagSeconds: 0 });
+    await post(server, user, [{ id: "x" }]);
+    await arrived(server, user);
+    const { problems } = (await server.app.inject("/api/status")).json<{ problems: Problem[] }>();
+    expect(problems).toContainEqual(
+      expect.objectContaining({ user, what: expect.stringContaining("was replaced") as string }),
+    );
+  } finally {
+    await server.stop();
+    await redis.stop();
+  }
+});
+
+test("the catalogue has a few thousand titles, each with a short id of its own", () => {
+  expect(catalogue.length).toBe(4000);
+  expect(new Set(catalogue.map(({ id }) => id)).size).toBe(4000);
+  for (const { id, title, url } of catalogue) {
+    expect(id).toMatch(/^[\w-]{8}$/);
+    expect(title).not.toMatch(/[_%]/);
+    expect(url).toMatch(/^https:\/\//);
+  }
+});
+
+function startInMemory(): Promise<TestServer> {
+  const store = new MemoryStore(new ProblemLog(() => undefined));
+  const app = buildApp({ store, catalogue, logLevel: "silent" });
+  return Promise.resolve({
+    app,
+    stop: async () => {
+      await app.close();
+      await store.close();
+    },
+  });
+}
+
+async function startInRedis(): Promise<TestServer> {
+  const redis = await startRedis();
+  const server = serveRedis(redis.url);
+  await vi.waitUntil(async () => (await server.app.inject("/api/status")).statusCode === 200, SOON);
+  return {
+    app: server.app,
+    stop: async () => {
+      await server.stop();
+      await redis.stop();
+    },
+  };
+}
+
+function serveRedis(url: string): TestServer {
+  const problems = new ProblemLog(() => undefined);
+  const store = new RedisStore(url, problems);
+  const consumer = new Consumer(url, { name: "server" }, problems);
+  const app = buildApp({ store, catalogue, logLevel: "silent" });
+  return {
+    app,
+    stop: async () => {
+      await app.close();
+      await Promise.all([store.close(), consumer.stop()]);
+    },
+  };
+}
+
+async function page({ app }: TestServer, user: string, turn: number, size = 10): Promise<Page> {
+  const answer = await app.inject(`/api/users/${user}/feed?turn=${String(turn)}&size=${String(size)}`);
+  expect(answer.statusCode).toBe(200);
+  return answer.json<Page>();
+}
+
+async function pagesOf(server: TestServer, user: string, firstTurn: number, pages: number): Promise<Item[]> {
+  const turns = Array.from({ length: pages }, (_, number) => firstTurn + number);
+  return (await Promise.all(turns.map((turn) => page(server, user, turn)))).flatMap(({ items }) => items);
+}
+
+function repeats(items: readonly Item[], before: readonly Item[]): Item[] {
+  const known = new Set(before.map(({ id }) => id));
+  return items.filter(({ id }) => known.has(id));
+}
+
+async function post({ app }: TestServer, user: string, items: readonly { id: string }[]): Promise<void> {
+  const impressions = items.map(({ id }) => ({ id, at: Date.now() }));
+  const answer = await app.inject({ method: "POST", url: `/api/users/${user}/impressions`, payload: { impressions } });
+  expect(answer.statusCode).toBe(202);
+  expect(answer.json()).toEqual({ accepted: items.length });
+}
+
+async function control({ app }: TestServer, user: string, change: object): Promise<void> {
+  const answer = await app.inject({ method: "PUT", url: `/api/users/${user}/stream`, payload: change });
+  expect(answer.statusCode).toBe(200);
+  expect(answer.json()).toMatchObject(change);
+}
+
+async function status({ app }: TestServer, user: string, version?: string): Promise<Status> {
+  const query = version === undefined ? "" : `?version=${version}`;
+  return (await app.inject(`/api/users/${user}/status${query}`)).json<Status>();
+}
+
+/** Everything that this person reported has left the stream and is in a state other than `version`. */
+async function arrived(server: TestServer, user: string, version = 0): Promise<void> {
+  await vi.waitUntil(async () => {
+    const { stream, seen } = await status(server, user);
+    return stream.waiting === 0 && seen !== undefined && seen.version > version;
+  }, SOON);
+}
+
+function badRequests(): [
+  string,
+  { method: "GET" | "POST" | "PUT"; url: string; payload?: object | string; headers?: Record<string, string> },
+][] {
+  const post = (payload: object | string): { method: "POST"; url: string; payload: object | string } => ({
+    method: "POST",
+    url: "/api/users/ada/impressions",
+    payload,
+  });
+  return [
+    ["a page without a turn", { method: "GET", url: "/api/users/ada/feed" }],
+    ["a turn that is no number", { method: "GET", url: "/api/users/ada/feed?turn=next" }],
+    ["a page of 0 items", { method: "GET", url: "/api/users/ada/feed?turn=1&size=0" }],
+    ["a page of 101 items", { method: "GET", url: "/api/users/ada/feed?turn=1&size=101" }],
+    ["a user with a space", { method: "GET", url: "/api/users/ada%20l/feed?turn=1" }],
+    ["a body that is not JSON", { ...post("{"), headers: { "content-type": "application/json" } }],
+    ["a body without impressions", post({})],
+    ["an impression without a time", post({ impressions: [{ id: "x" }] })],
+    ["an impression with a number as id", post({ impressions: [{ id: 1, at: 1 }] })],
+    ["an impression at no whole millisecond", post({ impressions: [{ id: "x", at: 1.5 }] })],
+    ["more than 1,000 impressions", post({ impressions: Array(1001).fill({ id: "x", at: 1 }) })],
+    ["a lag below 0", { method: "PUT", url: "/api/users/ada/stream", payload: { lagSeconds: -1 } }],
+    ["a lag above 300", { method: "PUT", url: "/api/users/ada/stream", payload: { lagSeconds: 301 } }],
+    ["a lag that is a text", { method: "PUT", url: "/api/users/ada/stream", payload: { lagSeconds: "5" } }],
+    ["an unknown control", { method: "PUT", url: "/api/users/ada/stream", payload: { speed: 5 } }],
+  ];
+}

@@ -1,0 +1,45 @@
+/**
+ * Builds the page with Vite when anything that it is made of has changed since.
+ *
+ * The result is moved into its place in one step, so that a server which starts meanwhile never serves half of it.
+ */
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { build } from "vite";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const pageDirectory = `${root}www/dist`;
+const sources = [`${root}www/page`, `${root}www/vite.config.ts`, `${root}dist/index.js`];
+
+/** Returns the directory of the built page; `say` hears what is being done, if anything is. */
+export async function buildPage(say: (step: string) => void): Promise<string> {
+  const newestSource = Math.max(...sources.map(lastChangeMs));
+  if (newestSource === -Infinity) throw new Error("the package is not built yet: npm run build");
+  if (lastChangeMs(`${pageDirectory}/index.html`) > newestSource) return pageDirectory;
+  say("building the page …");
+  await mkdir(`${root}target`, { recursive: true });
+  const fresh = await mkdtemp(`${root}target/page-`);
+  try {
+    await build({
+      configFile: `${root}www/vite.config.ts`,
+      logLevel: "warn",
+      build: { outDir: fresh, emptyOutDir: true },
+    });
+    await rm(pageDirectory, { recursive: true, force: true });
+    await rename(fresh, pageDirectory).catch((error: unknown) => {
+      if (!existsSync(`${pageDirectory}/index.html`)) throw error; // else another server has just built the same
+    });
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+  }
+  return pageDirectory;
+}
+
+/** Of a file, or of the file changed last below a directory. */
+function lastChangeMs(path: string): number {
+  if (!existsSync(path)) return -Infinity;
+  const stats = statSync(path);
+  if (!stats.isDirectory()) return stats.mtimeMs;
+  return Math.max(...readdirSync(path).map((name) => lastChangeMs(`${path}/${name}`)));
+}

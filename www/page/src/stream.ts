@@ -1,0 +1,82 @@
+/** The controls of the server's stream, and what the server says of it. */
+import type { Snapshot } from "seenguard";
+import type { Api, Status, StreamControl } from "./api.ts";
+import { one } from "./column.ts";
+import { count, lag } from "./words.ts";
+
+const POLL_MS = 1500;
+
+export interface StreamParts {
+  readonly api: Api;
+  readonly version: () => number | undefined;
+  readonly onSeen: (seen: Snapshot) => void;
+  readonly onStatus: () => void;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+export class StreamPanel {
+  private readonly running = one(document, "#running") as HTMLInputElement;
+  private readonly lag = one(document, "#lag") as HTMLInputElement;
+  private readonly pipeline = one(document, "#pipeline");
+  /** While the person changes a control, what the server says of it is out of date. */
+  private changing = 0;
+
+  constructor(private readonly parts: StreamParts) {
+    this.running.addEventListener("change", () => void this.change({ running: this.running.checked }));
+    this.lag.addEventListener("input", () => {
+      this.changing += 1;
+      this.describe();
+    });
+    this.lag.addEventListener("change", () => void this.change({ lagSeconds: this.lag.valueAsNumber }));
+    void this.poll();
+  }
+
+  /** Every while, and with it the state of the server if it has changed: that is how the page learns what has arrived. */
+  private async poll(): Promise<void> {
+    if (document.visibilityState === "visible") await this.ask();
+    setTimeout(() => void this.poll(), POLL_MS);
+  }
+
+  private async ask(): Promise<void> {
+    const changes = this.changing;
+    try {
+      const status = await this.parts.api.status(this.parts.version());
+      if (status.seen !== undefined) this.parts.onSeen(status.seen);
+      if (changes === this.changing) this.show(status.stream);
+      this.showTraffic(status);
+      this.parts.onStatus();
+    } catch (error) {
+      this.parts.onTrouble(error);
+    }
+  }
+
+  private async change(change: Partial<StreamControl>): Promise<void> {
+    this.changing += 1;
+    this.describe();
+    try {
+      this.show(await this.parts.api.control(change));
+    } catch (error) {
+      this.parts.onTrouble(error);
+    }
+  }
+
+  private show({ running, lagSeconds }: StreamControl): void {
+    this.running.checked = running;
+    this.lag.value = String(lagSeconds);
+    this.describe();
+  }
+
+  private describe(): void {
+    const running = this.running.checked;
+    one(document, "#running-text").textContent = running ? "The stream runs" : "The stream is stopped";
+    one(document, "#lag-text").textContent = lag(this.lag.valueAsNumber);
+    this.lag.setAttribute("aria-valuetext", lag(this.lag.valueAsNumber));
+    this.pipeline.classList.toggle("stopped-stream", !running);
+  }
+
+  private showTraffic({ stream }: Status): void {
+    one(document, "#pipeline-waiting").textContent = count(stream.waiting);
+    one(document, "#pipeline-known").textContent = count(stream.accepted - stream.waiting);
+    this.pipeline.classList.toggle("flowing", stream.running && stream.waiting > 0);
+  }
+}

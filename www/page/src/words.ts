@@ -1,0 +1,57 @@
+/** Numbers, times and reasons as the page says them. */
+import type { Explanation } from "seenguard";
+
+const whole = new Intl.NumberFormat("en");
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+
+export function count(value: number): string {
+  return whole.format(value);
+}
+
+/** "1 repeat", "2 repeats". */
+export function plural(value: number, noun: string): string {
+  return `${whole.format(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+/** As people read chances: "1 in 25,000". */
+export function rate(value: number): string {
+  if (value <= 0) return "0";
+  return value < 1e-12
+    ? "below 1 in 1T"
+    : `1 in ${value < 1e-6 ? short.format(1 / value) : whole.format(Math.round(1 / value))}`;
+}
+
+export function bytes(value: number): string {
+  return value < 10_000 ? `${whole.format(value)} B` : `${whole.format(Math.round(value / 100) / 10)} kB`;
+}
+
+export function lag(seconds: number): string {
+  if (seconds < 60) return `${String(seconds)} s`;
+  const rest = seconds % 60;
+  return `${String(Math.floor(seconds / 60))} min${rest === 0 ? "" : ` ${String(rest)} s`}`;
+}
+
+/** How long ago, roughly. */
+export function ago(atMs: number): string {
+  const seconds = Math.max(0, Math.round((Date.now() - atMs) / 1000));
+  if (seconds < 90) return `${String(seconds)} s ago`;
+  return seconds < 5400 ? `${String(Math.round(seconds / 60))} min ago` : `${String(Math.round(seconds / 3600))} h ago`;
+}
+
+/** Why an item was kept back. `seenAt` is what the exact record says: nothing for a false positive. */
+export function reason(why: Explanation, seenAt: number | undefined, falsePositiveRate: number): string {
+  const record =
+    seenAt === undefined
+      ? `By this page's exact record you have not seen it: a false positive, as about ${rate(falsePositiveRate)} items meets one.`
+      : `You saw it ${ago(seenAt)}.`;
+  if (!why.seen) return "It is in this list already, further up.";
+  switch (why.by) {
+    case "pending":
+      return `Pending. It was on this screen at ${clock.format(why.at)}, and no state that the server has sent since contains it.`;
+    case "memory":
+      return `Remembered by this device, whatever the server knows. ${record}`;
+    case "server":
+      return `Known to the server: shard ${String(why.shard + 1)} of its chain contains it. ${record}`;
+  }
+}

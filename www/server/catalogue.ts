@@ -1,0 +1,56 @@
+/**
+ * The items of the demo: a few thousand real article titles, read out of `www/data/wiki-urls-10000`.
+ *
+ * An item's id is a hash of its address, so it stays the same whatever else the catalogue holds.
+ */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+
+/** One item of the feed, as it goes over the wire. */
+export interface Item {
+  readonly id: string;
+  readonly title: string;
+  readonly url: string;
+}
+
+const CATALOGUE_SIZE = 4000;
+const SOURCE = new URL("../data/wiki-urls-10000", import.meta.url);
+
+/** Pages about pages, which would look odd in a feed. */
+const NO_ARTICLE = /^(Special|Category|Talk|Template|User|Wikipedia|Portal|File|Image|Help|MediaWiki)(_talk)?:/;
+
+/** Reads the catalogue, in an order that has nothing to do with the alphabet. */
+export function readCatalogue(): Item[] {
+  const items = new Map<string, Item>();
+  for (const url of readFileSync(SOURCE, "utf8").split("\n")) {
+    const title = titleOf(url);
+    if (title === undefined) continue;
+    const id = idOf(url);
+    const other = items.get(id);
+    if (other !== undefined && other.url !== url) throw new Error(`two items have the id ${id}: ${other.url}, ${url}`);
+    items.set(id, { id, title, url: url.replace(/^http:/, "https:") });
+  }
+  return [...items.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, CATALOGUE_SIZE);
+}
+
+/** 8 characters of base64url: 48 bits, so that two of 10,000 meet with a chance of 2 in 10 million. */
+function idOf(url: string): string {
+  return createHash("sha256").update(url).digest("base64url").slice(0, 8);
+}
+
+/** The article's title, or nothing where the address names no article that is fit to be shown. */
+function titleOf(url: string): string | undefined {
+  const name = /\/wiki\/([^?#]+)$/.exec(url)?.[1];
+  if (name === undefined || NO_ARTICLE.test(name)) return undefined;
+  const title = decoded(name)?.replaceAll("_", " ").trim();
+  if (title === undefined || title.length < 3 || title.length > 64) return undefined;
+  return /\p{L}{2}/u.test(title) && !/[\p{C}\uFFFD]/u.test(title) ? title : undefined;
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined; // percent signs that encode no UTF-8
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * What the server does with one person's shards, wherever they are stored: read them for a request, record into them.
+ *
+ * A store keeps a list of base64 texts, newest shard first. Nothing else is ever stored: no counter, no lock.
+ */
+import { ShardChain, type ChainOptions, type ErrorCode, type Snapshot } from "seenguard";
+
+/** For how long the demo remembers what a person has seen: the same 30 days as the guard in the page. */
+const WINDOW_SECONDS = 30 * 24 * 60 * 60;
+
+/** One set for the whole deployment; shards with equal parameters are what the guard in the page is fastest with. */
+export const CHAIN_OPTIONS = {
+  capacity: 1000,
+  shards: 5,
+  falsePositiveRate: 0.001,
+  ttlSeconds: WINDOW_SECONDS,
+} as const satisfies ChainOptions;
+
+/** A chain whose shards were also sealed by time holds at most twice as many. */
+export const MOST_ELEMENTS = 2 * CHAIN_OPTIONS.shards;
+
+/** From its last change on, a person's list is of no use after the window and the slice by which a shard outlives it. */
+export const EXPIRES_AFTER_SECONDS = Math.ceil(WINDOW_SECONDS * (1 + 1 / (CHAIN_OPTIONS.shards - 1)));
+
+/** A stored element that is no shard. */
+export interface Unreadable {
+  readonly index: number;
+  readonly code: ErrorCode;
+}
+
+/** The outcome of recording ids into a stored list. */
+export interface RecordedShards {
+  /** The list as it should be now, newest first; what was unreadable is no longer in it. */
+  readonly shards: readonly string[];
+  /** Ids that no live shard contained before. */
+  readonly added: number;
+  readonly unreadable: readonly Unreadable[];
+}
+
+/** Records ids into the list as it was stored. */
+export async function recordInto(stored: readonly string[], ids: readonly string[]): Promise<RecordedShards> {
+  return withChain(stored, (chain) => {
+    const added = chain.record(ids);
+    return { shards: textsOf(chain.snapshot()), added, unreadable: [...chain.rejected] };
+  });
+}
+
+/** Gives `use` the chain that the list holds, and frees it afterwards. */
+export async function withChain<T>(stored: readonly string[], use: (chain: ShardChain) => T): Promise<T> {
+  const chain = await ShardChain.from(stored, CHAIN_OPTIONS);
+  try {
+    return use(chain);
+  } finally {
+    chain.free();
+  }
+}
+
+/** A native shard is one text; only foreign formats have shards of several parts. */
+function textsOf(snapshot: Snapshot): string[] {
+  return snapshot.shards.filter((shard): shard is string => typeof shard === "string");
+}

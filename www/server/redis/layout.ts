@@ -1,0 +1,25 @@
+/**
+ * Which keys hold what.
+ *
+ *     seen:<user>            list    the person's shards: one base64 text an element, newest first, at most 10;
+ *                                    expires with the window, counted from the last change
+ *     impressions            stream  user, id, at: what was seen, on its way to the consumers
+ *       recorders            group   its consumers; an entry is acknowledged when it is in the shards, and then deleted
+ *     impressions:unreadable stream  entries that no consumer could read, for whoever wants to know (the latest 1,000)
+ *     problems               list    what consumers reported, as JSON, newest first (the latest 50)
+ *
+ * The rest makes the demo's lag, which a real pipeline has by itself:
+ *
+ *     underway:<user>        list    impressions that have not been in the stream's lag for long enough
+ *     underway               set     the people who have such a list
+ *     control:<user>         hash    running, lagSeconds, accepted
+ */
+export const IMPRESSIONS = "impressions";
+export const RECORDERS = "recorders";
+export const UNREADABLE = "impressions:unreadable";
+export const PROBLEMS = "problems";
+export const UNDER_WAY = "underway";
+
+export const seenKey = (user: string): string => `seen:${user}`;
+export const underWayKey = (user: string): string => `underway:${user}`;
+export const controlKey = (user: string): string => `control:${user}`;

@@ -1,0 +1,150 @@
+/**
+ * The store in Redis: `layout.ts` says which key holds what.
+ *
+ * Every server carries impressions into the stream and can run a consumer; more consumers may run by themselves
+ * (`consume.ts`). Settings and impressions under way are in Redis too, so a server may be killed at any moment.
+ */
+import {
+  DEFAULT_CONTROL,
+  MOST_WAITING,
+  StreamFull,
+  type Impression,
+  type Problem,
+  type ProblemLog,
+  type Store,
+  type StoreStatus,
+  type StreamControl,
+  type StreamStatus,
+} from "../store.ts";
+import { EXPIRES_AFTER_SECONDS } from "../chain.ts";
+import { asUnavailable, carryOut, connect, type ScriptedRedis } from "./connection.ts";
+import { IMPRESSIONS, PROBLEMS, UNDER_WAY, controlKey, seenKey, underWayKey } from "./layout.ts";
+import { readSeen } from "./seen-list.ts";
+
+const TICK_MS = 50;
+const CARRIED_AT_ONCE = 1000;
+
+export class RedisStore implements Store {
+  private readonly redis: ScriptedRedis;
+  private timer: NodeJS.Timeout | undefined;
+  private carrying: Promise<void> = Promise.resolve();
+
+  constructor(
+    url: string,
+    private readonly problems: ProblemLog,
+  ) {
+    this.redis = connect(url, (what) => problems.add(what));
+    this.carryAfter(TICK_MS);
+  }
+
+  shards(user: string): Promise<readonly string[]> {
+    return this.ask((redis) => readSeen(redis, user));
+  }
+
+  async accept(user: string, impressions: readonly Impression[]): Promise<void> {
+    if (impressions.length === 0) return;
+    const list = underWayKey(user);
+    const waiting = await this.ask((redis) => redis.llen(list));
+    if (waiting + impressions.length > MOST_WAITING) throw new StreamFull();
+    const now = Date.now();
+    const entries = impressions.map(({ id, at }) => `${String(now)} ${String(at)} ${id}`);
+    await this.ask((redis) =>
+      carryOut(
+        redis
+          .multi()
+          .rpush(list, ...entries)
+          .expire(list, EXPIRES_AFTER_SECONDS)
+          .sadd(UNDER_WAY, user)
+          .hincrby(controlKey(user), "accepted", impressions.length)
+          .expire(controlKey(user), EXPIRES_AFTER_SECONDS),
+      ),
+    );
+  }
+
+  async control(user: string, change: Partial<StreamControl>): Promise<StreamControl> {
+    const fields: string[] = [];
+    if (change.running !== undefined) fields.push("running", change.running ? "1" : "0");
+    if (change.lagSeconds !== undefined) fields.push("lagSeconds", String(change.lagSeconds));
+    if (fields.length > 0) {
+      const key = controlKey(user);
+      await this.ask((redis) =>
+        carryOut(
+          redis
+            .multi()
+            .hset(key, ...fields)
+            .expire(key, EXPIRES_AFTER_SECONDS),
+        ),
+      );
+    }
+    const { running, lagSeconds } = await this.stream(user);
+    return { running, lagSeconds };
+  }
+
+  async stream(user: string): Promise<StreamStatus> {
+    const [settings, waiting] = await this.ask((redis) =>
+      Promise.all([redis.hmget(controlKey(user), "running", "lagSeconds", "accepted"), redis.llen(underWayKey(user))]),
+    );
+    const [running, lagSeconds, accepted] = settings;
+    return {
+      running: running == null ? DEFAULT_CONTROL.running : running === "1",
+      lagSeconds: lagSeconds == null ? DEFAULT_CONTROL.lagSeconds : Number(lagSeconds),
+      accepted: Number(accepted ?? 0),
+      waiting,
+    };
+  }
+
+  async flush(user: string): Promise<void> {
+    await this.ask((redis) => redis.del(seenKey(user)));
+  }
+
+  async status(): Promise<StoreStatus> {
+    try {
+      const texts = await this.ask((redis) => redis.lrange(PROBLEMS, 0, -1));
+      return { kind: "redis", available: true, problems: texts.map((text) => JSON.parse(text) as Problem) };
+    } catch {
+      return { kind: "redis", available: false, problems: this.problems.list() };
+    }
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    await this.carrying;
+    this.redis.disconnect();
+  }
+
+  private async ask<T>(question: (redis: ScriptedRedis) => Promise<T>): Promise<T> {
+    try {
+      return await question(this.redis);
+    } catch (error) {
+      throw asUnavailable(error);
+    }
+  }
+
+  private carryAfter(delayMs: number): void {
+    this.timer = setTimeout(() => {
+      this.carrying = this.carry()
+        .catch(() => undefined) // no connection, which has been reported; what is under way stays there
+        .then(() => {
+          if (this.timer !== undefined) this.carryAfter(TICK_MS);
+        });
+    }, delayMs);
+  }
+
+  /** Lets everybody's impressions that have been under way for long enough into the stream. */
+  private async carry(): Promise<void> {
+    if (this.redis.status !== "ready") return;
+    for (const user of await this.redis.smembers(UNDER_WAY)) {
+      await this.redis.carry(
+        underWayKey(user),
+        controlKey(user),
+        IMPRESSIONS,
+        UNDER_WAY,
+        user,
+        Date.now(),
+        DEFAULT_CONTROL.lagSeconds,
+        CARRIED_AT_ONCE,
+      );
+    }
+  }
+}

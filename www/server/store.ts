@@ -1,0 +1,94 @@
+/**
+ * What the server needs of its store: the stream that carries impressions, and the shards that they end up in.
+ *
+ * There are two: `memory/store.ts` for trying the demo, and `redis/store.ts`, laid out as a large feed runs it.
+ */
+import type { Unreadable } from "./chain.ts";
+
+/** One item was on this person's screen long enough to count. */
+export interface Impression {
+  readonly id: string;
+  /** By the device's clock, Unix milliseconds. */
+  readonly at: number;
+}
+
+/** How one person's impressions travel from the server's front door to its shards. */
+export interface StreamControl {
+  readonly running: boolean;
+  /** How long an impression is under way, counted from its arrival at the server. */
+  readonly lagSeconds: number;
+}
+
+export const DEFAULT_CONTROL: StreamControl = { running: true, lagSeconds: 60 };
+export const MOST_LAG_SECONDS = 300;
+
+/** What a person's stream has done so far. */
+export interface StreamStatus extends StreamControl {
+  /** Impressions taken from the page, repeated deliveries included. */
+  readonly accepted: number;
+  /** Impressions that have not left the stream yet. */
+  readonly waiting: number;
+}
+
+/** Something that was put right, or set aside, without anybody having to wait for it. */
+export interface Problem {
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly what: string;
+  readonly user?: string;
+}
+
+/** The whole store, for operators. */
+export interface StoreStatus {
+  readonly kind: "memory" | "redis";
+  readonly available: boolean;
+  /** The latest, newest first. */
+  readonly problems: readonly Problem[];
+}
+
+/** Every method may reject with a `StoreUnavailable`. */
+export interface Store {
+  /** This person's shards as the consumer has written them, newest first. */
+  shards(user: string): Promise<readonly string[]>;
+  /** Puts impressions into the stream. When this resolves, they are not lost any more. */
+  accept(user: string, impressions: readonly Impression[]): Promise<void>;
+  control(user: string, change: Partial<StreamControl>): Promise<StreamControl>;
+  stream(user: string): Promise<StreamStatus>;
+  /** Loses this person's shards, as a store does that is flushed. */
+  flush(user: string): Promise<void>;
+  status(): Promise<StoreStatus>;
+  close(): Promise<void>;
+}
+
+/** The store cannot be reached now; trying again later may help. */
+export class StoreUnavailable extends Error {}
+
+/** One person's stream already holds as many impressions as it may. */
+export class StreamFull extends Error {}
+
+/** As many impressions of one person may wait in the stream; a page that is told so keeps its impressions and tries again. */
+export const MOST_WAITING = 100_000;
+
+/** Tells an unreadable element in words that an operator can act on. */
+export function describeUnreadable(unreadable: Unreadable): string {
+  return `element ${String(unreadable.index)} of the stored shards could not be read (${unreadable.code}) and was replaced`;
+}
+
+/** Keeps the latest problems, and writes each to the log. */
+export class ProblemLog {
+  private readonly latest: Problem[] = [];
+
+  constructor(private readonly write: (problem: Problem) => void) {}
+
+  add(what: string, user?: string): Problem {
+    const problem: Problem = user === undefined ? { at: Date.now(), what } : { at: Date.now(), what, user };
+    this.latest.unshift(problem);
+    this.latest.length = Math.min(this.latest.length, 50);
+    this.write(problem);
+    return problem;
+  }
+
+  list(): readonly Problem[] {
+    return [...this.latest];
+  }
+}

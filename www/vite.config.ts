@@ -1,0 +1,13 @@
+/** How the demo's page is bundled; `build.ts` runs it. */
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  root: fileURLToPath(new URL("page", import.meta.url)),
+  build: {
+    target: "es2022",
+    outDir: fileURLToPath(new URL("dist", import.meta.url)),
+    emptyOutDir: true,
+    assetsInlineLimit: 0, // the page's policy loads files alone, no data: addresses
+  },
+});
