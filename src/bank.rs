@@ -23,7 +23,12 @@ pub(crate) struct FilterBank {
 
 impl FilterBank {
     pub(crate) fn new(shape: Shape) -> Self {
-        FilterBank { shape, width_log2: 0, words: Vec::new(), used: 0 }
+        FilterBank {
+            shape,
+            width_log2: 0,
+            words: Vec::new(),
+            used: 0,
+        }
     }
 
     pub(crate) fn shape(&self) -> Shape {
@@ -146,7 +151,9 @@ impl FilterBank {
     /// A word in which every position has these lanes.
     fn repeat_in_word(&self, lanes: u64) -> u64 {
         let width = 1 << self.width_log2;
-        (0..64).step_by(width).fold(0, |word, offset| word | (lanes & self.lane_mask()) << offset)
+        (0..64)
+            .step_by(width)
+            .fold(0, |word, offset| word | (lanes & self.lane_mask()) << offset)
     }
 
     fn words_for(&self, width_log2: u32) -> Vec<u64> {
@@ -173,7 +180,10 @@ mod tests {
     use crate::Parameters;
 
     fn shape() -> Shape {
-        Shape { parameters: Parameters::for_capacity(50, 0.01).unwrap(), seed: 3 }
+        Shape {
+            parameters: Parameters::for_capacity(50, 0.01).unwrap(),
+            seed: 3,
+        }
     }
 
     fn filter_of(ids: std::ops::Range<u32>) -> BloomFilter {

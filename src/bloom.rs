@@ -22,7 +22,9 @@ impl Shape {
     #[inline]
     pub(crate) fn all_positions(self, id: HashedId<'_>, visit: impl FnMut(u32) -> bool) -> bool {
         let hash = id.seeded(self.seed);
-        Positions::new(hash, self.bits()).take(self.parameters.hashes() as usize).all(visit)
+        Positions::new(hash, self.bits())
+            .take(self.parameters.hashes() as usize)
+            .all(visit)
     }
 }
 
@@ -49,7 +51,10 @@ impl BloomFilter {
     }
 
     pub(crate) fn of_shape(shape: Shape) -> Self {
-        BloomFilter { shape, words: vec![0; shape.bits().div_ceil(64) as usize] }
+        BloomFilter {
+            shape,
+            words: vec![0; shape.bits().div_ceil(64) as usize],
+        }
     }
 
     pub(crate) fn shape(&self) -> Shape {
@@ -99,7 +104,9 @@ impl BloomFilter {
     /// [`Error::BadParameters`] if the two differ in bits, hashes or seed: their bits then mean different items.
     pub fn union(&mut self, other: &BloomFilter) -> Result<(), Error> {
         if self.shape != other.shape {
-            return Err(Error::BadParameters("only filters with equal bits, hashes and seed unite"));
+            return Err(Error::BadParameters(
+                "only filters with equal bits, hashes and seed unite",
+            ));
         }
         for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
             *mine |= theirs;
@@ -148,7 +155,10 @@ impl BloomFilter {
 
     /// The set positions in ascending order.
     pub(crate) fn set_positions(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().enumerate().flat_map(|(index, &word)| BitsOf { word, base: (index as u32) << 6 })
+        self.words.iter().enumerate().flat_map(|(index, &word)| BitsOf {
+            word,
+            base: (index as u32) << 6,
+        })
     }
 }
 

@@ -38,7 +38,13 @@ pub struct ChainOptions {
 
 impl Default for ChainOptions {
     fn default() -> Self {
-        ChainOptions { capacity: 1000, shards: 5, false_positive_rate: 0.001, seed: 0, ttl_seconds: 0 }
+        ChainOptions {
+            capacity: 1000,
+            shards: 5,
+            false_positive_rate: 0.001,
+            seed: 0,
+            ttl_seconds: 0,
+        }
     }
 }
 
@@ -73,7 +79,10 @@ impl Slices {
     /// `shards` is the number of shards that cover the ttl.
     pub(crate) fn new(ttl_seconds: u32, shards: usize) -> Self {
         let ttl = u64::from(ttl_seconds);
-        Slices { ttl, slice: ttl / shards.saturating_sub(1).max(1) as u64 }
+        Slices {
+            ttl,
+            slice: ttl / shards.saturating_sub(1).max(1) as u64,
+        }
     }
 
     pub(crate) fn slice(self) -> u64 {
@@ -82,7 +91,11 @@ impl Slices {
 
     /// When a shard begun then expires; 0 for never.
     pub(crate) fn expires(self, begun: u64) -> u32 {
-        if self.ttl == 0 { 0 } else { u32::try_from(begun + self.ttl + self.slice).unwrap_or(u32::MAX) }
+        if self.ttl == 0 {
+            0
+        } else {
+            u32::try_from(begun + self.ttl + self.slice).unwrap_or(u32::MAX)
+        }
     }
 
     /// When a shard that expires then was begun.
@@ -134,7 +147,11 @@ impl ShardChain {
     pub fn new(options: ChainOptions) -> Result<Self, Error> {
         let parameters = Parameters::for_capacity(options.capacity, options.false_positive_rate)?;
         let with_ttl = options.ttl_seconds > 0;
-        let most = if with_ttl { MAX_SHARDS_WITH_TTL } else { MAX_SNAPSHOT_SHARDS };
+        let most = if with_ttl {
+            MAX_SHARDS_WITH_TTL
+        } else {
+            MAX_SNAPSHOT_SHARDS
+        };
         if options.shards == 0 || options.shards > most {
             return Err(Error::BadOption(if with_ttl {
                 "the number of shards must be 1 to 32 where they expire"
@@ -144,12 +161,17 @@ impl ShardChain {
         }
         let longest = options.shards as u64 * if with_ttl { 2 } else { 1 };
         if longest * u64::from(parameters.bits()) > MAX_SNAPSHOT_BITS {
-            return Err(Error::TooLarge("the chain's shards could together have over 2^26 bits, which no client takes"));
+            return Err(Error::TooLarge(
+                "the chain's shards could together have over 2^26 bits, which no client takes",
+            ));
         }
         Ok(ShardChain {
             options,
             slices: Slices::new(options.ttl_seconds, options.shards),
-            shape: Shape { parameters, seed: options.seed },
+            shape: Shape {
+                parameters,
+                seed: options.seed,
+            },
             links: Vec::new(),
             last_epoch: None,
         })
@@ -185,7 +207,10 @@ impl ShardChain {
         }
         let shard = header.read_payload()?;
         *bits = together;
-        Ok(Link { begun: self.slices.begun(shard.expires), shard })
+        Ok(Link {
+            begun: self.slices.begun(shard.expires),
+            shard,
+        })
     }
 
     /// The options.
@@ -201,7 +226,9 @@ impl ShardChain {
     /// Inserts each id that the newest shard does not contain. Returns how many no live shard contained.
     pub fn record<I: IntoIterator<Item: AsRef<[u8]>>>(&mut self, ids: I, now_seconds: u64) -> usize {
         self.links.retain(|link| !link.shard.is_expired(now_seconds));
-        ids.into_iter().filter(|id| self.record_one(HashedId::new(id.as_ref()), now_seconds)).count()
+        ids.into_iter()
+            .filter(|id| self.record_one(HashedId::new(id.as_ref()), now_seconds))
+            .count()
     }
 
     fn record_one(&mut self, id: HashedId<'_>, now: u64) -> bool {
@@ -255,7 +282,11 @@ impl ShardChain {
     /// expiries lie within one slice and what they hold together fits the capacity; the others stand beside each other, newest first.
     pub fn unite(&mut self, other: &ShardChain) {
         for link in &other.links {
-            if !self.links.iter_mut().any(|mine| mine.unite(link, self.options.capacity, self.slices)) {
+            if !self
+                .links
+                .iter_mut()
+                .any(|mine| mine.unite(link, self.options.capacity, self.slices))
+            {
                 let at = self.links.partition_point(|mine| mine.shard.epoch >= link.shard.epoch);
                 self.links.insert(at, link.clone());
             }
@@ -270,9 +301,12 @@ impl ShardChain {
 
     /// Whether a new shard must begin before the next insertion.
     fn newest_is_due(&self, now: u64) -> bool {
-        let Some(Link { shard, begun }) = self.links.first() else { return true };
+        let Some(Link { shard, begun }) = self.links.first() else {
+            return true;
+        };
         let expires = self.slices.ttl > 0;
-        if shard.filter.shape() != self.shape || shard.count >= self.options.capacity || expires != (shard.expires != 0) {
+        if shard.filter.shape() != self.shape || shard.count >= self.options.capacity || expires != (shard.expires != 0)
+        {
             return true;
         }
         // A beginning far ahead comes from options that have changed: what goes in would be kept too long.
@@ -293,7 +327,9 @@ impl ShardChain {
     }
 
     fn bits(&self) -> u64 {
-        self.shards().map(|shard| u64::from(shard.filter.parameters().bits())).sum()
+        self.shards()
+            .map(|shard| u64::from(shard.filter.parameters().bits()))
+            .sum()
     }
 
     fn drop_oldest(&mut self) {
@@ -321,9 +357,16 @@ impl Link {
         if !slices.within_one(mine.expires, theirs.expires) {
             return false;
         }
-        let Some((filter, count)) = united(&mine.filter, &theirs.filter, capacity) else { return false };
+        let Some((filter, count)) = united(&mine.filter, &theirs.filter, capacity) else {
+            return false;
+        };
         self.begun = self.begun.min(other.begun);
-        self.shard = Shard { filter, count, epoch: mine.epoch.max(theirs.epoch), expires: mine.expires.max(theirs.expires) };
+        self.shard = Shard {
+            filter,
+            count,
+            epoch: mine.epoch.max(theirs.epoch),
+            expires: mine.expires.max(theirs.expires),
+        };
         true
     }
 }

@@ -63,6 +63,9 @@ impl Error {
 
     /// The same error, said of the shard at `index` of a list.
     pub(crate) fn in_shard(self, index: usize) -> Self {
-        Error::InShard { index, error: Box::new(self) }
+        Error::InShard {
+            index,
+            error: Box::new(self),
+        }
     }
 }

@@ -7,6 +7,7 @@ use crate::ids::{IdList, Met};
 use crate::journal::{Entry, Journal, MAX_ID_BYTES};
 use crate::lag::{Lag, LagSamples};
 use crate::memory::Memory;
+use crate::order::ascending;
 use crate::segment::{self, Record, SegmentState, SegmentWriter};
 use crate::server_view::ServerView;
 use crate::{BloomFilter, ChainOptions, Error, Parameters, Shard};
@@ -27,7 +28,10 @@ pub struct Now {
 impl Now {
     /// Both clocks at one time, for callers whose wall clock is right.
     pub fn at(unix_ms: u64) -> Self {
-        Now { wall_ms: unix_ms, steady_ms: unix_ms }
+        Now {
+            wall_ms: unix_ms,
+            steady_ms: unix_ms,
+        }
     }
 
     fn wall_seconds(self) -> u64 {
@@ -194,22 +198,36 @@ impl Guard {
         }
         let reused = self.server.replace(snapshot.shards)?;
         self.version = snapshot.version;
-        self.server_ahead = snapshot.now_ms.map(|server_ms| i128::from(server_ms) - i128::from(now.steady_ms));
+        self.server_ahead = snapshot
+            .now_ms
+            .map(|server_ms| i128::from(server_ms) - i128::from(now.steady_ms));
         let covered = self.settle(now);
         Ok(self.applied(true, reused, covered, now))
     }
 
     fn applied(&self, applied: bool, reused: usize, covered: Vec<(String, u64)>, now: Now) -> Applied {
-        let expired = self.server.expired(self.server_seconds(now));
-        Applied { applied, shards: self.server.len(), reused, expired, covered: covered.len(), lags: covered }
+        let (shards, expired) = self.held(now);
+        Applied {
+            applied,
+            shards,
+            reused,
+            expired,
+            covered: covered.len(),
+            lags: covered,
+        }
     }
 
     /// What is pending and covered by the snapshot in use is settled. Returns ids and lags.
     fn settle(&mut self, now: Now) -> Vec<(String, u64)> {
         let live = self.server.live(self.server_seconds(now));
         let server = &self.server;
-        let covered = self.journal.cover(self.keep_undelivered, |entry| server.contains(entry.hashed(), &live));
-        let lags: Vec<(String, u64)> = covered.iter().map(|entry| (entry.text(), now.wall_ms.saturating_sub(entry.at))).collect();
+        let covered = self
+            .journal
+            .cover(self.keep_undelivered, |entry| server.contains(entry.hashed(), &live));
+        let lags: Vec<(String, u64)> = covered
+            .iter()
+            .map(|entry| (entry.text(), now.wall_ms.saturating_sub(entry.at)))
+            .collect();
         for (_, lag) in &lags {
             self.lag.add(*lag);
         }
@@ -268,13 +286,17 @@ impl Guard {
         if self.memory.contains(id, now.wall_seconds()) {
             return Some(Explanation::Memory);
         }
-        self.server.find(id, self.server_seconds(now)).map(|(shard, epoch)| Explanation::Server { shard, epoch })
+        self.server
+            .find(id, self.server_seconds(now))
+            .map(|(shard, epoch)| Explanation::Server { shard, epoch })
     }
 
     /// The pending impression of an id, unless it is past the window: then it is pending still, and stops nothing.
     #[inline]
     fn pending_entry(&self, id: HashedId<'_>, now: Now) -> Option<&Entry> {
-        self.journal.get(id).filter(|entry| !entry.covered && now.wall_ms < entry.at.saturating_add(self.window_ms))
+        self.journal
+            .get(id)
+            .filter(|entry| !entry.covered && now.wall_ms < entry.at.saturating_add(self.window_ms))
     }
 
     /// Records impressions, known or not.
@@ -341,6 +363,11 @@ impl Guard {
         }
     }
 
+    /// How many shards are in use, and how many of them are past their expiry.
+    pub fn held(&self, now: Now) -> (usize, usize) {
+        (self.server.len(), self.server.expired(self.server_seconds(now)))
+    }
+
     fn server_seconds(&self, now: Now) -> u64 {
         match self.server_ahead {
             Some(ahead) => u64::try_from(i128::from(now.steady_ms) + ahead).unwrap_or(0) / 1000,
@@ -388,24 +415,45 @@ impl Guard {
     /// Takes over what others have left behind: segments, each with its writer. What was pending there is pending here. The answer tells how
     /// each of them could be read; the checkpoint then stands for them all, those of a newer version excepted.
     pub fn take_over<S: AsRef<str>>(&mut self, segments: &[(S, S)], now: Now) -> Vec<SegmentState> {
-        let read: Vec<(Vec<Record>, SegmentState)> = segments.iter().map(|(_, text)| segment::read(text.as_ref())).collect();
-        let counter_of =
-            |records: &[Record]| records.iter().map(|record| if let Record::Counter(counter) = record { *counter } else { 0 }).max();
-        let counters: Vec<u64> = read.iter().map(|(records, _)| counter_of(records).unwrap_or(0)).collect();
+        let read: Vec<(Vec<Record>, SegmentState)> =
+            segments.iter().map(|(_, text)| segment::read(text.as_ref())).collect();
+        let counter_of = |records: &[Record]| {
+            records
+                .iter()
+                .map(|record| {
+                    if let Record::Counter(counter) = record {
+                        *counter
+                    } else {
+                        0
+                    }
+                })
+                .max()
+        };
+        let counters: Vec<u64> = read
+            .iter()
+            .map(|(records, _)| counter_of(records).unwrap_or(0))
+            .collect();
         let highest = counters.iter().copied().max().unwrap_or(0).max(self.memory.counter());
         self.memory.notice_counter(highest);
 
         let mut entries = Vec::new();
         for (index, (records, _)) in read.iter().enumerate() {
             let same_writer = |other: &usize| segments[*other].0.as_ref() == segments[index].0.as_ref();
-            let known = (0..segments.len()).filter(same_writer).map(|other| counters[other]).max().unwrap_or(0);
+            let known = (0..segments.len())
+                .filter(same_writer)
+                .map(|other| counters[other])
+                .max()
+                .unwrap_or(0);
             // What its writer did not know of counts as recorded before it: nothing leaves early because two counted at the same time.
             let ahead = highest - known;
             let last = counters[index] + ahead;
             for record in records {
                 match record {
-                    Record::Impression(entry) => entries.push((entry.clone(), last)),
-                    Record::Hash { hash, at } => self.memory.remember(HashedId::with_hash(&[], *hash), at / 1000, last, true),
+                    Record::Impression(entry) => entries.push((entry, last)),
+                    Record::Hash { hash, at } => {
+                        self.memory
+                            .remember(HashedId::with_hash(&[], *hash), at / 1000, last, true)
+                    }
                     Record::Shard(stored) => {
                         let mut stored = stored.clone();
                         stored.age.last = (stored.age.last + ahead).min(highest);
@@ -416,10 +464,10 @@ impl Guard {
                 }
             }
         }
-        entries.sort_by_key(|(entry, _)| entry.at);
-        for (entry, last) in entries {
-            self.memory.remember(entry.hashed(), entry.at / 1000, last, true);
-            self.adopt(entry, true, now);
+        for index in ascending(entries.iter().map(|(entry, _)| entry.at)) {
+            let (entry, last) = &entries[index];
+            self.memory.remember(entry.hashed(), entry.at / 1000, *last, true);
+            self.adopt((*entry).clone(), true, now);
         }
         self.memory.rotate();
         read.into_iter().map(|(_, state)| state).collect()
@@ -440,7 +488,10 @@ impl Guard {
                     self.memory.remember(entry.hashed(), entry.at / 1000, last, false);
                     self.adopt(entry, false, now);
                 }
-                Record::Hash { hash, at } => self.memory.remember(HashedId::with_hash(&[], hash), at / 1000, last, false),
+                Record::Hash { hash, at } => {
+                    self.memory
+                        .remember(HashedId::with_hash(&[], hash), at / 1000, last, false)
+                }
                 Record::Shard(mut stored) => {
                     stored.age.last = last;
                     let _ = self.memory.absorb(stored, false, now.wall_seconds());
@@ -459,7 +510,9 @@ impl Guard {
             return;
         }
         entry.own = own || here.is_some_and(|here| here.own);
-        entry.covered |= self.server.contains(entry.hashed(), &self.server.live(self.server_seconds(now)));
+        entry.covered |= self
+            .server
+            .contains(entry.hashed(), &self.server.live(self.server_seconds(now)));
         let to_deliver = self.keep_undelivered && !entry.delivered;
         if !entry.covered || to_deliver {
             self.journal.push(entry);

@@ -34,7 +34,12 @@ impl Positions {
     /// The positions of `hash` in a filter of `bits` bits.
     #[inline]
     pub fn new(hash: u64, bits: u32) -> Self {
-        Positions { x: hash as u32, y: (hash >> 32) as u32, step: 0, bits: u64::from(bits) }
+        Positions {
+            x: hash as u32,
+            y: (hash >> 32) as u32,
+            step: 0,
+            bits: u64::from(bits),
+        }
     }
 }
 
@@ -61,7 +66,10 @@ pub(crate) struct HashedId<'a> {
 impl<'a> HashedId<'a> {
     #[inline]
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        HashedId { bytes, unseeded: hash_id(bytes, 0) }
+        HashedId {
+            bytes,
+            unseeded: hash_id(bytes, 0),
+        }
     }
 
     /// An id whose unseeded hash is known already.
@@ -78,7 +86,11 @@ impl<'a> HashedId<'a> {
     /// XXH64 with any seed.
     #[inline]
     pub(crate) fn seeded(self, seed: u64) -> u64 {
-        if seed == 0 { self.unseeded } else { hash_id(self.bytes, seed) }
+        if seed == 0 {
+            self.unseeded
+        } else {
+            hash_id(self.bytes, seed)
+        }
     }
 
     #[inline]

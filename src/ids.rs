@@ -27,7 +27,9 @@ pub(crate) struct Met {
 
 impl Met {
     pub(crate) fn with_capacity(count: usize) -> Self {
-        Met { table: HashTable::with_capacity(count) }
+        Met {
+            table: HashTable::with_capacity(count),
+        }
     }
 
     /// Whether the id at `index` is the first of its kind.

@@ -31,7 +31,14 @@ pub(crate) struct Entry {
 
 impl Entry {
     pub(crate) fn new(id: HashedId<'_>, at: u64, own: bool) -> Self {
-        Entry { id: id.bytes().into(), hash: id.unseeded(), at, own, covered: false, delivered: false }
+        Entry {
+            id: id.bytes().into(),
+            hash: id.unseeded(),
+            at,
+            own,
+            covered: false,
+            delivered: false,
+        }
     }
 
     pub(crate) fn hashed(&self) -> HashedId<'_> {
@@ -68,7 +75,9 @@ impl Journal {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Option<Entry>>() + self.serials.capacity() * size_of::<u64>() + self.id_bytes
+        self.entries.capacity() * size_of::<Option<Entry>>()
+            + self.serials.capacity() * size_of::<u64>()
+            + self.id_bytes
     }
 
     /// In the order of recording.
@@ -99,7 +108,8 @@ impl Journal {
         self.remove(entry.hashed());
         let serial = self.base + self.entries.len() as u64;
         let (entries, base) = (&self.entries, self.base);
-        self.serials.insert_unique(entry.hash, serial, |&serial| hash_at(entries, base, serial));
+        self.serials
+            .insert_unique(entry.hash, serial, |&serial| hash_at(entries, base, serial));
         self.count(&entry, true);
         self.entries.push_back(Some(entry));
         self.make_room()
@@ -109,7 +119,9 @@ impl Journal {
     pub(crate) fn cover(&mut self, keep_undelivered: bool, mut covers: impl FnMut(&Entry) -> bool) -> Vec<Entry> {
         let mut covered = Vec::new();
         for index in 0..self.entries.len() {
-            let Some(entry) = &mut self.entries[index] else { continue };
+            let Some(entry) = &mut self.entries[index] else {
+                continue;
+            };
             if entry.covered || !covers(entry) {
                 continue;
             }
@@ -136,7 +148,10 @@ impl Journal {
         let before = self.len();
         while self.len() > MAX_IMPRESSIONS || self.id_bytes > MAX_ID_BYTES {
             let delivered = self.delivered > 0;
-            let Some(leaving) = self.entries.iter().position(|entry| entry.as_ref().is_some_and(|entry| entry.delivered || !delivered))
+            let Some(leaving) = self
+                .entries
+                .iter()
+                .position(|entry| entry.as_ref().is_some_and(|entry| entry.delivered || !delivered))
             else {
                 break;
             };
@@ -173,7 +188,8 @@ impl Journal {
             self.serials.clear();
             let (entries, base) = (&self.entries, self.base);
             for (serial, entry) in (base..).zip(entries.iter().flatten()) {
-                self.serials.insert_unique(entry.hash, serial, |&serial| hash_at(entries, base, serial));
+                self.serials
+                    .insert_unique(entry.hash, serial, |&serial| hash_at(entries, base, serial));
             }
         }
     }
@@ -188,7 +204,10 @@ impl Journal {
 }
 
 fn hash_at(entries: &VecDeque<Option<Entry>>, base: u64, serial: u64) -> u64 {
-    entries.get((serial - base) as usize).and_then(Option::as_ref).map_or(0, |entry| entry.hash)
+    entries
+        .get((serial - base) as usize)
+        .and_then(Option::as_ref)
+        .map_or(0, |entry| entry.hash)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 use serde::Serialize;
 
+use crate::order::ascending;
+
 /// Samples kept.
 const SAMPLES: usize = 1_000;
 
@@ -45,10 +47,13 @@ impl LagSamples {
     }
 
     pub(crate) fn summary(&self) -> Lag {
-        let mut sorted: Vec<u64> = self.samples.iter().copied().collect();
-        sorted.sort_unstable();
+        let order = ascending(self.samples.iter().copied());
         // Nearest rank: the smallest sample that at least this share does not exceed.
-        let percentile = |percent: usize| sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied();
+        let percentile = |percent: usize| {
+            order
+                .get((order.len() * percent).div_ceil(100).saturating_sub(1))
+                .map(|&index| self.samples[index])
+        };
         Lag {
             count: self.count,
             last_ms: self.samples.back().copied(),

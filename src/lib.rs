@@ -45,6 +45,7 @@ mod ids;
 mod journal;
 mod lag;
 mod memory;
+mod order;
 mod params;
 mod segment;
 mod server_view;

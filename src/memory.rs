@@ -11,6 +11,7 @@ use crate::bank::{FilterBank, MAX_LANES};
 use crate::bloom::Shape;
 use crate::chain::{Slices, united};
 use crate::hash::HashedId;
+use crate::order::ascending;
 use crate::params::union_rate;
 use crate::shard::has_expired;
 use crate::{BloomFilter, Error, Parameters};
@@ -87,12 +88,18 @@ impl Memory {
 
     /// Impressions held to be remembered: the newest 10,000 at most, though older ones in the same shards may be remembered too.
     pub(crate) fn remembered(&self, now: u64) -> u64 {
-        self.live(now).map(|lane| u64::from(lane.age.count)).sum::<u64>().min(REMEMBERED)
+        self.live(now)
+            .map(|lane| u64::from(lane.age.count))
+            .sum::<u64>()
+            .min(REMEMBERED)
     }
 
     pub(crate) fn false_positive_rate(&self, now: u64) -> f64 {
         let parameters = self.shape().parameters;
-        union_rate(self.live(now).map(|lane| parameters.false_positive_rate(self.bank.set_bits(lane.lane))))
+        union_rate(
+            self.live(now)
+                .map(|lane| parameters.false_positive_rate(self.bank.set_bits(lane.lane))),
+        )
     }
 
     /// The lanes that answer at this time, for [`Memory::contains_in`].
@@ -163,11 +170,16 @@ impl Memory {
     }
 
     fn stored(&self, lane: &Lane) -> StoredShard {
-        StoredShard { filter: self.bank.filter(lane.lane), age: lane.age }
+        StoredShard {
+            filter: self.bank.filter(lane.lane),
+            age: lane.age,
+        }
     }
 
     fn live(&self, now: u64) -> impl Iterator<Item = &Lane> {
-        self.lanes.iter().filter(move |lane| !has_expired(lane.age.expires, now))
+        self.lanes
+            .iter()
+            .filter(move |lane| !has_expired(lane.age.expires, now))
     }
 
     /// Inserts into a shard; whether its bits changed.
@@ -182,10 +194,23 @@ impl Memory {
     fn covering(&mut self, at: u64, own: bool) -> Option<usize> {
         let slice = self.slices.slice();
         let covers = |age: &Age| age.begun <= at + slice / 8 && at < age.begun + slice && age.count < CAPACITY;
-        let fitting = (0..self.lanes.len()).filter(|&index| self.lanes[index].own == own && covers(&self.lanes[index].age));
+        let fitting =
+            (0..self.lanes.len()).filter(|&index| self.lanes[index].own == own && covers(&self.lanes[index].age));
         fitting.max_by_key(|&index| self.lanes[index].age.begun).or_else(|| {
-            let age = Age { count: 0, begun: at, expires: self.slices.expires(at), last: self.counter };
-            self.push(StoredShard { filter: BloomFilter::of_shape(self.shape()), age }, own, at)
+            let age = Age {
+                count: 0,
+                begun: at,
+                expires: self.slices.expires(at),
+                last: self.counter,
+            };
+            self.push(
+                StoredShard {
+                    filter: BloomFilter::of_shape(self.shape()),
+                    age,
+                },
+                own,
+                at,
+            )
         })
     }
 
@@ -198,7 +223,9 @@ impl Memory {
                 continue;
             }
             let here = self.bank.filter(candidate.lane);
-            let Some((filter, count)) = self.joined(&candidate, &here, stored, now) else { continue };
+            let Some((filter, count)) = self.joined(&candidate, &here, stored, now) else {
+                continue;
+            };
             if !candidate.own || own || filter == here {
                 self.bank.load(candidate.lane, &filter);
                 let age = &mut self.lanes[index].age;
@@ -214,7 +241,13 @@ impl Memory {
 
     /// The union of two shards and its count, if the rule of chains allows it: expiries within one slice, or both past, and no more items than
     /// a shard holds, unless one contains the other.
-    fn joined(&self, candidate: &Lane, here: &BloomFilter, stored: &StoredShard, now: u64) -> Option<(BloomFilter, u32)> {
+    fn joined(
+        &self,
+        candidate: &Lane,
+        here: &BloomFilter,
+        stored: &StoredShard,
+        now: u64,
+    ) -> Option<(BloomFilter, u32)> {
         let both_past = has_expired(candidate.age.expires, now) && has_expired(stored.age.expires, now);
         if !both_past && !self.slices.within_one(candidate.age.expires, stored.age.expires) {
             return None;
@@ -236,19 +269,25 @@ impl Memory {
         }
         let lane = self.bank.add_lane()?;
         self.bank.load(lane, &stored.filter);
-        self.lanes.push(Lane { lane, age: stored.age, own });
+        self.lanes.push(Lane {
+            lane,
+            age: stored.age,
+            own,
+        });
         Some(self.lanes.len() - 1)
     }
 
     /// Unites shards until half of the lanes are free. A clock that jumps to and fro can leave many small shards; nothing of them is lost, some
     /// of it is only kept longer.
     fn make_room(&mut self, now: u64) {
-        let mut shards: Vec<(StoredShard, bool)> = self.lanes.iter().map(|lane| (self.stored(lane), lane.own)).collect();
-        shards.sort_by_key(|(stored, own)| (*own, has_expired(stored.age.expires, now), stored.age.count));
+        // Those that are past first, then the smallest: what is united with something live is kept longer.
+        let rank = |lane: &Lane| u64::from(!has_expired(lane.age.expires, now)) << 32 | u64::from(lane.age.count);
         let mut kept: Vec<(StoredShard, bool)> = Vec::new();
-        for (stored, own) in shards {
+        for index in ascending(self.lanes.iter().map(rank)) {
+            let (stored, own) = (self.stored(&self.lanes[index]), self.lanes[index].own);
             let room = kept.iter_mut().find_map(|(other, other_own)| {
-                let (filter, count) = (*other_own == own).then(|| united(&other.filter, &stored.filter, CAPACITY))??;
+                let (filter, count) =
+                    (*other_own == own).then(|| united(&other.filter, &stored.filter, CAPACITY))??;
                 Some((other, filter, count))
             });
             match room {
@@ -265,17 +304,24 @@ impl Memory {
             }
         }
         // Sixty-four shards that no two fit into one hold far more than is to be remembered.
-        kept.sort_by_key(|(stored, _)| std::cmp::Reverse(stored.age.last));
-        kept.truncate(MAX_LANES / 2);
         self.bank = FilterBank::new(self.shape());
         self.lanes.clear();
-        for (stored, own) in kept {
+        for index in ascending(kept.iter().map(|(stored, _)| stored.age.last))
+            .into_iter()
+            .rev()
+            .take(MAX_LANES / 2)
+        {
+            let (stored, own) = kept[index].clone();
             self.push(stored, own, now);
         }
     }
 
     fn drop_lanes(&mut self, leaves: impl Fn(&Lane) -> bool) {
-        let mask = self.lanes.iter().filter(|lane| leaves(lane)).fold(0, |mask, lane| mask | 1u64 << lane.lane);
+        let mask = self
+            .lanes
+            .iter()
+            .filter(|lane| leaves(lane))
+            .fold(0, |mask, lane| mask | 1u64 << lane.lane);
         if mask != 0 {
             self.bank.remove(mask);
             self.lanes.retain(|lane| mask >> lane.lane & 1 == 0);
@@ -338,7 +384,9 @@ mod tests {
         let mut memory = memory();
         let mut clock = 1u64;
         for i in 0..2_000 {
-            clock = clock.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            clock = clock
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let at = clock >> 33;
             record(&mut memory, &format!("id-{i}"), at);
             assert!(has(&memory, &format!("id-{i}"), at) && memory.lanes.len() <= MAX_LANES);

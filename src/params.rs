@@ -25,7 +25,10 @@ pub struct Parameters {
 
 impl Parameters {
     /// What 1,000 items at ε = 0.001 need: the parameters of a chain whose options nobody changed.
-    pub(crate) const DEFAULT: Parameters = Parameters { bits: 14_378, hashes: 10 };
+    pub(crate) const DEFAULT: Parameters = Parameters {
+        bits: 14_378,
+        hashes: 10,
+    };
 
     /// A filter of `bits` (m, 1 to 2^24) bits with `hashes` (k, 1 to 32) hashes an item.
     ///
@@ -58,12 +61,16 @@ impl Parameters {
             return Err(Error::BadOption("the capacity must be at least 1"));
         }
         if !(rate > 0.0 && rate < 1.0) {
-            return Err(Error::BadOption("the false positive rate must be between 0 and 1, neither of them included"));
+            return Err(Error::BadOption(
+                "the false positive rate must be between 0 and 1, neither of them included",
+            ));
         }
         let n = f64::from(capacity);
         let bits = (-n * rate.ln() / (LN_2 * LN_2)).ceil();
         if bits > f64::from(MAX_BITS) {
-            return Err(Error::BadParameters("this capacity and false positive rate need over 2^24 bits a shard"));
+            return Err(Error::BadParameters(
+                "this capacity and false positive rate need over 2^24 bits a shard",
+            ));
         }
         let hashes = (bits / n * LN_2).round().max(1.0);
         if hashes > f64::from(MAX_HASHES) {

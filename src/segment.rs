@@ -67,7 +67,12 @@ impl SegmentWriter {
         let mut content = Vec::new();
         push_number(&mut content, stored.age.begun);
         push_number(&mut content, stored.age.last);
-        let shard = Shard { filter: stored.filter, count: stored.age.count, epoch: 0, expires: stored.age.expires };
+        let shard = Shard {
+            filter: stored.filter,
+            count: stored.age.count,
+            epoch: 0,
+            expires: stored.age.expires,
+        };
         content.extend_from_slice(&shard.to_bytes());
         push_record(&mut self.lines, b'm', &content);
     }
@@ -154,14 +159,25 @@ fn read_record(line: &str, records: &mut Vec<Record>) -> Option<()> {
         }
         b'h' => {
             while !reader.bytes.is_empty() {
-                records.push(Record::Hash { at: reader.number()?, hash: u64::from_le_bytes(reader.take(8)?.try_into().ok()?) });
+                records.push(Record::Hash {
+                    at: reader.number()?,
+                    hash: u64::from_le_bytes(reader.take(8)?.try_into().ok()?),
+                });
             }
         }
         b'm' => {
             let (begun, last) = (reader.number()?, reader.number()?);
             let shard = Shard::from_bytes(reader.bytes).ok()?;
-            let age = Age { count: shard.count, begun, expires: shard.expires, last };
-            records.push(Record::Shard(StoredShard { filter: shard.filter, age }));
+            let age = Age {
+                count: shard.count,
+                begun,
+                expires: shard.expires,
+                last,
+            };
+            records.push(Record::Shard(StoredShard {
+                filter: shard.filter,
+                age,
+            }));
         }
         b'c' => records.push(Record::Counter(reader.number()?)),
         _ => {}

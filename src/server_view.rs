@@ -25,7 +25,12 @@ struct HeldShard {
 /// A shard of the snapshot that is coming: held already, or decoded now.
 enum Coming {
     Held(HeldShard),
-    Decoded { fingerprint: Fingerprint, filter: BloomFilter, epoch: u32, expires: u32 },
+    Decoded {
+        fingerprint: Fingerprint,
+        filter: BloomFilter,
+        epoch: u32,
+        expires: u32,
+    },
 }
 
 /// Which shards answer at one time, bank by bank: made once for a batch.
@@ -99,14 +104,23 @@ impl ServerView {
         if bits > MAX_SNAPSHOT_BITS {
             return Err(Error::TooLarge("the snapshot's shards together have over 2^26 bits"));
         }
-        let coming = shards.iter().zip(headers).enumerate().map(|(index, ((fingerprint, held), header))| match (held, header) {
-            (Ok(held), _) => Ok(Coming::Held(*held)),
-            (Err(_), Some(header)) => {
-                let shard = header.read_payload().map_err(|error| error.in_shard(index))?;
-                Ok(Coming::Decoded { fingerprint: *fingerprint, filter: shard.filter, epoch: shard.epoch, expires: shard.expires })
-            }
-            (Err(_), None) => Err(Error::Truncated { length: 0 }.in_shard(index)),
-        });
+        let coming = shards
+            .iter()
+            .zip(headers)
+            .enumerate()
+            .map(|(index, ((fingerprint, held), header))| match (held, header) {
+                (Ok(held), _) => Ok(Coming::Held(*held)),
+                (Err(_), Some(header)) => {
+                    let shard = header.read_payload().map_err(|error| error.in_shard(index))?;
+                    Ok(Coming::Decoded {
+                        fingerprint: *fingerprint,
+                        filter: shard.filter,
+                        epoch: shard.epoch,
+                        expires: shard.expires,
+                    })
+                }
+                (Err(_), None) => Err(Error::Truncated { length: 0 }.in_shard(index)),
+            });
         coming.collect()
     }
 
@@ -116,9 +130,21 @@ impl ServerView {
         for shard in coming {
             let held = match shard {
                 Coming::Held(held) => held,
-                Coming::Decoded { fingerprint, filter, epoch, expires } => {
+                Coming::Decoded {
+                    fingerprint,
+                    filter,
+                    epoch,
+                    expires,
+                } => {
                     let (bank, lane) = self.place(&filter);
-                    HeldShard { fingerprint, bank, lane, epoch, expires, set_bits: filter.set_bits() }
+                    HeldShard {
+                        fingerprint,
+                        bank,
+                        lane,
+                        epoch,
+                        expires,
+                        set_bits: filter.set_bits(),
+                    }
                 }
             };
             self.shards.push(held);
@@ -144,7 +170,9 @@ impl ServerView {
     fn place(&mut self, filter: &BloomFilter) -> (usize, usize) {
         let fitting = (0..self.banks.len()).find_map(|bank| {
             let fits = self.banks[bank].shape() == filter.shape();
-            fits.then(|| self.banks[bank].add_lane()).flatten().map(|lane| (bank, lane))
+            fits.then(|| self.banks[bank].add_lane())
+                .flatten()
+                .map(|lane| (bank, lane))
         });
         let (bank, lane) = fitting.unwrap_or_else(|| {
             let mut bank = FilterBank::new(filter.shape());
@@ -179,14 +207,20 @@ impl ServerView {
 
     #[inline]
     pub(crate) fn contains(&self, id: HashedId<'_>, live: &LiveShards) -> bool {
-        live.lanes.iter().any(|&(bank, lanes)| self.banks[bank].matches(id) & lanes != 0)
+        live.lanes
+            .iter()
+            .any(|&(bank, lanes)| self.banks[bank].matches(id) & lanes != 0)
     }
 
     /// The newest live shard that contains the id: its place in the snapshot and its epoch.
     pub(crate) fn find(&self, id: HashedId<'_>, now: u64) -> Option<(usize, u32)> {
         let matches: Vec<u64> = self.banks.iter().map(|bank| bank.matches(id)).collect();
-        let contains = |shard: &HeldShard| matches[shard.bank] >> shard.lane & 1 == 1 && !has_expired(shard.expires, now);
-        self.shards.iter().position(contains).map(|index| (index, self.shards[index].epoch))
+        let contains =
+            |shard: &HeldShard| matches[shard.bank] >> shard.lane & 1 == 1 && !has_expired(shard.expires, now);
+        self.shards
+            .iter()
+            .position(contains)
+            .map(|index| (index, self.shards[index].epoch))
     }
 
     pub(crate) fn expired(&self, now: u64) -> usize {
@@ -194,7 +228,12 @@ impl ServerView {
     }
 
     pub(crate) fn false_positive_rate(&self, now: u64) -> f64 {
-        union_rate(self.live_shards(now).map(|shard| self.banks[shard.bank].shape().parameters.false_positive_rate(shard.set_bits)))
+        union_rate(self.live_shards(now).map(|shard| {
+            self.banks[shard.bank]
+                .shape()
+                .parameters
+                .false_positive_rate(shard.set_bits)
+        }))
     }
 
     /// What the newest shard's positions follow.
@@ -209,5 +248,9 @@ impl ServerView {
 
 fn fingerprint_of(text: &str) -> Fingerprint {
     // Two seeds that have nothing in common make 128 bits.
-    (hash_id(text.as_bytes(), 0x5EE7), hash_id(text.as_bytes(), !0x5EE7), text.len())
+    (
+        hash_id(text.as_bytes(), 0x5EE7),
+        hash_id(text.as_bytes(), !0x5EE7),
+        text.len(),
+    )
 }

@@ -19,7 +19,12 @@ pub struct Shard {
 impl Shard {
     /// An empty shard.
     pub fn new(filter: BloomFilter, epoch: u32, expires: u32) -> Self {
-        Shard { filter, count: 0, epoch, expires }
+        Shard {
+            filter,
+            count: 0,
+            epoch,
+            expires,
+        }
     }
 
     /// Inserts an id unless the shard contains it. Returns whether it was inserted.

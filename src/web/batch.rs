@@ -88,7 +88,14 @@ impl IdBatch {
 impl IdBatch {
     /// The ids, and where the fresh ones' indices go.
     pub(super) fn parts(&mut self) -> (Ids<'_>, &mut Vec<u32>) {
-        (Ids { text: &self.text, ends: &self.ends, gap: self.gap }, &mut self.fresh)
+        (
+            Ids {
+                text: &self.text,
+                ends: &self.ends,
+                gap: self.gap,
+            },
+            &mut self.fresh,
+        )
     }
 }
 
@@ -106,7 +113,11 @@ impl IdList for Ids<'_> {
 
     #[inline]
     fn id(&self, index: usize) -> &[u8] {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] as usize + self.gap };
+        let start = if index == 0 {
+            0
+        } else {
+            self.ends[index - 1] as usize + self.gap
+        };
         // Ends come from outside where JavaScript writes them: an impossible one makes an empty id, not a trap.
         self.text.get(start..self.ends[index] as usize).unwrap_or_default()
     }

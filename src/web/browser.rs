@@ -10,14 +10,25 @@ const WRITER_ID_BYTES: usize = 8;
 #[wasm_bindgen(js_name = randomWriterId)]
 pub fn random_writer_id() -> String {
     let mut bytes = [0; WRITER_ID_BYTES];
-    let crypto = Reflect::get(&js_sys::global(), &"crypto".into()).ok().filter(JsValue::is_object);
-    let filled = crypto.is_some_and(|crypto| crypto.unchecked_ref::<web_sys::Crypto>().get_random_values_with_u8_array(&mut bytes).is_ok());
+    let crypto = Reflect::get(&js_sys::global(), &"crypto".into())
+        .ok()
+        .filter(JsValue::is_object);
+    let filled = crypto.is_some_and(|crypto| {
+        crypto
+            .unchecked_ref::<web_sys::Crypto>()
+            .get_random_values_with_u8_array(&mut bytes)
+            .is_ok()
+    });
     if !filled {
         // Two writers must differ; nobody has to be unable to guess.
         bytes.fill_with(|| (js_sys::Math::random() * 256.0) as u8);
     }
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]).map(char::from).collect()
+    bytes
+        .iter()
+        .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]])
+        .map(char::from)
+        .collect()
 }
 
 /// Says where a panic happened; the trap that follows does not.

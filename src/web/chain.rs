@@ -33,22 +33,35 @@ impl RawChain {
         seed: u64,
         ttl_seconds: u32,
     ) -> Result<RawChain, JsValue> {
-        let options = ChainOptions { capacity, shards, false_positive_rate, seed, ttl_seconds };
+        let options = ChainOptions {
+            capacity,
+            shards,
+            false_positive_rate,
+            seed,
+            ttl_seconds,
+        };
         let (chain, rejected) = ShardChain::from_shards(&stored, options).map_err(failure)?;
         Ok(RawChain { chain, rejected })
     }
 
     /// What could not be read: `{ index, code }` each.
     pub fn rejected(&self) -> JsValue {
-        let listed: Vec<RejectedShard> =
-            self.rejected.iter().map(|rejected| RejectedShard { index: rejected.index, code: rejected.error.code() }).collect();
+        let listed: Vec<RejectedShard> = self
+            .rejected
+            .iter()
+            .map(|rejected| RejectedShard {
+                index: rejected.index,
+                code: rejected.error.code(),
+            })
+            .collect();
         to_js(&listed)
     }
 
     /// Records the batch's ids. Returns how many no live shard contained.
     pub fn record(&mut self, batch: &mut IdBatch, now_seconds: f64) -> usize {
         let (ids, _) = batch.parts();
-        self.chain.record((0..ids.count()).map(|index| ids.id(index)), now_seconds as u64)
+        self.chain
+            .record((0..ids.count()).map(|index| ids.id(index)), now_seconds as u64)
     }
 
     /// Whether a live shard contains the id.

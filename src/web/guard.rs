@@ -12,7 +12,11 @@ use crate::{Applied, Guard, SegmentState, Snapshot};
 #[serde(untagged)]
 enum Outcome {
     Applied(Applied),
-    Failed { error: Failure },
+    Failed {
+        error: Failure,
+        shards: usize,
+        expired: usize,
+    },
 }
 
 /// A guard for one namespace. Times are `Date.now()` and `performance.now()`.
@@ -29,13 +33,39 @@ impl RawGuard {
         Guard::new(window_days).map(|guard| RawGuard { guard }).map_err(failure)
     }
 
-    /// Takes a snapshot of the native format. `version` and `server_now_ms` are negative where the snapshot has none.
-    pub fn apply(&mut self, shards: Vec<String>, version: f64, server_now_ms: f64, wall_ms: f64, steady_ms: f64) -> JsValue {
+    /// Takes a snapshot of the native format. `version` and `server_now_ms` are negative where the snapshot has none; the lags of what it covers
+    /// are told if `wants_lags`.
+    pub fn apply(
+        &mut self,
+        shards: Vec<String>,
+        version: f64,
+        server_now_ms: f64,
+        wants_lags: bool,
+        wall_ms: f64,
+        steady_ms: f64,
+    ) -> JsValue {
         let given = |value: f64| (value >= 0.0).then_some(value as u64);
-        let snapshot = Snapshot { version: given(version), shards: &shards, now_ms: given(server_now_ms) };
-        to_js(&match self.guard.apply(snapshot, now(wall_ms, steady_ms)) {
-            Ok(applied) => Outcome::Applied(applied),
-            Err(error) => Outcome::Failed { error: error.into() },
+        let snapshot = Snapshot {
+            version: given(version),
+            shards: &shards,
+            now_ms: given(server_now_ms),
+        };
+        let now = now(wall_ms, steady_ms);
+        to_js(&match self.guard.apply(snapshot, now) {
+            Ok(mut applied) => {
+                if !wants_lags {
+                    applied.lags.clear();
+                }
+                Outcome::Applied(applied)
+            }
+            Err(error) => {
+                let held = self.guard.held(now);
+                Outcome::Failed {
+                    error: error.into(),
+                    shards: held.0,
+                    expired: held.1,
+                }
+            }
         })
     }
 
@@ -48,7 +78,9 @@ impl RawGuard {
 
     /// Why an id is stopped; undefined if it is not.
     pub fn explain(&self, id: &str, wall_ms: f64, steady_ms: f64) -> JsValue {
-        self.guard.explain(id, now(wall_ms, steady_ms)).map_or(JsValue::UNDEFINED, |explanation| to_js(&explanation))
+        self.guard
+            .explain(id, now(wall_ms, steady_ms))
+            .map_or(JsValue::UNDEFINED, |explanation| to_js(&explanation))
     }
 
     /// Whether an id is stopped.

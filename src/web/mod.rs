@@ -23,7 +23,10 @@ struct Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Failure { code: error.code(), message: error.to_string() }
+        Failure {
+            code: error.code(),
+            message: error.to_string(),
+        }
     }
 }
 
@@ -38,5 +41,8 @@ fn failure(error: Error) -> JsValue {
 
 /// `Date.now()` and `performance.now()`, in milliseconds. Casts saturate: a clock before 1970 counts as 1970, NaN as 0.
 fn now(wall_ms: f64, steady_ms: f64) -> Now {
-    Now { wall_ms: wall_ms as u64, steady_ms: steady_ms as u64 }
+    Now {
+        wall_ms: wall_ms as u64,
+        steady_ms: steady_ms as u64,
+    }
 }

@@ -97,12 +97,20 @@ impl<'a> Header<'a> {
     /// # Errors
     /// [`Error::BadPayload`].
     pub fn read_payload(&self) -> Result<Shard, Error> {
-        let mut filter = BloomFilter::of_shape(Shape { parameters: self.parameters, seed: self.seed });
+        let mut filter = BloomFilter::of_shape(Shape {
+            parameters: self.parameters,
+            seed: self.seed,
+        });
         match self.encoding {
             Encoding::Raw => read_raw(self.payload, &mut filter)?,
             Encoding::Rice => rice::read(self.payload, &mut filter)?,
         }
-        Ok(Shard { filter, count: self.count, epoch: self.epoch, expires: self.expires })
+        Ok(Shard {
+            filter,
+            count: self.count,
+            epoch: self.epoch,
+            expires: self.expires,
+        })
     }
 }
 
@@ -111,7 +119,11 @@ pub(crate) fn encode(shard: &Shard) -> Vec<u8> {
     let filter = &shard.filter;
     let raw_length = filter.parameters().bits().div_ceil(8) as usize;
     let plan = rice::plan(filter);
-    let encoding = if plan.byte_length() < raw_length as u64 { Encoding::Rice } else { Encoding::Raw };
+    let encoding = if plan.byte_length() < raw_length as u64 {
+        Encoding::Rice
+    } else {
+        Encoding::Raw
+    };
 
     let mut bytes = Vec::with_capacity(HEADER_LENGTH + raw_length + CHECKSUM_LENGTH);
     bytes.extend_from_slice(&MAGIC);

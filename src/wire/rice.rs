@@ -29,14 +29,23 @@ impl Plan {
 /// convex in r, and the first r that its successor does not beat is the smallest of the best.
 pub(super) fn plan(filter: &BloomFilter) -> Plan {
     let set_bits = filter.set_bits();
-    let stream_bits = |r: u32| gaps(filter).map(|gap| u64::from(gap >> r)).sum::<u64>() + u64::from(set_bits) * u64::from(1 + r);
-    let mut best = Plan { r: 0, set_bits, stream_bits: stream_bits(0) };
+    let stream_bits =
+        |r: u32| gaps(filter).map(|gap| u64::from(gap >> r)).sum::<u64>() + u64::from(set_bits) * u64::from(1 + r);
+    let mut best = Plan {
+        r: 0,
+        set_bits,
+        stream_bits: stream_bits(0),
+    };
     for r in 1..=MAX_R {
         let bits = stream_bits(r);
         if bits >= best.stream_bits {
             break;
         }
-        best = Plan { r, stream_bits: bits, ..best };
+        best = Plan {
+            r,
+            stream_bits: bits,
+            ..best
+        };
     }
     best
 }
@@ -45,7 +54,11 @@ pub(super) fn plan(filter: &BloomFilter) -> Plan {
 pub(super) fn write(filter: &BloomFilter, plan: &Plan, out: &mut Vec<u8>) {
     out.push(plan.r as u8);
     out.extend_from_slice(&plan.set_bits.to_le_bytes());
-    let mut stream = BitWriter { out, pending: 0, length: 0 };
+    let mut stream = BitWriter {
+        out,
+        pending: 0,
+        length: 0,
+    };
     for gap in gaps(filter) {
         for _ in 0..gap >> plan.r {
             stream.push(1, 1);
@@ -81,7 +94,13 @@ pub(super) fn read(payload: &[u8], filter: &mut BloomFilter) -> Result<(), Error
         filter.set(position as u32);
         next = position + 1;
     }
-    if reader.rest_is_padding() { Ok(()) } else { Err(Error::BadPayload("a Rice payload must end with its last gap, filled up with 0")) }
+    if reader.rest_is_padding() {
+        Ok(())
+    } else {
+        Err(Error::BadPayload(
+            "a Rice payload must end with its last gap, filled up with 0",
+        ))
+    }
 }
 
 const ENDS_EARLY: Error = Error::BadPayload("a Rice payload claims more than it holds");
@@ -163,6 +182,9 @@ impl BitReader<'_> {
     }
 
     fn rest_is_padding(&self) -> bool {
-        self.bytes.len() == self.at.div_ceil(8) && self.rest_of_byte().is_none_or(|(rest, length)| length == 8 || rest == 0)
+        self.bytes.len() == self.at.div_ceil(8)
+            && self
+                .rest_of_byte()
+                .is_none_or(|(rest, length)| length == 8 || rest == 0)
     }
 }

@@ -1,0 +1,124 @@
+/** `ShardChain`: a user's shards on the server. */
+import { loadEngine, type Engine, type RawChain } from "./engine.js";
+import { SeenGuardError } from "./errors.js";
+import { collectIds, collectRecorded, isUsable, listOf } from "./ids.js";
+import { checkChainOptions, type ChainSettings } from "./options.js";
+import type * as Api from "./seenguard.js";
+
+type Identified = Api.ItemId | { readonly id: Api.ItemId };
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
+export class ShardChain implements Api.ShardChain {
+  readonly #engine: Engine;
+  #raw: RawChain | undefined;
+  readonly rejected: ReadonlyArray<{ index: number; code: Api.ErrorCode }>;
+
+  private constructor(engine: Engine, raw: RawChain, rejected: ReadonlyArray<{ index: number; code: Api.ErrorCode }>) {
+    this.#engine = engine;
+    this.#raw = raw;
+    this.rejected = rejected;
+  }
+
+  static async create(options: Api.ChainOptions = {}): Promise<ShardChain> {
+    return ShardChain.#make([], [], checkChainOptions(options));
+  }
+
+  static async from(shards: Api.Snapshot | readonly string[], options: Api.ChainOptions = {}): Promise<ShardChain> {
+    const checked = checkChainOptions(options);
+    const stored: unknown = Array.isArray(shards) ? shards : (shards as Partial<Api.Snapshot> | null | undefined)?.shards;
+    if (!Array.isArray(stored)) throw new SeenGuardError("bad-snapshot", "ShardChain.from takes a list of base64 shards, or a snapshot");
+    const isText = (shard: unknown): shard is string => typeof shard === "string";
+    const places = stored.flatMap((shard, index) => (isText(shard) ? [index] : []));
+    return ShardChain.#make(stored.filter(isText), stored.length === places.length ? [] : unreadable(stored, places), checked, places);
+  }
+
+  static async #make(
+    stored: string[],
+    unreadable: { index: number; code: Api.ErrorCode }[],
+    settings: ChainSettings,
+    places: readonly number[] = [],
+  ): Promise<ShardChain> {
+    const engine = await loadEngine(settings.wasm);
+    const { capacity, shards, falsePositiveRate, seed, ttlSeconds } = settings;
+    let refusal: unknown;
+    const raw = engine.call(undefined, () => {
+      try {
+        return engine.newChain(stored, capacity, shards, falsePositiveRate, seed, ttlSeconds);
+      } catch (error) {
+        // What the module refuses comes as a plain object; anything else is a trap.
+        if (typeof (error as { code?: unknown } | null)?.code !== "string") throw error;
+        refusal = error;
+        return undefined;
+      }
+    });
+    if (raw === undefined) throw refused(refusal);
+    const rejected = engine.call([], () => raw.rejected() as { index: number; code: Api.ErrorCode }[]);
+    const placed = rejected.map(({ index, code }) => ({ index: places[index] ?? index, code }));
+    return new ShardChain(engine, raw, [...placed, ...unreadable].sort((a, b) => a.index - b.index));
+  }
+
+  record(ids: Api.ItemId | Iterable<Api.ItemId>, now = nowSeconds()): number {
+    const list = collectRecorded(ids);
+    const { writer, batch } = this.#engine;
+    return this.#call((raw) => {
+      if (!writer.write(list)) throw new RangeError("out of memory");
+      const recorded = raw.record(batch, now);
+      writer.done();
+      return recorded;
+    });
+  }
+
+  has(id: Api.ItemId, now = nowSeconds()): boolean {
+    return isUsable(id) && this.#call((raw) => raw.has(String(id), now));
+  }
+
+  filter<T extends Identified>(items: readonly T[]): T[];
+  filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
+  filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
+    const list = listOf(items);
+    const { ids, places } = collectIds(list, id);
+    const { writer, batch } = this.#engine;
+    const fresh = this.#call((raw) => {
+      if (!writer.write(ids)) throw new RangeError("out of memory");
+      return writer.fresh(raw.filter(batch, nowSeconds())).slice();
+    });
+    if (places === undefined) return Array.from(fresh, (index) => list[index] as T);
+    const withId = new Set(places);
+    const passing = new Set(Array.from(fresh, (index) => places[index]));
+    return list.filter((_, index) => !withId.has(index) || passing.has(index));
+  }
+
+  snapshot(now = nowSeconds()): Api.Snapshot {
+    return this.#call((raw) => raw.snapshot(now) as Api.Snapshot);
+  }
+
+  free(): void {
+    const raw = this.#raw;
+    this.#raw = undefined;
+    this.#engine.call(undefined, () => {
+      raw?.free();
+    });
+  }
+
+  /** A chain's answers matter to whoever stores them: what cannot be answered throws. */
+  #call<T>(run: (raw: RawChain) => T): T {
+    const raw = this.#raw;
+    if (raw === undefined) throw new SeenGuardError("bad-option", "this chain was freed");
+    const result = this.#engine.call(undefined, () => ({ value: run(raw) }));
+    if (result === undefined) throw new SeenGuardError("trap", "the Wasm instance trapped: make a new chain from what the store holds");
+    return result.value;
+  }
+}
+
+function unreadable(stored: readonly unknown[], places: readonly number[]): { index: number; code: Api.ErrorCode }[] {
+  const readable = new Set(places);
+  return stored.flatMap((_, index) => (readable.has(index) ? [] : [{ index, code: "bad-base64" as const }]));
+}
+
+function refused(error: unknown): SeenGuardError {
+  const { code, message } = (error ?? { code: "trap", message: "the Wasm instance trapped" }) as { code: Api.ErrorCode; message: string };
+  return new SeenGuardError(code, message);
+}

@@ -1,0 +1,131 @@
+/**
+ * The Wasm module and its instance. It is compiled once; all guards and chains of this copy of the package share an instance, until one call
+ * traps: then that instance is never called again, and whoever opens next gets a new one.
+ */
+import { describe, SeenGuardError } from "./errors.js";
+import { createGlue } from "./generated/glue.js";
+import { BatchWriter } from "./ids.js";
+
+type Glue = ReturnType<typeof createGlue>;
+export type RawGuard = InstanceType<Glue["RawGuard"]>;
+export type RawChain = InstanceType<Glue["RawChain"]>;
+type RawBatch = InstanceType<Glue["IdBatch"]>;
+
+/** Where the module may come from; `undefined`: from where the entry point has it. */
+export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
+
+/** One live instance. */
+export class Engine {
+  readonly #glue: Glue;
+  readonly #onTrap = new Set<(error: SeenGuardError) => void>();
+  readonly batch: RawBatch;
+  readonly writer: BatchWriter;
+  trapped = false;
+
+  constructor(glue: Glue, memory: WebAssembly.Memory) {
+    this.#glue = glue;
+    this.batch = new glue.IdBatch();
+    this.writer = new BatchWriter(this.batch, memory);
+  }
+
+  newGuard(windowDays: number): RawGuard {
+    return new this.#glue.RawGuard(windowDays);
+  }
+
+  newChain(...options: ConstructorParameters<Glue["RawChain"]>): RawChain {
+    return new this.#glue.RawChain(...options);
+  }
+
+  randomWriterId(): string {
+    return this.#glue.randomWriterId();
+  }
+
+  /** Tells `listener` when this instance has trapped. Returns how to stop that. */
+  onTrap(listener: (error: SeenGuardError) => void): () => void {
+    this.#onTrap.add(listener);
+    return () => this.#onTrap.delete(listener);
+  }
+
+  /** Calls into the module. Nothing there throws but a trap, after which the instance's memory is not to be trusted. */
+  call<T, Fallback>(fallback: Fallback, run: () => T): T | Fallback {
+    if (this.trapped) return fallback;
+    try {
+      return run();
+    } catch (cause) {
+      this.trapped = true;
+      if (live === this) live = undefined;
+      const error = new SeenGuardError("trap", `the Wasm instance trapped: ${describe(cause)}`, cause);
+      for (const listener of this.#onTrap) listener(error);
+      return fallback;
+    }
+  }
+}
+
+let compileDefault: (() => Promise<WebAssembly.Module>) | undefined;
+let compiled: Promise<WebAssembly.Module> | undefined;
+let live: Engine | undefined;
+let starting: Promise<Engine> | undefined;
+
+/** Says where the entry point has the module. */
+export function provideWasm(compile: () => Promise<WebAssembly.Module>): void {
+  compileDefault = compile;
+}
+
+/** The instance of this copy of the package. Rejects with `wasm-unavailable`; with `bad-option` if nobody said where the module is. */
+export async function loadEngine(source?: WasmSource): Promise<Engine> {
+  if (live !== undefined) return live;
+  if (source === undefined && compiled === undefined && compileDefault === undefined) {
+    throw new SeenGuardError("bad-option", "seenguard/slim needs the option wasm: where seenguard.wasm is, or what it holds");
+  }
+  starting ??= start(source).finally(() => {
+    starting = undefined;
+  });
+  return starting;
+}
+
+async function start(source: WasmSource | undefined): Promise<Engine> {
+  try {
+    compiled ??= source === undefined ? compileDefault?.() : compile(source);
+    const module = await compiled;
+    if (module === undefined) throw new Error("no module");
+    const glue = createGlue();
+    const { memory } = await glue.init({ module_or_path: module });
+    live = new Engine(glue, memory);
+    return live;
+  } catch (cause) {
+    // The next one to open may try again.
+    compiled = undefined;
+    throw new SeenGuardError("wasm-unavailable", `WebAssembly is not available, so everything passes: ${describe(cause)}`, cause);
+  }
+}
+
+async function compile(source: WasmSource): Promise<WebAssembly.Module> {
+  if (source instanceof WebAssembly.Module) return source;
+  if (typeof source === "string" || source instanceof URL) return compileResponse(await fetch(source));
+  if (typeof Response === "function" && source instanceof Response) return compileResponse(source);
+  return WebAssembly.compile(source as BufferSource);
+}
+
+async function compileResponse(response: Response): Promise<WebAssembly.Module> {
+  if (!response.ok) throw new Error(`${response.url} answered ${String(response.status)}`);
+  // A wrong MIME type makes streaming fail where the bytes themselves are right.
+  return WebAssembly.compileStreaming(response.clone()).catch(async () => WebAssembly.compile(await response.arrayBuffer()));
+}
+
+/** Compiles the module from hexadecimal text. */
+export async function compileHex(hex: string): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(bytesOfHex(hex));
+}
+
+function bytesOfHex(hex: string): Uint8Array<ArrayBuffer> {
+  const { fromHex } = Uint8Array as { fromHex?: (hex: string) => Uint8Array<ArrayBuffer> };
+  if (fromHex !== undefined) return fromHex.call(Uint8Array, hex);
+  const bytes = new Uint8Array(hex.length / 2);
+  // Digits 0 to 9 are codes 48 to 57, a to f are 97 to 102.
+  const digit = (at: number) => {
+    const code = hex.charCodeAt(at);
+    return code < 58 ? code - 48 : code - 87;
+  };
+  for (let index = 0; index < bytes.length; index++) bytes[index] = (digit(2 * index) << 4) | digit(2 * index + 1);
+  return bytes;
+}

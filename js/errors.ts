@@ -1,0 +1,46 @@
+/** The one error class, and what the parts of the package do with errors. */
+import type { ErrorCode } from "./seenguard.js";
+
+/** What went wrong: `code` is stable and for programs, `message` is for people. */
+export class SeenGuardError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "SeenGuardError";
+    this.code = code;
+  }
+}
+
+/** Receives what went wrong without stopping the feed. */
+export type ErrorListener = (error: SeenGuardError) => void;
+
+/** The default listener: a warning on the console, once for each code. */
+export function warnOncePerCode(): ErrorListener {
+  const warned = new Set<ErrorCode>();
+  return (error) => {
+    if (!warned.has(error.code)) {
+      warned.add(error.code);
+      console.warn(`seenguard: ${error.message} [${error.code}]`, error);
+    }
+  };
+}
+
+/** Calls an app's callback; what it throws is the app's own uncaught error and stops nothing here. */
+export function callBack<Arguments extends unknown[]>(
+  callback: ((...args: Arguments) => void) | undefined,
+  ...args: Arguments
+): void {
+  try {
+    callback?.(...args);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
+
+/** What an unknown thrown value says. */
+export function describe(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

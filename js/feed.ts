@@ -1,0 +1,112 @@
+/** `Feed`: one visible list, which decides each id once, so that what was fresh when it arrived stays though it has been seen since. */
+import { SeenGuardError, type ErrorListener } from "./errors.js";
+import { collectIds, listOf } from "./ids.js";
+import type * as Api from "./seenguard.js";
+
+type Identified = Api.ItemId | { readonly id: Api.ItemId };
+
+/** What a feed asks of its guard. */
+export interface Decider {
+  freshOf(ids: readonly Api.ItemId[]): Iterable<number>;
+  apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport;
+}
+
+/** Most verdicts that a feed keeps. */
+const MAX_VERDICTS = 20_000;
+
+export class Feed implements Api.Feed {
+  readonly #guard: Decider;
+  readonly #report: ErrorListener;
+  /** Whether an id is fresh, in the order of deciding. */
+  #verdicts = new Map<string, boolean>();
+  /** Ids that a page has brought. */
+  #admitted = new Set<string>();
+  /** What each page got. */
+  #pages = new WeakMap<readonly unknown[], readonly unknown[]>();
+
+  constructor(guard: Decider, report: ErrorListener) {
+    this.#guard = guard;
+    this.#report = report;
+  }
+
+  filter<T extends Identified>(items: readonly T[]): T[];
+  filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
+  filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
+    const list = listOf(items);
+    const met = new Set<string>();
+    return this.#select(list, id, (key) => {
+      const isFirst = !met.has(key);
+      met.add(key);
+      return isFirst;
+    });
+  }
+
+  admit<T extends Identified>(page: readonly T[]): T[];
+  admit<T>(page: readonly T[], id: Api.IdOf<T>): T[];
+  admit<T>(page: readonly T[], id?: Api.IdOf<T>): T[] {
+    const list = listOf(page);
+    let admitted = this.#pages.get(list) as readonly T[] | undefined;
+    if (admitted === undefined) {
+      admitted = this.#select(list, id, (key) => {
+        const isNew = !this.#admitted.has(key);
+        this.#admitted.add(key);
+        return isNew;
+      });
+      this.#pages.set(list, admitted);
+    }
+    return admitted.slice();
+  }
+
+  fill<T>(
+    _fetchPage: (page: number, signal: AbortSignal) => Promise<Api.FeedPage<T> | null>,
+    _want: number,
+    _options: Api.FillOptions<T> = {},
+  ): Promise<Api.FillResult<T>> {
+    return Promise.reject(new SeenGuardError("bad-option", "fill is not there yet"));
+  }
+
+  reset(): void {
+    this.#verdicts = new Map();
+    this.#admitted = new Set();
+    this.#pages = new WeakMap();
+  }
+
+  /** The items that are fresh by this feed's verdicts and that `takes` takes; those without an id stay. */
+  #select<T>(list: readonly T[], id: Api.IdOf<T> | undefined, takes: (key: string) => boolean): T[] {
+    const { ids, places } = collectIds(list, typeof id === "function" ? id : undefined);
+    const keys = ids.map(String);
+    this.#decide(ids, keys);
+    const passes = keys.map((key) => this.#verdicts.get(key) === true && takes(key));
+    this.#forgetOldest(keys);
+    if (places === undefined) return list.filter((_, index) => passes[index]);
+    const stopped = new Set(places.filter((_, index) => passes[index] === false));
+    return list.filter((_, index) => !stopped.has(index));
+  }
+
+  #decide(ids: readonly Api.ItemId[], keys: readonly string[]): void {
+    const undecided = keys.flatMap((key, index) => (this.#verdicts.has(key) ? [] : [index]));
+    if (undecided.length === 0) return;
+    for (const index of undecided) this.#verdicts.set(keys[index] ?? "", false);
+    for (const fresh of this.#guard.freshOf(undecided.map((index) => ids[index] ?? ""))) {
+      this.#verdicts.set(keys[undecided[fresh] ?? 0] ?? "", true);
+    }
+  }
+
+  /** Keeps the verdicts within their limit; those of the list at hand go last. */
+  #forgetOldest(current: readonly string[]): void {
+    let excess = this.#verdicts.size - MAX_VERDICTS;
+    if (excess <= 0) return;
+    const message = `a feed keeps ${String(MAX_VERDICTS)} verdicts: the oldest are forgotten, and decided anew if their items come back`;
+    this.#report(new SeenGuardError("too-large", message));
+    const kept = new Set(current);
+    for (const pass of [(key: string) => !kept.has(key), () => true]) {
+      for (const key of this.#verdicts.keys()) {
+        if (excess <= 0) return;
+        if (!pass(key)) continue;
+        this.#verdicts.delete(key);
+        this.#admitted.delete(key);
+        excess--;
+      }
+    }
+  }
+}

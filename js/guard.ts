@@ -1,0 +1,202 @@
+/** `SeenGuard`: one holder's view of a namespace. */
+import { closedReport, type GuardCore, type Holder } from "./core.js";
+import type { WasmSource } from "./engine.js";
+import { callBack, SeenGuardError, warnOncePerCode } from "./errors.js";
+import { Feed } from "./feed.js";
+import { collectIds, collectRecorded, isUsable, listOf } from "./ids.js";
+import { observeBelow, observeElement } from "./observer.js";
+import { checkGuardOptions, checkNamespace, checkObserveOptions, checkStorage } from "./options.js";
+import { findCore, hold, release } from "./registry.js";
+import type * as Api from "./seenguard.js";
+import { clearNamespace, ringBell } from "./storage/persistence.js";
+import { bellKey, keysOf } from "./storage/keys.js";
+import { openStore } from "./storage/store.js";
+
+type Identified = Api.ItemId | { readonly id: Api.ItemId };
+
+/** Most ids that `pending` returns if nobody says otherwise: all of them. */
+const ALL = 2 ** 32 - 1;
+/** How long `close` waits for a storage that does not answer. */
+const CLOSE_PATIENCE_MS = 2_000;
+
+/** A guard that lets everything pass has no core. */
+export class SeenGuard implements Api.SeenGuard {
+  readonly #holder: Holder;
+  #core: GuardCore | undefined;
+  #closed = false;
+  readonly #stops = new Set<() => void>();
+
+  private constructor(core: GuardCore | undefined, holder: Holder) {
+    this.#core = core;
+    this.#holder = holder;
+  }
+
+  static async open(options: Api.GuardOptions & { wasm?: WasmSource }): Promise<SeenGuard> {
+    const checked = checkGuardOptions(options);
+    const holder = { onError: checked.onError ?? warnOncePerCode(), onLag: checked.onLag };
+    // Rendering on a server: there is no screen, and nobody to remember it for.
+    const isServer = typeof document === "undefined" && checked.storage === undefined;
+    return new SeenGuard(isServer ? undefined : await hold(checked, checked.wasm, holder), holder);
+  }
+
+  static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
+    checkNamespace(namespace);
+    checkStorage(storage);
+    await findCore(namespace)?.clear();
+    const failures: SeenGuardError[] = [];
+    const report = (error: SeenGuardError) => failures.push(error);
+    // A guard that could not have IndexedDB may have used localStorage.
+    const places = storage === undefined || storage === "indexeddb" ? (["indexeddb", "local"] as const) : [storage];
+    for (const place of places) {
+      const store = await openStore(place, report);
+      const keys = keysOf(namespace);
+      if (store === undefined) continue;
+      if (place === "local" && places.length > 1 && (await store.keys(keys.prefix)).length === 0) continue;
+      await clearNamespace(store, keys);
+    }
+    ringBell(bellKey(namespace));
+  }
+
+  apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport {
+    if (this.#closed) return { ...closedReport };
+    return this.#core?.apply(snapshot) ?? { ...closedReport, reason: "no-engine" };
+  }
+
+  filter<T extends Identified>(items: readonly T[]): T[];
+  filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
+  filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
+    const list = listOf(items);
+    const { ids, places } = collectIds(list, typeof id === "function" ? id : undefined);
+    const fresh = this.freshOf(ids, list.length - ids.length);
+    if (places === undefined) return Array.from(fresh, (index) => list[index] as T);
+    const passes = new Uint8Array(list.length).fill(1);
+    for (const place of places) passes[place] = 0;
+    for (const index of fresh) passes[places[index] ?? 0] = 1;
+    return list.filter((_, index) => passes[index] === 1);
+  }
+
+  /** The indices of the fresh ids, of equal ones the first. For feeds; never throws. */
+  freshOf(ids: readonly Api.ItemId[], withoutId = 0): ArrayLike<number> & Iterable<number> {
+    return this.#core?.fresh(ids, withoutId) ?? firstOfEach(ids);
+  }
+
+  has(id: Api.ItemId): boolean {
+    return isUsable(id) && (this.#core?.has(id) ?? false);
+  }
+
+  explain(id: Api.ItemId): Api.Explanation {
+    return (isUsable(id) ? this.#core?.explain(id) : undefined) ?? { seen: false };
+  }
+
+  record(ids: Api.ItemId | Iterable<Api.ItemId>): number {
+    return this.#core?.record(collectRecorded(ids)) ?? 0;
+  }
+
+  pending(limit?: number): string[] {
+    const most = typeof limit === "number" && limit >= 0 ? Math.min(Math.floor(limit), ALL) : ALL;
+    return this.#core?.pending(most) ?? [];
+  }
+
+  pendingShard(): string {
+    return this.#core?.pendingShard() ?? "";
+  }
+
+  feed(): Feed {
+    return new Feed(this, (error) => {
+      callBack(this.#holder.onError, error);
+    });
+  }
+
+  observe(root: Element, options: Api.ObserveOptions = {}): () => void {
+    const settings = checkObserveOptions(options);
+    checkElement(root, "observe");
+    return this.#until(observeBelow(root, settings, this.#recorder(settings)));
+  }
+
+  track(element: Element, id: Api.ItemId, options: Api.ObserveOptions = {}): () => void {
+    const settings = checkObserveOptions(options);
+    checkElement(element, "track");
+    if (!isUsable(id)) return () => {};
+    return this.#until(observeElement(element, String(id), settings, this.#recorder(settings)));
+  }
+
+  #recorder({ onImpression }: Api.ObserveOptions): (id: string, element: Element) => void {
+    return (id, element) => {
+      this.record(id);
+      callBack(onImpression, id, element);
+    };
+  }
+
+  /** Remembers what `close` has to stop. */
+  #until(stop: () => void): () => void {
+    if (this.#closed) {
+      stop();
+      return stop;
+    }
+    const stopOnce = () => {
+      this.#stops.delete(stopOnce);
+      stop();
+    };
+    this.#stops.add(stopOnce);
+    return stopOnce;
+  }
+
+  report(options: Api.ReportOptions): () => void {
+    throw new SeenGuardError("bad-option", `report is not there yet: ${options.url}`);
+  }
+
+  stats(): Api.GuardStats {
+    return this.#core?.stats() ?? structuredClone(NOTHING);
+  }
+
+  get version(): number | undefined {
+    return this.#core?.version;
+  }
+
+  flush(): Promise<void> {
+    return this.#core?.flush() ?? Promise.resolve();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const stop of [...this.#stops]) stop();
+    const core = this.#core;
+    this.#core = undefined;
+    if (core === undefined) return;
+    const patience = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_PATIENCE_MS));
+    await Promise.race([release(core, this.#holder), patience]);
+  }
+}
+
+const NOTHING: Api.GuardStats = {
+  engine: "none",
+  storage: "none",
+  shards: 0,
+  serverFalsePositiveRate: 0,
+  memoryFalsePositiveRate: 0,
+  pending: 0,
+  remembered: 0,
+  filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0, withoutId: 0 },
+  lag: { count: 0 },
+  bytes: 0,
+};
+
+function checkElement(element: unknown, method: string): void {
+  if (typeof Element === "function" && !(element instanceof Element)) {
+    // An element of another document, such as a frame's, is none of this document's Element.
+    if ((element as Partial<Node> | null)?.nodeType !== 1) throw new SeenGuardError("bad-option", `${method} takes an element`);
+  }
+}
+
+/** Everything passes, a duplicate id once. */
+function firstOfEach(ids: readonly Api.ItemId[]): number[] {
+  const met = new Set<string>();
+  const first: number[] = [];
+  ids.forEach((id, index) => {
+    const text = String(id);
+    if (!met.has(text)) first.push(index);
+    met.add(text);
+  });
+  return first;
+}

@@ -1,0 +1,145 @@
+/** From items to ids, and from ids to one batch in the Wasm memory. */
+import type { IdOf, ItemId } from "./seenguard.js";
+
+/** Ids of a list's items; where some have none, the places of those that have. */
+export interface CollectedIds {
+  readonly ids: ItemId[];
+  /** Index of each id's item; absent if every item has an id. */
+  readonly places: number[] | undefined;
+}
+
+/** Whether a value can be an id. A number that is not a safe integer cannot: `JSON.parse` has already rounded it. */
+export function isUsable(id: unknown): id is ItemId {
+  return typeof id === "string" || typeof id === "bigint" || Number.isSafeInteger(id);
+}
+
+/** The id of an item that is one, or has a property `id`. */
+function ownId(item: unknown): unknown {
+  return typeof item === "object" && item !== null ? (item as { id?: unknown }).id : item;
+}
+
+/** The ids of a list's items. Never throws: an item whose id cannot be had has none. */
+export function collectIds<T>(items: readonly T[], idOf: IdOf<T> | undefined): CollectedIds {
+  const ids: ItemId[] = [];
+  let places: number[] | undefined;
+  for (let index = 0; index < items.length; index++) {
+    let id: unknown;
+    try {
+      id = idOf === undefined ? ownId(items[index]) : idOf(items[index] as T);
+    } catch {
+      id = undefined;
+    }
+    if (isUsable(id)) {
+      ids.push(id);
+      places?.push(index);
+    } else {
+      places ??= ids.map((_, place) => place);
+    }
+  }
+  return { ids, places };
+}
+
+/** The usable ids of what `record` takes: one id or several. Never throws. */
+export function collectRecorded(ids: unknown): ItemId[] {
+  if (isUsable(ids)) return [ids];
+  const usable: ItemId[] = [];
+  if (typeof ids !== "object" || ids === null) return usable;
+  try {
+    for (const id of ids as Iterable<unknown>) if (isUsable(id)) usable.push(id);
+  } catch {
+    // Not iterable, or it broke off: what came before counts.
+  }
+  return usable;
+}
+
+/** An array from whatever was passed as a list: never throws. */
+export function listOf<T>(items: readonly T[]): readonly T[] {
+  if (Array.isArray(items)) return items;
+  try {
+    return Array.from(items as Iterable<T>);
+  } catch {
+    return [];
+  }
+}
+
+/** What the batch class of the Wasm module offers. */
+export interface Batch {
+  reserve(bytes: number): number;
+  split(bytes: number, count: number): boolean;
+  reserveEnds(count: number): number;
+  freshPointer(): number;
+  shrink(bytes: number): void;
+}
+
+const SEPARATOR = "\0";
+/** A batch that took more memory than this gives it back. */
+const KEPT_BYTES = 1 << 20;
+
+const encoder = new TextEncoder();
+
+/** Writes ids into the Wasm memory: one text, one call of `encodeInto`. */
+export class BatchWriter {
+  readonly #batch: Batch;
+  readonly #memory: WebAssembly.Memory;
+  #bytes = new Uint8Array(0);
+
+  constructor(batch: Batch, memory: WebAssembly.Memory) {
+    this.#batch = batch;
+    this.#memory = memory;
+  }
+
+  /** Whether the ids are there now. False if there is no memory for them. */
+  write(ids: readonly ItemId[]): boolean {
+    const text = this.#writeText(ids.join(SEPARATOR), 0);
+    if (text === undefined) return false;
+    return this.#batch.split(text, ids.length) || this.#writeEach(ids);
+  }
+
+  /** The indices of the fresh ids after a filter: a view that the next call into the module may invalidate. */
+  fresh(count: number): Uint32Array {
+    return new Uint32Array(this.#memory.buffer, this.#batch.freshPointer(), count);
+  }
+
+  /** Gives back the memory of an unusually large batch. */
+  done(): void {
+    if (this.#bytes.byteLength > KEPT_BYTES) this.#batch.shrink(KEPT_BYTES);
+  }
+
+  /** Encodes a text at an offset. Returns where it ends. Most ids are ASCII, so their length is tried first. */
+  #writeText(text: string, offset: number): number | undefined {
+    let read = 0;
+    let written = offset;
+    let room = text.length;
+    do {
+      const start = this.#batch.reserve(written + room);
+      if (start === 0 && room > 0) return undefined;
+      this.#bytes = this.#view(start, written + room);
+      const result = encoder.encodeInto(read === 0 ? text : text.slice(read), this.#bytes.subarray(written));
+      read += result.read;
+      written += result.written;
+      // The most that the rest can take, in UTF-8 bytes for each UTF-16 unit.
+      room = 3 * (text.length - read);
+    } while (read < text.length);
+    return written;
+  }
+
+  /** The way of ids that hold the separator: one after the other, with their ends beside them. */
+  #writeEach(ids: readonly ItemId[]): boolean {
+    const ends: number[] = [];
+    let end = 0;
+    for (const id of ids) {
+      const next = this.#writeText(String(id), end);
+      if (next === undefined) return false;
+      end = next;
+      ends.push(end);
+    }
+    const start = this.#batch.reserveEnds(ends.length);
+    if (start === 0) return false;
+    new Uint32Array(this.#memory.buffer, start, ends.length).set(ends);
+    return true;
+  }
+
+  #view(start: number, length: number): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#memory.buffer as ArrayBuffer, start, length);
+  }
+}

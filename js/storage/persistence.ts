@@ -1,0 +1,342 @@
+/**
+ * What keeps a namespace's impressions across visits and shows them to other tabs.
+ *
+ * A writer (one `open`) writes what is new as a new segment and never rewrites one; now and then it writes a checkpoint that stands for all of
+ * its segments, and then removes those. At `open` it takes over whatever is there: it writes the union under a key of its own first, and then
+ * removes exactly the keys that it read. In that order no interleaving of writers loses anything, and nobody needs a lock. What a segment
+ * holds is the Wasm module's business.
+ */
+import { describe, SeenGuardError } from "../errors.js";
+import type { GuardStats } from "../seenguard.js";
+import { bellKey, keysOf, type NamespaceKeys, type SegmentKey } from "./keys.js";
+import { noteUse, removeIdle, today } from "./idle.js";
+import type { KeyValueStore } from "./store.js";
+
+/** How much of a segment could be read. */
+export type SegmentState = "whole" | "damaged" | "newer";
+
+/** The state whose storage this is. All of it lives in the Wasm module. */
+export interface Persisted {
+  /** What was recorded since the last call, as a segment. */
+  takeUnsaved(): string | undefined;
+  /** All that this writer must keep, as one segment. */
+  checkpoint(): string | undefined;
+  /** Takes over segments of others, given with their writers. */
+  takeOver(writers: string[], texts: string[]): SegmentState[];
+  /** Takes notice of a segment of another writer that is alive. */
+  merge(text: string): SegmentState;
+  /** Somebody cleared the namespace. */
+  forget(): void;
+  report(error: SeenGuardError): void;
+}
+
+/** A checkpoint is written when there are so many segments of this writer. */
+const SEGMENTS_A_CHECKPOINT = 16;
+/** Damaged segments that are kept for whoever wants to look at them. */
+const SET_ASIDE = 4;
+const FIRST_RETRY_MS = 1_000;
+const LAST_RETRY_MS = 60_000;
+
+export class Persistence {
+  readonly #store: KeyValueStore;
+  readonly #keys: NamespaceKeys;
+  readonly #bell: string;
+  readonly #writer: string;
+  readonly #windowDays: number;
+  readonly #state: Persisted;
+
+  #generation = 0;
+  #nextNumber = 0;
+  /** This writer's keys. */
+  #own: string[] = [];
+  /** Keys of others that were read, or need not be. */
+  readonly #seen = new Set<string>();
+  /** For each other writer the number of its next segment, as long as none was missed. */
+  readonly #next = new Map<string, number>();
+  /** Segments that could not be written yet, in order. */
+  #unwritten: string[] = [];
+  #tail: Promise<void> = Promise.resolve();
+  #flushing = false;
+  #pulling = false;
+  #trouble: "unavailable" | "full" | undefined;
+  #notedDay: number | undefined;
+  #retryMs = FIRST_RETRY_MS;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #stopListening = () => {};
+
+  constructor(store: KeyValueStore, namespace: string, writer: string, windowDays: number, state: Persisted) {
+    this.#store = store;
+    this.#keys = keysOf(namespace);
+    this.#bell = bellKey(namespace);
+    this.#writer = writer;
+    this.#windowDays = windowDays;
+    this.#state = state;
+  }
+
+  get storage(): GuardStats["storage"] {
+    return this.#trouble ?? this.#store.kind;
+  }
+
+  /** Takes over what is there, and begins to listen for other tabs. */
+  start(): Promise<void> {
+    this.#listen();
+    const loaded = this.#enqueue(() => this.#load());
+    void this.#enqueue(() => removeIdle(this.#store, this.#keys, this.#windowDays));
+    return loaded;
+  }
+
+  /** Something was recorded: writes it as soon as the present task ends. */
+  changed(): void {
+    if (this.#flushing) return;
+    this.#flushing = true;
+    queueMicrotask(() => {
+      // The first write of a turn begins at once, so that localStorage has it when the task ends.
+      void this.flush();
+    });
+  }
+
+  /** Resolves when all that was recorded so far is in storage, or could not be written. */
+  flush(): Promise<void> {
+    this.#flushing = true;
+    return this.#enqueue(() => {
+      this.#flushing = false;
+      return this.#write();
+    });
+  }
+
+  /** Forgets the namespace, for all writers. */
+  clear(): Promise<void> {
+    return this.#enqueue(async () => {
+      this.#beginGeneration(await clearNamespace(this.#store, this.#keys, this.#generation));
+      this.#ring();
+    });
+  }
+
+  /** Stops listening and retrying. */
+  stop(): void {
+    this.#stopListening();
+    clearTimeout(this.#retry);
+  }
+
+  /** One thing after the other: the writes of a writer keep their order whatever the storage does. What fails is reported. */
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    this.#tail = this.#tail.then(work).catch((cause: unknown) => {
+      this.#failed(cause);
+    });
+    return this.#tail;
+  }
+
+  async #load(): Promise<void> {
+    const keys = await this.#store.keys(this.#keys.prefix);
+    const segments = this.#segmentsIn(keys);
+    const [generation] = await this.#store.read([this.#keys.generation]);
+    this.#generation = Math.max(numberOf(generation), ...segments.map((segment) => segment.generation));
+    const void_ = segments.filter((segment) => segment.generation < this.#generation).map(({ key }) => key);
+    const current = segments.filter((segment) => segment.generation === this.#generation);
+    const read = await this.#readTexts(current);
+
+    const states = this.#state.takeOver(
+      read.map(({ segment }) => segment.writer),
+      read.map(({ text }) => text),
+    );
+    const taken = read.filter((_, index) => states[index] !== undefined && states[index] !== "newer");
+    this.#reportStates(states);
+    await this.#setAside(read.filter((_, index) => states[index] === "damaged").map(({ text }) => text));
+    for (const { segment } of read) {
+      this.#seen.add(segment.key);
+      this.#next.set(segment.writer, Math.max(this.#next.get(segment.writer) ?? 0, segment.number + 1));
+    }
+    if (taken.length > 0 && (await this.#writeCheckpoint())) {
+      await this.#store.remove([...taken.map(({ segment }) => segment.key), ...void_]);
+    } else if (void_.length > 0) {
+      await this.#store.remove(void_);
+    }
+    await this.#noteUse();
+  }
+
+  async #noteUse(): Promise<void> {
+    if (this.#notedDay === today()) return;
+    await noteUse(this.#store, this.#keys, this.#windowDays);
+    this.#notedDay = today();
+  }
+
+  async #readTexts(segments: readonly SegmentKey[]): Promise<{ segment: SegmentKey; text: string }[]> {
+    const texts = await this.#store.read(segments.map(({ key }) => key));
+    return segments.flatMap((segment, index) => {
+      const text = texts[index];
+      return text === undefined ? [] : [{ segment, text }];
+    });
+  }
+
+  #segmentsIn(keys: readonly string[]): SegmentKey[] {
+    return keys.map((key) => this.#keys.parseSegment(key)).filter((segment) => segment !== undefined);
+  }
+
+  #reportStates(states: readonly (SegmentState | undefined)[]): void {
+    if (states.includes("damaged")) {
+      this.#state.report(new SeenGuardError("storage", "stored impressions were damaged: they are set aside, and what could be read of them is kept"));
+    }
+    if (states.includes("newer")) {
+      this.#state.report(new SeenGuardError("storage", "impressions stored by a newer version of seenguard are left alone"));
+    }
+  }
+
+  async #setAside(texts: readonly string[]): Promise<void> {
+    for (const [index, text] of texts.slice(0, SET_ASIDE).entries()) {
+      await this.#store.write(`${this.#keys.setAside}${String(index)}`, text);
+    }
+  }
+
+  /** Writes what is new, as far as the storage takes it. */
+  async #write(): Promise<void> {
+    const text = this.#state.takeUnsaved();
+    if (text !== undefined) this.#unwritten.push(text);
+    let wrote = false;
+    while (this.#unwritten[0] !== undefined) {
+      if (!(await this.#writeSegment(this.#unwritten[0], false))) break;
+      this.#unwritten.shift();
+      wrote = true;
+    }
+    if (this.#own.length > SEGMENTS_A_CHECKPOINT && this.#unwritten.length === 0) {
+      const before = this.#own.slice();
+      if (await this.#writeCheckpoint()) {
+        await this.#store.remove(before);
+        this.#own = this.#own.filter((key) => !before.includes(key));
+      }
+    }
+    if (wrote) {
+      this.#ring();
+      await this.#noteUse();
+    }
+  }
+
+  async #writeCheckpoint(): Promise<boolean> {
+    const text = this.#state.checkpoint();
+    return text !== undefined && (await this.#writeSegment(text, true));
+  }
+
+  async #writeSegment(text: string, isCheckpoint: boolean): Promise<boolean> {
+    const key = this.#keys.segment(this.#generation, this.#writer, this.#nextNumber, isCheckpoint);
+    try {
+      await this.#store.write(key, text);
+    } catch (cause) {
+      this.#failed(cause);
+      return false;
+    }
+    this.#nextNumber++;
+    this.#own.push(key);
+    this.#trouble = undefined;
+    this.#retryMs = FIRST_RETRY_MS;
+    return true;
+  }
+
+  #failed(cause: unknown): void {
+    const full = isQuotaError(cause);
+    const trouble = full ? "full" : "unavailable";
+    if (this.#trouble !== trouble) {
+      this.#trouble = trouble;
+      const message = full ? "the storage is full: what does not fit is kept in memory and tried again" : `the storage failed: ${describe(cause)}`;
+      this.#state.report(new SeenGuardError(full ? "storage-full" : "storage", message, cause));
+    }
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => void this.flush(), this.#retryMs * (0.5 + Math.random() / 2));
+    this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
+  }
+
+  /** Reads what other writers have written since. */
+  #pull(): void {
+    if (this.#pulling) return;
+    this.#pulling = true;
+    void this.#enqueue(async () => {
+      this.#pulling = false;
+      const keys = await this.#store.keys(this.#keys.prefix);
+      const [generation] = await this.#store.read([this.#keys.generation]);
+      if (numberOf(generation) > this.#generation) {
+        this.#beginGeneration(numberOf(generation));
+        this.#state.forget();
+      }
+      await this.#mergeNew(this.#segmentsIn(keys));
+    });
+  }
+
+  async #mergeNew(segments: readonly SegmentKey[]): Promise<void> {
+    const others = segments.filter(({ generation, writer }) => generation === this.#generation && writer !== this.#writer);
+    const unread = others.filter(({ key }) => !this.#seen.has(key)).sort((a, b) => a.number - b.number);
+    const there = new Set(others.map(({ key }) => key));
+    for (const key of this.#seen) if (!there.has(key)) this.#seen.delete(key);
+    // A checkpoint whose writer's segments were all read holds nothing new.
+    const news = unread.filter(({ key, writer, number, isCheckpoint }) => {
+      this.#seen.add(key);
+      const isNext = this.#next.get(writer) === number;
+      if (isNext || number === 0 || isCheckpoint) this.#next.set(writer, number + 1);
+      else this.#next.delete(writer);
+      return !(isCheckpoint && isNext);
+    });
+    const states = (await this.#readTexts(news)).map(({ text }) => this.#state.merge(text));
+    this.#reportStates(states);
+  }
+
+  #beginGeneration(generation: number): void {
+    this.#generation = generation;
+    this.#own = [];
+    this.#unwritten = [];
+    this.#seen.clear();
+    this.#next.clear();
+  }
+
+  /** A `storage` event reaches every other tab, and unlike locks and channels keeps none out of the back/forward cache. */
+  #ring(): void {
+    if (this.#store.kind === "custom") return;
+    ringBell(this.#bell);
+  }
+
+  #listen(): void {
+    if (typeof window === "undefined" || this.#store.kind === "custom") return;
+    const onStorage = (event: StorageEvent) => {
+      if (event.key === this.#bell || event.key === null) this.#pull();
+    };
+    // A page that was frozen or in the back/forward cache heard nothing.
+    const onReturn = () => {
+      if (document.visibilityState === "visible") this.#pull();
+    };
+    window.addEventListener("storage", onStorage);
+    window.addEventListener("pageshow", onReturn);
+    document.addEventListener("visibilitychange", onReturn);
+    this.#stopListening = () => {
+      window.removeEventListener("storage", onStorage);
+      window.removeEventListener("pageshow", onReturn);
+      document.removeEventListener("visibilitychange", onReturn);
+    };
+  }
+}
+
+/** Begins a new generation in storage and removes what earlier ones left. Returns the new one. */
+export async function clearNamespace(store: KeyValueStore, keys: NamespaceKeys, known = 0): Promise<number> {
+  const [stored] = await store.read([keys.generation]);
+  const present = await store.keys(keys.prefix);
+  const segments = present.map((key) => keys.parseSegment(key)).filter((segment) => segment !== undefined);
+  const generation = Math.max(numberOf(stored), known, ...segments.map((segment) => segment.generation)) + 1;
+  // First the new generation, so that what a late writer still writes is void.
+  await store.write(keys.generation, generation.toString(10));
+  await store.remove(present.filter((key) => key !== keys.generation));
+  return generation;
+}
+
+/** Tells other tabs to look. */
+export function ringBell(key: string): void {
+  try {
+    localStorage.setItem(key, `${Date.now().toString(36)}${Math.random().toString(36).slice(1)}`);
+  } catch {
+    // Without localStorage no tab hears of another before its next look.
+  }
+}
+
+function numberOf(text: string | undefined): number {
+  const number = Number(text);
+  return Number.isSafeInteger(number) && number > 0 ? number : 0;
+}
+
+function isQuotaError(cause: unknown): boolean {
+  const name = typeof cause === "object" && cause !== null ? (cause as { name?: unknown }).name : undefined;
+  return name === "QuotaExceededError" || name === "NS_ERROR_DOM_QUOTA_REACHED";
+}
