@@ -1,0 +1,97 @@
+/** How much of a subject can be seen: the geometry, without any state. */
+
+/** The latest that is known of the boxes that show a subject. */
+export type Boxes = ReadonlyMap<Element, IntersectionObserverEntry | undefined>;
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** Below this many pixels, a box is no box. */
+const MIN_SIDE = 1;
+/** A box that exceeds its scrollport by less than this share does so by rounding. */
+const FITS = 0.99;
+/** For shares that are computed here and compared with thresholds that the browser compared with its own. */
+const ROUNDING = 1 - 1e-9;
+
+export function hasBox(entry: IntersectionObserverEntry | undefined): entry is IntersectionObserverEntry {
+  const box = entry?.boundingClientRect;
+  return !!box && box.width >= MIN_SIDE && box.height >= MIN_SIDE;
+}
+
+export function isInView(boxes: Boxes): boolean {
+  return [...boxes.values()].some((entry) => entry?.isIntersecting);
+}
+
+/**
+ * Whether at least `threshold` of what `boxes` show is visible, and whether the browser reports when that changes.
+ *
+ * Visible is measured against the subject's own area or, if it is larger than its scrollport, against the largest part of
+ * it that fits in there: so a narrow column three screens tall is all visible when it fills the screen from top to bottom.
+ */
+export function look(element: Element, boxes: Boxes, threshold: number): { visible: boolean; reported: boolean } {
+  let area = 0;
+  let shown = 0;
+  let left = Infinity;
+  let top = Infinity;
+  let right = -Infinity;
+  let bottom = -Infinity;
+  let viewport: Size | null = null;
+  for (const entry of boxes.values()) {
+    if (!hasBox(entry)) continue;
+    const box = entry.boundingClientRect;
+    area += box.width * box.height;
+    shown += box.width * box.height * entry.intersectionRatio;
+    left = Math.min(left, box.left);
+    top = Math.min(top, box.top);
+    right = Math.max(right, box.right);
+    bottom = Math.max(bottom, box.bottom);
+    viewport = entry.rootBounds;
+  }
+  if (!isInView(boxes)) return { visible: false, reported: true };
+  const enough = (whole: number) => shown > 0 && shown >= threshold * whole * ROUNDING;
+  const single = boxes.size < 2;
+  if (enough(area)) return { visible: true, reported: single };
+  const port = scrollport(element, viewport);
+  const fitting = Math.min(right - left, port.width) * Math.min(bottom - top, port.height);
+  const fits = fitting > area * FITS;
+  return { visible: !fits && enough(fitting), reported: single && fits };
+}
+
+/** The room that an element can be seen in, in viewport pixels: what its scroll containers and the viewport leave of each other. */
+function scrollport(element: Element, viewport: Size | null): Size {
+  const page = element.ownerDocument;
+  const { innerWidth, innerHeight } = page.defaultView ?? window;
+  // In a frame of another origin, entries do not tell the viewport.
+  let width = Math.min(innerWidth, viewport?.width ?? innerWidth);
+  let height = Math.min(innerHeight, viewport?.height ?? innerHeight);
+  let { position } = getComputedStyle(element);
+  // The body's overflow is the viewport's.
+  for (let box = parentOf(element); box && box !== page.body; box = parentOf(box)) {
+    const style = getComputedStyle(box);
+    if (style.display === "contents" || isOutOf(style, position)) continue;
+    position = style.position;
+    const { clientWidth, clientHeight, offsetWidth, offsetHeight } = box as HTMLElement;
+    // What has no such sizes (inline boxes, SVG) does not scroll.
+    if (!clientWidth || !clientHeight || !offsetWidth) continue;
+    // Client sizes are those before any transform.
+    const outer = box.getBoundingClientRect();
+    if (style.overflowX !== "visible") width = Math.min(width, (outer.width * clientWidth) / offsetWidth);
+    if (style.overflowY !== "visible") height = Math.min(height, (outer.height * clientHeight) / offsetHeight);
+  }
+  return { width, height };
+}
+
+/** The element that this one is laid out in, across slots and shadow roots. */
+function parentOf(element: Element): Element | null | undefined {
+  return element.assignedSlot ?? element.parentElement ?? (element.parentNode as ShadowRoot | null)?.host;
+}
+
+/** A box taken out of the flow is not clipped by what lies between it and its containing block. */
+function isOutOf(ancestor: CSSStyleDeclaration, position: string): boolean {
+  return (
+    ancestor.transform === "none" &&
+    (position === "fixed" || (position === "absolute" && ancestor.position === "static"))
+  );
+}

@@ -1,0 +1,173 @@
+/** A page with the DOM observer in it, whose timers run by hand while its layout and its frames are the browser's own. */
+import { test as base, type Frame, type Page } from "@playwright/test";
+import { build } from "esbuild";
+import type { ObserverSettings } from "../../js/observer.js";
+
+type Observer = typeof import("../../js/observer.js");
+
+declare global {
+  interface Window {
+    Observer: Observer;
+    /** Each impression as it was reported. */
+    impressions: string[];
+    /** Each uncaught error's message. */
+    uncaught: string[];
+    stops: (() => void)[];
+    settled: () => Promise<void>;
+    /** What a test keeps in the page between two changes. */
+    kept: Element;
+    observations: number;
+    listeners: string[];
+  }
+}
+
+/** How far the clock moves between frames: below the interval at which tall items are sampled. */
+const STEP_MS = 50;
+
+/** Short, since each step of the clock takes real frames. */
+export const DWELL_MS = 400;
+
+export const VIEWPORT = { width: 800, height: 600 };
+
+/** Elements of one colour, size and id each, as most tests show them. */
+export function item(id: string, style = "height:200px", content = ""): string {
+  return `<div data-seen-id="${id}" style="${style}">${content}</div>`;
+}
+
+/** Empty space. */
+export function gap(height: number): string {
+  return `<div style="height:${String(height)}px"></div>`;
+}
+
+export class ObservedPage {
+  constructor(
+    readonly page: Page,
+    private readonly script: string,
+  ) {}
+
+  /** Shows a document whose body is `body`, without observing anything yet. */
+  async show(body: string, head = ""): Promise<void> {
+    await this.page.setContent(
+      `<!doctype html><html><head><style>body{margin:0}</style>${head}</head><body>${body}</body></html>`,
+    );
+    await this.equip(this.page.mainFrame());
+  }
+
+  /** Brings the observer and the tests' own helpers into a document. */
+  async equip(frame: Frame): Promise<void> {
+    await frame.evaluate(this.script);
+    await frame.evaluate(() => {
+      window.impressions = [];
+      window.uncaught = [];
+      window.stops = [];
+      addEventListener("error", (event) => window.uncaught.push(event.message));
+      const frameDone = () =>
+        new Promise<void>((resolve) => {
+          const observer = new IntersectionObserver(() => {
+            observer.disconnect();
+            resolve();
+          });
+          observer.observe(document.documentElement);
+        });
+      // What the first frame reports may ask for a second one.
+      window.settled = async () => {
+        for (let frames = 0; frames < 3; frames++) await frameDone();
+      };
+    });
+  }
+
+  async observe(settings: Partial<ObserverSettings> = {}, root = "body", frame = this.page.mainFrame()): Promise<void> {
+    const full: ObserverSettings = { attribute: "data-seen-id", ratio: 0.5, dwellMs: DWELL_MS, ...settings };
+    await frame.evaluate(
+      async ([selector, given]) => {
+        const below = document.querySelector(selector);
+        if (!below) throw new Error(`no ${selector} in this page`);
+        window.stops.push(window.Observer.observeBelow(below, given, (id) => window.impressions.push(id)));
+        await window.settled();
+      },
+      [root, full] as const,
+    );
+  }
+
+  async track(selector: string, id: string, settings: Partial<ObserverSettings> = {}): Promise<void> {
+    const full: ObserverSettings = { attribute: "unused", ratio: 0.5, dwellMs: DWELL_MS, ...settings };
+    await this.page.evaluate(
+      async ([selector, id, given]) => {
+        const element = document.querySelector(selector);
+        if (!element) throw new Error(`no ${selector} in this page`);
+        window.stops.push(window.Observer.observeElement(element, id, given, (seen) => window.impressions.push(seen)));
+        await window.settled();
+      },
+      [selector, id, full] as const,
+    );
+  }
+
+  /** Changes the page, and waits until the browser has reported what that does to the visible. */
+  async change<T>(action: (given: T) => void, given?: T): Promise<void> {
+    await this.page.evaluate(action as (given: unknown) => void, given);
+    await this.settle();
+  }
+
+  async scrollTo(y: number, selector = "html"): Promise<void> {
+    await this.change(([top, scroller]) => document.querySelector(scroller)?.scrollTo(0, top), [y, selector] as const);
+  }
+
+  async settle(): Promise<void> {
+    for (const frame of this.page.frames()) await frame.evaluate(() => window.settled());
+  }
+
+  /** Lets the page's clock run. */
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= STEP_MS) {
+      await this.page.clock.runFor(Math.min(left, STEP_MS));
+      await this.settle();
+    }
+  }
+
+  /** Lets it run for more than a dwell, with time for what is sampled. */
+  async dwell(): Promise<void> {
+    await this.pass(DWELL_MS + 4 * STEP_MS);
+  }
+
+  /** Lets it run for most of a dwell. */
+  async dwellAlmost(): Promise<void> {
+    await this.pass(DWELL_MS - 2 * STEP_MS);
+  }
+
+  impressions(frame = this.page.mainFrame()): Promise<string[]> {
+    return frame.evaluate(() => window.impressions);
+  }
+}
+
+async function bundleObserver(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: ["js/observer.ts"],
+    bundle: true,
+    write: false,
+    format: "iife",
+    globalName: "Observer",
+    logLevel: "silent",
+  });
+  const [bundle] = outputFiles;
+  if (!bundle) throw new Error("esbuild wrote no bundle");
+  // A script that is evaluated keeps its variables to itself.
+  return `${bundle.text};window.Observer = Observer;`;
+}
+
+export const test = base.extend<{ observed: ObservedPage }, { observerScript: string }>({
+  observerScript: [
+    // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
+    async ({}, use) => {
+      await use(await bundleObserver());
+    },
+    { scope: "worker" },
+  ],
+  viewport: VIEWPORT,
+  observed: async ({ page, observerScript }, use) => {
+    await page.clock.install({ time: 0 });
+    await page.clock.pauseAt(1000);
+    await use(new ObservedPage(page, observerScript));
+  },
+});
+
+export { expect } from "@playwright/test";

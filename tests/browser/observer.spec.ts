@@ -1,0 +1,663 @@
+/** When an item counts as seen: the DOM observer in a real browser. */
+import { DWELL_MS, expect, gap, item, test } from "./observer-fixtures.js";
+
+test.describe("an item", () => {
+  test("counts once it has been visible for the whole dwell, and only once", async ({ observed }) => {
+    await observed.show(item("a"));
+    await observed.observe();
+    await observed.pass(DWELL_MS - 1);
+    expect(await observed.impressions()).toEqual([]);
+    await observed.pass(1);
+    expect(await observed.impressions()).toEqual(["a"]);
+    await observed.scrollTo(0);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a"]);
+  });
+
+  test("counts when the ratio of it is visible and not when less is", async ({ observed }) => {
+    await observed.show(gap(500) + item("half") + gap(1000) + item("far"));
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["half"]);
+    await observed.show(gap(504) + item("less") + gap(1000));
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+  });
+
+  test("starts anew when it comes back after a break", async ({ observed }) => {
+    await observed.show(item("a") + gap(2000));
+    await observed.observe();
+    await observed.dwellAlmost();
+    await observed.scrollTo(150);
+    await observed.scrollTo(0);
+    await observed.dwellAlmost();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a"]);
+  });
+
+  test("with a ratio of 0 counts by any visible pixel, but not by touching the edge", async ({ observed }) => {
+    await observed.show(gap(600) + item("edge", "height:900px") + gap(1000));
+    await observed.observe({ ratio: 0 });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.scrollTo(1);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["edge"]);
+  });
+
+  for (const height of ["300.4px", "299.5px", "33.33vh", "100.6px"]) {
+    test(`with a ratio of 1 counts in a container of the same ${height}`, async ({ observed }) => {
+      const scroller = `margin-top:10.3px;width:333.3px;height:${height};overflow:auto;scrollbar-width:none`;
+      await observed.show(
+        `<div id="s" style="${scroller}">${item("first", `height:${height}`) + item("second", `height:${height}`)}</div>`,
+      );
+      await observed.observe({ ratio: 1 });
+      await observed.dwell();
+      expect(await observed.impressions()).toEqual(["first"]);
+      await observed.scrollTo(1000, "#s");
+      await observed.dwell();
+      expect(await observed.impressions()).toEqual(["first", "second"]);
+    });
+  }
+
+  test("with a ratio of 1 does not count while a part is hidden", async ({ observed }) => {
+    await observed.show(gap(410) + item("cut") + gap(1000));
+    await observed.observe({ ratio: 1 });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+  });
+
+  test("of less than a pixel does not count, whichever side it is", async ({ observed }) => {
+    await observed.show(item("flat", "height:0.9px") + item("thin", "width:0.9px;height:50px") + item("dot", "height:1px"));
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["dot"]);
+  });
+
+  test("that gets its size later counts from then on", async ({ observed }) => {
+    await observed.show(item("lazy", "height:0"));
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.change(() => {
+      document.querySelector<HTMLElement>("[data-seen-id]")!.style.height = "200px";
+    });
+    await observed.dwellAlmost();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["lazy"]);
+  });
+
+  test("that is not displayed counts once it is", async ({ observed }) => {
+    await observed.show(item("hidden", "height:200px;display:none"));
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.change(() => {
+      document.querySelector<HTMLElement>("[data-seen-id]")!.style.display = "";
+    });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["hidden"]);
+  });
+
+  test("may have the empty id", async ({ observed }) => {
+    await observed.show(item(""));
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([""]);
+  });
+
+  test("is found under any attribute name", async ({ observed }) => {
+    await observed.show(`<div id="x" style="height:50px"></div><div ITEM:Id="b" style="height:50px"></div>`);
+    await observed.observe({ attribute: "Item:Id" });
+    await observed.change(() => {
+      document.querySelector("#x")!.setAttribute("item:id", "a");
+    });
+    await observed.dwell();
+    expect((await observed.impressions()).sort()).toEqual(["a", "b"]);
+  });
+
+  test("is not what observes: the root itself is left out", async ({ observed }) => {
+    await observed.show(`<main data-seen-id="root">${item("child")}</main>`);
+    await observed.observe({}, "main");
+    await observed.change(() => {
+      document.querySelector("main")!.dataset["seenId"] = "root again";
+    });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["child"]);
+  });
+});
+
+test.describe("an item larger than its scrollport", () => {
+  for (const screens of [1.5, 3, 50]) {
+    test(`by ${String(screens)} times counts by covering it`, async ({ observed }) => {
+      await observed.show(gap(600) + item("tall", `height:${String(screens * 600)}px`) + gap(600));
+      await observed.observe();
+      await observed.scrollTo(280);
+      await observed.dwell();
+      expect(await observed.impressions()).toEqual([]);
+      await observed.scrollTo(310);
+      await observed.dwell();
+      expect(await observed.impressions()).toEqual(["tall"]);
+    });
+  }
+
+  test("does not count when it is scrolled away before the dwell ends", async ({ observed }) => {
+    await observed.show(item("tall", "height:1800px") + gap(2000));
+    await observed.observe();
+    await observed.dwellAlmost();
+    await observed.scrollTo(1550);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+  });
+
+  test("with a ratio of 1 counts when it fills the screen", async ({ observed }) => {
+    await observed.show(gap(20) + item("tall", "height:1800px") + gap(600));
+    await observed.observe({ ratio: 1 });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.scrollTo(20);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["tall"]);
+  });
+
+  test("in a column of its own counts when the column is full of it", async ({ observed }) => {
+    await observed.show(
+      `<div style="width:200px;margin:auto">${gap(600) + item("column", "height:1800px") + gap(600)}</div>`,
+    );
+    await observed.observe();
+    await observed.scrollTo(280);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.scrollTo(310);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["column"]);
+  });
+
+  test("counts in a row that scrolls sideways", async ({ observed }) => {
+    await observed.show(
+      `<div id="s" style="display:flex;overflow-x:auto">${item("wide", "flex:none;width:4000px;height:100px;margin-left:800px")}</div>`,
+    );
+    await observed.observe();
+    await observed.change(() => document.querySelector("#s")!.scrollTo(380, 0));
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.change(() => document.querySelector("#s")!.scrollTo(420, 0));
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["wide"]);
+  });
+
+  test("counts when it grew to that size in view", async ({ observed }) => {
+    await observed.show(gap(420) + item("grows", "height:400px") + gap(1000));
+    await observed.observe();
+    await observed.dwell();
+    await observed.change(() => {
+      document.querySelector<HTMLElement>("[data-seen-id]")!.style.height = "30000px";
+    });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.scrollTo(150);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["grows"]);
+  });
+
+  test("counts when the window shrinks around it", async ({ observed, page }) => {
+    await observed.show(item("short", "height:1000px;margin-top:-780px") + gap(2000));
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await page.setViewportSize({ width: 800, height: 300 });
+    await observed.settle();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["short"]);
+  });
+
+  test("costs nothing when there is none: others are not sampled", async ({ observed }) => {
+    await observed.show(gap(550) + item("peeks") + item("below"));
+    await observed.observe();
+    const observations = () =>
+      observed.page.evaluate(() => {
+        const { prototype } = IntersectionObserver;
+        const own = prototype.observe;
+        window.observations = 0;
+        prototype.observe = function (target) {
+          if (target !== document.documentElement) window.observations++;
+          own.call(this, target);
+        };
+      });
+    await observations();
+    await observed.dwell();
+    expect(await observed.page.evaluate(() => window.observations)).toBe(0);
+    await observed.change(() => {
+      document.querySelector<HTMLElement>("[data-seen-id=peeks]")!.style.height = "3000px";
+    });
+    await observed.dwell();
+    expect(await observed.page.evaluate(() => window.observations)).toBeGreaterThan(1);
+  });
+});
+
+test.describe("in a nested scroll container", () => {
+  const scroller = (content: string, style = "") =>
+    `<div id="s" style="width:300px;height:200px;overflow:auto;${style}">${content}</div>`;
+
+  test("an item of many scrollports counts by covering the container", async ({ observed }) => {
+    await observed.show(scroller(gap(200) + item("tall", "height:5000px")) + gap(2000));
+    await observed.observe();
+    await observed.scrollTo(90, "#s");
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.scrollTo(110, "#s");
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["tall"]);
+  });
+
+  test("what the container hides does not count though it is within the window", async ({ observed }) => {
+    await observed.show(scroller(gap(150) + item("cut") + item("hidden")));
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+  });
+
+  test("an item does not count while the container itself is out of view", async ({ observed }) => {
+    await observed.show(gap(520) + scroller(item("tall", "height:5000px")) + gap(2000));
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.scrollTo(30);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["tall"]);
+  });
+
+  test("a container larger than the window is capped to it", async ({ observed }) => {
+    await observed.show(scroller(item("tall", "height:9000px"), "height:4000px"));
+    await observed.observe({ ratio: 0.9 });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["tall"]);
+  });
+
+  test("a card that clips its tall content is no scrollport of its own", async ({ observed }) => {
+    const card = `<div style="overflow:hidden;border-radius:9px">${item("tall", "height:5000px")}</div>`;
+    await observed.show(scroller(card));
+    await observed.observe({ ratio: 0.9 });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["tall"]);
+  });
+
+  test("a box that its clipping ancestor does not contain is measured by the window", async ({ observed }) => {
+    const menu = item("menu", "position:absolute;top:550px;left:0;width:300px;height:900px");
+    await observed.show(`<div style="height:20px;overflow:hidden">${menu}</div>` + gap(2000));
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.scrollTo(300);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["menu"]);
+  });
+
+  test("a container that is drawn smaller is measured as drawn", async ({ observed }) => {
+    await observed.show(
+      scroller(item("tall", "height:5000px"), "height:1000px;transform:scale(0.25);transform-origin:0 0"),
+    );
+    await observed.observe({ ratio: 0.9 });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["tall"]);
+  });
+
+  test("a scroll container in a shadow tree is one for what is slotted into it", async ({ observed }) => {
+    await observed.show(`<div id="host">${item("tall", "height:5000px")}</div>` + gap(2000));
+    await observed.change(() => {
+      const shadow = document.querySelector("#host")!.attachShadow({ mode: "open" });
+      shadow.innerHTML = `<div style="width:300px;height:200px;overflow:auto"><slot></slot></div>`;
+    });
+    await observed.observe({ ratio: 0.9 });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["tall"]);
+  });
+
+  for (const sandbox of ["allow-scripts", "allow-scripts allow-same-origin"]) {
+    test(`an item in a frame counts by covering the frame (${sandbox})`, async ({ observed, page }) => {
+      const content = `<!doctype html><body style='margin:0'>${item("tall", "height:5000px").replaceAll('"', "'")}`;
+      await observed.show(
+        gap(450) + `<iframe sandbox="${sandbox}" width="400" height="300" srcdoc="${content}"></iframe>` + gap(900),
+      );
+      const frame = page.frames()[1]!;
+      await frame.waitForLoadState();
+      await observed.equip(frame);
+      await observed.observe({ ratio: 0.6 }, "body", frame);
+      await observed.dwell();
+      expect(await observed.impressions(frame)).toEqual([]);
+      await observed.scrollTo(100);
+      await observed.dwell();
+      expect(await observed.impressions(frame)).toEqual(["tall"]);
+    });
+  }
+});
+
+test.describe("an element whose id changes", () => {
+  const setId = (id: string | null) => {
+    const element = document.querySelector("#x")!;
+    if (id === null) element.removeAttribute("data-seen-id");
+    else element.setAttribute("data-seen-id", id);
+  };
+  const reused = `<div id="x" data-seen-id="a" style="height:200px"></div>`;
+
+  test("starts anew as another item", async ({ observed }) => {
+    await observed.show(reused);
+    await observed.observe();
+    await observed.dwellAlmost();
+    await observed.change(setId, "b");
+    await observed.dwellAlmost();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["b"]);
+  });
+
+  test("counts again after the item before it was counted", async ({ observed }) => {
+    await observed.show(reused);
+    await observed.observe();
+    await observed.dwell();
+    await observed.change(setId, "b");
+    await observed.dwellAlmost();
+    expect(await observed.impressions()).toEqual(["a"]);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a", "b"]);
+  });
+
+  test("does not start anew for the same value", async ({ observed }) => {
+    await observed.show(reused);
+    await observed.observe();
+    await observed.dwellAlmost();
+    await observed.change(setId, "a");
+    await observed.pass(150);
+    expect(await observed.impressions()).toEqual(["a"]);
+    await observed.change(setId, "a");
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a"]);
+  });
+
+  test("is dropped when it loses the attribute, and found when it gains one", async ({ observed }) => {
+    await observed.show(reused);
+    await observed.observe();
+    await observed.dwellAlmost();
+    await observed.change(setId, null);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.change(setId, "a");
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a"]);
+  });
+});
+
+test.describe("a page that changes", () => {
+  const list = `<div id="list"></div><div id="other"></div>`;
+  const append = (html: string) => {
+    document.querySelector("#list")!.insertAdjacentHTML("beforeend", html);
+  };
+
+  test("brings items deep inside what is added", async ({ observed }) => {
+    await observed.show(list);
+    await observed.observe();
+    await observed.change(append, `<section><div>${item("deep")}</div></section>` + item("flat"));
+    await observed.dwell();
+    expect((await observed.impressions()).sort()).toEqual(["deep", "flat"]);
+  });
+
+  test("drops what is removed, alone or in a subtree", async ({ observed }) => {
+    await observed.show(list);
+    await observed.observe();
+    await observed.change(append, `<section><div>${item("deep")}</div></section>` + item("flat"));
+    await observed.dwellAlmost();
+    await observed.change(() => document.querySelector("#list")!.replaceChildren());
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+  });
+
+  test("follows an item that moves", async ({ observed }) => {
+    await observed.show(list);
+    await observed.observe();
+    await observed.change(append, item("a"));
+    await observed.dwellAlmost();
+    await observed.change(() => document.querySelector("#other")!.append(document.querySelector("[data-seen-id]")!));
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a"]);
+  });
+
+  test("counts an item once though its element is taken out and put back", async ({ observed }) => {
+    await observed.show(list);
+    await observed.observe();
+    await observed.change(append, item("a"));
+    await observed.dwell();
+    await observed.change(() => {
+      window.kept = document.querySelector("[data-seen-id]")!;
+      window.kept.remove();
+    });
+    await observed.change(() => document.querySelector("#other")!.append(window.kept));
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a"]);
+  });
+
+  test("may leave the root", async ({ observed }) => {
+    await observed.show(list);
+    await observed.observe({}, "#list");
+    await observed.change(append, item("a"));
+    await observed.dwellAlmost();
+    await observed.change(() => document.querySelector("#other")!.append(document.querySelector("[data-seen-id]")!));
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+  });
+
+  test("with 2,000 items needs one IntersectionObserver", async ({ observed }) => {
+    const rows = Array.from({ length: 2000 }, (_, row) => item(String(row), "height:50px"));
+    await observed.show(rows.join(""));
+    await observed.page.evaluate(() => {
+      const Real = IntersectionObserver;
+      window.observations = 0;
+      window.IntersectionObserver = class extends Real {
+        constructor(...given: ConstructorParameters<typeof Real>) {
+          super(...given);
+          window.observations++;
+        }
+      };
+    });
+    await observed.page.evaluate(() => {
+      const settings = { attribute: "data-seen-id", ratio: 1, dwellMs: 400 };
+      window.Observer.observeBelow(document.body, settings, (id) => window.impressions.push(id));
+    });
+    expect(await observed.page.evaluate(() => window.observations)).toBe(1);
+    await observed.settle();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(Array.from({ length: 12 }, (_, row) => String(row)));
+    await observed.scrollTo(2000 * 50 - 600);
+    await observed.dwell();
+    expect(await observed.impressions()).toHaveLength(24);
+  });
+});
+
+test.describe("display: contents", () => {
+  const contents = "display:contents";
+
+  test("between the root and the items changes nothing, nor on the root", async ({ observed }) => {
+    const wrapped = `<div style="${contents};overflow:auto;position:relative">${item("small") + item("tall", "height:3000px")}</div>`;
+    await observed.show(`<main style="${contents}">${wrapped}</main>`);
+    await observed.observe({}, "main");
+    await observed.dwell();
+    expect((await observed.impressions()).sort()).toEqual(["small", "tall"]);
+  });
+
+  test("on the item makes it what its children show", async ({ observed }) => {
+    const children = `<div style="height:300px"></div><p style="${contents}"><b style="display:block;height:100px"></b></p>`;
+    await observed.show(gap(410) + item("parts", contents, children) + gap(2000));
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.scrollTo(20);
+    await observed.dwellAlmost();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["parts"]);
+  });
+
+  test("on a tall item lets it count by covering the scrollport", async ({ observed }) => {
+    await observed.show(gap(300) + item("parts", contents, gap(50).repeat(40)) + gap(2000));
+    await observed.observe({ ratio: 0.6 });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.scrollTo(70);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["parts"]);
+  });
+
+  test("follows the children that come and go", async ({ observed }) => {
+    await observed.show(item("parts", contents) + gap(2000));
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.change(() => {
+      const parts = document.querySelector("[data-seen-id]")!;
+      parts.innerHTML = `<section><i></i></section><div style="height:100px"></div>`;
+    });
+    await observed.dwellAlmost();
+    await observed.change(() => document.querySelector("[data-seen-id]")!.lastElementChild!.remove());
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.change(() => {
+      document.querySelector("i")!.outerHTML = `<div style="height:100px"></div>`;
+    });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["parts"]);
+  });
+
+  test("may come and go", async ({ observed }) => {
+    await observed.show(item("switches", "", gap(100)) + gap(2000));
+    await observed.observe();
+    await observed.dwellAlmost();
+    await observed.change(() => {
+      document.querySelector<HTMLElement>("[data-seen-id]")!.style.display = "contents";
+    });
+    await observed.pass(200);
+    await observed.change(() => {
+      document.querySelector<HTMLElement>("[data-seen-id]")!.style.display = "none";
+    });
+    await observed.dwell();
+    await observed.change(() => {
+      document.querySelector<HTMLElement>("[data-seen-id]")!.style.display = "block";
+    });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["switches"]);
+  });
+});
+
+test.describe("one tracked element", () => {
+  test("counts under the id that it was given", async ({ observed }) => {
+    await observed.show(`<div id="x" style="height:100px"></div>`);
+    await observed.track("#x", "given");
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["given"]);
+  });
+
+  test("without a box of its own is what is in it", async ({ observed }) => {
+    await observed.show(`<div id="x" style="display:contents"></div>`);
+    await observed.track("#x", "given");
+    await observed.change(() => {
+      document.querySelector("#x")!.innerHTML = `<div style="height:100px"></div>`;
+    });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["given"]);
+  });
+
+  test("may be tracked and observed by several at once, each on its own", async ({ observed }) => {
+    await observed.show(item("a", "height:100px"));
+    await observed.observe();
+    await observed.track("[data-seen-id]", "b");
+    await observed.track("[data-seen-id]", "c", { ratio: 0.3 });
+    await observed.track("[data-seen-id]", "d");
+    await observed.page.evaluate(() => window.stops.at(-1)?.());
+    await observed.dwell();
+    expect((await observed.impressions()).sort()).toEqual(["a", "b", "c"]);
+  });
+
+  for (const height of [100, 3000]) {
+    test(`of ${String(height)} px starts anew when it leaves the document for a while`, async ({ observed }) => {
+      await observed.show(`<div id="x" style="height:${String(height)}px"></div>`);
+      await observed.track("#x", "given");
+      await observed.dwellAlmost();
+      await observed.change(() => {
+        window.kept = document.querySelector("#x")!;
+        window.kept.remove();
+      });
+      await observed.dwell();
+      await observed.change(() => document.body.append(window.kept));
+      await observed.dwellAlmost();
+      expect(await observed.impressions()).toEqual([]);
+      await observed.dwell();
+      expect(await observed.impressions()).toEqual(["given"]);
+    });
+  }
+});
+
+test.describe("stop", () => {
+  test("ends everything, and may be called again", async ({ observed }) => {
+    await observed.show(item("a") + item("tall", "height:2000px") + item("parts", "display:contents", gap(50)));
+    await observed.observe();
+    await observed.track("[data-seen-id]", "tracked");
+    await observed.dwellAlmost();
+    await observed.change(() => {
+      for (const stop of [...window.stops, ...window.stops]) stop();
+      document.body.insertAdjacentHTML("afterbegin", `<div data-seen-id="later" style="height:100px"></div>`);
+    });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+  });
+
+  test("leaves no listener behind", async ({ observed }) => {
+    await observed.show(item("a"));
+    await observed.page.evaluate(() => {
+      window.listeners = [];
+      const { addEventListener: add, removeEventListener: remove } = EventTarget.prototype;
+      EventTarget.prototype.addEventListener = function (type: string, ...rest: [EventListener]) {
+        window.listeners.push(type);
+        add.call(this, type, ...rest);
+      };
+      EventTarget.prototype.removeEventListener = function (type: string, ...rest: [EventListener]) {
+        window.listeners.splice(window.listeners.indexOf(type), 1);
+        remove.call(this, type, ...rest);
+      };
+    });
+    await observed.observe();
+    expect(await observed.page.evaluate(() => window.listeners)).toContain("visibilitychange");
+    await observed.page.evaluate(() => window.stops[0]?.());
+    expect(await observed.page.evaluate(() => window.listeners)).toEqual([]);
+  });
+
+  test("called by the first impression keeps the others from being reported", async ({ observed }) => {
+    await observed.show(item("a", "height:50px") + item("b", "height:50px"));
+    await observed.page.evaluate(async () => {
+      const settings = { attribute: "data-seen-id", ratio: 0.5, dwellMs: 400 };
+      const stop = window.Observer.observeBelow(document.body, settings, (id) => {
+        window.impressions.push(id);
+        stop();
+      });
+      await window.settled();
+    });
+    await observed.dwell();
+    expect(await observed.impressions()).toHaveLength(1);
+  });
+});
+
+test("an impression handler that throws is reported, and the others go on", async ({ observed }) => {
+  await observed.show(item("a", "height:50px") + item("b", "height:50px"));
+  await observed.page.evaluate(async () => {
+    const settings = { attribute: "data-seen-id", ratio: 0.5, dwellMs: 400 };
+    window.Observer.observeBelow(document.body, settings, (id) => {
+      window.impressions.push(id);
+      throw new Error(`cannot take ${id}`);
+    });
+    await window.settled();
+  });
+  await observed.dwell();
+  expect((await observed.impressions()).sort()).toEqual(["a", "b"]);
+  const uncaught = await observed.page.evaluate(() => window.uncaught);
+  expect(uncaught.sort()).toEqual(["Uncaught Error: cannot take a", "Uncaught Error: cannot take b"]);
+});
