@@ -41,7 +41,7 @@ export class Column {
     const block = make("section", "block");
     const repeats = shown.filter(({ seenAt }) => seenAt !== undefined).length;
     const heading = make("h3", repeats > 0 ? "block-title repeats" : "block-title", `Page ${String(pageNumber)}`);
-    heading.append(make("small", "", blockSummary(shown.length, repeats, stopped.length)));
+    heading.append(" ", make("small", "", blockSummary(shown.length, repeats, stopped.length)));
     const list = make("ul", "items");
     list.append(...elements);
     block.append(heading, elements.length > 0 ? list : make("p", "empty", "Nothing new for you on this page."));

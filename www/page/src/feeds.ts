@@ -77,6 +77,8 @@ export class Feeds {
 
   private continueIfEndInView(): void {
     if (!this.endInView || this.pages === 0 || this.unasked >= MOST_UNASKED) return;
+    // Who goes through the items by keyboard would never get past a list that grows on the way.
+    if (document.querySelector("#feeds .column :focus-visible") !== null) return;
     this.unasked += 1;
     void this.more();
   }

@@ -3,14 +3,15 @@
  * with damage in it.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { MOST_ELEMENTS, recordInto, withChain } from "../../www/server/chain.ts";
-import { connect, type ScriptedRedis } from "../../www/server/redis/connection.ts";
-import { Consumer, type ConsumerOptions } from "../../www/server/redis/consumer.ts";
-import { IMPRESSIONS, PROBLEMS, RECORDERS, UNREADABLE, seenKey } from "../../www/server/redis/layout.ts";
-import { recordSeen } from "../../www/server/redis/seen-list.ts";
-import { ProblemLog } from "../../www/server/store.ts";
-import { startConsumer, startRedis, type Running, type RunningRedis } from "./processes.ts";
+import { MOST_ELEMENTS, recordInto, withChain } from "../../../www/server/chain.ts";
+import { connect, type ScriptedRedis } from "../../../www/server/redis/connection.ts";
+import { Consumer, type ConsumerOptions } from "../../../www/server/redis/consumer.ts";
+import { IMPRESSIONS, PROBLEMS, RECORDERS, UNREADABLE, seenKey } from "../../../www/server/redis/layout.ts";
+import { recordSeen } from "../../../www/server/redis/seen-list.ts";
+import { ProblemLog } from "../../../www/server/store.ts";
+import { startConsumer, startRedis, type Running, type RunningRedis } from "../../demo/processes.ts";
 
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 const SOON = { timeout: 60_000, interval: 50 };
 const USER = "ada";
 
@@ -46,6 +47,7 @@ describe("many consumers", () => {
   });
 
   test("two updates at once of the same list both end up in it", async () => {
+    await recordSeen(scripted, USER, someIds(10, "before"));
     const [one, other] = [someIds(300, "one"), someIds(300, "other")];
     await Promise.all([recordSeen(scripted, USER, one), recordSeen(scripted, USER, other)]);
     expect(await missing(USER, [...one, ...other])).toEqual([]);

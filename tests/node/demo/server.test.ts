@@ -1,15 +1,16 @@
 /** The demo's routes: pages, impressions, the stream's controls and bad input, for both stores alike. */
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { buildApp } from "../../www/server/app.ts";
-import { readCatalogue, type Item } from "../../www/server/catalogue.ts";
-import { MemoryStore } from "../../www/server/memory/store.ts";
-import { Consumer } from "../../www/server/redis/consumer.ts";
-import { seenKey } from "../../www/server/redis/layout.ts";
-import { RedisStore } from "../../www/server/redis/store.ts";
-import { ProblemLog, type Problem, type StreamStatus } from "../../www/server/store.ts";
-import { startRedis } from "./processes.ts";
+import { buildApp } from "../../../www/server/app.ts";
+import { readCatalogue, type Item } from "../../../www/server/catalogue.ts";
+import { MemoryStore } from "../../../www/server/memory/store.ts";
+import { Consumer } from "../../../www/server/redis/consumer.ts";
+import { seenKey } from "../../../www/server/redis/layout.ts";
+import { RedisStore } from "../../../www/server/redis/store.ts";
+import { ProblemLog, type Problem, type StreamStatus } from "../../../www/server/store.ts";
+import { startRedis } from "../../demo/processes.ts";
 
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 const SOON = { timeout: 30_000, interval: 25 };
 const catalogue = readCatalogue();
 

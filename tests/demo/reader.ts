@@ -1,0 +1,124 @@
+/**
+ * A person in front of the demo's page, for tests: refreshes, scrolls, looks at what is shown until it has counted, and keeps
+ * a record of their own of what they have seen, apart from the page's and from the guard's.
+ */
+import { expect, type Locator, type Page } from "@playwright/test";
+
+export type Side = "unguarded" | "guarded";
+export type Counter =
+  "impressions" | "repeats-unguarded" | "repeats-guarded" | "stopped" | "pending" | "rate" | "mistaken" | "bytes";
+
+/** Short, so that a test may look at hundreds of items. */
+export const DWELL_MS = 120;
+
+export class Reader {
+  /** Ids of items that were in view for long enough. */
+  readonly seen = new Set<string>();
+
+  constructor(
+    readonly page: Page,
+    readonly address: string,
+    readonly user: string,
+  ) {}
+
+  async open(): Promise<void> {
+    await this.page.goto(`${this.address}?user=${this.user}&dwell=${String(DWELL_MS)}`);
+    await this.settled();
+  }
+
+  async reload(): Promise<void> {
+    await this.page.reload();
+    await this.settled();
+  }
+
+  async refresh(): Promise<void> {
+    await this.page.getByRole("button", { name: "Refresh both feeds" }).click();
+    await this.settled();
+  }
+
+  /** Looks at what is in view, and at what is in view a little further down. */
+  async look(): Promise<void> {
+    await this.lookHere();
+    await this.page.evaluate(() => {
+      scrollBy({ top: 500, behavior: "instant" });
+    });
+    await this.lookHere();
+  }
+
+  /** The ids in one of the two feeds, top to bottom. */
+  async shown(side: Side): Promise<string[]> {
+    return idsOf(this.page.locator(`.column[data-side="${side}"] [data-seen-id]`));
+  }
+
+  /** Those of them that this person had seen before the list came. */
+  async repeats(side: Side, seenBefore: ReadonlySet<string>): Promise<string[]> {
+    return (await this.shown(side)).filter((id) => seenBefore.has(id));
+  }
+
+  async counter(name: Counter): Promise<number> {
+    return Number((await this.counterOf(name).textContent())?.replaceAll(",", ""));
+  }
+
+  counterOf(name: Counter): Locator {
+    return this.page.locator(`#count-${name}`);
+  }
+
+  async setStream(running: boolean): Promise<void> {
+    await this.page.getByRole("switch").setChecked(running);
+    await expect(this.page.locator("#running-text")).toHaveText(running ? "The stream runs" : "The stream is stopped");
+  }
+
+  async setLag(seconds: number): Promise<void> {
+    await this.page.getByRole("slider", { name: "Lag" }).fill(String(seconds));
+  }
+
+  /** Refreshes and looks, as often as told; returns how many repeats each feed brought. */
+  async refreshAndLook(times: number): Promise<Record<Side, number>> {
+    const repeats = { unguarded: 0, guarded: 0 };
+    for (let time = 0; time < times; time++) {
+      const seenBefore = new Set(this.seen);
+      await this.refresh();
+      await this.look();
+      for (const side of ["unguarded", "guarded"] as const)
+        repeats[side] += (await this.repeats(side, seenBefore)).length;
+    }
+    return repeats;
+  }
+
+  /** Everything seen is pending, and nothing else is. */
+  async expectAllPending(): Promise<void> {
+    await expect
+      .poll(async () => {
+        await this.noteSeen();
+        return (await this.counter("pending")) - this.seen.size;
+      })
+      .toBe(0);
+  }
+
+  private async settled(): Promise<void> {
+    await expect(this.page.locator("#feeds:not([aria-busy]) .block").first()).toBeAttached();
+  }
+
+  /** Until everything of which most is in view has been looked at. */
+  private async lookHere(): Promise<void> {
+    await expect.poll(() => this.page.evaluate(countUnseenInView)).toBe(0);
+    await this.noteSeen();
+  }
+
+  private async noteSeen(): Promise<void> {
+    for (const id of await idsOf(this.page.locator(".looked-at"))) this.seen.add(id);
+  }
+}
+
+async function idsOf(items: Locator): Promise<string[]> {
+  return items.evaluateAll((elements) => elements.map((element) => element.getAttribute("data-seen-id") ?? ""));
+}
+
+/** Runs in the page. */
+function countUnseenInView(): number {
+  return [...document.querySelectorAll("[data-seen-id]:not(.looked-at)")].filter((element) => {
+    const { top, height } = element.getBoundingClientRect();
+    const visible = Math.min(top + height, innerHeight) - Math.max(top, 0);
+    return height > 0 && visible > height * 0.6;
+  }).length;
+}
