@@ -1,0 +1,32 @@
+// What the linter demands of JavaScript and TypeScript: typescript-eslint's strictest set, with type information, and functions that fit on a screen.
+import js from "@eslint/js";
+import { defineConfig, globalIgnores } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+export default defineConfig(
+  globalIgnores(["dist/", "target/", "js/generated/", "www/dist/", "test-results/", "tests/types/contract.d.ts"]),
+  js.configs.recommended,
+  tseslint.configs.strictTypeChecked,
+  tseslint.configs.stylisticTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      "max-lines-per-function": ["error", { max: 60, skipBlankLines: true, skipComments: true }],
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
+      "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
+      // `void promise` says that nobody waits for it, and why belongs beside it.
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+      eqeqeq: "error",
+    },
+  },
+  {
+    // The compiler knows which globals there are, and better than a list.
+    files: ["**/*.{js,mjs}"],
+    rules: { "no-undef": "off" },
+  },
+  {
+    // A test's callback holds a whole story.
+    files: ["tests/**"],
+    rules: { "max-lines-per-function": "off" },
+  },
+);

@@ -1,0 +1,23 @@
+// Tests in the system's own Chromium: of the package on little pages, and of the demo as a person uses it.
+import { defineConfig } from "@playwright/test";
+import { chromiumArguments, programs } from "./scripts/lib/programs.mjs";
+
+export default defineConfig({
+  testMatch: "**/*.spec.ts",
+  outputDir: "test-results",
+  fullyParallel: true,
+  workers: 2,
+  retries: 0,
+  forbidOnly: process.env["CI"] !== undefined,
+  timeout: 60_000,
+  reporter: "list",
+  use: {
+    browserName: "chromium",
+    launchOptions: { executablePath: programs.chromium.find() ?? "chromium", args: [...chromiumArguments] },
+    trace: "retain-on-failure",
+  },
+  projects: [
+    { name: "package", testDir: "tests/browser" },
+    { name: "demo", testDir: "tests/demo" },
+  ],
+});

@@ -1,0 +1,116 @@
+/** The programs that the project needs from the system: where they are, and how to get them. */
+import { accessSync, constants, readdirSync, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+/**
+ * @typedef {object} Program
+ * @property {() => string | undefined} find The program's path.
+ * @property {string} apt The Debian packages that bring it.
+ * @property {string} elsewhere How to get it on another system.
+ */
+
+/**
+ * The first of these names that PATH has, as a path.
+ * @param {...string} names
+ * @returns {string | undefined}
+ */
+export function which(...names) {
+  const endings = process.platform === "win32" ? [".exe", ".cmd", ""] : [""];
+  for (const name of names) {
+    for (const directory of (process.env["PATH"] ?? "").split(delimiter)) {
+      for (const ending of endings) {
+        const path = join(directory, name + ending);
+        if (isExecutable(path)) return path;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** @param {string} path */
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** WebKitGTK's little browser lies beside the library, in a directory that names the architecture and the API's version. */
+function findMiniBrowser() {
+  for (const library of ["/usr/lib", "/usr/lib64", "/usr/libexec"]) {
+    for (const directory of [library, ...entries(library).map((name) => join(library, name))]) {
+      const versions = entries(directory).filter((name) => /^webkit2?gtk-\d/.test(name));
+      for (const version of versions.sort().reverse()) {
+        const path = join(directory, version, "MiniBrowser");
+        if (isExecutable(path)) return path;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** @param {string} directory */
+function entries(directory) {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+export const programs = /** @satisfies {Record<string, Program>} */ ({
+  compiler: {
+    find: () => which("cc", "gcc", "clang", "cl"),
+    apt: "build-essential",
+    elsewhere: "a C compiler and linker (Xcode's command-line tools, Visual Studio's build tools, or gcc)",
+  },
+  chromium: {
+    find: () => which("chromium", "chromium-browser", "google-chrome"),
+    apt: "chromium",
+    elsewhere: "Chromium as `chromium` on PATH",
+  },
+  chromedriver: {
+    find: () => which("chromedriver"),
+    apt: "chromium-driver",
+    elsewhere: "ChromeDriver of Chromium's version as `chromedriver` on PATH",
+  },
+  redis: {
+    find: () => which("redis-server"),
+    apt: "redis-server",
+    elsewhere: "Redis 6.2 or newer, with `redis-server` on PATH",
+  },
+  webkitDriver: {
+    find: () => which("WebKitWebDriver"),
+    apt: "webkit2gtk-driver",
+    elsewhere: "WebKitGTK's WebDriver as `WebKitWebDriver` on PATH (it exists for Linux)",
+  },
+  webkitBrowser: {
+    find: findMiniBrowser,
+    apt: "webkit2gtk-driver",
+    elsewhere: "WebKitGTK's MiniBrowser",
+  },
+  xvfb: {
+    find: () => which("xvfb-run"),
+    apt: "xvfb xauth",
+    elsewhere: "Xvfb with its `xvfb-run` on PATH",
+  },
+  xauth: {
+    find: () => which("xauth"),
+    apt: "xauth",
+    elsewhere: "`xauth` on PATH",
+  },
+});
+
+/** How Chromium is started in tests: as root it has no sandbox, in containers little shared memory, and it need not call home. */
+export const chromiumArguments = /** @type {const} */ ([
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-dev-shm-usage",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--disable-quic",
+]);

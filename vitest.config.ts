@@ -1,0 +1,33 @@
+// Tests that Node runs: of the package in Node, of its types, of the packed package in real little apps, and of WebKit through WebDriver.
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  // A test that finds nothing to run is a mistake, not a success.
+  test: {
+    passWithNoTests: false,
+    projects: [
+      { test: { name: "node", include: ["tests/node/**/*.test.ts"] } },
+      { test: { name: "demo", include: ["tests/demo/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
+      { test: { name: "types", include: ["tests/types/**/*.test.ts"], testTimeout: 60_000 } },
+      {
+        test: {
+          name: "packaging",
+          include: ["tests/packaging/**/*.test.ts"],
+          globalSetup: ["tests/packaging/pack.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        // WebKitGTK serves one WebDriver session at a time.
+        test: {
+          name: "webkit",
+          include: ["tests/webkit/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
