@@ -90,12 +90,13 @@ test.describe("on a phone", () => {
   test("one feed is shown at a time, and two buttons change it", async ({ page }) => {
     const reader = new Reader(page, demo.url, "pocket");
     await reader.open();
-    const [unguarded, guarded] = ["Without guard", "With Seenguard"].map((name) => page.getByRole("region", { name }));
-    await expect(guarded!).toBeVisible();
-    await expect(unguarded!).toBeHidden();
+    const unguarded = page.getByRole("region", { name: "Without guard" });
+    const guarded = page.getByRole("region", { name: "With Seenguard" });
+    await expect(guarded).toBeVisible();
+    await expect(unguarded).toBeHidden();
     await page.getByRole("button", { name: /^Without guard/ }).click();
-    await expect(unguarded!).toBeVisible();
-    await expect(guarded!).toBeHidden();
+    await expect(unguarded).toBeVisible();
+    await expect(guarded).toBeHidden();
     await expect(page.getByRole("button", { name: /^Without guard/ })).toHaveAttribute("aria-pressed", "true");
   });
 });

@@ -83,7 +83,7 @@ function blockSummary(shown: number, repeats: number, stopped: number): string {
 
 function itemElement({ id, title, url, seenAt }: ShownItem): HTMLElement {
   const element = make("li", seenAt === undefined ? "item" : "item repeat");
-  element.dataset["seenId"] = id;
+  element.dataset.seenId = id;
   const picture = make(
     "span",
     "picture",

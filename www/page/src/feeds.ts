@@ -2,6 +2,7 @@
 import type { Feed, SeenGuard } from "seenguard";
 import type { Api, Item, Page } from "./api.ts";
 import { Column, one, type ShownItem } from "./column.ts";
+import { falsePositiveRate } from "./counters.ts";
 import type { Experiment, Side } from "./experiment.ts";
 import type { Gaze } from "./gaze.ts";
 import { plural, reason } from "./words.ts";
@@ -155,8 +156,6 @@ export class Feeds {
 
   private explain(id: string): string {
     const { guard, experiment } = this.parts;
-    const { serverFalsePositiveRate, memoryFalsePositiveRate } = guard.stats();
-    const rate = 1 - (1 - serverFalsePositiveRate) * (1 - memoryFalsePositiveRate);
-    return reason(guard.explain(id), experiment.seenAt(id), rate);
+    return reason(guard.explain(id), experiment.seenAt(id), falsePositiveRate(guard));
   }
 }

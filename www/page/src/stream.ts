@@ -1,5 +1,4 @@
 /** The controls of the server's stream, and what the server says of it. */
-import type { Snapshot } from "seenguard";
 import type { Api, Status, StreamControl } from "./api.ts";
 import { one } from "./column.ts";
 import { count, lag } from "./words.ts";
@@ -9,8 +8,7 @@ const POLL_MS = 1500;
 export interface StreamParts {
   readonly api: Api;
   readonly version: () => number | undefined;
-  readonly onSeen: (seen: Snapshot) => void;
-  readonly onStatus: () => void;
+  readonly onStatus: (status: Status) => void;
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -41,10 +39,9 @@ export class StreamPanel {
     const changes = this.changing;
     try {
       const status = await this.parts.api.status(this.parts.version());
-      if (status.seen !== undefined) this.parts.onSeen(status.seen);
       if (changes === this.changing) this.show(status.stream);
       this.showTraffic(status);
-      this.parts.onStatus();
+      this.parts.onStatus(status);
     } catch (error) {
       this.parts.onTrouble(error);
     }

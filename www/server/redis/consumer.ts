@@ -60,10 +60,7 @@ export class Consumer {
       try {
         await this.joinGroup();
         await this.recordOwnUnacknowledged();
-        while (!this.stopping) {
-          await this.recordAbandoned();
-          await this.record(await this.read(">"));
-        }
+        await this.recordNewOnes();
       } catch (error) {
         if (this.redis.status === "ready" && !isGroupGone(error)) this.report(`starts again: ${String(error)}`);
         await this.pause();
@@ -81,6 +78,13 @@ export class Consumer {
       await this.redis.xgroup("CREATE", IMPRESSIONS, RECORDERS, "0", "MKSTREAM");
     } catch (error) {
       if (!String(error).includes("BUSYGROUP")) throw error; // it exists
+    }
+  }
+
+  private async recordNewOnes(): Promise<void> {
+    while (!this.stopping) {
+      await this.recordAbandoned();
+      await this.record(await this.read(">"));
     }
   }
 
@@ -189,7 +193,7 @@ export class Consumer {
 
 function fieldsOf(fields: readonly string[]): { user: string; id: string } | undefined {
   const named = new Map<string, string>();
-  for (let at = 0; at + 1 < fields.length; at += 2) named.set(fields[at] as string, fields[at + 1] as string);
+  for (let at = 0; at < fields.length; at += 2) named.set(fields[at] ?? "", fields[at + 1] ?? "");
   const user = named.get("user");
   const id = named.get("id");
   return user === undefined || id === undefined ? undefined : { user, id };

@@ -86,8 +86,8 @@ export class RedisStore implements Store {
     );
     const [running, lagSeconds, accepted] = settings;
     return {
-      running: running == null ? DEFAULT_CONTROL.running : running === "1",
-      lagSeconds: lagSeconds == null ? DEFAULT_CONTROL.lagSeconds : Number(lagSeconds),
+      running: typeof running === "string" ? running === "1" : DEFAULT_CONTROL.running,
+      lagSeconds: Number(lagSeconds ?? DEFAULT_CONTROL.lagSeconds),
       accepted: Number(accepted ?? 0),
       waiting,
     };
