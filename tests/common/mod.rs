@@ -1,0 +1,131 @@
+//! Builders of test data that several test files share, a seeded generator, and the plain reference that shards are compared with.
+
+// Every test file is a crate of its own and uses a part of this.
+#![allow(dead_code)]
+
+pub mod random;
+pub mod reference;
+pub mod vectors;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use seenguard::hash::hash_id;
+use seenguard::{Applied, BloomFilter, Error, Guard, Now, Parameters, Shard, Snapshot};
+
+/// Unix seconds at which most tests begin.
+pub const START: u64 = 1_764_000_000;
+/// Seconds of a day.
+pub const DAY: u64 = 86_400;
+
+/// Both clocks at a time in Unix seconds.
+pub fn at(unix_seconds: u64) -> Now {
+    Now::at(unix_seconds * 1000)
+}
+
+/// `prefix-0`, `prefix-1`, …
+pub fn ids(prefix: &str, numbers: std::ops::Range<usize>) -> Vec<String> {
+    numbers.map(|number| format!("{prefix}-{number}")).collect()
+}
+
+/// A shard of these ids with the parameters of a default chain.
+pub fn shard_of<S: AsRef<[u8]>>(ids: &[S], epoch: u32, expires: u32) -> Shard {
+    shard_with(Parameters::for_capacity(1000, 0.001).unwrap(), 0, ids, epoch, expires)
+}
+
+/// A shard of these ids.
+pub fn shard_with<S: AsRef<[u8]>>(parameters: Parameters, seed: u64, ids: &[S], epoch: u32, expires: u32) -> Shard {
+    let mut shard = Shard::new(BloomFilter::new(parameters, seed), epoch, expires);
+    for id in ids {
+        shard.insert(id);
+    }
+    shard
+}
+
+/// Applies base64 shards to a guard, with the version if there is one and without the server's clock.
+pub fn apply<S: AsRef<str>>(guard: &mut Guard, version: Option<u64>, shards: &[S], now: Now) -> Result<Applied, Error> {
+    guard.apply(
+        Snapshot {
+            version,
+            shards,
+            now_ms: None,
+        },
+        now,
+    )
+}
+
+pub fn base64_of(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+pub fn bytes_of(base64: &str) -> Vec<u8> {
+    STANDARD.decode(base64).unwrap()
+}
+
+/// The bytes with the checksum that makes a shard, or a segment's record without one, of them.
+pub fn sealed(mut body: Vec<u8>) -> Vec<u8> {
+    let checksum = hash_id(&body, 0) as u32;
+    body.extend_from_slice(&checksum.to_le_bytes());
+    body
+}
+
+/// The fields of a shard's bytes, each of which may be wrong; the checksum is right.
+#[derive(Debug, Clone)]
+pub struct RawShard {
+    pub magic: [u8; 4],
+    pub encoding: u8,
+    pub hashes: u8,
+    pub reserved: [u8; 2],
+    pub bits: u32,
+    pub count: u32,
+    pub seed: u64,
+    pub epoch: u32,
+    pub expires: u32,
+    pub payload: Vec<u8>,
+}
+
+impl RawShard {
+    /// An empty shard with the payload all zeros that fits.
+    pub fn raw(bits: u32) -> Self {
+        RawShard {
+            magic: *b"SGS1",
+            encoding: 0,
+            hashes: 3,
+            reserved: [0, 0],
+            bits,
+            count: 0,
+            seed: 0,
+            epoch: 1,
+            expires: 0,
+            payload: vec![0; bits.div_ceil(8) as usize],
+        }
+    }
+
+    /// A shard with a Rice payload.
+    pub fn rice(bits: u32, r: u8, set_bits: u32, stream: &[u8]) -> Self {
+        let mut payload = vec![r];
+        payload.extend_from_slice(&set_bits.to_le_bytes());
+        payload.extend_from_slice(stream);
+        RawShard {
+            encoding: 1,
+            payload,
+            ..RawShard::raw(bits)
+        }
+    }
+
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut body = self.magic.to_vec();
+        body.extend_from_slice(&[self.encoding, self.hashes]);
+        body.extend_from_slice(&self.reserved);
+        body.extend_from_slice(&self.bits.to_le_bytes());
+        body.extend_from_slice(&self.count.to_le_bytes());
+        body.extend_from_slice(&self.seed.to_le_bytes());
+        body.extend_from_slice(&self.epoch.to_le_bytes());
+        body.extend_from_slice(&self.expires.to_le_bytes());
+        body.extend_from_slice(&self.payload);
+        sealed(body)
+    }
+
+    pub fn base64(&self) -> String {
+        base64_of(&self.bytes())
+    }
+}

@@ -1,0 +1,776 @@
+//! Bad input: each kind gets its documented code, in the documented order, and changes nothing; and whatever is not refused has one meaning.
+#![cfg(not(target_arch = "wasm32"))]
+
+mod common;
+
+use common::random::Random;
+use common::reference::{ReferenceShard, decode_base64};
+use common::{RawShard, START, apply, at, base64_of, bytes_of, ids, sealed, shard_of};
+use seenguard::{ChainOptions, Error, Guard, MAX_BITS, Shard, ShardChain};
+
+fn code_of<T: std::fmt::Debug>(result: Result<T, Error>) -> &'static str {
+    result.expect_err("this is bad").code()
+}
+
+fn code_of_text(text: &str) -> &'static str {
+    code_of(Shard::from_base64(text))
+}
+
+fn code_of_bytes(bytes: &[u8]) -> &'static str {
+    code_of(Shard::from_bytes(bytes))
+}
+
+/// A shard whose text needs padding and has digits that differ between the two alphabets.
+fn telling_text() -> String {
+    let shards = (0..).map(|epoch| shard_of(&ids("item", 0..40), epoch, 0).to_base64());
+    shards
+        .into_iter()
+        .find(|text| text.ends_with('=') && text.contains('+') && text.contains('/'))
+        .unwrap()
+}
+
+/// A sparse shard, coded by Rice, and a dense one, coded raw.
+fn two_shards() -> [Shard; 2] {
+    let parameters = seenguard::Parameters::for_capacity(20, 0.01).unwrap();
+    let shard = |count: usize| common::shard_with(parameters, 7, &ids("item", 0..count), 3, 9);
+    let both = [shard(2), shard(20)];
+    assert_eq!(both.each_ref().map(|shard| shard.to_bytes()[4]), [1, 0]);
+    both
+}
+
+// Base64.
+
+#[test]
+fn both_alphabets_are_read_with_and_without_padding() {
+    let text = telling_text();
+    let shard = Shard::from_base64(&text).unwrap();
+    let url_safe = text.replace('+', "-").replace('/', "_");
+    for text in [text.trim_end_matches('='), &url_safe, url_safe.trim_end_matches('=')] {
+        assert_eq!(Shard::from_base64(text).as_ref(), Ok(&shard));
+    }
+}
+
+#[test]
+fn text_that_is_not_base64_is_refused() {
+    let text = telling_text();
+    let digits = text.trim_end_matches('=');
+    let (plus, slash) = (text.find('+').unwrap(), text.find('/').unwrap());
+    let mut mixed = text.clone();
+    mixed.replace_range(plus..=plus, "-");
+    assert!(mixed[slash..].starts_with('/'));
+    let one_too_many = format!("{}A", &text[..text.len() / 4 * 4]);
+    let bad = [
+        format!(" {text}"),
+        format!("{text} "),
+        format!("{text}\n"),
+        format!("{}\n{}", &text[..40], &text[40..]),
+        format!("{}\t{}", &text[..40], &text[40..]),
+        format!("{text}="),
+        format!("{digits}==="),
+        format!("={digits}"),
+        format!("{}={}", &text[..40], &text[40..]),
+        format!("{}é{}", &text[..40], &text[44..]),
+        format!("{}\0{}", &text[..40], &text[41..]),
+        format!("{}.{}", &text[..40], &text[41..]),
+        format!("data:;base64,{text}"),
+        mixed,
+        one_too_many,
+        "?".into(),
+        "====".into(),
+        "A".into(),
+    ];
+    for text in bad {
+        assert_eq!(code_of_text(&text), "bad-base64", "{text:?}");
+    }
+}
+
+#[test]
+fn padding_is_whole_or_absent() {
+    let text = ["item", "item2"]
+        .iter()
+        .map(|prefix| shard_of(&ids(prefix, 0..3), 1, 0).to_base64());
+    let two = (1..9)
+        .map(|count| shard_of(&ids("item", 0..count), 1, 0).to_base64())
+        .chain(text)
+        .find(|text| text.ends_with("=="));
+    let text = two.unwrap();
+    assert_eq!(code_of_text(&text[..text.len() - 1]), "bad-base64");
+    assert!(Shard::from_base64(&text[..text.len() - 2]).is_ok());
+}
+
+#[test]
+fn trailing_bits_that_are_not_0_are_refused() {
+    let text = telling_text();
+    let digits = text.trim_end_matches('=');
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let last = ALPHABET
+        .iter()
+        .position(|&digit| digit == digits.as_bytes()[digits.len() - 1])
+        .unwrap();
+    let padding = &text[digits.len()..];
+    for padding in [padding, ""] {
+        let changed = format!(
+            "{}{}{padding}",
+            &digits[..digits.len() - 1],
+            char::from(ALPHABET[last + 1])
+        );
+        assert_eq!(code_of_text(&changed), "bad-base64");
+    }
+}
+
+#[test]
+fn any_text_is_base64_exactly_when_a_plain_reader_takes_it() {
+    let mut random = Random::seeded(1);
+    let telling = telling_text();
+    let (mut taken, mut refused) = (0, 0);
+    for _ in 0..100_000 {
+        // Damage at the end tells most.
+        let mut text = telling.as_bytes()[telling.len() - 4 * (1 + random.index(4))..].to_vec();
+        for _ in 0..random.below(3) {
+            let at = random.index(text.len());
+            match random.below(3) {
+                0 => text[at] = *random.pick(b"AQgwxyz019+/-_= \n\0."),
+                1 => text.insert(at, *random.pick(b"Aw+/-_==")),
+                _ => drop(text.remove(at)),
+            }
+            if text.is_empty() {
+                text.push(b'=');
+            }
+        }
+        let text = String::from_utf8(text).unwrap();
+        // Whether it is base64 shows in the code: so few bytes are truncated at best.
+        let expected = if decode_base64(&text).is_some() {
+            "truncated"
+        } else {
+            "bad-base64"
+        };
+        assert_eq!(code_of_text(&text), expected, "{text:?}");
+        *(if expected == "truncated" {
+            &mut taken
+        } else {
+            &mut refused
+        }) += 1;
+    }
+    assert!(taken > 10_000 && refused > 10_000, "{taken} {refused}");
+}
+
+// Damage.
+
+#[test]
+fn truncation_at_every_byte_is_told() {
+    for shard in two_shards() {
+        let bytes = shard.to_bytes();
+        for length in 0..bytes.len() {
+            let expected = if length < 36 { "truncated" } else { "bad-checksum" };
+            assert_eq!(code_of_bytes(&bytes[..length]), expected);
+            assert_eq!(code_of_text(&base64_of(&bytes[..length])), expected);
+        }
+    }
+}
+
+#[test]
+fn truncation_of_the_text_at_every_character_is_told() {
+    for shard in two_shards() {
+        let (text, bytes) = (shard.to_base64(), shard.to_bytes());
+        for length in 0..text.trim_end_matches('=').len() {
+            let expected = match decode_base64(&text[..length]) {
+                None => "bad-base64",
+                Some(bytes) if bytes.len() < 36 => "truncated",
+                Some(cut) => {
+                    assert!(cut.len() < bytes.len());
+                    "bad-checksum"
+                }
+            };
+            assert_eq!(code_of_text(&text[..length]), expected);
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_told() {
+    for shard in two_shards() {
+        let bytes = shard.to_bytes();
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let expected = if bit / 8 < 4 { "bad-magic" } else { "bad-checksum" };
+            assert_eq!(code_of_bytes(&flipped), expected, "bit {bit}");
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_the_text_is_told() {
+    for shard in two_shards() {
+        let text = shard.to_base64();
+        let padding = text.len() - text.trim_end_matches('=').len();
+        for bit in 0..text.len() * 7 {
+            let mut flipped = text.clone().into_bytes();
+            flipped[bit / 7] ^= 1 << (bit % 7);
+            let flipped = String::from_utf8(flipped).unwrap();
+            let code = code_of_text(&flipped);
+            assert!(
+                ["bad-base64", "bad-magic", "bad-checksum"].contains(&code),
+                "{code}, {padding}, {flipped:?}"
+            );
+        }
+    }
+}
+
+// Headers, with a checksum that matches.
+
+#[test]
+fn another_magic_or_version_is_refused() {
+    for magic in [*b"SGS2", *b"SGS0", *b"sgs1", *b"1SGS", [0; 4], *b"SGS\x01"] {
+        assert_eq!(
+            code_of_bytes(
+                &RawShard {
+                    magic,
+                    ..RawShard::raw(64)
+                }
+                .bytes()
+            ),
+            "bad-magic"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_encoding_and_reserved_bytes_are_refused() {
+    for encoding in 2..=u8::MAX {
+        assert_eq!(
+            code_of_bytes(
+                &RawShard {
+                    encoding,
+                    ..RawShard::raw(64)
+                }
+                .bytes()
+            ),
+            "bad-encoding"
+        );
+    }
+    for reserved in [[1, 0], [0, 1], [0, 128], [255, 255]] {
+        assert_eq!(
+            code_of_bytes(
+                &RawShard {
+                    reserved,
+                    ..RawShard::raw(64)
+                }
+                .bytes()
+            ),
+            "bad-encoding"
+        );
+    }
+}
+
+#[test]
+fn bits_and_hashes_out_of_range_are_refused() {
+    for hashes in [0, 33, 64, 255] {
+        assert_eq!(
+            code_of_bytes(
+                &RawShard {
+                    hashes,
+                    ..RawShard::raw(64)
+                }
+                .bytes()
+            ),
+            "bad-parameters"
+        );
+    }
+    for bits in [0, MAX_BITS + 1, 1 << 31, u32::MAX] {
+        let payload = Vec::new();
+        assert_eq!(
+            code_of_bytes(
+                &RawShard {
+                    bits,
+                    payload,
+                    ..RawShard::raw(64)
+                }
+                .bytes()
+            ),
+            "bad-parameters"
+        );
+    }
+}
+
+#[test]
+fn the_ends_of_the_ranges_are_taken() {
+    for hashes in [1, 32] {
+        for bits in [1, 7, 8, 9, 63, 64, 65, MAX_BITS] {
+            assert!(
+                Shard::from_bytes(
+                    &RawShard {
+                        hashes,
+                        ..RawShard::raw(bits)
+                    }
+                    .bytes()
+                )
+                .is_ok()
+            );
+        }
+    }
+    let ends = RawShard {
+        count: u32::MAX,
+        seed: u64::MAX,
+        epoch: u32::MAX,
+        expires: u32::MAX,
+        ..RawShard::raw(9)
+    };
+    let shard = Shard::from_bytes(&ends.bytes()).unwrap();
+    assert_eq!(
+        (shard.count, shard.filter.seed(), shard.epoch, shard.expires),
+        (u32::MAX, u64::MAX, u32::MAX, u32::MAX)
+    );
+}
+
+// Payloads.
+
+#[test]
+fn a_raw_payload_of_another_length_is_refused() {
+    for bits in [1, 8, 9, 64, 1000] {
+        let length = RawShard::raw(bits).payload.len();
+        for wrong in [0, length - 1, length + 1, length + 8] {
+            if wrong != length {
+                let shard = RawShard {
+                    payload: vec![0; wrong],
+                    ..RawShard::raw(bits)
+                };
+                assert_eq!(
+                    code_of_bytes(&shard.bytes()),
+                    "bad-payload",
+                    "{bits} bits in {wrong} bytes"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn raw_bits_from_m_on_are_0() {
+    for bits in [1u32, 9, 15, 63, 65, 1001] {
+        for unused in bits..bits.next_multiple_of(8) {
+            let mut shard = RawShard::raw(bits);
+            shard.payload[unused as usize / 8] |= 1 << (unused % 8);
+            assert_eq!(code_of_bytes(&shard.bytes()), "bad-payload", "bit {unused} of {bits}");
+        }
+        let mut shard = RawShard::raw(bits);
+        shard.payload[(bits as usize - 1) / 8] |= 1 << ((bits - 1) % 8);
+        assert_eq!(Shard::from_bytes(&shard.bytes()).unwrap().filter.set_bits(), 1);
+    }
+}
+
+#[test]
+fn bad_rice_payloads_are_refused() {
+    let bad = [
+        (
+            "no prefix",
+            RawShard {
+                payload: vec![],
+                encoding: 1,
+                ..RawShard::raw(64)
+            },
+        ),
+        (
+            "half a prefix",
+            RawShard {
+                payload: vec![0, 0, 0, 0],
+                encoding: 1,
+                ..RawShard::raw(64)
+            },
+        ),
+        ("r of 32", RawShard::rice(64, 32, 0, &[])),
+        ("r of 255", RawShard::rice(64, 255, 0, &[])),
+        ("more set bits than bits", RawShard::rice(8, 0, 9, &[0, 0])),
+        ("as many as there are numbers", RawShard::rice(8, 0, u32::MAX, &[])),
+        ("a bit and no stream", RawShard::rice(64, 0, 1, &[])),
+        ("nine bits in a byte", RawShard::rice(64, 0, 9, &[0])),
+        ("a quotient that never ends", RawShard::rice(64, 0, 1, &[0xFF])),
+        ("remainders that are cut off", RawShard::rice(64, 5, 2, &[0])),
+        ("a position of m", RawShard::rice(4, 0, 1, &[0b1111])),
+        ("the second position of m", RawShard::rice(4, 0, 2, &[0b0111])),
+        (
+            "a gap of 2^31 and more",
+            RawShard::rice(MAX_BITS, 31, 1, &[0xFE, 0xFF, 0xFF, 0xFF, 0x01]),
+        ),
+        (
+            "quotients whose product is huge",
+            RawShard::rice(MAX_BITS, 31, 1, &[[0xFF; 64].as_slice(), &[0; 5]].concat()),
+        ),
+        ("padding that is not 0", RawShard::rice(64, 0, 1, &[0b1000_0000])),
+        ("a byte too many", RawShard::rice(64, 0, 1, &[0, 0])),
+        ("a byte after nothing", RawShard::rice(64, 0, 0, &[0])),
+    ];
+    for (what, shard) in bad {
+        assert_eq!(code_of_bytes(&shard.bytes()), "bad-payload", "{what}");
+        assert!(
+            matches!(ReferenceShard::from_bytes(&shard.bytes()), Err("bad-payload")),
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn good_rice_payloads_at_the_edges_are_taken() {
+    let good = [
+        ("empty, with any r", RawShard::rice(64, 31, 0, &[]), vec![]),
+        ("the last position", RawShard::rice(4, 0, 1, &[0b0111]), vec![3]),
+        ("all positions", RawShard::rice(8, 0, 8, &[0]), (0..8).collect()),
+        (
+            "r of 31",
+            RawShard::rice(MAX_BITS, 31, 1, &[0xFE, 0xFF, 0xFF, 0x01]),
+            vec![(1 << 24) - 1],
+        ),
+    ];
+    for (what, shard, positions) in good {
+        let read = Shard::from_bytes(&shard.bytes()).unwrap();
+        let reference = ReferenceShard::from_bytes(&shard.bytes()).unwrap();
+        assert_eq!(reference.set, positions.into_iter().collect(), "{what}");
+        assert_eq!(read.filter.set_bits() as usize, reference.set.len(), "{what}");
+    }
+}
+
+#[test]
+fn every_valid_r_and_either_encoding_is_read_and_written_canonically_again() {
+    for shard in two_shards() {
+        let reference = ReferenceShard::from_bytes(&shard.to_bytes()).unwrap();
+        let mut encodings: Vec<Vec<u8>> = (0..32).map(|r| reference.to_rice_bytes(r)).collect();
+        encodings.push(reference.to_raw_bytes());
+        for bytes in encodings {
+            let read = Shard::from_bytes(&bytes).unwrap();
+            assert_eq!(read, shard);
+            assert_eq!(read.to_bytes(), shard.to_bytes());
+        }
+    }
+}
+
+#[test]
+fn a_tie_is_written_raw_and_of_equal_rs_the_smallest() {
+    let mut random = Random::seeded(2);
+    let (mut ties, mut equals) = (0, 0);
+    for _ in 0..3_000 {
+        let bits = 1 + random.below(300) as u32;
+        let mut reference = ReferenceShard::new(bits, 3, 0, 1, 0);
+        reference.set = (0..random.below(u64::from(bits) / 4 + 1))
+            .map(|_| random.below(u64::from(bits)) as u32)
+            .collect();
+        let read = Shard::from_bytes(&reference.to_raw_bytes()).unwrap();
+        assert_eq!(read.to_bytes(), reference.to_bytes());
+        let lengths: Vec<usize> = (0..32).map(|r| reference.to_rice_bytes(r).len()).collect();
+        let shortest = *lengths.iter().min().unwrap();
+        ties += usize::from(shortest == reference.to_raw_bytes().len());
+        equals += usize::from(lengths.iter().filter(|&&length| length == shortest).count() > 1);
+    }
+    assert!(ties > 30 && equals > 300, "{ties} {equals}");
+}
+
+// The order of errors.
+
+#[test]
+fn of_two_errors_the_first_in_the_order_is_named() {
+    let unsealed = |shard: &RawShard| {
+        let mut bytes = shard.bytes();
+        *bytes.last_mut().unwrap() ^= 1;
+        bytes
+    };
+    let everything = RawShard {
+        magic: *b"XXXX",
+        encoding: 9,
+        hashes: 0,
+        payload: vec![1],
+        ..RawShard::raw(64)
+    };
+    let no_magic = everything.clone();
+    let magic = RawShard {
+        magic: *b"SGS1",
+        ..everything
+    };
+    let encoding = RawShard {
+        encoding: 0,
+        ..magic.clone()
+    };
+    let hashes = RawShard {
+        hashes: 1,
+        ..encoding.clone()
+    };
+    assert_eq!(code_of_text(&format!("{} ", base64_of(b"short"))), "bad-base64");
+    assert_eq!(code_of_bytes(&no_magic.bytes()[..35]), "truncated");
+    assert_eq!(code_of_bytes(&unsealed(&no_magic)), "bad-magic");
+    assert_eq!(code_of_bytes(&unsealed(&magic)), "bad-checksum");
+    assert_eq!(code_of_bytes(&magic.bytes()), "bad-encoding");
+    assert_eq!(code_of_bytes(&encoding.bytes()), "bad-parameters");
+    assert_eq!(code_of_bytes(&hashes.bytes()), "bad-payload");
+}
+
+#[test]
+fn too_large_comes_before_bad_payload_and_after_bad_parameters() {
+    let large = RawShard::rice(MAX_BITS, 0, 0, &[]).base64();
+    let bad_payload = RawShard::rice(MAX_BITS, 99, 0, &[]).base64();
+    let bad_parameters = RawShard {
+        hashes: 0,
+        ..RawShard::raw(64)
+    }
+    .base64();
+    let mut guard = Guard::new(30.0).unwrap();
+    let mut code = |shards: &[&String]| code_of(apply(&mut guard, None, shards, at(START)));
+    assert_eq!(code(&[&bad_payload, &large, &large, &large]), "bad-payload");
+    assert_eq!(code(&[&bad_payload, &large, &large, &large, &large]), "too-large");
+    assert_eq!(
+        code(&[&large, &large, &large, &large, &large, &bad_parameters]),
+        "bad-parameters"
+    );
+}
+
+// A snapshot is taken whole or not at all.
+
+/// Bad snapshots by their code, each with the place of the shard at fault if there is one.
+fn bad_snapshots() -> Vec<(&'static str, Option<usize>, Vec<String>)> {
+    let good = |epoch: u32| shard_of(&ids("good", 0..10), epoch, 0).to_base64();
+    let large = || RawShard::rice(MAX_BITS, 0, 0, &[]).base64();
+    let damaged = {
+        let mut bytes = bytes_of(&good(1));
+        bytes[40] ^= 1;
+        base64_of(&bytes)
+    };
+    vec![
+        ("bad-base64", Some(1), vec![good(2), format!("{} ", good(1))]),
+        ("truncated", Some(0), vec![String::new(), good(1)]),
+        (
+            "bad-magic",
+            Some(1),
+            vec![
+                good(1),
+                RawShard {
+                    magic: *b"SGS2",
+                    ..RawShard::raw(8)
+                }
+                .base64(),
+            ],
+        ),
+        ("bad-checksum", Some(2), vec![good(3), good(2), damaged]),
+        (
+            "bad-encoding",
+            Some(0),
+            vec![
+                RawShard {
+                    encoding: 2,
+                    ..RawShard::raw(8)
+                }
+                .base64(),
+            ],
+        ),
+        (
+            "bad-parameters",
+            Some(1),
+            vec![
+                good(2),
+                RawShard {
+                    hashes: 40,
+                    ..RawShard::raw(8)
+                }
+                .base64(),
+            ],
+        ),
+        (
+            "bad-payload",
+            Some(1),
+            vec![
+                good(2),
+                RawShard {
+                    payload: vec![],
+                    ..RawShard::raw(8)
+                }
+                .base64(),
+            ],
+        ),
+        ("too-large", None, (0..65).map(good).collect()),
+        ("too-large", None, (0..5).map(|_| large()).collect()),
+        ("too-large", None, (0..4).map(|_| large()).chain([good(1)]).collect()),
+    ]
+}
+
+#[test]
+fn a_bad_snapshot_changes_nothing() {
+    let mut guard = Guard::new(30.0).unwrap();
+    let held = [
+        shard_of(&ids("held", 0..500), 8, 0).to_base64(),
+        shard_of(&ids("held", 500..900), 7, 0).to_base64(),
+    ];
+    apply(&mut guard, Some(5), &held, at(START)).unwrap();
+    guard.record(&ids("shown", 0..50), at(START));
+    let before = format!("{guard:?}");
+    for (code, place, shards) in bad_snapshots() {
+        for version in [None, Some(5), Some(6)] {
+            // Some of what comes is held already.
+            let shards: Vec<&String> = shards.iter().chain(&held[..usize::from(shards.len() < 3)]).collect();
+            let error = apply(&mut guard, version, &shards, at(START)).unwrap_err();
+            assert_eq!(error.code(), code);
+            assert_eq!(
+                place,
+                if let Error::InShard { index, .. } = error {
+                    Some(index)
+                } else {
+                    None
+                },
+                "{code}"
+            );
+            assert!(format!("{guard:?}") == before, "{code}");
+        }
+    }
+    assert!(guard.filter(&ids("held", 0..900), at(START)).is_empty());
+}
+
+#[test]
+fn sizes_count_whether_a_shard_is_held_already_or_not() {
+    let large: Vec<String> = (1..5)
+        .map(|epoch| {
+            RawShard {
+                epoch,
+                ..RawShard::rice(MAX_BITS, 0, 0, &[])
+            }
+            .base64()
+        })
+        .collect();
+    let small = shard_of(&ids("item", 0..1), 9, 0).to_base64();
+    let mut guard = Guard::new(30.0).unwrap();
+    assert_eq!(apply(&mut guard, None, &large, at(START)).unwrap().shards, 4);
+    let over: Vec<&String> = large.iter().chain([&small]).collect();
+    assert_eq!(code_of(apply(&mut guard, None, &over, at(START))), "too-large");
+    assert_eq!(apply(&mut guard, None, &large, at(START)).unwrap().reused, 4);
+}
+
+#[test]
+fn an_older_version_is_not_even_read() {
+    let mut guard = Guard::new(30.0).unwrap();
+    apply(&mut guard, Some(2), &[shard_of(&["a"], 1, 0).to_base64()], at(START)).unwrap();
+    let applied = apply(&mut guard, Some(1), &["no shard"], at(START)).unwrap();
+    assert_eq!((applied.applied, applied.shards), (false, 1));
+}
+
+#[test]
+fn a_chain_goes_on_without_the_elements_that_cannot_be_read() {
+    let good = shard_of(&ids("good", 0..10), 50, 0).to_base64();
+    for (code, place, shards) in bad_snapshots() {
+        let Some(place) = place else { continue };
+        let stored: Vec<String> = vec![good.clone(), shards[place].clone(), good.clone()];
+        let (chain, rejected) = ShardChain::from_shards(&stored, ChainOptions::default()).unwrap();
+        let listed: Vec<(usize, &str)> = rejected
+            .iter()
+            .map(|rejected| (rejected.index, rejected.error.code()))
+            .collect();
+        assert_eq!(listed, [(1, code)]);
+        assert_eq!(chain.snapshot(START).shards, [good.clone(), good.clone()]);
+    }
+}
+
+#[test]
+fn a_chain_lists_what_is_too_large_for_a_snapshot() {
+    let large = RawShard::rice(MAX_BITS, 0, 0, &[]).base64();
+    let (chain, rejected) = ShardChain::from_shards(&vec![large; 5], ChainOptions::default()).unwrap();
+    assert_eq!(
+        (
+            chain.shards().count(),
+            rejected.len(),
+            rejected[0].index,
+            rejected[0].error.code()
+        ),
+        (4, 1, 4, "too-large")
+    );
+    let small = shard_of(&ids("good", 0..10), 50, 0).to_base64();
+    let (chain, rejected) = ShardChain::from_shards(&vec![small; 65], ChainOptions::default()).unwrap();
+    assert_eq!(
+        (
+            chain.shards().count(),
+            rejected.len(),
+            rejected[0].index,
+            rejected[0].error.code()
+        ),
+        (64, 1, 64, "too-large")
+    );
+}
+
+// Whatever bytes come.
+
+#[test]
+fn random_bytes_never_panic() {
+    let mut random = Random::seeded(3);
+    for _ in 0..100_000 {
+        let length = random.index(80);
+        let bytes = random.bytes(length);
+        assert!(Shard::from_bytes(&bytes).is_err());
+        assert!(Shard::from_bytes(&sealed([b"SGS1".as_slice(), &bytes].concat())).is_err() || bytes.len() >= 32);
+    }
+}
+
+#[test]
+fn any_payload_under_a_valid_header_is_read_exactly_when_the_plain_reference_reads_it() {
+    let mut random = Random::seeded(4);
+    let (mut taken, mut refused) = (0, 0);
+    for _ in 0..120_000 {
+        let bytes = random_shard(&mut random).bytes();
+        match (Shard::from_bytes(&bytes), ReferenceShard::from_bytes(&bytes)) {
+            (Ok(shard), Ok(reference)) => {
+                taken += 1;
+                assert_eq!(shard.filter.set_bits() as usize, reference.set.len());
+                let canonical = shard.to_bytes();
+                assert_eq!(Shard::from_bytes(&canonical).as_ref(), Ok(&shard));
+                // The reference's writer is slow.
+                if taken % 16 == 0 && reference.bits <= 1000 {
+                    assert_eq!(canonical, reference.to_bytes());
+                }
+            }
+            (Err(error), Err(code)) => {
+                refused += 1;
+                assert_eq!(error.code(), code);
+            }
+            (ours, reference) => panic!("{ours:?} but {reference:?}"),
+        }
+    }
+    assert!(taken > 10_000 && refused > 10_000, "{taken} {refused}");
+}
+
+/// A small shard with a checksum that matches: good ones, and such as break one rule or another.
+fn random_shard(random: &mut Random) -> RawShard {
+    let bits = 1 + random.below(200) as u32;
+    let mut reference = ReferenceShard::new(
+        bits,
+        1 + random.below(32) as u32,
+        random.next(),
+        random.next() as u32,
+        random.next() as u32,
+    );
+    reference.set = (0..random.below(20))
+        .map(|_| random.below(u64::from(bits)) as u32)
+        .collect();
+    let r = random.below(9) as u8;
+    let bytes = if random.once_in(3) {
+        reference.to_raw_bytes()
+    } else {
+        reference.to_rice_bytes(r)
+    };
+    let mut shard = RawShard {
+        encoding: bytes[4],
+        hashes: reference.hashes as u8,
+        count: random.next() as u32,
+        seed: reference.seed,
+        epoch: reference.epoch,
+        expires: reference.expires,
+        payload: bytes[32..bytes.len() - 4].to_vec(),
+        ..RawShard::raw(bits)
+    };
+    match random.below(8) {
+        0 => shard.bits = random.below(300) as u32,
+        1 => shard.payload = random.bytes(shard.payload.len()),
+        2 => shard.payload.push(random.next() as u8 & 1),
+        3 => drop(shard.payload.pop()),
+        4 | 5 if !shard.payload.is_empty() => {
+            let bit = random.index(shard.payload.len() * 8);
+            shard.payload[bit / 8] ^= 1 << (bit % 8);
+        }
+        6 => shard.hashes = random.below(40) as u8,
+        _ => {}
+    }
+    if random.once_in(500) {
+        shard.bits = MAX_BITS - random.below(3) as u32;
+    }
+    shard
+}
