@@ -97,14 +97,17 @@ impl<'a> Header<'a> {
     /// # Errors
     /// [`Error::BadPayload`].
     pub fn read_payload(&self) -> Result<Shard, Error> {
-        let mut filter = BloomFilter::of_shape(Shape {
-            parameters: self.parameters,
-            seed: self.seed,
-        });
-        match self.encoding {
-            Encoding::Raw => read_raw(self.payload, &mut filter)?,
-            Encoding::Rice => rice::read(self.payload, &mut filter)?,
-        }
+        let bits = self.parameters.bits();
+        let empty = || {
+            BloomFilter::of_shape(Shape {
+                parameters: self.parameters,
+                seed: self.seed,
+            })
+        };
+        let filter = match self.encoding {
+            Encoding::Raw => read_raw(self.payload, bits, empty)?,
+            Encoding::Rice => rice::read(self.payload, bits, empty)?,
+        };
         Ok(Shard {
             filter,
             count: self.count,
@@ -145,20 +148,21 @@ pub(crate) fn encode(shard: &Shard) -> Vec<u8> {
     bytes
 }
 
-fn read_raw(payload: &[u8], filter: &mut BloomFilter) -> Result<(), Error> {
-    let bits = filter.parameters().bits();
+/// Takes an `empty` filter once the payload is known to be as long as it.
+fn read_raw(payload: &[u8], bits: u32, empty: impl FnOnce() -> BloomFilter) -> Result<BloomFilter, Error> {
     if payload.len() != bits.div_ceil(8) as usize {
         return Err(Error::BadPayload("a raw payload must be as long as its bits"));
     }
     if !bits.is_multiple_of(8) && payload.last().is_some_and(|last| last >> (bits % 8) != 0) {
         return Err(Error::BadPayload("the bits after the last one must be 0"));
     }
+    let mut filter = empty();
     for (word, chunk) in filter.words_mut().iter_mut().zip(payload.chunks(8)) {
         let mut whole = [0; 8];
         whole[..chunk.len()].copy_from_slice(chunk);
         *word = u64::from_le_bytes(whole);
     }
-    Ok(())
+    Ok(filter)
 }
 
 fn checksum_of(body: &[u8]) -> u32 {

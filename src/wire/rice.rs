@@ -69,9 +69,10 @@ pub(super) fn write(filter: &BloomFilter, plan: &Plan, out: &mut Vec<u8>) {
     stream.finish();
 }
 
-/// Sets the bits that a payload names in an empty filter.
-pub(super) fn read(payload: &[u8], filter: &mut BloomFilter) -> Result<(), Error> {
-    let bits = u64::from(filter.parameters().bits());
+/// Sets the bits that a payload names in an `empty` filter of so many bits, which is taken once the payload is known to be long enough for what
+/// it claims.
+pub(super) fn read(payload: &[u8], bits: u32, empty: impl FnOnce() -> BloomFilter) -> Result<BloomFilter, Error> {
+    let bits = u64::from(bits);
     let [r, n0, n1, n2, n3, stream @ ..] = payload else {
         return Err(Error::BadPayload("a Rice payload has at least 5 bytes"));
     };
@@ -82,6 +83,11 @@ pub(super) fn read(payload: &[u8], filter: &mut BloomFilter) -> Result<(), Error
     if u64::from(count) > bits {
         return Err(Error::BadPayload("more set bits than bits"));
     }
+    // Each gap takes 1 + r bits at least.
+    if u64::from(count) * u64::from(1 + r) > stream.len() as u64 * 8 {
+        return Err(ENDS_EARLY);
+    }
+    let mut filter = empty();
     let mut reader = BitReader { bytes: stream, at: 0 };
     let mut next = 0u64;
     for _ in 0..count {
@@ -95,7 +101,7 @@ pub(super) fn read(payload: &[u8], filter: &mut BloomFilter) -> Result<(), Error
         next = position + 1;
     }
     if reader.rest_is_padding() {
-        Ok(())
+        Ok(filter)
     } else {
         Err(Error::BadPayload(
             "a Rice payload must end with its last gap, filled up with 0",
