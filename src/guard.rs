@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::hash::HashedId;
 use crate::ids::{IdList, Met};
-use crate::journal::{Entry, Journal, MAX_ID_BYTES};
+use crate::journal::{BatchLimits, Entry, Journal, MAX_ID_BYTES};
 use crate::lag::{Lag, LagSamples};
 use crate::memory::Memory;
 use crate::order::ascending;
@@ -12,6 +12,8 @@ use crate::segment::{self, Record, SegmentState, SegmentWriter};
 use crate::server_view::ServerView;
 use crate::{BloomFilter, ChainOptions, Error, Parameters, Shard};
 
+/// Bytes of `{"id":"","at":1764000000000},`.
+const JSON_OVERHEAD: usize = 30;
 const SECONDS_A_DAY: f64 = 86_400.0;
 /// Longest window: a hundred years. Beyond it the times of the format, 32 bits of seconds, end.
 const MAX_WINDOW_DAYS: f64 = 36_500.0;
@@ -159,7 +161,7 @@ pub struct Guard {
     unsaved: SegmentWriter,
     filtered: Filtered,
     lag: LagSamples,
-    keep_undelivered: bool,
+    delivering: bool,
 }
 
 impl Guard {
@@ -183,7 +185,7 @@ impl Guard {
             unsaved: SegmentWriter::default(),
             filtered: Filtered::default(),
             lag: LagSamples::default(),
-            keep_undelivered: false,
+            delivering: false,
         })
     }
 
@@ -221,9 +223,7 @@ impl Guard {
     fn settle(&mut self, now: Now) -> Vec<(String, u64)> {
         let live = self.server.live(self.server_seconds(now));
         let server = &self.server;
-        let covered = self
-            .journal
-            .cover(self.keep_undelivered, |entry| server.contains(entry.hashed(), &live));
+        let covered = self.journal.cover(|entry| server.contains(entry.hashed(), &live));
         let lags: Vec<(String, u64)> = covered
             .iter()
             .map(|entry| (entry.text(), now.wall_ms.saturating_sub(entry.at)))
@@ -314,7 +314,8 @@ impl Guard {
             self.memory.record(id, now.wall_seconds());
             let mut entry = Entry::new(id, now.wall_ms, true);
             entry.covered = self.server.contains(id, &live);
-            if (entry.covered && !self.keep_undelivered) || entry.id.len() > MAX_ID_BYTES {
+            entry.to_deliver = self.delivering;
+            if !entry.is_needed() || entry.id.len() > MAX_ID_BYTES {
                 recorded.displaced += usize::from(!entry.covered);
                 self.journal.remove(id);
                 self.unsaved.hash(id, now.wall_ms);
@@ -389,6 +390,44 @@ impl Guard {
     }
 }
 
+/// Delivery to the server: each impression that this writer recorded or took over at least once, covered or not, and again only if the stream
+/// runs and has lost it.
+impl Guard {
+    /// Whether impressions are delivered: what is here then, and what is recorded while it is so, stays in the journal until it was delivered,
+    /// covered or not.
+    pub fn set_delivering(&mut self, delivering: bool) {
+        self.delivering = delivering;
+        if delivering {
+            self.journal.deliver_all();
+        }
+    }
+
+    /// The next batch to deliver: its number, 0 if there is nothing to deliver, and ids with their times (Unix ms), oldest first. At most
+    /// `impressions`, and about `bytes` as JSON.
+    pub fn begin_batch(&mut self, impressions: usize, bytes: usize, now: Now) -> (u32, Vec<(String, u64)>) {
+        self.journal.begin_batch(
+            BatchLimits {
+                impressions,
+                bytes,
+                overhead: JSON_OVERHEAD,
+            },
+            now.wall_ms,
+        )
+    }
+
+    /// What became of a batch: what has arrived is delivered; what has not is in the next batch again.
+    pub fn end_batch(&mut self, batch: u32, arrived: bool, now: Now) {
+        for entry in self.journal.end_batch(batch, arrived, now.wall_ms) {
+            self.unsaved.delivery(&entry);
+        }
+    }
+
+    /// How many impressions were never delivered and are not under way.
+    pub fn undelivered(&self) -> usize {
+        self.journal.undelivered_len()
+    }
+}
+
 /// What is stored, and how it comes back. A writer writes what is new as a new segment; now and then all that is its own as one; and takes over
 /// what others left behind.
 impl Guard {
@@ -408,6 +447,9 @@ impl Guard {
         }
         for entry in self.journal.iter().filter(|entry| entry.own) {
             segment.impression(entry);
+            if entry.is_delivered() {
+                segment.delivery(entry);
+            }
         }
         segment.finish(self.memory.counter())
     }
@@ -436,7 +478,7 @@ impl Guard {
         let highest = counters.iter().copied().max().unwrap_or(0).max(self.memory.counter());
         self.memory.notice_counter(highest);
 
-        let mut entries = Vec::new();
+        let (mut entries, mut deliveries) = (Vec::new(), Vec::new());
         for (index, (records, _)) in read.iter().enumerate() {
             let same_writer = |other: &usize| segments[*other].0.as_ref() == segments[index].0.as_ref();
             let known = (0..segments.len())
@@ -460,6 +502,12 @@ impl Guard {
                         // A shard of other parameters is none that this version writes.
                         let _ = self.memory.absorb(stored, true, now.wall_seconds());
                     }
+                    Record::Delivered {
+                        hash,
+                        at,
+                        times,
+                        delivered_at,
+                    } => deliveries.push((*hash, *at, *times, *delivered_at)),
                     Record::Counter(_) => {}
                 }
             }
@@ -468,6 +516,11 @@ impl Guard {
             let (entry, last) = &entries[index];
             self.memory.remember(entry.hashed(), entry.at / 1000, *last, true);
             self.adopt((*entry).clone(), true, now);
+        }
+        for index in ascending(deliveries.iter().map(|delivery| delivery.3)) {
+            let (hash, at, times, delivered_at) = deliveries[index];
+            self.journal
+                .note_delivery(HashedId::with_hash(&[], hash), at, times, delivered_at);
         }
         self.memory.rotate();
         read.into_iter().map(|(_, state)| state).collect()
@@ -496,6 +549,15 @@ impl Guard {
                     stored.age.last = last;
                     let _ = self.memory.absorb(stored, false, now.wall_seconds());
                 }
+                Record::Delivered {
+                    hash,
+                    at,
+                    times,
+                    delivered_at,
+                } => {
+                    self.journal
+                        .note_delivery(HashedId::with_hash(&[], hash), at, times, delivered_at);
+                }
                 Record::Counter(_) => {}
             }
         }
@@ -513,8 +575,7 @@ impl Guard {
         entry.covered |= self
             .server
             .contains(entry.hashed(), &self.server.live(self.server_seconds(now)));
-        let to_deliver = self.keep_undelivered && !entry.delivered;
-        if !entry.covered || to_deliver {
+        if entry.is_needed() {
             self.journal.push(entry);
         }
     }

@@ -25,8 +25,23 @@ pub(crate) struct Entry {
     pub(crate) own: bool,
     /// Whether a snapshot has covered it: then it is here for delivery alone.
     pub(crate) covered: bool,
-    /// Whether it was delivered.
-    pub(crate) delivered: bool,
+    /// Whether it was recorded while impressions are delivered: then it stays until it is, covered or not.
+    pub(crate) to_deliver: bool,
+    /// What became of its delivery.
+    pub(crate) delivery: Delivery,
+}
+
+/// What became of an impression's delivery to the server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Delivery {
+    /// How often it was delivered.
+    pub(crate) times: u8,
+    /// When it was delivered last, Unix milliseconds.
+    pub(crate) at: u64,
+    /// The place of that among all deliveries known here; 0: none.
+    order: u64,
+    /// The batch that it is under way in; 0: none.
+    batch: u32,
 }
 
 impl Entry {
@@ -37,12 +52,27 @@ impl Entry {
             at,
             own,
             covered: false,
-            delivered: false,
+            to_deliver: false,
+            delivery: Delivery::default(),
         }
     }
 
     pub(crate) fn hashed(&self) -> HashedId<'_> {
         HashedId::with_hash(&self.id, self.hash)
+    }
+
+    pub(crate) fn is_delivered(&self) -> bool {
+        self.delivery.times > 0
+    }
+
+    /// Whether it is of use in the journal.
+    pub(crate) fn is_needed(&self) -> bool {
+        !self.covered || (self.own && self.to_deliver && !self.is_delivered())
+    }
+
+    /// What tells this impression from others of the same id.
+    pub(crate) fn key(&self) -> (u64, u64) {
+        (self.hash, self.at)
     }
 
     /// The id as text; it was UTF-8 when it came in.
@@ -62,6 +92,12 @@ pub(crate) struct Journal {
     id_bytes: usize,
     pending: usize,
     delivered: usize,
+    /// The number of the last batch that went out.
+    batches: u32,
+    /// How many deliveries there were: each has its place in their order.
+    deliveries: u64,
+    /// The latest delivery whose impression was covered since: the stream runs as far as that.
+    covered_delivery: u64,
 }
 
 impl Journal {
@@ -116,7 +152,7 @@ impl Journal {
     }
 
     /// Marks as covered what `covers` says; takes out what is then of no more use. Returns what was covered, oldest first.
-    pub(crate) fn cover(&mut self, keep_undelivered: bool, mut covers: impl FnMut(&Entry) -> bool) -> Vec<Entry> {
+    pub(crate) fn cover(&mut self, mut covers: impl FnMut(&Entry) -> bool) -> Vec<Entry> {
         let mut covered = Vec::new();
         for index in 0..self.entries.len() {
             let Some(entry) = &mut self.entries[index] else {
@@ -127,8 +163,9 @@ impl Journal {
             }
             entry.covered = true;
             self.pending -= 1;
+            self.covered_delivery = self.covered_delivery.max(entry.delivery.order);
             covered.push(entry.clone());
-            if !keep_undelivered || entry.delivered {
+            if !entry.is_needed() {
                 self.remove_serial(self.base + index as u64);
             }
         }
@@ -151,7 +188,7 @@ impl Journal {
             let Some(leaving) = self
                 .entries
                 .iter()
-                .position(|entry| entry.as_ref().is_some_and(|entry| entry.delivered || !delivered))
+                .position(|entry| entry.as_ref().is_some_and(|entry| entry.is_delivered() || !delivered))
             else {
                 break;
             };
@@ -174,7 +211,7 @@ impl Journal {
         let change = |total: usize, by: usize| if comes { total + by } else { total - by };
         self.id_bytes = change(self.id_bytes, entry.id.len());
         self.pending = change(self.pending, usize::from(!entry.covered));
-        self.delivered = change(self.delivered, usize::from(entry.delivered));
+        self.delivered = change(self.delivered, usize::from(entry.is_delivered()));
     }
 
     /// Drops the holes at the front, and all of them when they are the greater part.
@@ -200,6 +237,139 @@ impl Journal {
 
     fn is_at(&self, serial: u64, id: HashedId<'_>) -> bool {
         self.at(serial).is_some_and(|entry| *entry.id == *id.bytes())
+    }
+}
+
+/// Delivery: each impression once, and again only if the stream runs and has lost it.
+impl Journal {
+    /// The next impressions to deliver, oldest first: at most so many, of at most so many bytes of ids with `overhead` for each; and the number
+    /// of their batch, 0 if there are none.
+    pub(crate) fn begin_batch(&mut self, limits: BatchLimits, now: u64) -> (u32, Vec<(String, u64)>) {
+        let (mut impressions, mut bytes) = (Vec::new(), 0);
+        let (batch, covered_delivery) = (self.batches.wrapping_add(1).max(1), self.covered_delivery);
+        for entry in self.entries.iter_mut().flatten() {
+            if !entry.is_due(covered_delivery, now) {
+                continue;
+            }
+            bytes += entry.id.len() + limits.overhead;
+            if impressions.len() == limits.impressions || (bytes > limits.bytes && !impressions.is_empty()) {
+                break;
+            }
+            entry.delivery.batch = batch;
+            impressions.push((entry.text(), entry.at));
+        }
+        if impressions.is_empty() {
+            return (0, impressions);
+        }
+        self.batches = batch;
+        (batch, impressions)
+    }
+
+    /// A batch has arrived, or has not. Returns what arrived.
+    pub(crate) fn end_batch(&mut self, batch: u32, arrived: bool, now: u64) -> Vec<Entry> {
+        let mut ended = Vec::new();
+        self.deliveries += u64::from(arrived);
+        for index in 0..self.entries.len() {
+            let Some(entry) = self.entries[index]
+                .as_mut()
+                .filter(|entry| entry.delivery.batch == batch && batch != 0)
+            else {
+                continue;
+            };
+            entry.delivery.batch = 0;
+            if !arrived {
+                continue;
+            }
+            self.delivered += usize::from(!entry.is_delivered());
+            entry.delivery = Delivery {
+                times: entry.delivery.times.saturating_add(1),
+                at: now,
+                order: self.deliveries,
+                batch: 0,
+            };
+            ended.push(entry.clone());
+            if entry.covered {
+                self.remove_serial(self.base + index as u64);
+            }
+        }
+        self.pack();
+        ended
+    }
+
+    /// An impression was delivered by whoever had it before, or has it too.
+    pub(crate) fn note_delivery(&mut self, id: HashedId<'_>, at: u64, times: u8, delivered_at: u64) {
+        let Some(serial) = self.serials.find(id.unseeded(), |&serial| {
+            self.at(serial).is_some_and(|entry| entry.key() == (id.unseeded(), at))
+        }) else {
+            return;
+        };
+        let index = (*serial - self.base) as usize;
+        self.deliveries += 1;
+        let order = self.deliveries;
+        let Some(entry) = self.entries.get_mut(index).and_then(Option::as_mut) else {
+            return;
+        };
+        self.delivered += usize::from(!entry.is_delivered());
+        entry.delivery = Delivery {
+            times: times.max(entry.delivery.times),
+            at: delivered_at,
+            order,
+            batch: entry.delivery.batch,
+        };
+        if entry.covered && entry.delivery.batch == 0 {
+            self.remove_serial(self.base + index as u64);
+            self.pack();
+        }
+    }
+
+    /// All that is here is to be delivered from now on.
+    pub(crate) fn deliver_all(&mut self) {
+        for entry in self.entries.iter_mut().flatten() {
+            entry.to_deliver = true;
+        }
+    }
+
+    /// How many of this writer's impressions were never delivered and are not under way.
+    pub(crate) fn undelivered_len(&self) -> usize {
+        self.iter().filter(|entry| entry.is_due(0, 0)).count()
+    }
+}
+
+/// How large a batch may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BatchLimits {
+    pub(crate) impressions: usize,
+    pub(crate) bytes: usize,
+    /// Bytes that an impression takes beside its id.
+    pub(crate) overhead: usize,
+}
+
+/// The wait before an impression is delivered again, which doubles each time.
+const REDELIVERY_WAIT_MS: u64 = 5 * 60 * 1000;
+/// How often an impression is delivered again.
+const REDELIVERIES: u8 = 3;
+
+impl Entry {
+    /// Whether it is to be delivered now: never yet; or again, because one that was delivered later has been covered since, so that the stream
+    /// runs and has lost this one. A stream that is merely late causes nothing.
+    fn is_due(&self, covered_delivery: u64, now: u64) -> bool {
+        let Delivery {
+            times,
+            at,
+            order,
+            batch,
+        } = self.delivery;
+        if !self.own || batch != 0 {
+            return false;
+        }
+        if times == 0 {
+            return true;
+        }
+        let wait = REDELIVERY_WAIT_MS << (times.min(REDELIVERIES + 1) - 1);
+        // Up to half as long again, so that what was lost together does not come back together.
+        let jitter = (self.hash ^ at).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let wait = wait + ((wait / 2 * jitter) >> 32);
+        !self.covered && times <= REDELIVERIES && order < covered_delivery && now.abs_diff(at) >= wait
     }
 }
 
@@ -248,7 +418,7 @@ mod tests {
         let mut journal = Journal::default();
         for i in 0..MAX_IMPRESSIONS {
             let mut entry = Entry::new(HashedId::new(i.to_string().as_bytes()), 0, true);
-            entry.delivered = i == 4_000;
+            entry.delivery.times = u8::from(i == 4_000);
             journal.push(entry);
         }
         push(&mut journal, "one more");
@@ -261,9 +431,13 @@ mod tests {
         for i in 0..500 {
             push(&mut journal, &format!("{i}"));
         }
-        let covered = journal.cover(true, |entry| entry.text().len() < 3);
+        journal.deliver_all();
+        for i in 400..500 {
+            push(&mut journal, &format!("{i}"));
+        }
+        let covered = journal.cover(|entry| entry.text().len() < 3);
         assert_eq!((covered.len(), journal.pending_len(), journal.len()), (100, 400, 500));
-        journal.cover(false, |entry| entry.text().starts_with('4'));
+        journal.cover(|entry| entry.text().starts_with('4'));
         assert_eq!((journal.pending_len(), journal.len()), (300, 400));
         assert_eq!(ids(&journal).len(), 300);
         assert!(

@@ -6,7 +6,8 @@
 //!
 //! | kind | content |
 //! | --- | --- |
-//! | `i` | impressions, each: time (Unix ms), flags (1 covered, 2 delivered), the id's length, its UTF-8 bytes |
+//! | `i` | impressions, each: time (Unix ms), flags (1 covered, 2 to be delivered), the id's length, its UTF-8 bytes |
+//! | `d` | deliveries, each: the impression's time (Unix ms) and XXH64 of its id (8 bytes), how often it was delivered, when last (Unix ms) |
 //! | `h` | impressions that only the memory needs, each: time (Unix ms), XXH64 of the id (8 bytes) |
 //! | `m` | a shard of the memory: when it was begun (Unix s), the counter at its last insertion, the native shard's bytes |
 //! | `c` | the namespace's impression counter as the writer knew it |
@@ -27,7 +28,7 @@ const RECORD_BYTES: usize = 4096;
 const CHECKSUM_BYTES: usize = 4;
 
 const COVERED: u8 = 1;
-const DELIVERED: u8 = 2;
+const TO_DELIVER: u8 = 2;
 
 /// Builds a segment's text.
 #[derive(Debug, Clone, Default)]
@@ -35,18 +36,19 @@ pub(crate) struct SegmentWriter {
     lines: String,
     impressions: Vec<u8>,
     hashes: Vec<u8>,
+    deliveries: Vec<u8>,
 }
 
 impl SegmentWriter {
     pub(crate) fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.impressions.is_empty() && self.hashes.is_empty()
+        self.lines.is_empty() && self.impressions.is_empty() && self.hashes.is_empty() && self.deliveries.is_empty()
     }
 
     /// An impression with its id.
     pub(crate) fn impression(&mut self, entry: &Entry) {
         let out = &mut self.impressions;
         push_number(out, entry.at);
-        out.push((u8::from(entry.covered) * COVERED) | (u8::from(entry.delivered) * DELIVERED));
+        out.push((u8::from(entry.covered) * COVERED) | (u8::from(entry.to_deliver) * TO_DELIVER));
         push_number(out, entry.id.len() as u64);
         out.extend_from_slice(&entry.id);
         if out.len() >= RECORD_BYTES {
@@ -59,6 +61,18 @@ impl SegmentWriter {
         push_number(&mut self.hashes, at);
         self.hashes.extend_from_slice(&id.unseeded().to_le_bytes());
         if self.hashes.len() >= RECORD_BYTES {
+            self.close_records();
+        }
+    }
+
+    /// That an impression was delivered.
+    pub(crate) fn delivery(&mut self, entry: &Entry) {
+        let (hash, at) = entry.key();
+        push_number(&mut self.deliveries, at);
+        self.deliveries.extend_from_slice(&hash.to_le_bytes());
+        self.deliveries.push(entry.delivery.times);
+        push_number(&mut self.deliveries, entry.delivery.at);
+        if self.deliveries.len() >= RECORD_BYTES {
             self.close_records();
         }
     }
@@ -88,7 +102,11 @@ impl SegmentWriter {
     }
 
     fn close_records(&mut self) {
-        for (kind, content) in [(b'i', &mut self.impressions), (b'h', &mut self.hashes)] {
+        for (kind, content) in [
+            (b'i', &mut self.impressions),
+            (b'h', &mut self.hashes),
+            (b'd', &mut self.deliveries),
+        ] {
             if !content.is_empty() {
                 push_record(&mut self.lines, kind, content);
                 content.clear();
@@ -101,7 +119,16 @@ impl SegmentWriter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Record {
     Impression(Entry),
-    Hash { hash: u64, at: u64 },
+    Hash {
+        hash: u64,
+        at: u64,
+    },
+    Delivered {
+        hash: u64,
+        at: u64,
+        times: u8,
+        delivered_at: u64,
+    },
     Shard(StoredShard),
     Counter(u64),
 }
@@ -161,7 +188,19 @@ fn read_record(line: &str, records: &mut Vec<Record>) -> Option<()> {
             while !reader.bytes.is_empty() {
                 records.push(Record::Hash {
                     at: reader.number()?,
-                    hash: u64::from_le_bytes(reader.take(8)?.try_into().ok()?),
+                    hash: reader.hash()?,
+                });
+            }
+        }
+        b'd' => {
+            while !reader.bytes.is_empty() {
+                let (at, hash) = (reader.number()?, reader.hash()?);
+                let (times, delivered_at) = (reader.byte()?, reader.number()?);
+                records.push(Record::Delivered {
+                    hash,
+                    at,
+                    times,
+                    delivered_at,
                 });
             }
         }
@@ -199,7 +238,7 @@ impl<'a> Reader<'a> {
     fn number(&mut self) -> Option<u64> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
-            let byte = *self.take(1)?.first()?;
+            let byte = self.byte()?;
             value |= u64::from(byte & 0x7F).checked_shl(shift)?;
             if byte < 0x80 {
                 return Some(value);
@@ -208,13 +247,21 @@ impl<'a> Reader<'a> {
         None
     }
 
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+
+    fn hash(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
     fn impression(&mut self) -> Option<Entry> {
         let at = self.number()?;
-        let flags = *self.take(1)?.first()?;
+        let flags = self.byte()?;
         let length = usize::try_from(self.number()?).ok()?;
         let mut entry = Entry::new(HashedId::new(self.take(length)?), at, true);
         entry.covered = flags & COVERED != 0;
-        entry.delivered = flags & DELIVERED != 0;
+        entry.to_deliver = flags & TO_DELIVER != 0;
         Some(entry)
     }
 }

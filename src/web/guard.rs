@@ -116,6 +116,29 @@ impl RawGuard {
         self.guard.version().map(|version| version as f64)
     }
 
+    /// Whether impressions are delivered.
+    #[wasm_bindgen(js_name = setDelivering)]
+    pub fn set_delivering(&mut self, delivering: bool) {
+        self.guard.set_delivering(delivering);
+    }
+
+    /// The next batch to deliver: `[number, [[id, at], …]]`, with the number 0 if there is nothing to deliver.
+    #[wasm_bindgen(js_name = beginBatch)]
+    pub fn begin_batch(&mut self, impressions: usize, bytes: usize, wall_ms: f64, steady_ms: f64) -> JsValue {
+        to_js(&self.guard.begin_batch(impressions, bytes, now(wall_ms, steady_ms)))
+    }
+
+    /// What became of a batch.
+    #[wasm_bindgen(js_name = endBatch)]
+    pub fn end_batch(&mut self, batch: u32, arrived: bool, wall_ms: f64, steady_ms: f64) {
+        self.guard.end_batch(batch, arrived, now(wall_ms, steady_ms));
+    }
+
+    /// How many impressions were never delivered and are not under way.
+    pub fn undelivered(&self) -> usize {
+        self.guard.undelivered()
+    }
+
     /// What was recorded since the last call, as a segment.
     #[wasm_bindgen(js_name = takeUnsaved)]
     pub fn take_unsaved(&mut self) -> Option<String> {
