@@ -14,9 +14,9 @@ function nowSeconds(): number {
 export class ShardChain implements Api.ShardChain {
   readonly #engine: Engine;
   #raw: RawChain | undefined;
-  readonly rejected: ReadonlyArray<{ index: number; code: Api.ErrorCode }>;
+  readonly rejected: readonly { index: number; code: Api.ErrorCode }[];
 
-  private constructor(engine: Engine, raw: RawChain, rejected: ReadonlyArray<{ index: number; code: Api.ErrorCode }>) {
+  private constructor(engine: Engine, raw: RawChain, rejected: readonly { index: number; code: Api.ErrorCode }[]) {
     this.#engine = engine;
     this.#raw = raw;
     this.rejected = rejected;
@@ -28,11 +28,19 @@ export class ShardChain implements Api.ShardChain {
 
   static async from(shards: Api.Snapshot | readonly string[], options: Api.ChainOptions = {}): Promise<ShardChain> {
     const checked = checkChainOptions(options);
-    const stored: unknown = Array.isArray(shards) ? shards : (shards as Partial<Api.Snapshot> | null | undefined)?.shards;
-    if (!Array.isArray(stored)) throw new SeenGuardError("bad-snapshot", "ShardChain.from takes a list of base64 shards, or a snapshot");
+    const stored: unknown = Array.isArray(shards)
+      ? shards
+      : (shards as Partial<Api.Snapshot> | null | undefined)?.shards;
+    if (!Array.isArray(stored))
+      throw new SeenGuardError("bad-snapshot", "ShardChain.from takes a list of base64 shards, or a snapshot");
     const isText = (shard: unknown): shard is string => typeof shard === "string";
     const places = stored.flatMap((shard, index) => (isText(shard) ? [index] : []));
-    return ShardChain.#make(stored.filter(isText), stored.length === places.length ? [] : unreadable(stored, places), checked, places);
+    return ShardChain.#make(
+      stored.filter(isText),
+      stored.length === places.length ? [] : unreadable(stored, places),
+      checked,
+      places,
+    );
   }
 
   static async #make(
@@ -57,7 +65,11 @@ export class ShardChain implements Api.ShardChain {
     if (raw === undefined) throw refused(refusal);
     const rejected = engine.call([], () => raw.rejected() as { index: number; code: Api.ErrorCode }[]);
     const placed = rejected.map(({ index, code }) => ({ index: places[index] ?? index, code }));
-    return new ShardChain(engine, raw, [...placed, ...unreadable].sort((a, b) => a.index - b.index));
+    return new ShardChain(
+      engine,
+      raw,
+      [...placed, ...unreadable].sort((a, b) => a.index - b.index),
+    );
   }
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>, now = nowSeconds()): number {
@@ -108,7 +120,8 @@ export class ShardChain implements Api.ShardChain {
     const raw = this.#raw;
     if (raw === undefined) throw new SeenGuardError("bad-option", "this chain was freed");
     const result = this.#engine.call(undefined, () => ({ value: run(raw) }));
-    if (result === undefined) throw new SeenGuardError("trap", "the Wasm instance trapped: make a new chain from what the store holds");
+    if (result === undefined)
+      throw new SeenGuardError("trap", "the Wasm instance trapped: make a new chain from what the store holds");
     return result.value;
   }
 }
@@ -119,6 +132,9 @@ function unreadable(stored: readonly unknown[], places: readonly number[]): { in
 }
 
 function refused(error: unknown): SeenGuardError {
-  const { code, message } = (error ?? { code: "trap", message: "the Wasm instance trapped" }) as { code: Api.ErrorCode; message: string };
+  const { code, message } = (error ?? { code: "trap", message: "the Wasm instance trapped" }) as {
+    code: Api.ErrorCode;
+    message: string;
+  };
   return new SeenGuardError(code, message);
 }

@@ -6,7 +6,16 @@
 import { loadEngine, type Engine, type RawGuard, type WasmSource } from "./engine.js";
 import { callBack, SeenGuardError, type ErrorListener } from "./errors.js";
 import type { OpenOptions } from "./options.js";
-import type { ApplyReport, Explanation, GuardOptions, GuardStats, ItemId } from "./seenguard.js";
+import { Reporter, type Deliveries } from "./report.js";
+import type {
+  ApplyReport,
+  Explanation,
+  GuardOptions,
+  GuardStats,
+  Impression,
+  ItemId,
+  ReportOptions,
+} from "./seenguard.js";
 import { checkSnapshot } from "./snapshot.js";
 import { Persistence, type Persisted, type SegmentState } from "./storage/persistence.js";
 import { openStore } from "./storage/store.js";
@@ -26,8 +35,11 @@ type ApplyOutcome =
   | { error: { code: SeenGuardError["code"]; message: string }; shards: number; expired: number };
 
 /** What the module reports of itself. */
-type RawStats = Omit<GuardStats, "engine" | "storage" | "filtered"> & { filtered: Omit<GuardStats["filtered"], "withoutId"> };
-type RawExplanation = { by: "pending"; at: number } | { by: "memory" } | { by: "server"; shard: number; epoch?: number };
+type RawStats = Omit<GuardStats, "engine" | "storage" | "filtered"> & {
+  filtered: Omit<GuardStats["filtered"], "withoutId">;
+};
+type RawExplanation =
+  { by: "pending"; at: number } | { by: "memory" } | { by: "server"; shard: number; epoch?: number };
 
 const NOTHING_FILTERED = { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0 };
 const NOTHING_HELD: RawStats = {
@@ -41,7 +53,7 @@ const NOTHING_HELD: RawStats = {
   bytes: 0,
 };
 
-export class GuardCore implements Persisted {
+export class GuardCore implements Persisted, Deliveries {
   readonly options: OpenOptions;
   readonly holders = new Set<Holder>();
   #engine: Engine | undefined;
@@ -49,6 +61,7 @@ export class GuardCore implements Persisted {
   #persistence: Persistence | undefined;
   #storage: GuardStats["storage"] = "none";
   #withoutId = 0;
+  readonly #reporters = new Set<Reporter>();
   #failed = false;
   #stopWatching = () => {};
 
@@ -123,7 +136,10 @@ export class GuardCore implements Persisted {
     }
     const { shards, version, nowMs } = checked;
     const wantsLags = [...this.holders].some(({ onLag }) => onLag !== undefined);
-    const outcome = this.#call(undefined, (raw, ...now) => raw.apply(shards, version, nowMs, wantsLags, ...now) as ApplyOutcome);
+    const outcome = this.#call(
+      undefined,
+      (raw, ...now) => raw.apply(shards, version, nowMs, wantsLags, ...now) as ApplyOutcome,
+    );
     if (outcome === undefined) return refused("no-engine");
     if ("error" in outcome) {
       const error = new SeenGuardError(outcome.error.code, outcome.error.message);
@@ -153,18 +169,31 @@ export class GuardCore implements Persisted {
     const writer = this.#engine?.writer;
     const batch = this.#engine?.batch;
     if (writer === undefined || batch === undefined || ids.length === 0) return 0;
-    const [unknown = 0, displaced = 0] = this.#call([], (raw, ...now) => (writer.write(ids) ? [...raw.record(batch, ...now)] : [])) as number[];
+    const [unknown = 0, displaced = 0] = this.#call([], (raw, ...now) =>
+      writer.write(ids) ? [...raw.record(batch, ...now)] : [],
+    ) as number[];
     if (displaced > 0) {
-      this.report(new SeenGuardError("too-large", `too many impressions are pending: the oldest ${String(displaced)} are still stopped, but no longer pending`));
+      this.report(
+        new SeenGuardError(
+          "too-large",
+          `too many impressions are pending: the oldest ${String(displaced)} are still stopped, but no longer pending`,
+        ),
+      );
     }
     this.#persistence?.changed();
+    for (const reporter of this.#reporters) reporter.recorded();
     return unknown;
   }
 
   explain(id: ItemId): Explanation {
-    const explained = this.#call(undefined, (raw, ...now) => raw.explain(String(id), ...now) as RawExplanation | undefined);
+    const explained = this.#call(
+      undefined,
+      (raw, ...now) => raw.explain(String(id), ...now) as RawExplanation | undefined,
+    );
     if (explained === undefined) return { seen: false };
-    return explained.by === "pending" ? { seen: true, by: "pending", at: new Date(explained.at) } : { seen: true, ...explained };
+    return explained.by === "pending"
+      ? { seen: true, by: "pending", at: new Date(explained.at) }
+      : { seen: true, ...explained };
   }
 
   has(id: ItemId): boolean {
@@ -191,6 +220,46 @@ export class GuardCore implements Persisted {
       ...stats,
       filtered: { ...filtered, withoutId: this.#withoutId },
     };
+  }
+
+  beginBatch(impressions: number, bytes: number): { batch: number; impressions: Impression[] } {
+    const nothing: [number, [string, number][]] = [0, []];
+    const [batch, entries] = this.#call(
+      nothing,
+      (raw, ...now) => raw.beginBatch(impressions, bytes, ...now) as typeof nothing,
+    );
+    return { batch, impressions: entries.map(([id, at]) => ({ id, at })) };
+  }
+
+  endBatch(batch: number, arrived: boolean): void {
+    this.#call(undefined, (raw, ...now) => {
+      raw.endBatch(batch, arrived, ...now);
+    });
+    if (arrived) this.#persistence?.changed();
+  }
+
+  undelivered(): number {
+    return this.#call(0, (raw) => raw.undelivered());
+  }
+
+  /** Delivers impressions as long as the reporter runs. Returns stop. Several share the work. */
+  addReporter(options: ReportOptions): () => void {
+    const reporter = new Reporter(this, options, (error) => {
+      this.report(error);
+    });
+    this.#reporters.add(reporter);
+    this.#setDelivering();
+    return () => {
+      reporter.stop();
+      this.#reporters.delete(reporter);
+      this.#setDelivering();
+    };
+  }
+
+  #setDelivering(): void {
+    this.#call(undefined, (raw) => {
+      raw.setDelivering(this.#reporters.size > 0);
+    });
   }
 
   flush(): Promise<void> {
@@ -240,7 +309,17 @@ export class GuardCore implements Persisted {
 }
 
 function refused(reason: NonNullable<ApplyReport["reason"]>, error?: SeenGuardError): ApplyReport {
-  return { applied: false, reason, ...(error === undefined ? {} : { error }), shards: 0, reused: 0, expired: 0, covered: 0 };
+  // The class that the declarations name is this one.
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment
+  return {
+    applied: false,
+    reason,
+    ...(error === undefined ? {} : { error }),
+    shards: 0,
+    reused: 0,
+    expired: 0,
+    covered: 0,
+  };
 }
 
 /** The report of a guard that was closed. */

@@ -75,7 +75,10 @@ export function provideWasm(compile: () => Promise<WebAssembly.Module>): void {
 export async function loadEngine(source?: WasmSource): Promise<Engine> {
   if (live !== undefined) return live;
   if (source === undefined && compiled === undefined && compileDefault === undefined) {
-    throw new SeenGuardError("bad-option", "seenguard/slim needs the option wasm: where seenguard.wasm is, or what it holds");
+    throw new SeenGuardError(
+      "bad-option",
+      "seenguard/slim needs the option wasm: where seenguard.wasm is, or what it holds",
+    );
   }
   starting ??= start(source).finally(() => {
     starting = undefined;
@@ -95,7 +98,11 @@ async function start(source: WasmSource | undefined): Promise<Engine> {
   } catch (cause) {
     // The next one to open may try again.
     compiled = undefined;
-    throw new SeenGuardError("wasm-unavailable", `WebAssembly is not available, so everything passes: ${describe(cause)}`, cause);
+    throw new SeenGuardError(
+      "wasm-unavailable",
+      `WebAssembly is not available, so everything passes: ${describe(cause)}`,
+      cause,
+    );
   }
 }
 
@@ -109,7 +116,9 @@ async function compile(source: WasmSource): Promise<WebAssembly.Module> {
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
   if (!response.ok) throw new Error(`${response.url} answered ${String(response.status)}`);
   // A wrong MIME type makes streaming fail where the bytes themselves are right.
-  return WebAssembly.compileStreaming(response.clone()).catch(async () => WebAssembly.compile(await response.arrayBuffer()));
+  return WebAssembly.compileStreaming(response.clone()).catch(async () =>
+    WebAssembly.compile(await response.arrayBuffer()),
+  );
 }
 
 /** Compiles the module from hexadecimal text. */

@@ -1,5 +1,6 @@
 /** `Feed`: one visible list, which decides each id once, so that what was fresh when it arrived stays though it has been seen since. */
 import { SeenGuardError, type ErrorListener } from "./errors.js";
+import { checkFill, FillRun, type FetchPage, type Fillable } from "./fill.js";
 import { collectIds, listOf } from "./ids.js";
 import type * as Api from "./seenguard.js";
 
@@ -24,9 +25,19 @@ export class Feed implements Api.Feed {
   /** What each page got. */
   #pages = new WeakMap<readonly unknown[], readonly unknown[]>();
 
+  /** The run of `fill` that is going on. */
+  #filling: { abort(): void } | undefined;
+  /** The number of the page that `fill` fetches next. */
+  #nextPage = 0;
+  readonly #fillable: Fillable;
+
   constructor(guard: Decider, report: ErrorListener) {
     this.#guard = guard;
     this.#report = report;
+    this.#fillable = {
+      apply: (snapshot) => guard.apply(snapshot),
+      admit: (page, id) => this.#admit(page, id),
+    };
   }
 
   filter<T extends Identified>(items: readonly T[]): T[];
@@ -44,6 +55,10 @@ export class Feed implements Api.Feed {
   admit<T extends Identified>(page: readonly T[]): T[];
   admit<T>(page: readonly T[], id: Api.IdOf<T>): T[];
   admit<T>(page: readonly T[], id?: Api.IdOf<T>): T[] {
+    return this.#admit(page, id);
+  }
+
+  #admit<T>(page: readonly T[], id: Api.IdOf<T> | undefined): T[] {
     const list = listOf(page);
     let admitted = this.#pages.get(list) as readonly T[] | undefined;
     if (admitted === undefined) {
@@ -57,15 +72,25 @@ export class Feed implements Api.Feed {
     return admitted.slice();
   }
 
-  fill<T>(
-    _fetchPage: (page: number, signal: AbortSignal) => Promise<Api.FeedPage<T> | null>,
-    _want: number,
-    _options: Api.FillOptions<T> = {},
-  ): Promise<Api.FillResult<T>> {
-    return Promise.reject(new SeenGuardError("bad-option", "fill is not there yet"));
+  async fill<T>(fetchPage: FetchPage<T>, want: number, options: Api.FillOptions<T> = {}): Promise<Api.FillResult<T>> {
+    checkFill(fetchPage, want, options.maxPages);
+    let run = this.#filling as FillRun<T> | undefined;
+    if (run === undefined) {
+      const onPage = () => {
+        if (this.#filling === started) this.#nextPage++;
+      };
+      const started = new FillRun<T>(this.#fillable, fetchPage, want, options, this.#nextPage, onPage);
+      run = this.#filling = started;
+    }
+    const result = await run.join(options.signal);
+    if (this.#filling === run) this.#filling = undefined;
+    return result;
   }
 
   reset(): void {
+    this.#filling?.abort();
+    this.#filling = undefined;
+    this.#nextPage = 0;
     this.#verdicts = new Map();
     this.#admitted = new Set();
     this.#pages = new WeakMap();

@@ -5,7 +5,7 @@ import { callBack, SeenGuardError, warnOncePerCode } from "./errors.js";
 import { Feed } from "./feed.js";
 import { collectIds, collectRecorded, isUsable, listOf } from "./ids.js";
 import { observeBelow, observeElement } from "./observer.js";
-import { checkGuardOptions, checkNamespace, checkObserveOptions, checkStorage } from "./options.js";
+import { checkGuardOptions, checkNamespace, checkObserveOptions, checkReportOptions, checkStorage } from "./options.js";
 import { findCore, hold, release } from "./registry.js";
 import type * as Api from "./seenguard.js";
 import { clearNamespace, ringBell } from "./storage/persistence.js";
@@ -142,7 +142,8 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   report(options: Api.ReportOptions): () => void {
-    throw new SeenGuardError("bad-option", `report is not there yet: ${options.url}`);
+    checkReportOptions(options);
+    return this.#until(this.#core?.addReporter({ ...options }) ?? (() => {}));
   }
 
   stats(): Api.GuardStats {
@@ -185,7 +186,8 @@ const NOTHING: Api.GuardStats = {
 function checkElement(element: unknown, method: string): void {
   if (typeof Element === "function" && !(element instanceof Element)) {
     // An element of another document, such as a frame's, is none of this document's Element.
-    if ((element as Partial<Node> | null)?.nodeType !== 1) throw new SeenGuardError("bad-option", `${method} takes an element`);
+    if ((element as Partial<Node> | null)?.nodeType !== 1)
+      throw new SeenGuardError("bad-option", `${method} takes an element`);
   }
 }
 

@@ -54,7 +54,7 @@ export function collectRecorded(ids: unknown): ItemId[] {
 
 /** An array from whatever was passed as a list: never throws. */
 export function listOf<T>(items: readonly T[]): readonly T[] {
-  if (Array.isArray(items)) return items;
+  if (Array.isArray(items)) return items as readonly T[];
   try {
     return Array.from(items as Iterable<T>);
   } catch {
@@ -140,6 +140,6 @@ export class BatchWriter {
   }
 
   #view(start: number, length: number): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(this.#memory.buffer as ArrayBuffer, start, length);
+    return new Uint8Array(this.#memory.buffer, start, length);
   }
 }

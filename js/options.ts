@@ -2,7 +2,7 @@
 import { SeenGuardError } from "./errors.js";
 import type { WasmSource } from "./engine.js";
 import type { ObserverSettings } from "./observer.js";
-import type { ChainOptions, GuardOptions, ObserveOptions, ReportOptions, SeenStorage } from "./seenguard.js";
+import type { GuardOptions, ObserveOptions, ReportOptions, SeenStorage } from "./seenguard.js";
 
 type StorageOption = NonNullable<GuardOptions["storage"]>;
 
@@ -20,8 +20,13 @@ function fail(message: string): never {
 }
 
 /** Checks that `options` is an object that has no property but those named, so that a misspelt option does not pass unnoticed. */
-function checkNames(options: unknown, what: string, names: readonly string[]): asserts options is Record<string, unknown> {
-  if (typeof options !== "object" || options === null || Array.isArray(options)) fail(`${what} takes an object of options`);
+function checkNames(
+  options: unknown,
+  what: string,
+  names: readonly string[],
+): asserts options is Record<string, unknown> {
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    fail(`${what} takes an object of options`);
   for (const name of Object.keys(options)) {
     if (!names.includes(name)) fail(`${what} has no option ${JSON.stringify(name)}; it has ${names.join(", ")}`);
   }
@@ -45,8 +50,11 @@ export function checkStorage(storage: unknown): asserts storage is StorageOption
   if (storage === undefined || storage === "indexeddb" || storage === "local" || storage === "none") return;
   const methods = ["get", "set", "remove", "keys"] as const;
   const isStorage = (value: unknown): value is SeenStorage =>
-    typeof value === "object" && value !== null && methods.every((name) => typeof (value as Partial<SeenStorage>)[name] === "function");
-  if (!isStorage(storage)) fail('storage must be "indexeddb", "local", "none" or an object with the methods get, set, remove and keys');
+    typeof value === "object" &&
+    value !== null &&
+    methods.every((name) => typeof (value as Partial<SeenStorage>)[name] === "function");
+  if (!isStorage(storage))
+    fail('storage must be "indexeddb", "local", "none" or an object with the methods get, set, remove and keys');
 }
 
 /** Checks the options of `open`. */
@@ -57,7 +65,12 @@ export function checkGuardOptions(options: unknown): OpenOptions {
   checkStorage(storage);
   checkFunction(onError, "onError");
   checkFunction(onLag, "onLag");
-  checkNumber(windowDays, "windowDays", `a number of days over 0, at most ${String(MAX_WINDOW_DAYS)}`, (days) => days > 0 && days <= MAX_WINDOW_DAYS);
+  checkNumber(
+    windowDays,
+    "windowDays",
+    `a number of days over 0, at most ${String(MAX_WINDOW_DAYS)}`,
+    (days) => days > 0 && days <= MAX_WINDOW_DAYS,
+  );
   return { windowDays: DEFAULT_WINDOW_DAYS, ...withoutUndefined(options) } as OpenOptions;
 }
 
@@ -65,11 +78,12 @@ export function checkGuardOptions(options: unknown): OpenOptions {
 export function checkObserveOptions(options: unknown): ObserverSettings & Pick<ObserveOptions, "onImpression"> {
   checkNames(options, "observe", ["attribute", "ratio", "dwellMs", "onImpression"]);
   const { attribute, ratio, dwellMs, onImpression } = options;
-  if (attribute !== undefined && (typeof attribute !== "string" || !/^[^\s"'<>/=]+$/.test(attribute))) fail("attribute must be an attribute's name");
+  if (attribute !== undefined && (typeof attribute !== "string" || !/^[^\s"'<>/=]+$/.test(attribute)))
+    fail("attribute must be an attribute's name");
   checkNumber(ratio, "ratio", "a number from 0 to 1", (share) => share >= 0 && share <= 1);
   checkNumber(dwellMs, "dwellMs", "a number of milliseconds, 0 or more", (dwell) => dwell >= 0 && dwell < 2 ** 31);
   checkFunction(onImpression, "onImpression");
-  return { attribute: "data-seen-id", ratio: 0.5, dwellMs: 1000, ...withoutUndefined(options) } as ObserverSettings & ObserveOptions;
+  return { attribute: "data-seen-id", ratio: 0.5, dwellMs: 1000, ...withoutUndefined(options) };
 }
 
 /** Options of a chain as the module takes them. */
@@ -84,17 +98,32 @@ export interface ChainSettings {
 
 /** Checks the options of a chain. What depends on their combination is the module's to refuse. */
 export function checkChainOptions(options: unknown): ChainSettings {
-  checkNames(options, "ShardChain", ["capacity", "shards", "falsePositiveRate", "seed", "ttlSeconds", "format", "wasm"]);
+  checkNames(options, "ShardChain", [
+    "capacity",
+    "shards",
+    "falsePositiveRate",
+    "seed",
+    "ttlSeconds",
+    "format",
+    "wasm",
+  ]);
   const { capacity, shards, falsePositiveRate, seed, ttlSeconds, format } = options;
-  const whole = (most: number, least: number) => (value: number) => Number.isInteger(value) && value >= least && value <= most;
+  const whole = (most: number, least: number) => (value: number) =>
+    Number.isInteger(value) && value >= least && value <= most;
   checkNumber(capacity, "capacity", "a whole number, 1 or more", whole(2 ** 32 - 1, 1));
   checkNumber(shards, "shards", "a whole number from 1 to 64", whole(64, 1));
-  checkNumber(falsePositiveRate, "falsePositiveRate", "a number between 0 and 1, neither included", (rate) => rate > 0 && rate < 1);
+  checkNumber(
+    falsePositiveRate,
+    "falsePositiveRate",
+    "a number between 0 and 1, neither included",
+    (rate) => rate > 0 && rate < 1,
+  );
   checkNumber(ttlSeconds, "ttlSeconds", "a whole number of seconds, 0 or more", whole(2 ** 32 - 1, 0));
-  if (seed !== undefined && (typeof seed !== "bigint" || seed < 0n || seed >= 1n << 64n)) fail("seed must be a bigint from 0n to 2n ** 64n - 1n");
+  if (seed !== undefined && (typeof seed !== "bigint" || seed < 0n || seed >= 1n << 64n))
+    fail("seed must be a bigint from 0n to 2n ** 64n - 1n");
   if (format !== undefined && format !== "seenguard") fail('format must be "seenguard"');
   const defaults = { capacity: 1000, shards: 5, falsePositiveRate: 0.001, seed: 0n, ttlSeconds: 0 };
-  return { ...defaults, ...withoutUndefined(options) } as ChainSettings;
+  return { ...defaults, ...withoutUndefined(options) };
 }
 
 /** Checks the options of `report`. */
@@ -103,10 +132,16 @@ export function checkReportOptions(options: unknown): asserts options is ReportO
   const { url, headers, send, intervalMs } = options;
   if (typeof url !== "string" || url === "") fail("url must be the address that takes impressions");
   checkFunction(send, "send");
-  checkNumber(intervalMs, "intervalMs", "a number of milliseconds over 0", (interval) => interval > 0 && interval < 2 ** 31);
+  checkNumber(
+    intervalMs,
+    "intervalMs",
+    "a number of milliseconds over 0",
+    (interval) => interval > 0 && interval < 2 ** 31,
+  );
   if (headers === undefined) return;
   const isText = (value: unknown) => typeof value === "string";
-  if (typeof headers !== "object" || headers === null || !Object.values(headers).every(isText)) fail("headers must be an object of texts");
+  if (typeof headers !== "object" || headers === null || !Object.values(headers).every(isText))
+    fail("headers must be an object of texts");
 }
 
 /** An option that is given as `undefined` is one that is not given. */

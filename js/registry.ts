@@ -18,8 +18,8 @@ type Registry = Map<string, Opened>;
 const REGISTRY = Symbol.for("seenguard.registry.1");
 
 function registry(): Registry {
-  const place = globalThis as { [REGISTRY]?: Registry };
-  return (place[REGISTRY] ??= new Map());
+  const place: Partial<Record<typeof REGISTRY, Registry>> = globalThis;
+  return (place[REGISTRY] ??= new Map<string, Opened>());
 }
 
 /** The core of a namespace, started, and held by `holder`. Rejects for wrong options alone. */

@@ -2,9 +2,9 @@
  * `seenguard/slim`: the same as `seenguard`, without the Wasm module in it. Say once where `seenguard/seenguard.wasm` is; later calls may leave
  * it out.
  */
-import { ChainOptions, GuardOptions, SeenGuard as Guard, ShardChain as Chain, Snapshot } from "./index.js";
+import { ChainOptions, GuardOptions, SeenGuard as Guard, ShardChain as Chain, Snapshot } from "./seenguard.js";
 
-export * from "./index.js";
+export * from "./seenguard.js";
 
 /** Where the module is, or what it holds. */
 export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
@@ -15,5 +15,8 @@ export declare class SeenGuard extends Guard {
 
 export declare class ShardChain extends Chain {
   static create(options?: ChainOptions & { wasm?: WasmSource }): Promise<ShardChain>;
-  static from(shards: Snapshot | readonly string[], options?: ChainOptions & { wasm?: WasmSource }): Promise<ShardChain>;
+  static from(
+    shards: Snapshot | readonly string[],
+    options?: ChainOptions & { wasm?: WasmSource },
+  ): Promise<ShardChain>;
 }

@@ -17,7 +17,9 @@ export function checkSnapshot(snapshot: unknown): CheckedSnapshot | SeenGuardErr
     return read(snapshot);
   } catch (cause) {
     // A getter of the app's may throw what it likes.
-    return cause instanceof SeenGuardError ? cause : new SeenGuardError("bad-snapshot", `the snapshot cannot be read: ${describe(cause)}`, cause);
+    return cause instanceof SeenGuardError
+      ? cause
+      : new SeenGuardError("bad-snapshot", `the snapshot cannot be read: ${describe(cause)}`, cause);
   }
 }
 
@@ -34,7 +36,8 @@ function read(snapshot: unknown): CheckedSnapshot {
   }
   if (format !== undefined && format !== "seenguard") throw bad("a snapshot's format is not known");
   if (!Array.isArray(shards)) throw bad("a snapshot's shards are a list of base64 texts");
-  if (shards.length > MAX_SHARDS) throw new SeenGuardError("too-large", `a snapshot has at most ${String(MAX_SHARDS)} shards`);
+  if (shards.length > MAX_SHARDS)
+    throw new SeenGuardError("too-large", `a snapshot has at most ${String(MAX_SHARDS)} shards`);
   const texts = shards.map((shard: unknown, index) => {
     if (typeof shard !== "string") throw bad(`shard ${String(index)} is no base64 text`);
     return shard;

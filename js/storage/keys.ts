@@ -67,7 +67,13 @@ function keysBelow(prefix: string): NamespaceKeys {
     parseSegment: (key) => {
       const [kind, generation, writer, number, checkpoint] = key.slice(prefix.length).split("/");
       if (kind !== "s" || generation === undefined || writer === undefined || number === undefined) return undefined;
-      const parsed = { key, generation: parseInt(generation, DIGITS), writer, number: parseInt(number, DIGITS), isCheckpoint: checkpoint === "c" };
+      const parsed = {
+        key,
+        generation: parseInt(generation, DIGITS),
+        writer,
+        number: parseInt(number, DIGITS),
+        isCheckpoint: checkpoint === "c",
+      };
       return Number.isSafeInteger(parsed.generation) && Number.isSafeInteger(parsed.number) ? parsed : undefined;
     },
   };

@@ -174,10 +174,17 @@ export class Persistence {
 
   #reportStates(states: readonly (SegmentState | undefined)[]): void {
     if (states.includes("damaged")) {
-      this.#state.report(new SeenGuardError("storage", "stored impressions were damaged: they are set aside, and what could be read of them is kept"));
+      this.#state.report(
+        new SeenGuardError(
+          "storage",
+          "stored impressions were damaged: they are set aside, and what could be read of them is kept",
+        ),
+      );
     }
     if (states.includes("newer")) {
-      this.#state.report(new SeenGuardError("storage", "impressions stored by a newer version of seenguard are left alone"));
+      this.#state.report(
+        new SeenGuardError("storage", "impressions stored by a newer version of seenguard are left alone"),
+      );
     }
   }
 
@@ -235,7 +242,9 @@ export class Persistence {
     const trouble = full ? "full" : "unavailable";
     if (this.#trouble !== trouble) {
       this.#trouble = trouble;
-      const message = full ? "the storage is full: what does not fit is kept in memory and tried again" : `the storage failed: ${describe(cause)}`;
+      const message = full
+        ? "the storage is full: what does not fit is kept in memory and tried again"
+        : `the storage failed: ${describe(cause)}`;
       this.#state.report(new SeenGuardError(full ? "storage-full" : "storage", message, cause));
     }
     clearTimeout(this.#retry);
@@ -260,7 +269,9 @@ export class Persistence {
   }
 
   async #mergeNew(segments: readonly SegmentKey[]): Promise<void> {
-    const others = segments.filter(({ generation, writer }) => generation === this.#generation && writer !== this.#writer);
+    const others = segments.filter(
+      ({ generation, writer }) => generation === this.#generation && writer !== this.#writer,
+    );
     const unread = others.filter(({ key }) => !this.#seen.has(key)).sort((a, b) => a.number - b.number);
     const there = new Set(others.map(({ key }) => key));
     for (const key of this.#seen) if (!there.has(key)) this.#seen.delete(key);

@@ -52,7 +52,9 @@ class IndexedDbStore implements KeyValueStore {
   }
 
   read(keys: readonly string[]): Promise<(string | undefined)[]> {
-    return this.#use("readonly", (store) => Promise.all(keys.map(async (key) => textOf(await settled(store.get(key))))));
+    return this.#use("readonly", (store) =>
+      Promise.all(keys.map(async (key) => textOf(await settled(store.get(key))))),
+    );
   }
 
   write(key: string, value: string): Promise<void> {
