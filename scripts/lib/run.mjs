@@ -9,7 +9,7 @@ export class CommandFailed extends Error {}
  * Runs a program, its output going where ours goes. Rejects unless it ends with 0.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ env?: Record<string, string>, cwd?: string, ticking?: string }} [options] `ticking`: what to call it while it says nothing itself; then the time that has passed is printed every 10 s
+ * @param {{ env?: Record<string, string | undefined>, cwd?: string, ticking?: string }} [options] `ticking`: what to call it while it says nothing itself; then the time that has passed is printed every 10 s
  * @returns {Promise<void>}
  */
 export async function run(command, args, options = {}) {

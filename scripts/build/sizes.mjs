@@ -1,0 +1,45 @@
+/** What each entry weighs: as it is, and as servers send it. */
+import { readFileSync } from "node:fs";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { inProject } from "../lib/paths.mjs";
+import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
+import { entries } from "./bundle.mjs";
+
+/** @typedef {{ bytes: number, gzip: number, brotli: number }} Size */
+
+const files = [...entries.map(({ file }) => file), "seenguard.wasm"];
+
+/** Writes dist/sizes.json and returns a table. */
+export function measureSizes() {
+  const paths = files.map((file) => inProject("dist", file));
+  const hash = hashOf(paths);
+  /** @type {{ hash: string, sizes: Record<string, Size> }} */
+  const known = JSON.parse(readIfThere(inProject("dist", "sizes.json"))?.toString() ?? '{"hash":"","sizes":{}}');
+  const sizes =
+    known.hash === hash ? known.sizes : Object.fromEntries(files.map((file, index) => [file, sizeOf(paths[index] ?? "")]));
+  writeWhole(inProject("dist", "sizes.json"), `${JSON.stringify({ hash, sizes }, undefined, 2)}\n`);
+  return table(sizes);
+}
+
+/**
+ * @param {string} path
+ * @returns {Size}
+ */
+function sizeOf(path) {
+  const content = readFileSync(path);
+  return {
+    bytes: content.length,
+    gzip: gzipSync(content, { level: 9 }).length,
+    brotli: brotliCompressSync(content, {
+      params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: content.length },
+    }).length,
+  };
+}
+
+/** @param {Record<string, Size>} sizes */
+function table(sizes) {
+  const rows = Object.entries(sizes).map(([file, { bytes, gzip, brotli }]) => [file, ...[bytes, gzip, brotli].map(String)]);
+  return [["dist/", "minified", "gzip", "brotli"], ...rows]
+    .map(([file = "", ...numbers]) => file.padEnd(20) + numbers.map((number) => number.padStart(10)).join(""))
+    .join("\n");
+}

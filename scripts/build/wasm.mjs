@@ -1,0 +1,113 @@
+/** Rust to Wasm: compiled, given its JavaScript glue, optimised, checked, and written where the bundles and the package take it from. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
+import { inProject, root } from "../lib/paths.mjs";
+import { output, run } from "../lib/run.mjs";
+import { pathWith, wasmBindgenTool, wasmTarget } from "../lib/rust.mjs";
+import { checkFeatures, checkPaths, featureFlags, wasmOpt } from "./check-wasm.mjs";
+import { toFactory } from "./glue.mjs";
+
+const stampFile = inProject("target", "seenguard-wasm.stamp");
+
+const sources = ["src", "Cargo.toml", "Cargo.lock", ".cargo", "scripts/build/wasm.mjs", "scripts/build/glue.mjs"].map(
+  (path) => inProject(path),
+);
+
+const outputs = {
+  wasm: inProject("dist", "seenguard.wasm"),
+  hex: inProject("js", "generated", "wasm-hex.ts"),
+  glue: inProject("js", "generated", "glue.js"),
+  glueTypes: inProject("js", "generated", "glue.d.ts"),
+  classTypes: inProject("js", "generated", "classes.d.ts"),
+};
+
+/** What was built from what: equal when neither the sources nor the results have changed since. */
+const stamp = () => hashOf([...sources, ...Object.values(outputs)]);
+
+export async function buildWasm() {
+  if (readIfThere(stampFile)?.toString() === stamp()) return;
+  console.log("build: compiling Rust to Wasm");
+  const compiled = await compile();
+  mkdirSync(inProject("target"), { recursive: true });
+  const workshop = mkdtempSync(inProject("target", "wasm-"));
+  try {
+    await bindAndOptimise(compiled, workshop);
+  } finally {
+    rmSync(workshop, { recursive: true, force: true });
+  }
+  writeWhole(stampFile, stamp());
+}
+
+/** Returns where cargo put the module. */
+async function compile() {
+  const directories = await cargoDirectories();
+  // The messages of panics name files. What they name is the same on every machine, and nobody's home.
+  const remap = [[root, "seenguard"], ...directories.registries.map((path) => [path, "crates"])];
+  const flags = remap.map(([from, to]) => `--remap-path-prefix=${String(from)}=${String(to)}`);
+  await run(
+    "cargo",
+    [
+      ...["build", "--release", "--lib", "--target", wasmTarget],
+      ...["--config", `target.${wasmTarget}.rustflags=${JSON.stringify(flags)}`],
+    ],
+    // Flags in the environment would replace these.
+    { env: { RUSTFLAGS: undefined, CARGO_ENCODED_RUSTFLAGS: undefined } },
+  );
+  return join(directories.target, wasmTarget, "release", "seenguard.wasm");
+}
+
+/** Where cargo puts what it builds, and where it keeps the sources of the crates that this one depends on. */
+async function cargoDirectories() {
+  const json = await output("cargo", ["metadata", "--format-version", "1", "--filter-platform", wasmTarget]);
+  if (json === undefined) {
+    await run("cargo", ["metadata", "--format-version", "1"]); // which says what is wrong
+    throw new Error("cargo metadata answers one time and not another");
+  }
+  /** @type {{ target_directory: string, packages: { source: string | null, manifest_path: string }[] }} */
+  const metadata = JSON.parse(json);
+  const foreign = metadata.packages.filter(({ source }) => source !== null);
+  return {
+    target: metadata.target_directory,
+    registries: [...new Set(foreign.map(({ manifest_path }) => dirname(dirname(manifest_path))))],
+  };
+}
+
+/**
+ * @param {string} compiled
+ * @param {string} workshop a directory for what comes in between
+ */
+async function bindAndOptimise(compiled, workshop) {
+  const env = await pathWith([wasmBindgenTool()]);
+  const flags = ["--remove-name-section", "--encode-into", "always", "--out-dir", workshop];
+  // Declarations of modules are those of the "web" target; the glue to be turned into a factory is that of "no-modules".
+  for (const [target, name] of /** @type {const} */ ([
+    ["web", "web"],
+    ["no-modules", "glue"],
+  ])) {
+    await run("wasm-bindgen", [compiled, "--target", target, "--out-name", name, ...flags], { env });
+  }
+  const optimised = join(workshop, "optimised.wasm");
+  await run(process.execPath, [
+    wasmOpt,
+    join(workshop, "glue_bg.wasm"),
+    ...["--output", optimised, "-O3", "--strip-debug", "--strip-producers", "--strip-target-features", ...featureFlags],
+  ]);
+  const wasm = readFileSync(optimised);
+  checkPaths(wasm);
+  const used = await checkFeatures(optimised);
+  console.log(`build: beyond the first Wasm, the module uses ${used.join(", ")}`);
+
+  const glue = toFactory(
+    readFileSync(join(workshop, "glue.js"), "utf8"),
+    readFileSync(join(workshop, "web.d.ts"), "utf8"),
+  );
+  writeWhole(outputs.glue, glue.script);
+  writeWhole(outputs.glueTypes, glue.types);
+  writeWhole(outputs.classTypes, glue.classTypes);
+  writeWhole(
+    outputs.hex,
+    `/** The Wasm module as hexadecimal text, which compresses better than base64. */\nexport const wasmHex = "${wasm.toString("hex")}";\n`,
+  );
+  writeWhole(outputs.wasm, wasm);
+}

@@ -1,0 +1,52 @@
+/** Writes files whole, and tells whether anything has changed. */
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/**
+ * Replaces a file in one step, and only if it would change: what watches it or depends on its age is not woken for nothing.
+ * @param {string} path
+ * @param {string | Uint8Array} content
+ */
+export function writeWhole(path, content) {
+  const bytes = Buffer.from(content);
+  if (bytes.equals(readIfThere(path) ?? Buffer.from([0])) && bytes.length > 0) return;
+  mkdirSync(dirname(path), { recursive: true });
+  const unfinished = `${path}.${String(process.pid)}.new`;
+  writeFileSync(unfinished, bytes);
+  renameSync(unfinished, path);
+}
+
+/** @param {string} path */
+export function readIfThere(path) {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * One hash of files and of everything below directories, names included; what is not there counts as such.
+ * @param {readonly string[]} paths
+ */
+export function hashOf(paths) {
+  const hash = createHash("sha256");
+  for (const path of paths.flatMap(filesBelow)) {
+    const content = readIfThere(path);
+    hash.update(`${path}\0${String(content?.length ?? "absent")}\0`).update(content ?? "");
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * @param {string} path
+ * @returns {string[]}
+ */
+function filesBelow(path) {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isDirectory() !== true) return [path];
+  return readdirSync(path)
+    .sort()
+    .flatMap((name) => filesBelow(join(path, name)));
+}
