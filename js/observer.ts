@@ -25,7 +25,7 @@ export function observeBelow(root: Element, settings: ObserverSettings, onImpres
   const refresh = (element: Element) => {
     const id = element !== root && root.contains(element) ? element.getAttribute(attribute) : null;
     const before = observed.get(element);
-    if (before && before.id === id) return;
+    if (before?.id === id) return;
     before?.stop();
     observed.delete(element);
     if (id === null || counted.get(element) === id) return;

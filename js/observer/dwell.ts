@@ -5,6 +5,8 @@
  * all that an ordinary element needs. What thresholds cannot express is sampled while it is in view: an element larger
  * than its scrollport, where the share depends on both sizes, and one without a box of its own, where several boxes make
  * it up. To observe a box anew is to ask for a fresh entry at the next frame, with all clipping taken into account.
+ *
+ * Importing this does nothing; with the last subject, all observers and listeners are gone.
  */
 import { hasBox, isInView, look } from "./share.js";
 
@@ -15,13 +17,15 @@ const ENOUGH = 0.99;
 /** Stands for "any visible pixel": the threshold 0 is crossed by touching the edge from outside. */
 const ANY = 1e-6;
 
-/** The page comes and goes, also into the back/forward cache; or its scrollports change while nothing crosses a threshold. */
+/** The page comes and goes, also into the back/forward cache, and its size changes while nothing crosses a threshold. */
 const PAGE_EVENTS = ["visibilitychange", "pagehide", "pageshow", "resize"] as const;
 
 interface Subject {
   readonly element: Element;
+  readonly threshold: number;
   readonly dwellMs: number;
   readonly onDwell: () => void;
+  readonly intersections: IntersectionObserver;
   /** What shows the subject, with the latest entry of each: the element and, without a box of its own, what is in it. */
   readonly boxes: Map<Element, IntersectionObserverEntry | undefined>;
   /** Since when it has been visible without a break. */
@@ -31,159 +35,158 @@ interface Subject {
   timer?: ReturnType<typeof setTimeout>;
 }
 
-/** Those in use, by ratio. */
-const viewers = new Map<number, Viewer>();
+const subjects = new Set<Subject>();
+const subjectsOf = new Map<Element, Set<Subject>>();
+/** By threshold. */
+const intersectionObservers = new Map<number, IntersectionObserver>();
+/** A box in view that grows need not cross a threshold: one that had no height was all visible from the start. */
+let sizes: ResizeObserver;
+/** Follows what comes and goes in subjects without a box of their own. */
+let contents: MutationObserver;
+let pageShown: boolean;
 
 /** Calls `onDwell` once, when `ratio` of `element` has been visible for `dwellMs` without a break. Returns stop. */
 export function watch(element: Element, ratio: number, dwellMs: number, onDwell: () => void): () => void {
-  const viewer = viewers.get(ratio) ?? new Viewer(ratio);
-  const subject: Subject = { element, dwellMs, onDwell, boxes: new Map() };
-  viewer.add(subject);
+  const threshold = Math.max(ratio * ENOUGH, ANY);
+  if (!subjects.size) start();
+  let intersections = intersectionObservers.get(threshold);
+  if (!intersections) {
+    intersections = new IntersectionObserver(take, { threshold: [0, threshold] });
+    intersectionObservers.set(threshold, intersections);
+  }
+  const subject: Subject = { element, threshold, dwellMs, onDwell, intersections, boxes: new Map() };
+  subjects.add(subject);
+  claim(subject, element);
   return () => {
-    viewer.remove(subject);
+    drop(subject);
   };
 }
 
-class Viewer {
-  private readonly threshold: number;
-  private readonly subjects = new Set<Subject>();
-  private readonly subjectsOf = new Map<Element, Set<Subject>>();
-  private readonly intersections: IntersectionObserver;
-  /** A box in view that grows need not cross a threshold: one that had no height was all visible from the start. */
-  private readonly sizes = new ResizeObserver((entries) => {
-    for (const entry of entries) this.sampleAllOf(entry.target);
+function start(): void {
+  sizes = new ResizeObserver((entries) => {
+    for (const { target } of entries) sampleAllOf(target);
   });
-  /** Follows what comes and goes in subjects without a box of their own. */
-  private readonly contents = new MutationObserver((records) => {
-    for (const record of records) {
-      for (let node: Node | null = record.target; node; node = node.parentNode) this.sampleAllOf(node);
-    }
+  contents = new MutationObserver((records) => {
+    for (const { target } of records)
+      for (let node: Node | null = target; node; node = node.parentNode) sampleAllOf(node);
   });
-  private pageShown = isPageVisible();
+  pageShown = isPageVisible();
+  for (const type of PAGE_EVENTS) addEventListener(type, onPageEvent);
+}
 
-  constructor(private readonly ratio: number) {
-    this.threshold = Math.max(ratio * ENOUGH, ANY);
-    this.intersections = new IntersectionObserver((entries) => this.take(entries), { threshold: [0, this.threshold] });
-    for (const type of PAGE_EVENTS) addEventListener(type, this);
-    viewers.set(ratio, this);
+function drop(subject: Subject): void {
+  clearTimeout(subject.timer);
+  for (const box of subject.boxes.keys()) release(subject, box);
+  if (!subjects.delete(subject) || subjects.size) return;
+  for (const observer of [sizes, contents, ...intersectionObservers.values()]) observer.disconnect();
+  intersectionObservers.clear();
+  for (const type of PAGE_EVENTS) removeEventListener(type, onPageEvent);
+}
+
+/** Asks for a fresh entry of a box that shows the subject. */
+function claim(subject: Subject, box: Element): void {
+  if (!subject.boxes.has(box)) subject.boxes.set(box, undefined);
+  const sharing = subjectsOf.get(box) ?? new Set();
+  subjectsOf.set(box, sharing.add(subject));
+  subject.intersections.unobserve(box);
+  subject.intersections.observe(box);
+}
+
+function release(subject: Subject, box: Element): void {
+  subject.boxes.delete(box);
+  subject.intersections.unobserve(box);
+  const sharing = subjectsOf.get(box);
+  sharing?.delete(subject);
+  if (sharing?.size) for (const other of sharing) other.intersections.observe(box);
+  else {
+    subjectsOf.delete(box);
+    sizes.unobserve(box);
   }
+}
 
-  add(subject: Subject): void {
-    this.subjects.add(subject);
-    this.claim(subject, subject.element);
-  }
+/** Asks for fresh entries of all that shows the subject now. */
+function sample(subject: Subject): void {
+  const boxes = boxesOf(subject.element);
+  for (const box of subject.boxes.keys()) if (!boxes.includes(box)) release(subject, box);
+  for (const box of boxes) claim(subject, box);
+}
 
-  remove(subject: Subject): void {
-    if (!this.subjects.delete(subject)) return;
-    clearTimeout(subject.timer);
-    for (const box of subject.boxes.keys()) this.release(subject, box);
-    if (!this.subjects.size) this.close();
-  }
+function sampleAllOf(box: Node): void {
+  subjectsOf.get(box as Element)?.forEach(sample);
+}
 
-  private close(): void {
-    viewers.delete(this.ratio);
-    for (const observer of [this.intersections, this.sizes, this.contents]) observer.disconnect();
-    for (const type of PAGE_EVENTS) removeEventListener(type, this);
-  }
-
-  private claim(subject: Subject, box: Element): void {
-    if (!subject.boxes.has(box)) {
-      subject.boxes.set(box, undefined);
-      const subjects = this.subjectsOf.get(box);
-      if (subjects) subjects.add(subject);
-      else this.subjectsOf.set(box, new Set([subject]));
-    }
-    this.intersections.unobserve(box);
-    this.intersections.observe(box);
-  }
-
-  private release(subject: Subject, box: Element): void {
-    subject.boxes.delete(box);
-    const subjects = this.subjectsOf.get(box);
-    subjects?.delete(subject);
-    if (subjects?.size) return;
-    this.subjectsOf.delete(box);
-    this.intersections.unobserve(box);
-    this.sizes.unobserve(box);
-  }
-
-  /** Asks for fresh entries of all that shows the subject now. */
-  private sample(subject: Subject): void {
-    const boxes = new Set(boxesOf(subject.element));
-    for (const box of subject.boxes.keys()) if (!boxes.has(box)) this.release(subject, box);
-    for (const box of boxes) this.claim(subject, box);
-  }
-
-  private sampleAllOf(box: Node): void {
-    this.subjectsOf.get(box as Element)?.forEach((subject) => this.sample(subject));
-  }
-
-  private take(entries: IntersectionObserverEntry[]): void {
-    const touched = new Set<Subject>();
-    const judgeTouched = () => {
-      for (const subject of touched) this.judge(subject);
-      touched.clear();
-    };
-    let frame = 0;
-    for (const entry of entries) {
-      // Several boxes are judged by whole frames, and a frame in which it was gone counts though a later one is here, too.
-      if (entry.time !== frame) judgeTouched();
-      frame = entry.time;
-      const box = entry.target;
-      for (const subject of this.subjectsOf.get(box) ?? []) {
-        if (entry.isIntersecting && !subject.boxes.get(box)?.isIntersecting) this.sizes.observe(box);
-        if (!entry.isIntersecting) this.sizes.unobserve(box);
-        subject.boxes.set(box, entry);
-        touched.add(subject);
-      }
-    }
-    judgeTouched();
-  }
-
-  private judge(subject: Subject): void {
-    clearTimeout(subject.timer);
-    if (this.hasBecomeGroup(subject)) {
-      this.sample(subject);
-      return;
-    }
-    const { visible, reported } = look(subject.element, subject.boxes, this.threshold);
-    const now = performance.now();
-    if (!visible || !this.pageShown) subject.since = undefined;
-    else if (subject.due) {
-      this.remove(subject);
-      // Not in the midst of this loop; and what it throws is reported as any uncaught error.
-      queueMicrotask(subject.onDwell);
-      return;
-    } else subject.since ??= now;
-    subject.due = false;
-    if (!this.pageShown) return;
-    const untilDue = subject.since === undefined ? Infinity : subject.since + subject.dwellMs - now;
-    const wait = Math.min(untilDue, reported ? Infinity : SAMPLE_MS);
-    if (wait < Infinity) subject.timer = setTimeout(() => this.wake(subject), wait);
-  }
-
-  /** Whether the element turns out to have no box of its own, but elements in it that may. */
-  private hasBecomeGroup({ element, boxes }: Subject): boolean {
-    if (boxes.size > 1 || hasBox(boxes.get(element)) || !isContents(element)) return false;
-    this.contents.observe(element, { childList: true, subtree: true });
-    return !!element.firstElementChild;
-  }
-
-  /** After a busy while much may have changed that no entry tells yet, so nothing counts without a fresh one. */
-  private wake(subject: Subject): void {
-    this.take(this.intersections.takeRecords());
-    subject.due = subject.since !== undefined && performance.now() - subject.since >= subject.dwellMs;
-    this.sample(subject);
-  }
-
-  handleEvent(event: Event): void {
-    this.pageShown = event.type !== "pagehide" && isPageVisible();
-    for (const subject of this.subjects) {
-      if (!isInView(subject.boxes)) continue;
-      if (this.pageShown) this.sample(subject);
-      else this.judge(subject);
+function take(entries: IntersectionObserverEntry[], observer: IntersectionObserver): void {
+  const touched = new Set<Subject>();
+  let frame = 0;
+  for (const entry of entries) {
+    // Entries of several frames may come together. In one of them a subject may have been out of view.
+    if (entry.time !== frame) judgeAll(touched);
+    frame = entry.time;
+    const { target, isIntersecting } = entry;
+    for (const subject of subjectsOf.get(target) ?? []) {
+      if (subject.intersections !== observer) continue;
+      if (!isIntersecting) sizes.unobserve(target);
+      else if (!subject.boxes.get(target)?.isIntersecting) sizes.observe(target);
+      subject.boxes.set(target, entry);
+      touched.add(subject);
     }
   }
+  judgeAll(touched);
+}
+
+function judgeAll(touched: Set<Subject>): void {
+  touched.forEach(judge);
+  touched.clear();
+}
+
+function judge(subject: Subject): void {
+  clearTimeout(subject.timer);
+  if (isStale(subject)) {
+    sample(subject);
+    return;
+  }
+  const { visible, reported } = look(subject.element, subject.boxes, subject.threshold);
+  if (visible && subject.due) {
+    drop(subject);
+    // Not in the midst of this; and what it throws is reported as any uncaught error.
+    queueMicrotask(subject.onDwell);
+    return;
+  }
+  const now = performance.now();
+  if (visible && pageShown) subject.since ??= now;
+  else interrupt(subject);
+  const untilDue = (subject.since ?? Infinity) + subject.dwellMs - now;
+  const wait = Math.min(untilDue, reported || !pageShown ? Infinity : SAMPLE_MS);
+  if (wait < Infinity) subject.timer = setTimeout(wake, wait, subject);
+}
+
+function interrupt(subject: Subject): void {
+  clearTimeout(subject.timer);
+  subject.since = undefined;
+  subject.due = false;
+}
+
+/** Whether the entries do not tell how much of the subject is visible: not all of one moment, or not all its boxes. */
+function isStale({ element, boxes }: Subject): boolean {
+  if (boxes.size > 1) {
+    const frames = [...boxes.values()].map((entry) => entry?.time);
+    return frames.some((time) => time !== frames[0]);
+  }
+  if (hasBox(boxes.get(element)) || !isContents(element)) return false;
+  contents.observe(element, { childList: true, subtree: true });
+  return !!element.firstElementChild;
+}
+
+/** After a busy while much may have changed that no entry tells yet: nothing counts without one asked for after its end. */
+function wake(subject: Subject): void {
+  take(subject.intersections.takeRecords(), subject.intersections);
+  subject.due = subject.since !== undefined && performance.now() - subject.since >= subject.dwellMs;
+  sample(subject);
+}
+
+function onPageEvent({ type }: Event): void {
+  pageShown = type !== "pagehide" && isPageVisible();
+  for (const subject of subjects) if (isInView(subject.boxes)) (pageShown ? sample : interrupt)(subject);
 }
 
 function isPageVisible(): boolean {

@@ -31,36 +31,29 @@ export function isInView(boxes: Boxes): boolean {
  * it that fits in there: so a narrow column three screens tall is all visible when it fills the screen from top to bottom.
  */
 export function look(element: Element, boxes: Boxes, threshold: number): { visible: boolean; reported: boolean } {
+  const entries = [...boxes.values()].filter(hasBox);
+  if (!entries.some((entry) => entry.isIntersecting)) return { visible: false, reported: true };
   let area = 0;
   let shown = 0;
-  let left = Infinity;
-  let top = Infinity;
-  let right = -Infinity;
-  let bottom = -Infinity;
-  let viewport: Size | null = null;
-  for (const entry of boxes.values()) {
-    if (!hasBox(entry)) continue;
-    const box = entry.boundingClientRect;
-    area += box.width * box.height;
-    shown += box.width * box.height * entry.intersectionRatio;
-    left = Math.min(left, box.left);
-    top = Math.min(top, box.top);
-    right = Math.max(right, box.right);
-    bottom = Math.max(bottom, box.bottom);
-    viewport = entry.rootBounds;
+  for (const { boundingClientRect, intersectionRatio } of entries) {
+    const whole = boundingClientRect.width * boundingClientRect.height;
+    area += whole;
+    shown += whole * intersectionRatio;
   }
-  if (!isInView(boxes)) return { visible: false, reported: true };
   const enough = (whole: number) => shown > 0 && shown >= threshold * whole * ROUNDING;
   const single = boxes.size < 2;
   if (enough(area)) return { visible: true, reported: single };
-  const port = scrollport(element, viewport);
-  const fitting = Math.min(right - left, port.width) * Math.min(bottom - top, port.height);
+  const extent = (start: "left" | "top", end: "right" | "bottom") =>
+    Math.max(...entries.map((entry) => entry.boundingClientRect[end])) -
+    Math.min(...entries.map((entry) => entry.boundingClientRect[start]));
+  const port = scrollport(element, entries[0]?.rootBounds);
+  const fitting = Math.min(extent("left", "right"), port.width) * Math.min(extent("top", "bottom"), port.height);
   const fits = fitting > area * FITS;
   return { visible: !fits && enough(fitting), reported: single && fits };
 }
 
 /** The room that an element can be seen in, in viewport pixels: what its scroll containers and the viewport leave of each other. */
-function scrollport(element: Element, viewport: Size | null): Size {
+function scrollport(element: Element, viewport: Size | null | undefined): Size {
   const page = element.ownerDocument;
   const { innerWidth, innerHeight } = page.defaultView ?? window;
   // In a frame of another origin, entries do not tell the viewport.

@@ -1,6 +1,7 @@
 /** A page with the DOM observer in it, whose timers run by hand while its layout and its frames are the browser's own. */
-import { test as base, type Frame, type Page } from "@playwright/test";
+import { test as base, type Browser, type Frame, type Page } from "@playwright/test";
 import { build } from "esbuild";
+import fastify, { type FastifyInstance } from "fastify";
 import type { ObserverSettings } from "../../js/observer.js";
 
 type Observer = typeof import("../../js/observer.js");
@@ -14,15 +15,18 @@ declare global {
     uncaught: string[];
     stops: (() => void)[];
     settled: () => Promise<void>;
+    /** The first element that the selector finds. */
+    one: (selector: string) => HTMLElement;
     /** What a test keeps in the page between two changes. */
     kept: Element;
-    observations: number;
-    listeners: string[];
+    persisted: boolean;
+    count: number;
+    timers: (() => void)[];
   }
 }
 
-/** How far the clock moves between frames: below the interval at which tall items are sampled. */
-const STEP_MS = 50;
+/** How far the clock moves between frames: no further than the interval at which tall items are sampled. */
+const STEP_MS = 100;
 
 /** Short, since each step of the clock takes real frames. */
 export const DWELL_MS = 400;
@@ -46,10 +50,8 @@ export class ObservedPage {
   ) {}
 
   /** Shows a document whose body is `body`, without observing anything yet. */
-  async show(body: string, head = ""): Promise<void> {
-    await this.page.setContent(
-      `<!doctype html><html><head><style>body{margin:0}</style>${head}</head><body>${body}</body></html>`,
-    );
+  async show(body: string): Promise<void> {
+    await this.page.setContent(documentOf(body));
     await this.equip(this.page.mainFrame());
   }
 
@@ -61,9 +63,15 @@ export class ObservedPage {
       window.uncaught = [];
       window.stops = [];
       addEventListener("error", (event) => window.uncaught.push(event.message));
+      window.one = (selector) => {
+        const element = document.querySelector<HTMLElement>(selector);
+        if (!element) throw new Error(`no ${selector} in this page`);
+        return element;
+      };
+      const Real = IntersectionObserver;
       const frameDone = () =>
         new Promise<void>((resolve) => {
-          const observer = new IntersectionObserver(() => {
+          const observer = new Real(() => {
             observer.disconnect();
             resolve();
           });
@@ -71,7 +79,7 @@ export class ObservedPage {
         });
       // What the first frame reports may ask for a second one.
       window.settled = async () => {
-        for (let frames = 0; frames < 3; frames++) await frameDone();
+        for (let frames = 0; frames < 2; frames++) await frameDone();
       };
     });
   }
@@ -80,8 +88,7 @@ export class ObservedPage {
     const full: ObserverSettings = { attribute: "data-seen-id", ratio: 0.5, dwellMs: DWELL_MS, ...settings };
     await frame.evaluate(
       async ([selector, given]) => {
-        const below = document.querySelector(selector);
-        if (!below) throw new Error(`no ${selector} in this page`);
+        const below = window.one(selector);
         window.stops.push(window.Observer.observeBelow(below, given, (id) => window.impressions.push(id)));
         await window.settled();
       },
@@ -93,8 +100,7 @@ export class ObservedPage {
     const full: ObserverSettings = { attribute: "unused", ratio: 0.5, dwellMs: DWELL_MS, ...settings };
     await this.page.evaluate(
       async ([selector, id, given]) => {
-        const element = document.querySelector(selector);
-        if (!element) throw new Error(`no ${selector} in this page`);
+        const element = window.one(selector);
         window.stops.push(window.Observer.observeElement(element, id, given, (seen) => window.impressions.push(seen)));
         await window.settled();
       },
@@ -109,7 +115,7 @@ export class ObservedPage {
   }
 
   async scrollTo(y: number, selector = "html"): Promise<void> {
-    await this.change(([top, scroller]) => document.querySelector(scroller)?.scrollTo(0, top), [y, selector] as const);
+    await this.change(([top, scroller]) => window.one(scroller).scrollTo(0, top), [y, selector] as const);
   }
 
   async settle(): Promise<void> {
@@ -126,17 +132,84 @@ export class ObservedPage {
 
   /** Lets it run for more than a dwell, with time for what is sampled. */
   async dwell(): Promise<void> {
-    await this.pass(DWELL_MS + 4 * STEP_MS);
+    await this.pass(DWELL_MS + 2 * STEP_MS);
   }
 
   /** Lets it run for most of a dwell. */
   async dwellAlmost(): Promise<void> {
-    await this.pass(DWELL_MS - 2 * STEP_MS);
+    await this.pass(DWELL_MS - STEP_MS);
+  }
+
+  /** The types of the events that the window listens to. */
+  async listeners(): Promise<string[]> {
+    const session = await this.page.context().newCDPSession(this.page);
+    const { result } = await session.send("Runtime.evaluate", { expression: "window" });
+    if (!result.objectId) throw new Error("the page has no window");
+    const { listeners } = await session.send("DOMDebugger.getEventListeners", { objectId: result.objectId });
+    await session.detach();
+    return listeners.map(({ type }) => type);
+  }
+
+  async frame(index: number): Promise<Frame> {
+    const frame = this.page.frames()[index];
+    if (!frame) throw new Error(`no frame ${index} in this page`);
+    await frame.waitForLoadState();
+    await this.equip(frame);
+    return frame;
   }
 
   impressions(frame = this.page.mainFrame()): Promise<string[]> {
     return frame.evaluate(() => window.impressions);
   }
+}
+
+/** Served pages in a browser that keeps what one leaves, as users' browsers do and test browsers do not. */
+export class CachedPage extends ObservedPage {
+  private constructor(
+    page: Page,
+    script: string,
+    private readonly server: FastifyInstance,
+  ) {
+    super(page, script);
+  }
+
+  static async in(browser: Browser, script: string): Promise<CachedPage> {
+    const page = await browser.newPage({ viewport: VIEWPORT });
+    await stopClock(page);
+    return new CachedPage(page, script, fastify());
+  }
+
+  async open(path: string, body: string): Promise<void> {
+    this.server.get(path, (_, reply) => reply.type("text/html").send(documentOf(body)));
+    this.server.get("/elsewhere", (_, reply) => reply.type("text/html").send(documentOf("elsewhere")));
+    const origin = await this.server.listen({ host: "127.0.0.1", port: 0 });
+    await this.page.goto(origin + path);
+    await this.equip(this.page.mainFrame());
+    await this.page.evaluate(() => {
+      addEventListener("pageshow", (event) => (window.persisted = event.persisted));
+    });
+  }
+
+  async leaveAndReturn(): Promise<void> {
+    await this.page.goto(new URL("/elsewhere", this.page.url()).href);
+    // A page from the cache does not load again.
+    await this.page.goBack({ waitUntil: "commit" });
+    await this.page.waitForFunction(() => window.persisted);
+    await this.settle();
+  }
+
+  async close(): Promise<void> {
+    await this.server.close();
+  }
+}
+
+function documentOf(body: string): string {
+  return `<!doctype html><html><head><style>body{margin:0}</style></head><body>${body}</body></html>`;
+}
+
+async function stopClock(page: Page): Promise<void> {
+  await page.clock.install({ time: 0 });
+  await page.clock.pauseAt(1000);
 }
 
 async function bundleObserver(): Promise<string> {
@@ -154,7 +227,7 @@ async function bundleObserver(): Promise<string> {
   return `${bundle.text};window.Observer = Observer;`;
 }
 
-export const test = base.extend<{ observed: ObservedPage }, { observerScript: string }>({
+export const test = base.extend<{ observed: ObservedPage; cached: CachedPage }, { observerScript: string }>({
   observerScript: [
     // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
     async ({}, use) => {
@@ -164,9 +237,16 @@ export const test = base.extend<{ observed: ObservedPage }, { observerScript: st
   ],
   viewport: VIEWPORT,
   observed: async ({ page, observerScript }, use) => {
-    await page.clock.install({ time: 0 });
-    await page.clock.pauseAt(1000);
+    await stopClock(page);
     await use(new ObservedPage(page, observerScript));
+  },
+  cached: async ({ playwright, launchOptions, observerScript }, use) => {
+    const ignoreDefaultArgs = ["--disable-back-forward-cache"];
+    const browser = await playwright.chromium.launch({ ...launchOptions, ignoreDefaultArgs });
+    const cached = await CachedPage.in(browser, observerScript);
+    await use(cached);
+    await browser.close();
+    await cached.close();
   },
 });
 

@@ -1,4 +1,5 @@
 /** When an item counts as seen: the DOM observer in a real browser. */
+import { runInNewContext } from "node:vm";
 import { DWELL_MS, expect, gap, item, test } from "./observer-fixtures.js";
 
 test.describe("an item", () => {
@@ -70,7 +71,9 @@ test.describe("an item", () => {
   });
 
   test("of less than a pixel does not count, whichever side it is", async ({ observed }) => {
-    await observed.show(item("flat", "height:0.9px") + item("thin", "width:0.9px;height:50px") + item("dot", "height:1px"));
+    await observed.show(
+      item("flat", "height:0.9px") + item("thin", "width:0.9px;height:50px") + item("dot", "height:1px"),
+    );
     await observed.observe();
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["dot"]);
@@ -82,7 +85,7 @@ test.describe("an item", () => {
     await observed.dwell();
     expect(await observed.impressions()).toEqual([]);
     await observed.change(() => {
-      document.querySelector<HTMLElement>("[data-seen-id]")!.style.height = "200px";
+      window.one("[data-seen-id]").style.height = "200px";
     });
     await observed.dwellAlmost();
     expect(await observed.impressions()).toEqual([]);
@@ -96,7 +99,7 @@ test.describe("an item", () => {
     await observed.dwell();
     expect(await observed.impressions()).toEqual([]);
     await observed.change(() => {
-      document.querySelector<HTMLElement>("[data-seen-id]")!.style.display = "";
+      window.one("[data-seen-id]").style.display = "";
     });
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["hidden"]);
@@ -113,7 +116,7 @@ test.describe("an item", () => {
     await observed.show(`<div id="x" style="height:50px"></div><div ITEM:Id="b" style="height:50px"></div>`);
     await observed.observe({ attribute: "Item:Id" });
     await observed.change(() => {
-      document.querySelector("#x")!.setAttribute("item:id", "a");
+      window.one("#x").setAttribute("item:id", "a");
     });
     await observed.dwell();
     expect((await observed.impressions()).sort()).toEqual(["a", "b"]);
@@ -123,7 +126,7 @@ test.describe("an item", () => {
     await observed.show(`<main data-seen-id="root">${item("child")}</main>`);
     await observed.observe({}, "main");
     await observed.change(() => {
-      document.querySelector("main")!.dataset["seenId"] = "root again";
+      window.one("main").dataset.seenId = "root again";
     });
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["child"]);
@@ -181,10 +184,10 @@ test.describe("an item larger than its scrollport", () => {
       `<div id="s" style="display:flex;overflow-x:auto">${item("wide", "flex:none;width:4000px;height:100px;margin-left:800px")}</div>`,
     );
     await observed.observe();
-    await observed.change(() => document.querySelector("#s")!.scrollTo(380, 0));
+    await observed.change(() => window.one("#s").scrollTo(380, 0));
     await observed.dwell();
     expect(await observed.impressions()).toEqual([]);
-    await observed.change(() => document.querySelector("#s")!.scrollTo(420, 0));
+    await observed.change(() => window.one("#s").scrollTo(420, 0));
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["wide"]);
   });
@@ -194,7 +197,7 @@ test.describe("an item larger than its scrollport", () => {
     await observed.observe();
     await observed.dwell();
     await observed.change(() => {
-      document.querySelector<HTMLElement>("[data-seen-id]")!.style.height = "30000px";
+      window.one("[data-seen-id]").style.height = "30000px";
     });
     await observed.dwell();
     expect(await observed.impressions()).toEqual([]);
@@ -216,25 +219,25 @@ test.describe("an item larger than its scrollport", () => {
 
   test("costs nothing when there is none: others are not sampled", async ({ observed }) => {
     await observed.show(gap(550) + item("peeks") + item("below"));
+    await observed.page.evaluate(() => {
+      window.count = 0;
+      window.IntersectionObserver = class extends IntersectionObserver {
+        override observe(target: Element) {
+          window.count++;
+          super.observe(target);
+        }
+      };
+    });
     await observed.observe();
-    const observations = () =>
-      observed.page.evaluate(() => {
-        const { prototype } = IntersectionObserver;
-        const own = prototype.observe;
-        window.observations = 0;
-        prototype.observe = function (target) {
-          if (target !== document.documentElement) window.observations++;
-          own.call(this, target);
-        };
-      });
-    await observations();
+    const observations = () => observed.page.evaluate(() => window.count);
+    const before = await observations();
     await observed.dwell();
-    expect(await observed.page.evaluate(() => window.observations)).toBe(0);
+    expect(await observations()).toBe(before);
     await observed.change(() => {
-      document.querySelector<HTMLElement>("[data-seen-id=peeks]")!.style.height = "3000px";
+      window.one("[data-seen-id=peeks]").style.height = "3000px";
     });
     await observed.dwell();
-    expect(await observed.page.evaluate(() => window.observations)).toBeGreaterThan(1);
+    expect(await observations()).toBeGreaterThan(before + 2);
   });
 });
 
@@ -308,7 +311,7 @@ test.describe("in a nested scroll container", () => {
   test("a scroll container in a shadow tree is one for what is slotted into it", async ({ observed }) => {
     await observed.show(`<div id="host">${item("tall", "height:5000px")}</div>` + gap(2000));
     await observed.change(() => {
-      const shadow = document.querySelector("#host")!.attachShadow({ mode: "open" });
+      const shadow = window.one("#host").attachShadow({ mode: "open" });
       shadow.innerHTML = `<div style="width:300px;height:200px;overflow:auto"><slot></slot></div>`;
     });
     await observed.observe({ ratio: 0.9 });
@@ -317,14 +320,12 @@ test.describe("in a nested scroll container", () => {
   });
 
   for (const sandbox of ["allow-scripts", "allow-scripts allow-same-origin"]) {
-    test(`an item in a frame counts by covering the frame (${sandbox})`, async ({ observed, page }) => {
+    test(`an item in a frame counts by covering the frame (${sandbox})`, async ({ observed }) => {
       const content = `<!doctype html><body style='margin:0'>${item("tall", "height:5000px").replaceAll('"', "'")}`;
       await observed.show(
         gap(450) + `<iframe sandbox="${sandbox}" width="400" height="300" srcdoc="${content}"></iframe>` + gap(900),
       );
-      const frame = page.frames()[1]!;
-      await frame.waitForLoadState();
-      await observed.equip(frame);
+      const frame = await observed.frame(1);
       await observed.observe({ ratio: 0.6 }, "body", frame);
       await observed.dwell();
       expect(await observed.impressions(frame)).toEqual([]);
@@ -337,7 +338,7 @@ test.describe("in a nested scroll container", () => {
 
 test.describe("an element whose id changes", () => {
   const setId = (id: string | null) => {
-    const element = document.querySelector("#x")!;
+    const element = window.one("#x");
     if (id === null) element.removeAttribute("data-seen-id");
     else element.setAttribute("data-seen-id", id);
   };
@@ -393,7 +394,7 @@ test.describe("an element whose id changes", () => {
 test.describe("a page that changes", () => {
   const list = `<div id="list"></div><div id="other"></div>`;
   const append = (html: string) => {
-    document.querySelector("#list")!.insertAdjacentHTML("beforeend", html);
+    window.one("#list").insertAdjacentHTML("beforeend", html);
   };
 
   test("brings items deep inside what is added", async ({ observed }) => {
@@ -409,7 +410,7 @@ test.describe("a page that changes", () => {
     await observed.observe();
     await observed.change(append, `<section><div>${item("deep")}</div></section>` + item("flat"));
     await observed.dwellAlmost();
-    await observed.change(() => document.querySelector("#list")!.replaceChildren());
+    await observed.change(() => window.one("#list").replaceChildren());
     await observed.dwell();
     expect(await observed.impressions()).toEqual([]);
   });
@@ -419,7 +420,7 @@ test.describe("a page that changes", () => {
     await observed.observe();
     await observed.change(append, item("a"));
     await observed.dwellAlmost();
-    await observed.change(() => document.querySelector("#other")!.append(document.querySelector("[data-seen-id]")!));
+    await observed.change(() => window.one("#other").append(window.one("[data-seen-id]")));
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["a"]);
   });
@@ -430,10 +431,10 @@ test.describe("a page that changes", () => {
     await observed.change(append, item("a"));
     await observed.dwell();
     await observed.change(() => {
-      window.kept = document.querySelector("[data-seen-id]")!;
+      window.kept = window.one("[data-seen-id]");
       window.kept.remove();
     });
-    await observed.change(() => document.querySelector("#other")!.append(window.kept));
+    await observed.change(() => window.one("#other").append(window.kept));
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["a"]);
   });
@@ -443,7 +444,7 @@ test.describe("a page that changes", () => {
     await observed.observe({}, "#list");
     await observed.change(append, item("a"));
     await observed.dwellAlmost();
-    await observed.change(() => document.querySelector("#other")!.append(document.querySelector("[data-seen-id]")!));
+    await observed.change(() => window.one("#other").append(window.one("[data-seen-id]")));
     await observed.dwell();
     expect(await observed.impressions()).toEqual([]);
   });
@@ -452,21 +453,16 @@ test.describe("a page that changes", () => {
     const rows = Array.from({ length: 2000 }, (_, row) => item(String(row), "height:50px"));
     await observed.show(rows.join(""));
     await observed.page.evaluate(() => {
-      const Real = IntersectionObserver;
-      window.observations = 0;
-      window.IntersectionObserver = class extends Real {
-        constructor(...given: ConstructorParameters<typeof Real>) {
+      window.count = 0;
+      window.IntersectionObserver = class extends IntersectionObserver {
+        constructor(...given: ConstructorParameters<typeof IntersectionObserver>) {
           super(...given);
-          window.observations++;
+          window.count++;
         }
       };
     });
-    await observed.page.evaluate(() => {
-      const settings = { attribute: "data-seen-id", ratio: 1, dwellMs: 400 };
-      window.Observer.observeBelow(document.body, settings, (id) => window.impressions.push(id));
-    });
-    expect(await observed.page.evaluate(() => window.observations)).toBe(1);
-    await observed.settle();
+    await observed.observe({ ratio: 1 });
+    expect(await observed.page.evaluate(() => window.count)).toBe(1);
     await observed.dwell();
     expect(await observed.impressions()).toEqual(Array.from({ length: 12 }, (_, row) => String(row)));
     await observed.scrollTo(2000 * 50 - 600);
@@ -509,21 +505,33 @@ test.describe("display: contents", () => {
     expect(await observed.impressions()).toEqual(["parts"]);
   });
 
+  test("on a tall item lets it scroll without a break while enough of it is visible", async ({ observed }) => {
+    const parts = item("parts", contents, gap(1000) + gap(700) + gap(300) + gap(2000));
+    await observed.show(parts + gap(2000));
+    await observed.observe({ ratio: 0.9 });
+    for (let y = 100; y <= DWELL_MS; y += 100) {
+      await observed.pass(100);
+      await observed.scrollTo(6 * y);
+    }
+    await observed.pass(100);
+    expect(await observed.impressions()).toEqual(["parts"]);
+  });
+
   test("follows the children that come and go", async ({ observed }) => {
     await observed.show(item("parts", contents) + gap(2000));
     await observed.observe();
     await observed.dwell();
     expect(await observed.impressions()).toEqual([]);
     await observed.change(() => {
-      const parts = document.querySelector("[data-seen-id]")!;
+      const parts = window.one("[data-seen-id]");
       parts.innerHTML = `<section><i></i></section><div style="height:100px"></div>`;
     });
     await observed.dwellAlmost();
-    await observed.change(() => document.querySelector("[data-seen-id]")!.lastElementChild!.remove());
+    await observed.change(() => window.one("[data-seen-id]").lastElementChild?.remove());
     await observed.dwell();
     expect(await observed.impressions()).toEqual([]);
     await observed.change(() => {
-      document.querySelector("i")!.outerHTML = `<div style="height:100px"></div>`;
+      window.one("i").outerHTML = `<div style="height:100px"></div>`;
     });
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["parts"]);
@@ -534,15 +542,15 @@ test.describe("display: contents", () => {
     await observed.observe();
     await observed.dwellAlmost();
     await observed.change(() => {
-      document.querySelector<HTMLElement>("[data-seen-id]")!.style.display = "contents";
+      window.one("[data-seen-id]").style.display = "contents";
     });
     await observed.pass(200);
     await observed.change(() => {
-      document.querySelector<HTMLElement>("[data-seen-id]")!.style.display = "none";
+      window.one("[data-seen-id]").style.display = "none";
     });
     await observed.dwell();
     await observed.change(() => {
-      document.querySelector<HTMLElement>("[data-seen-id]")!.style.display = "block";
+      window.one("[data-seen-id]").style.display = "block";
     });
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["switches"]);
@@ -561,7 +569,7 @@ test.describe("one tracked element", () => {
     await observed.show(`<div id="x" style="display:contents"></div>`);
     await observed.track("#x", "given");
     await observed.change(() => {
-      document.querySelector("#x")!.innerHTML = `<div style="height:100px"></div>`;
+      window.one("#x").innerHTML = `<div style="height:100px"></div>`;
     });
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["given"]);
@@ -584,7 +592,7 @@ test.describe("one tracked element", () => {
       await observed.track("#x", "given");
       await observed.dwellAlmost();
       await observed.change(() => {
-        window.kept = document.querySelector("#x")!;
+        window.kept = window.one("#x");
         window.kept.remove();
       });
       await observed.dwell();
@@ -613,22 +621,13 @@ test.describe("stop", () => {
 
   test("leaves no listener behind", async ({ observed }) => {
     await observed.show(item("a"));
-    await observed.page.evaluate(() => {
-      window.listeners = [];
-      const { addEventListener: add, removeEventListener: remove } = EventTarget.prototype;
-      EventTarget.prototype.addEventListener = function (type: string, ...rest: [EventListener]) {
-        window.listeners.push(type);
-        add.call(this, type, ...rest);
-      };
-      EventTarget.prototype.removeEventListener = function (type: string, ...rest: [EventListener]) {
-        window.listeners.splice(window.listeners.indexOf(type), 1);
-        remove.call(this, type, ...rest);
-      };
-    });
+    const before = await observed.listeners();
     await observed.observe();
-    expect(await observed.page.evaluate(() => window.listeners)).toContain("visibilitychange");
-    await observed.page.evaluate(() => window.stops[0]?.());
-    expect(await observed.page.evaluate(() => window.listeners)).toEqual([]);
+    expect(await observed.listeners()).toEqual(expect.arrayContaining(["pagehide", "visibilitychange"]));
+    await observed.change(() => {
+      window.stops[0]?.();
+    });
+    expect(await observed.listeners()).toEqual(before);
   });
 
   test("called by the first impression keeps the others from being reported", async ({ observed }) => {
@@ -646,6 +645,64 @@ test.describe("stop", () => {
   });
 });
 
+test.describe("the page", () => {
+  test("hidden in the middle of a dwell breaks it", async ({ observed }) => {
+    const turn = (state: DocumentVisibilityState) => {
+      Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));
+    };
+    const parts = item("parts", "display:contents", gap(100).repeat(2));
+    await observed.show(item("small", "height:50px") + parts + item("tall", "height:2000px"));
+    await observed.observe({ ratio: 0.1 });
+    await observed.dwellAlmost();
+    await observed.change(turn, "hidden" as const);
+    await observed.dwell();
+    await observed.change(() => document.body.append(document.createElement("p")));
+    expect(await observed.impressions()).toEqual([]);
+    await observed.change(turn, "visible" as const);
+    await observed.dwellAlmost();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.dwell();
+    expect((await observed.impressions()).sort()).toEqual(["parts", "small", "tall"]);
+  });
+
+  test("put into the back/forward cache in the middle of a dwell breaks it", async ({ cached }) => {
+    await cached.open("/feed", item("small", "height:100px") + item("tall", "height:3000px"));
+    await cached.observe();
+    await cached.dwellAlmost();
+    await cached.leaveAndReturn();
+    await cached.dwellAlmost();
+    expect(await cached.impressions()).toEqual([]);
+    await cached.dwell();
+    expect((await cached.impressions()).sort()).toEqual(["small", "tall"]);
+  });
+
+  for (const height of [200, 3000]) {
+    test(`busy until after the dwell does not count ${String(height)} px that left in the meantime`, async ({
+      observed,
+    }) => {
+      await observed.show(item("left", `height:${String(height)}px`) + gap(9000));
+      await observed.page.evaluate(() => {
+        window.timers = [];
+        window.setTimeout = ((timer: (given: unknown) => void, _ms: number, given: unknown) =>
+          window.timers.push(() => {
+            timer(given);
+          })) as typeof setTimeout;
+      });
+      await observed.observe({ dwellMs: 10 });
+      // In one task: it leaves, time passes, and the timer runs before the browser draws the next frame.
+      await observed.change(() => {
+        scrollTo(0, 5000);
+        const now = performance.now() + 1000;
+        performance.now = () => now;
+        for (const timer of window.timers.splice(0)) timer();
+      });
+      await observed.settle();
+      expect(await observed.impressions()).toEqual([]);
+    });
+  }
+});
+
 test("an impression handler that throws is reported, and the others go on", async ({ observed }) => {
   await observed.show(item("a", "height:50px") + item("b", "height:50px"));
   await observed.page.evaluate(async () => {
@@ -660,4 +717,16 @@ test("an impression handler that throws is reported, and the others go on", asyn
   expect((await observed.impressions()).sort()).toEqual(["a", "b"]);
   const uncaught = await observed.page.evaluate(() => window.uncaught);
   expect(uncaught.sort()).toEqual(["Uncaught Error: cannot take a", "Uncaught Error: cannot take b"]);
+});
+
+test("where there is no document, nothing is observed and nothing is thrown", ({ observerScript }) => {
+  const server: { Observer?: Pick<typeof import("../../js/observer.js"), "observeBelow" | "observeElement"> } = {};
+  runInNewContext(observerScript, { window: server });
+  const settings = { attribute: "data-seen-id", ratio: 0.5, dwellMs: 0 };
+  const nothing = {} as Element;
+  const never = () => {
+    throw new Error("nothing can be seen here");
+  };
+  server.Observer?.observeBelow(nothing, settings, never)();
+  server.Observer?.observeElement(nothing, "a", settings, never)();
 });
