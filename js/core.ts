@@ -15,6 +15,7 @@ import type {
   Impression,
   ItemId,
   ReportOptions,
+  SeenGuardError as DeclaredError,
 } from "./seenguard.js";
 import { checkSnapshot } from "./snapshot.js";
 import { Persistence, type Persisted, type SegmentState } from "./storage/persistence.js";
@@ -308,18 +309,9 @@ export class GuardCore implements Persisted, Deliveries {
   }
 }
 
-function refused(reason: NonNullable<ApplyReport["reason"]>, error?: SeenGuardError): ApplyReport {
-  // The class that the declarations name is this one.
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment
-  return {
-    applied: false,
-    reason,
-    ...(error === undefined ? {} : { error }),
-    shards: 0,
-    reused: 0,
-    expired: 0,
-    covered: 0,
-  };
+function refused(reason: NonNullable<ApplyReport["reason"]>, error?: DeclaredError): ApplyReport {
+  const why = error === undefined ? { reason } : { reason, error };
+  return { applied: false, ...why, shards: 0, reused: 0, expired: 0, covered: 0 };
 }
 
 /** The report of a guard that was closed. */

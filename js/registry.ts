@@ -18,7 +18,7 @@ type Registry = Map<string, Opened>;
 const REGISTRY = Symbol.for("seenguard.registry.1");
 
 function registry(): Registry {
-  const place: Partial<Record<typeof REGISTRY, Registry>> = globalThis;
+  const place = globalThis as unknown as Record<symbol, Registry | undefined>;
   return (place[REGISTRY] ??= new Map<string, Opened>());
 }
 
