@@ -114,6 +114,16 @@ impl BloomFilter {
         Ok(())
     }
 
+    /// Whether whatever `other` contains is contained here: they have one shape, and all of its bits are set here.
+    pub(crate) fn contains_all_of(&self, other: &BloomFilter) -> bool {
+        self.shape == other.shape
+            && self
+                .words
+                .iter()
+                .zip(&other.words)
+                .all(|(mine, theirs)| theirs & !mine == 0)
+    }
+
     /// The number of bits that are set.
     pub fn set_bits(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()

@@ -18,6 +18,8 @@ use crate::{BloomFilter, Error, Parameters, Shard};
 
 /// Most shards of a chain whose shards expire: those sealed by time come on top, and a snapshot has at most 64 shards.
 const MAX_SHARDS_WITH_TTL: usize = MAX_SNAPSHOT_SHARDS / 2;
+/// Longest ttl: with a slice as long again, what begins in these years expires within the format's 32 bits of seconds.
+const MAX_TTL_SECONDS: u32 = 1_000_000_000;
 /// The part of a derived version that counts within a shard: 21 bits.
 const COUNT_BITS: u32 = 21;
 
@@ -32,7 +34,7 @@ pub struct ChainOptions {
     pub false_positive_rate: f64,
     /// Seed of XXH64, one for a deployment; 0.
     pub seed: u64,
-    /// Seconds for which no item is forgotten, unless `(shards − 1) · capacity` others were inserted since; 0: by capacity alone.
+    /// Seconds for which no item is forgotten, unless `(shards − 1) · capacity` others were inserted since; at most 10^9; 0: by capacity alone.
     pub ttl_seconds: u32,
 }
 
@@ -94,7 +96,7 @@ impl Slices {
         if self.ttl == 0 {
             0
         } else {
-            u32::try_from(begun + self.ttl + self.slice).unwrap_or(u32::MAX)
+            u32::try_from(begun.saturating_add(self.ttl + self.slice)).unwrap_or(u32::MAX)
         }
     }
 
@@ -107,6 +109,26 @@ impl Slices {
     pub(crate) fn within_one(self, a: u32, b: u32) -> bool {
         (a == 0) == (b == 0) && u64::from(a.abs_diff(b)) <= self.slice
     }
+
+    /// Whether two shards, each given by its beginning and its expiry, may unite: their expiries lie within one slice. A united shard counts
+    /// with both ends of what it holds, else each further union would renew the earliest of it.
+    pub(crate) fn allow_union(self, a: (u64, u32), b: (u64, u32)) -> bool {
+        if a.1 == 0 || b.1 == 0 {
+            return a.1 == b.1;
+        }
+        let ends = [a.1, self.expires(a.0), b.1, self.expires(b.0)].map(u64::from);
+        let spread = ends
+            .iter()
+            .max()
+            .zip(ends.iter().min())
+            .map(|(last, first)| last - first);
+        spread.is_some_and(|spread| spread <= self.slice)
+    }
+}
+
+/// Whether a shard with the expiry `a` answers as long as one with the expiry `b`; 0 is never.
+pub(crate) fn outlasts(a: u32, b: u32) -> bool {
+    a == 0 || (b != 0 && a >= b)
 }
 
 /// A shard and when it was begun: for a united one that is the earlier beginning, which its expiry does not tell.
@@ -159,6 +181,11 @@ impl ShardChain {
                 "the number of shards must be 1 to 64"
             }));
         }
+        if options.ttl_seconds > MAX_TTL_SECONDS {
+            return Err(Error::BadOption(
+                "the ttl must be at most 10^9 seconds; 0 is for items that never expire",
+            ));
+        }
         let longest = options.shards as u64 * if with_ttl { 2 } else { 1 };
         if longest * u64::from(parameters.bits()) > MAX_SNAPSHOT_BITS {
             return Err(Error::TooLarge(
@@ -191,7 +218,13 @@ impl ShardChain {
                 Err(error) => rejected.push(Rejected { index, error }),
             }
         }
-        chain.last_epoch = chain.links.iter().map(|link| link.shard.epoch).max();
+        // What cannot be read and is newer had the numbers that follow: versions must not come again.
+        let newest = (0..)
+            .zip(&rejected)
+            .take_while(|(index, rejected)| *index == rejected.index);
+        let unread = u32::try_from(newest.count()).unwrap_or(u32::MAX);
+        let last = chain.links.iter().map(|link| link.shard.epoch).max();
+        chain.last_epoch = last.map(|last| last.saturating_add(unread));
         Ok((chain, rejected))
     }
 
@@ -272,14 +305,20 @@ impl ShardChain {
     /// What to ship: the state as of now, with the version `epoch · 2^21 + min(count, 2^21 − 1)` of the newest shard.
     pub fn snapshot(&self, now_seconds: u64) -> ChainSnapshot {
         ChainSnapshot {
-            version: self.live(now_seconds).next().map_or(0, version_of),
+            // The newest one's also where a clock that went back made it expire before an older one.
+            version: self
+                .live(now_seconds)
+                .next()
+                .and(self.shards().next())
+                .map_or(0, version_of),
             shards: self.live(now_seconds).map(Shard::to_base64).collect(),
             now: now_seconds,
         }
     }
 
     /// Takes over the shards of another chain of this user, such as another region's. Shards unite where their parameters are equal, their
-    /// expiries lie within one slice and what they hold together fits the capacity; the others stand beside each other, newest first.
+    /// expiries lie within one slice and what they hold together fits the capacity; one that another contains is dropped; the others stand beside
+    /// each other, newest first.
     pub fn unite(&mut self, other: &ShardChain) {
         for link in &other.links {
             if !self
@@ -287,10 +326,10 @@ impl ShardChain {
                 .iter_mut()
                 .any(|mine| mine.unite(link, self.options.capacity, self.slices))
             {
-                let at = self.links.partition_point(|mine| mine.shard.epoch >= link.shard.epoch);
-                self.links.insert(at, link.clone());
+                self.links.push(link.clone());
             }
         }
+        self.links.sort_by_key(|link| std::cmp::Reverse(link.shard.epoch));
         self.last_epoch = self.last_epoch.max(other.last_epoch);
         self.drop_oldest();
     }
@@ -309,8 +348,13 @@ impl ShardChain {
         {
             return true;
         }
+        // A newer one was here, and versions must grow.
+        if Some(shard.epoch) != self.last_epoch {
+            return true;
+        }
         // A beginning far ahead comes from options that have changed: what goes in would be kept too long.
-        expires && (now > begun + self.slices.slice || *begun > now + self.slices.slice)
+        let slice = self.slices.slice;
+        expires && (now > begun.saturating_add(slice) || *begun > now.saturating_add(slice))
     }
 
     fn begin(&mut self, now: u64) {
@@ -351,10 +395,20 @@ impl ShardChain {
 }
 
 impl Link {
-    /// Unites with `other` if the rule allows it; whether it did.
+    /// Stands for `other` too, if it contains it or the rule allows to unite them; whether it does.
     fn unite(&mut self, other: &Link, capacity: u32, slices: Slices) -> bool {
         let (mine, theirs) = (&self.shard, &other.shard);
-        if !slices.within_one(mine.expires, theirs.expires) {
+        let epoch = mine.epoch.max(theirs.epoch);
+        if outlasts(mine.expires, theirs.expires) && mine.filter.contains_all_of(&theirs.filter) {
+            self.shard.epoch = epoch;
+            return true;
+        }
+        if outlasts(theirs.expires, mine.expires) && theirs.filter.contains_all_of(&mine.filter) {
+            *self = other.clone();
+            self.shard.epoch = epoch;
+            return true;
+        }
+        if !slices.allow_union((self.begun, mine.expires), (other.begun, theirs.expires)) {
             return false;
         }
         let Some((filter, count)) = united(&mine.filter, &theirs.filter, capacity) else {
@@ -364,7 +418,7 @@ impl Link {
         self.shard = Shard {
             filter,
             count,
-            epoch: mine.epoch.max(theirs.epoch),
+            epoch,
             expires: mine.expires.max(theirs.expires),
         };
         true

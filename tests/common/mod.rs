@@ -3,6 +3,7 @@
 // Every test file is a crate of its own and uses a part of this.
 #![allow(dead_code)]
 
+pub mod model_chain;
 pub mod random;
 pub mod reference;
 pub mod vectors;

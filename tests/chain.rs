@@ -1,0 +1,812 @@
+//! A user's chain on the server: rotation, expiry, versions, going on from what was stored, union.
+#![cfg(not(target_arch = "wasm32"))]
+
+mod common;
+
+use std::collections::HashMap;
+
+use common::model_chain::ModelChain;
+use common::random::Random;
+use common::{DAY, START, ids, shard_of, shard_with};
+use seenguard::{ChainOptions, Parameters, Shard, ShardChain};
+
+fn options(capacity: u32, shards: usize, ttl_seconds: u32) -> ChainOptions {
+    ChainOptions {
+        capacity,
+        shards,
+        ttl_seconds,
+        ..ChainOptions::default()
+    }
+}
+
+fn chain(options: ChainOptions) -> ShardChain {
+    ShardChain::new(options).unwrap()
+}
+
+fn restored(chain: &ShardChain, options: ChainOptions, now: u64) -> ShardChain {
+    let (chain, rejected) = ShardChain::from_shards(&chain.snapshot(now).shards, options).unwrap();
+    assert!(rejected.is_empty());
+    chain
+}
+
+fn has_all(chain: &ShardChain, ids: &[String], now: u64) -> bool {
+    ids.iter().all(|id| chain.contains(id, now))
+}
+
+fn epochs(chain: &ShardChain) -> Vec<u32> {
+    chain.shards().map(|shard| shard.epoch).collect()
+}
+
+// Against a plain model.
+
+/// Lets a chain and its model record the same at the same times, and compares all that they answer.
+fn compare_with_the_model(options: ChainOptions, seed: u64, steps: usize) {
+    let mut random = Random::seeded(seed);
+    let (mut chain, mut model) = (chain(options), ModelChain::new(options));
+    let pool = ids("item", 0..60.max(4 * options.capacity as usize));
+    let slice = u64::from(options.ttl_seconds) / (options.shards as u64 - 1).max(1);
+    let mut now = START;
+    for _ in 0..steps {
+        now += match random.below(4) {
+            0 => 0,
+            1 => random.below(slice + 2),
+            2 => random.below(slice / 4 + 2),
+            _ if random.once_in(12) => 3 * u64::from(options.ttl_seconds) + 1,
+            _ => 1,
+        };
+        let batch: Vec<&String> = (0..random.below(8)).map(|_| random.pick(&pool)).collect();
+        let before = model.snapshot(now).version;
+        assert_eq!(chain.record(&batch, now), model.record(&batch, now));
+        let (shipped, expected) = (chain.snapshot(now), model.snapshot(now));
+        assert_eq!(shipped, expected);
+        assert!(shipped.version >= before && chain.shards().count() == model.len());
+        assert!(options.ttl_seconds == 0 && model.len() <= options.shards || model.len() <= 2 * options.shards);
+        let fresh: Vec<u32> = (0..pool.len() as u32)
+            .filter(|&index| !model.contains(&pool[index as usize], now))
+            .collect();
+        assert_eq!(chain.filter(&pool, now), fresh);
+        if random.once_in(6) {
+            chain = restored(&chain, options, now);
+            model = model.stored_and_restored(now);
+        }
+    }
+}
+
+#[test]
+fn a_chain_without_expiry_is_the_model_chain() {
+    for (index, (capacity, shards)) in [(1, 1), (1, 5), (1, 64), (2, 2), (7, 1), (7, 3), (30, 5), (3, 64)]
+        .into_iter()
+        .enumerate()
+    {
+        for rate in [0.3, 0.01] {
+            compare_with_the_model(
+                ChainOptions {
+                    false_positive_rate: rate,
+                    ..options(capacity, shards, 0)
+                },
+                index as u64,
+                120,
+            );
+        }
+    }
+}
+
+#[test]
+fn a_chain_with_expiry_is_the_model_chain() {
+    let mut seed = 100;
+    for ttl in [1, 3, 10, 1_000, 30 * DAY as u32] {
+        for (capacity, shards) in [(1, 1), (1, 5), (1, 32), (2, 2), (7, 1), (7, 3), (30, 5)] {
+            seed += 1;
+            compare_with_the_model(
+                ChainOptions {
+                    seed,
+                    ..options(capacity, shards, ttl)
+                },
+                seed,
+                90,
+            );
+        }
+    }
+}
+
+// How long an id is kept.
+
+/// Records at random and checks each id against when it was last recorded and how many were inserted since.
+fn check_how_long_ids_are_kept(options: ChainOptions, seed: u64) {
+    let mut random = Random::seeded(seed);
+    let mut chain = chain(ChainOptions {
+        false_positive_rate: 1e-7,
+        ..options
+    });
+    let (ttl, slice) = (
+        u64::from(options.ttl_seconds),
+        u64::from(options.ttl_seconds) / (options.shards as u64 - 1).max(1),
+    );
+    let mut last: HashMap<String, (u64, u64)> = HashMap::new();
+    let (mut now, mut inserted, mut kept, mut gone) = (START, 0u64, 0, 0);
+    for step in 0..600 {
+        now += random.below(slice / 3 + 2);
+        let burst = if random.once_in(30) {
+            u64::from(options.capacity) * 3
+        } else {
+            random.below(4)
+        };
+        for number in 0..burst {
+            let id = if random.once_in(3) {
+                format!("again-{}", random.below(40))
+            } else {
+                format!("{step}-{number}")
+            };
+            chain.record([&id], now);
+            inserted += 1;
+            last.insert(id, (now, inserted));
+        }
+        for (id, &(at, place)) in &last {
+            let contained = chain.contains(id, now);
+            let others = inserted - place;
+            if now < at + ttl && others <= (options.shards as u64 - 1) * u64::from(options.capacity) {
+                assert!(contained, "{id} after {} s and {others} others", now - at);
+                kept += 1;
+            }
+            if now >= at + ttl + slice {
+                assert!(!contained, "{id} after {} s", now - at);
+                gone += 1;
+            }
+        }
+        last.retain(|_, (at, _)| now < *at + 2 * (ttl + slice));
+    }
+    assert!(kept > 500 && gone > 500, "{kept} {gone}");
+}
+
+#[test]
+fn an_id_is_kept_for_the_ttl_and_at_most_a_slice_longer() {
+    for (seed, (capacity, shards, ttl)) in [(20, 5, 1_000), (5, 2, 60), (50, 9, 30 * DAY as u32), (10, 32, 400)]
+        .into_iter()
+        .enumerate()
+    {
+        check_how_long_ids_are_kept(options(capacity, shards, ttl), seed as u64);
+    }
+}
+
+#[test]
+fn one_heavy_day_after_sixteen_light_ones_is_kept_whole() {
+    let mut chain = chain(options(1000, 5, 4 * DAY as u32));
+    for day in 0..16 {
+        chain.record(ids("light", day..day + 1), START + day as u64 * (DAY + 1));
+    }
+    let heavy = ids("heavy", 0..3_500);
+    let now = START + 16 * (DAY + 1);
+    chain.record(&heavy, now);
+    assert!(has_all(&chain, &heavy, now + 4 * DAY - 1));
+}
+
+#[test]
+fn without_expiry_the_latest_are_kept_whatever_the_time() {
+    let mut chain = chain(options(100, 5, 0));
+    let all = ids("item", 0..2_000);
+    for (second, id) in (0..).zip(&all) {
+        chain.record([id], START + second * 40 * DAY);
+    }
+    assert!(has_all(&chain, &all[2_000 - 4 * 100..], u64::from(u32::MAX)));
+    assert_eq!(chain.shards().count(), 5);
+}
+
+#[test]
+fn seeing_an_id_again_renews_it() {
+    let mut chain = chain(options(10, 2, 0));
+    for round in 0..20 {
+        let news = ids("news", round * 9..round * 9 + 9);
+        chain.record(&news, START);
+        chain.record(["evergreen"], START);
+    }
+    assert!(chain.contains("evergreen", START));
+}
+
+#[test]
+fn record_tells_how_many_no_live_shard_contained() {
+    let mut chain = chain(options(3, 5, 100));
+    assert_eq!(chain.record(["a", "b", "a", "c", "d"], START), 4);
+    assert_eq!(chain.record(["a", "e"], START), 1);
+    assert_eq!(chain.record(["a"], START + 125), 1);
+}
+
+#[test]
+fn what_has_expired_answers_nothing_even_before_the_next_record() {
+    let mut chain = chain(options(10, 5, 100));
+    chain.record(["a"], START);
+    assert!(chain.contains("a", START + 124) && !chain.contains("a", START + 125));
+    assert_eq!(chain.filter(&["a", "b"], START + 124), [1]);
+    assert_eq!(chain.filter(&["a", "b"], START + 125), [0, 1]);
+    let empty = chain.snapshot(START + 125);
+    assert_eq!((empty.version, empty.shards.len(), empty.now), (0, 0, START + 125));
+}
+
+#[test]
+fn a_filtered_list_names_each_fresh_id_once() {
+    let mut chain = chain(ChainOptions::default());
+    chain.record(["seen"], START);
+    assert_eq!(
+        chain.filter(&["new", "seen", "new", "", "seen", "other", ""], START),
+        [0, 3, 5]
+    );
+}
+
+#[test]
+fn any_id_is_an_id() {
+    let mut chain = chain(ChainOptions::default());
+    let strange = ["", "\0", "a\0b", "\u{FFFD}", "🦀", " "];
+    assert_eq!(chain.record(strange, START), strange.len());
+    assert!(chain.filter(&strange, START).is_empty());
+    assert_eq!(chain.record([[0xFFu8, 0xFE].as_slice()], START), 1);
+}
+
+// Small and large chains.
+
+#[test]
+fn chains_of_one_shard_of_64_and_of_capacity_1_rotate() {
+    for (capacity, shards) in [(1, 1), (1, 64), (10, 1), (10, 64)] {
+        let mut chain = chain(ChainOptions {
+            false_positive_rate: 1e-6,
+            ..options(capacity, shards, 0)
+        });
+        let all = ids("item", 0..200 * capacity as usize);
+        for id in &all {
+            chain.record([id], START);
+            assert!(chain.contains(id, START));
+        }
+        assert_eq!(chain.shards().count(), shards);
+        // A filter for one item claims a few others too.
+        let kept = all.iter().filter(|id| chain.contains(id, START)).count();
+        let capacity = shards * capacity as usize;
+        assert!((capacity..=capacity + 3).contains(&kept), "{kept}");
+    }
+}
+
+#[test]
+fn a_full_chain_fits_a_snapshot() {
+    use seenguard::Guard;
+    let mut chain = chain(options(2, 32, 320));
+    for second in 0..2_000 {
+        // One light slice, one heavy one.
+        let count = if second / 10 % 2 == 0 { 1 } else { 3 };
+        chain.record(ids("item", second * 3..second * 3 + count), START + second as u64);
+        let shipped = chain.snapshot(START + second as u64);
+        assert!(shipped.shards.len() <= 64);
+        let mut guard = Guard::new(1.0).unwrap();
+        common::apply(
+            &mut guard,
+            Some(shipped.version),
+            &shipped.shards,
+            common::at(shipped.now),
+        )
+        .unwrap();
+    }
+}
+
+// Versions.
+
+#[test]
+fn the_version_grows_with_every_insertion() {
+    let mut chain = chain(options(4, 3, 100));
+    let mut version = 0;
+    for number in 0..300 {
+        let now = START + number * 7;
+        chain.record([format!("item-{number}")], now);
+        assert!(chain.snapshot(now).version > version);
+        version = chain.snapshot(now).version;
+    }
+}
+
+#[test]
+fn the_version_is_made_of_epoch_and_count_of_the_newest_shard() {
+    let mut chain = chain(options(3, 3, 0));
+    assert_eq!(chain.snapshot(START).version, 0);
+    chain.record(["a", "b"], START);
+    assert_eq!(chain.snapshot(START + 9).version, (START << 21) + 2);
+    chain.record(["c", "d"], START);
+    assert_eq!(chain.snapshot(START).version, ((START + 1) << 21) + 1);
+    let edge = shard_of(&["a"], u32::MAX, 0);
+    let (edge, _) = ShardChain::from_shards(
+        &[Shard {
+            count: u32::MAX,
+            ..edge
+        }
+        .to_base64()],
+        options(3, 3, 0),
+    )
+    .unwrap();
+    assert_eq!(edge.snapshot(START).version, (1 << 53) - 1);
+}
+
+#[test]
+fn the_version_grows_over_a_reset_of_the_store() {
+    let mut before = chain(options(10, 3, 0));
+    before.record(ids("item", 0..200), START);
+    let mut after = chain(options(10, 3, 0));
+    after.record(["a"], START + 1_000);
+    assert!(after.snapshot(START + 1_000).version > before.snapshot(START + 1_000).version);
+}
+
+#[test]
+fn the_version_grows_over_an_expiry_of_everything() {
+    let mut chain = chain(options(1, 3, 10));
+    chain.record(ids("item", 0..500), START);
+    let before = chain.snapshot(START).version;
+    chain.record(["next"], START + 100);
+    assert!(chain.snapshot(START + 100).version > before);
+}
+
+#[test]
+fn the_version_never_shrinks_when_the_clock_goes_back_and_forth() {
+    let mut random = Random::seeded(9);
+    for (capacity, ttl) in [(3, 100), (50, 100), (3, 0)] {
+        let mut chain = chain(options(capacity, 4, ttl));
+        let mut version = 0;
+        for number in 0..2_000 {
+            let now = START + random.below(300);
+            let before = chain.snapshot(now);
+            chain.record([format!("item-{number}")], now);
+            let after = chain.snapshot(now);
+            assert!(after.version > version, "step {number}");
+            assert!(before.shards.is_empty() || before.version >= version, "step {number}");
+            version = after.version;
+        }
+    }
+}
+
+#[test]
+fn the_version_grows_although_the_newest_stored_shard_cannot_be_read() {
+    for (capacity, ttl) in [(10, 0), (100, 0), (10, 1_000), (100, 1_000)] {
+        let options = options(capacity, 5, ttl);
+        let mut chain = chain(options);
+        for number in 0..35 {
+            chain.record([format!("item-{number}")], START + number * 20);
+        }
+        let now = START + 700;
+        let mut stored = chain.snapshot(now);
+        for damaged in 0..stored.shards.len().min(2) {
+            stored.shards[damaged].insert(9, '!');
+            let (mut goes_on, rejected) = ShardChain::from_shards(&stored.shards, options).unwrap();
+            assert_eq!(rejected.len(), damaged + 1);
+            goes_on.record(["next"], now);
+            assert!(
+                goes_on.snapshot(now).version > stored.version,
+                "{capacity} {ttl} {damaged}"
+            );
+        }
+    }
+}
+
+// Going on from what was stored.
+
+#[test]
+fn a_chain_goes_on_from_its_shards() {
+    let options = options(10, 3, 1_000);
+    let mut chain = chain(options);
+    chain.record(ids("item", 0..15), START);
+    let mut goes_on = restored(&chain, options, START + 10);
+    for chain in [&mut chain, &mut goes_on] {
+        chain.record(ids("item", 15..40), START + 20);
+    }
+    assert_eq!(chain.snapshot(START + 20), goes_on.snapshot(START + 20));
+}
+
+#[test]
+fn a_newest_shard_with_other_parameters_is_sealed_and_kept() {
+    let first = options(100, 3, 0);
+    let mut chain = chain(first);
+    chain.record(ids("old", 0..20), START);
+    let others = [
+        ChainOptions { capacity: 200, ..first },
+        ChainOptions {
+            false_positive_rate: 0.01,
+            ..first
+        },
+        ChainOptions { seed: 1, ..first },
+        ChainOptions {
+            ttl_seconds: 100,
+            ..first
+        },
+    ];
+    for other in others {
+        let mut goes_on = restored(&chain, other, START);
+        assert!(goes_on.snapshot(START).version == chain.snapshot(START).version);
+        goes_on.record(["new"], START);
+        assert_eq!(epochs(&goes_on), [START as u32 + 1, START as u32]);
+        assert!(has_all(&goes_on, &ids("old", 0..20), START) && goes_on.contains("new", START));
+        let newest = goes_on.shards().next().unwrap();
+        let expected = Parameters::for_capacity(other.capacity, other.false_positive_rate).unwrap();
+        assert_eq!(
+            (newest.filter.parameters(), newest.filter.seed(), newest.count),
+            (expected, other.seed, 1)
+        );
+        assert_eq!(newest.expires != 0, other.ttl_seconds != 0);
+        // It goes on in that shard.
+        goes_on.record(["newer"], START);
+        assert_eq!(goes_on.shards().count(), 2);
+    }
+}
+
+#[test]
+fn shards_with_other_parameters_drop_out_by_number() {
+    let mut chain = chain(options(10, 3, 0));
+    chain.record(ids("old", 0..25), START);
+    let mut goes_on = restored(&chain, options(20, 3, 0), START);
+    goes_on.record(ids("new", 0..60), START);
+    assert_eq!(goes_on.shards().count(), 3);
+    assert!(has_all(&goes_on, &ids("new", 0..60), START));
+}
+
+#[test]
+fn a_changed_ttl_holds_for_what_comes_after_it() {
+    for (first, second) in [(100, 1_000), (1_000, 100), (0, 100), (100, 0), (40_000_000, 100)] {
+        let mut chain = chain(options(10, 5, first));
+        chain.record(["old"], START);
+        let now = START + 10;
+        let mut goes_on = restored(&chain, options(10, 5, second), now);
+        goes_on.record(["new"], now);
+        assert!(goes_on.contains("old", now));
+        if second == 0 {
+            assert!(goes_on.contains("new", now + 1_000_000));
+        } else {
+            assert!(goes_on.contains("new", now + u64::from(second) - 1));
+            assert!(!goes_on.contains("new", now + u64::from(second) * 5 / 4));
+        }
+    }
+}
+
+#[test]
+fn more_stored_shards_than_wanted_are_kept_until_room_is_needed() {
+    let mut chain = chain(options(10, 8, 0));
+    chain.record(ids("item", 0..80), START);
+    let mut goes_on = restored(&chain, options(10, 3, 0), START);
+    goes_on.record(["one more"], START);
+    assert_eq!(goes_on.shards().count(), 3);
+    assert!(has_all(&goes_on, &ids("item", 60..80), START));
+}
+
+#[test]
+fn times_beyond_the_format_do_not_break_a_chain() {
+    for now in [
+        u64::from(u32::MAX) - 1,
+        u64::from(u32::MAX),
+        u64::from(u32::MAX) + 7,
+        u64::MAX,
+    ] {
+        for ttl in [0, 100] {
+            let mut chain = chain(options(10, 3, ttl));
+            chain.record(["a", "b"], now);
+            chain.record(["c"], now);
+            assert!(ttl > 0 || has_all(&chain, &["a", "b", "c"].map(String::from), now));
+            assert!(chain.snapshot(now).shards.len() <= 3);
+            chain.record(["a"], 0);
+            assert!(chain.contains("a", 0));
+        }
+    }
+}
+
+// Union.
+
+fn recorded(options: ChainOptions, ids: &[String], now: u64) -> ShardChain {
+    let mut chain = chain(options);
+    chain.record(ids, now);
+    chain
+}
+
+#[test]
+fn two_light_chains_unite_in_one_shard() {
+    let options = options(100, 5, 1_000);
+    let mut here = recorded(options, &ids("here", 0..30), START);
+    let there = recorded(options, &ids("there", 0..40), START + 200);
+    here.unite(&there);
+    let [united] = here.shards().collect::<Vec<_>>()[..] else {
+        panic!("one shard")
+    };
+    assert_eq!(
+        (united.epoch, united.expires),
+        (START as u32 + 200, START as u32 + 200 + 1_250)
+    );
+    assert_eq!(f64::from(united.count), united.filter.estimate_items().round());
+    assert!((65..=75).contains(&united.count), "{}", united.count);
+    assert!(has_all(&here, &ids("here", 0..30), START) && has_all(&here, &ids("there", 0..40), START));
+}
+
+#[test]
+fn what_does_not_fit_the_capacity_together_stays_apart() {
+    let options = options(100, 5, 0);
+    let mut here = recorded(options, &ids("here", 0..80), START);
+    here.unite(&recorded(options, &ids("there", 0..80), START + 5));
+    assert_eq!(epochs(&here), [START as u32 + 5, START as u32]);
+    assert!(here.shards().all(|shard| shard.filter.false_positive_rate() < 0.001));
+    assert!(has_all(&here, &ids("here", 0..80), START) && has_all(&here, &ids("there", 0..80), START));
+}
+
+#[test]
+fn expiries_more_than_a_slice_apart_stay_apart() {
+    let options = options(100, 5, 1_000);
+    for (later, shards) in [(250, 1), (251, 2)] {
+        let mut here = recorded(options, &ids("here", 0..3), START);
+        here.unite(&recorded(options, &ids("there", 0..3), START + later));
+        assert_eq!(here.shards().count(), shards);
+    }
+    let mut here = recorded(options, &ids("here", 0..3), START);
+    here.unite(&recorded(
+        ChainOptions {
+            ttl_seconds: 0,
+            ..options
+        },
+        &ids("there", 0..3),
+        START,
+    ));
+    assert_eq!(here.shards().count(), 2);
+}
+
+#[test]
+fn other_parameters_stay_apart() {
+    let first = options(100, 5, 0);
+    for other in [
+        ChainOptions { seed: 9, ..first },
+        ChainOptions { capacity: 101, ..first },
+    ] {
+        let mut here = recorded(first, &ids("here", 0..3), START);
+        here.unite(&recorded(other, &ids("there", 0..3), START));
+        assert_eq!(here.shards().count(), 2);
+        assert!(has_all(&here, &ids("here", 0..3), START) && has_all(&here, &ids("there", 0..3), START));
+    }
+}
+
+#[test]
+fn the_earlier_beginning_governs_when_a_united_shard_is_sealed() {
+    let options = options(100, 5, 1_000);
+    let mut here = recorded(options, &ids("here", 0..3), START);
+    here.unite(&recorded(options, &ids("there", 0..3), START + 240));
+    here.record(["within"], START + 250);
+    assert_eq!(here.shards().count(), 1);
+    here.record(["after"], START + 251);
+    assert_eq!(here.shards().count(), 2);
+}
+
+#[test]
+fn daily_chains_that_unite_do_not_keep_an_id_alive() {
+    let options = options(1_000, 5, 30 * DAY as u32);
+    let mut united = chain(options);
+    let mut kept_for = 0;
+    for day in 0..200u64 {
+        let now = START + day * DAY;
+        united.unite(&recorded(options, &ids(&format!("day {day}"), 0..5), now));
+        united.record([] as [&str; 0], now);
+        if united.contains("day 0-0", now) {
+            kept_for = day;
+        }
+        assert!(united.shards().count() <= 10);
+        let within = day.saturating_sub(29);
+        assert!((within..=day).all(|day| has_all(&united, &ids(&format!("day {day}"), 0..5), now)));
+    }
+    assert!((29..=45).contains(&kept_for), "{kept_for}");
+}
+
+#[test]
+fn a_chain_that_is_united_with_itself_stays_as_it_is() {
+    for count in [0, 1, 95, 100, 350, 500] {
+        let mut chain = recorded(options(100, 5, 0), &ids("item", 0..count), START);
+        let before = chain.snapshot(START);
+        chain.unite(&chain.clone());
+        assert_eq!(chain.snapshot(START), before, "{count}");
+    }
+}
+
+#[test]
+fn two_copies_that_went_on_apart_unite_without_loss() {
+    let options = options(100, 8, 0);
+    let common = recorded(options, &ids("common", 0..230), START);
+    let (mut here, mut there) = (common.clone(), common);
+    here.record(ids("here", 0..20), START);
+    there.record(ids("there", 0..25), START);
+    here.unite(&there);
+    assert_eq!(here.shards().count(), 3);
+    for all in [ids("common", 0..230), ids("here", 0..20), ids("there", 0..25)] {
+        assert!(has_all(&here, &all, START));
+    }
+}
+
+#[test]
+fn a_united_chain_keeps_the_newest_and_its_bounds() {
+    let options = options(10, 5, 0);
+    let mut here = recorded(options, &ids("here", 0..50), START);
+    let there = recorded(options, &ids("there", 0..50), START + 1_000);
+    here.unite(&there);
+    assert_eq!(here.shards().count(), 5);
+    assert!(has_all(&here, &ids("there", 0..50), START));
+    let version = here.snapshot(START).version;
+    here.record(["next"], START);
+    assert!(here.snapshot(START).version > version);
+}
+
+// Options.
+
+#[test]
+fn options_without_meaning_are_refused() {
+    let default = ChainOptions::default();
+    let bad = [
+        ("bad-option", ChainOptions { capacity: 0, ..default }),
+        (
+            "bad-option",
+            ChainOptions {
+                false_positive_rate: 0.0,
+                ..default
+            },
+        ),
+        (
+            "bad-option",
+            ChainOptions {
+                false_positive_rate: -0.1,
+                ..default
+            },
+        ),
+        (
+            "bad-option",
+            ChainOptions {
+                false_positive_rate: 1.0,
+                ..default
+            },
+        ),
+        (
+            "bad-option",
+            ChainOptions {
+                false_positive_rate: 1.5,
+                ..default
+            },
+        ),
+        (
+            "bad-option",
+            ChainOptions {
+                false_positive_rate: f64::NAN,
+                ..default
+            },
+        ),
+        (
+            "bad-option",
+            ChainOptions {
+                false_positive_rate: f64::INFINITY,
+                ..default
+            },
+        ),
+        (
+            "bad-option",
+            ChainOptions {
+                false_positive_rate: f64::NEG_INFINITY,
+                ..default
+            },
+        ),
+        ("bad-option", ChainOptions { shards: 0, ..default }),
+        ("bad-option", ChainOptions { shards: 65, ..default }),
+        (
+            "bad-option",
+            ChainOptions {
+                shards: usize::MAX,
+                ..default
+            },
+        ),
+        (
+            "bad-option",
+            ChainOptions {
+                shards: 33,
+                ttl_seconds: 1,
+                ..default
+            },
+        ),
+        (
+            "bad-option",
+            ChainOptions {
+                ttl_seconds: u32::MAX,
+                ..default
+            },
+        ),
+        (
+            "bad-parameters",
+            ChainOptions {
+                false_positive_rate: 1e-11,
+                ..default
+            },
+        ),
+        (
+            "bad-parameters",
+            ChainOptions {
+                false_positive_rate: f64::from_bits(1),
+                ..default
+            },
+        ),
+        (
+            "bad-parameters",
+            ChainOptions {
+                capacity: u32::MAX,
+                ..default
+            },
+        ),
+        (
+            "bad-parameters",
+            ChainOptions {
+                capacity: 1_200_000,
+                ..default
+            },
+        ),
+        (
+            "too-large",
+            ChainOptions {
+                capacity: 1_100_000,
+                ..default
+            },
+        ),
+        (
+            "too-large",
+            ChainOptions {
+                capacity: 300_000,
+                shards: 8,
+                ttl_seconds: 1,
+                ..default
+            },
+        ),
+    ];
+    for (code, options) in bad {
+        assert_eq!(
+            ShardChain::new(options).map(drop).map_err(|error| error.code()),
+            Err(code),
+            "{options:?}"
+        );
+        assert_eq!(
+            ShardChain::from_shards(&["no shard"], options)
+                .map(drop)
+                .map_err(|error| error.code()),
+            Err(code)
+        );
+    }
+}
+
+#[test]
+fn the_ends_of_the_options_ranges_are_taken() {
+    let default = ChainOptions::default();
+    let good = [
+        ChainOptions { capacity: 1, ..default },
+        ChainOptions { shards: 1, ..default },
+        ChainOptions { shards: 64, ..default },
+        ChainOptions {
+            shards: 32,
+            ttl_seconds: 1,
+            ..default
+        },
+        ChainOptions {
+            false_positive_rate: 0.999_999,
+            ..default
+        },
+        ChainOptions {
+            false_positive_rate: 2e-10,
+            ..default
+        },
+        ChainOptions {
+            seed: u64::MAX,
+            ..default
+        },
+        ChainOptions {
+            capacity: 1_100_000,
+            shards: 4,
+            ..default
+        },
+        ChainOptions {
+            ttl_seconds: 366 * DAY as u32,
+            ..default
+        },
+    ];
+    for options in good {
+        let mut chain = chain(options);
+        chain.record(["a"], START);
+        assert!(chain.contains("a", START), "{options:?}");
+        assert_eq!(chain.options(), &options);
+    }
+}
+
+#[test]
+fn a_shard_of_any_parameters_is_gone_on_from() {
+    let strange = shard_with(Parameters::new(77, 32).unwrap(), u64::MAX, &["a"], 5, 0);
+    let (chain, rejected) = ShardChain::from_shards(&[strange.to_base64()], ChainOptions::default()).unwrap();
+    assert!(rejected.is_empty() && chain.contains("a", START));
+}
