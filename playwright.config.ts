@@ -8,7 +8,7 @@ export default defineConfig({
   fullyParallel: true,
   workers: 2,
   retries: 0,
-  forbidOnly: process.env["CI"] !== undefined,
+  forbidOnly: process.env.CI !== undefined,
   timeout: 60_000,
   reporter: "list",
   use: {

@@ -35,11 +35,14 @@ export async function setUp(level) {
 }
 
 function checkNode() {
-  /** @type {{ engines: { node: string } }} */
-  const { engines } = JSON.parse(readFileSync(inProject("package.json"), "utf8"));
+  const { engines } = /** @type {{ engines: { node: string } }} */ (
+    JSON.parse(readFileSync(inProject("package.json"), "utf8"))
+  );
   const wanted = Number(/\d+/.exec(engines.node)?.[0]);
   if (Number(process.versions.node.split(".")[0]) < wanted) {
-    throw new Missing(`Node ${String(wanted)} or newer is needed, and this is ${process.versions.node}: https://nodejs.org`);
+    throw new Missing(
+      `Node ${String(wanted)} or newer is needed, and this is ${process.versions.node}: https://nodejs.org`,
+    );
   }
 }
 
@@ -106,7 +109,9 @@ async function rustToolchain(level) {
  */
 async function rustup(what, args) {
   if (which("rustup") === undefined) {
-    throw new Missing(`${what} is needed; this Rust did not come by rustup, so get it as its packages say, or use https://rustup.rs`);
+    throw new Missing(
+      `${what} is needed; this Rust did not come by rustup, so get it as its packages say, or use https://rustup.rs`,
+    );
   }
   say(`adding ${what}`);
   await run("rustup", args);
@@ -138,7 +143,9 @@ async function cargoTool(tool) {
 /** npm ci, when what is there was not made from this lock file. */
 async function nodeModules() {
   const stamp = inProject("node_modules", ".seenguard-lock");
-  const lock = createHash("sha256").update(readFileSync(inProject("package-lock.json"))).digest("hex");
+  const lock = createHash("sha256")
+    .update(readFileSync(inProject("package-lock.json")))
+    .digest("hex");
   const wanted = `${lock} ${process.platform} ${process.arch}`;
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   say("installing the development dependencies by npm ci");

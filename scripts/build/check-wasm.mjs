@@ -49,7 +49,7 @@ async function isValid(file, features) {
  */
 export function checkPaths(wasm) {
   const text = Buffer.from(wasm).toString("latin1");
-  const places = [root, homedir(), process.env["CARGO_HOME"], process.env["RUSTUP_HOME"], process.env["CARGO_TARGET_DIR"]];
+  const places = [root, homedir(), process.env.CARGO_HOME, process.env.RUSTUP_HOME, process.env.CARGO_TARGET_DIR];
   for (const place of places) {
     if (!place || place === "/") continue;
     const at = text.indexOf(`${place}/`);

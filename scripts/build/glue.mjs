@@ -50,7 +50,8 @@ export declare function createGlue(): Glue;
  */
 export function toFactory(script, declarations) {
   const { before, between } = cut(script, loading, closing);
-  if (!between.includes("function initSync(") || !between.includes("async function __wbg_init(")) throw changed(loading);
+  if (!between.includes("function initSync(") || !between.includes("async function __wbg_init("))
+    throw changed(loading);
   const [head, body] = halves(before, opening);
   if (head.trim() !== "") throw changed(opening);
   const [start, rest] = halves(body, scriptSource);

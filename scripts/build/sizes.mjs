@@ -13,10 +13,12 @@ const files = [...entries.map(({ file }) => file), "seenguard.wasm"];
 export function measureSizes() {
   const paths = files.map((file) => inProject("dist", file));
   const hash = hashOf(paths);
-  /** @type {{ hash: string, sizes: Record<string, Size> }} */
-  const known = JSON.parse(readIfThere(inProject("dist", "sizes.json"))?.toString() ?? '{"hash":"","sizes":{}}');
+  const kept = readIfThere(inProject("dist", "sizes.json"))?.toString() ?? '{"hash":"","sizes":{}}';
+  const known = /** @type {{ hash: string, sizes: Record<string, Size> }} */ (JSON.parse(kept));
   const sizes =
-    known.hash === hash ? known.sizes : Object.fromEntries(files.map((file, index) => [file, sizeOf(paths[index] ?? "")]));
+    known.hash === hash
+      ? known.sizes
+      : Object.fromEntries(files.map((file, index) => [file, sizeOf(paths[index] ?? "")]));
   writeWhole(inProject("dist", "sizes.json"), `${JSON.stringify({ hash, sizes }, undefined, 2)}\n`);
   return table(sizes);
 }
@@ -38,7 +40,10 @@ function sizeOf(path) {
 
 /** @param {Record<string, Size>} sizes */
 function table(sizes) {
-  const rows = Object.entries(sizes).map(([file, { bytes, gzip, brotli }]) => [file, ...[bytes, gzip, brotli].map(String)]);
+  const rows = Object.entries(sizes).map(([file, { bytes, gzip, brotli }]) => [
+    file,
+    ...[bytes, gzip, brotli].map(String),
+  ]);
   return [["dist/", "minified", "gzip", "brotli"], ...rows]
     .map(([file = "", ...numbers]) => file.padEnd(20) + numbers.map((number) => number.padStart(10)).join(""))
     .join("\n");

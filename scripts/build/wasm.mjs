@@ -64,8 +64,10 @@ async function cargoDirectories() {
     await run("cargo", ["metadata", "--format-version", "1"]); // which says what is wrong
     throw new Error("cargo metadata answers one time and not another");
   }
-  /** @type {{ target_directory: string, packages: { source: string | null, manifest_path: string }[] }} */
-  const metadata = JSON.parse(json);
+  const metadata =
+    /** @type {{ target_directory: string, packages: { source: string | null, manifest_path: string }[] }} */ (
+      JSON.parse(json)
+    );
   const foreign = metadata.packages.filter(({ source }) => source !== null);
   return {
     target: metadata.target_directory,

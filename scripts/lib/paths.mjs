@@ -9,7 +9,10 @@ export const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/[/
 /** @param {...string} parts */
 export const inProject = (...parts) => join(root, ...parts);
 
-const cache = process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
+/** A variable that is set and not empty. @param {string} name */
+export const fromEnvironment = (name) => (process.env[name] === "" ? undefined : process.env[name]);
+
+const cache = fromEnvironment("XDG_CACHE_HOME") ?? join(homedir(), ".cache");
 
 /** Where command-line tools are installed that cargo builds for this project alone: `<crate>-<version>/bin`. */
 export const toolDirectory = join(cache, "seenguard", "tools");

@@ -17,7 +17,7 @@ import { delimiter, join } from "node:path";
 export function which(...names) {
   const endings = process.platform === "win32" ? [".exe", ".cmd", ""] : [""];
   for (const name of names) {
-    for (const directory of (process.env["PATH"] ?? "").split(delimiter)) {
+    for (const directory of (process.env.PATH ?? "").split(delimiter)) {
       for (const ending of endings) {
         const path = join(directory, name + ending);
         if (isExecutable(path)) return path;

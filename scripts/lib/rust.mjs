@@ -2,16 +2,16 @@
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { inProject, toolDirectory } from "./paths.mjs";
+import { fromEnvironment, inProject, toolDirectory } from "./paths.mjs";
 import { which } from "./programs.mjs";
 import { output } from "./run.mjs";
 
 export const wasmTarget = "wasm32-unknown-unknown";
 
 /** rustup puts cargo here, and PATH has it only in shells that were opened later. */
-const cargoBin = join(process.env["CARGO_HOME"] || join(homedir(), ".cargo"), "bin");
+const cargoBin = join(fromEnvironment("CARGO_HOME") ?? join(homedir(), ".cargo"), "bin");
 if (which("cargo") === undefined && existsSync(cargoBin)) {
-  process.env["PATH"] = `${cargoBin}${delimiter}${process.env["PATH"] ?? ""}`;
+  process.env.PATH = `${cargoBin}${delimiter}${process.env.PATH ?? ""}`;
 }
 
 /**
@@ -80,5 +80,5 @@ export async function pathWith(tools) {
   const directories = await Promise.all(tools.map(findCargoTool));
   const missing = tools.find((_, index) => directories[index] === undefined);
   if (missing !== undefined) throw new Error(`${missing.crate} ${missing.version} is not installed: npm run setup`);
-  return { PATH: [...directories, process.env["PATH"] ?? ""].join(delimiter) };
+  return { PATH: [...directories, process.env.PATH ?? ""].join(delimiter) };
 }

@@ -1,0 +1,105 @@
+/** The steps of `npm test`, in their order: the quick ones that read the source first, then Rust, then what needs the built package. */
+import { readdirSync } from "node:fs";
+import { build } from "../build.mjs";
+import { programs } from "../lib/programs.mjs";
+import { CommandFailed, output, run } from "../lib/run.mjs";
+import { pathWith, wasmBindgenTool, wasmPackTool, wasmTarget } from "../lib/rust.mjs";
+import { inProject } from "../lib/paths.mjs";
+
+/**
+ * @typedef {object} Step
+ * @property {string} name
+ * @property {string} what
+ * @property {() => Promise<void>} run rejects when the step has failed
+ */
+
+/** @param {...string} args */
+const cargo = (...args) => run("cargo", args);
+
+/**
+ * A command of one of the npm packages, without asking npm.
+ * @param {string} path in node_modules
+ * @param {...string} args
+ */
+const npmTool = (path, ...args) => run(process.execPath, [inProject("node_modules", ...path.split("/")), ...args]);
+
+/** @param {...string} args */
+const vitest = (...args) => npmTool("vitest/vitest.mjs", "run", ...args);
+
+/** @param {...string} args */
+const playwright = (...args) => npmTool("@playwright/test/cli.js", "test", ...args);
+
+/** @param {...string} args */
+async function wasmPack(...args) {
+  // Its tools are on PATH: it must not look for others.
+  const env = await pathWith([wasmPackTool(), wasmBindgenTool()]);
+  await run("wasm-pack", ["test", "--mode", "no-install", ...args], { env });
+}
+
+async function cargoTests() {
+  await cargo("test");
+  for (const file of readdirSync(inProject("examples")).filter((name) => name.endsWith(".rs"))) {
+    await cargo("run", "--quiet", "--example", file.replace(/\.rs$/, ""));
+  }
+}
+
+/** A server's build of the crate has nothing of the browser in it. */
+async function coreWithoutWasm() {
+  const tree = await output("cargo", ["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}"]);
+  if (tree === undefined) throw new CommandFailed("cargo tree failed");
+  console.log(tree);
+  const browser = tree.split("\n").filter((line) => /^(wasm-bindgen|js-sys|web-sys|serde-wasm-bindgen)/.test(line));
+  if (browser.length > 0) throw new CommandFailed(`the core depends on ${browser.join(", ")}`);
+}
+
+const denyWarnings = ["--", "-D", "warnings"];
+
+/** @type {readonly Step[]} */
+export const steps = [
+  { name: "fmt", what: "Rust is formatted", run: () => cargo("fmt", "--check") },
+  { name: "clippy", what: "Rust's linter", run: () => cargo("clippy", "--all-targets", ...denyWarnings) },
+  {
+    name: "clippy-wasm",
+    what: "Rust's linter on what is compiled for the browser alone",
+    run: () => cargo("clippy", "--lib", "--tests", "--target", wasmTarget, ...denyWarnings),
+  },
+  { name: "core", what: "the core builds without any crate of the browser", run: coreWithoutWasm },
+  { name: "cargo", what: "Rust's tests, its documentation's examples, and the programs in examples/", run: cargoTests },
+  {
+    name: "rustdoc",
+    what: "Rust's documentation has no broken links",
+    run: () => run("cargo", ["doc", "--no-deps"], { env: { RUSTDOCFLAGS: "-D warnings" } }),
+  },
+  { name: "wasm-node", what: "the Wasm classes in Node", run: () => wasmPack("--node") },
+  {
+    name: "wasm-chromium",
+    what: "the Wasm classes in Chromium",
+    run: () => wasmPack("--headless", "--chrome", "--chromedriver", programs.chromedriver.find() ?? "chromedriver"),
+  },
+  { name: "build", what: "the package is built", run: () => build() },
+  {
+    name: "prettier",
+    what: "everything else is formatted",
+    run: () => npmTool("prettier/bin/prettier.cjs", "--check", "."),
+  },
+  {
+    name: "eslint",
+    what: "TypeScript's linter",
+    run: () => npmTool("eslint/bin/eslint.js", "--max-warnings", "0", "."),
+  },
+  {
+    name: "tsc",
+    what: "TypeScript's types: the package's own, then tests, demo and scripts",
+    run: async () => {
+      await npmTool("typescript/bin/tsc", "--project", "js");
+      await npmTool("typescript/bin/tsc", "--project", ".");
+    },
+  },
+  { name: "types", what: "the published declarations keep their contract", run: () => vitest("--project", "types") },
+  { name: "vitest", what: "the package in Node", run: () => vitest("--project", "node") },
+  { name: "packaging", what: "the packed package in real little apps", run: () => vitest("--project", "packaging") },
+  { name: "browser", what: "the package in Chromium", run: () => playwright("--project", "package") },
+  { name: "demo-server", what: "the demo's server, in memory and over Redis", run: () => vitest("--project", "demo") },
+  { name: "demo", what: "the demo in Chromium, as a person uses it", run: () => playwright("--project", "demo") },
+  { name: "webkit", what: "the package in WebKitGTK", run: () => vitest("--project", "webkit") },
+];
