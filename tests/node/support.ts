@@ -1,0 +1,235 @@
+/** What the tests in Node build their cases from: guards, snapshots, storages, separate pages, seeded randomness. */
+import { readFileSync } from "node:fs";
+import vm from "node:vm";
+import { SeenGuard, ShardChain } from "seenguard";
+import type { ChainOptions, GuardOptions, ItemId, SeenGuardError, SeenStorage, Snapshot } from "seenguard";
+import { onTestFinished } from "vitest";
+
+/** A time on the server's clock, Unix seconds. */
+export const NOW = 1_764_000_000;
+export const DAY_SECONDS = 86_400;
+export const DAY_MS = 86_400_000;
+
+export type Package = typeof import("seenguard");
+
+let namespaces = 0;
+
+/** A namespace that no other test uses. */
+export function uniqueNamespace(): string {
+  namespaces++;
+  return `home:reader-${String(namespaces)}`;
+}
+
+export interface OpenedGuard {
+  readonly guard: SeenGuard;
+  /** What `onError` was told. */
+  readonly errors: SeenGuardError[];
+  /** The codes of it. */
+  codes(): string[];
+}
+
+/** Opens a guard that keeps nothing, unless the options say otherwise, and closes it when the test is over. */
+export async function openGuard(
+  options: Partial<GuardOptions> = {},
+  { SeenGuard: Guard }: Pick<Package, "SeenGuard"> = { SeenGuard },
+): Promise<OpenedGuard> {
+  const errors: SeenGuardError[] = [];
+  const onError = (error: SeenGuardError) => errors.push(error);
+  const guard = await Guard.open({ namespace: uniqueNamespace(), storage: "none", onError, ...options });
+  onTestFinished(() => guard.close());
+  return { guard, errors, codes: () => errors.map(({ code }) => code) };
+}
+
+/** A page of a browser: the package once more, with globals of its own, so that it shares with other pages nothing but what it is given. */
+export function newPage(): Package {
+  const { TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask } =
+    globalThis;
+  const { structuredClone, URL, AbortController } = globalThis;
+  const page = vm.createContext({
+    ...{ TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask },
+    ...{ structuredClone, URL, AbortController, Date },
+  });
+  script ??= new vm.Script(readFileSync(new URL("../../dist/seenguard.iife.js", import.meta.url), "utf8"));
+  script.runInContext(page);
+  return vm.runInContext("Seenguard", page) as Package;
+}
+let script: vm.Script | undefined;
+
+/** What a server ships that has recorded these ids. */
+export async function shippedSnapshot(
+  ids: Iterable<ItemId>,
+  options: ChainOptions = {},
+  nowSeconds = NOW,
+): Promise<Snapshot & { version: number; shards: string[] }> {
+  const chain = await ShardChain.create(options);
+  onTestFinished(() => chain.free());
+  chain.record(ids, nowSeconds);
+  return chain.snapshot(nowSeconds) as Snapshot & { version: number; shards: string[] };
+}
+
+/** One shard as text that holds these ids. */
+export async function shardText(ids: Iterable<ItemId>, options: ChainOptions = {}): Promise<string> {
+  const [text] = (await shippedSnapshot(ids, options)).shards;
+  if (text === undefined) throw new Error("these ids make no shard");
+  return text;
+}
+
+/** `count` ids, none of which another prefix has. */
+export function idsOf(prefix: string, count: number, first = 0): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}-${String(first + index)}`);
+}
+
+interface VectorCase {
+  readonly base64: string;
+  readonly answers: string;
+  readonly epoch: number;
+  readonly inserted: number;
+  readonly count: number;
+  readonly bits: number;
+  readonly hashes: number;
+  readonly seed: string;
+}
+
+/** The cases of a vector file, and the ids that they answer for. */
+export function readVectors(name: "native" | "native-edges"): { ids: string[]; cases: VectorCase[] } {
+  const read = (file: string): unknown =>
+    JSON.parse(readFileSync(new URL(`../vectors/${file}.json`, import.meta.url), "utf8"));
+  const { cases, ids_here: own } = read(name) as { cases: VectorCase[]; ids_here?: string[] };
+  return { cases, ids: own ?? (read("ids") as string[]) };
+}
+
+/** Random numbers that a seed repeats (mulberry32). */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed;
+  }
+
+  /** From 0 up to 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** A whole number below a limit. */
+  below(limit: number): number {
+    return Math.floor(this.next() * limit);
+  }
+
+  pick<T>(list: readonly T[]): T {
+    if (list.length === 0) throw new Error("nothing to pick from");
+    return list[this.below(list.length)] as T;
+  }
+}
+
+type Operation = "get" | "set" | "remove" | "keys";
+
+/** A storage of an app's own, in memory. `before` runs before each operation and may throw. */
+export class MapStorage implements SeenStorage {
+  readonly values = new Map<string, string>();
+  before: (operation: Operation, key: string) => void = () => {};
+
+  get(key: string): string | undefined {
+    this.before("get", key);
+    return this.values.get(key);
+  }
+
+  set(key: string, value: string): void {
+    this.before("set", key);
+    this.values.set(key, value);
+  }
+
+  remove(key: string): void {
+    this.before("remove", key);
+    this.values.delete(key);
+  }
+
+  keys(): string[] {
+    this.before("keys", "");
+    return [...this.values.keys()];
+  }
+
+  /** Keys and values together, in UTF-16 units. */
+  get size(): number {
+    return [...this.values].reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+  }
+}
+
+interface Waiting {
+  readonly operation: Operation;
+  readonly key: string;
+  /** Whose it is. */
+  readonly page: string;
+  readonly run: () => void;
+}
+
+/** A storage in which nothing happens until the test lets it: answers come in whatever order the test likes. Pages share it, each by its own face. */
+export class GatedStorage {
+  readonly values = new Map<string, string>();
+  readonly waiting: Waiting[] = [];
+
+  /** The face that one page sees. */
+  face(page: string): SeenStorage {
+    const wait = <T>(operation: Operation, key: string, act: () => T) =>
+      new Promise<T>((resolve) => {
+        const run = () => {
+          resolve(act());
+        };
+        this.waiting.push({ operation, key, page, run });
+      });
+    const { values } = this;
+    return {
+      get: (key) => wait("get", key, () => values.get(key)),
+      set: (key, value) =>
+        wait("set", key, () => {
+          values.set(key, value);
+        }),
+      remove: (key) =>
+        wait("remove", key, () => {
+          values.delete(key);
+        }),
+      keys: () => wait("keys", "", () => [...values.keys()]),
+    };
+  }
+
+  /** Lets one waiting operation happen, and what follows from it run as far as it goes. */
+  async release(index = 0): Promise<void> {
+    const [released] = this.waiting.splice(index, 1);
+    released?.run();
+    await settled();
+  }
+
+  /** Lets everything happen that one page does, until it waits for something that `stopsAt` names, or does nothing more. */
+  async releasePage(page: string, stopsAt: (waiting: Waiting) => boolean = () => false): Promise<void> {
+    await settled();
+    for (;;) {
+      const index = this.waiting.findIndex((waiting) => waiting.page === page && !stopsAt(waiting));
+      if (index === -1) return;
+      await this.release(index);
+    }
+  }
+
+  /** Lets everything happen until `done` is. */
+  async releaseUntil(done: Promise<unknown>, pick: (count: number) => number = () => 0): Promise<void> {
+    const state = { finished: false };
+    const finish = () => {
+      state.finished = true;
+    };
+    done.then(finish, finish);
+    await settled();
+    while (!state.finished) {
+      if (this.waiting.length > 0) await this.release(pick(this.waiting.length));
+      else await settled();
+    }
+  }
+}
+
+/** Resolves when everything that follows from what has happened has run, timers excepted. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

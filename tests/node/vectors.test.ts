@@ -1,0 +1,54 @@
+/** The guard answers for the reference vectors exactly as whoever wrote them does, false positives included. */
+import { ShardChain } from "seenguard";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { openGuard, readVectors } from "./support.js";
+
+// Two shards of the vectors expire in 1970: the server's clock stands still before that.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date", "performance"], now: 0 });
+  return () => vi.useRealTimers();
+});
+
+for (const name of ["native", "native-edges"] as const) {
+  const { ids, cases } = readVectors(name);
+  describe(`every shard of ${name}.json`, () => {
+    for (const { base64, answers, epoch, bits, hashes } of cases) {
+      const title = `epoch ${String(epoch)}, ${String(bits)} bits, ${String(hashes)} hashes`;
+      const stopped = ids.filter((_, index) => answers[index] === "1");
+      const fresh = ids.filter((_, index) => answers[index] === "0");
+
+      test(`stops through filter what it contains, and nothing else: ${title}`, async () => {
+        const { guard, errors } = await openGuard();
+        expect(guard.apply({ shards: [base64], now: 0 })).toMatchObject({ applied: true, shards: 1, expired: 0 });
+        expect(guard.filter(ids)).toEqual(fresh);
+        expect(guard.stats().filtered).toMatchObject({ server: stopped.length, passed: fresh.length });
+        expect(errors).toEqual([]);
+      });
+
+      test(`answers the same one by one, through has and explain: ${title}`, async () => {
+        const { guard } = await openGuard();
+        guard.apply({ shards: [base64], now: 0 });
+        expect(ids.map((id) => (guard.has(id) ? "1" : "0")).join("")).toBe(answers);
+        const explained = { seen: true, by: "server", shard: 0, epoch };
+        for (const id of stopped) expect(guard.explain(id)).toEqual(explained);
+        for (const id of fresh) expect(guard.explain(id)).toEqual({ seen: false });
+      });
+
+      test(`is read and shipped again by a chain byte for byte: ${title}`, async () => {
+        const chain = await ShardChain.from([base64]);
+        expect(chain.rejected).toEqual([]);
+        expect(chain.snapshot(0).shards).toEqual([base64]);
+        expect(ids.map((id) => (chain.has(id, 0) ? "1" : "0")).join("")).toBe(answers);
+        chain.free();
+      });
+    }
+  });
+
+  test(`all shards of ${name}.json that fit into one snapshot stop together what any of them contains`, async () => {
+    const { guard } = await openGuard();
+    const fitting = cases.filter(({ bits }) => bits < 2 ** 24);
+    guard.apply({ shards: fitting.map(({ base64 }) => base64), now: 0 });
+    const fresh = ids.filter((_, index) => fitting.every(({ answers }) => answers[index] === "0"));
+    expect(guard.filter(ids)).toEqual(fresh);
+  });
+}
