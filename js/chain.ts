@@ -1,7 +1,7 @@
 /** `ShardChain`: a user's shards on the server. */
 import { loadEngine, type Engine, type RawChain } from "./engine.js";
 import { SeenGuardError } from "./errors.js";
-import { collectIds, collectRecorded, isUsable, listOf } from "./ids.js";
+import { collectIds, collectRecorded, freshItems, isUsable, listOf } from "./ids.js";
 import { checkChainOptions, type ChainSettings } from "./options.js";
 import type * as Api from "./seenguard.js";
 
@@ -91,16 +91,13 @@ export class ShardChain implements Api.ShardChain {
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = listOf(items);
-    const { ids, places } = collectIds(list, id);
+    const { ids, places } = collectIds(list, typeof id === "function" ? id : undefined);
     const { writer, batch } = this.#engine;
     const fresh = this.#call((raw) => {
       if (!writer.write(ids)) throw new RangeError("out of memory");
       return writer.fresh(raw.filter(batch, nowSeconds())).slice();
     });
-    if (places === undefined) return Array.from(fresh, (index) => list[index] as T);
-    const withId = new Set(places);
-    const passing = new Set(Array.from(fresh, (index) => places[index]));
-    return list.filter((_, index) => !withId.has(index) || passing.has(index));
+    return freshItems(list, places, fresh);
   }
 
   snapshot(now = nowSeconds()): Api.Snapshot {

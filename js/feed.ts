@@ -1,7 +1,7 @@
 /** `Feed`: one visible list, which decides each id once, so that what was fresh when it arrived stays though it has been seen since. */
 import { SeenGuardError, type ErrorListener } from "./errors.js";
 import { checkFill, FillRun, type FetchPage, type Fillable } from "./fill.js";
-import { collectIds, listOf } from "./ids.js";
+import { collectIds, listOf, passing } from "./ids.js";
 import type * as Api from "./seenguard.js";
 
 type Identified = Api.ItemId | { readonly id: Api.ItemId };
@@ -103,9 +103,9 @@ export class Feed implements Api.Feed {
     this.#decide(ids, keys);
     const passes = keys.map((key) => this.#verdicts.get(key) === true && takes(key));
     this.#forgetOldest(keys);
-    if (places === undefined) return list.filter((_, index) => passes[index]);
+    if (places === undefined) return passing(list, (index) => passes[index] === true);
     const stopped = new Set(places.filter((_, index) => passes[index] === false));
-    return list.filter((_, index) => !stopped.has(index));
+    return passing(list, (index) => !stopped.has(index));
   }
 
   #decide(ids: readonly Api.ItemId[], keys: readonly string[]): void {

@@ -3,7 +3,7 @@ import { closedReport, type GuardCore, type Holder } from "./core.js";
 import type { WasmSource } from "./engine.js";
 import { callBack, SeenGuardError, warnOncePerCode } from "./errors.js";
 import { Feed } from "./feed.js";
-import { collectIds, collectRecorded, isUsable, listOf } from "./ids.js";
+import { collectIds, collectRecorded, freshItems, isUsable, listOf } from "./ids.js";
 import { observeBelow, observeElement } from "./observer.js";
 import { checkGuardOptions, checkNamespace, checkObserveOptions, checkReportOptions, checkStorage } from "./options.js";
 import { findCore, hold, release } from "./registry.js";
@@ -68,11 +68,7 @@ export class SeenGuard implements Api.SeenGuard {
     const list = listOf(items);
     const { ids, places } = collectIds(list, typeof id === "function" ? id : undefined);
     const fresh = this.freshOf(ids, list.length - ids.length);
-    if (places === undefined) return Array.from(fresh, (index) => list[index] as T);
-    const passes = new Uint8Array(list.length).fill(1);
-    for (const place of places) passes[place] = 0;
-    for (const index of fresh) passes[places[index] ?? 0] = 1;
-    return list.filter((_, index) => passes[index] === 1);
+    return freshItems(list, places, fresh);
   }
 
   /** The indices of the fresh ids, of equal ones the first. For feeds; never throws. */

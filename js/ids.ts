@@ -54,12 +54,41 @@ export function collectRecorded(ids: unknown): ItemId[] {
 
 /** An array from whatever was passed as a list: never throws. */
 export function listOf<T>(items: readonly T[]): readonly T[] {
-  if (Array.isArray(items)) return items as readonly T[];
   try {
-    return Array.from(items as Iterable<T>);
+    // Reading a proxy's length may throw, as may asking what a revoked one is.
+    return Array.isArray(items) && items.length >= 0 ? (items as readonly T[]) : Array.from(items as Iterable<T>);
   } catch {
     return [];
   }
+}
+
+/** The fresh items of a list and those without an id, in their order. `fresh` are indices of ids, `places` where their items are. */
+export function freshItems<T>(
+  list: readonly T[],
+  places: CollectedIds["places"],
+  fresh: ArrayLike<number> & Iterable<number>,
+): T[] {
+  if (places === undefined) return Array.from(fresh, (index) => itemAt(list, index));
+  const passes = new Uint8Array(list.length).fill(1);
+  for (const place of places) passes[place] = 0;
+  for (const index of fresh) passes[places[index] ?? 0] = 1;
+  return passing(list, (index) => passes[index] === 1);
+}
+
+/** An item of a list; one that cannot be read is `undefined`. */
+function itemAt<T>(list: readonly T[], index: number): T {
+  try {
+    return list[index] as T;
+  } catch {
+    return undefined as T;
+  }
+}
+
+/** The items of a list that pass, in their order. A hole is an item without an id, which `Array.prototype.filter` would pass over. */
+export function passing<T>(list: readonly T[], passes: (index: number) => boolean): T[] {
+  const kept: T[] = [];
+  for (let index = 0; index < list.length; index++) if (passes(index)) kept.push(itemAt(list, index));
+  return kept;
 }
 
 /** What the batch class of the Wasm module offers. */
