@@ -19,7 +19,7 @@ export function observeBelow(root: Element, settings: ObserverSettings, onImpres
   const { attribute } = settings;
   const selector = `[${CSS.escape(attribute)}]`;
   const observed = new Map<Element, { id: string; stop: () => void }>();
-  /** Outlives an element's absence: it may return. */
+  /** What each element counted last, though it lost the attribute or left the document since. */
   const counted = new WeakMap<Element, string>();
 
   const refresh = (element: Element) => {
@@ -29,7 +29,6 @@ export function observeBelow(root: Element, settings: ObserverSettings, onImpres
     before?.stop();
     observed.delete(element);
     if (id === null || counted.get(element) === id) return;
-    counted.delete(element);
     const stop = observeElement(element, id, settings, () => {
       observed.delete(element);
       counted.set(element, id);

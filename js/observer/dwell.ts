@@ -67,8 +67,7 @@ function start(): void {
     for (const { target } of entries) sampleAllOf(target);
   });
   contents = new MutationObserver((records) => {
-    for (const { target } of records)
-      for (let node: Node | null = target; node; node = node.parentNode) sampleAllOf(node);
+    for (const { target } of records) sampleAllOf(target);
   });
   pageShown = isPageVisible();
   for (const type of PAGE_EVENTS) addEventListener(type, onPageEvent);

@@ -63,10 +63,10 @@ function scrollport(element: Element, viewport: Size | null | undefined): Size {
   // The body's overflow is the viewport's.
   for (let box = parentOf(element); box && box !== page.body; box = parentOf(box)) {
     const style = getComputedStyle(box);
-    if (style.display === "contents" || isOutOf(style, position)) continue;
+    if (isOutOf(style, position)) continue;
     position = style.position;
     const { clientWidth, clientHeight, offsetWidth, offsetHeight } = box as HTMLElement;
-    // What has no such sizes (inline boxes, SVG) does not scroll.
+    // What has no such sizes (inline boxes, `display: contents`, SVG) does not scroll.
     if (!clientWidth || !clientHeight || !offsetWidth) continue;
     // Client sizes are those before any transform.
     const outer = box.getBoundingClientRect();

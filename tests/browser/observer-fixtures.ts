@@ -21,6 +21,8 @@ declare global {
     kept: Element;
     persisted: boolean;
     count: number;
+    held: IntersectionObserverEntry[];
+    deliver: () => void;
     timers: (() => void)[];
   }
 }
