@@ -19,7 +19,8 @@ import type {
 } from "./seenguard.js";
 import { checkSnapshot } from "./snapshot.js";
 import { Persistence, type Persisted, type SegmentState } from "./storage/persistence.js";
-import { openStore } from "./storage/store.js";
+import { openStore, type StorageOption } from "./storage/store.js";
+import { within } from "./within.js";
 
 /** How long `open` waits for a storage that does not answer; what it holds is taken over when it does. */
 const STORAGE_PATIENCE_MS = 2_000;
@@ -88,7 +89,7 @@ export class GuardCore implements Persisted, Deliveries {
       this.report(error);
       return;
     }
-    await Promise.race([this.#loadStorage(), patience()]);
+    await within(STORAGE_PATIENCE_MS, this.#loadStorage());
   }
 
   async #loadStorage(): Promise<void> {
@@ -267,6 +268,11 @@ export class GuardCore implements Persisted, Deliveries {
     return this.#persistence?.flush() ?? Promise.resolve();
   }
 
+  /** Whether a storage option means the storage that this core keeps its impressions in. */
+  isKeptIn(storage: StorageOption): boolean {
+    return this.#persistence !== undefined && (this.options.storage === storage || this.#persistence.kind === storage);
+  }
+
   /** Forgets everything that this namespace has here, in memory and in storage. */
   async clear(): Promise<void> {
     this.forget();
@@ -316,9 +322,3 @@ function refused(reason: NonNullable<ApplyReport["reason"]>, error?: DeclaredErr
 
 /** The report of a guard that was closed. */
 export const closedReport = refused("closed");
-
-function patience(): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, STORAGE_PATIENCE_MS);
-  });
-}

@@ -10,7 +10,8 @@ import { findCore, hold, release } from "./registry.js";
 import type * as Api from "./seenguard.js";
 import { clearNamespace, ringBell } from "./storage/persistence.js";
 import { bellKey, keysOf } from "./storage/keys.js";
-import { openStore } from "./storage/store.js";
+import { openStore, type StorageOption } from "./storage/store.js";
+import { within } from "./within.js";
 
 type Identified = Api.ItemId | { readonly id: Api.ItemId };
 
@@ -42,17 +43,12 @@ export class SeenGuard implements Api.SeenGuard {
   static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
     checkNamespace(namespace);
     checkStorage(storage);
-    await findCore(namespace)?.clear();
-    const failures: SeenGuardError[] = [];
-    const report = (error: SeenGuardError) => failures.push(error);
+    const core = findCore(namespace);
+    await core?.clear();
     // A guard that could not have IndexedDB may have used localStorage.
     const places = storage === undefined || storage === "indexeddb" ? (["indexeddb", "local"] as const) : [storage];
     for (const place of places) {
-      const store = await openStore(place, report);
-      const keys = keysOf(namespace);
-      if (store === undefined) continue;
-      if (place === "local" && places.length > 1 && (await store.keys(keys.prefix)).length === 0) continue;
-      await clearNamespace(store, keys);
+      if (core?.isKeptIn(place) !== true) await clearStore(namespace, place, places.length > 1);
     }
     ringBell(bellKey(namespace));
   }
@@ -161,8 +157,7 @@ export class SeenGuard implements Api.SeenGuard {
     const core = this.#core;
     this.#core = undefined;
     if (core === undefined) return;
-    const patience = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_PATIENCE_MS));
-    await Promise.race([release(core, this.#holder), patience]);
+    await within(CLOSE_PATIENCE_MS, release(core, this.#holder));
   }
 }
 
@@ -178,6 +173,14 @@ const NOTHING: Api.GuardStats = {
   lag: { count: 0 },
   bytes: 0,
 };
+
+/** Clears a namespace where no guard of this document keeps it. What cannot be reached holds nothing that could be cleared. */
+async function clearStore(namespace: string, place: StorageOption, onlyIfUsed: boolean): Promise<void> {
+  const store = await openStore(place, () => {});
+  const keys = keysOf(namespace);
+  if (store === undefined || (onlyIfUsed && (await store.keys(keys.prefix)).length === 0)) return;
+  await clearNamespace(store, keys);
+}
 
 function checkElement(element: unknown, method: string): void {
   if (typeof Element === "function" && !(element instanceof Element)) {

@@ -3,8 +3,7 @@ import { SeenGuardError } from "./errors.js";
 import type { WasmSource } from "./engine.js";
 import type { ObserverSettings } from "./observer.js";
 import type { GuardOptions, ObserveOptions, ReportOptions, SeenStorage } from "./seenguard.js";
-
-type StorageOption = NonNullable<GuardOptions["storage"]>;
+import type { StorageOption } from "./storage/store.js";
 
 const DEFAULT_WINDOW_DAYS = 30;
 const MAX_WINDOW_DAYS = 36_500;

@@ -45,6 +45,7 @@ export class Persistence {
   readonly #windowDays: number;
   readonly #state: Persisted;
 
+  #loaded = false;
   #generation = 0;
   #nextNumber = 0;
   /** This writer's keys. */
@@ -73,6 +74,12 @@ export class Persistence {
     this.#state = state;
   }
 
+  /** Where impressions are kept. */
+  get kind(): GuardStats["storage"] {
+    return this.#store.kind;
+  }
+
+  /** The same, or what is wrong with it. */
   get storage(): GuardStats["storage"] {
     return this.#trouble ?? this.#store.kind;
   }
@@ -151,6 +158,7 @@ export class Persistence {
     } else if (void_.length > 0) {
       await this.#store.remove(void_);
     }
+    this.#loaded = true;
     await this.#noteUse();
   }
 
@@ -196,6 +204,8 @@ export class Persistence {
 
   /** Writes what is new, as far as the storage takes it. */
   async #write(): Promise<void> {
+    // Without having read the generation, what is written might be void.
+    if (!this.#loaded) await this.#load();
     const text = this.#state.takeUnsaved();
     if (text !== undefined) this.#unwritten.push(text);
     let wrote = false;

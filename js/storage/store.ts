@@ -15,6 +15,9 @@ export interface KeyValueStore {
   keys(prefix: string): Promise<string[]>;
 }
 
+/** What names a storage in the options. */
+export type StorageOption = NonNullable<GuardOptions["storage"]>;
+
 const DATABASE = "seenguard";
 const OBJECT_STORE = "segments";
 /** After every key that begins with a prefix. */
