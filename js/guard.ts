@@ -178,7 +178,9 @@ const NOTHING: Api.GuardStats = {
 async function clearStore(namespace: string, place: StorageOption, onlyIfUsed: boolean): Promise<void> {
   const store = await openStore(place, () => {});
   const keys = keysOf(namespace);
-  if (store === undefined || (onlyIfUsed && (await store.keys(keys.prefix)).length === 0)) return;
+  // The next best storage has its own turn.
+  if (store === undefined || (typeof place === "string" && store.kind !== place)) return;
+  if (onlyIfUsed && (await store.keys(keys.prefix)).length === 0) return;
   await clearNamespace(store, keys);
 }
 
