@@ -1,0 +1,415 @@
+/** Snapshots, good and bad: `apply` takes a whole one or nothing, and says why. */
+import type { ErrorCode, Snapshot } from "seenguard";
+import { describe, expect, test, vi } from "vitest";
+import { bytesOf, rice, sealed, shardOf, textOf, xxh64 } from "./shards.js";
+import {
+  DAY_SECONDS,
+  idsOf,
+  NOW,
+  openGuard,
+  readVectors,
+  shardText,
+  shippedSnapshot,
+  uniqueNamespace,
+} from "./support.js";
+
+/** A guard with a snapshot in use and impressions of its own, and what must stay as it is. */
+async function guardInUse() {
+  const opened = await openGuard();
+  const { guard } = opened;
+  const inUse = await shippedSnapshot([...idsOf("old", 1100)]);
+  expect(guard.apply(inUse)).toMatchObject({ applied: true, shards: 2 });
+  guard.record(idsOf("mine", 20));
+  const candidates = [...idsOf("old", 1200), ...idsOf("mine", 30)];
+  guard.filter(candidates);
+  const state = () => ({ version: guard.version, stats: guard.stats(), pending: guard.pending() });
+  const before = state();
+  const answers = candidates.map((id) => guard.has(id));
+  const expectUnchanged = () => {
+    expect(state()).toEqual(before);
+    expect(candidates.map((id) => guard.has(id))).toEqual(answers);
+  };
+  return { ...opened, inUse, expectUnchanged };
+}
+
+/** Applies each of these and expects that it is refused with its code, reported once, and changes nothing. */
+async function expectRefused(cases: Iterable<readonly [unknown, ErrorCode]>): Promise<void> {
+  const { guard, errors, expectUnchanged } = await guardInUse();
+  let refused = 0;
+  for (const [snapshot, code] of cases) {
+    const report = guard.apply(snapshot as Snapshot);
+    expect(report).toMatchObject({ applied: false, reason: "invalid", reused: 0, covered: 0 });
+    expect(report.error?.code, `case ${String(refused)}`).toBe(code);
+    refused++;
+    expect(errors).toHaveLength(refused);
+    expect(errors.at(-1)).toBe(report.error);
+    expect(report.error?.message).not.toBe("");
+  }
+  expectUnchanged();
+}
+
+describe("a snapshot that is none", () => {
+  const forms: readonly (readonly [string, unknown, ErrorCode])[] = [
+    ["a number", 5, "bad-snapshot"],
+    ["a text", "U0dTMQ==", "bad-snapshot"],
+    ["true", true, "bad-snapshot"],
+    ["a function", () => ({ shards: [] }), "bad-snapshot"],
+    ["a symbol", Symbol("snapshot"), "bad-snapshot"],
+    ["a list of shards", [], "bad-snapshot"],
+    ["an object without shards", {}, "bad-snapshot"],
+    ["shards that are null", { shards: null }, "bad-snapshot"],
+    ["shards that are a text", { shards: "U0dTMQ==" }, "bad-snapshot"],
+    ["shards that are an array-like", { shards: { length: 1, 0: "" } }, "bad-snapshot"],
+    ["a shard that is a number", { shards: [7] }, "bad-snapshot"],
+    ["a shard that is null", { shards: [null] }, "bad-snapshot"],
+    ["a shard that is a list", { shards: [["U0dTMQ=="]] }, "bad-snapshot"],
+    ["shards with a hole", { shards: new Array(3) }, "bad-snapshot"],
+    ["a negative version", { version: -1, shards: [] }, "bad-snapshot"],
+    ["a fractional version", { version: 1.5, shards: [] }, "bad-snapshot"],
+    ["a version that is too large", { version: 2 ** 53, shards: [] }, "bad-snapshot"],
+    ["a version that is infinite", { version: Infinity, shards: [] }, "bad-snapshot"],
+    ["a version that is NaN", { version: NaN, shards: [] }, "bad-snapshot"],
+    ["a version that is a text", { version: "1", shards: [] }, "bad-snapshot"],
+    ["a version that is a bigint", { version: 1n, shards: [] }, "bad-snapshot"],
+    ["a version that is null", { version: null, shards: [] }, "bad-snapshot"],
+    ["a time that is a text", { now: "1764000000", shards: [] }, "bad-snapshot"],
+    ["a negative time", { now: -1, shards: [] }, "bad-snapshot"],
+    ["a time that is NaN", { now: NaN, shards: [] }, "bad-snapshot"],
+    ["an unknown format", { format: "zip", shards: [] }, "bad-snapshot"],
+    ["a format that is null", { format: null, shards: [] }, "bad-snapshot"],
+  ];
+  for (const [what, snapshot, code] of forms) {
+    test(`is refused: ${what}`, () => expectRefused([[snapshot, code]]));
+  }
+
+  test("is refused when reading it throws", async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const throwing = {
+      get shards(): string[] {
+        throw new Error("not now");
+      },
+    };
+    await expectRefused([
+      [throwing, "bad-snapshot"],
+      [proxy, "bad-snapshot"],
+      [{ shards: proxy }, "bad-snapshot"],
+    ]);
+  });
+
+  for (const [what, absent] of [
+    ["null", null],
+    ["undefined", undefined],
+  ] as const) {
+    test(`is not taken and nothing wrong: ${what}`, async () => {
+      const { guard, errors, expectUnchanged } = await guardInUse();
+      expect(guard.apply(absent)).toMatchObject({ applied: false, reason: "invalid", reused: 0, covered: 0 });
+      expectUnchanged();
+      expect(errors).toEqual([]);
+    });
+  }
+});
+
+describe("a shard that is none", () => {
+  test("is refused with its code, each of its kind, wherever it stands among good ones", async () => {
+    const good = await shardText(["a"]);
+    const large = (count: number) =>
+      Array<string>(count).fill(shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 0) }));
+    const cases: readonly (readonly [string, ErrorCode])[] = [
+      ["!", "bad-base64"],
+      [" ", "bad-base64"],
+      ["U0dT\nMQ==", "bad-base64"],
+      [` ${good}`, "bad-base64"],
+      [`${good}\n`, "bad-base64"],
+      ["A", "bad-base64"],
+      ["AB==", "bad-base64"],
+      ["AA=", "bad-base64"],
+      ["AA===", "bad-base64"],
+      ["A+_A", "bad-base64"],
+      ["🦀🦀🦀🦀", "bad-base64"],
+      ["\ud800AAA", "bad-base64"],
+      ["", "truncated"],
+      ["AAAA", "truncated"],
+      [shardOf({ magic: "SGS2" }), "bad-magic"],
+      [shardOf({ magic: "sgs1" }), "bad-magic"],
+      [shardOf({ encoding: 2 }), "bad-encoding"],
+      [shardOf({ encoding: 255 }), "bad-encoding"],
+      [shardOf({ reserved: 1 }), "bad-encoding"],
+      [shardOf({ reserved: 256 }), "bad-encoding"],
+      [shardOf({ hashes: 0 }), "bad-parameters"],
+      [shardOf({ hashes: 33 }), "bad-parameters"],
+      [shardOf({ bits: 0, payload: [] }), "bad-parameters"],
+      [shardOf({ bits: 2 ** 24 + 1 }), "bad-parameters"],
+      [shardOf({ bits: 2 ** 32 - 1 }), "bad-parameters"],
+      [shardOf({ payload: [] }), "bad-payload"],
+      [shardOf({ payload: [0, 0] }), "bad-payload"],
+      [shardOf({ bits: 2 ** 24 }), "bad-payload"],
+      [shardOf({ bits: 7, payload: [128] }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: [] }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: [0, 0, 0, 0] }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(32, 0) }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(255, 1, 0) }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(0, 9, 0, 0) }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(0, 2 ** 32 - 1, 0) }), "bad-payload"],
+      [shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 2 ** 24, 0, 0) }), "bad-payload"],
+      // One set bit whose gap is 8: position 8 of bits 0 to 7.
+      [shardOf({ encoding: 1, payload: rice(0, 1, 255, 0) }), "bad-payload"],
+      // Two set bits are claimed and one is there.
+      [shardOf({ encoding: 1, bits: 300, payload: rice(6, 2, 0) }), "bad-payload"],
+      // A quotient that never ends.
+      [shardOf({ encoding: 1, payload: rice(0, 1, 255) }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(0, 1, 0, 0) }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(0, 1, 2) }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(0, 0, 0) }), "bad-payload"],
+      [shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(31, 1, 255, 255, 255, 255, 255) }), "bad-payload"],
+    ];
+    await expectRefused(
+      cases.flatMap(([bad, code]) => [
+        [{ shards: [bad] }, code],
+        [{ version: 2 ** 53 - 1, shards: [good, bad], now: NOW }, code],
+        [{ version: 2 ** 53 - 1, shards: [bad, good] }, code],
+      ]),
+    );
+    await expectRefused([
+      [{ shards: Array<string>(65).fill(good) }, "too-large"],
+      [{ shards: Array<string>(100_000).fill("") }, "too-large"],
+      [{ shards: large(5) }, "too-large"],
+      [{ shards: [...large(4), shardOf({ bits: 1 })] }, "too-large"],
+      [{ shards: [...large(4), shardOf({ hashes: 33 })] }, "bad-parameters"],
+    ]);
+  });
+
+  test("is refused when it is cut off at any byte", async () => {
+    const whole = bytesOf(await shardText(idsOf("a", 12), { capacity: 20 }));
+    expect(whole.length).toBeGreaterThan(60);
+    const cases = Array.from({ length: whole.length }, (_, length): [unknown, ErrorCode] => [
+      { shards: [textOf(whole.subarray(0, length))] },
+      length < 36 ? "truncated" : "bad-checksum",
+    ]);
+    await expectRefused(cases);
+  });
+
+  for (const [encoding, ids, capacity] of [
+    ["raw", 20, 20],
+    ["Rice", 3, 60],
+  ] as const) {
+    test(`is refused when any single bit of it is another: ${encoding}`, async () => {
+      const whole = bytesOf(await shardText(idsOf("a", ids), { capacity }));
+      expect(whole[4]).toBe(encoding === "raw" ? 0 : 1);
+      const flipped = Array.from({ length: 8 * whole.length }, (_, bit): [unknown, ErrorCode] => {
+        const bytes = whole.slice();
+        bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+        return [{ shards: [textOf(bytes)] }, bit < 32 ? "bad-magic" : "bad-checksum"];
+      });
+      await expectRefused(flipped);
+    });
+  }
+
+  test("is refused, or is another valid shard, when a byte of it is another and the checksum is right", async () => {
+    const { guard, errors } = await openGuard();
+    const whole = bytesOf(await shardText(idsOf("a", 3), { capacity: 60 })).slice(0, -4);
+    let taken = 0;
+    for (let at = 0; at < whole.length; at++) {
+      for (const value of [0, 1, 31, 32, 127, 128, 255]) {
+        const bytes = whole.slice();
+        bytes[at] = value;
+        const { applied, error } = guard.apply({ shards: [sealed(bytes)] });
+        expect(applied).toBe(error === undefined);
+        if (error) expect(["bad-magic", "bad-encoding", "bad-parameters", "bad-payload"]).toContain(error.code);
+        taken += applied ? 1 : 0;
+      }
+    }
+    expect(taken).toBeGreaterThan(50);
+    expect(errors.length).toBeGreaterThan(50);
+    expect(guard.stats().engine).toBe("wasm");
+    expect(guard.apply({ shards: [sealed(whole)] })).toMatchObject({ applied: true });
+    expect(guard.filter(idsOf("a", 4))).toEqual(["a-3"]);
+  });
+});
+
+test("the checksums of the reference vectors are what the tests' own XXH64 says", () => {
+  for (const { base64 } of readVectors("native-edges").cases) {
+    expect(sealed(bytesOf(base64).slice(0, -4))).toBe(base64);
+  }
+  expect(xxh64(new Uint8Array())).toBe(0xef46db3751d8e999n);
+});
+
+describe("a snapshot at the limits", () => {
+  test("is taken: 64 shards", async () => {
+    const { guard } = await openGuard();
+    const shards = await Promise.all(idsOf("id", 64).map((id) => shardText([id], { capacity: 100 })));
+    expect(guard.apply({ shards })).toMatchObject({ applied: true, shards: 64 });
+    expect(guard.filter([...idsOf("id", 64), "other"])).toEqual(["other"]);
+    expect(guard.explain("id-63")).toMatchObject({ by: "server", shard: 63 });
+  });
+
+  test("is taken: 2^26 bits together", async () => {
+    const { guard } = await openGuard();
+    const shards = Array<string>(4).fill(shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 0) }));
+    expect(guard.apply({ shards })).toMatchObject({ applied: true, shards: 4 });
+    expect(guard.filter(["a"])).toEqual(["a"]);
+  });
+
+  test("is taken: no shards, after some, and then nothing of the server's is stopped", async () => {
+    const { guard } = await guardInUse();
+    expect(guard.apply({ shards: [] })).toEqual({ applied: true, shards: 0, reused: 0, expired: 0, covered: 0 });
+    expect(guard.filter(["old-1", "mine-1"])).toEqual(["old-1"]);
+  });
+
+  test("is taken: URL-safe text without padding", async () => {
+    const { guard } = await openGuard();
+    const text = await shardText(idsOf("a", 700));
+    expect(text).toMatch(/[+/]/);
+    const urlSafe = text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+    expect(guard.apply({ shards: [urlSafe] })).toMatchObject({ applied: true });
+    expect(guard.filter(idsOf("a", 700))).toEqual([]);
+  });
+
+  test("is taken: version 0 and version 2^53 − 1, a time with a fraction", async () => {
+    const { guard } = await openGuard();
+    expect(guard.apply({ version: 0, shards: [], now: 0 })).toMatchObject({ applied: true });
+    expect(guard.version).toBe(0);
+    expect(guard.apply({ version: 2 ** 53 - 1, shards: [], now: NOW + 0.5 })).toMatchObject({ applied: true });
+    expect(guard.version).toBe(2 ** 53 - 1);
+  });
+
+  test("is taken with properties that it does not know", async () => {
+    const { guard, errors } = await openGuard();
+    const shipped = { ...(await shippedSnapshot(["a"])), format: "seenguard" as const, region: "eu", served: 12 };
+    expect(guard.apply(shipped)).toMatchObject({ applied: true });
+    expect(errors).toEqual([]);
+  });
+});
+
+describe("the version of a snapshot", () => {
+  test("that is older is no error, and the snapshot is not taken", async () => {
+    const { guard, errors, inUse, expectUnchanged } = await guardInUse();
+    const older = { ...inUse, version: inUse.version - 1, shards: [await shardText(["other"])] };
+    expect(guard.apply(older)).toEqual({
+      applied: false,
+      reason: "older-version",
+      shards: 2,
+      reused: 0,
+      expired: 0,
+      covered: 0,
+    });
+    expectUnchanged();
+    expect(guard.has("other")).toBe(false);
+    expect(errors).toEqual([]);
+  });
+
+  test("that is the same with other bytes is taken", async () => {
+    const { guard, inUse } = await guardInUse();
+    expect(guard.apply({ ...inUse, shards: [await shardText(["other"])] })).toMatchObject({ applied: true, shards: 1 });
+    expect(guard.filter(["other", "old-1"])).toEqual(["old-1"]);
+  });
+
+  test("that is absent makes every snapshot be taken as it comes", async () => {
+    const { guard, inUse } = await guardInUse();
+    expect(guard.apply({ shards: [await shardText(["other"])] })).toMatchObject({ applied: true });
+    expect(guard.version).toBeUndefined();
+    expect(guard.apply({ ...inUse, version: 1 })).toMatchObject({ applied: true });
+    expect(guard.version).toBe(1);
+  });
+
+  test("flaps between replicas without letting anything come back", async () => {
+    const { guard } = await openGuard();
+    const [behind, ahead] = [await shippedSnapshot(idsOf("a", 50)), await shippedSnapshot(idsOf("a", 60))];
+    for (const { applied } of [guard.apply(ahead), guard.apply(behind), guard.apply(ahead), guard.apply(behind)]) {
+      expect(typeof applied).toBe("boolean");
+      expect(guard.filter(idsOf("a", 61))).toEqual(["a-60"]);
+    }
+    expect(guard.version).toBe(ahead.version);
+  });
+
+  test("of a refused snapshot is not kept", async () => {
+    const { guard, inUse } = await guardInUse();
+    guard.apply({ version: 2 ** 53 - 1, shards: ["!"] });
+    expect(guard.apply(inUse)).toMatchObject({ applied: true });
+  });
+
+  test("is not kept across visits", async () => {
+    const options = { namespace: uniqueNamespace() };
+    const first = await openGuard(options);
+    first.guard.apply({ version: 100, shards: [] });
+    await first.guard.close();
+    const second = await openGuard(options);
+    expect(second.guard.version).toBeUndefined();
+    expect(second.guard.apply({ version: 1, shards: [] })).toMatchObject({ applied: true });
+  });
+});
+
+describe("what apply reports", () => {
+  test("a shard that is held already is reused, and only the new one is read", async () => {
+    const { guard } = await openGuard();
+    const [a, b, c] = [await shardText(["a"]), await shardText(["b"]), await shardText(["c"], { capacity: 77 })];
+    expect(guard.apply({ shards: [a, c] })).toMatchObject({ shards: 2, reused: 0 });
+    expect(guard.apply({ shards: [a, c] })).toMatchObject({ shards: 2, reused: 2 });
+    expect(guard.apply({ shards: [b, a] })).toMatchObject({ shards: 2, reused: 1 });
+    expect(guard.filter(["a", "b", "c"])).toEqual(["c"]);
+    expect(guard.explain("b")).toMatchObject({ shard: 0 });
+    expect(guard.explain("a")).toMatchObject({ shard: 1 });
+    expect(guard.apply({ shards: [a, a, b] })).toMatchObject({ shards: 3, reused: 2 });
+  });
+
+  test("shards past their expiry are counted, answer nothing, and cover nothing", async () => {
+    const { guard } = await openGuard();
+    const expired = await shippedSnapshot(["a"], { ttlSeconds: DAY_SECONDS }, NOW);
+    const live = await shippedSnapshot(["b"], { ttlSeconds: DAY_SECONDS }, NOW + 9 * DAY_SECONDS);
+    guard.record(["a", "b"]);
+    const shards = [...live.shards, ...expired.shards];
+    expect(guard.apply({ shards, now: NOW + 9 * DAY_SECONDS })).toMatchObject({ shards: 2, expired: 1, covered: 1 });
+    expect(guard.pending()).toEqual(["a"]);
+    expect(guard.explain("b")).toEqual({ seen: true, by: "memory" });
+    expect(guard.stats().serverFalsePositiveRate).toBeLessThan(1e-9);
+  });
+
+  test("pending impressions are covered once, and then no longer pending, but still stopped", async () => {
+    const { guard } = await openGuard();
+    guard.record(["a", "b", "c"]);
+    expect(guard.apply(await shippedSnapshot(["a", "c"]))).toMatchObject({ covered: 2 });
+    expect(guard.pending()).toEqual(["b"]);
+    expect(guard.stats()).toMatchObject({ pending: 1, remembered: 3 });
+    expect(guard.apply(await shippedSnapshot(["a", "c", "x"]))).toMatchObject({ covered: 0 });
+    expect(guard.filter(["a", "b", "c", "d"])).toEqual(["d"]);
+  });
+
+  test("what the server forgets again is still stopped", async () => {
+    const { guard } = await openGuard();
+    guard.record(["a", "b"]);
+    guard.apply(await shippedSnapshot(["a", "b"]));
+    guard.apply({ shards: [] });
+    expect(guard.filter(["a", "b", "c"])).toEqual(["c"]);
+    expect(guard.pending()).toEqual([]);
+  });
+
+  test("an expected false positive rate that grows with the fill of the shards", async () => {
+    const { guard } = await openGuard();
+    expect(guard.stats()).toMatchObject({ serverFalsePositiveRate: 0, memoryFalsePositiveRate: 0 });
+    guard.apply(await shippedSnapshot(idsOf("a", 1000)));
+    const one = guard.stats().serverFalsePositiveRate;
+    expect(one).toBeGreaterThan(0.0008);
+    expect(one).toBeLessThan(0.0012);
+    guard.apply(await shippedSnapshot(idsOf("a", 5000)));
+    expect(guard.stats().serverFalsePositiveRate).toBeGreaterThan(4 * one);
+    guard.record(idsOf("b", 2000));
+    expect(guard.stats().memoryFalsePositiveRate).toBeGreaterThan(0.00005);
+    expect(guard.stats().memoryFalsePositiveRate).toBeLessThan(0.0002);
+  });
+});
+
+describe("without onError", () => {
+  test("each code is warned of on the console once", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    try {
+      const { guard } = await openGuard({ onError: undefined as never });
+      for (const bad of ["!", "!", "AAAA", "!", "AAAA"]) guard.apply({ shards: [bad] });
+      const said = warn.mock.calls.map(([message]) => String(message));
+      expect(said).toHaveLength(2);
+      expect(said[0]).toMatch(/seenguard.*bad-base64/);
+      expect(said[1]).toMatch(/seenguard.*truncated/);
+    } finally {
+      warn.mockRestore();
+    }
+  });
+});
