@@ -1,0 +1,10 @@
+/** The same in CommonJS. */
+const { readFileSync } = require("node:fs");
+const { join } = require("node:path");
+const seenguard = require("seenguard/slim");
+
+const wasm = readFileSync(require.resolve("seenguard/seenguard.wasm"));
+const chapters = JSON.parse(readFileSync(join(__dirname, "../chapters.json"), "utf8"));
+import("../story.js")
+  .then(({ tell }) => tell(seenguard, chapters, { storage: "none", wasm }))
+  .then((told) => console.log(JSON.stringify(told)));

@@ -1,0 +1,9 @@
+/** A Node app that reads the Wasm module itself. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import * as seenguard from "seenguard/slim";
+import { tell } from "../story.js";
+
+const wasm = readFileSync(createRequire(import.meta.url).resolve("seenguard/seenguard.wasm"));
+const chapters = JSON.parse(readFileSync(new URL("../chapters.json", import.meta.url), "utf8"));
+console.log(JSON.stringify(await tell(seenguard, chapters, { storage: "none", wasm })));

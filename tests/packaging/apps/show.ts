@@ -1,0 +1,18 @@
+/** Shows what was told: the feed for a person, the rest for the test. */
+import type { Told } from "./story.js";
+
+declare global {
+  interface Window {
+    told?: Told;
+  }
+}
+
+export function show(told: Told): void {
+  const feed = document.querySelector("#feed");
+  for (const id of told.before) {
+    const entry = document.createElement("li");
+    entry.textContent = id;
+    feed?.append(entry);
+  }
+  window.told = told;
+}

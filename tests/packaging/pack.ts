@@ -1,0 +1,73 @@
+/**
+ * Packs the package once, as it would be published, and installs the tarball where nothing of this repository is in reach: what the package needs and
+ * does not bring is missing there, as it would be for a user. The apps lie beside it, each a directory of its own.
+ */
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { fileURLToPath } from "node:url";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Where the package is installed, with a copy of each app beside node_modules. */
+    installed: string;
+    tarball: string;
+    packedFiles: string[];
+  }
+}
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const exec = promisify(execFile);
+
+export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  const directory = await mkdtemp(join(tmpdir(), "seenguard-packaging-"));
+  const { tarball, files } = await pack(directory);
+  const react = await versionsOf("react", "react-dom");
+  const manifest = {
+    name: "apps",
+    private: true,
+    type: "module",
+    dependencies: { seenguard: `file:${tarball}`, ...react },
+  };
+  await writeFile(join(directory, "package.json"), JSON.stringify(manifest));
+  await exec("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund"], { cwd: directory });
+  await cp(join(root, "tests/packaging/apps"), directory, { recursive: true });
+  await writeFile(join(directory, "chapters.json"), JSON.stringify(await chapters()));
+  provide("installed", directory);
+  provide("tarball", join(directory, tarball));
+  provide("packedFiles", files);
+  return () => rm(directory, { recursive: true, force: true });
+}
+
+async function pack(directory: string): Promise<{ tarball: string; files: string[] }> {
+  const { stdout } = await exec("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", directory], {
+    cwd: root,
+  });
+  const [packed] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
+  return { tarball: packed.filename, files: packed.files.map(({ path }) => path).sort() };
+}
+
+/** The versions that this repository has, so that npm finds them in its cache. */
+async function versionsOf(...names: string[]): Promise<Record<string, string>> {
+  const versions = names.map(async (name) => {
+    const text = await readFile(join(root, "node_modules", name, "package.json"), "utf8");
+    return [name, (JSON.parse(text) as { version: string }).version] as const;
+  });
+  return Object.fromEntries(await Promise.all(versions));
+}
+
+/** What every app is told: a shard of 1,000 ids by another implementation, a page of items, and what of it is fresh by that implementation's answers. */
+async function chapters() {
+  const read = async (name: string): Promise<unknown> =>
+    JSON.parse(await readFile(join(root, "tests/vectors", name), "utf8"));
+  const ids = (await read("ids.json")) as string[];
+  const { cases } = (await read("native.json")) as { cases: { base64: string; answers: string }[] };
+  const [first] = cases;
+  if (first === undefined) throw new Error("tests/vectors/native.json holds no case");
+  const page = ids.slice(900, 1300);
+  const fresh = page.filter((_, index) => first.answers[900 + index] === "0");
+  return { snapshot: { version: 1, shards: [first.base64] }, page: page.map((id) => ({ id })), fresh };
+}

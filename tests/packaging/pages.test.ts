@@ -1,0 +1,138 @@
+/** The installed package on real pages in Chromium: bundled, from a plain script tag, under a content security policy, in React. */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import fastifyStatic from "@fastify/static";
+import { chromium, type Browser, type Page } from "@playwright/test";
+import fastify from "fastify";
+import { build, createServer } from "vite";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
+import { chromiumArguments, programs } from "../../scripts/lib/programs.mjs";
+import { tell, type Chapters, type Told } from "./apps/story.js";
+import { expectGuarded, readChapters } from "./chapters.js";
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await chromium.launch({ executablePath: programs.chromium.find() ?? "", args: [...chromiumArguments] });
+});
+
+afterAll(() => browser.close());
+
+test("an app bundled by Vite guards its feed", async () => {
+  const { page, complaints } = await openPage(await serve(await bundleApp("vite")));
+  expectGuarded(await whatWasTold(page), "indexeddb");
+  expect(complaints).toEqual([]);
+});
+
+test("an app bundled by Vite with the Wasm module as a file of its own guards its feed", async () => {
+  const { page, complaints, requests } = await openPage(await serve(await bundleApp("vite-slim")));
+  expectGuarded(await whatWasTold(page), "indexeddb");
+  expect(requests.filter((url) => url.endsWith(".wasm"))).toHaveLength(1);
+  expect(complaints).toEqual([]);
+});
+
+test("a plain page with a script tag guards its feed, opened as a file", async () => {
+  const url = pathToFileURL(join(inject("installed"), "script-tag/index.html")).href;
+  const { page, complaints } = await openPage(url);
+  const script = `(${tell.toString()})(Seenguard, ${JSON.stringify(readChapters())}, { storage: "local" })`;
+  expectGuarded(await page.evaluate<Told>(script), "local");
+  expect(complaints).toEqual([]);
+});
+
+test("under script-src 'self' the page shows its whole feed and is told once why", async () => {
+  const { page } = await openPage(await serve(await bundleApp("vite"), "script-src 'self'"));
+  const told = await whatWasTold(page);
+  const ids = idsOf(readChapters());
+  expect(told).toMatchObject({ engine: "none", errors: ["wasm-unavailable"], applied: false, unknown: 0, pending: 0 });
+  expect(told?.before).toEqual(ids);
+  expect(told?.after).toEqual(ids);
+  expect(await page.locator("#feed li").count()).toBe(ids.length);
+});
+
+test("under script-src 'self' 'wasm-unsafe-eval' the guard works", async () => {
+  const { page, complaints } = await openPage(
+    await serve(await bundleApp("vite"), "script-src 'self' 'wasm-unsafe-eval'"),
+  );
+  expectGuarded(await whatWasTold(page), "indexeddb");
+  expect(complaints).toEqual([]);
+});
+
+test("a list in React under StrictMode survives double rendering and refetching", async () => {
+  const { page, complaints } = await openPage(await serveForDevelopment("react"));
+  const shown = () => page.locator("li").allTextContents();
+  const { fresh } = readChapters();
+  const [first, second] = [fresh.slice(0, 8), fresh.slice(8, 16)];
+  await vi.waitFor(async () => expect(await shown()).toEqual(first), { timeout: 20_000 });
+
+  // StrictMode is at work, and looking at the list has made all of it seen.
+  expect(await page.evaluate(() => window.fetches)).toBe(2);
+  expect(await page.evaluate(() => window.renders)).toBeGreaterThanOrEqual(4);
+  await vi.waitFor(async () => expect(await page.evaluate(() => window.guard.pending().length)).toBe(8));
+  expect(await shown()).toEqual(first);
+
+  const rendersBefore = await page.evaluate(() => window.renders);
+  await page.getByRole("button", { name: "Fetch again" }).click();
+  await vi.waitFor(async () => expect(await page.evaluate(() => window.renders)).toBeGreaterThan(rendersBefore));
+  expect(await shown()).toEqual(first);
+
+  await page.getByRole("button", { name: "New list" }).click();
+  await vi.waitFor(async () => expect(await shown()).toEqual(second));
+  expect(complaints).toEqual([]);
+});
+
+function idsOf({ page }: Chapters): string[] {
+  return page.map(({ id }) => id);
+}
+
+/** A page in a browser context of its own, and what it complains of. */
+async function openPage(url: string): Promise<{ page: Page; complaints: string[]; requests: string[] }> {
+  const context = await browser.newContext();
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const [complaints, requests]: [string[], string[]] = [[], []];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("request", (request) => requests.push(request.url()));
+  await page.goto(url);
+  return { page, complaints, requests };
+}
+
+async function whatWasTold(page: Page): Promise<Told | undefined> {
+  await page.waitForFunction(() => window.told !== undefined);
+  return page.evaluate(() => window.told);
+}
+
+/** Returns the directory that a server would serve. */
+async function bundleApp(app: string): Promise<string> {
+  const root = join(inject("installed"), app);
+  await build({ root, configFile: false, logLevel: "warn", build: { target: "es2022", emptyOutDir: true } });
+  return join(root, "dist");
+}
+
+/** Serves a directory until the test is over, under a content security policy. */
+async function serve(directory: string, policy?: string): Promise<string> {
+  const server = fastify();
+  server.addHook("onRequest", (_request, reply, done) => {
+    if (policy !== undefined) reply.header("content-security-policy", policy);
+    done();
+  });
+  await server.register(fastifyStatic, { root: directory });
+  onTestFinished(() => server.close());
+  return server.listen({ port: 0, host: "127.0.0.1" });
+}
+
+/** Serves an app as while it is written, so with the React that looks for mistakes. */
+async function serveForDevelopment(app: string): Promise<string> {
+  const root = join(inject("installed"), app);
+  const server = await createServer({
+    root,
+    configFile: false,
+    logLevel: "warn",
+    server: { port: 0, host: "127.0.0.1" },
+  });
+  await server.listen();
+  onTestFinished(() => server.close());
+  return server.resolvedUrls?.local[0] ?? "";
+}
