@@ -23,7 +23,7 @@ export default defineConfig(
   },
   {
     // The compiler knows which globals there are, and better than a list; and it sees the casts in JSDoc, which the linter does not.
-    files: ["**/*.{js,mjs}"],
+    files: ["**/*.{js,mjs,cjs}"],
     rules: { "no-undef": "off", "@typescript-eslint/no-unsafe-assignment": "off" },
   },
   {
@@ -35,6 +35,12 @@ export default defineConfig(
     // The published declarations keep the words that they were published with.
     files: ["js/seenguard.d.ts"],
     rules: { "@typescript-eslint/array-type": "off" },
+  },
+  {
+    // Apps of people who write plain JavaScript.
+    files: ["tests/packaging/apps/node/**"],
+    extends: [tseslint.configs.disableTypeChecked],
+    rules: { "no-undef": "off", "@typescript-eslint/no-require-imports": "off" },
   },
   {
     // A test's callback holds a whole story.

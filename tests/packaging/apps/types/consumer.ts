@@ -7,7 +7,7 @@ interface Post {
   readonly title: string;
 }
 
-const options: GuardOptions = { namespace: "home:1", storage: "none", onError: ({ code }) => void code };
+const options: GuardOptions = { namespace: "home:1", storage: "none", onError: (error) => error.code satisfies string };
 
 export async function firstPage(posts: readonly Post[], seen: Snapshot): Promise<Post[]> {
   const guard: SeenGuard = await SeenGuard.open(options);
