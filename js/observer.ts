@@ -30,7 +30,6 @@ export function observeBelow(root: Element, settings: ObserverSettings, onImpres
     observed.delete(element);
     if (id === null || counted.get(element) === id) return;
     const stop = observeElement(element, id, settings, () => {
-      observed.delete(element);
       counted.set(element, id);
       onImpression(id, element);
     });

@@ -114,7 +114,7 @@ function sampleAllOf(box: Node): void {
   subjectsOf.get(box as Element)?.forEach(sample);
 }
 
-function take(entries: IntersectionObserverEntry[], observer: IntersectionObserver): void {
+function take(entries: IntersectionObserverEntry[]): void {
   const touched = new Set<Subject>();
   let frame = 0;
   for (const entry of entries) {
@@ -123,7 +123,6 @@ function take(entries: IntersectionObserverEntry[], observer: IntersectionObserv
     frame = entry.time;
     const { target, isIntersecting } = entry;
     for (const subject of subjectsOf.get(target) ?? []) {
-      if (subject.intersections !== observer) continue;
       if (!isIntersecting) sizes.unobserve(target);
       else if (!subject.boxes.get(target)?.isIntersecting) sizes.observe(target);
       subject.boxes.set(target, entry);
@@ -178,7 +177,7 @@ function isStale({ element, boxes }: Subject): boolean {
 
 /** After a busy while much may have changed that no entry tells yet: nothing counts without one asked for after its end. */
 function wake(subject: Subject): void {
-  take(subject.intersections.takeRecords(), subject.intersections);
+  for (const observer of intersectionObservers.values()) take(observer.takeRecords());
   subject.due = subject.since !== undefined && performance.now() - subject.since >= subject.dwellMs;
   sample(subject);
 }

@@ -142,6 +142,35 @@ export class ObservedPage {
     await this.pass(DWELL_MS - STEP_MS);
   }
 
+  /** From now on, entries reach who observes only by `window.deliver`, as on a page that is too busy to be told. */
+  async holdEntries(): Promise<void> {
+    await this.page.evaluate(() => {
+      window.held = [];
+      window.IntersectionObserver = class extends IntersectionObserver {
+        constructor(callback: IntersectionObserverCallback, options?: IntersectionObserverInit) {
+          super((entries) => window.held.push(...entries), options);
+          window.deliver = () => {
+            callback(window.held.splice(0), this);
+          };
+        }
+        override takeRecords(): IntersectionObserverEntry[] {
+          return [...window.held.splice(0), ...super.takeRecords()];
+        }
+      };
+    });
+  }
+
+  /** From now on, timers run only when a test runs `window.timers`. */
+  async holdTimers(): Promise<void> {
+    await this.page.evaluate(() => {
+      window.timers = [];
+      window.setTimeout = ((timer: (given: unknown) => void, _ms: number, given: unknown) =>
+        window.timers.push(() => {
+          timer(given);
+        })) as typeof setTimeout;
+    });
+  }
+
   /** The types of the events that the window listens to. */
   async listeners(): Promise<string[]> {
     const session = await this.page.context().newCDPSession(this.page);

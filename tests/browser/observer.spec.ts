@@ -69,18 +69,7 @@ test.describe("an item", () => {
 
   test("starts anew after a break that is reported only when it is over", async ({ observed }) => {
     await observed.show(item("a") + gap(2000));
-    await observed.page.evaluate(() => {
-      window.held = [];
-      // As on a page that is too busy to be told: what was seen is delivered later, all at once.
-      window.IntersectionObserver = class extends IntersectionObserver {
-        constructor(callback: IntersectionObserverCallback, options?: IntersectionObserverInit) {
-          super((entries) => window.held.push(...entries), options);
-          window.deliver = () => {
-            callback(window.held.splice(0), this);
-          };
-        }
-      };
-    });
+    await observed.holdEntries();
     await observed.observe();
     await observed.change(() => {
       window.deliver();
@@ -756,30 +745,44 @@ test.describe("the page", () => {
     expect((await cached.impressions()).sort()).toEqual(["small", "tall"]);
   });
 
+  /** In one task, before the browser draws the next frame: it scrolls, time passes, and the timers run. */
+  const scrollAndWake = () => {
+    scrollTo(0, 5000);
+    const now = performance.now() + 1000;
+    performance.now = () => now;
+    for (const timer of window.timers.splice(0)) timer();
+  };
+
   for (const height of [200, 3000]) {
-    test(`busy until after the dwell does not count ${String(height)} px that left in the meantime`, async ({
-      observed,
-    }) => {
-      await observed.show(item("left", `height:${String(height)}px`) + gap(9000));
-      await observed.page.evaluate(() => {
-        window.timers = [];
-        window.setTimeout = ((timer: (given: unknown) => void, _ms: number, given: unknown) =>
-          window.timers.push(() => {
-            timer(given);
-          })) as typeof setTimeout;
-      });
+    test(`busy until after the dwell does not count ${height} px that left in the meantime`, async ({ observed }) => {
+      await observed.show(item("left", `height:${height}px`) + gap(9000));
+      await observed.holdTimers();
       await observed.observe({ dwellMs: 10 });
-      // In one task: it leaves, time passes, and the timer runs before the browser draws the next frame.
-      await observed.change(() => {
-        scrollTo(0, 5000);
-        const now = performance.now() + 1000;
-        performance.now = () => now;
-        for (const timer of window.timers.splice(0)) timer();
-      });
-      await observed.settle();
+      await observed.change(scrollAndWake);
+      expect(await observed.impressions()).toEqual([]);
+      await observed.scrollTo(0);
       expect(await observed.impressions()).toEqual([]);
     });
   }
+
+  test("busy until after the dwell does not go by what it saw before", async ({ observed }) => {
+    await observed.show(item("left") + gap(9000));
+    await observed.holdTimers();
+    await observed.holdEntries();
+    await observed.observe({ dwellMs: 10 });
+    await observed.change(() => {
+      window.deliver();
+    });
+    // Its new size brings an entry that shows it, but the page hears of it only after it left.
+    await observed.change(() => {
+      window.one("[data-seen-id]").style.height = "210px";
+    });
+    await observed.change(scrollAndWake);
+    await observed.change(() => {
+      window.deliver();
+    });
+    expect(await observed.impressions()).toEqual([]);
+  });
 });
 
 test("an impression handler that throws is reported, and the others go on", async ({ observed }) => {
