@@ -292,7 +292,8 @@ impl ShardChain {
     /// The same into a list that is used again, from any kind of list.
     pub(crate) fn filter_into<L: IdList + ?Sized>(&self, ids: &L, now_seconds: u64, fresh: &mut Vec<u32>) {
         fresh.clear();
-        let mut met = Met::with_capacity(ids.count());
+        let mut met = Met::default();
+        met.clear(ids.count());
         let live: Vec<&Shard> = self.live(now_seconds).collect();
         for index in 0..ids.count() {
             let id = HashedId::new(ids.id(index));

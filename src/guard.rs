@@ -162,6 +162,8 @@ pub struct Guard {
     filtered: Filtered,
     lag: LagSamples,
     delivering: bool,
+    /// Of use within one call of `filter`.
+    met: Met,
 }
 
 impl Guard {
@@ -186,6 +188,7 @@ impl Guard {
             filtered: Filtered::default(),
             lag: LagSamples::default(),
             delivering: false,
+            met: Met::default(),
         })
     }
 
@@ -251,7 +254,8 @@ impl Guard {
         fresh.clear();
         let live = self.server.live(self.server_seconds(now));
         let remembered = self.memory.live_lanes(now.wall_seconds());
-        let mut met = Met::with_capacity(ids.count());
+        let mut met = std::mem::take(&mut self.met);
+        met.clear(ids.count());
         let mut filtered = self.filtered;
         for index in 0..ids.count() {
             let id = HashedId::new(ids.id(index));
@@ -269,6 +273,8 @@ impl Guard {
             };
             *counter += 1;
         }
+        met.shrink();
+        self.met = met;
         self.filtered = filtered;
     }
 

@@ -1,8 +1,10 @@
 //! Several ids at once, wherever they lie: in a Rust slice, or in the one text in which a batch crosses from JavaScript.
 
-use hashbrown::HashTable;
-
 use crate::hash::HashedId;
+use crate::hash_index::HashIndex;
+
+/// A list may leave so much memory behind for the next one.
+const KEPT_BYTES: usize = 1 << 18;
 
 /// An indexed list of ids.
 pub(crate) trait IdList {
@@ -20,30 +22,30 @@ impl<S: AsRef<[u8]>> IdList for [S] {
     }
 }
 
-/// The ids met so far in a list, to pass each one once.
+/// The ids met so far in a list, to pass each one once. Its memory is used again by each list.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Met {
-    table: HashTable<(u64, u32)>,
+    index: HashIndex,
 }
 
 impl Met {
-    pub(crate) fn with_capacity(count: usize) -> Self {
-        Met {
-            table: HashTable::with_capacity(count),
-        }
+    /// A new list begins.
+    pub(crate) fn clear(&mut self, count: usize) {
+        self.index.clear(count);
     }
 
     /// Whether the id at `index` is the first of its kind.
     #[inline]
     pub(crate) fn is_first<L: IdList + ?Sized>(&mut self, ids: &L, index: usize, id: HashedId<'_>) -> bool {
-        use hashbrown::hash_table::Entry;
-        let hash = id.unseeded();
-        let same = |&(other, at): &(u64, u32)| other == hash && ids.id(at as usize) == id.bytes();
-        match self.table.entry(hash, same, |&(hash, _)| hash) {
-            Entry::Occupied(_) => false,
-            Entry::Vacant(vacant) => {
-                vacant.insert((hash, index as u32));
-                true
-            }
+        self.index.insert(id.unseeded(), index as u32, |other| {
+            ids.id(other as usize) == id.bytes()
+        })
+    }
+
+    /// Gives back the memory of an unusually long list.
+    pub(crate) fn shrink(&mut self) {
+        if self.index.bytes() > KEPT_BYTES {
+            *self = Met::default();
         }
     }
 }

@@ -5,9 +5,8 @@
 
 use std::collections::VecDeque;
 
-use hashbrown::HashTable;
-
 use crate::hash::HashedId;
+use crate::hash_index::HashIndex;
 
 /// Most impressions.
 pub const MAX_IMPRESSIONS: usize = 5_000;
@@ -86,9 +85,9 @@ impl Entry {
 pub(crate) struct Journal {
     /// In the order of recording; what has left is a hole until it reaches the front or the journal is packed.
     entries: VecDeque<Option<Entry>>,
-    /// The serial number of the first of `entries`.
-    base: u64,
-    serials: HashTable<u64>,
+    /// The serial number of the first of `entries`. Serial numbers wrap around.
+    base: u32,
+    serials: HashIndex,
     id_bytes: usize,
     pending: usize,
     delivered: usize,
@@ -111,9 +110,7 @@ impl Journal {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Option<Entry>>()
-            + self.serials.capacity() * size_of::<u64>()
-            + self.id_bytes
+        self.entries.capacity() * size_of::<Option<Entry>>() + self.serials.bytes() + self.id_bytes
     }
 
     /// In the order of recording.
@@ -128,10 +125,7 @@ impl Journal {
 
     #[inline]
     pub(crate) fn get(&self, id: HashedId<'_>) -> Option<&Entry> {
-        if self.serials.is_empty() {
-            return None;
-        }
-        let serial = *self.serials.find(id.unseeded(), |&serial| self.is_at(serial, id))?;
+        let serial = self.serials.find(id.unseeded(), |serial| self.is_at(serial, id))?;
         self.at(serial)
     }
 
@@ -142,10 +136,8 @@ impl Journal {
             return 1;
         }
         self.remove(entry.hashed());
-        let serial = self.base + self.entries.len() as u64;
-        let (entries, base) = (&self.entries, self.base);
         self.serials
-            .insert_unique(entry.hash, serial, |&serial| hash_at(entries, base, serial));
+            .insert(entry.hash, self.serial_of(self.entries.len()), |_| false);
         self.count(&entry, true);
         self.entries.push_back(Some(entry));
         self.make_room()
@@ -166,7 +158,7 @@ impl Journal {
             self.covered_delivery = self.covered_delivery.max(entry.delivery.order);
             covered.push(entry.clone());
             if !entry.is_needed() {
-                self.remove_serial(self.base + index as u64);
+                self.remove_serial(self.serial_of(index));
             }
         }
         self.pack();
@@ -175,7 +167,7 @@ impl Journal {
 
     /// Takes an id out.
     pub(crate) fn remove(&mut self, id: HashedId<'_>) -> Option<Entry> {
-        let serial = *self.serials.find(id.unseeded(), |&serial| self.is_at(serial, id))?;
+        let serial = self.serials.find(id.unseeded(), |serial| self.is_at(serial, id))?;
         let removed = self.remove_serial(serial);
         self.pack();
         removed
@@ -192,17 +184,15 @@ impl Journal {
             else {
                 break;
             };
-            self.remove_serial(self.base + leaving as u64);
+            self.remove_serial(self.serial_of(leaving));
             self.pack();
         }
         before - self.len()
     }
 
-    fn remove_serial(&mut self, serial: u64) -> Option<Entry> {
-        let entry = self.entries.get_mut((serial - self.base) as usize)?.take()?;
-        if let Ok(found) = self.serials.find_entry(entry.hash, |&other| other == serial) {
-            found.remove();
-        }
+    fn remove_serial(&mut self, serial: u32) -> Option<Entry> {
+        let entry = self.entries.get_mut(serial.wrapping_sub(self.base) as usize)?.take()?;
+        self.serials.remove(entry.hash, serial);
         self.count(&entry, false);
         Some(entry)
     }
@@ -218,24 +208,27 @@ impl Journal {
     fn pack(&mut self) {
         while matches!(self.entries.front(), Some(None)) {
             self.entries.pop_front();
-            self.base += 1;
+            self.base = self.base.wrapping_add(1);
         }
         if self.entries.len() > 2 * self.len() + 64 {
             self.entries.retain(Option::is_some);
-            self.serials.clear();
-            let (entries, base) = (&self.entries, self.base);
-            for (serial, entry) in (base..).zip(entries.iter().flatten()) {
+            self.serials.clear(self.entries.len());
+            for (index, entry) in self.entries.iter().flatten().enumerate() {
                 self.serials
-                    .insert_unique(entry.hash, serial, |&serial| hash_at(entries, base, serial));
+                    .insert(entry.hash, self.base.wrapping_add(index as u32), |_| false);
             }
         }
     }
 
-    fn at(&self, serial: u64) -> Option<&Entry> {
-        self.entries.get((serial - self.base) as usize)?.as_ref()
+    fn serial_of(&self, index: usize) -> u32 {
+        self.base.wrapping_add(index as u32)
     }
 
-    fn is_at(&self, serial: u64, id: HashedId<'_>) -> bool {
+    fn at(&self, serial: u32) -> Option<&Entry> {
+        self.entries.get(serial.wrapping_sub(self.base) as usize)?.as_ref()
+    }
+
+    fn is_at(&self, serial: u32, id: HashedId<'_>) -> bool {
         self.at(serial).is_some_and(|entry| *entry.id == *id.bytes())
     }
 }
@@ -289,7 +282,7 @@ impl Journal {
             };
             ended.push(entry.clone());
             if entry.covered {
-                self.remove_serial(self.base + index as u64);
+                self.remove_serial(self.serial_of(index));
             }
         }
         self.pack();
@@ -298,12 +291,12 @@ impl Journal {
 
     /// An impression was delivered by whoever had it before, or has it too.
     pub(crate) fn note_delivery(&mut self, id: HashedId<'_>, at: u64, times: u8, delivered_at: u64) {
-        let Some(serial) = self.serials.find(id.unseeded(), |&serial| {
+        let Some(serial) = self.serials.find(id.unseeded(), |serial| {
             self.at(serial).is_some_and(|entry| entry.key() == (id.unseeded(), at))
         }) else {
             return;
         };
-        let index = (*serial - self.base) as usize;
+        let index = serial.wrapping_sub(self.base) as usize;
         self.deliveries += 1;
         let order = self.deliveries;
         let Some(entry) = self.entries.get_mut(index).and_then(Option::as_mut) else {
@@ -317,7 +310,7 @@ impl Journal {
             batch: entry.delivery.batch,
         };
         if entry.covered && entry.delivery.batch == 0 {
-            self.remove_serial(self.base + index as u64);
+            self.remove_serial(self.serial_of(index));
             self.pack();
         }
     }
@@ -371,13 +364,6 @@ impl Entry {
         let wait = wait + ((wait / 2 * jitter) >> 32);
         !self.covered && times <= REDELIVERIES && order < covered_delivery && now.abs_diff(at) >= wait
     }
-}
-
-fn hash_at(entries: &VecDeque<Option<Entry>>, base: u64, serial: u64) -> u64 {
-    entries
-        .get((serial - base) as usize)
-        .and_then(Option::as_ref)
-        .map_or(0, |entry| entry.hash)
 }
 
 #[cfg(test)]

@@ -41,6 +41,7 @@ mod chain;
 mod error;
 mod guard;
 pub mod hash;
+mod hash_index;
 mod ids;
 mod journal;
 mod lag;
