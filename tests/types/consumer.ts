@@ -1,0 +1,233 @@
+/**
+ * A consumer that uses everything in the published contract. contract.test.ts compiles it against the contract and against the package's own declarations,
+ * and sees to it that nothing of the contract is left out here. It never runs.
+ */
+import {
+  Feed,
+  SeenGuard,
+  SeenGuardError,
+  ShardChain,
+  type ApplyReport,
+  type ChainOptions,
+  type ErrorCode,
+  type Explanation,
+  type FeedPage,
+  type FillOptions,
+  type FillResult,
+  type GuardOptions,
+  type GuardStats,
+  type IdOf,
+  type Impression,
+  type ItemId,
+  type ObserveOptions,
+  type ReportOptions,
+  type SeenStorage,
+  type ShardFormat,
+  type Snapshot,
+} from "seenguard";
+
+interface Post {
+  readonly key: number;
+  readonly title: string;
+}
+
+const ids: readonly ItemId[] = ["a", 1, 2n];
+const posts: readonly Post[] = [{ key: 1, title: "One" }];
+const identified: readonly { readonly id: bigint }[] = [{ id: 3n }];
+const keyOf: IdOf<Post> = ({ key }) => (key > 0 ? key : key < 0 ? null : undefined);
+
+const formats: readonly ShardFormat[] = [
+  "seenguard",
+  "guava",
+  "bits-and-blooms",
+  "redisbloom",
+  { kind: "go-bloomfilter", hashes: 10 },
+  { kind: "go-bloomfilter", capacity: 1000, falsePositiveRate: 0.001 },
+];
+const snapshot: Snapshot = {
+  version: 1,
+  shards: ["text", ["chunk", "chunk"]],
+  format: "seenguard",
+  now: 1_764_000_000,
+};
+
+class Preferences implements SeenStorage {
+  readonly #values = new Map<string, string>();
+  get(key: string): Promise<string | null> {
+    return Promise.resolve(this.#values.get(key) ?? null);
+  }
+  set(key: string, value: string): void {
+    this.#values.set(key, value);
+  }
+  async remove(key: string): Promise<void> {
+    await Promise.resolve(this.#values.delete(key));
+  }
+  keys(): readonly string[] {
+    return [...this.#values.keys()];
+  }
+}
+
+async function storageOf({ storage }: GuardOptions): Promise<void> {
+  if (typeof storage !== "object") return;
+  const value: string | null | undefined = await storage.get("key");
+  await storage.set("key", value ?? "");
+  const keys: readonly string[] = await storage.keys();
+  await storage.remove(keys[0] ?? "key");
+}
+
+const options: GuardOptions = {
+  namespace: "home:1",
+  storage: new Preferences(),
+  windowDays: 30,
+  onError: (error) => {
+    const code: ErrorCode = error.code;
+    console.warn(code, error.message);
+  },
+  onLag: (lagMs, id) => {
+    console.log(lagMs.toFixed(), id.length);
+  },
+};
+
+export async function guardedPage(root: Element, element: HTMLElement): Promise<void> {
+  await storageOf(options);
+  const guard = await SeenGuard.open(options);
+  showReport(guard.apply(snapshot));
+  for (const format of formats) guard.apply({ shards: [], format });
+  guard.apply(null);
+  guard.apply(undefined);
+
+  const fresh: ItemId[] = guard.filter(ids);
+  const freshIdentified: { readonly id: bigint }[] = guard.filter(identified);
+  const freshPosts: Post[] = guard.filter(posts, keyOf);
+  const seen: boolean = guard.has(fresh[0] ?? "a") && guard.has(freshIdentified[0]?.id ?? 0n);
+  if (seen) explain(guard.explain(freshPosts[0]?.key ?? 1));
+
+  const unknown: number = guard.record("a") + guard.record(new Set([1, 2n]));
+  const pending: string[] = guard.pending(unknown).concat(guard.pending());
+  const shard: string = guard.pendingShard();
+
+  await fillFeed(guard.feed());
+  const stops: (() => void)[] = [watch(guard, root, element), guard.observe(root), guard.track(element, 1)];
+  stops.push(...deliver(guard));
+  for (const stop of stops) stop();
+
+  showStats(guard.stats());
+  const version: number | undefined = guard.version;
+  console.log(pending.length, shard.length, version);
+  await guard.flush();
+  await guard.close();
+  await SeenGuard.clear("home:1");
+  await SeenGuard.clear("home:1", "indexeddb");
+  for (const storage of ["local", "none", new Preferences()] as const) await SeenGuard.clear("home:1", storage);
+}
+
+function watch(guard: SeenGuard, root: Element, element: Element): () => void {
+  const observe: ObserveOptions = {
+    attribute: "data-seen-id",
+    ratio: 0.5,
+    dwellMs: 1000,
+    onImpression: (id, element) => {
+      console.log(id.length, element.tagName);
+    },
+  };
+  const stops = [guard.observe(root, observe), guard.track(element, "a", observe)];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+function deliver(guard: SeenGuard): (() => void)[] {
+  const sent = (impression: Impression) => [impression.id.length, impression.at.toFixed()];
+  const send = async (impressions: readonly Impression[]) => {
+    await fetch("/impressions", { method: "POST", body: JSON.stringify(impressions.map(sent)) });
+  };
+  const report: ReportOptions = { url: "/impressions", headers: { authorization: "…" }, send, intervalMs: 5000 };
+  return [guard.report(report), guard.report({ url: "/impressions" })];
+}
+
+async function fillFeed(feed: Feed): Promise<void> {
+  const visible: Post[] = feed.filter(posts, keyOf);
+  const visibleIds: ItemId[] = feed.filter(ids);
+  const added: Post[] = feed.admit(posts, keyOf);
+  const addedIdentified: { readonly id: bigint }[] = feed.admit(identified);
+  const fetchPage = async (page: number, signal: AbortSignal): Promise<FeedPage<Post> | null> => {
+    signal.throwIfAborted();
+    const answer: FeedPage<Post> = { items: posts, seen: snapshot };
+    return Promise.resolve(page > 3 ? null : { ...answer, items: answer.items.slice(page) });
+  };
+  const fill: FillOptions<Post> = { id: keyOf, maxPages: 5, signal: AbortSignal.timeout(1000) };
+  const filled: FillResult<Post> = await feed.fill(fetchPage, 20, fill);
+  const end: "filled" | "exhausted" | "max-pages" | "aborted" | "error" = filled.end;
+  if (end === "error") throw filled.error;
+  console.log(filled.items[0]?.title, filled.pages.toFixed(), filled.stopped.toFixed());
+  console.log(visible.length, visibleIds.length, added.length, addedIdentified.length);
+  feed.reset();
+}
+
+function showReport(report: ApplyReport): void {
+  const numbers: number[] = [report.shards, report.reused, report.expired, report.covered];
+  const reason: "older-version" | "invalid" | "closed" | "no-engine" | undefined = report.reason;
+  const error: SeenGuardError | undefined = report.error;
+  if (!report.applied) console.log(reason, error?.code, numbers);
+}
+
+function explain(explanation: Explanation): string {
+  if (!explanation.seen) return "fresh";
+  switch (explanation.by) {
+    case "pending":
+      return explanation.at.toISOString();
+    case "memory":
+      return "shown on this device";
+    case "server":
+      return `shard ${String(explanation.shard)}, epoch ${String(explanation.epoch?.toFixed())}`;
+  }
+}
+
+function showStats(stats: GuardStats): void {
+  const engine: "wasm" | "none" = stats.engine;
+  const storage: "indexeddb" | "local" | "custom" | "none" | "unavailable" | "full" = stats.storage;
+  const rates: number[] = [stats.serverFalsePositiveRate, stats.memoryFalsePositiveRate];
+  const counts: number[] = [stats.shards, stats.pending, stats.remembered, stats.bytes];
+  const filtered = stats.filtered;
+  counts.push(filtered.passed, filtered.pending, filtered.memory);
+  counts.push(filtered.server, filtered.duplicate, filtered.withoutId);
+  const lag = stats.lag;
+  const lags: (number | undefined)[] = [lag.count, lag.lastMs, lag.p50Ms, lag.p95Ms, lag.p99Ms];
+  console.log(engine, storage, rates, counts, lags);
+}
+
+export async function serve(stored: readonly string[]): Promise<Snapshot> {
+  const options: ChainOptions = {
+    capacity: 1000,
+    shards: 5,
+    falsePositiveRate: 0.001,
+    seed: 0n,
+    ttlSeconds: 86_400,
+    format: "seenguard",
+  };
+  const chain = await ShardChain.from(stored, options);
+  for (const { index, code } of chain.rejected) console.warn(index.toFixed(), code satisfies ErrorCode);
+  const rejected: readonly { index: number; code: ErrorCode }[] = chain.rejected;
+  console.log(rejected.map((rejection) => [rejection.index, rejection.code]));
+  const unknown: number = chain.record(ids, 1_764_000_000) + chain.record("a");
+  const seen: boolean = chain.has(1, 1_764_000_000) || chain.has("a");
+  const fresh: Post[] = chain.filter(posts, keyOf);
+  const freshIds: ItemId[] = chain.filter(ids);
+  console.log(unknown, seen, fresh.length, freshIds.length);
+
+  const continued = await ShardChain.from(chain.snapshot(1_764_000_000));
+  const shipped = [await ShardChain.create(), await ShardChain.create(options), continued].map((each) =>
+    each.snapshot(),
+  );
+  chain.free();
+  const { version, shards, format, now } = shipped[0] ?? snapshot;
+  return { ...(version === undefined ? {} : { version }), shards, format: format ?? "seenguard", now: now ?? 0 };
+}
+
+export function isOurs(error: unknown): error is SeenGuardError {
+  return error instanceof SeenGuardError && error instanceof Error;
+}
+
+export function isFeed(value: unknown): value is Feed {
+  return value instanceof Feed;
+}

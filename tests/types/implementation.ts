@@ -1,0 +1,31 @@
+/** The declarations are kept by hand, so: what the entries export is what they declare. It is enough that this compiles. */
+import type * as index from "../../js/entries/index.js";
+import type * as slim from "../../js/entries/slim.js";
+import type * as declaredIndex from "seenguard";
+import type * as declaredSlim from "seenguard/slim";
+
+/** A class without its constructor, which is the package's own business: guards and chains are opened, feeds are asked for. */
+type StaticSide<Class> = { [Key in keyof Class]: Class[Key] };
+/** The entry with such classes. */
+type Opened<Entry> = { [Name in keyof Entry]: Name extends "SeenGuardError" ? unknown : StaticSide<Entry[Name]> };
+type Declares<Declared, Implemented extends Declared> = Implemented;
+
+export type Entries = [
+  Declares<Opened<typeof declaredIndex>, Opened<typeof index>>,
+  Declares<Opened<typeof declaredSlim>, Opened<typeof slim>>,
+];
+
+export type Instances = [
+  Declares<declaredIndex.SeenGuard, index.SeenGuard>,
+  Declares<declaredIndex.Feed, index.Feed>,
+  Declares<declaredIndex.ShardChain, index.ShardChain>,
+  Declares<declaredIndex.SeenGuardError, index.SeenGuardError>,
+  Declares<declaredSlim.SeenGuard, slim.SeenGuard>,
+  Declares<declaredSlim.ShardChain, slim.ShardChain>,
+];
+
+/** And nothing is exported that is not declared. */
+export type NoMore = [
+  Declares<keyof typeof declaredIndex, keyof typeof index>,
+  Declares<keyof typeof declaredSlim, keyof typeof slim>,
+];
