@@ -100,14 +100,14 @@ impl Slices {
         }
     }
 
+    /// The first second that is a ttl after whatever happened in this one.
+    pub(crate) fn end_of_ttl(self, at: u64) -> u32 {
+        u32::try_from(at.saturating_add(self.ttl + 1)).unwrap_or(u32::MAX)
+    }
+
     /// When a shard that expires then was begun.
     fn begun(self, expires: u32) -> u64 {
         u64::from(expires).saturating_sub(self.ttl + self.slice)
-    }
-
-    /// Whether two expiries lie within one slice, which uniting shards asks for: else every visit would renew the earliest.
-    pub(crate) fn within_one(self, a: u32, b: u32) -> bool {
-        (a == 0) == (b == 0) && u64::from(a.abs_diff(b)) <= self.slice
     }
 
     /// Whether two shards, each given by its beginning and its expiry, may unite: their expiries lie within one slice. A united shard counts

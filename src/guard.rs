@@ -8,7 +8,7 @@ use crate::journal::{BatchLimits, Entry, Journal, MAX_ID_BYTES};
 use crate::lag::{Lag, LagSamples};
 use crate::memory::Memory;
 use crate::order::ascending;
-use crate::segment::{self, Record, SegmentState, SegmentWriter};
+use crate::segment::{self, Count, Record, SegmentState, SegmentWriter};
 use crate::server_view::ServerView;
 use crate::{BloomFilter, ChainOptions, Error, Parameters, Shard};
 
@@ -326,7 +326,7 @@ impl Guard {
                 self.journal.remove(id);
                 self.unsaved.hash(id, now.wall_ms);
             } else {
-                self.unsaved.impression(&entry);
+                self.unsaved.impression(&entry, false);
                 recorded.displaced += self.journal.push(entry);
             }
         }
@@ -442,7 +442,7 @@ impl Guard {
         if self.unsaved.is_empty() {
             return None;
         }
-        Some(std::mem::take(&mut self.unsaved).finish(self.memory.counter()))
+        Some(std::mem::take(&mut self.unsaved).finish(self.count()))
     }
 
     /// All that this writer recorded or took over and that is still of use, as one segment: it stands for all of this writer's segments so far.
@@ -452,12 +452,19 @@ impl Guard {
             segment.shard(stored);
         }
         for entry in self.journal.iter().filter(|entry| entry.own) {
-            segment.impression(entry);
+            segment.impression(entry, true);
             if entry.is_delivered() {
                 segment.delivery(entry);
             }
         }
-        segment.finish(self.memory.counter())
+        segment.finish(self.count())
+    }
+
+    fn count(&self) -> Count {
+        Count {
+            counter: self.memory.counter(),
+            recorded: self.memory.recorded(),
+        }
     }
 
     /// Takes over what others have left behind: segments, each with its writer. What was pending there is pending here. The answer tells how
@@ -465,48 +472,32 @@ impl Guard {
     pub fn take_over<S: AsRef<str>>(&mut self, segments: &[(S, S)], now: Now) -> Vec<SegmentState> {
         let read: Vec<(Vec<Record>, SegmentState)> =
             segments.iter().map(|(_, text)| segment::read(text.as_ref())).collect();
-        let counter_of = |records: &[Record]| {
-            records
-                .iter()
-                .map(|record| {
-                    if let Record::Counter(counter) = record {
-                        *counter
-                    } else {
-                        0
-                    }
-                })
-                .max()
-        };
-        let counters: Vec<u64> = read
-            .iter()
-            .map(|(records, _)| counter_of(records).unwrap_or(0))
-            .collect();
-        let highest = counters.iter().copied().max().unwrap_or(0).max(self.memory.counter());
+        let counts: Vec<Option<Count>> = read.iter().map(|(records, _)| count_of(records)).collect();
+        let counters = counts.iter().flatten().map(|count| count.counter);
+        let highest = counters.max().unwrap_or(0).max(self.memory.counter());
         self.memory.notice_counter(highest);
 
         let (mut entries, mut deliveries) = (Vec::new(), Vec::new());
-        for (index, (records, _)) in read.iter().enumerate() {
+        for (index, (records, state)) in read.iter().enumerate() {
             let same_writer = |other: &usize| segments[*other].0.as_ref() == segments[index].0.as_ref();
-            let known = (0..segments.len())
+            // Only what its own writer counted since is known to have come after it: nothing leaves early because two counted at the same time.
+            let recorded = (0..segments.len())
                 .filter(same_writer)
-                .map(|other| counters[other])
-                .max()
-                .unwrap_or(0);
-            // What its writer did not know of counts as recorded before it: nothing leaves early because two counted at the same time.
-            let ahead = highest - known;
-            let last = counters[index] + ahead;
+                .filter_map(|other| Some(counts[other]?.recorded))
+                .max();
+            let since = counts[index].map_or(0, |count| recorded.unwrap_or(0) - count.recorded);
+            let last = highest.saturating_sub(since);
+            let last_of = |shard: u64| {
+                let before = counts[index].map_or(0, |count| count.counter.saturating_sub(shard));
+                last.saturating_sub(before)
+            };
+            let shards_taken = self.absorb_shards(records, last_of, true, now) && *state == SegmentState::Whole;
             for record in records {
                 match record {
-                    Record::Impression(entry) => entries.push((entry, last)),
+                    Record::Impression { entry, in_shard } => entries.push((entry, last, *in_shard && shards_taken)),
                     Record::Hash { hash, at } => {
                         self.memory
                             .remember(HashedId::with_hash(&[], *hash), at / 1000, last, true)
-                    }
-                    Record::Shard(stored) => {
-                        let mut stored = stored.clone();
-                        stored.age.last = (stored.age.last + ahead).min(highest);
-                        // A shard of other parameters is none that this version writes.
-                        let _ = self.memory.absorb(stored, true, now.wall_seconds());
                     }
                     Record::Delivered {
                         hash,
@@ -514,13 +505,15 @@ impl Guard {
                         times,
                         delivered_at,
                     } => deliveries.push((*hash, *at, *times, *delivered_at)),
-                    Record::Counter(_) => {}
+                    Record::Shard(_) | Record::Count(_) => {}
                 }
             }
         }
-        for index in ascending(entries.iter().map(|(entry, _)| entry.at)) {
-            let (entry, last) = &entries[index];
-            self.memory.remember(entry.hashed(), entry.at / 1000, *last, true);
+        for index in ascending(entries.iter().map(|(entry, ..)| entry.at)) {
+            let (entry, last, remembered) = &entries[index];
+            if !remembered {
+                self.memory.remember(entry.hashed(), entry.at / 1000, *last, true);
+            }
             self.adopt((*entry).clone(), true, now);
         }
         for index in ascending(deliveries.iter().map(|delivery| delivery.3)) {
@@ -532,28 +525,39 @@ impl Guard {
         read.into_iter().map(|(_, state)| state).collect()
     }
 
+    /// Takes a segment's shards into the memory, each as of the count that `last_of` gives for its own. Whether all of them could be taken: then
+    /// its impressions need not be remembered once more.
+    fn absorb_shards(&mut self, records: &[Record], last_of: impl Fn(u64) -> u64, own: bool, now: Now) -> bool {
+        let mut all = true;
+        for record in records {
+            if let Record::Shard(stored) = record {
+                let mut stored = stored.clone();
+                stored.age.last = last_of(stored.age.last);
+                all &= self.memory.absorb(stored, own, now.wall_seconds()).is_ok();
+            }
+        }
+        all
+    }
+
     /// Takes notice of what another writer that is alive has recorded: it is stopped here from now on, and stored and delivered there.
     pub fn merge(&mut self, segment: &str, now: Now) -> SegmentState {
         let (records, state) = segment::read(segment);
-        for record in &records {
-            if let Record::Counter(counter) = record {
-                self.memory.notice_counter(*counter);
-            }
+        if let Some(count) = count_of(&records) {
+            self.memory.notice_counter(count.counter);
         }
         let last = self.memory.counter();
+        let shards_taken = self.absorb_shards(&records, |_| last, false, now) && state == SegmentState::Whole;
         for record in records {
             match record {
-                Record::Impression(entry) => {
-                    self.memory.remember(entry.hashed(), entry.at / 1000, last, false);
+                Record::Impression { entry, in_shard } => {
+                    if !(in_shard && shards_taken) {
+                        self.memory.remember(entry.hashed(), entry.at / 1000, last, false);
+                    }
                     self.adopt(entry, false, now);
                 }
                 Record::Hash { hash, at } => {
                     self.memory
                         .remember(HashedId::with_hash(&[], hash), at / 1000, last, false)
-                }
-                Record::Shard(mut stored) => {
-                    stored.age.last = last;
-                    let _ = self.memory.absorb(stored, false, now.wall_seconds());
                 }
                 Record::Delivered {
                     hash,
@@ -564,7 +568,7 @@ impl Guard {
                     self.journal
                         .note_delivery(HashedId::with_hash(&[], hash), at, times, delivered_at);
                 }
-                Record::Counter(_) => {}
+                Record::Shard(_) | Record::Count(_) => {}
             }
         }
         self.memory.rotate();
@@ -585,4 +589,12 @@ impl Guard {
             self.journal.push(entry);
         }
     }
+}
+
+/// How far impressions had been counted when a segment was written, if it still tells.
+fn count_of(records: &[Record]) -> Option<Count> {
+    records.iter().rev().find_map(|record| match record {
+        Record::Count(count) => Some(*count),
+        _ => None,
+    })
 }

@@ -9,7 +9,7 @@
 
 use crate::bank::{FilterBank, MAX_LANES};
 use crate::bloom::Shape;
-use crate::chain::{Slices, united};
+use crate::chain::{Slices, outlasts, united};
 use crate::hash::HashedId;
 use crate::order::ascending;
 use crate::params::union_rate;
@@ -58,6 +58,7 @@ pub(crate) struct Memory {
     bank: FilterBank,
     lanes: Vec<Lane>,
     counter: u64,
+    recorded: u64,
 }
 
 impl Memory {
@@ -70,6 +71,7 @@ impl Memory {
             bank: FilterBank::new(Shape { parameters, seed: 0 }),
             lanes: Vec::new(),
             counter: 0,
+            recorded: 0,
         })
     }
 
@@ -80,6 +82,11 @@ impl Memory {
     /// Impressions counted in this namespace, as far as known here.
     pub(crate) fn counter(&self) -> u64 {
         self.counter
+    }
+
+    /// How many of them this writer has counted itself.
+    pub(crate) fn recorded(&self) -> u64 {
+        self.recorded
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -118,9 +125,12 @@ impl Memory {
 
     /// Records an impression of this writer at a time of this device's clock. An id that its shard contains renews the shard.
     pub(crate) fn record(&mut self, id: HashedId<'_>, at: u64) {
-        let Some(index) = self.covering(at, true) else { return };
+        let Some(index) = self.covering(at, true, self.counter) else {
+            return;
+        };
         if self.insert(index, id) {
-            self.counter += 1;
+            self.counter = self.counter.saturating_add(1);
+            self.recorded += 1;
         }
         self.lanes[index].age.last = self.counter;
         self.rotate();
@@ -128,7 +138,9 @@ impl Memory {
 
     /// Remembers an impression that another writer has stored, or that this one takes over, as of a count.
     pub(crate) fn remember(&mut self, id: HashedId<'_>, at: u64, last: u64, own: bool) {
-        let Some(index) = self.covering(at, own) else { return };
+        let Some(index) = self.covering(at, own, last) else {
+            return;
+        };
         self.insert(index, id);
         let age = &mut self.lanes[index].age;
         age.last = age.last.max(last);
@@ -153,7 +165,7 @@ impl Memory {
     pub(crate) fn notice_counter(&mut self, counter: u64) {
         let ahead = counter.saturating_sub(self.counter);
         for lane in &mut self.lanes {
-            lane.age.last += ahead;
+            lane.age.last = lane.age.last.saturating_add(ahead);
         }
         self.counter += ahead;
     }
@@ -189,19 +201,28 @@ impl Memory {
         new
     }
 
-    /// The shard of a writer that takes impressions of this time, begun if there is none: not full, and begun within a slice before it. A clock
-    /// that went back a little begins no new one.
-    fn covering(&mut self, at: u64, own: bool) -> Option<usize> {
+    /// The shard of a writer that takes impressions of this time, begun as of a count if there is none: not full, begun within a slice before it, and kept for
+    /// a window after it. A clock that went back a little begins no new one; nor does one that went back far, where it has begun many already.
+    fn covering(&mut self, at: u64, own: bool, last: u64) -> Option<usize> {
         let slice = self.slices.slice();
-        let covers = |age: &Age| age.begun <= at + slice / 8 && at < age.begun + slice && age.count < CAPACITY;
+        let early = if self.lanes.len() < MAX_LANES / 2 {
+            slice / 8
+        } else {
+            u64::MAX
+        };
+        let needed = expiry(self.slices.end_of_ttl(at));
+        let covers = |age: &Age| {
+            let in_slice = age.begun <= at.saturating_add(early) && at < age.begun.saturating_add(slice);
+            in_slice && age.count < CAPACITY && outlasts(age.expires, needed)
+        };
         let fitting =
             (0..self.lanes.len()).filter(|&index| self.lanes[index].own == own && covers(&self.lanes[index].age));
         fitting.max_by_key(|&index| self.lanes[index].age.begun).or_else(|| {
             let age = Age {
                 count: 0,
                 begun: at,
-                expires: self.slices.expires(at),
-                last: self.counter,
+                expires: expiry(self.slices.expires(at)),
+                last,
             };
             self.push(
                 StoredShard {
@@ -222,45 +243,35 @@ impl Memory {
             if own && !candidate.own {
                 continue;
             }
-            let here = self.bank.filter(candidate.lane);
-            let Some((filter, count)) = self.joined(&candidate, &here, stored, now) else {
+            let here = self.stored(&candidate);
+            let Some(joined) = self.joined(&here, stored, now) else {
                 continue;
             };
-            if !candidate.own || own || filter == here {
-                self.bank.load(candidate.lane, &filter);
-                let age = &mut self.lanes[index].age;
-                age.count = count;
-                age.begun = age.begun.min(stored.age.begun);
-                age.expires = age.expires.max(stored.age.expires);
-                age.last = age.last.max(stored.age.last);
+            if !candidate.own || own || joined.filter == here.filter {
+                self.bank.load(candidate.lane, &joined.filter);
+                self.lanes[index].age = joined.age;
                 return true;
             }
         }
         false
     }
 
-    /// The union of two shards and its count, if the rule of chains allows it: expiries within one slice, or both past, and no more items than
-    /// a shard holds, unless one contains the other.
-    fn joined(
-        &self,
-        candidate: &Lane,
-        here: &BloomFilter,
-        stored: &StoredShard,
-        now: u64,
-    ) -> Option<(BloomFilter, u32)> {
-        let both_past = has_expired(candidate.age.expires, now) && has_expired(stored.age.expires, now);
-        if !both_past && !self.slices.within_one(candidate.age.expires, stored.age.expires) {
-            return None;
+    /// One shard for two: the one that contains the other and lasts as long, or their union, if the rule of chains allows it or both are past.
+    fn joined(&self, here: &StoredShard, stored: &StoredShard, now: u64) -> Option<StoredShard> {
+        let last = here.age.last.max(stored.age.last);
+        for (one, other) in [(here, stored), (stored, here)] {
+            if outlasts(one.age.expires, other.age.expires) && one.filter.contains_all_of(&other.filter) {
+                let mut one = one.clone();
+                one.age.last = last;
+                return Some(one);
+            }
         }
-        let mut union = here.clone();
-        union.union(&stored.filter).ok()?;
-        if union == *here {
-            return Some((union, candidate.age.count));
+        let both_past = has_expired(here.age.expires, now) && has_expired(stored.age.expires, now);
+        let span = |age: &Age| (age.begun, age.expires);
+        if both_past || self.slices.allow_union(span(&here.age), span(&stored.age)) {
+            return union_of(here, stored);
         }
-        if union == stored.filter {
-            return Some((union, stored.age.count));
-        }
-        united(here, &stored.filter, CAPACITY)
+        None
     }
 
     fn push(&mut self, stored: StoredShard, own: bool, now: u64) -> Option<usize> {
@@ -285,21 +296,9 @@ impl Memory {
         let mut kept: Vec<(StoredShard, bool)> = Vec::new();
         for index in ascending(self.lanes.iter().map(rank)) {
             let (stored, own) = (self.stored(&self.lanes[index]), self.lanes[index].own);
-            let room = kept.iter_mut().find_map(|(other, other_own)| {
-                let (filter, count) =
-                    (*other_own == own).then(|| united(&other.filter, &stored.filter, CAPACITY))??;
-                Some((other, filter, count))
-            });
-            match room {
-                Some((other, filter, count)) => {
-                    other.filter = filter;
-                    other.age = Age {
-                        count,
-                        begun: other.age.begun.min(stored.age.begun),
-                        expires: other.age.expires.max(stored.age.expires),
-                        last: other.age.last.max(stored.age.last),
-                    };
-                }
+            let mut same = kept.iter_mut().filter(|(_, other_own)| *other_own == own);
+            match same.find_map(|(other, _)| union_of(other, &stored).map(|union| (other, union))) {
+                Some((other, union)) => *other = union,
                 None => kept.push((stored, own)),
             }
         }
@@ -327,6 +326,24 @@ impl Memory {
             self.lanes.retain(|lane| mask >> lane.lane & 1 == 0);
         }
     }
+}
+
+/// The union of two shards, unless it holds more than a shard does.
+fn union_of(a: &StoredShard, b: &StoredShard) -> Option<StoredShard> {
+    let (filter, count) = united(&a.filter, &b.filter, CAPACITY)?;
+    let expires = if outlasts(a.age.expires, b.age.expires) { a } else { b }.age.expires;
+    let age = Age {
+        count,
+        begun: a.age.begun.min(b.age.begun),
+        expires,
+        last: a.age.last.max(b.age.last),
+    };
+    Some(StoredShard { filter, age })
+}
+
+/// An expiry beyond the format's time is never.
+fn expiry(expires: u32) -> u32 {
+    if expires == u32::MAX { 0 } else { expires }
 }
 
 #[cfg(test)]

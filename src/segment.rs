@@ -1,16 +1,16 @@
 //! Segments: what a writer of this device puts into storage, as ASCII text.
 //!
 //! A segment is written once, under a key of its writer's, and never rewritten. Its first line names the format and its version; each further
-//! line is a record: base64 of a kind (1 byte), the record's content and the low 32 bits of XXH64 of both. So whatever damages a part of a
-//! segment costs the records of that part alone.
+//! line is a record: base64 of a kind (1 byte), the record's content and the low 32 bits of XXH64 of both, seeded with the version. So whatever
+//! damages a part of a segment costs the records of that part alone, and if it hits the first line, the records still tell their version.
 //!
 //! | kind | content |
 //! | --- | --- |
-//! | `i` | impressions, each: time (Unix ms), flags (1 covered, 2 to be delivered), the id's length, its UTF-8 bytes |
+//! | `i` | impressions, each: time (Unix ms), flags (1 covered, 2 to be delivered, 4 in a shard of this segment), the id's length, its UTF-8 bytes |
 //! | `d` | deliveries, each: the impression's time (Unix ms) and XXH64 of its id (8 bytes), how often it was delivered, when last (Unix ms) |
 //! | `h` | impressions that only the memory needs, each: time (Unix ms), XXH64 of the id (8 bytes) |
 //! | `m` | a shard of the memory: when it was begun (Unix s), the counter at its last insertion, the native shard's bytes |
-//! | `c` | the namespace's impression counter as the writer knew it |
+//! | `c` | the namespace's impression counter as the writer knew it; how many of these impressions the writer has counted itself |
 //!
 //! Numbers without a size are LEB128. Kinds that are not known are passed over, so a later version may add some; one that changes the meaning of
 //! these has another first line, and is left alone by this one.
@@ -23,12 +23,14 @@ use crate::wire::base64;
 
 const FORMAT: &str = "SGJ";
 const VERSION: &str = "1";
+const VERSION_SEED: u64 = 1;
 /// A record is closed when its content has become this long: damage costs no more than that.
 const RECORD_BYTES: usize = 4096;
 const CHECKSUM_BYTES: usize = 4;
 
 const COVERED: u8 = 1;
 const TO_DELIVER: u8 = 2;
+const IN_SHARD: u8 = 4;
 
 /// Builds a segment's text.
 #[derive(Debug, Clone, Default)]
@@ -44,11 +46,16 @@ impl SegmentWriter {
         self.lines.is_empty() && self.impressions.is_empty() && self.hashes.is_empty() && self.deliveries.is_empty()
     }
 
-    /// An impression with its id.
-    pub(crate) fn impression(&mut self, entry: &Entry) {
+    /// An impression with its id; `in_shard`: this segment has a shard of the memory that contains it.
+    pub(crate) fn impression(&mut self, entry: &Entry, in_shard: bool) {
         let out = &mut self.impressions;
         push_number(out, entry.at);
-        out.push((u8::from(entry.covered) * COVERED) | (u8::from(entry.to_deliver) * TO_DELIVER));
+        let flags = [
+            (entry.covered, COVERED),
+            (entry.to_deliver, TO_DELIVER),
+            (in_shard, IN_SHARD),
+        ];
+        out.push(flags.iter().map(|&(holds, flag)| u8::from(holds) * flag).sum());
         push_number(out, entry.id.len() as u64);
         out.extend_from_slice(&entry.id);
         if out.len() >= RECORD_BYTES {
@@ -92,10 +99,11 @@ impl SegmentWriter {
     }
 
     /// The whole segment.
-    pub(crate) fn finish(mut self, counter: u64) -> String {
+    pub(crate) fn finish(mut self, count: Count) -> String {
         self.close_records();
         let mut content = Vec::new();
-        push_number(&mut content, counter);
+        push_number(&mut content, count.counter);
+        push_number(&mut content, count.recorded);
         // The counter comes last: a segment without one was cut off.
         push_record(&mut self.lines, b'c', &content);
         format!("{FORMAT}{VERSION}\n{}", self.lines)
@@ -115,10 +123,23 @@ impl SegmentWriter {
     }
 }
 
+/// How far impressions had been counted when a segment was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Count {
+    /// The namespace's impression counter as the writer knew it.
+    pub(crate) counter: u64,
+    /// How many impressions the writer had counted itself.
+    pub(crate) recorded: u64,
+}
+
 /// What a segment holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Record {
-    Impression(Entry),
+    Impression {
+        entry: Entry,
+        /// Whether a shard of the same segment contains it, so that the memory need not take it once more.
+        in_shard: bool,
+    },
     Hash {
         hash: u64,
         at: u64,
@@ -130,7 +151,7 @@ pub(crate) enum Record {
         delivered_at: u64,
     },
     Shard(StoredShard),
-    Counter(u64),
+    Count(Count),
 }
 
 /// How much of a segment could be read.
@@ -148,15 +169,18 @@ pub enum SegmentState {
 /// Reads what can be read. Never fails: what cannot be read is told by the state.
 pub(crate) fn read(text: &str) -> (Vec<Record>, SegmentState) {
     let mut lines = text.lines();
-    match lines.next().and_then(|line| line.strip_prefix(FORMAT)) {
-        Some(VERSION) => {}
-        Some(version) if !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()) => {
-            return (Vec::new(), SegmentState::Newer);
-        }
-        // The first line may be what was damaged; the records vouch for themselves.
-        _ => return (read_records(text.lines()).0, SegmentState::Damaged),
+    let version = lines.next().and_then(|line| line.strip_prefix(FORMAT));
+    if version == Some(VERSION) {
+        return read_records(lines);
     }
-    read_records(lines)
+    // The first line may be what was damaged; the records vouch for themselves.
+    let (records, _) = read_records(text.lines());
+    let is_number =
+        version.is_some_and(|version| !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()));
+    if records.is_empty() && is_number {
+        return (records, SegmentState::Newer);
+    }
+    (records, SegmentState::Damaged)
 }
 
 fn read_records<'a>(lines: impl Iterator<Item = &'a str>) -> (Vec<Record>, SegmentState) {
@@ -165,7 +189,7 @@ fn read_records<'a>(lines: impl Iterator<Item = &'a str>) -> (Vec<Record>, Segme
         if read_record(line, &mut records).is_none() {
             state = SegmentState::Damaged;
         }
-        counted |= matches!(records.last(), Some(Record::Counter(_)));
+        counted |= matches!(records.last(), Some(Record::Count(_)));
     }
     (records, if counted { state } else { SegmentState::Damaged })
 }
@@ -181,7 +205,7 @@ fn read_record(line: &str, records: &mut Vec<Record>) -> Option<()> {
     match kind {
         b'i' => {
             while !reader.bytes.is_empty() {
-                records.push(Record::Impression(reader.impression()?));
+                records.push(reader.impression()?);
             }
         }
         b'h' => {
@@ -218,7 +242,10 @@ fn read_record(line: &str, records: &mut Vec<Record>) -> Option<()> {
                 age,
             }));
         }
-        b'c' => records.push(Record::Counter(reader.number()?)),
+        b'c' => {
+            let (counter, recorded) = (reader.number()?, reader.number()?);
+            records.push(Record::Count(Count { counter, recorded }));
+        }
         _ => {}
     }
     Some(())
@@ -255,14 +282,15 @@ impl<'a> Reader<'a> {
         Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
 
-    fn impression(&mut self) -> Option<Entry> {
+    fn impression(&mut self) -> Option<Record> {
         let at = self.number()?;
         let flags = self.byte()?;
         let length = usize::try_from(self.number()?).ok()?;
         let mut entry = Entry::new(HashedId::new(self.take(length)?), at, true);
         entry.covered = flags & COVERED != 0;
         entry.to_deliver = flags & TO_DELIVER != 0;
-        Some(entry)
+        let in_shard = flags & IN_SHARD != 0;
+        Some(Record::Impression { entry, in_shard })
     }
 }
 
@@ -284,5 +312,5 @@ fn push_record(out: &mut String, kind: u8, content: &[u8]) {
 }
 
 fn checksum_of(body: &[u8]) -> [u8; CHECKSUM_BYTES] {
-    (hash_id(body, 0) as u32).to_le_bytes()
+    (hash_id(body, VERSION_SEED) as u32).to_le_bytes()
 }

@@ -3,6 +3,7 @@
 // Every test file is a crate of its own and uses a part of this.
 #![allow(dead_code)]
 
+pub mod device;
 pub mod model_chain;
 pub mod random;
 pub mod reference;
@@ -52,6 +53,22 @@ pub fn apply<S: AsRef<str>>(guard: &mut Guard, version: Option<u64>, shards: &[S
         },
         now,
     )
+}
+
+/// A shard that contains everything there is: with it in use, whatever is recorded is covered at once.
+pub fn shard_of_everything() -> String {
+    let all = RawShard {
+        payload: vec![1],
+        ..RawShard::raw(1)
+    };
+    all.base64()
+}
+
+/// Lets a snapshot cover all that is pending, and then the server's store be flushed: only the memory stops it from then on.
+pub fn cover_all(guard: &mut Guard, now: Now) {
+    apply(guard, None, &[shard_of_everything()], now).unwrap();
+    assert_eq!(guard.stats(now).pending, 0);
+    apply(guard, None, &[] as &[&str], now).unwrap();
 }
 
 pub fn base64_of(bytes: &[u8]) -> String {
