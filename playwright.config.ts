@@ -19,5 +19,7 @@ export default defineConfig({
   projects: [
     { name: "package", testDir: "tests/browser" },
     { name: "demo", testDir: "tests/demo" },
+    { name: "conditions", testDir: "tests/conditions" },
+    { name: "capacitor", testDir: "tests/capacitor" },
   ],
 });

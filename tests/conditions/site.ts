@@ -1,0 +1,92 @@
+/** The site that the tests' pages come from: the built package, empty pages, and a collector of impressions that behaves as the test likes. */
+import { fileURLToPath } from "node:url";
+import fastifyStatic from "@fastify/static";
+import fastify, { type FastifyInstance } from "fastify";
+import type { Impression } from "seenguard";
+
+const dist = fileURLToPath(new URL("../../dist", import.meta.url));
+
+/** A delivery as the collector got it. */
+export interface Delivery {
+  readonly contentType: string;
+  readonly authorization: string | undefined;
+  readonly bytes: number;
+  readonly impressions: readonly Impression[];
+}
+
+/** How the collector answers. */
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class Site {
+  readonly origin: string;
+  readonly #server: FastifyInstance;
+  /** What came, refused or not, in its order. */
+  readonly deliveries: Delivery[] = [];
+  /** Requests for something like a CORS preflight. */
+  preflights = 0;
+  /** Decides each answer; may wait. */
+  answer: (delivery: Delivery) => Answer | Promise<Answer> = () => ({ status: 204 });
+  /** Pages of the test's own, by path. */
+  readonly documents = new Map<string, string>();
+
+  private constructor(server: FastifyInstance, origin: string) {
+    this.#server = server;
+    this.origin = origin;
+  }
+
+  static async start(): Promise<Site> {
+    const server = fastify({ forceCloseConnections: true });
+    // The tests count bytes, and tell a beacon by its type: bodies are kept as they come.
+    server.removeAllContentTypeParsers();
+    server.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => done(null, body));
+    await server.register(fastifyStatic, { root: dist, prefix: "/dist/" });
+    let site: Site | undefined;
+    server.get("/*", (request, reply) => {
+      const path = new URL(request.url, "http://site").pathname;
+      return reply.type("text/html").send(site?.documents.get(path) ?? documentOf(path));
+    });
+    server.options("/impressions", async (_, reply) => {
+      if (site !== undefined) site.preflights++;
+      await reply.code(204).send();
+    });
+    server.post("/impressions", async (request, reply) => {
+      const { status, headers } = (await site?.collect(request.headers, request.body as string)) ?? { status: 500 };
+      await reply
+        .code(status)
+        .headers({ ...headers })
+        .send();
+    });
+    const origin = await server.listen({ host: "127.0.0.1", port: 0 });
+    site = new Site(server, origin);
+    return site;
+  }
+
+  private async collect(headers: Record<string, string | string[] | undefined>, body: string): Promise<Answer> {
+    const { impressions } = JSON.parse(body) as { impressions: Impression[] };
+    const delivery: Delivery = {
+      contentType: String(headers["content-type"]),
+      authorization: headers.authorization as string | undefined,
+      bytes: Buffer.byteLength(body),
+      impressions,
+    };
+    this.deliveries.push(delivery);
+    return this.answer(delivery);
+  }
+
+  /** The ids that have come, in their order. */
+  get delivered(): string[] {
+    return this.deliveries.flatMap(({ impressions }) => impressions.map(({ id }) => id));
+  }
+
+  async close(): Promise<void> {
+    await this.#server.close();
+  }
+}
+
+/** A page that has the package as the global `Seenguard`, and nothing else. */
+export function documentOf(title: string, body = ""): string {
+  return `<!doctype html><meta charset="utf-8"><title>${title}</title><script src="/dist/seenguard.iife.js"></script>${body}`;
+}
