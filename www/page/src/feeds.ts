@@ -92,8 +92,10 @@ export class Feeds {
     try {
       const page = await api.page(experiment.nextTurn(), PAGE_SIZE);
       if (list !== this.list) return;
+      const scrolledInto = this.root.getBoundingClientRect().top < 0;
       if (fresh) this.begin();
       this.show(page);
+      if (fresh && scrolledInto) this.root.scrollIntoView({ block: "start", behavior: "instant" });
       onPage(page);
     } catch (error) {
       onTrouble(error);
@@ -117,7 +119,6 @@ export class Feeds {
       this.parts.gaze.forget(column.items());
       column.clear();
     }
-    if (scrollY > this.root.getBoundingClientRect().top + scrollY) this.root.scrollIntoView({ block: "start" });
   }
 
   private show({ items, seen }: Page): void {

@@ -2,20 +2,25 @@
  * Where the person looks, for the oracle: written apart from the guard's own observer, so that each checks the other.
  *
  * An item is seen once half of it, or as much of it as covers half of the window, has been in view for a dwell without
- * a break while the page was visible, and still is when the browser draws the page next.
+ * a break while the page was visible, and still is when that has been asked a few times more.
  */
 
-/** The oracle's dwell is longer by this: what it calls seen has then surely reached the guard, and no repeat is put down to
- *  two timers that ran out in the other order. */
-const MARGIN_MS = 50;
+/**
+ * The oracle is later than the guard, by so many times a short wait and a frame. What it calls seen has then surely reached
+ * the guard, however busy the browser is, and no repeat is put down to two timers that ran out in the other order.
+ */
+const MARGIN_ROUNDS = 3;
+const MARGIN_MS = 20;
+
+/** Shares of an element at which the browser tells how much of it is in view. */
 const STEPS = Array.from({ length: 21 }, (_, step) => step / 20);
 
 export class Gaze {
   private readonly observer: IntersectionObserver;
-  private readonly timers = new Map<Element, ReturnType<typeof setTimeout>>();
   private readonly inView = new Set<Element>();
-  /** In view for a dwell: seen, if they still are in the next frame. */
-  private readonly due = new Set<Element>();
+  private readonly timers = new Map<Element, ReturnType<typeof setTimeout>>();
+  /** Asked for where it is now, and how often to ask again. */
+  private readonly asked = new Map<Element, number>();
 
   constructor(
     private readonly dwellMs: number,
@@ -28,7 +33,7 @@ export class Gaze {
       { threshold: STEPS },
     );
     document.addEventListener("visibilitychange", () => {
-      for (const element of this.inView) this.restart(element);
+      for (const element of this.inView) this.startDwell(element);
     });
   }
 
@@ -40,42 +45,56 @@ export class Gaze {
   forget(elements: Iterable<Element>): void {
     for (const element of elements) {
       this.observer.unobserve(element);
-      this.leave(element);
+      this.inView.delete(element);
+      this.stopDwell(element);
     }
   }
 
-  private moved(entry: IntersectionObserverEntry): void {
-    const windowHeight = entry.rootBounds?.height ?? innerHeight;
-    const enough = entry.intersectionRatio >= 0.5 || entry.intersectionRect.height >= windowHeight / 2;
-    if (!entry.isIntersecting || !enough) this.leave(entry.target);
-    else if (this.due.has(entry.target)) {
-      this.forget([entry.target]);
-      this.onSeen(entry.target);
-    } else if (!this.inView.has(entry.target)) {
-      this.inView.add(entry.target);
-      this.restart(entry.target);
-    }
+  private moved({
+    target,
+    isIntersecting,
+    intersectionRatio,
+    intersectionRect,
+    rootBounds,
+  }: IntersectionObserverEntry) {
+    const coversHalf = intersectionRect.height >= (rootBounds?.height ?? innerHeight) / 2;
+    if (!isIntersecting || (intersectionRatio < 0.5 && !coversHalf)) {
+      this.inView.delete(target);
+      this.stopDwell(target);
+    } else if (!this.inView.has(target)) {
+      this.inView.add(target);
+      this.startDwell(target);
+    } else this.answered(target);
   }
 
-  private leave(element: Element): void {
-    this.inView.delete(element);
-    this.stopTimer(element);
+  private startDwell(element: Element): void {
+    this.stopDwell(element);
+    if (document.visibilityState === "visible") this.askAfter(element, this.dwellMs, MARGIN_ROUNDS);
   }
 
-  private restart(element: Element): void {
-    this.stopTimer(element);
-    if (document.visibilityState !== "visible") return;
+  private stopDwell(element: Element): void {
+    clearTimeout(this.timers.get(element));
+    this.timers.delete(element);
+    this.asked.delete(element);
+  }
+
+  /** Asks the browser, in a while, where the element is in the next frame. */
+  private askAfter(element: Element, delayMs: number, roundsLeft: number): void {
     const timer = setTimeout(() => {
-      this.due.add(element);
+      this.asked.set(element, roundsLeft);
       this.observer.unobserve(element);
-      this.observer.observe(element); // asks where it is in the next frame
-    }, this.dwellMs + MARGIN_MS);
+      this.observer.observe(element);
+    }, delayMs);
     this.timers.set(element, timer);
   }
 
-  private stopTimer(element: Element): void {
-    this.due.delete(element);
-    clearTimeout(this.timers.get(element));
-    this.timers.delete(element);
+  /** It is still in view. */
+  private answered(element: Element): void {
+    const roundsLeft = this.asked.get(element);
+    this.asked.delete(element);
+    if (roundsLeft === 0) {
+      this.forget([element]);
+      this.onSeen(element);
+    } else if (roundsLeft !== undefined) this.askAfter(element, MARGIN_MS, roundsLeft - 1);
   }
 }

@@ -14,12 +14,10 @@ export function plural(value: number, noun: string): string {
   return `${whole.format(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
-/** As people read chances: "1 in 25,000". */
+/** As people read chances: "1 in 25,000". Below 1 in a million millions nobody cares, and doubles cannot tell it from 0. */
 export function rate(value: number): string {
-  if (value <= 0) return "0";
-  return value < 1e-12
-    ? "below 1 in 1T"
-    : `1 in ${value < 1e-6 ? short.format(1 / value) : whole.format(Math.round(1 / value))}`;
+  if (value < 1e-12) return "under 1 in 1T";
+  return `1 in ${value < 1e-6 ? short.format(1 / value) : whole.format(Math.round(1 / value))}`;
 }
 
 export function bytes(value: number): string {
