@@ -61,6 +61,7 @@ export class GuardCore implements Persisted, Deliveries {
   #engine: Engine | undefined;
   #raw: RawGuard | undefined;
   #persistence: Persistence | undefined;
+  #loading: Promise<void> = Promise.resolve();
   #storage: GuardStats["storage"] = "none";
   #withoutId = 0;
   readonly #reporters = new Set<Reporter>();
@@ -89,7 +90,8 @@ export class GuardCore implements Persisted, Deliveries {
       this.report(error);
       return;
     }
-    await within(STORAGE_PATIENCE_MS, this.#loadStorage());
+    this.#loading = this.#loadStorage();
+    await within(STORAGE_PATIENCE_MS, this.#loading);
   }
 
   async #loadStorage(): Promise<void> {
@@ -105,6 +107,8 @@ export class GuardCore implements Persisted, Deliveries {
     if (writer === undefined) return;
     this.#persistence = new Persistence(store, namespace, writer, windowDays, this);
     await this.#persistence.start();
+    // What was recorded while the storage was not open yet.
+    this.#persistence.changed();
   }
 
   /** Whether there is anything that could stop an item. */
@@ -264,8 +268,9 @@ export class GuardCore implements Persisted, Deliveries {
     });
   }
 
-  flush(): Promise<void> {
-    return this.#persistence?.flush() ?? Promise.resolve();
+  async flush(): Promise<void> {
+    await this.#loading;
+    await this.#persistence?.flush();
   }
 
   /** Whether a storage option means the storage that this core keeps its impressions in. */
@@ -273,10 +278,10 @@ export class GuardCore implements Persisted, Deliveries {
     return this.#persistence !== undefined && (this.options.storage === storage || this.#persistence.kind === storage);
   }
 
-  /** Forgets everything that this namespace has here, in memory and in storage. */
-  async clear(): Promise<void> {
+  /** Forgets everything that this namespace has here, in memory and in storage, and elsewhere. */
+  async clear(elsewhere: () => Promise<void>): Promise<void> {
     this.forget();
-    await this.#persistence?.clear();
+    await (this.#persistence?.clear(elsewhere) ?? elsewhere());
   }
 
   /** Gives the memory back: afterwards everything passes. */

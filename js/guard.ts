@@ -44,12 +44,14 @@ export class SeenGuard implements Api.SeenGuard {
     checkNamespace(namespace);
     checkStorage(storage);
     const core = findCore(namespace);
-    await core?.clear();
     // A guard that could not have IndexedDB may have used localStorage.
     const places = storage === undefined || storage === "indexeddb" ? (["indexeddb", "local"] as const) : [storage];
-    for (const place of places) {
-      if (core?.isKeptIn(place) !== true) await clearStore(namespace, place, places.length > 1);
-    }
+    const clearElsewhere = async () => {
+      for (const place of places) {
+        if (core?.isKeptIn(place) !== true) await clearStore(namespace, place, places.length > 1);
+      }
+    };
+    await (core?.clear(clearElsewhere) ?? clearElsewhere());
     ringBell(bellKey(namespace));
   }
 

@@ -30,10 +30,17 @@ export interface Persisted {
   report(error: SeenGuardError): void;
 }
 
+interface StoredSegment {
+  readonly segment: SegmentKey;
+  readonly text: string;
+}
+
 /** A checkpoint is written when there are so many segments of this writer. */
 const SEGMENTS_A_CHECKPOINT = 16;
 /** Damaged segments that are kept for whoever wants to look at them. */
 const SET_ASIDE = 4;
+/** How often the keys are listed anew when others take segments over while they are read. */
+const LISTINGS = 4;
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 60_000;
 
@@ -58,11 +65,14 @@ export class Persistence {
   #unwritten: string[] = [];
   #tail: Promise<void> = Promise.resolve();
   #flushing = false;
+  /** Clearings that have been asked for and are not done. */
+  #clearing = 0;
   #pulling = false;
   #trouble: "unavailable" | "full" | undefined;
   #notedDay: number | undefined;
   #retryMs = FIRST_RETRY_MS;
   #retry: ReturnType<typeof setTimeout> | undefined;
+  #stopped = false;
   #stopListening = () => {};
 
   constructor(store: KeyValueStore, namespace: string, writer: string, windowDays: number, state: Persisted) {
@@ -111,16 +121,27 @@ export class Persistence {
     });
   }
 
-  /** Forgets the namespace, for all writers. */
-  clear(): Promise<void> {
+  /** Forgets the namespace, for all writers, once it is cleared elsewhere: should that be this very storage by another name, what is recorded from
+   *  now on must be of the last generation. */
+  clear(elsewhere: () => Promise<void>): Promise<void> {
+    this.#clearing++;
     return this.#enqueue(async () => {
-      this.#beginGeneration(await clearNamespace(this.#store, this.#keys, this.#generation));
+      try {
+        await elsewhere().catch((cause: unknown) => {
+          this.#failed(cause);
+        });
+        this.#beginGeneration(await clearNamespace(this.#store, this.#keys, this.#generation));
+      } finally {
+        this.#clearing--;
+      }
       this.#ring();
+      await this.#write();
     });
   }
 
   /** Stops listening and retrying. */
   stop(): void {
+    this.#stopped = true;
     this.#stopListening();
     clearTimeout(this.#retry);
   }
@@ -134,32 +155,43 @@ export class Persistence {
   }
 
   async #load(): Promise<void> {
-    const keys = await this.#store.keys(this.#keys.prefix);
-    const segments = this.#segmentsIn(keys);
-    const [generation] = await this.#store.read([this.#keys.generation]);
-    this.#generation = Math.max(numberOf(generation), ...segments.map((segment) => segment.generation));
-    const void_ = segments.filter((segment) => segment.generation < this.#generation).map(({ key }) => key);
-    const current = segments.filter((segment) => segment.generation === this.#generation);
-    const read = await this.#readTexts(current);
-
+    const { read, outdated } = await this.#readAll();
     const states = this.#state.takeOver(
       read.map(({ segment }) => segment.writer),
       read.map(({ text }) => text),
     );
-    const taken = read.filter((_, index) => states[index] !== undefined && states[index] !== "newer");
-    this.#reportStates(states);
-    await this.#setAside(read.filter((_, index) => states[index] === "damaged").map(({ text }) => text));
     for (const { segment } of read) {
       this.#seen.add(segment.key);
       this.#next.set(segment.writer, Math.max(this.#next.get(segment.writer) ?? 0, segment.number + 1));
     }
-    if (taken.length > 0 && (await this.#writeCheckpoint())) {
-      await this.#store.remove([...taken.map(({ segment }) => segment.key), ...void_]);
-    } else if (void_.length > 0) {
-      await this.#store.remove(void_);
-    }
+    // Whatever fails from here on, the generation is known and what is stored is taken over.
     this.#loaded = true;
+    this.#reportStates(states);
+    const isSetAside = await this.#setAside(read.filter((_, index) => states[index] === "damaged"));
+    const replaced = read.filter(
+      (_, index) => states[index] === "whole" || (states[index] === "damaged" && isSetAside),
+    );
+    const isReplaced = replaced.length > 0 && (await this.#writeCheckpoint());
+    const leaving = [...(isReplaced ? replaced.map(({ segment }) => segment.key) : []), ...outdated];
+    if (leaving.length > 0) await this.#store.remove(leaving);
     await this.#noteUse();
+  }
+
+  /**
+   * Reads the generation and all that is stored of it. Another page that opens at the same time may take segments over between the listing and the
+   * reading: then the next listing has what it wrote before it removed them.
+   */
+  async #readAll(): Promise<{ read: StoredSegment[]; outdated: string[] }> {
+    for (let listing = 1; ; listing++) {
+      const segments = this.#segmentsIn(await this.#store.keys(this.#keys.prefix));
+      const [generation] = await this.#store.read([this.#keys.generation]);
+      this.#generation = Math.max(numberOf(generation), ...segments.map((segment) => segment.generation));
+      const current = segments.filter((segment) => segment.generation === this.#generation);
+      const read = await this.#readTexts(current);
+      if (read.length < current.length && listing < LISTINGS) continue;
+      const outdated = segments.filter((segment) => segment.generation < this.#generation);
+      return { read, outdated: outdated.map(({ key }) => key) };
+    }
   }
 
   async #noteUse(): Promise<void> {
@@ -168,7 +200,7 @@ export class Persistence {
     this.#notedDay = today();
   }
 
-  async #readTexts(segments: readonly SegmentKey[]): Promise<{ segment: SegmentKey; text: string }[]> {
+  async #readTexts(segments: readonly SegmentKey[]): Promise<StoredSegment[]> {
     const texts = await this.#store.read(segments.map(({ key }) => key));
     return segments.flatMap((segment, index) => {
       const text = texts[index];
@@ -196,22 +228,30 @@ export class Persistence {
     }
   }
 
-  async #setAside(texts: readonly string[]): Promise<void> {
-    for (const [index, text] of texts.slice(0, SET_ASIDE).entries()) {
-      await this.#store.write(`${this.#keys.setAside}${String(index)}`, text);
+  /** Whether there was room for them. */
+  async #setAside(damaged: readonly StoredSegment[]): Promise<boolean> {
+    try {
+      for (const [index, { text }] of damaged.slice(0, SET_ASIDE).entries()) {
+        await this.#store.write(`${this.#keys.setAside}${String(index)}`, text);
+      }
+      return true;
+    } catch (cause) {
+      this.#failed(cause);
+      return false;
     }
   }
 
   /** Writes what is new, as far as the storage takes it. */
   async #write(): Promise<void> {
+    // What was recorded since belongs to the generation that clearing begins, and is written when it has.
+    if (this.#clearing > 0) return;
     // Without having read the generation, what is written might be void.
     if (!this.#loaded) await this.#load();
     const text = this.#state.takeUnsaved();
     if (text !== undefined) this.#unwritten.push(text);
     let wrote = false;
     while (this.#unwritten[0] !== undefined) {
-      if (!(await this.#writeSegment(this.#unwritten[0], false))) break;
-      this.#unwritten.shift();
+      if (!(await this.#writeUnwritten(this.#unwritten[0]))) break;
       wrote = true;
     }
     if (this.#own.length > SEGMENTS_A_CHECKPOINT && this.#unwritten.length === 0) {
@@ -227,20 +267,39 @@ export class Persistence {
     }
   }
 
+  async #writeUnwritten(text: string): Promise<boolean> {
+    const isWritten = await this.#writeSegment(text, false);
+    if (isWritten) this.#unwritten = this.#unwritten.filter((other) => other !== text);
+    return isWritten;
+  }
+
+  /** The page goes, and may never run again: what is not yet in storage is given to it at once, without waiting for the writes before. */
+  #handOver(): void {
+    // Without having read the generation, what is written might be void.
+    if (!this.#loaded) return;
+    const text = this.#state.takeUnsaved();
+    if (text !== undefined) this.#unwritten.push(text);
+    for (const unwritten of this.#unwritten) {
+      void this.#writeUnwritten(unwritten).then((isWritten) => {
+        if (isWritten) this.#ring();
+      });
+    }
+  }
+
   async #writeCheckpoint(): Promise<boolean> {
     const text = this.#state.checkpoint();
     return text !== undefined && (await this.#writeSegment(text, true));
   }
 
   async #writeSegment(text: string, isCheckpoint: boolean): Promise<boolean> {
-    const key = this.#keys.segment(this.#generation, this.#writer, this.#nextNumber, isCheckpoint);
+    // Each attempt has a number of its own: others may be under way.
+    const key = this.#keys.segment(this.#generation, this.#writer, this.#nextNumber++, isCheckpoint);
     try {
       await this.#store.write(key, text);
     } catch (cause) {
       this.#failed(cause);
       return false;
     }
-    this.#nextNumber++;
     this.#own.push(key);
     this.#trouble = undefined;
     this.#retryMs = FIRST_RETRY_MS;
@@ -258,6 +317,7 @@ export class Persistence {
       this.#state.report(new SeenGuardError(full ? "storage-full" : "storage", message, cause));
     }
     clearTimeout(this.#retry);
+    if (this.#stopped) return;
     this.#retry = setTimeout(() => void this.flush(), this.#retryMs * (0.5 + Math.random() / 2));
     this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
   }
@@ -268,33 +328,37 @@ export class Persistence {
     this.#pulling = true;
     void this.#enqueue(async () => {
       this.#pulling = false;
-      const keys = await this.#store.keys(this.#keys.prefix);
-      const [generation] = await this.#store.read([this.#keys.generation]);
-      if (numberOf(generation) > this.#generation) {
-        this.#beginGeneration(numberOf(generation));
-        this.#state.forget();
+      for (let listing = 1; listing <= LISTINGS; listing++) {
+        const keys = await this.#store.keys(this.#keys.prefix);
+        const [generation] = await this.#store.read([this.#keys.generation]);
+        if (numberOf(generation) > this.#generation) {
+          this.#beginGeneration(numberOf(generation));
+          this.#state.forget();
+        }
+        if (await this.#mergeNew(this.#segmentsIn(keys))) return;
       }
-      await this.#mergeNew(this.#segmentsIn(keys));
     });
   }
 
-  async #mergeNew(segments: readonly SegmentKey[]): Promise<void> {
+  /** Whether all of it could be read: what others take over meanwhile is in what they wrote. */
+  async #mergeNew(segments: readonly SegmentKey[]): Promise<boolean> {
     const others = segments.filter(
       ({ generation, writer }) => generation === this.#generation && writer !== this.#writer,
     );
     const unread = others.filter(({ key }) => !this.#seen.has(key)).sort((a, b) => a.number - b.number);
     const there = new Set(others.map(({ key }) => key));
     for (const key of this.#seen) if (!there.has(key)) this.#seen.delete(key);
-    // A checkpoint whose writer's segments were all read holds nothing new.
-    const news = unread.filter(({ key, writer, number, isCheckpoint }) => {
+    const read = await this.#readTexts(unread);
+    const news = read.filter(({ segment: { key, writer, number, isCheckpoint } }) => {
       this.#seen.add(key);
       const isNext = this.#next.get(writer) === number;
       if (isNext || number === 0 || isCheckpoint) this.#next.set(writer, number + 1);
       else this.#next.delete(writer);
+      // A checkpoint whose writer's segments were all read holds nothing new.
       return !(isCheckpoint && isNext);
     });
-    const states = (await this.#readTexts(news)).map(({ text }) => this.#state.merge(text));
-    this.#reportStates(states);
+    this.#reportStates(news.map(({ text }) => this.#state.merge(text)));
+    return read.length === unread.length;
   }
 
   #beginGeneration(generation: number): void {
@@ -312,7 +376,18 @@ export class Persistence {
   }
 
   #listen(): void {
-    if (typeof window === "undefined" || this.#store.kind === "custom") return;
+    if (typeof window === "undefined") return;
+    const onLeave = () => {
+      this.#handOver();
+    };
+    window.addEventListener("pagehide", onLeave);
+    this.#stopListening = () => {
+      window.removeEventListener("pagehide", onLeave);
+    };
+    if (this.#store.kind !== "custom") this.#listenToOthers();
+  }
+
+  #listenToOthers(): void {
     const onStorage = (event: StorageEvent) => {
       if (event.key === this.#bell || event.key === null) this.#pull();
     };
@@ -323,7 +398,9 @@ export class Persistence {
     window.addEventListener("storage", onStorage);
     window.addEventListener("pageshow", onReturn);
     document.addEventListener("visibilitychange", onReturn);
+    const stopBefore = this.#stopListening;
     this.#stopListening = () => {
+      stopBefore();
       window.removeEventListener("storage", onStorage);
       window.removeEventListener("pageshow", onReturn);
       document.removeEventListener("visibilitychange", onReturn);
