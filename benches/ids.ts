@@ -1,0 +1,33 @@
+/** Ids as feeds have them, and lists of candidates: the same for every peer, place and run. */
+
+/** Whole numbers below a limit, which depend on the seed alone (mulberry32). */
+export function randomBelow(seed: number): (limit: number) => number {
+  let state = seed;
+  return (limit) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
+  };
+}
+
+const BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+/** Ids such as `1r8bq8r7q4izgx`: 14 characters, so many that no two are equal. */
+export function shortIds(count: number, seed: number): string[] {
+  const below = randomBelow(seed);
+  return Array.from({ length: count }, () => Array.from({ length: 14 }, () => BASE36.charAt(below(36))).join(""));
+}
+
+/** `count` candidates in a random order, a quarter of them out of `seen`, the others new. */
+export function candidatesOf(seen: readonly string[], count: number, makeIds: typeof shortIds, seed: number): string[] {
+  const below = randomBelow(seed);
+  const known = new Set<string>();
+  while (known.size < Math.floor(count / 4)) known.add(seen[below(seen.length)] ?? "");
+  const candidates = [...known, ...makeIds(count - known.size, seed + 1)];
+  for (let last = candidates.length - 1; last > 0; last--) {
+    const other = below(last + 1);
+    [candidates[last], candidates[other]] = [candidates[other] ?? "", candidates[last] ?? ""];
+  }
+  return candidates;
+}

@@ -1,0 +1,38 @@
+/** Node: every measurement in a process of its own, which nothing else has warmed up or filled. */
+import { execFile } from "node:child_process";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { inProject } from "../../scripts/lib/paths.mjs";
+import type { Outcome } from "../suite.ts";
+import type { Place, Steps } from "./place.ts";
+
+const run = promisify(execFile);
+
+export function nodePlace(suiteFile: string): Place {
+  return {
+    name: "node",
+    title: `Node ${process.versions.node}`,
+    suite: async (effort) =>
+      (await evaluate(suiteFile, "(suite, effort) => suite.runSuite(effort, () => {})", [effort])) as Outcome[],
+    coldStarts: async (messages, ids) => {
+      const cold = inProject("benches", "cold.mjs");
+      const entry = pathToFileURL(inProject("dist", "index.js")).href;
+      const guard = await evaluate(cold, "(cold, args) => cold.startGuard(...args)", [
+        [entry, messages.seenguard, ids, "none"],
+      ]);
+      const set = await evaluate(cold, "(cold, args) => cold.startSet(...args)", [[messages.Set, ids]]);
+      return { seenguard: guard as Steps, Set: set as Steps };
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Calls a function of a module in a new process; arguments and answer are JSON. */
+async function evaluate(module: string, call: string, args: readonly unknown[]): Promise<unknown> {
+  const url = JSON.stringify(pathToFileURL(module).href);
+  const script = `
+    const answer = await (${call})(await import(${url}), ...${JSON.stringify(args)});
+    process.stdout.write(JSON.stringify(answer));`;
+  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", script], { maxBuffer: 1 << 26 });
+  return JSON.parse(stdout);
+}

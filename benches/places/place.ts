@@ -1,0 +1,21 @@
+/** Where the benchmarks run. */
+import type { Effort } from "../measure.ts";
+import type { Outcome } from "../suite.ts";
+
+/** Milliseconds that the steps of one start took, by name. */
+export type Steps = Readonly<Record<string, number>>;
+
+export interface Place {
+  readonly name: string;
+  /** With its version. */
+  readonly title: string;
+  /** All workloads, warmed up. */
+  suite(effort: Effort): Promise<Outcome[]>;
+  /** One start of each contender from nothing, with what the server sends them and the ids of the first page. */
+  coldStarts(messages: Readonly<Record<"seenguard" | "Set", string>>, ids: string): Promise<Record<string, Steps>>;
+  close(): Promise<void>;
+}
+
+export const say = (line: string): void => {
+  console.error(`  ${line}`);
+};

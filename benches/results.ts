@@ -1,0 +1,22 @@
+/** What a run of the benchmarks found: the content of bench/results.json. Times are milliseconds. */
+import type { Bytes } from "./bytes.ts";
+import type { Spread } from "./statistics.ts";
+import type { Outcome } from "./suite.ts";
+
+export interface PlaceResults {
+  readonly name: string;
+  readonly title: string;
+  readonly outcomes: readonly Outcome[];
+  /** Starts from nothing: for each contender its steps. */
+  readonly cold: Readonly<Record<string, Readonly<Record<string, Spread>>>>;
+}
+
+export interface Results {
+  /** When, as ISO 8601. */
+  readonly at: string;
+  readonly machine: string;
+  /** Too few repetitions to be quoted. */
+  readonly quick: boolean;
+  readonly bytes: Bytes;
+  readonly places: readonly PlaceResults[];
+}
