@@ -1,4 +1,4 @@
-/** Finds the elements that show items, below a root or one by one, and reports each item that was looked at: once. */
+/** Finds the elements that show items, and reports each item that was looked at for long enough: one impression for an element and id. */
 import { watch } from "./observer/dwell.js";
 
 /** What an observer needs, all resolved and validated. */
@@ -62,12 +62,12 @@ export function observeBelow(root: Element, settings: ObserverSettings, onImpres
 export function observeElement(
   element: Element,
   id: string,
-  { ratio, dwellMs }: Omit<ObserverSettings, "attribute">,
+  settings: ObserverSettings,
   onImpression: OnImpression,
 ): () => void {
   if (!canObserve()) return () => undefined;
   let stopped = false;
-  const unwatch = watch(element, ratio, dwellMs, () => {
+  const unwatch = watch(element, settings.ratio, settings.dwellMs, () => {
     if (!stopped) onImpression(id, element);
   });
   return () => {

@@ -105,8 +105,8 @@ function release(subject: Subject, box: Element): void {
 
 /** Asks for fresh entries of all that shows the subject now. */
 function sample(subject: Subject): void {
-  const boxes = boxesOf(subject.element);
-  for (const box of subject.boxes.keys()) if (!boxes.includes(box)) release(subject, box);
+  const boxes = new Set(boxesOf(subject.element));
+  for (const box of subject.boxes.keys()) if (!boxes.has(box)) release(subject, box);
   for (const box of boxes) claim(subject, box);
 }
 
@@ -143,7 +143,7 @@ function judge(subject: Subject): void {
     sample(subject);
     return;
   }
-  const { visible, reported } = look(subject.element, subject.boxes, subject.threshold);
+  const [visible, reported] = look(subject.element, subject.boxes, subject.threshold);
   if (visible && subject.due) {
     drop(subject);
     // Not in the midst of this; and what it throws is reported as any uncaught error.

@@ -30,9 +30,9 @@ export function isInView(boxes: Boxes): boolean {
  * Visible is measured against the subject's own area or, if it is larger than its scrollport, against the largest part of
  * it that fits in there: so a narrow column three screens tall is all visible when it fills the screen from top to bottom.
  */
-export function look(element: Element, boxes: Boxes, threshold: number): { visible: boolean; reported: boolean } {
+export function look(element: Element, boxes: Boxes, threshold: number): [visible: boolean, reported: boolean] {
   const entries = [...boxes.values()].filter(hasBox);
-  if (!entries.some((entry) => entry.isIntersecting)) return { visible: false, reported: true };
+  if (!entries.some((entry) => entry.isIntersecting)) return [false, true];
   let area = 0;
   let shown = 0;
   for (const { boundingClientRect, intersectionRatio } of entries) {
@@ -42,14 +42,14 @@ export function look(element: Element, boxes: Boxes, threshold: number): { visib
   }
   const enough = (whole: number) => shown > 0 && shown >= threshold * whole * ROUNDING;
   const single = boxes.size < 2;
-  if (enough(area)) return { visible: true, reported: single };
+  if (enough(area)) return [true, single];
   const extent = (start: "left" | "top", end: "right" | "bottom") =>
     Math.max(...entries.map((entry) => entry.boundingClientRect[end])) -
     Math.min(...entries.map((entry) => entry.boundingClientRect[start]));
   const port = scrollport(element, entries[0]?.rootBounds);
   const fitting = Math.min(extent("left", "right"), port.width) * Math.min(extent("top", "bottom"), port.height);
   const fits = fitting > area * FITS;
-  return { visible: !fits && enough(fitting), reported: single && fits };
+  return [!fits && enough(fitting), single && fits];
 }
 
 /** The room that an element can be seen in, in viewport pixels: what its scroll containers and the viewport leave of each other. */

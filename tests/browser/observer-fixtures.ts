@@ -35,14 +35,14 @@ export const DWELL_MS = 400;
 
 export const VIEWPORT = { width: 800, height: 600 };
 
-/** Elements of one colour, size and id each, as most tests show them. */
+/** An element that shows the item `id`. */
 export function item(id: string, style = "height:200px", content = ""): string {
   return `<div data-seen-id="${id}" style="${style}">${content}</div>`;
 }
 
 /** Empty space. */
 export function gap(height: number): string {
-  return `<div style="height:${String(height)}px"></div>`;
+  return `<div style="height:${height}px"></div>`;
 }
 
 export class ObservedPage {

@@ -164,7 +164,7 @@ test.describe("an item", () => {
 
 test.describe("an item larger than its scrollport", () => {
   for (const screens of [1.5, 3, 50]) {
-    test(`by ${String(screens)} times counts by covering it`, async ({ observed }) => {
+    test(`by ${screens} times counts by covering it`, async ({ observed }) => {
       await observed.show(gap(600) + item("tall", `height:${String(screens * 600)}px`) + gap(600));
       await observed.observe();
       await observed.scrollTo(280);
@@ -646,8 +646,8 @@ test.describe("one tracked element", () => {
   });
 
   for (const height of [100, 3000]) {
-    test(`of ${String(height)} px starts anew when it leaves the document for a while`, async ({ observed }) => {
-      await observed.show(`<div id="x" style="height:${String(height)}px"></div>`);
+    test(`of ${height} px starts anew when it leaves the document for a while`, async ({ observed }) => {
+      await observed.show(`<div id="x" style="height:${height}px"></div>`);
       await observed.track("#x", "given");
       await observed.dwellAlmost();
       await observed.change(() => {
