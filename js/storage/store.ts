@@ -40,9 +40,12 @@ function committed(transaction: IDBTransaction): Promise<void> {
     transaction.oncomplete = () => {
       resolve();
     };
-    transaction.onabort = transaction.onerror = () => {
+    // An error comes first, without the reason; it aborts the transaction.
+    transaction.onabort = () => {
       reject(transaction.error ?? new Error("the transaction was aborted"));
     };
+    // Without this, a page that reloads or dies before it hears of the request's success would take the transaction with it.
+    transaction.commit();
   });
 }
 
