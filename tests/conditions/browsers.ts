@@ -1,0 +1,94 @@
+/** Browsers that the test can kill, and start again over the same profile. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { chromium, type Browser, type Page } from "@playwright/test";
+import { chromiumArguments, programs } from "../../scripts/lib/programs.mjs";
+
+/** What a browser keeps of a person's visits. */
+export class Profile {
+  readonly #directory: string;
+  readonly #started: MortalBrowser[] = [];
+
+  private constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  static async create(): Promise<Profile> {
+    return new Profile(await mkdtemp(join(tmpdir(), "seenguard-profile-")));
+  }
+
+  /** Starts a browser over this profile. */
+  async start(): Promise<MortalBrowser> {
+    const browser = await MortalBrowser.start(this.#directory);
+    this.#started.push(browser);
+    return browser;
+  }
+
+  async remove(): Promise<void> {
+    for (const browser of this.#started) await browser.kill();
+    await rm(this.#directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  }
+}
+
+/** A Chromium that was started by hand, since Playwright does not tell the processes of its own. */
+export class MortalBrowser {
+  readonly #process: ChildProcess;
+  readonly #browser: Browser;
+
+  private constructor(process: ChildProcess, browser: Browser) {
+    this.#process = process;
+    this.#browser = browser;
+  }
+
+  static async start(profile: string): Promise<MortalBrowser> {
+    const executable = programs.chromium.find();
+    if (executable === undefined) throw new Error("chromium is missing: npm run setup");
+    const child = spawn(
+      executable,
+      [...chromiumArguments, "--headless=new", "--remote-debugging-port=0", `--user-data-dir=${profile}`],
+      { stdio: ["ignore", "ignore", "pipe"] },
+    );
+    return new MortalBrowser(child, await chromium.connectOverCDP(await endpointOf(child)));
+  }
+
+  newPage(): Promise<Page> {
+    const [context] = this.#browser.contexts();
+    if (context === undefined) throw new Error("the browser has no context");
+    return context.newPage();
+  }
+
+  /** The browser's own process dies at once, and its helpers with it; nobody gets to write anything. */
+  async kill(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const gone = once(this.#process, "exit");
+    this.#process.kill("SIGKILL");
+    await gone;
+    await this.#browser.close().catch(() => undefined); // the connection is gone already
+  }
+
+  /** Ends as when a person closes it. */
+  async quit(): Promise<void> {
+    const gone = once(this.#process, "exit");
+    const session = await this.#browser.newBrowserCDPSession();
+    await session.send("Browser.close").catch(() => undefined); // the answer may not come any more
+    await gone;
+  }
+}
+
+async function endpointOf(child: ChildProcess): Promise<string> {
+  if (child.stderr === null) throw new Error("no standard error");
+  const said: string[] = [];
+  for await (const line of createInterface(child.stderr)) {
+    said.push(line);
+    const endpoint = /^DevTools listening on (ws:\S+)/.exec(line)?.[1];
+    if (endpoint !== undefined) {
+      child.stderr.resume(); // what it says later must not stop it
+      return endpoint;
+    }
+  }
+  throw new Error(`chromium did not start:\n${said.join("\n")}`);
+}

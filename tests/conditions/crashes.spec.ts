@@ -1,0 +1,147 @@
+/** Renderers and browsers that die, and pages that reload in the middle: what had been recorded is there afterwards. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Page } from "@playwright/test";
+import { Profile } from "./browsers.js";
+import { codes, expect, fresh, idsOf, openGuard, record, stats, test as base, visit, type PageOptions } from "./pages.js";
+
+const test = base.extend<{ profile: Profile }>({
+  // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
+  profile: async ({}, use) => {
+    const profile = await Profile.create();
+    await use(profile);
+    await profile.remove();
+  },
+});
+
+/** Kills what renders a page, as running out of memory does. */
+async function killRenderer(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const crashed = page.waitForEvent("crash");
+  // No answer comes from a page that is gone.
+  void session.send("Page.crash").catch(() => undefined);
+  await crashed;
+}
+
+for (const storage of ["indexeddb", "local"] as const) {
+  test(`a renderer killed right after record loses nothing, with ${storage}`, async ({ context, site }) => {
+    const all: string[] = [];
+    for (let again = 0; again < 5; again++) {
+      const page = await visit(await context.newPage(), site, { storage });
+      expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
+      const ids = idsOf(`visit-${String(again)}`, 20);
+      await record(page, ids.slice(0, 10));
+      await record(page, ids.slice(10));
+      all.push(...ids);
+      await killRenderer(page);
+      await page.close();
+    }
+    const page = await visit(await context.newPage(), site, { storage });
+    expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
+    expect((await stats(page)).pending).toBe(all.length);
+    expect(await codes(page)).toEqual([]);
+  });
+
+  test(`of two tabs the one that lives loses nothing when the other dies, with ${storage}`, async ({
+    context,
+    site,
+  }) => {
+    const [dying, living] = [await context.newPage(), await context.newPage()];
+    for (const page of [dying, living]) await visit(page, site, { storage });
+    await Promise.all([record(dying, idsOf("dying", 50)), record(living, idsOf("living", 50))]);
+    await killRenderer(dying);
+    await record(living, ["after"]);
+    await expect.poll(() => fresh(living, [...idsOf("dying", 50), "new"])).toEqual(["new"]);
+    const later = await visit(await context.newPage(), site, { storage });
+    expect(await fresh(later, [...idsOf("dying", 50), ...idsOf("living", 50), "after", "new"])).toEqual(["new"]);
+  });
+
+  test(`a reload in the middle of a burst loses nothing that was recorded, with ${storage}`, async ({ page, site }) => {
+    await visit(page, site, { storage });
+    let recorded = 0;
+    for (let again = 0; again < 8; again++) {
+      await page.evaluate(burst, recorded);
+      // Some way into the burst, each time another.
+      await pause(60 + 13 * again);
+      await page.reload();
+      const told = Number(await page.evaluate(() => localStorage.getItem("recorded")));
+      expect(told).toBeGreaterThan(recorded);
+      recorded = told;
+      await openGuard(page, { storage });
+      expect(await fresh(page, [...idsOf("id", recorded), "new"])).toEqual(["new"]);
+    }
+    expect(await codes(page)).toEqual([]);
+  });
+}
+
+/** Records one id after the other, several each millisecond, and notes how many they are: a note that no reload loses. */
+function burst(first: number): void {
+  let next = first;
+  const channel = new MessageChannel();
+  channel.port1.onmessage = () => {
+    window.guard.record(`id-${String(next)}`);
+    next++;
+    localStorage.setItem("recorded", String(next));
+    if (next - first < 3000) channel.port2.postMessage(undefined);
+  };
+  channel.port2.postMessage(undefined);
+}
+
+async function visitIn(profile: Profile, origin: string, options: PageOptions) {
+  const browser = await profile.start();
+  const page = await browser.newPage();
+  await page.goto(origin);
+  await openGuard(page, options);
+  return { browser, page };
+}
+
+test("a browser killed a moment after record loses nothing with the default storage", async ({ profile, site }) => {
+  const all: string[] = [];
+  for (let again = 0; again < 3; again++) {
+    const { browser, page } = await visitIn(profile, site.origin, {});
+    expect((await stats(page)).storage).toBe("indexeddb");
+    expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
+    const ids = idsOf(`visit-${String(again)}`, 30);
+    for (const id of ids) await record(page, [id]);
+    all.push(...ids);
+    await pause(50);
+    await browser.kill();
+  }
+  const { page } = await visitIn(profile, site.origin, {});
+  expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
+  expect((await stats(page)).pending).toBe(all.length);
+  expect(await codes(page)).toEqual([]);
+});
+
+/** How long the person reads before the browser dies: `SEENGUARD_LOCAL_SECONDS` for another measurement. */
+const READING_SECONDS = Number(process.env.SEENGUARD_LOCAL_SECONDS ?? 15);
+
+test(`with "local" a killed browser loses what the browser had not yet put on the disk: measured`, async ({
+  profile,
+  site,
+}) => {
+  test.setTimeout(60_000 + READING_SECONDS * 1000);
+  const options = { storage: "local" } as const;
+  const first = await visitIn(profile, site.origin, options);
+  await record(first.page, idsOf("earlier", 10));
+  await first.browser.quit();
+
+  const second = await visitIn(profile, site.origin, options);
+  const ids = idsOf("id", READING_SECONDS * 4);
+  for (const id of ids) {
+    await record(second.page, [id]);
+    await pause(250);
+  }
+  await second.browser.kill();
+
+  const { page } = await visitIn(profile, site.origin, options);
+  const lost = await fresh(page, ids);
+  console.log(
+    `"local", killed after ${String(READING_SECONDS)} s with an impression every 250 ms: the last ${String(lost.length / 4)} s lost (${String(lost.length)} of ${String(ids.length)})`,
+  );
+  // What an orderly end has put on the disk stays; and it is the latest that is lost, so that nothing is half there.
+  expect(await fresh(page, idsOf("earlier", 10))).toEqual([]);
+  expect(lost).toEqual(ids.slice(ids.length - lost.length));
+  await record(page, lost);
+  expect(await fresh(page, ids)).toEqual([]);
+  expect(await codes(page)).toEqual([]);
+});
