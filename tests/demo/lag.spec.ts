@@ -1,7 +1,7 @@
 /** The demo's promise, in a real browser and over both stores: whatever the stream does, nothing comes back on the guarded side. */
-import { expect, test } from "@playwright/test";
+import { test } from "@playwright/test";
 import { startDemo, startRedis, type RunningDemo, type RunningRedis } from "./processes.ts";
-import { Reader } from "./reader.ts";
+import { Reader, expect } from "./reader.ts";
 
 for (const kind of ["memory", "Redis"] as const) {
   test.describe(`with what was seen kept in ${kind}`, () => {
@@ -55,7 +55,7 @@ for (const kind of ["memory", "Redis"] as const) {
       await test.step("the stream runs again, pending goes down to 0, and still nothing comes back", async () => {
         await reader.setLag(0);
         await reader.setStream(true);
-        await expect(reader.counterOf("pending")).toHaveText("0", { timeout: 30_000 });
+        await expect(reader.counterOf("pending")).toHaveText("0");
         const seenBefore = new Set(reader.seen);
         await reader.refresh();
         expect(await reader.repeats("guarded", seenBefore)).toEqual([]);
@@ -82,7 +82,7 @@ for (const kind of ["memory", "Redis"] as const) {
       await expect(page.locator("#pipeline-waiting")).not.toHaveText("0");
       await expect(page.locator("#pipeline-known")).toHaveText("0");
       await reader.setLag(0);
-      await expect(reader.counterOf("pending")).toHaveText("0", { timeout: 30_000 });
+      await expect(reader.counterOf("pending")).toHaveText("0");
       await expect(page.locator("#pipeline-waiting")).toHaveText("0");
       expect(await reader.counter("repeats-guarded")).toBe(0);
     });

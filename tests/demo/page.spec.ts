@@ -1,8 +1,8 @@
 /** The demo's page: what it explains, how it fits a phone and a keyboard, and what it does when the server is gone. */
 import { AxeBuilder } from "@axe-core/playwright";
-import { expect, test } from "@playwright/test";
+import { test } from "@playwright/test";
 import { startDemo, type RunningDemo } from "./processes.ts";
-import { Reader } from "./reader.ts";
+import { Reader, expect } from "./reader.ts";
 
 const PHONE = { width: 390, height: 844 };
 let demo: RunningDemo;
@@ -30,7 +30,7 @@ test("a click on a stopped item explains why it was stopped, and another hides i
   await expect(answer).toBeHidden();
 
   await reader.setLag(0);
-  await expect(reader.counterOf("pending")).toHaveText("0", { timeout: 30_000 });
+  await expect(reader.counterOf("pending")).toHaveText("0");
   await item.click();
   await expect(answer).toContainText(/Remembered by this device|Known to the server/);
 });
@@ -42,7 +42,7 @@ test("the counters say what has happened", async ({ page }) => {
   await expect(reader.counterOf("rate")).toHaveText(/^(under )?1 in [\d,.]+[KMBT]?$/);
   await expect(reader.counterOf("bytes")).toHaveText("0 B");
   await reader.setLag(0);
-  await expect(reader.counterOf("bytes")).not.toHaveText("0 B", { timeout: 30_000 });
+  await expect(reader.counterOf("bytes")).not.toHaveText("0 B");
   const reported = await reader.counter("impressions");
   await reader.reload();
   expect(await reader.counter("impressions")).toBeGreaterThanOrEqual(reported);
@@ -168,7 +168,7 @@ test("a page without its server says so, keeps what was seen, and goes on when t
   await expect(page.getByRole("alert")).toContainText("What you have seen stays on this device");
   await reader.expectAllPending();
   await page.unroute("**/api/**");
-  await expect(reader.counterOf("pending")).toHaveText("0", { timeout: 30_000 });
+  await expect(reader.counterOf("pending")).toHaveText("0");
   await expect(page.getByRole("alert")).toBeEmpty();
 });
 

@@ -2,7 +2,10 @@
  * A person in front of the demo's page, for tests: refreshes, scrolls, looks at what is shown until it has counted, and keeps
  * a record of their own of what they have seen, apart from the page's and from the guard's.
  */
-import { expect, type Locator, type Page } from "@playwright/test";
+import { expect as impatient, type Locator, type Page } from "@playwright/test";
+
+/** Waits for long enough on a busy machine. */
+export const expect = impatient.configure({ timeout: 20_000 });
 
 export type Side = "unguarded" | "guarded";
 export type Counter =
