@@ -37,7 +37,7 @@ async function wasmPack(...args) {
 }
 
 async function cargoTests() {
-  await cargo("test");
+  await cargo("test", "--no-fail-fast");
   for (const file of readdirSync(inProject("examples")).filter((name) => name.endsWith(".rs"))) {
     await cargo("run", "--quiet", "--example", file.replace(/\.rs$/, ""));
   }
