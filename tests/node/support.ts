@@ -25,7 +25,7 @@ export interface OpenedGuard {
   /** What `onError` was told. */
   readonly errors: SeenGuardError[];
   /** The codes of it. */
-  codes(): string[];
+  readonly codes: () => string[];
 }
 
 /** Opens a guard that keeps nothing, unless the options say otherwise, and closes it when the test is over. */

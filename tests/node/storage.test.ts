@@ -1,0 +1,591 @@
+/** A storage of the app's own: what is kept across visits, and what happens when the storage misbehaves. */
+import { SeenGuard } from "seenguard";
+import type { SeenStorage } from "seenguard";
+import { describe, expect, test, vi } from "vitest";
+import {
+  GatedStorage,
+  idsOf,
+  MapStorage,
+  newPage,
+  openGuard,
+  settled,
+  shippedSnapshot,
+  uniqueNamespace,
+  type OpenedGuard,
+} from "./support.js";
+
+const PREFIX = "seenguard/";
+
+/** Records ids in a visit of its own, as another page would. */
+async function visit(storage: SeenStorage, namespace: string, ids: string[] = []): Promise<void> {
+  const { guard } = await openGuard({ storage, namespace });
+  guard.record(ids);
+  await guard.close();
+}
+
+/** The ids of these that a new page does not stop. */
+async function forgotten(storage: SeenStorage, namespace: string, ids: string[]): Promise<string[]> {
+  const { guard } = await openGuard({ storage, namespace }, newPage());
+  const fresh = guard.filter(ids);
+  await guard.close();
+  return fresh;
+}
+
+describe("with a storage of the app's own", () => {
+  test("what was recorded is stopped in the next visit, pending with its time, and covered then", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const first = await openGuard({ storage, namespace });
+    expect(first.guard.stats().storage).toBe("custom");
+    const before = Date.now();
+    first.guard.record(["a", 7, "🦀\0", ""]);
+    first.guard.apply(await shippedSnapshot(["b"]));
+    first.guard.record("b");
+    await first.guard.close();
+
+    const second = await openGuard({ storage, namespace }, newPage());
+    expect(second.guard.pending()).toEqual(["a", "7", "🦀\0", ""]);
+    expect(second.guard.filter(["a", "7", "🦀\0", "", "b", "c"])).toEqual(["c"]);
+    const explained = second.guard.explain("a");
+    if (!explained.seen || explained.by !== "pending") throw new Error("it must be pending");
+    expect(explained.at.getTime()).toBeGreaterThanOrEqual(before);
+    expect(second.guard.apply(await shippedSnapshot(["a", "7"]))).toMatchObject({ covered: 2 });
+    expect(second.guard.stats()).toMatchObject({ pending: 2, remembered: 5 });
+    expect([...first.errors, ...second.errors]).toEqual([]);
+  });
+
+  test("one visit after the other keeps what all of them recorded", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    for (let day = 0; day < 20; day++) await visit(storage, namespace, idsOf(`day-${String(day)}`, 30));
+    const all = Array.from({ length: 20 }, (_, day) => idsOf(`day-${String(day)}`, 30)).flat();
+    expect(await forgotten(storage, namespace, all)).toEqual([]);
+  });
+
+  test("what was recorded is written without being asked, and flush waits for it", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard } = await openGuard({ storage, namespace });
+    guard.record("a");
+    await guard.flush();
+    expect(await forgotten(storage, namespace, ["a", "b"])).toEqual(["b"]);
+    guard.record("b");
+    await settled();
+    expect(await forgotten(storage, namespace, ["a", "b"])).toEqual([]);
+  });
+
+  test("keys and values are ASCII, below one prefix, and namespaces are apart", async () => {
+    const storage = new MapStorage();
+    const namespaces = ["home:1", "home:1/s", "home:10", "新闻", "a b", "%", "..", "🦀", "__proto__"];
+    for (const namespace of namespaces) await visit(storage, namespace, [`of ${namespace} 新`]);
+    for (const [key, value] of storage.values) {
+      expect(key.startsWith(PREFIX)).toBe(true);
+      expect(key + value).toMatch(/^[\n\x20-\x7e]*$/);
+    }
+    const all = namespaces.map((namespace) => `of ${namespace} 新`);
+    for (const namespace of namespaces) {
+      const others = all.filter((id) => id !== `of ${namespace} 新`);
+      expect(await forgotten(storage, namespace, all)).toEqual(others);
+    }
+  });
+
+  test("what else the storage holds stays as it is", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const others = { token: "secret", seenguard: "x", "seenguard-else/a": "1", "": "empty" };
+    for (const [key, value] of Object.entries(others)) storage.values.set(key, value);
+    for (let again = 0; again < 3; again++) await visit(storage, namespace, ["a"]);
+    await SeenGuard.clear(namespace, storage);
+    for (const [key, value] of Object.entries(others)) expect(storage.values.get(key)).toBe(value);
+  });
+
+  test("over 300 visits the keys stay few and the bytes bounded", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    let [mostKeys, mostBytes] = [0, 0];
+    storage.before = () => {
+      mostKeys = Math.max(mostKeys, storage.values.size);
+    };
+    for (let day = 0; day < 300; day++) {
+      const { guard } = await openGuard({ storage, namespace });
+      for (const id of idsOf(`day-${String(day)}-of-a-long-and-winding-road`, 40)) {
+        guard.record(id);
+        if (day % 10 === 0) await guard.flush();
+      }
+      await guard.close();
+      // While a visit takes over what is there, it is there twice.
+      mostBytes = Math.max(mostBytes, storage.size);
+    }
+    expect(mostKeys).toBeLessThanOrEqual(32);
+    expect(mostBytes).toBeLessThanOrEqual(512 * 1024);
+    const latest = Array.from({ length: 250 }, (_, index) =>
+      idsOf(`day-${String(50 + index)}-of-a-long-and-winding-road`, 40),
+    ).flat();
+    expect(await forgotten(storage, namespace, latest)).toEqual([]);
+  });
+
+  test("one long visit keeps its keys few, too", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard } = await openGuard({ storage, namespace });
+    for (const id of idsOf("item", 500)) {
+      guard.record(id);
+      await guard.flush();
+      expect(storage.values.size).toBeLessThanOrEqual(32);
+    }
+    expect(await forgotten(storage, namespace, idsOf("item", 500))).toEqual([]);
+  });
+});
+
+describe("clear", () => {
+  test("forgets a namespace, here and in storage, and no other", async () => {
+    const [storage, namespace, other] = [new MapStorage(), uniqueNamespace(), uniqueNamespace()];
+    await visit(storage, other, ["a"]);
+    const { guard } = await openGuard({ storage, namespace });
+    guard.record(["a", "b"]);
+    guard.apply(await shippedSnapshot(["c"]));
+    await SeenGuard.clear(namespace, storage);
+    expect(guard.filter(["a", "b", "c"])).toEqual(["a", "b", "c"]);
+    expect(guard.pending()).toEqual([]);
+    expect(guard.stats()).toMatchObject({ pending: 0, remembered: 0, shards: 0 });
+    expect(await forgotten(storage, namespace, ["a", "b"])).toEqual(["a", "b"]);
+    expect(await forgotten(storage, other, ["a"])).toEqual([]);
+  });
+
+  test("leaves nothing that tells what was seen", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    await visit(storage, namespace, idsOf("secret", 100));
+    const full = storage.size;
+    await SeenGuard.clear(namespace, storage);
+    expect(full).toBeGreaterThan(1000);
+    expect(storage.size).toBeLessThan(100);
+  });
+
+  test("keeps what is recorded afterwards, in the same visit and after it", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard } = await openGuard({ storage, namespace });
+    guard.record("before");
+    await SeenGuard.clear(namespace, storage);
+    guard.record("after");
+    expect(guard.filter(["before", "after"])).toEqual(["before"]);
+    await guard.close();
+    expect(await forgotten(storage, namespace, ["before", "after"])).toEqual(["before"]);
+    await visit(storage, namespace, ["later"]);
+    expect(await forgotten(storage, namespace, ["before", "after", "later"])).toEqual(["before"]);
+  });
+
+  test("keeps what is recorded while it runs on a slow storage", async () => {
+    const [storage, namespace] = [new GatedStorage(), uniqueNamespace()];
+    const opening = openGuard({ storage: storage.face("page"), namespace });
+    await storage.releaseUntil(opening);
+    const { guard } = await opening;
+    guard.record("before");
+    await settled();
+    guard.record("while it is written");
+    const clearing = SeenGuard.clear(namespace, storage.face("page"));
+    guard.record("after");
+    expect(guard.filter(["before", "while it is written", "after"])).toEqual(["before", "while it is written"]);
+    await storage.releaseUntil(clearing);
+    await storage.releaseUntil(guard.close());
+    const kept = new MapStorage();
+    for (const [key, value] of storage.values) kept.values.set(key, value);
+    const all = ["before", "while it is written", "after"];
+    expect(await forgotten(kept, namespace, all)).toEqual(["before", "while it is written"]);
+  });
+
+  test("wins over a page that still writes what it recorded before", async () => {
+    const [storage, namespace] = [new GatedStorage(), uniqueNamespace()];
+    const opening = openGuard({ storage: storage.face("old"), namespace }, newPage());
+    await storage.releaseUntil(opening);
+    const { guard } = await opening;
+    guard.record("a");
+    const closing = guard.close();
+    await storage.releasePage("old", ({ operation }) => operation === "set");
+    await storage.releaseUntil(SeenGuard.clear(namespace, storage.face("new")), (count) => count - 1);
+    await storage.releaseUntil(closing);
+    const late = new MapStorage();
+    for (const [key, value] of storage.values) late.values.set(key, value);
+    expect(await forgotten(late, namespace, ["a"])).toEqual(["a"]);
+  });
+
+  test("of a namespace that holds nothing, and without storage, is nothing", async () => {
+    await SeenGuard.clear(uniqueNamespace());
+    await SeenGuard.clear(uniqueNamespace(), "none");
+    await SeenGuard.clear(uniqueNamespace(), "local");
+    await SeenGuard.clear(uniqueNamespace(), new MapStorage());
+  });
+
+  test("rejects for wrong arguments", async () => {
+    for (const namespace of ["", 7, undefined, null, {}]) {
+      await expect(SeenGuard.clear(namespace as string)).rejects.toMatchObject({ code: "bad-option" });
+    }
+    for (const storage of ["disk", null, {}, 7]) {
+      await expect(SeenGuard.clear("a", storage as "none")).rejects.toMatchObject({ code: "bad-option" });
+    }
+  });
+});
+
+describe("a storage that fails", () => {
+  const broken = (): never => {
+    throw new Error("the disk is on fire");
+  };
+  const rejecting = () => Promise.reject(new Error("the disk is on fire"));
+
+  for (const [how, fail] of [
+    ["throws", broken],
+    ["rejects", rejecting],
+    ["rejects with what is no error", () => Promise.reject(Object.create(null) as Error)],
+  ] as const) {
+    test(`and ${how} from the start is reported once, and the guard goes on`, async () => {
+      const storage: SeenStorage = { get: fail, set: fail, remove: fail, keys: fail };
+      const { guard, codes } = await openGuard({ storage });
+      expect(guard.record(["a", "b"])).toBe(2);
+      await guard.flush();
+      guard.record("c");
+      await guard.flush();
+      expect(guard.filter(["a", "b", "c", "d"])).toEqual(["d"]);
+      expect(guard.stats()).toMatchObject({ engine: "wasm", storage: "unavailable", pending: 3 });
+      expect(codes()).toEqual(["storage"]);
+      await guard.close();
+    });
+  }
+
+  for (const [what, wrong] of [
+    ["null", null],
+    ["undefined", undefined],
+    ["a number", 5],
+    ["a text", "keys"],
+    ["what is like a list", { length: 1 }],
+    ["a list of anything", [1, null, { key: 1 }, "seenguard/"]],
+  ] as const) {
+    test(`and answers keys() with ${what} does not stop the guard`, async () => {
+      const storage = new MapStorage();
+      storage.keys = () => wrong as unknown as string[];
+      const { guard, errors } = await openGuard({ storage });
+      guard.record("a");
+      await guard.flush();
+      expect(guard.filter(["a", "b"])).toEqual(["b"]);
+      expect(errors.length).toBeLessThanOrEqual(1);
+    });
+  }
+
+  test("and answers get() with what is no text does not stop the guard", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    await visit(storage, namespace, ["a"]);
+    storage.get = (key) => (key.includes("/s/") ? (new Uint8Array(3) as unknown as string) : undefined);
+    const { guard, codes } = await openGuard({ storage, namespace });
+    guard.record("b");
+    expect(guard.filter(["b", "c"])).toEqual(["c"]);
+    expect(codes()).toEqual(["storage"]);
+  });
+
+  test("for a while is written later what was recorded meanwhile, in order", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard, codes } = await openGuard({ storage, namespace });
+    guard.record("before");
+    await guard.flush();
+    storage.before = (operation) => {
+      if (operation === "set") broken();
+    };
+    for (const id of ["during-1", "during-2"]) {
+      guard.record(id);
+      await guard.flush();
+    }
+    expect(guard.stats().storage).toBe("unavailable");
+    expect(await forgotten(storage, namespace, ["before", "during-1"])).toEqual(["during-1"]);
+    storage.before = () => {};
+    guard.record("after");
+    await guard.flush();
+    expect(guard.stats().storage).toBe("custom");
+    expect(codes()).toEqual(["storage"]);
+    expect(await forgotten(storage, namespace, ["before", "during-1", "during-2", "after"])).toEqual([]);
+  });
+
+  test("for a while is tried again without anything new being recorded", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+      const { guard } = await openGuard({ storage, namespace });
+      storage.before = broken;
+      guard.record("a");
+      await guard.flush();
+      storage.before = () => {};
+      await vi.advanceTimersByTimeAsync(60_000);
+      await settled();
+      expect(guard.stats().storage).toBe("custom");
+      expect(await forgotten(storage, namespace, ["a"])).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("at the beginning alone loses nothing: neither what was there nor what is recorded", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    await visit(storage, namespace, ["long ago"]);
+    await SeenGuard.clear(namespace, storage);
+    await visit(storage, namespace, ["earlier"]);
+    for (const first of ["keys", "get", "set", "remove"] as const) {
+      let failures = 1;
+      storage.before = (operation) => {
+        if (operation === first && failures-- > 0) broken();
+      };
+      const { guard, codes } = await openGuard({ storage, namespace });
+      guard.record(`recorded though ${first} failed`);
+      await guard.flush();
+      expect(guard.filter(["earlier", "long ago"])).toEqual(["long ago"]);
+      await guard.close();
+      expect(codes()).toEqual(["storage"]);
+      storage.before = () => {};
+      expect(await forgotten(storage, namespace, ["earlier", `recorded though ${first} failed`])).toEqual([]);
+    }
+  });
+
+  for (const operation of ["remove", "get", "keys"] as const) {
+    test(`whenever it is asked to ${operation} still keeps what can be kept`, async () => {
+      const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+      await visit(storage, namespace, ["earlier"]);
+      storage.before = (asked) => {
+        if (asked === operation) broken();
+      };
+      for (let again = 0; again < 5; again++) {
+        const { guard, codes } = await openGuard({ storage, namespace });
+        for (const id of idsOf(`visit-${String(again)}`, 30)) {
+          guard.record(id);
+          await guard.flush();
+        }
+        expect(guard.filter(idsOf(`visit-${String(again)}`, 31))).toEqual([`visit-${String(again)}-30`]);
+        expect(codes().every((code) => code === "storage")).toBe(true);
+        await guard.close();
+      }
+      storage.before = () => {};
+      const recorded = operation === "remove" ? idsOf("visit-4", 30) : [];
+      expect(await forgotten(storage, namespace, ["earlier", ...recorded])).toEqual([]);
+    });
+  }
+
+  test("for want of room is said to be full, and what was kept stays kept", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    await visit(storage, namespace, ["earlier"]);
+    let full = true;
+    storage.before = (operation) => {
+      if (full && operation === "set") throw new DOMException("no room", "QuotaExceededError");
+    };
+    const { guard, codes } = await openGuard({ storage, namespace });
+    guard.record("a");
+    await guard.flush();
+    guard.record("b");
+    await guard.flush();
+    expect(guard.stats().storage).toBe("full");
+    expect(guard.filter(["earlier", "a", "b", "c"])).toEqual(["c"]);
+    expect(codes()).toEqual(["storage-full"]);
+    full = false;
+    await guard.close();
+    expect(await forgotten(storage, namespace, ["earlier", "a", "b"])).toEqual([]);
+  });
+});
+
+describe("a storage that takes its time", () => {
+  test("and never answers does not hold up open, filter, record or close", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const never = () => new Promise<never>(() => {});
+      const opening = openGuard({ storage: { get: never, set: never, remove: never, keys: never } });
+      await vi.advanceTimersByTimeAsync(60_000);
+      const { guard, errors } = await opening;
+      guard.record("a");
+      expect(guard.filter(["a", "b"])).toEqual(["b"]);
+      const closing = guard.close();
+      await vi.advanceTimersByTimeAsync(60_000);
+      await closing;
+      expect(guard.filter(["a"])).toEqual(["a"]);
+      expect(errors).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("leaves no timer behind when it answers at once", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+    const before = timers();
+    const { guard } = await openGuard({ storage: new MapStorage() });
+    guard.record("a");
+    await guard.flush();
+    expect(timers()).toBe(before);
+    await guard.close();
+    expect(timers()).toBe(before);
+  });
+
+  test("and answers after open has gone on takes over what it holds then", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+      await storeInto(gated, namespace, ["earlier"]);
+      const opening = openGuard({ storage: gated.face("page"), namespace });
+      await vi.advanceTimersByTimeAsync(60_000);
+      const { guard } = await opening;
+      guard.record("now");
+      expect(guard.filter(["earlier", "now"])).toEqual(["earlier"]);
+      await gated.releasePage("page");
+      expect(guard.filter(["earlier", "now"])).toEqual([]);
+      expect(guard.stats().storage).toBe("custom");
+      expect(await keptIn(gated, namespace, ["earlier", "now"])).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("and answers out of order gets the writes of one writer in order", async () => {
+    const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+    const opening = openGuard({ storage: gated.face("page"), namespace });
+    await gated.releaseUntil(opening);
+    const { guard } = await opening;
+    for (const id of idsOf("item", 40)) {
+      guard.record(id);
+      await settled();
+      const writes = gated.waiting.filter(({ operation }) => operation === "set");
+      expect(writes.length).toBeLessThanOrEqual(1);
+    }
+    await gated.releaseUntil(guard.flush(), (count) => count - 1);
+    expect(await keptIn(gated, namespace, idsOf("item", 40))).toEqual([]);
+  });
+});
+
+/** Lets a visit record into a gated storage, all doors open. */
+async function storeInto(gated: GatedStorage, namespace: string, ids: string[]): Promise<void> {
+  const open = new MapStorage();
+  await visit(open, namespace, ids);
+  for (const [key, value] of open.values) gated.values.set(key, value);
+}
+
+/** The ids of these that a new page over the present content does not stop. */
+function keptIn(gated: GatedStorage, namespace: string, ids: string[]): Promise<string[]> {
+  const copy = new MapStorage();
+  for (const [key, value] of gated.values) copy.values.set(key, value);
+  return forgotten(copy, namespace, ids);
+}
+
+describe("stored content that is damaged", () => {
+  /** Visits that left several segments, and where those lie. */
+  async function stored(): Promise<{
+    storage: MapStorage;
+    namespace: string;
+    ids: string[];
+    segments: () => string[];
+  }> {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard } = await openGuard({ storage, namespace }, newPage());
+    const ids = idsOf("item", 10);
+    for (const id of ids) {
+      guard.record(id);
+      await guard.flush();
+    }
+    const segments = () => [...storage.values.keys()].filter((key) => key.includes("/s/"));
+    return { storage, namespace, ids, segments };
+  }
+
+  async function open(storage: SeenStorage, namespace: string): Promise<OpenedGuard> {
+    return openGuard({ storage, namespace }, newPage());
+  }
+
+  for (const [how, damage] of [
+    ["replaced by something else", () => "no segment of any kind"],
+    ["emptied", () => ""],
+    ["cut off in the middle", (text: string) => text.slice(0, text.length / 2)],
+    ["of one letter changed", (text: string) => `${text.slice(0, 20)}${text[20] === "A" ? "B" : "A"}${text.slice(21)}`],
+    ["without its first line", (text: string) => text.slice(text.indexOf("\n") + 1)],
+    ["binary", () => "\0\ud800\uffff"],
+  ] as const) {
+    test(`and ${how} is reported once and set aside, and the others are kept`, async () => {
+      const { storage, namespace, ids, segments } = await stored();
+      const [victim = ""] = segments();
+      const damaged = damage(storage.values.get(victim) ?? "");
+      storage.values.set(victim, damaged);
+      const { guard, codes } = await open(storage, namespace);
+      expect(codes()).toEqual(["storage"]);
+      expect(guard.filter(ids).length).toBeLessThanOrEqual(1);
+      expect(guard.stats().storage).toBe("custom");
+      expect([...storage.values.values()]).toContain(damaged);
+      expect(segments()).not.toContain(victim);
+      await guard.close();
+      const next = await open(storage, namespace);
+      expect(next.codes()).toEqual([]);
+      expect(next.guard.filter(ids).length).toBeLessThanOrEqual(1);
+    });
+  }
+
+  test("and all of it does not stop the guard, nor what it records from then on being kept", async () => {
+    const { storage, namespace, ids, segments } = await stored();
+    for (const key of segments()) storage.values.set(key, "SGJ1\nrubbish\n");
+    const { guard, codes } = await open(storage, namespace);
+    expect(guard.filter(ids)).toEqual(ids);
+    guard.record(ids);
+    await guard.close();
+    expect(codes()).toEqual(["storage"]);
+    expect(await forgotten(storage, namespace, ids)).toEqual([]);
+    expect(storage.values.size).toBeLessThanOrEqual(32);
+  });
+
+  test("keeps of a damaged segment what can still be read", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard } = await openGuard({ storage, namespace }, newPage());
+    // Long enough for several records in one segment.
+    const ids = idsOf("a-rather-long-id-so-that-there-are-several-records-in-the-segment", 400);
+    guard.record(ids);
+    await guard.flush();
+    const [key = ""] = [...storage.values.keys()].filter((name) => name.includes("/s/"));
+    const text = storage.values.get(key) ?? "";
+    storage.values.set(key, `${text.slice(0, 300)}!${text.slice(301)}`);
+    const { guard: next, codes } = await open(storage, namespace);
+    const lost = next.filter(ids).length;
+    expect(codes()).toEqual(["storage"]);
+    expect(lost).toBeGreaterThan(0);
+    expect(lost).toBeLessThan(100);
+  });
+
+  test("and cannot be set aside because the storage is full loses nothing of the rest", async () => {
+    const { storage, namespace, ids, segments } = await stored();
+    storage.values.set(segments()[0] ?? "", "rubbish");
+    storage.before = (operation) => {
+      if (operation === "set") throw new DOMException("no room", "QuotaExceededError");
+    };
+    const { guard, codes } = await open(storage, namespace);
+    expect(guard.filter(ids).length).toBeLessThanOrEqual(1);
+    guard.record("new");
+    await guard.flush();
+    expect(new Set(codes())).toEqual(new Set(["storage", "storage-full"]));
+    expect(guard.stats().storage).toBe("full");
+    storage.before = () => {};
+    await guard.close();
+    const fresh = await forgotten(storage, namespace, [...ids, "new"]);
+    expect(fresh).not.toContain("new");
+    expect(fresh.length).toBeLessThanOrEqual(1);
+  });
+
+  test("in its other keys does not stop the guard", async () => {
+    const { storage, namespace, ids, segments } = await stored();
+    for (const key of [...storage.values.keys()]) if (!segments().includes(key)) storage.values.set(key, "\0rubbish");
+    const base = (segments()[0] ?? "").split("/s/")[0] ?? "";
+    for (const key of ["s", "s/", "s/x", "s/!/!/!", "s/0/w/-1", "s/0//", "zzz", "", "g/g"]) {
+      storage.values.set(`${base}/${key}`, "rubbish");
+    }
+    storage.values.set(PREFIX, "rubbish");
+    storage.values.set(`${PREFIX}/`, "rubbish");
+    const { guard } = await open(storage, namespace);
+    expect(guard.filter(ids)).toEqual([]);
+    guard.record("new");
+    await guard.close();
+    expect(await forgotten(storage, namespace, [...ids, "new"])).toEqual([]);
+  });
+});
+
+describe("what a newer version has stored", () => {
+  test("is left alone, reported once a visit, and this version goes on beside it", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    await visit(storage, namespace, ["a"]);
+    const [own = ""] = [...storage.values.keys()].filter((key) => key.includes("/s/"));
+    const newer = own.replace(/\/s\/0\/[^/]+/, "/s/0/feedfacefeedface");
+    storage.values.set(newer, "SGJ2\nwhat only a later version understands\n");
+    for (let again = 0; again < 3; again++) {
+      const { guard, codes } = await openGuard({ storage, namespace }, newPage());
+      expect(codes()).toEqual(["storage"]);
+      expect(guard.filter(["a", "b"])).toEqual(again === 0 ? ["b"] : []);
+      guard.record("b");
+      await guard.close();
+      expect(storage.values.get(newer)).toBe("SGJ2\nwhat only a later version understands\n");
+    }
+  });
+});
