@@ -42,5 +42,10 @@ export function callBack<Arguments extends unknown[]>(
 
 /** What an unknown thrown value says. */
 export function describe(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
+  try {
+    return cause instanceof Error ? cause.message : String(cause);
+  } catch {
+    // Not everything that can be thrown has a text.
+    return typeof cause;
+  }
 }
