@@ -208,23 +208,23 @@ impl Schedule {
 
 #[test]
 fn nothing_comes_back_while_tabs_come_and_go() {
-    for seed in 0..60 {
+    for seed in 0..25 {
         println!("seed {seed}");
-        Schedule::new(seed, false, 12).run(250);
+        Schedule::new(seed, false, 12).run(200);
     }
 }
 
 #[test]
 fn nothing_comes_back_while_clocks_jump() {
-    for seed in 1_000..1_060 {
+    for seed in 1_000..1_020 {
         println!("seed {seed}");
-        Schedule::new(seed, true, 12).run(250);
+        Schedule::new(seed, true, 12).run(200);
     }
 }
 
 #[test]
 fn nothing_comes_back_where_more_is_shown_than_is_remembered() {
-    for seed in 2_000..2_010 {
+    for seed in 2_000..2_004 {
         println!("seed {seed}");
         Schedule::new(seed, false, 1_500).run(200);
     }
@@ -232,7 +232,7 @@ fn nothing_comes_back_where_more_is_shown_than_is_remembered() {
 
 #[test]
 fn nothing_comes_back_where_much_is_shown_while_clocks_jump() {
-    for seed in 3_000..3_010 {
+    for seed in 3_000..3_004 {
         println!("seed {seed}");
         Schedule::new(seed, true, 1_500).run(200);
     }
