@@ -37,6 +37,8 @@ interface StoredSegment {
 
 /** A checkpoint is written when there are so many segments of this writer. */
 const SEGMENTS_A_CHECKPOINT = 16;
+/** When so many could not be written, one that holds what all of them do takes their place. */
+const UNWRITTEN = 64;
 /** Damaged segments that are kept for whoever wants to look at them. */
 const SET_ASIDE = 4;
 /** How often the keys are listed anew when others take segments over while they are read. */
@@ -249,6 +251,10 @@ export class Persistence {
     if (!this.#loaded) await this.#load();
     const text = this.#state.takeUnsaved();
     if (text !== undefined) this.#unwritten.push(text);
+    if (this.#unwritten.length > UNWRITTEN) {
+      const whole = this.#state.checkpoint();
+      if (whole !== undefined) this.#unwritten = [whole];
+    }
     let wrote = false;
     while (this.#unwritten[0] !== undefined) {
       if (!(await this.#writeUnwritten(this.#unwritten[0]))) break;
@@ -275,8 +281,8 @@ export class Persistence {
 
   /** The page goes, and may never run again: what is not yet in storage is given to it at once, without waiting for the writes before. */
   #handOver(): void {
-    // Without having read the generation, what is written might be void.
-    if (!this.#loaded) return;
+    // Without knowing the generation, what is written might be void.
+    if (!this.#loaded || this.#clearing > 0) return;
     const text = this.#state.takeUnsaved();
     if (text !== undefined) this.#unwritten.push(text);
     for (const unwritten of this.#unwritten) {
@@ -303,6 +309,8 @@ export class Persistence {
     this.#own.push(key);
     this.#trouble = undefined;
     this.#retryMs = FIRST_RETRY_MS;
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
     return true;
   }
 
@@ -316,9 +324,15 @@ export class Persistence {
         : `the storage failed: ${describe(cause)}`;
       this.#state.report(new SeenGuardError(full ? "storage-full" : "storage", message, cause));
     }
-    clearTimeout(this.#retry);
-    if (this.#stopped) return;
-    this.#retry = setTimeout(() => void this.flush(), this.#retryMs * (0.5 + Math.random() / 2));
+    // What is recorded meanwhile is tried at once, and puts off nothing.
+    if (this.#stopped || this.#retry !== undefined) return;
+    this.#retry = setTimeout(
+      () => {
+        this.#retry = undefined;
+        void this.flush();
+      },
+      this.#retryMs * (0.5 + Math.random() / 2),
+    );
     this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
   }
 
