@@ -1,7 +1,7 @@
 /** Browsers that the test can kill, and start again over the same profile. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -17,8 +17,12 @@ export class Profile {
     this.#directory = directory;
   }
 
-  static async create(): Promise<Profile> {
-    return new Profile(await mkdtemp(join(tmpdir(), "seenguard-profile-")));
+  /** With these settings, as the person made them. */
+  static async create(settings: object = {}): Promise<Profile> {
+    const directory = await mkdtemp(join(tmpdir(), "seenguard-profile-"));
+    await mkdir(join(directory, "Default"));
+    await writeFile(join(directory, "Default", "Preferences"), JSON.stringify(settings));
+    return new Profile(directory);
   }
 
   /** Starts a browser over this profile. */
