@@ -19,6 +19,10 @@ const SOURCE = new URL("../data/wiki-urls-10000", import.meta.url);
 /** Pages about pages, which would look odd in a feed. */
 const NO_ARTICLE = /^(Special|Category|Talk|Template|User|Wikipedia|Portal|File|Image|Help|MediaWiki)(_talk)?:/;
 
+/** Titles that nobody wants on the screen while showing a demo to colleagues. */
+const NOT_FOR_A_DEMO =
+  /xxx|porn|\bsex(ual|y)?\b|fetish|\brape\b|prostitut|vagina|breast|murder|massacre|killing|suicide|nazi|hitler/i;
+
 /** Reads the catalogue, in an order that has nothing to do with the alphabet. */
 export function readCatalogue(): Item[] {
   const items = new Map<string, Item>();
@@ -44,6 +48,7 @@ function titleOf(url: string): string | undefined {
   if (name === undefined || NO_ARTICLE.test(name)) return undefined;
   const title = decoded(name)?.replaceAll("_", " ").trim();
   if (title === undefined || title.length < 3 || title.length > 64) return undefined;
+  if (NOT_FOR_A_DEMO.test(title)) return undefined;
   return /\p{L}{2}/u.test(title) && !/[\p{C}\uFFFD]/u.test(title) ? title : undefined;
 }
 

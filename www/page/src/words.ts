@@ -16,7 +16,7 @@ export function plural(value: number, noun: string): string {
 
 /** As people read chances: "1 in 25,000". Below 1 in a million millions nobody cares, and doubles cannot tell it from 0. */
 export function rate(value: number): string {
-  if (value < 1e-12) return "under 1 in 1T";
+  if (value < 1e-12) return "under 1 in 10¹²";
   return `1 in ${value < 1e-6 ? short.format(1 / value) : whole.format(Math.round(1 / value))}`;
 }
 
