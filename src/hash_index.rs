@@ -134,6 +134,7 @@ fn tag_of(hash: u64) -> u32 {
 mod tests {
     use super::*;
     use std::collections::HashMap;
+    use std::collections::hash_map::Entry;
 
     #[test]
     fn it_holds_what_a_map_holds_through_many_insertions_and_removals() {
@@ -148,9 +149,9 @@ mod tests {
                 if let Some(number) = map.remove(&key) {
                     index.remove(hash, number);
                 }
-            } else if !map.contains_key(&key) {
+            } else if let Entry::Vacant(vacant) = map.entry(key) {
                 assert!(index.insert(hash, step, |_| false));
-                map.insert(key, step);
+                vacant.insert(step);
             }
             assert_eq!(index.len(), map.len());
         }
