@@ -103,9 +103,9 @@ describe("with a storage of the app's own", () => {
     };
     for (let day = 0; day < 300; day++) {
       const { guard } = await openGuard({ storage, namespace });
-      for (const id of idsOf(`day-${String(day)}-of-a-long-and-winding-road`, 40)) {
+      for (const id of idsOf(`day-${String(day)}-of-a-long-and-winding-road`, 25)) {
         guard.record(id);
-        if (day % 10 === 0) await guard.flush();
+        if (day % 20 === 0) await guard.flush();
       }
       await guard.close();
       // While a visit takes over what is there, it is there twice.
@@ -113,10 +113,8 @@ describe("with a storage of the app's own", () => {
     }
     expect(mostKeys).toBeLessThanOrEqual(32);
     expect(mostBytes).toBeLessThanOrEqual(512 * 1024);
-    const latest = Array.from({ length: 250 }, (_, index) =>
-      idsOf(`day-${String(50 + index)}-of-a-long-and-winding-road`, 40),
-    ).flat();
-    expect(await forgotten(storage, namespace, latest)).toEqual([]);
+    const all = Array.from({ length: 300 }, (_, day) => idsOf(`day-${String(day)}-of-a-long-and-winding-road`, 25));
+    expect(await forgotten(storage, namespace, all.flat())).toEqual([]);
   });
 
   test("one long visit keeps its keys few, too", async () => {
@@ -194,8 +192,8 @@ describe("clear", () => {
     const { guard } = await opening;
     guard.record("a");
     const closing = guard.close();
-    await storage.releasePage("old", ({ operation }) => operation === "set");
-    await storage.releaseUntil(SeenGuard.clear(namespace, storage.face("new")), (count) => count - 1);
+    await storage.releaseUpTo("old", ({ operation }) => operation === "set");
+    await storage.releaseUntil(SeenGuard.clear(namespace, storage.face("new")), { page: "new" });
     await storage.releaseUntil(closing);
     const late = new MapStorage();
     for (const [key, value] of storage.values) late.values.set(key, value);
@@ -419,7 +417,7 @@ describe("a storage that takes its time", () => {
       const { guard } = await opening;
       guard.record("now");
       expect(guard.filter(["earlier", "now"])).toEqual(["earlier"]);
-      await gated.releasePage("page");
+      await gated.releaseUntil(guard.flush());
       expect(guard.filter(["earlier", "now"])).toEqual([]);
       expect(guard.stats().storage).toBe("custom");
       expect(await keptIn(gated, namespace, ["earlier", "now"])).toEqual([]);
@@ -439,7 +437,7 @@ describe("a storage that takes its time", () => {
       const writes = gated.waiting.filter(({ operation }) => operation === "set");
       expect(writes.length).toBeLessThanOrEqual(1);
     }
-    await gated.releaseUntil(guard.flush(), (count) => count - 1);
+    await gated.releaseUntil(guard.flush(), { pick: (count) => count - 1 });
     expect(await keptIn(gated, namespace, idsOf("item", 40))).toEqual([]);
   });
 });

@@ -3,7 +3,10 @@ import { readFileSync } from "node:fs";
 import vm from "node:vm";
 import { SeenGuard, ShardChain } from "seenguard";
 import type { ChainOptions, GuardOptions, ItemId, SeenGuardError, SeenStorage, Snapshot } from "seenguard";
-import { onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
+
+// A test that waits for ever is wrong; one that a busy machine slows down is not.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** A time on the server's clock, Unix seconds. */
 export const NOW = 1_764_000_000;
@@ -36,7 +39,8 @@ export async function openGuard(
   const errors: SeenGuardError[] = [];
   const onError = (error: SeenGuardError) => errors.push(error);
   const guard = await Guard.open({ namespace: uniqueNamespace(), storage: "none", onError, ...options });
-  onTestFinished(() => guard.close());
+  // Nobody waits for it: a storage of this test may never answer again.
+  onTestFinished(() => void guard.close());
   return { guard, errors, codes: () => errors.map(({ code }) => code) };
 }
 
@@ -202,18 +206,11 @@ export class GatedStorage {
     await settled();
   }
 
-  /** Lets everything happen that one page does, until it waits for something that `stopsAt` names, or does nothing more. */
-  async releasePage(page: string, stopsAt: (waiting: Waiting) => boolean = () => false): Promise<void> {
-    await settled();
-    for (;;) {
-      const index = this.waiting.findIndex((waiting) => waiting.page === page && !stopsAt(waiting));
-      if (index === -1) return;
-      await this.release(index);
-    }
-  }
-
-  /** Lets everything happen until `done` is. */
-  async releaseUntil(done: Promise<unknown>, pick: (count: number) => number = () => 0): Promise<void> {
+  /** Lets everything happen that waits, by one page or by all, in the order that `pick` chooses, until `done` is. */
+  async releaseUntil(
+    done: Promise<unknown>,
+    { page, pick = () => 0 }: { page?: string; pick?: (count: number) => number } = {},
+  ): Promise<void> {
     const state = { finished: false };
     const finish = () => {
       state.finished = true;
@@ -221,9 +218,24 @@ export class GatedStorage {
     done.then(finish, finish);
     await settled();
     while (!state.finished) {
-      if (this.waiting.length > 0) await this.release(pick(this.waiting.length));
+      const candidates = this.#waitingOf(page);
+      if (candidates.length > 0) await this.release(candidates[pick(candidates.length)]);
       else await settled();
     }
+  }
+
+  /** Lets everything happen that one page does, up to the operation that `isWanted`: that one waits then. */
+  async releaseUpTo(page: string, isWanted: (waiting: Waiting) => boolean): Promise<void> {
+    for (;;) {
+      await settled();
+      if (this.waiting.some((waiting) => waiting.page === page && isWanted(waiting))) return;
+      const [next] = this.#waitingOf(page);
+      if (next !== undefined) await this.release(next);
+    }
+  }
+
+  #waitingOf(page: string | undefined): number[] {
+    return this.waiting.flatMap((waiting, index) => (page === undefined || waiting.page === page ? [index] : []));
   }
 }
 

@@ -1,0 +1,159 @@
+/** Several pages of one reader over one storage, in every order that a storage may choose: nothing that was recorded is lost. */
+import type { SeenGuard } from "seenguard";
+import { describe, expect, test } from "vitest";
+import { GatedStorage, MapStorage, newPage, openGuard, Random, settled, uniqueNamespace } from "./support.js";
+
+/** Which of these ids a page does not stop that opens when all others are gone. */
+async function lost(gated: GatedStorage, namespace: string, ids: readonly string[]): Promise<string[]> {
+  const storage = new MapStorage();
+  for (const [key, value] of gated.values) storage.values.set(key, value);
+  const { guard } = await openGuard({ storage, namespace }, newPage());
+  const fresh = guard.filter(ids);
+  await guard.close();
+  return fresh;
+}
+
+/** Opens a guard in a page of its own over a gated storage, all doors open meanwhile. */
+async function openPage(gated: GatedStorage, namespace: string, page: string): Promise<SeenGuard> {
+  const opening = openGuard({ storage: gated.face(page), namespace }, newPage());
+  await gated.releaseUntil(opening);
+  return (await opening).guard;
+}
+
+describe("two pages", () => {
+  test("that record at the same time keep what both recorded, whichever closes first", async () => {
+    for (const first of [0, 1]) {
+      const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+      const pages = [await openPage(gated, namespace, "a"), await openPage(gated, namespace, "b")];
+      const ids: string[] = [];
+      for (let round = 0; round < 30; round++) {
+        pages.forEach((guard, page) => {
+          const id = `${String(page)}-${String(round)}`;
+          guard.record(id);
+          ids.push(id);
+        });
+        await settled();
+        if (gated.waiting.length > 0) await gated.release();
+      }
+      await gated.releaseUntil(pages[first]?.close() ?? Promise.reject(new Error("no such page")));
+      await gated.releaseUntil(pages[1 - first]?.close() ?? Promise.reject(new Error("no such page")));
+      expect(await lost(gated, namespace, ids)).toEqual([]);
+    }
+  });
+
+  test("one of which never closes keep what both recorded", async () => {
+    const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+    const crashed = await openPage(gated, namespace, "crashed");
+    crashed.record(["a", "b"]);
+    await gated.releaseUntil(crashed.flush());
+    const next = await openPage(gated, namespace, "next");
+    expect(next.filter(["a", "b", "c"])).toEqual(["c"]);
+    next.record("c");
+    crashed.record("d");
+    await gated.releaseUntil(Promise.all([next.close(), crashed.flush()]));
+    expect(await lost(gated, namespace, ["a", "b", "c", "d"])).toEqual([]);
+  });
+
+  test("that open at the same moment both stop what was there, though the first takes it over while the second reads", async () => {
+    const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+    const earlier = await openPage(gated, namespace, "earlier");
+    earlier.record("a");
+    await gated.releaseUntil(earlier.close());
+
+    const opening = openGuard({ storage: gated.face("second"), namespace }, newPage());
+    // The second knows the keys and is about to read them.
+    await gated.releaseUpTo("second", ({ operation, key }) => operation === "get" && key.includes("/s/"));
+    const first = openGuard({ storage: gated.face("first"), namespace }, newPage());
+    await gated.releaseUntil(first, { page: "first" });
+    await gated.releaseUntil((await first).guard.flush(), { page: "first" });
+    expect((await first).guard.filter(["a"])).toEqual([]);
+
+    await gated.releaseUntil(opening);
+    expect((await opening).guard.filter(["a", "b"])).toEqual(["b"]);
+  });
+
+  test("of which one takes over while the other still writes lose nothing", async () => {
+    const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+    const writing = await openPage(gated, namespace, "writing");
+    for (let round = 0; round < 20; round++) {
+      writing.record(`before-${String(round)}`);
+      await gated.releaseUntil(writing.flush());
+    }
+    writing.record("late");
+    // Its write is on the way, and arrives when the other has taken over and removed what it read.
+    await gated.releaseUpTo("writing", ({ operation }) => operation === "set");
+    const opening = openGuard({ storage: gated.face("opening"), namespace }, newPage());
+    await gated.releaseUntil(opening, { page: "opening" });
+    await gated.releaseUntil((await opening).guard.flush(), { page: "opening" });
+    await gated.releaseUntil((await opening).guard.close());
+    await gated.releaseUntil(writing.close());
+    const ids = [...Array.from({ length: 20 }, (_, round) => `before-${String(round)}`), "late"];
+    expect(await lost(gated, namespace, ids)).toEqual([]);
+  });
+});
+
+describe("pages that open, record, crash and close in a random order over a storage that answers in a random order", () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    test(`lose nothing that had been written, and show no page what it recorded itself: seed ${String(seed)}`, async () => {
+      const random = new Random(seed);
+      const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+      const open: { guard: SeenGuard; page: string; recorded: string[]; flushed: string[] }[] = [];
+      const kept: string[] = [];
+      const work: Promise<unknown>[] = [];
+      let pages = 0;
+      let items = 0;
+
+      const begin = () => {
+        const page = `page-${String(pages++)}`;
+        const opening = openGuard({ storage: gated.face(page), namespace }, newPage());
+        work.push(opening.then(({ guard }) => open.push({ guard, page, recorded: [], flushed: [] })));
+      };
+      const take = () => open.splice(random.below(open.length), 1)[0];
+      const steps: readonly (() => void)[] = [
+        begin,
+        () => {
+          if (open.length === 0) return;
+          const { guard, recorded } = random.pick(open);
+          for (let more = random.below(4); more >= 0; more--) {
+            const id = `item-${String(items++)}`;
+            guard.record(id);
+            recorded.push(id);
+          }
+        },
+        () => {
+          if (open.length === 0) return;
+          const one = random.pick(open);
+          const now = one.recorded.slice();
+          work.push(one.guard.flush().then(() => (one.flushed = now)));
+        },
+        () => {
+          const closing = open.length > 1 ? take() : undefined;
+          if (closing) work.push(closing.guard.close().then(() => kept.push(...closing.recorded)));
+        },
+        () => {
+          // The page is gone with all that it has not written; what it had asked for may happen still.
+          const crashed = open.length > 1 && random.below(4) === 0 ? take() : undefined;
+          if (crashed) kept.push(...crashed.flushed);
+        },
+      ];
+
+      begin();
+      for (let step = 0; step < 120; step++) {
+        random.pick(steps)();
+        for (let more = random.below(4); more > 0; more--) {
+          await settled();
+          if (gated.waiting.length > 0) await gated.release(random.below(gated.waiting.length));
+        }
+        for (const { guard, recorded } of open) expect(guard.filter(recorded)).toEqual([]);
+      }
+      await gated.releaseUntil(Promise.all(work), { pick: (count) => random.below(count) });
+      for (const { guard, recorded } of open) {
+        await gated.releaseUntil(guard.close(), { pick: (count) => random.below(count) });
+        kept.push(...recorded);
+      }
+      expect(kept.length).toBeGreaterThan(20);
+      expect(await lost(gated, namespace, kept)).toEqual([]);
+      expect(gated.values.size).toBeLessThanOrEqual(32);
+    });
+  }
+});
