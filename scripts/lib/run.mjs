@@ -26,15 +26,48 @@ export async function run(command, args, options = {}) {
       });
       child.once("exit", (code, signal) => {
         if (code === 0) resolve(undefined);
-        else
-          reject(
-            new CommandFailed(`${[command, ...args].join(" ")} ended with ${signal ?? `exit code ${String(code)}`}`),
-          );
+        else reject(failure(command, args, code, signal));
       });
     });
   } finally {
     stopTicking();
   }
+}
+
+/**
+ * Like `run`, and resolves to what the program wrote to its standard output, which goes where ours goes, too.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {{ env?: Record<string, string | undefined> }} [options]
+ * @returns {Promise<string>}
+ */
+export function runAndRead(command, args, options = {}) {
+  return new Promise((resolve, reject) => {
+    const env = { ...process.env, ...options.env };
+    const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (/** @type {string} */ chunk) => {
+      text += chunk;
+      process.stdout.write(chunk);
+    });
+    child.once("error", (error) => {
+      reject(new CommandFailed(`${command} could not be started: ${error.message}`));
+    });
+    child.once("close", (code, signal) => {
+      if (code === 0) resolve(text);
+      else reject(failure(command, args, code, signal));
+    });
+  });
+}
+
+/**
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {number | null} code
+ * @param {NodeJS.Signals | null} signal
+ */
+function failure(command, args, code, signal) {
+  return new CommandFailed(`${[command, ...args].join(" ")} ended with ${signal ?? `exit code ${String(code)}`}`);
 }
 
 /**

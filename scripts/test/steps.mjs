@@ -1,8 +1,8 @@
 /** The steps of `npm test`, in their order: the quick ones that read the source first, then Rust, then what needs the built package. */
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { build } from "../build.mjs";
 import { programs } from "../lib/programs.mjs";
-import { CommandFailed, output, run } from "../lib/run.mjs";
+import { CommandFailed, output, run, runAndRead } from "../lib/run.mjs";
 import { pathWith, wasmBindgenTool, wasmPackTool, wasmTarget } from "../lib/rust.mjs";
 import { inProject } from "../lib/paths.mjs";
 
@@ -29,11 +29,24 @@ const vitest = (...args) => npmTool("vitest/vitest.mjs", "run", ...args);
 /** @param {...string} args */
 const playwright = (...args) => npmTool("@playwright/test/cli.js", "test", ...args);
 
-/** @param {...string} args */
+/**
+ * Runs the test programs that hold Wasm tests: the others would be compiled for nothing. That none ran is no success.
+ * @param {...string} args
+ */
 async function wasmPack(...args) {
+  const programs = readdirSync(inProject("tests")).filter(
+    (name) => name.endsWith(".rs") && readFileSync(inProject("tests", name), "utf8").includes("wasm_bindgen_test"),
+  );
+  const chosen = programs.flatMap((name) => ["--test", name.replace(/\.rs$/, "")]);
+  if (chosen.length === 0) throw new CommandFailed("no file in tests/ has a wasm_bindgen_test");
   // Its tools are on PATH: it must not look for others.
   const env = await pathWith([wasmPackTool(), wasmBindgenTool()]);
-  await run("wasm-pack", ["test", "--mode", "no-install", ...args], { env });
+  const said = await runAndRead("wasm-pack", ["test", "--mode", "no-install", ...args, "--", ...chosen], { env });
+  const passed = [...said.matchAll(/^test result: .*?(\d+) passed/gm)].reduce(
+    (sum, [, count]) => sum + Number(count),
+    0,
+  );
+  if (passed === 0) throw new CommandFailed("wasm-pack ran no test");
 }
 
 async function cargoTests() {
