@@ -98,6 +98,9 @@ async function start(
     stdio: ["ignore", "pipe", "pipe"],
   });
   const ended = once(child, "exit");
+  const endWithTheTests = (): boolean => child.kill("SIGKILL");
+  process.once("exit", endWithTheTests);
+  child.once("exit", () => process.removeListener("exit", endWithTheTests));
   let output = "";
   await new Promise<void>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
