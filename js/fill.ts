@@ -86,16 +86,13 @@ export class FillRun<T> {
     while (result.items.length < want) {
       if (this.#isAborted()) return this.#end("aborted");
       if (result.pages >= maxPages) return this.#end("max-pages");
-      let page: FeedPage<T> | null | typeof ABORTED;
       try {
-        page = await Promise.race([fetchPage(firstPage + result.pages, signal), aborted(signal)]);
+        const page = await Promise.race([fetchPage(firstPage + result.pages, signal), aborted(signal)]);
+        if (page === ABORTED || this.#isAborted()) return this.#end("aborted");
+        if (isNothing(page) || !this.#take(page, id)) return this.#end("exhausted");
       } catch (error) {
         return this.#isAborted() ? this.#end("aborted") : this.#end("error", error);
       }
-      if (page === ABORTED || this.#isAborted()) return this.#end("aborted");
-      if (page === null) return this.#end("exhausted");
-      this.#take(page, id);
-      if (listOf(page.items).length === 0) return this.#end("exhausted");
       onPage();
     }
     return this.#end("filled");
@@ -106,13 +103,15 @@ export class FillRun<T> {
     return this.#controller.signal.aborted;
   }
 
-  #take(page: FeedPage<T>, id: IdOf<T> | undefined): void {
-    if (page.seen !== undefined) this.#feed.apply(page.seen);
-    const items = listOf(page.items);
+  /** Whether there was anything in the page. What cannot be read throws. */
+  #take({ seen, items: given }: FeedPage<T>, id: IdOf<T> | undefined): boolean {
+    if (seen !== undefined) this.#feed.apply(seen);
+    const items = listOf(given);
     const fresh = this.#feed.admit(items, id);
     this.#result.items.push(...fresh);
     this.#result.stopped += items.length - fresh.length;
     this.#result.pages++;
+    return items.length > 0;
   }
 
   #end(end: FillResult<T>["end"], error?: unknown): FillResult<T> {
@@ -120,6 +119,11 @@ export class FillRun<T> {
     if (end === "error") this.#result.error = error;
     return this.#result;
   }
+}
+
+/** Code without types may well answer with `undefined`. */
+function isNothing(page: unknown): page is null | undefined {
+  return page === null || page === undefined;
 }
 
 const ABORTED = Symbol("aborted");
