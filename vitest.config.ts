@@ -6,8 +6,14 @@ export default defineConfig({
   test: {
     passWithNoTests: false,
     projects: [
-      { test: { name: "node", include: ["tests/node/**/*.test.ts"] } },
-      { test: { name: "demo", include: ["tests/demo/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
+      { test: { name: "node", include: ["tests/node/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
+      {
+        test: {
+          name: "conditions",
+          include: ["tests/conditions/**/*.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
       { test: { name: "types", include: ["tests/types/**/*.test.ts"], testTimeout: 60_000 } },
       {
         test: {

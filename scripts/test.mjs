@@ -21,7 +21,7 @@ import { steps } from "./test/steps.mjs";
 async function test(args) {
   const values = read(args);
   if (values.list) {
-    for (const { name, what } of steps) console.log(`${name.padEnd(14)}${what}`);
+    for (const { name, what } of steps) console.log(`${name.padEnd(20)}${what}`);
     return;
   }
   const chosen = choose(values.only);
@@ -80,7 +80,7 @@ function summarise(outcomes) {
   console.log("\n━━━ summary");
   for (const { name, seconds, failure } of outcomes) {
     const result = failure === undefined ? "passed" : `FAILED  ${failure.split("\n", 1)[0] ?? ""}`;
-    console.log(`${name.padEnd(14)}${seconds.toFixed(1).padStart(7)} s  ${result}`);
+    console.log(`${name.padEnd(20)}${seconds.toFixed(1).padStart(7)} s  ${result}`);
   }
   const failed = outcomes.filter(({ failure }) => failure !== undefined).length;
   console.log(`\n${String(outcomes.length - failed)} passed, ${String(failed)} failed`);

@@ -109,10 +109,19 @@ export const steps = [
     },
   },
   { name: "types", what: "the published declarations keep their contract", run: () => vitest("--project", "types") },
-  { name: "vitest", what: "the package in Node", run: () => vitest("--project", "node") },
+  { name: "vitest", what: "the package and the demo's server in Node", run: () => vitest("--project", "node") },
+  {
+    name: "conditions",
+    what: "the package in Node when things go wrong",
+    run: () => vitest("--project", "conditions"),
+  },
   { name: "packaging", what: "the packed package in real little apps", run: () => vitest("--project", "packaging") },
   { name: "browser", what: "the package in Chromium", run: () => playwright("--project", "package") },
-  { name: "demo-server", what: "the demo's server, in memory and over Redis", run: () => vitest("--project", "demo") },
+  {
+    name: "browser-conditions",
+    what: "the package in Chromium when things go wrong",
+    run: () => playwright("--project", "conditions"),
+  },
   { name: "demo", what: "the demo in Chromium, as a person uses it", run: () => playwright("--project", "demo") },
   { name: "webkit", what: "the package in WebKitGTK", run: () => vitest("--project", "webkit") },
 ];
