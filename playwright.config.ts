@@ -3,7 +3,7 @@ import { defineConfig } from "@playwright/test";
 import { chromiumArguments, programs } from "./scripts/lib/programs.mjs";
 
 // Runs at the same time each clear their own directory alone; the workers of a run find its name in their environment.
-const outputDir = (process.env["SEENGUARD_TEST_RESULTS"] ??= `test-results/${String(process.pid)}`);
+const outputDir = (process.env.SEENGUARD_TEST_RESULTS ??= `test-results/${String(process.pid)}`);
 
 export default defineConfig({
   testMatch: "**/*.spec.ts",

@@ -122,6 +122,11 @@ export const steps = [
     what: "the package in Chromium when things go wrong",
     run: () => playwright("--project", "conditions"),
   },
+  {
+    name: "capacitor",
+    what: "the package over Capacitor's Preferences",
+    run: () => playwright("--project", "capacitor"),
+  },
   { name: "demo", what: "the demo in Chromium, as a person uses it", run: () => playwright("--project", "demo") },
   { name: "webkit", what: "the package in WebKitGTK", run: () => vitest("--project", "webkit") },
 ];
