@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { inProject } from "../scripts/lib/paths.mjs";
 import { weigh } from "./bytes.ts";
 import { candidatesOf, shortIds } from "./ids.ts";
-import { describeMachine } from "./machine.ts";
+import { describeLoad, describeMachine } from "./machine.ts";
 import { peers } from "./peers.ts";
 import { bundleSuite } from "./places/bundle.ts";
 import { chromiumPlace } from "./places/chromium.ts";
@@ -49,7 +49,8 @@ async function measureEverything({ effort, starts }: typeof FULL): Promise<Resul
     places.push({ name: place.name, title: place.title, outcomes, cold });
     await place.close();
   }
-  return { at: new Date().toISOString(), machine: describeMachine(), quick: values.quick === true, bytes, places };
+  const machine = describeMachine() + describeLoad();
+  return { at: new Date().toISOString(), machine, quick: values.quick === true, bytes, places };
 }
 
 /** Starts from nothing, one contender after the other, again and again. */

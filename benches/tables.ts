@@ -45,7 +45,7 @@ export function tablesOfTimes(results: Results): Record<string, string> {
   const { places, machine, quick } = results;
   const titles = places.map(({ title }) => title);
   return {
-    machine: `${machine}; ${titles.join(", ")}.${quick ? " **Too few repetitions to be quoted.**" : ""}`,
+    machine: `On a ${machine}; ${titles.join(", ")}.${quick ? " **Too few repetitions to be quoted.**" : ""}`,
     times: table(["", ...titles.flatMap((title) => [title, "ratio"])], timeRows(places)),
     starts: table(["from nothing, once a visit", ...titles], startRows(places)),
   };
