@@ -2,7 +2,18 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "@playwright/test";
 import { Profile } from "./browsers.js";
-import { codes, expect, fresh, idsOf, openGuard, record, stats, test as base, visit, type PageOptions } from "./pages.js";
+import {
+  codes,
+  expect,
+  fresh,
+  idsOf,
+  openGuard,
+  record,
+  stats,
+  test as base,
+  visit,
+  type PageOptions,
+} from "./pages.js";
 
 const test = base.extend<{ profile: Profile }>({
   // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring

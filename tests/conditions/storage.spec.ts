@@ -164,10 +164,7 @@ test("localStorage that is full is said to be, and takes what is new when there 
 test.describe("storage that is denied", () => {
   for (const storage of ["indexeddb", "local"] as const) {
     test(`in a sandboxed frame leaves a guard that works without it, with ${storage}`, async ({ page, site }) => {
-      site.documents.set(
-        "/framing",
-        documentOf("framing", '<iframe sandbox="allow-scripts" src="/framed"></iframe>'),
-      );
+      site.documents.set("/framing", documentOf("framing", '<iframe sandbox="allow-scripts" src="/framed"></iframe>'));
       await page.goto(`${site.origin}/framing`);
       const frame = page.frames()[1];
       if (frame === undefined) throw new Error("no frame in this page");

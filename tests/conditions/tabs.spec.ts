@@ -48,13 +48,16 @@ for (const storage of ["indexeddb", "local"] as const) {
         for (const page of pages) await visit(page, site, { storage });
         await Promise.all(
           pages.map((page, index) =>
-            page.evaluate(async (prefix) => {
-              for (let number = 0; number < 500; number++) {
-                window.guard.record(`${prefix}-${String(number)}`);
-                // One task each, so that the tabs write in turns.
-                if (number % 5 === 0) await new Promise((resolve) => setTimeout(resolve));
-              }
-            }, `tab-${String(index)}`),
+            page.evaluate(
+              async (prefix) => {
+                for (let number = 0; number < 500; number++) {
+                  window.guard.record(`${prefix}-${String(number)}`);
+                  // One task each, so that the tabs write in turns.
+                  if (number % 5 === 0) await new Promise((resolve) => setTimeout(resolve));
+                }
+              },
+              `tab-${String(index)}`,
+            ),
           ),
         );
         await flush(pages[first]);
@@ -162,7 +165,12 @@ test("over 1,000 visits the keys stay few and nothing recent is forgotten", asyn
   const bytes = await page.evaluate(() => navigator.storage.estimate().then(({ usage }) => usage));
   console.log(`keys at most over 1,000 visits: ${String(most)}; bytes of the origin afterwards: ${String(bytes)}`);
   expect(most).toBeLessThanOrEqual(32);
-  expect(await fresh(page, idsOf("visit", 1000).flatMap((visit) => [`${visit}-first`, `${visit}-second`]))).toEqual([]);
+  expect(
+    await fresh(
+      page,
+      idsOf("visit", 1000).flatMap((visit) => [`${visit}-first`, `${visit}-second`]),
+    ),
+  ).toEqual([]);
 });
 
 test("many tabs that come and go leave few keys", async ({ context, site }) => {

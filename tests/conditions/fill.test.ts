@@ -1,0 +1,261 @@
+/** `feed.fill`: pages are fetched until enough fresh items are there; overlapping calls share a run, and every end is told. */
+import type { FeedPage, FillResult, Snapshot } from "seenguard";
+import { describe, expect, test } from "vitest";
+import { idsOf, openGuard, settled, shippedSnapshot } from "../node/support.js";
+
+interface Item {
+  readonly id: string;
+}
+
+const pageOf = (...ids: string[]): FeedPage<Item> => ({ items: ids.map((id) => ({ id })) });
+const idsIn = ({ items }: FillResult<Item>) => items.map(({ id }) => id);
+
+/** A source of pages that notes which were asked for. */
+function sourceOf(...pages: (FeedPage<Item> | null)[]) {
+  const asked: number[] = [];
+  const fetchPage = (page: number) => {
+    asked.push(page);
+    return Promise.resolve(pages[page] ?? null);
+  };
+  return { asked, fetchPage };
+}
+
+/** A source whose pages come when the test says so. */
+function gatedSource() {
+  const waiting: { page: number; signal: AbortSignal; bring: (page: FeedPage<Item> | null) => void }[] = [];
+  const fetchPage = (page: number, signal: AbortSignal) =>
+    new Promise<FeedPage<Item> | null>((bring) => {
+      waiting.push({ page, signal, bring });
+    });
+  return { waiting, fetchPage };
+}
+
+async function feedWith(...recorded: string[]) {
+  const opened = await openGuard();
+  opened.guard.record(recorded);
+  return { ...opened, feed: opened.guard.feed() };
+}
+
+describe("fill", () => {
+  test("fetches page after page until so many fresh items are there, and goes on from there", async () => {
+    const { feed } = await feedWith("b", "d");
+    const { asked, fetchPage } = sourceOf(pageOf("a", "b"), pageOf("c", "d"), pageOf("e", "f"), pageOf("g"));
+    const first = await feed.fill(fetchPage, 2);
+    expect(first).toEqual({ items: [{ id: "a" }, { id: "c" }], pages: 2, stopped: 2, end: "filled" });
+    const second = await feed.fill(fetchPage, 2);
+    expect(idsIn(second)).toEqual(["e", "f"]);
+    expect(asked).toEqual([0, 1, 2]);
+  });
+
+  test("returns all fresh items of the last page, also more than were wanted", async () => {
+    const { feed } = await feedWith();
+    const { fetchPage } = sourceOf(pageOf("a", "b", "c"));
+    expect(await feed.fill(fetchPage, 1)).toMatchObject({
+      items: [{ id: "a" }, { id: "b" }, { id: "c" }],
+      end: "filled",
+    });
+  });
+
+  test("that wants nothing fetches nothing", async () => {
+    const { feed } = await feedWith();
+    const { asked, fetchPage } = sourceOf(pageOf("a"));
+    expect(await feed.fill(fetchPage, 0)).toEqual({ items: [], pages: 0, stopped: 0, end: "filled" });
+    expect(asked).toEqual([]);
+  });
+
+  for (const [what, last] of [
+    ["null", null],
+    ["an empty page", pageOf()],
+    ["nothing at all", undefined],
+  ] as const) {
+    test(`ends when the source answers with ${what}`, async () => {
+      const { feed } = await feedWith("a");
+      const pages = [pageOf("a", "b"), last];
+      const result = await feed.fill((page) => Promise.resolve(pages[page] as FeedPage<Item> | null), 5);
+      expect(result).toMatchObject({ items: [{ id: "b" }], stopped: 1, end: "exhausted" });
+    });
+  }
+
+  test("ends after so many pages: five, or as many as it was told", async () => {
+    const { feed } = await feedWith("seen");
+    const endless = () => Promise.resolve(pageOf("seen"));
+    expect(await feed.fill(endless, 1)).toEqual({ items: [], pages: 5, stopped: 5, end: "max-pages" });
+    expect(await feed.fill(endless, 1, { maxPages: 2 })).toMatchObject({ pages: 2, end: "max-pages" });
+  });
+
+  test("brings no item that an earlier page of this list brought", async () => {
+    const { feed } = await feedWith();
+    const { fetchPage } = sourceOf(pageOf("a", "b"), pageOf("b", "c", "c"));
+    expect(await feed.fill(fetchPage, 3)).toMatchObject({ items: [{ id: "a" }, { id: "b" }, { id: "c" }], stopped: 2 });
+  });
+
+  test("takes the ids where it is told to", async () => {
+    const { feed } = await feedWith("1");
+    const pages = [{ items: [{ key: 1 }, { key: 2 }] }];
+    const result = await feed.fill((page) => Promise.resolve(pages[page] ?? null), 1, { id: ({ key }) => key });
+    expect(result.items).toEqual([{ key: 2 }]);
+  });
+
+  test("applies each page's snapshot before it decides on the page's items", async () => {
+    const { guard, feed } = await feedWith();
+    const { version: _, ...later } = await shippedSnapshot(["c"]);
+    const pages: (FeedPage<Item> & { seen: Snapshot })[] = [
+      { ...pageOf("a", "c"), seen: { version: 1, shards: (await shippedSnapshot(["a"])).shards } },
+      { ...pageOf("b", "c", "d"), seen: { version: 2, ...later } },
+    ];
+    const result = await feed.fill((page) => Promise.resolve(pages[page] ?? null), 3);
+    // "c" was fresh by the first page's snapshot, and is shown already when the second one knows it.
+    expect(idsIn(result)).toEqual(["c", "b", "d"]);
+    expect(guard.version).toBe(2);
+  });
+
+  test("fills through a snapshot that is bad, which is reported", async () => {
+    const { feed, codes } = await feedWith();
+    const page = { ...pageOf("a"), seen: { shards: ["!"] } };
+    expect(await feed.fill(() => Promise.resolve(page), 1)).toMatchObject({ items: [{ id: "a" }], end: "filled" });
+    expect(codes()).toEqual(["bad-base64"]);
+  });
+});
+
+describe("calls of fill that overlap", () => {
+  test("share one run and get the same", async () => {
+    const { feed } = await feedWith();
+    const { waiting, fetchPage } = gatedSource();
+    const runs = [feed.fill(fetchPage, 2), feed.fill(fetchPage, 2)];
+    await settled();
+    runs.push(feed.fill(fetchPage, 2));
+    expect(waiting).toHaveLength(1);
+    waiting[0]?.bring(pageOf("a", "b"));
+    for (const run of runs)
+      expect(await run).toMatchObject({ items: [{ id: "a" }, { id: "b" }], pages: 1, end: "filled" });
+    expect(waiting).toHaveLength(1);
+  });
+
+  test("do not hold up the next: when the run is over, a new one begins", async () => {
+    const { feed } = await feedWith();
+    const { asked, fetchPage } = sourceOf(pageOf("a"), pageOf("b"));
+    await Promise.all([feed.fill(fetchPage, 1), feed.fill(fetchPage, 1)]);
+    expect(idsIn(await feed.fill(fetchPage, 1))).toEqual(["b"]);
+    expect(asked).toEqual([0, 1]);
+  });
+});
+
+describe("a run of fill is ended", () => {
+  test("by a reset: what has come is returned, the request is aborted, and the list begins anew", async () => {
+    const { feed } = await feedWith();
+    const { waiting, fetchPage } = gatedSource();
+    const running = feed.fill(fetchPage, 5);
+    await settled();
+    waiting[0]?.bring(pageOf("a"));
+    await settled();
+    feed.reset();
+    expect(await running).toMatchObject({ items: [{ id: "a" }], end: "aborted" });
+    expect(waiting[1]?.signal.aborted).toBe(true);
+    const again = feed.fill(fetchPage, 1);
+    await settled();
+    waiting[1]?.bring(pageOf("late"));
+    expect(waiting.map(({ page }) => page)).toEqual([0, 1, 0]);
+    waiting[2]?.bring(pageOf("a"));
+    expect(await again).toMatchObject({ items: [{ id: "a" }], end: "filled" });
+  });
+
+  test("by its caller's signal, but not for another caller who still waits", async () => {
+    const { feed } = await feedWith();
+    const { waiting, fetchPage } = gatedSource();
+    const [one, two] = [new AbortController(), new AbortController()];
+    const runs = [feed.fill(fetchPage, 2, { signal: one.signal }), feed.fill(fetchPage, 2, { signal: two.signal })];
+    await settled();
+    waiting[0]?.bring(pageOf("a"));
+    await settled();
+    one.abort();
+    expect(await runs[0]).toMatchObject({ items: [{ id: "a" }], end: "aborted" });
+    expect(waiting[1]?.signal.aborted).toBe(false);
+    waiting[1]?.bring(pageOf("b"));
+    expect(await runs[1]).toMatchObject({ items: [{ id: "a" }, { id: "b" }], end: "filled" });
+  });
+
+  test("by the last caller's signal", async () => {
+    const { feed } = await feedWith();
+    const { waiting, fetchPage } = gatedSource();
+    const controller = new AbortController();
+    const running = feed.fill(fetchPage, 2, { signal: controller.signal });
+    await settled();
+    controller.abort();
+    expect(await running).toMatchObject({ items: [], end: "aborted" });
+    expect(waiting[0]?.signal.aborted).toBe(true);
+    // The list is as it was: the next run asks for the same page.
+    const next = feed.fill(fetchPage, 1);
+    await settled();
+    waiting[1]?.bring(pageOf("a"));
+    expect(idsIn(await next)).toEqual(["a"]);
+    expect(waiting.map(({ page }) => page)).toEqual([0, 0]);
+  });
+
+  test("before it begins, by a signal that has aborted already", async () => {
+    const { feed } = await feedWith();
+    const { asked, fetchPage } = sourceOf(pageOf("a"));
+    expect(await feed.fill(fetchPage, 1, { signal: AbortSignal.abort() })).toMatchObject({ items: [], end: "aborted" });
+    await settled();
+    expect(asked).toEqual([]);
+    expect(idsIn(await feed.fill(fetchPage, 1))).toEqual(["a"]);
+  });
+});
+
+describe("an error while filling", () => {
+  const failing = new Error("no network");
+  const unreadable = {
+    get items(): Item[] {
+      throw failing;
+    },
+  };
+  for (const [how, fail] of [
+    ["a rejected request", () => Promise.reject(failing)],
+    [
+      "a request that throws",
+      () => {
+        throw failing;
+      },
+    ],
+    ["a page that cannot be read", () => Promise.resolve(unreadable)],
+  ] as const) {
+    test(`is returned with what came before it, and the next run asks for that page again: ${how}`, async () => {
+      const { feed } = await feedWith("b");
+      const asked: number[] = [];
+      const fetchPage = (page: number): Promise<FeedPage<Item>> => {
+        asked.push(page);
+        return page === 0
+          ? Promise.resolve(pageOf("a", "b"))
+          : asked.length < 3
+            ? fail()
+            : Promise.resolve(pageOf("c"));
+      };
+      const result = await feed.fill(fetchPage, 3, { signal: new AbortController().signal });
+      expect(result).toEqual({ items: [{ id: "a" }], pages: 1, stopped: 1, end: "error", error: failing });
+      expect(idsIn(await feed.fill(fetchPage, 1))).toEqual(["c"]);
+      expect(asked).toEqual([0, 1, 1]);
+    });
+  }
+
+  test("of the app's own options is thrown", async () => {
+    const { feed } = await feedWith();
+    const { fetchPage } = sourceOf();
+    for (const [source, want, options] of [
+      [undefined, 1, {}],
+      [fetchPage, -1, {}],
+      [fetchPage, NaN, {}],
+      [fetchPage, "3", {}],
+      [fetchPage, 1, { maxPages: 0 }],
+    ] as const) {
+      await expect(feed.fill(source as typeof fetchPage, want as number, options)).rejects.toMatchObject({
+        code: "bad-option",
+      });
+    }
+  });
+});
+
+test("fill on a guard that lets everything pass brings everything", async () => {
+  const { guard } = await openGuard();
+  await guard.close();
+  const { fetchPage } = sourceOf(pageOf(...idsOf("a", 3)));
+  expect(idsIn(await guard.feed().fill(fetchPage, 3))).toEqual(idsOf("a", 3));
+});
