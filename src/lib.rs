@@ -52,7 +52,8 @@ mod segment;
 mod server_view;
 mod shard;
 #[cfg(target_arch = "wasm32")]
-mod web;
+#[doc(hidden)]
+pub mod web;
 pub mod wire;
 
 pub use bloom::BloomFilter;

@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::sizes::{ESTIMATES, SIZES};
 use common::vectors::{Case, Vectors, edges, native, with_replaced_surrogates};
 use common::{at, shard_with};
 use seenguard::hash::{Positions, hash_id};
@@ -80,6 +81,23 @@ fn sizes_follow_from_capacity_and_rate() {
     for case in sized {
         let computed = Parameters::for_capacity(case.capacity.unwrap(), case.false_positive_rate.unwrap()).unwrap();
         assert_eq!(computed, parameters(&case));
+    }
+}
+
+#[test]
+fn sizes_and_estimates_are_those_of_any_implementation() {
+    for &(capacity, rate, bits, hashes) in SIZES {
+        let parameters = Parameters::for_capacity(capacity, rate).unwrap();
+        assert_eq!(
+            (parameters.bits(), parameters.hashes()),
+            (bits, hashes),
+            "{capacity} {rate}"
+        );
+    }
+    for &(bits, hashes, set_bits, items, rate) in ESTIMATES {
+        let parameters = Parameters::new(bits, hashes).unwrap();
+        assert!((parameters.estimate_items(set_bits) - items).abs() <= 1e-9 * items);
+        assert!((parameters.false_positive_rate(set_bits) - rate).abs() <= 1e-9 * rate);
     }
 }
 

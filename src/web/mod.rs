@@ -9,6 +9,11 @@ mod browser;
 mod chain;
 mod guard;
 
+pub use batch::IdBatch;
+pub use browser::random_writer_id;
+pub use chain::RawChain;
+pub use guard::RawGuard;
+
 use serde::Serialize;
 use wasm_bindgen::JsValue;
 

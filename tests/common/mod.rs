@@ -7,6 +7,7 @@ pub mod device;
 pub mod model_chain;
 pub mod random;
 pub mod reference;
+pub mod sizes;
 pub mod vectors;
 
 use base64::Engine;
