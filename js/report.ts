@@ -24,6 +24,8 @@ const MAX_IN_FLIGHT_BYTES = 60_000;
 const BATCH_BYTES = 40_000;
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 300_000;
+/** The longest wait that a server may ask for. */
+const LONGEST_ASKED_MS = 3_600_000;
 
 export class Reporter {
   readonly #deliveries: Deliveries;
@@ -131,7 +133,9 @@ export class Reporter {
     this.#failures++;
     const backoff = Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), LAST_RETRY_MS);
     const asked = cause instanceof Refusal ? cause.retryAfterMs : 0;
-    this.#retryAt = performance.now() + Math.max(backoff * (0.5 + Math.random() / 2), asked);
+    // Not earlier than asked, and not all at once.
+    const wait = Math.max(backoff * (0.5 + Math.random() / 2), asked * (1 + Math.random() / 4));
+    this.#retryAt = performance.now() + wait;
     // Once for a row of failures.
     if (this.#failures === 1) {
       const message = `impressions could not be delivered to ${this.#options.url} and are tried again: ${describe(cause)}`;
@@ -157,14 +161,20 @@ export class Reporter {
     };
   }
 
-  /** The page hides and may never be seen again. A beacon cannot carry headers, and nobody tells whether it arrived: it counts as sent, not as
-   *  delivered. */
+  /** The page hides and may never be seen again. */
   #deliverLast(): void {
     if (isOffline() || this.#failures > 0) return;
+    for (;;) {
+      const batch = this.#begin(MAX_IN_FLIGHT_BYTES - this.#inFlightBytes);
+      if (batch === undefined) return;
+      this.#sendLast(batch);
+    }
+  }
+
+  /** A beacon cannot carry headers, and nobody tells whether it arrived: it counts as sent, not as delivered. */
+  #sendLast(batch: Batch): void {
     const { headers, send, url } = this.#options;
     const canBeacon = send === undefined && headers === undefined && typeof navigator.sendBeacon === "function";
-    const batch = this.#begin(MAX_IN_FLIGHT_BYTES - this.#inFlightBytes);
-    if (batch === undefined) return;
     this.#inFlightBytes += batch.bytes;
     const done = (arrived: boolean) => {
       this.#inFlightBytes -= batch.bytes;
@@ -202,11 +212,17 @@ class Refusal extends Error {
 
   constructor(response: Response) {
     super(`the server answered ${String(response.status)}`);
-    const seconds = Number(response.headers.get("retry-after"));
-    this.retryAfterMs = seconds > 0 ? Math.min(seconds * 1000, LAST_RETRY_MS) : 0;
+    this.retryAfterMs = retryAfterMs(response.headers.get("retry-after") ?? "");
   }
 }
 
+/** The header's seconds or date as a wait from now on. */
+function retryAfterMs(header: string): number {
+  const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return ms > 0 ? Math.min(ms, LONGEST_ASKED_MS) : 0;
+}
+
+/** Not every navigator tells: Node's does not. */
 function isOffline(): boolean {
-  return typeof navigator !== "undefined" && !navigator.onLine;
+  return typeof navigator !== "undefined" && (navigator as Partial<Navigator>).onLine === false;
 }
