@@ -1,0 +1,372 @@
+/** Delivery by the clock: batches, failures and their waits, what is delivered again, and what the next visit takes over. */
+import type { Impression, ReportOptions } from "seenguard";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { idsOf, MapStorage, newPage, openGuard, settled, shippedSnapshot, uniqueNamespace } from "../node/support.js";
+
+const MINUTE_MS = 60_000;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+/** A server that takes impressions, or does not. */
+function collector() {
+  const requests: { at: number; ids: string[]; impressions: readonly Impression[] }[] = [];
+  const state = { isDown: false };
+  const send: NonNullable<ReportOptions["send"]> = (impressions) => {
+    requests.push({ at: performance.now(), ids: impressions.map(({ id }) => id), impressions });
+    return state.isDown ? Promise.reject(new Error("down")) : Promise.resolve();
+  };
+  return { requests, state, report: { url: "/impressions", send } };
+}
+
+describe("report", () => {
+  test("delivers what was recorded at its interval, oldest first, with the time of each", async () => {
+    const { guard } = await openGuard();
+    const { requests, report } = collector();
+    guard.report(report);
+    const start = Date.now();
+    guard.record("a");
+    await pass(1000);
+    guard.record(["b", 7]);
+    await pass(3999);
+    expect(requests).toEqual([]);
+    await pass(1);
+    expect(requests.map(({ impressions }) => impressions)).toEqual([
+      [
+        { id: "a", at: start },
+        { id: "b", at: start + 1000 },
+        { id: "7", at: start + 1000 },
+      ],
+    ]);
+    await pass(10 * MINUTE_MS);
+    expect(requests).toHaveLength(1);
+    // It is delivered, and pending until a snapshot has it.
+    expect(guard.pending()).toEqual(["a", "b", "7"]);
+  });
+
+  test("does not wait for the interval when many wait", async () => {
+    const { guard } = await openGuard();
+    const { requests, report } = collector();
+    guard.report({ ...report, intervalMs: MINUTE_MS });
+    guard.record(idsOf("a", 49));
+    await pass(1000);
+    expect(requests).toEqual([]);
+    guard.record("one more");
+    await pass(0);
+    expect(requests.map(({ ids }) => ids.length)).toEqual([50]);
+  });
+
+  test("delivers in batches that are bounded in number and in bytes, one after the other, and each id once", async () => {
+    const { guard } = await openGuard();
+    const bodies: number[] = [];
+    const ids: string[] = [];
+    let underWay = 0;
+    const send: NonNullable<ReportOptions["send"]> = async (impressions) => {
+      expect(++underWay).toBe(1);
+      bodies.push(new TextEncoder().encode(JSON.stringify({ impressions })).length);
+      expect(impressions.length).toBeLessThanOrEqual(200);
+      ids.push(...impressions.map(({ id }) => id));
+      await Promise.resolve();
+      underWay--;
+    };
+    guard.report({ url: "/", send });
+    // Ids whose JSON is six times as long as they are.
+    const all = [...idsOf("short", 900), ...idsOf("\u0001".repeat(300), 300), "x".repeat(70_000)];
+    guard.record(all);
+    await pass(5000);
+    expect(ids).toEqual(all);
+    // One that is too long for any batch goes alone.
+    expect(bodies.filter((bytes) => bytes > 40_000)).toHaveLength(1);
+    expect(bodies.length).toBeLessThan(40);
+  });
+
+  test("delivers what was pending before it began, and nothing once it is stopped or the guard closed", async () => {
+    for (const how of ["stop", "close"] as const) {
+      const { guard } = await openGuard();
+      const { requests, report } = collector();
+      guard.record("before");
+      const stop = guard.report(report);
+      await pass(5000);
+      expect(requests.map(({ ids }) => ids)).toEqual([["before"]]);
+      guard.record("after");
+      if (how === "stop") stop();
+      else await guard.close();
+      await pass(10 * MINUTE_MS);
+      expect(requests).toHaveLength(1);
+    }
+  });
+
+  test("delivers what a snapshot covered before it could be delivered: a claim may be false", async () => {
+    const { guard } = await openGuard();
+    const { requests, state, report } = collector();
+    guard.apply(await shippedSnapshot(["covered as it is recorded"]));
+    guard.report(report);
+    state.isDown = true;
+    guard.record(["covered as it is recorded", "covered later"]);
+    await pass(5000);
+    guard.apply(await shippedSnapshot(["covered as it is recorded", "covered later"]));
+    expect(guard.pending()).toEqual([]);
+    state.isDown = false;
+    requests.length = 0;
+    await pass(10 * MINUTE_MS);
+    expect(requests.map(({ ids }) => ids)).toEqual([["covered as it is recorded", "covered later"]]);
+  });
+
+  test("works where the navigator does not tell whether it is online", async () => {
+    vi.stubGlobal("navigator", { userAgent: "Node.js/22" });
+    const { guard } = await openGuard();
+    const { requests, report } = collector();
+    guard.report(report);
+    guard.record("a");
+    await pass(5000);
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe("a request", () => {
+  test("is a POST of documented JSON that outlives the page, with the app's headers", async () => {
+    const calls: [string, RequestInit][] = [];
+    vi.stubGlobal("fetch", (url: string, init: RequestInit) => {
+      calls.push([url, init]);
+      return Promise.resolve(new Response(null, { status: 204 }));
+    });
+    const { guard } = await openGuard();
+    guard.report({ url: "/impressions", headers: { authorization: "Bearer token" } });
+    guard.record("a");
+    const at = Date.now();
+    await pass(5000);
+    expect(calls).toHaveLength(1);
+    const [url, { body, headers, ...init }] = calls[0] ?? ["", {}];
+    expect(url).toBe("/impressions");
+    expect(init).toEqual({ method: "POST", keepalive: true });
+    expect(headers).toEqual({ "content-type": "application/json", authorization: "Bearer token" });
+    expect(JSON.parse(body as string)).toEqual({ impressions: [{ id: "a", at }] });
+  });
+});
+
+describe("a server that fails", () => {
+  test("is tried again with waits that double up to five minutes, with jitter, and told of once", async () => {
+    const { guard, codes } = await openGuard();
+    const { requests, state, report } = collector();
+    guard.report(report);
+    state.isDown = true;
+    guard.record("a");
+    await pass(60 * MINUTE_MS);
+    // What is recorded meanwhile does not shorten the wait.
+    const waits = requests.slice(1).map(({ at }, index) => at - (requests[index]?.at ?? 0));
+    for (const [index, wait] of waits.entries()) {
+      const full = Math.min(1000 * 2 ** index, 5 * MINUTE_MS);
+      expect(wait).toBeGreaterThanOrEqual(full / 2);
+      expect(wait).toBeLessThanOrEqual(full + 1);
+    }
+    expect(waits.length).toBeGreaterThan(15);
+    expect(new Set(waits.slice(9).map(Math.round)).size).toBeGreaterThan(3);
+    expect(codes()).toEqual(["delivery"]);
+    state.isDown = false;
+    await pass(5 * MINUTE_MS);
+    const delivered = requests.length;
+    guard.record("b");
+    await pass(5000);
+    expect(requests.slice(delivered).map(({ ids }) => ids)).toEqual([["b"]]);
+    state.isDown = true;
+    guard.record("c");
+    await pass(5000);
+    expect(codes()).toEqual(["delivery", "delivery"]);
+  });
+
+  test("is not tried more often because more is recorded", async () => {
+    const { guard } = await openGuard();
+    const { requests, state, report } = collector();
+    guard.report(report);
+    state.isDown = true;
+    for (let second = 0; second < 3600; second++) {
+      guard.record(idsOf(`second-${String(second)}`, 1));
+      await pass(1000);
+    }
+    expect(requests.length).toBeLessThan(40);
+    state.isDown = false;
+    requests.length = 0;
+    await pass(5 * MINUTE_MS);
+    expect(requests.flatMap(({ ids }) => ids)).toHaveLength(3600);
+  });
+
+  for (const [header, leastMs, mostMs] of [
+    ["120", 120_000, 150_000],
+    ["Sat, 01 Jan 2000 00:10:00 GMT", 600_000, 750_000],
+    ["86400", 3_600_000, 4_500_000],
+    ["0", 0, 1000],
+    ["soon", 0, 1000],
+    ["Sat, 01 Jan 1999 00:00:00 GMT", 0, 1000],
+  ] as const) {
+    test(`and asks by Retry-After: ${header} is left alone so long, not longer than an hour or so`, async () => {
+      vi.setSystemTime(Date.parse("2000-01-01T00:00:00Z") - 5000);
+      const times: number[] = [];
+      vi.stubGlobal("fetch", () => {
+        times.push(performance.now());
+        const refuses = times.length === 1;
+        return Promise.resolve(new Response(null, refuses ? { status: 503, headers: { "retry-after": header } } : {}));
+      });
+      const { guard } = await openGuard();
+      guard.report({ url: "/impressions" });
+      guard.record("a");
+      await pass(5000);
+      await pass(mostMs);
+      const [first = 0, second = 0] = times;
+      expect(times).toHaveLength(2);
+      expect(second - first).toBeGreaterThanOrEqual(leastMs);
+    });
+  }
+});
+
+describe("what was delivered", () => {
+  test("is not delivered again by a stream that is merely late, however late", async () => {
+    const { guard } = await openGuard();
+    const { requests, report } = collector();
+    guard.apply(await shippedSnapshot(idsOf("before", 100)));
+    guard.report(report);
+    const all = idsOf("a", 30);
+    for (const id of all) {
+      guard.record(id);
+      await pass(MINUTE_MS);
+      guard.apply(await shippedSnapshot(idsOf("before", 100)));
+    }
+    await pass(48 * 60 * MINUTE_MS);
+    expect(requests.flatMap(({ ids }) => ids)).toEqual(all);
+    // The stream catches up, a part at a time, in its order.
+    for (const known of [10, 20, 30]) {
+      guard.apply({ shards: (await shippedSnapshot(all.slice(0, known))).shards });
+      await pass(60 * MINUTE_MS);
+    }
+    expect(requests.flatMap(({ ids }) => ids)).toEqual(all);
+    expect(guard.pending()).toEqual([]);
+  });
+
+  test("and was lost is delivered again when what was delivered later is covered: three times, the wait doubling", async () => {
+    const { guard } = await openGuard();
+    const { requests, report } = collector();
+    guard.report(report);
+    guard.record("lost");
+    await pass(5000);
+    const times = () => requests.filter(({ ids }) => ids.includes("lost")).map(({ at }) => at);
+    const arrived: string[] = [];
+    // Every minute another one is delivered and covered; the lost one never.
+    for (let minute = 0; minute < 240; minute++) {
+      const id = `later-${String(minute)}`;
+      guard.record(id);
+      await pass(10_000);
+      arrived.push(id);
+      const { shards } = await shippedSnapshot(arrived);
+      guard.apply({ shards });
+      await pass(50_000);
+    }
+    const waits = times()
+      .slice(1)
+      .map((at, index) => at - (times()[index] ?? 0));
+    expect(waits).toHaveLength(3);
+    for (const [index, wait] of waits.entries()) {
+      const least = 5 * MINUTE_MS * 2 ** index;
+      expect(wait).toBeGreaterThanOrEqual(least);
+      // Jitter of up to a half, and up to a minute until the next one has been covered.
+      expect(wait).toBeLessThanOrEqual(1.5 * least + 2 * MINUTE_MS);
+    }
+    expect(requests.filter(({ ids }) => ids.some((id) => id.startsWith("later")))).toHaveLength(240);
+    expect(guard.pending()).toEqual(["lost"]);
+  });
+
+  test("together with others that were lost does not come back all at once", async () => {
+    const { guard } = await openGuard();
+    const { requests, report } = collector();
+    guard.report(report);
+    const lost = idsOf("lost", 40);
+    guard.record(lost);
+    await pass(5000);
+    guard.record("later");
+    await pass(5000);
+    guard.apply(await shippedSnapshot(["later"]));
+    requests.length = 0;
+    await pass(10 * MINUTE_MS);
+    expect(requests.flatMap(({ ids }) => ids).sort()).toEqual(lost.sort());
+    expect(requests.length).toBeGreaterThan(5);
+  });
+});
+
+describe("across visits", () => {
+  test("what a crashed page left undelivered is delivered by the next, covered or not, and what it delivered is not", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const first = await openGuard({ storage, namespace }, newPage());
+    const early = collector();
+    first.guard.report(early.report);
+    first.guard.record(["delivered", "delivered, too"]);
+    await pass(5000);
+    expect(early.requests).toHaveLength(1);
+    early.state.isDown = true;
+    first.guard.record(["not delivered", "covered, not delivered"]);
+    first.guard.apply(await shippedSnapshot(["covered, not delivered"]));
+    await first.guard.flush();
+    // It is never closed.
+
+    const second = await openGuard({ storage, namespace }, newPage());
+    const { requests, report } = collector();
+    second.guard.report(report);
+    await pass(60 * MINUTE_MS);
+    expect(requests.map(({ ids }) => ids)).toEqual([["not delivered", "covered, not delivered"]]);
+    await second.guard.close();
+
+    const third = await openGuard({ storage, namespace }, newPage());
+    const last = collector();
+    third.guard.report(last.report);
+    await pass(60 * MINUTE_MS);
+    expect(last.requests).toEqual([]);
+    // No visit keeps a snapshot: what one has covered is pending until the next one comes.
+    third.guard.apply(await shippedSnapshot(["covered, not delivered"]));
+    expect(third.guard.pending()).toEqual(["delivered", "delivered, too", "not delivered"]);
+  });
+
+  test("a page that dies while a request is under way leaves its impressions to the next", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const first = await openGuard({ storage, namespace }, newPage());
+    const sent: string[] = [];
+    const send: NonNullable<ReportOptions["send"]> = (impressions) => {
+      sent.push(...impressions.map(({ id }) => id));
+      return new Promise(() => {});
+    };
+    first.guard.report({ url: "/", send });
+    first.guard.record("under way");
+    await pass(5000);
+    await settled();
+    expect(sent).toEqual(["under way"]);
+    const second = await openGuard({ storage, namespace }, newPage());
+    const { requests, report } = collector();
+    second.guard.report(report);
+    await pass(5000);
+    expect(requests.map(({ ids }) => ids)).toEqual([["under way"]]);
+  });
+
+  test("what was lost in one visit is delivered again in the next, when a later one is covered", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const first = await openGuard({ storage, namespace }, newPage());
+    const early = collector();
+    first.guard.report(early.report);
+    first.guard.record("lost");
+    await pass(5000);
+    await first.guard.close();
+    const second = await openGuard({ storage, namespace }, newPage());
+    const { requests, report } = collector();
+    second.guard.report(report);
+    second.guard.record("later");
+    await pass(5000);
+    await pass(60 * MINUTE_MS);
+    expect(requests.map(({ ids }) => ids)).toEqual([["later"]]);
+    second.guard.apply(await shippedSnapshot(["later"]));
+    await pass(5000);
+    expect(requests.map(({ ids }) => ids)).toEqual([["later"], ["lost"]]);
+  });
+});
