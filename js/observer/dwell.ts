@@ -155,7 +155,8 @@ function judge(subject: Subject): void {
   else interrupt(subject);
   const untilDue = (subject.since ?? Infinity) + subject.dwellMs - now;
   const wait = Math.min(untilDue, reported || !pageShown ? Infinity : SAMPLE_MS);
-  if (wait < Infinity) subject.timer = setTimeout(wake, wait, subject);
+  // Timers count whole milliseconds: one that is a fraction early finds the dwell not over, and costs another.
+  if (wait < Infinity) subject.timer = setTimeout(wake, Math.ceil(wait), subject);
 }
 
 function interrupt(subject: Subject): void {
