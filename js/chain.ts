@@ -7,8 +7,17 @@ import type * as Api from "./seenguard.js";
 
 type Identified = Api.ItemId | { readonly id: Api.ItemId };
 
+const NO_BASE64 = "!";
+
 function nowSeconds(): number {
   return Math.floor(Date.now() / 1000);
+}
+
+/** A time of the caller's: what the module cannot take would trap it, for all chains of the process. */
+function checkTime(now: unknown): asserts now is number {
+  if (typeof now !== "number" || !(now >= 0 && now <= Number.MAX_SAFE_INTEGER)) {
+    throw new SeenGuardError("bad-option", "nowSeconds must be a time in Unix seconds");
+  }
 }
 
 export class ShardChain implements Api.ShardChain {
@@ -23,7 +32,7 @@ export class ShardChain implements Api.ShardChain {
   }
 
   static async create(options: Api.ChainOptions = {}): Promise<ShardChain> {
-    return ShardChain.#make([], [], checkChainOptions(options));
+    return ShardChain.#make([], checkChainOptions(options));
   }
 
   static async from(shards: Api.Snapshot | readonly string[], options: Api.ChainOptions = {}): Promise<ShardChain> {
@@ -33,22 +42,14 @@ export class ShardChain implements Api.ShardChain {
       : (shards as Partial<Api.Snapshot> | null | undefined)?.shards;
     if (!Array.isArray(stored))
       throw new SeenGuardError("bad-snapshot", "ShardChain.from takes a list of base64 shards, or a snapshot");
-    const isText = (shard: unknown): shard is string => typeof shard === "string";
-    const places = stored.flatMap((shard, index) => (isText(shard) ? [index] : []));
+    // What is no text is no base64 either. A hole of a sparse list is no text.
     return ShardChain.#make(
-      stored.filter(isText),
-      stored.length === places.length ? [] : unreadable(stored, places),
+      Array.from(stored, (shard: unknown) => (typeof shard === "string" ? shard : NO_BASE64)),
       checked,
-      places,
     );
   }
 
-  static async #make(
-    stored: string[],
-    unreadable: { index: number; code: Api.ErrorCode }[],
-    settings: ChainSettings,
-    places: readonly number[] = [],
-  ): Promise<ShardChain> {
+  static async #make(stored: string[], settings: ChainSettings): Promise<ShardChain> {
     const engine = await loadEngine(settings.wasm);
     const { capacity, shards, falsePositiveRate, seed, ttlSeconds } = settings;
     let refusal: unknown;
@@ -63,16 +64,12 @@ export class ShardChain implements Api.ShardChain {
       }
     });
     if (raw === undefined) throw refused(refusal);
-    const rejected = engine.call([], () => raw.rejected() as { index: number; code: Api.ErrorCode }[]);
-    const placed = rejected.map(({ index, code }) => ({ index: places[index] ?? index, code }));
-    return new ShardChain(
-      engine,
-      raw,
-      [...placed, ...unreadable].sort((a, b) => a.index - b.index),
-    );
+    const rejected = engine.call([], () => raw.rejected() as ShardChain["rejected"]);
+    return new ShardChain(engine, raw, rejected);
   }
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>, now = nowSeconds()): number {
+    checkTime(now);
     const list = collectRecorded(ids);
     const { writer, batch } = this.#engine;
     return this.#call((raw) => {
@@ -84,6 +81,7 @@ export class ShardChain implements Api.ShardChain {
   }
 
   has(id: Api.ItemId, now = nowSeconds()): boolean {
+    checkTime(now);
     return isUsable(id) && this.#call((raw) => raw.has(String(id), now));
   }
 
@@ -101,6 +99,7 @@ export class ShardChain implements Api.ShardChain {
   }
 
   snapshot(now = nowSeconds()): Api.Snapshot {
+    checkTime(now);
     return this.#call((raw) => raw.snapshot(now) as Api.Snapshot);
   }
 
@@ -121,11 +120,6 @@ export class ShardChain implements Api.ShardChain {
       throw new SeenGuardError("trap", "the Wasm instance trapped: make a new chain from what the store holds");
     return result.value;
   }
-}
-
-function unreadable(stored: readonly unknown[], places: readonly number[]): { index: number; code: Api.ErrorCode }[] {
-  const readable = new Set(places);
-  return stored.flatMap((_, index) => (readable.has(index) ? [] : [{ index, code: "bad-base64" as const }]));
 }
 
 function refused(error: unknown): SeenGuardError {
