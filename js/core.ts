@@ -64,6 +64,8 @@ export class GuardCore implements Persisted, Deliveries {
   #loading: Promise<void> = Promise.resolve();
   #storage: GuardStats["storage"] = "none";
   #withoutId = 0;
+  /** Whether the last impressions displaced others that were pending. */
+  #isFull = false;
   readonly #reporters = new Set<Reporter>();
   #failed = false;
   #stopWatching = () => {};
@@ -178,14 +180,17 @@ export class GuardCore implements Persisted, Deliveries {
     const [unknown = 0, displaced = 0] = this.#call([], (raw, ...now) =>
       writer.write(ids) ? [...raw.record(batch, ...now)] : [],
     ) as number[];
-    if (displaced > 0) {
+    const isFull = displaced > 0;
+    // Once, until there is room again.
+    if (isFull && !this.#isFull) {
       this.report(
         new SeenGuardError(
           "too-large",
-          `too many impressions are pending: the oldest ${String(displaced)} are still stopped, but no longer pending`,
+          "more impressions are pending than there is room for: the oldest are still stopped, but no longer pending",
         ),
       );
     }
+    this.#isFull = isFull;
     this.#persistence?.changed();
     for (const reporter of this.#reporters) reporter.recorded();
     return unknown;

@@ -8,7 +8,7 @@ type Identified = Api.ItemId | { readonly id: Api.ItemId };
 
 /** What a feed asks of its guard. */
 export interface Decider {
-  freshOf(ids: readonly Api.ItemId[]): Iterable<number>;
+  freshOf(ids: readonly Api.ItemId[], withoutId: number): Iterable<number>;
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport;
 }
 
@@ -22,6 +22,8 @@ export class Feed implements Api.Feed {
   #verdicts = new Map<string, boolean>();
   /** Ids that a page has brought. */
   #admitted = new Set<string>();
+  /** Whether verdicts were forgotten for want of room, which is reported once. */
+  #isFull = false;
   /** What each page got. */
   #pages = new WeakMap<readonly unknown[], readonly unknown[]>();
 
@@ -100,7 +102,7 @@ export class Feed implements Api.Feed {
   #select<T>(list: readonly T[], id: Api.IdOf<T> | undefined, takes: (key: string) => boolean): T[] {
     const { ids, places } = collectIds(list, typeof id === "function" ? id : undefined);
     const keys = ids.map(String);
-    this.#decide(ids, keys);
+    this.#decide(ids, keys, list.length - ids.length);
     const passes = keys.map((key) => this.#verdicts.get(key) === true && takes(key));
     this.#forgetOldest(keys);
     if (places === undefined) return passing(list, (index) => passes[index] === true);
@@ -108,11 +110,13 @@ export class Feed implements Api.Feed {
     return passing(list, (index) => !stopped.has(index));
   }
 
-  #decide(ids: readonly Api.ItemId[], keys: readonly string[]): void {
+  /** Asks the guard for what is not decided yet. It counts the items without an id, too: they come up at every call. */
+  #decide(ids: readonly Api.ItemId[], keys: readonly string[], withoutId: number): void {
     const undecided = keys.flatMap((key, index) => (this.#verdicts.has(key) ? [] : [index]));
-    if (undecided.length === 0) return;
+    if (undecided.length === 0 && withoutId === 0) return;
     for (const index of undecided) this.#verdicts.set(keys[index] ?? "", false);
-    for (const fresh of this.#guard.freshOf(undecided.map((index) => ids[index] ?? ""))) {
+    const asked = undecided.map((index) => ids[index] ?? "");
+    for (const fresh of this.#guard.freshOf(asked, withoutId)) {
       this.#verdicts.set(keys[undecided[fresh] ?? 0] ?? "", true);
     }
   }
@@ -122,7 +126,8 @@ export class Feed implements Api.Feed {
     let excess = this.#verdicts.size - MAX_VERDICTS;
     if (excess <= 0) return;
     const message = `a feed keeps ${String(MAX_VERDICTS)} verdicts: the oldest are forgotten, and decided anew if their items come back`;
-    this.#report(new SeenGuardError("too-large", message));
+    if (!this.#isFull) this.#report(new SeenGuardError("too-large", message));
+    this.#isFull = true;
     const kept = new Set(current);
     for (const pass of [(key: string) => !kept.has(key), () => true]) {
       for (const key of this.#verdicts.keys()) {
