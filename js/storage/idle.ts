@@ -20,7 +20,7 @@ export async function noteUse(store: KeyValueStore, keys: NamespaceKeys, windowD
   if (foundIdle !== undefined) await store.remove([keys.foundIdle]);
 }
 
-/** Looks at the other namespaces: marks those that are idle, removes those that were marked on an earlier day. */
+/** Looks at the other namespaces: marks those that are idle, removes those that were marked at least a day ago. */
 export async function removeIdle(store: KeyValueStore, own: NamespaceKeys, windowDays: number): Promise<void> {
   const byOwner = new Map<string, string[]>();
   for (const key of await store.keys(allNamespaces)) {
@@ -44,7 +44,8 @@ async function removeIfIdle(store: KeyValueStore, present: readonly string[], wi
     if (foundIdle !== undefined) await store.remove([keys.foundIdle]);
   } else if (foundIdle === undefined || Number(foundIdle) > today()) {
     await store.write(keys.foundIdle, String(today()));
-  } else if (Number(foundIdle) < today()) {
+  } else if (today() - Number(foundIdle) > 1) {
+    // Two days with one between them: then at least a day has passed, whatever hours they were.
     await store.remove(present);
   }
 }
