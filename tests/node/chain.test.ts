@@ -1,0 +1,310 @@
+/** The server's side: a user's shards. */
+import { SeenGuardError, ShardChain } from "seenguard";
+import type { ChainOptions, ItemId, Snapshot } from "seenguard";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { bytesOf, shardOf, textOf } from "./shards.js";
+import { DAY_SECONDS, idsOf, NOW, openGuard, readVectors } from "./support.js";
+
+async function createChain(options?: ChainOptions): Promise<ShardChain> {
+  const chain = await ShardChain.create(options);
+  onTestFinished(() => chain.free());
+  return chain;
+}
+
+async function chainFrom(shards: Snapshot | readonly string[], options?: ChainOptions): Promise<ShardChain> {
+  const chain = await ShardChain.from(shards, options);
+  onTestFinished(() => chain.free());
+  return chain;
+}
+
+/** The fields of a shard's header. */
+function headerOf(text: string | readonly string[] | undefined) {
+  const bytes = Buffer.from(String(text), "base64");
+  return {
+    bits: bytes.readUInt32LE(8),
+    count: bytes.readUInt32LE(12),
+    seed: bytes.readBigUInt64LE(16),
+    epoch: bytes.readUInt32LE(24),
+    expires: bytes.readUInt32LE(28),
+  };
+}
+
+describe("a chain", () => {
+  test("records ids, and says how many it did not hold", async () => {
+    const chain = await createChain();
+    expect(chain.record(["a", "b", "a"], NOW)).toBe(2);
+    expect(chain.record("c", NOW)).toBe(1);
+    expect(chain.record(new Set([1, 2n, "a"]), NOW)).toBe(2);
+    expect(chain.has("a", NOW)).toBe(true);
+    expect(chain.has(1, NOW)).toBe(true);
+    expect(chain.has("other", NOW)).toBe(false);
+    expect(chain.filter([{ id: "a" }, { id: "d" }, { id: "d" }])).toEqual([{ id: "d" }]);
+    expect(chain.filter(["x", "c"], (item) => item)).toEqual(["x"]);
+  });
+
+  test("filters whatever it is given as a guard does", async () => {
+    const chain = await createChain();
+    chain.record("seen", NOW);
+    const odd = [null, { id: "seen" }, {}, 1.5, { id: "a" }, Symbol("b")] as { id: string }[];
+    expect(chain.filter(odd)).toEqual(odd.filter((_, index) => index !== 1));
+    for (const none of [null, undefined, 7, {}]) expect(chain.filter(none as string[])).toEqual([]);
+    expect(chain.filter(idsOf("many", 200_000))).toHaveLength(200_000);
+  });
+
+  test("ships its state with a version that grows with every change", async () => {
+    const chain = await createChain({ capacity: 10, shards: 3 });
+    expect(chain.snapshot(NOW)).toEqual({ version: 0, shards: [], now: NOW });
+    const versions: number[] = [];
+    for (const id of idsOf("item", 95)) {
+      chain.record(id, NOW);
+      versions.push(chain.snapshot(NOW).version ?? -1);
+    }
+    expect(versions.every((version, index) => version >= (versions[index - 1] ?? 1))).toBe(true);
+    expect(new Set(versions).size).toBeGreaterThan(90);
+    expect(versions[0]).toBe(NOW * 2 ** 21 + 1);
+    expect(Number.isSafeInteger(versions.at(-1))).toBe(true);
+    const before = chain.snapshot(NOW);
+    chain.record("item-94", NOW);
+    expect(chain.snapshot(NOW)).toEqual(before);
+  });
+
+  test("keeps so many shards of so many items, newest first, and forgets the oldest", async () => {
+    const chain = await createChain({ capacity: 100, shards: 4 });
+    chain.record(idsOf("item", 1000), NOW);
+    const { shards } = chain.snapshot(NOW);
+    expect(shards).toHaveLength(4);
+    const epochs = shards.map((shard) => headerOf(shard).epoch);
+    expect(epochs).toEqual([...epochs].sort((a, b) => b - a));
+    expect(idsOf("item", 300, 700).every((id) => chain.has(id, NOW))).toBe(true);
+    expect(idsOf("item", 500).filter((id) => chain.has(id, NOW)).length).toBeLessThan(20);
+  });
+
+  test("of capacity 1, and of 64 shards, works", async () => {
+    const one = await createChain({ capacity: 1, shards: 1 });
+    one.record(["a", "b"], NOW);
+    expect(one.has("b", NOW)).toBe(true);
+    const many = await createChain({ capacity: 2, shards: 64, falsePositiveRate: 0.00001 });
+    many.record(idsOf("item", 200), NOW);
+    expect(many.snapshot(NOW).shards).toHaveLength(64);
+    expect(idsOf("item", 120, 80).every((id) => many.has(id, NOW))).toBe(true);
+    const { guard } = await openGuard();
+    expect(guard.apply(many.snapshot(NOW))).toMatchObject({ applied: true, shards: 64 });
+  });
+
+  test("with a ttl forgets nothing earlier and keeps nothing much longer", async () => {
+    const chain = await createChain({ ttlSeconds: 30 * DAY_SECONDS, shards: 5 });
+    for (let day = 0; day < 90; day++) {
+      const now = NOW + day * DAY_SECONDS;
+      chain.record(`day-${String(day)}`, now);
+      for (let age = 0; age <= Math.min(day, 30); age++) expect(chain.has(`day-${String(day - age)}`, now)).toBe(true);
+      for (let age = 39; age <= day; age++) expect(chain.has(`day-${String(day - age)}`, now)).toBe(false);
+    }
+    const end = NOW + 200 * DAY_SECONDS;
+    expect(chain.has("day-89", end)).toBe(false);
+    expect(chain.snapshot(end).shards).toEqual([]);
+  });
+
+  test("writes its seed into its shards, and answers by it", async () => {
+    for (const seed of [0n, 1n, 42n, 2n ** 63n, 2n ** 64n - 1n]) {
+      const chain = await createChain({ seed });
+      chain.record("a", NOW);
+      const { shards } = chain.snapshot(NOW);
+      expect(headerOf(shards[0]).seed).toBe(seed);
+      const { guard } = await openGuard();
+      guard.apply({ shards });
+      expect(guard.filter(["a", "b"])).toEqual(["b"]);
+    }
+  });
+
+  test("goes by the wall clock where no time is given", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: NOW * 1000 + 999 });
+    try {
+      const chain = await createChain({ ttlSeconds: 100, shards: 2 });
+      chain.record("a");
+      expect(chain.snapshot()).toMatchObject({ version: NOW * 2 ** 21 + 1, now: NOW });
+      vi.setSystemTime((NOW + 250) * 1000);
+      expect(chain.has("a")).toBe(false);
+      expect(chain.filter(["a"])).toEqual(["a"]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("refuses a time that is none, and goes on", async () => {
+    const chain = await createChain();
+    chain.record("a", NOW);
+    for (const now of [NaN, -1, Infinity, 1e300, "1764000000", 5n, null, {}]) {
+      for (const call of [
+        () => chain.record("b", now as number),
+        () => chain.has("a", now as number),
+        () => chain.snapshot(now as number),
+      ]) {
+        expect(call).toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
+      }
+    }
+    expect(chain.record("c", NOW + 0.5)).toBe(1);
+    expect(chain.filter(["a", "b", "c"])).toEqual(["b"]);
+  });
+
+  test("that was freed says so, and may be freed again", async () => {
+    const chain = await ShardChain.create();
+    chain.record("a", NOW);
+    chain.free();
+    chain.free();
+    for (const call of [
+      () => chain.record("a"),
+      () => chain.has("a"),
+      () => chain.filter(["a"]),
+      () => chain.snapshot(),
+    ]) {
+      expect(call).toThrow(SeenGuardError);
+    }
+    const other = await createChain();
+    expect(other.record("a", NOW)).toBe(1);
+  });
+});
+
+describe("a chain that goes on from what the store holds", () => {
+  test("answers as the one that wrote it, and goes on where that ended", async () => {
+    const options = { capacity: 50, shards: 3 };
+    const whole = await createChain(options);
+    let resumed = await createChain(options);
+    for (let batch = 0; batch < 30; batch++) {
+      const ids = idsOf("item", 11, 11 * batch);
+      expect(resumed.record(ids, NOW + batch)).toBe(whole.record(ids, NOW + batch));
+      expect(resumed.snapshot(NOW + batch)).toEqual(whole.snapshot(NOW + batch));
+      resumed = await chainFrom(
+        batch % 2 === 0 ? resumed.snapshot(NOW) : (resumed.snapshot(NOW).shards as string[]),
+        options,
+      );
+      expect(resumed.rejected).toEqual([]);
+    }
+  });
+
+  test("leaves out what cannot be read, and lists it with its place in what was given", async () => {
+    const chain = await createChain({ capacity: 10 });
+    chain.record(idsOf("item", 25), NOW);
+    const [newest = "", middle = "", oldest = ""] = chain.snapshot(NOW).shards as string[];
+    const cut = textOf(bytesOf(middle).subarray(0, 30));
+    const stored = [undefined, newest, "!", null, cut, middle, 7, shardOf({ hashes: 33 }), oldest, {}, `${oldest} `];
+    // A hole, as `delete` leaves it.
+    stored.length = 13;
+    const resumed = await chainFrom(stored as string[], { capacity: 10 });
+    expect(resumed.rejected).toEqual([
+      { index: 0, code: "bad-base64" },
+      { index: 2, code: "bad-base64" },
+      { index: 3, code: "bad-base64" },
+      { index: 4, code: "truncated" },
+      { index: 6, code: "bad-base64" },
+      { index: 7, code: "bad-parameters" },
+      { index: 9, code: "bad-base64" },
+      { index: 10, code: "bad-base64" },
+      { index: 11, code: "bad-base64" },
+      { index: 12, code: "bad-base64" },
+    ]);
+    expect(resumed.snapshot(NOW).shards).toEqual([newest, middle, oldest]);
+    expect(idsOf("item", 25).every((id) => resumed.has(id, NOW))).toBe(true);
+  });
+
+  test("takes no more shards than a snapshot may have, and lists the others", async () => {
+    const shard = shardOf({ epoch: 5 });
+    const resumed = await chainFrom(Array<string>(70).fill(shard), { shards: 64, capacity: 10 });
+    expect(resumed.rejected).toHaveLength(6);
+    expect(resumed.rejected.every(({ code }) => code === "too-large")).toBe(true);
+    expect(resumed.rejected[0]?.index).toBe(64);
+  });
+
+  test("seals a newest shard with other parameters", async () => {
+    const old = await createChain({ capacity: 100, seed: 1n });
+    old.record(["a", "b"], NOW);
+    const resumed = await chainFrom(old.snapshot(NOW), { capacity: 200, seed: 2n });
+    expect(resumed.record(["a", "c"], NOW + 5)).toBe(1);
+    const shards = resumed.snapshot(NOW + 5).shards;
+    expect(shards).toHaveLength(2);
+    expect(shards[1]).toBe(old.snapshot(NOW).shards[0]);
+    expect(headerOf(shards[0])).toMatchObject({ seed: 2n, count: 2 });
+    expect(["a", "b", "c"].every((id) => resumed.has(id, NOW + 5))).toBe(true);
+    expect(resumed.snapshot(NOW).version).toBeGreaterThan(old.snapshot(NOW).version ?? Infinity);
+  });
+
+  test("may begin with nothing, and with a snapshot of any origin", async () => {
+    expect((await chainFrom([])).snapshot(NOW)).toEqual({ version: 0, shards: [], now: NOW });
+    const { cases } = readVectors("native");
+    const texts = cases.map(({ base64 }) => base64);
+    const resumed = await chainFrom({ shards: texts, version: 7, now: 0 }, { shards: 64 });
+    expect(resumed.rejected).toEqual([]);
+    expect(resumed.snapshot(0).shards).toEqual(texts);
+  });
+
+  test("rejects for what is no list of shards", async () => {
+    for (const none of [null, undefined, 7, "U0dTMQ==", {}, { shards: "U0dTMQ==" }, { shards: null }]) {
+      await expect(ShardChain.from(none as unknown as string[])).rejects.toMatchObject({ code: "bad-snapshot" });
+    }
+  });
+});
+
+describe("options of a chain", () => {
+  const wrong: readonly (readonly [unknown, string])[] = [
+    [null, "bad-option"],
+    [7, "bad-option"],
+    ["options", "bad-option"],
+    [[], "bad-option"],
+    [{ capacity: 0 }, "bad-option"],
+    [{ capacity: -1 }, "bad-option"],
+    [{ capacity: 1.5 }, "bad-option"],
+    [{ capacity: NaN }, "bad-option"],
+    [{ capacity: "1000" }, "bad-option"],
+    [{ capacity: 1000n }, "bad-option"],
+    [{ capacity: null }, "bad-option"],
+    [{ capacity: 2 ** 32 }, "bad-option"],
+    [{ capacity: 2 ** 32 - 1 }, "bad-parameters"],
+    [{ capacity: 2 ** 22 }, "bad-parameters"],
+    [{ falsePositiveRate: 1e-12 }, "bad-parameters"],
+    [{ capacity: 10 ** 6, shards: 64 }, "too-large"],
+    [{ shards: 0 }, "bad-option"],
+    [{ shards: 65 }, "bad-option"],
+    [{ shards: 2.5 }, "bad-option"],
+    [{ shards: 33, ttlSeconds: 60 }, "bad-option"],
+    [{ falsePositiveRate: 0 }, "bad-option"],
+    [{ falsePositiveRate: 1 }, "bad-option"],
+    [{ falsePositiveRate: -0.1 }, "bad-option"],
+    [{ falsePositiveRate: NaN }, "bad-option"],
+    [{ falsePositiveRate: "0.001" }, "bad-option"],
+    [{ seed: 7 }, "bad-option"],
+    [{ seed: -1n }, "bad-option"],
+    [{ seed: 2n ** 64n }, "bad-option"],
+    [{ ttlSeconds: -1 }, "bad-option"],
+    [{ ttlSeconds: 0.5 }, "bad-option"],
+    [{ ttlSeconds: Infinity }, "bad-option"],
+    [{ ttlSeconds: 2 ** 32 }, "bad-option"],
+    [{ format: "zip" }, "bad-option"],
+    [{ capacityy: 10 }, "bad-option"],
+    [{ ttl: 10 }, "bad-option"],
+  ];
+
+  test("that are wrong make create and from reject with their code and say which", async () => {
+    for (const [options, code] of wrong) {
+      for (const made of [ShardChain.create(options as ChainOptions), ShardChain.from([], options as ChainOptions)]) {
+        const error: unknown = await made.then(
+          () => undefined,
+          (cause: unknown) => cause,
+        );
+        expect(error, `case ${String(wrong.findIndex(([one]) => one === options))}`).toMatchObject({ code });
+        expect(error).toBeInstanceOf(SeenGuardError);
+        expect(error).toBeInstanceOf(Error);
+        const [name] = typeof options === "object" && options !== null ? Object.keys(options) : [];
+        if (name !== undefined && code === "bad-option") expect((error as Error).message).toContain(name.slice(0, 6));
+      }
+    }
+  });
+
+  test("that are undefined are those that are not given", async () => {
+    const chain = await createChain({
+      capacity: undefined,
+      seed: undefined,
+      format: undefined,
+    } as unknown as ChainOptions);
+    chain.record("a" as ItemId, NOW);
+    expect(headerOf(chain.snapshot(NOW).shards[0])).toMatchObject({ bits: 14_378, seed: 0n, expires: 0, epoch: NOW });
+  });
+});

@@ -1,0 +1,215 @@
+/** Time: the window is counted by this device's clock, which may jump; a server's shards by the server's, which is told. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { DAY_MS, DAY_SECONDS, idsOf, MapStorage, NOW, openGuard, shippedSnapshot, uniqueNamespace } from "./support.js";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW * 1000 });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const setDay = (day: number) => vi.setSystemTime(NOW * 1000 + day * DAY_MS);
+
+/** Opens, records, closes, on some day. Returns what of `ids` was not stopped. */
+async function visit(storage: MapStorage, namespace: string, day: number, ids: string[] = [], windowDays = 30) {
+  setDay(day);
+  const { guard } = await openGuard({ storage, namespace, windowDays });
+  const fresh = guard.filter(ids);
+  await guard.close();
+  return fresh;
+}
+
+async function record(storage: MapStorage, namespace: string, day: number, ids: string[], windowDays = 30) {
+  setDay(day);
+  const { guard } = await openGuard({ storage, namespace, windowDays });
+  guard.record(ids);
+  await guard.close();
+}
+
+describe("the window", () => {
+  test("holds an id for its days, and lets it go not long after", async () => {
+    for (const windowDays of [1, 7, 30, 365]) {
+      setDay(0);
+      const { guard } = await openGuard({ windowDays });
+      guard.record("a");
+      guard.record("b");
+      guard.apply(await shippedSnapshot(["b"]));
+      guard.apply({ shards: [] });
+      for (const share of [0, 0.3, 0.7, 0.999]) {
+        setDay(share * windowDays);
+        expect(guard.filter(["a", "b", "c"])).toEqual(["c"]);
+      }
+      setDay(1.3 * windowDays);
+      expect(guard.filter(["a", "b", "c"])).toEqual(["a", "b", "c"]);
+      expect(guard.explain("a")).toEqual({ seen: false });
+      expect(guard.stats().remembered).toBe(0);
+    }
+  });
+
+  test("may be a part of a day", async () => {
+    const { guard } = await openGuard({ windowDays: 0.01 });
+    guard.record("a");
+    setDay(0.0099);
+    expect(guard.has("a")).toBe(true);
+    setDay(0.02);
+    expect(guard.has("a")).toBe(false);
+  });
+
+  test("begins anew when an id is recorded again", async () => {
+    const { guard } = await openGuard();
+    guard.record("a");
+    setDay(25);
+    guard.record("a");
+    setDay(54);
+    expect(guard.has("a")).toBe(true);
+  });
+
+  test("does not hold an id longer because others are recorded every day", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    await record(storage, namespace, 0, ["a"]);
+    for (let day = 1; day < 45; day++) await record(storage, namespace, day, [`day-${String(day)}`]);
+    expect(await visit(storage, namespace, 45, ["a", "day-16", "day-44"])).toEqual(["a"]);
+  });
+
+  test("holds across visits", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    await record(storage, namespace, 0, ["a"]);
+    for (const day of [1, 10, 20, 29.9]) expect(await visit(storage, namespace, day, ["a", "b"])).toEqual(["b"]);
+    expect(await visit(storage, namespace, 40, ["a", "b"])).toEqual(["a", "b"]);
+  });
+});
+
+describe("a clock that jumps", () => {
+  for (const away of [-20_000, -4000, -30, -1, 1, 31, 4000, 1_000_000]) {
+    test(`by ${String(away)} days and back loses nothing, in a visit or across visits`, async () => {
+      const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+      await record(storage, namespace, 0, ["before"]);
+      const { guard } = await openGuard({ storage, namespace });
+      guard.record("here");
+      setDay(away);
+      guard.filter(["before", "here"]);
+      guard.record("there");
+      expect(guard.has("there")).toBe(true);
+      setDay(0);
+      expect(guard.filter(["before", "here", "new"])).toEqual(["new"]);
+      await guard.close();
+
+      await visit(storage, namespace, away, ["before"]);
+      await record(storage, namespace, away, ["there too"]);
+      expect(await visit(storage, namespace, 0, ["before", "here", "new"])).toEqual(["new"]);
+    });
+  }
+
+  test("into the past does not make an id come back there", async () => {
+    const { guard } = await openGuard();
+    guard.record("a");
+    setDay(-10);
+    expect(guard.filter(["a", "b"])).toEqual(["b"]);
+    guard.record("b");
+    setDay(15);
+    expect(guard.filter(["a", "b"])).toEqual([]);
+  });
+
+  test("to no time at all breaks nothing", async () => {
+    const { guard, errors } = await openGuard();
+    for (const now of [NaN, Infinity, -Infinity, -1, 0, 2 ** 53, 8.64e15]) {
+      vi.spyOn(Date, "now").mockReturnValue(now);
+      guard.record(`at ${String(now)}`);
+      guard.filter(["a"]);
+      guard.explain("a");
+      guard.stats();
+      guard.apply({ shards: [] });
+    }
+    vi.mocked(Date.now).mockRestore();
+    expect(guard.stats().engine).toBe("wasm");
+    expect(errors).toEqual([]);
+  });
+});
+
+describe("the expiry of a server's shards", () => {
+  test("goes by the server's clock where a snapshot tells it, however wrong this device's is", async () => {
+    const shipped = await shippedSnapshot(["a"], { ttlSeconds: DAY_SECONDS });
+    for (const day of [-4000, -2, 0, 2, 4000]) {
+      setDay(day);
+      const { guard } = await openGuard();
+      expect(guard.apply({ ...shipped, now: NOW })).toMatchObject({ expired: 0 });
+      expect(guard.has("a")).toBe(true);
+      setDay(-day);
+      expect(guard.has("a")).toBe(true);
+      expect(guard.apply({ ...shipped, now: NOW + 3 * DAY_SECONDS })).toMatchObject({ expired: 1 });
+      expect(guard.has("a")).toBe(false);
+    }
+  });
+
+  test("goes on while the page is open", async () => {
+    vi.useFakeTimers({ toFake: ["Date", "performance"], now: NOW * 1000 });
+    const shipped = await shippedSnapshot(["a"], { ttlSeconds: DAY_SECONDS });
+    const { guard } = await openGuard();
+    guard.apply({ ...shipped, now: NOW });
+    vi.advanceTimersByTime(0.9 * DAY_MS);
+    expect(guard.has("a")).toBe(true);
+    vi.advanceTimersByTime(DAY_MS);
+    expect(guard.has("a")).toBe(false);
+    expect(guard.stats().serverFalsePositiveRate).toBe(0);
+  });
+
+  test("goes by this device's clock where none is told", async () => {
+    const { now: _, ...shipped } = await shippedSnapshot(["a"], { ttlSeconds: DAY_SECONDS });
+    const { guard } = await openGuard();
+    expect(guard.apply(shipped)).toMatchObject({ expired: 0 });
+    setDay(3);
+    expect(guard.has("a")).toBe(false);
+    setDay(0);
+    expect(guard.has("a")).toBe(true);
+  });
+});
+
+describe("a namespace that nobody uses any more", () => {
+  const prefixes = (storage: MapStorage) => new Set([...storage.values.keys()].map((key) => key.split("/")[1]));
+
+  test("is removed when it was found idle for its window on two days", async () => {
+    const [storage, idle, used] = [new MapStorage(), "idle", "used"];
+    await record(storage, idle, 0, ["a"]);
+    await visit(storage, used, 32);
+    expect(prefixes(storage)).toEqual(new Set([idle, used]));
+    await visit(storage, used, 32.5);
+    await visit(storage, used, 32.9);
+    expect(prefixes(storage)).toEqual(new Set([idle, used]));
+    await visit(storage, used, 34);
+    expect(prefixes(storage)).toEqual(new Set([used]));
+  });
+
+  test("is not removed by a clock that jumps ahead once, however often something is opened there", async () => {
+    const [storage, idle, used] = [new MapStorage(), "idle", "used"];
+    await record(storage, idle, 0, ["a"]);
+    for (let again = 0; again < 3; again++) await visit(storage, used, 4000);
+    for (const day of [1, 2, 3, 20]) await visit(storage, used, day);
+    expect(await visit(storage, idle, 20, ["a", "b"])).toEqual(["b"]);
+  });
+
+  test("is not removed while it is in use, or has been used again since", async () => {
+    const [storage, other, used] = [new MapStorage(), "other", "used"];
+    await record(storage, other, 0, ["a"]);
+    await visit(storage, used, 32);
+    await record(storage, other, 33, ["b"]);
+    for (const day of [34, 35, 60]) await visit(storage, used, day);
+    expect(await visit(storage, other, 61, ["b", "c"])).toEqual(["c"]);
+  });
+
+  test("goes by its own window, not by that of who looks", async () => {
+    const [storage, long, used] = [new MapStorage(), "long", "used"];
+    await record(storage, long, 0, ["a"], 365);
+    for (const day of [100, 102, 200, 202]) await visit(storage, used, day, [], 1);
+    expect(await visit(storage, long, 203, ["a", "b"], 365)).toEqual(["b"]);
+  });
+
+  test("does not keep piling up: of 40 people in turn few are left", async () => {
+    const storage = new MapStorage();
+    for (let person = 0; person < 40; person++) {
+      await record(storage, `person-${String(person)}`, 5 * person, idsOf("a", 3), 10);
+    }
+    expect(prefixes(storage).size).toBeLessThan(8);
+  });
+});

@@ -1,0 +1,185 @@
+/** What `record` counts, what is pending, and what `pendingShard` carries to the server. */
+import { ShardChain } from "seenguard";
+import type { ItemId } from "seenguard";
+import { describe, expect, test } from "vitest";
+import { idsOf, NOW, openGuard, shardText, shippedSnapshot } from "./support.js";
+
+describe("record", () => {
+  test("returns how many ids were not known on this device", async () => {
+    const { guard } = await openGuard();
+    expect(guard.record("a")).toBe(1);
+    expect(guard.record(["a", "b", "b", "c"])).toBe(2);
+    expect(guard.record(new Set(["a", "b"]))).toBe(0);
+    expect(guard.record([])).toBe(0);
+    expect(guard.record(idsOf("many", 3000))).toBe(3000);
+  });
+
+  test("counts an id as not known that only the server knows", async () => {
+    const { guard } = await openGuard();
+    guard.apply(await shippedSnapshot(["a"]));
+    expect(guard.record(["a", "b"])).toBe(2);
+    expect(guard.pending()).toEqual(["b"]);
+    expect(guard.explain("a")).toEqual({ seen: true, by: "memory" });
+  });
+
+  test("takes one id or any iterable of ids, and of one that breaks off what came before", async () => {
+    const { guard } = await openGuard();
+    function* breaking(): Generator<ItemId> {
+      yield "a";
+      yield 7n;
+      throw new Error("no more");
+    }
+    expect(guard.record(breaking())).toBe(2);
+    expect(guard.record(new Map([["b", 1]]).keys())).toBe(1);
+    expect(guard.pending()).toEqual(["a", "7", "b"]);
+  });
+
+  test("never throws, whatever it is given", async () => {
+    const { guard, errors } = await openGuard();
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    for (const nothing of [
+      null,
+      undefined,
+      {},
+      true,
+      Symbol("a"),
+      () => "a",
+      NaN,
+      1.5,
+      { id: "a" },
+      proxy,
+      [[["a"]]],
+    ]) {
+      expect(guard.record(nothing as ItemId)).toBe(0);
+    }
+    expect(guard.pending()).toEqual([]);
+    expect(errors).toEqual([]);
+  });
+
+  test("makes filter stop an id at once, and a feed that had decided it keep it", async () => {
+    const { guard } = await openGuard();
+    const [decided, later] = [guard.feed(), guard.feed()];
+    expect(decided.filter(["a", "b"])).toEqual(["a", "b"]);
+    guard.record("a");
+    expect(guard.filter(["a", "b"])).toEqual(["b"]);
+    expect(decided.filter(["a", "b"])).toEqual(["a", "b"]);
+    expect(later.filter(["a", "b"])).toEqual(["b"]);
+  });
+
+  test("keeps the last 10,000 impressions stopped, though no more than 5,000 are pending, and says so once", async () => {
+    const { guard, codes } = await openGuard();
+    for (let first = 0; first < 12_000; first += 100) guard.record(idsOf("item", 100, first));
+    expect(guard.stats()).toMatchObject({ pending: 5000, remembered: 10_000 });
+    expect(guard.filter(idsOf("item", 10_000, 2000))).toEqual([]);
+    expect(guard.pending(1)).toEqual(["item-7000"]);
+    expect(codes()).toEqual(["too-large"]);
+  });
+
+  test("takes an id that alone is too long to be pending: it is stopped all the same", async () => {
+    const { guard, codes } = await openGuard();
+    const long = "x".repeat(300 * 1024);
+    expect(guard.record([long, "a"])).toBe(2);
+    expect(guard.filter([long, "a", "b"])).toEqual(["b"]);
+    expect(guard.pending()).toEqual(["a"]);
+    expect(codes()).toEqual(["too-large"]);
+  });
+});
+
+describe("pending", () => {
+  test("lists what no snapshot covers, oldest first, one that is recorded again last", async () => {
+    const { guard } = await openGuard();
+    guard.record(["a", "b", "c"]);
+    guard.record("a");
+    expect(guard.pending()).toEqual(["b", "c", "a"]);
+    guard.apply(await shippedSnapshot(["c"]));
+    expect(guard.pending()).toEqual(["b", "a"]);
+  });
+
+  test("is limited to as many as are asked for, the oldest", async () => {
+    const { guard } = await openGuard();
+    guard.record(["a", "b", "c"]);
+    expect(guard.pending(2)).toEqual(["a", "b"]);
+    expect(guard.pending(0)).toEqual([]);
+    expect(guard.pending(1.9)).toEqual(["a"]);
+    for (const all of [3, 100, Infinity, 2 ** 53, undefined]) expect(guard.pending(all)).toEqual(["a", "b", "c"]);
+  });
+
+  test("is a list of the caller's own", async () => {
+    const { guard } = await openGuard();
+    guard.record("a");
+    guard.pending().push("b");
+    expect(guard.pending()).toEqual(["a"]);
+  });
+});
+
+describe("pendingShard", () => {
+  test("is a shard that a server reads, and holds what is pending and nothing else", async () => {
+    const { guard } = await openGuard();
+    guard.record(idsOf("covered", 20));
+    guard.apply(await shippedSnapshot(idsOf("covered", 20)));
+    guard.record(idsOf("pending", 50));
+    const chain = await ShardChain.from([guard.pendingShard()]);
+    expect(chain.rejected).toEqual([]);
+    expect(chain.filter([...idsOf("pending", 50), ...idsOf("covered", 20)])).toEqual(idsOf("covered", 20));
+    chain.free();
+  });
+
+  test("is empty but readable when nothing is pending", async () => {
+    const { guard } = await openGuard();
+    const chain = await ShardChain.from([guard.pendingShard()]);
+    expect(chain.rejected).toEqual([]);
+    expect(chain.filter(idsOf("any", 1000))).toHaveLength(1000);
+    chain.free();
+  });
+
+  test("has the parameters and the seed of the newest server shard", async () => {
+    const { guard } = await openGuard();
+    guard.record("a");
+    const header = (text: string) => {
+      const bytes = Buffer.from(text, "base64");
+      return { hashes: bytes[5], bits: bytes.readUInt32LE(8), seed: bytes.readBigUInt64LE(16) };
+    };
+    expect(header(guard.pendingShard())).toEqual({ hashes: 10, bits: 14_378, seed: 0n });
+    const newest = await shardText(["x"], { capacity: 300, falsePositiveRate: 0.02, seed: 77n });
+    guard.apply({ shards: [newest, await shardText(["y"])] });
+    expect(header(guard.pendingShard())).toEqual(header(newest));
+    expect(header(newest).seed).toBe(77n);
+  });
+
+  test("holds the newest ids if not all fit", async () => {
+    const { guard } = await openGuard();
+    guard.apply(await shippedSnapshot(["x"], { capacity: 100 }));
+    guard.record(idsOf("item", 1000));
+    const chain = await ShardChain.from([guard.pendingShard()], { capacity: 100 });
+    const held = idsOf("item", 1000).filter((id) => chain.has(id, NOW));
+    expect(idsOf("item", 95, 905).every((id) => held.includes(id))).toBe(true);
+    expect(held.length).toBeLessThan(120);
+    chain.free();
+  });
+});
+
+describe("explain", () => {
+  test("names the first of pending, memory and server that stops an id", async () => {
+    const { guard } = await openGuard();
+    const shipped = await shippedSnapshot(["covered", "server"]);
+    guard.record(["covered", "pending"]);
+    guard.apply(shipped);
+    expect(guard.explain("pending")).toMatchObject({ seen: true, by: "pending" });
+    expect(guard.explain("covered")).toEqual({ seen: true, by: "memory" });
+    expect(guard.explain("server")).toEqual({ seen: true, by: "server", shard: 0, epoch: NOW });
+    expect(guard.explain("other")).toEqual({ seen: false });
+  });
+
+  test("agrees with has and filter, and changes no counter", async () => {
+    const { guard } = await openGuard();
+    guard.apply(await shippedSnapshot(idsOf("a", 100)));
+    guard.record(idsOf("b", 100));
+    const before = guard.stats();
+    const ids = [...idsOf("a", 150), ...idsOf("b", 150)];
+    const fresh = ids.filter((id) => !guard.has(id));
+    expect(ids.filter((id) => !guard.explain(id).seen)).toEqual(fresh);
+    expect(guard.stats()).toEqual(before);
+    expect(guard.filter(ids)).toEqual(fresh);
+  });
+});
