@@ -4,11 +4,12 @@
  *     GET  /api/users/:user/feed?turn=7&size=10   a page, with the state that it was filtered against
  *     POST /api/users/:user/impressions           {"impressions": [{"id": "…", "at": 1764000000000}]}
  *     GET  /api/users/:user/status?version=…      the stream's state, and the seen state where its version is another
- *     PUT  /api/users/:user/stream                {"running": true, "lagSeconds": 60}, either or both
+ *     PUT  /api/users/:user/stream                {"running": true, "lagSeconds": 60, "losesEvents": false, "replicaLags": false},
+ *                                                 any of them
  *     POST /api/users/:user/flush                 the store loses this person's shards
  *     GET  /api/status                            the store's state, and what has gone wrong lately
  *
- * An impression's `at` is Unix milliseconds. Sending one again changes nothing. Errors are {"error": {"code", "message"}}.
+ * An impression's `at` is Unix milliseconds. Sending one again changes nothing. A beacon carries the same JSON as text/plain. Errors are {"error": {"code", "message"}}.
  */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import fastifyStatic from "@fastify/static";
@@ -59,7 +60,12 @@ const IMPRESSIONS_BODY = {
 const STREAM_BODY = {
   type: "object",
   minProperties: 1,
-  properties: { running: { type: "boolean" }, lagSeconds: { type: "number", minimum: 0, maximum: MOST_LAG_SECONDS } },
+  properties: {
+    running: { type: "boolean" },
+    lagSeconds: { type: "number", minimum: 0, maximum: MOST_LAG_SECONDS },
+    losesEvents: { type: "boolean" },
+    replicaLags: { type: "boolean" },
+  },
   additionalProperties: false,
 } as const;
 
@@ -86,6 +92,9 @@ export function buildApp({ store, catalogue, pageDirectory, logLevel }: AppOptio
     bodyLimit: 512 * 1024,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   });
+  // A page that closes sends its last impressions by a beacon, which browsers let through as text alone.
+  app.removeContentTypeParser("text/plain");
+  app.addContentTypeParser("text/plain", { parseAs: "string" }, app.getDefaultJsonParser("error", "error"));
   app.addHook("onSend", (_request, reply, _payload, done) => {
     reply.header("content-security-policy", CONTENT_SECURITY_POLICY).header("x-content-type-options", "nosniff");
     done();
@@ -107,7 +116,9 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
     async ({ params: { user }, query: { turn, size }, log }, reply) => {
       reply.header("cache-control", "no-store");
       // The state is read once: the page is filtered against it and ships with it, before any of the page is recorded.
-      return withChain(await store.shards(user), (chain) => {
+      // Replicas take turns, as behind a balancer: the state flaps when one of them lags.
+      const shards = await (Number(turn) % 2 === 0 ? store.replicaShards(user) : store.shards(user));
+      return withChain(shards, (chain) => {
         if (chain.rejected.length > 0)
           log.warn({ user, rejected: chain.rejected }, "stored shards that cannot be read are left out");
         const items = recallPage(catalogue, user, Number(turn), Number(size ?? 10), (all) => chain.filter(all));

@@ -12,15 +12,25 @@ export interface Impression {
   readonly at: number;
 }
 
-/** How one person's impressions travel from the server's front door to its shards. */
+/** How one person's impressions travel from the server's front door to its shards, and what goes wrong for that person. */
 export interface StreamControl {
   readonly running: boolean;
   /** How long an impression is under way, counted from its arrival at the server. */
   readonly lagSeconds: number;
+  /** One impression in `ONE_LOST_IN` is taken from the page, answered for, and never heard of again. */
+  readonly losesEvents: boolean;
+  /** Every other page comes from a replica that stopped following when this was set. */
+  readonly replicaLags: boolean;
 }
 
-export const DEFAULT_CONTROL: StreamControl = { running: true, lagSeconds: 60 };
+export const DEFAULT_CONTROL: StreamControl = {
+  running: true,
+  lagSeconds: 60,
+  losesEvents: false,
+  replicaLags: false,
+};
 export const MOST_LAG_SECONDS = 300;
+export const ONE_LOST_IN = 10;
 
 /** What a person's stream has done so far. */
 export interface StreamStatus extends StreamControl {
@@ -28,6 +38,8 @@ export interface StreamStatus extends StreamControl {
   readonly accepted: number;
   /** Impressions that have not left the stream yet. */
   readonly waiting: number;
+  /** Impressions that were taken and then lost. */
+  readonly lost: number;
 }
 
 /** Something that was put right, or set aside, without anybody having to wait for it. */
@@ -50,7 +62,9 @@ export interface StoreStatus {
 export interface Store {
   /** This person's shards as the consumer has written them, newest first. */
   shards(user: string): Promise<readonly string[]>;
-  /** Puts impressions into the stream. When this resolves, they are not lost any more. */
+  /** The same as the lagging replica has them; as `shards` while no replica lags. */
+  replicaShards(user: string): Promise<readonly string[]>;
+  /** Puts impressions into the stream. When this resolves, they are not lost any more, but for those that are to be. */
   accept(user: string, impressions: readonly Impression[]): Promise<void>;
   control(user: string, change: Partial<StreamControl>): Promise<StreamControl>;
   stream(user: string): Promise<StreamStatus>;
@@ -68,6 +82,17 @@ export class StreamFull extends Error {}
 
 /** As many impressions of one person may wait in the stream; a page that is told so keeps its impressions and tries again. */
 export const MOST_WAITING = 100_000;
+
+/** Splits what arrives when `accepted` impressions have come before: every tenth of a person's is lost, so that 10% are. */
+export function loseSome(
+  impressions: readonly Impression[],
+  accepted: number,
+  { losesEvents }: StreamControl,
+): { readonly kept: readonly Impression[]; readonly lost: number } {
+  if (!losesEvents) return { kept: impressions, lost: 0 };
+  const kept = impressions.filter((_, index) => (accepted + index + 1) % ONE_LOST_IN !== 0);
+  return { kept, lost: impressions.length - kept.length };
+}
 
 /** Tells an unreadable element in words that an operator can act on. */
 export function describeUnreadable(unreadable: Unreadable): string {

@@ -9,6 +9,7 @@ import {
   MOST_WAITING,
   StreamFull,
   describeUnreadable,
+  loseSome,
   type Impression,
   type ProblemLog,
   type Store,
@@ -25,9 +26,12 @@ const PAUSE_AFTER_ERROR_MS = 5000;
 interface Person {
   control: StreamControl;
   accepted: number;
+  lost: number;
   /** In the order of arrival. */
   waiting: { readonly id: string; readonly arrivedAt: number }[];
   shards: readonly string[];
+  /** As they were when the replica stopped following. */
+  replica: readonly string[];
 }
 
 export class MemoryStore implements Store {
@@ -45,24 +49,32 @@ export class MemoryStore implements Store {
     return Promise.resolve(this.person(user).shards);
   }
 
+  replicaShards(user: string): Promise<readonly string[]> {
+    const { control, replica, shards } = this.person(user);
+    return Promise.resolve(control.replicaLags ? replica : shards);
+  }
+
   accept(user: string, impressions: readonly Impression[]): Promise<void> {
     const person = this.person(user);
     if (person.waiting.length + impressions.length > MOST_WAITING) return Promise.reject(new StreamFull());
     const arrivedAt = performance.now();
-    for (const { id } of impressions) person.waiting.push({ id, arrivedAt });
+    const { kept, lost } = loseSome(impressions, person.accepted, person.control);
+    for (const { id } of kept) person.waiting.push({ id, arrivedAt });
     person.accepted += impressions.length;
+    person.lost += lost;
     return Promise.resolve();
   }
 
   control(user: string, change: Partial<StreamControl>): Promise<StreamControl> {
     const person = this.person(user);
+    if (change.replicaLags === true && !person.control.replicaLags) person.replica = person.shards;
     person.control = { ...person.control, ...change };
     return Promise.resolve(person.control);
   }
 
   stream(user: string): Promise<StreamStatus> {
-    const { control, accepted, waiting } = this.person(user);
-    return Promise.resolve({ ...control, accepted, waiting: waiting.length });
+    const { control, accepted, waiting, lost } = this.person(user);
+    return Promise.resolve({ ...control, accepted, waiting: waiting.length, lost });
   }
 
   flush(user: string): Promise<void> {
@@ -84,7 +96,7 @@ export class MemoryStore implements Store {
 
   private person(user: string): Person {
     const known = this.people.get(user);
-    const person = known ?? { control: DEFAULT_CONTROL, accepted: 0, waiting: [], shards: [] };
+    const person = known ?? { control: DEFAULT_CONTROL, accepted: 0, lost: 0, waiting: [], shards: [], replica: [] };
     this.people.delete(user);
     this.people.set(user, person);
     const longestAway = this.people.size > MOST_PEOPLE ? this.people.keys().next().value : undefined;

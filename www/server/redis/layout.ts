@@ -12,7 +12,8 @@
  *
  *     underway:<user>        list    impressions that have not been in the stream's lag for long enough
  *     underway               set     the people who have such a list
- *     control:<user>         hash    running, lagSeconds, accepted
+ *     control:<user>         hash    running, lagSeconds, losesEvents, replicaLags; accepted, lost
+ *     replica:<user>         list    a copy of seen:<user>, as the replica has it that lags
  */
 export const IMPRESSIONS = "impressions";
 export const RECORDERS = "recorders";
@@ -21,5 +22,6 @@ export const PROBLEMS = "problems";
 export const UNDER_WAY = "underway";
 
 export const seenKey = (user: string): string => `seen:${user}`;
+export const replicaKey = (user: string): string => `replica:${user}`;
 export const underWayKey = (user: string): string => `underway:${user}`;
 export const controlKey = (user: string): string => `control:${user}`;

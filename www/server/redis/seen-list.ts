@@ -8,11 +8,16 @@
  */
 import { EXPIRES_AFTER_SECONDS, MOST_ELEMENTS, recordInto, type Unreadable } from "../chain.ts";
 import type { ScriptedRedis } from "./connection.ts";
-import { seenKey } from "./layout.ts";
+import { replicaKey, seenKey } from "./layout.ts";
 
 /** The person's shards, newest first. */
 export function readSeen(redis: ScriptedRedis, user: string): Promise<string[]> {
   return redis.lrange(seenKey(user), 0, -1);
+}
+
+/** The same as the replica has them that stopped following. */
+export function readReplica(redis: ScriptedRedis, user: string): Promise<string[]> {
+  return redis.lrange(replicaKey(user), 0, -1);
 }
 
 /** Records `ids` as seen by `user`. Returns the elements that were no shards; they are gone afterwards. */

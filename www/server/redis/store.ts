@@ -8,6 +8,7 @@ import {
   DEFAULT_CONTROL,
   MOST_WAITING,
   StreamFull,
+  loseSome,
   type Impression,
   type Problem,
   type ProblemLog,
@@ -18,8 +19,8 @@ import {
 } from "../store.ts";
 import { EXPIRES_AFTER_SECONDS } from "../chain.ts";
 import { asUnavailable, carryOut, connect, type ScriptedRedis } from "./connection.ts";
-import { IMPRESSIONS, PROBLEMS, UNDER_WAY, controlKey, seenKey, underWayKey } from "./layout.ts";
-import { readSeen } from "./seen-list.ts";
+import { IMPRESSIONS, PROBLEMS, UNDER_WAY, controlKey, replicaKey, seenKey, underWayKey } from "./layout.ts";
+import { readReplica, readSeen } from "./seen-list.ts";
 
 const TICK_MS = 50;
 const CARRIED_AT_ONCE = 1000;
@@ -41,55 +42,70 @@ export class RedisStore implements Store {
     return this.ask((redis) => readSeen(redis, user));
   }
 
+  async replicaShards(user: string): Promise<readonly string[]> {
+    const { replicaLags } = await this.stream(user);
+    return this.ask((redis) => (replicaLags ? readReplica(redis, user) : readSeen(redis, user)));
+  }
+
   async accept(user: string, impressions: readonly Impression[]): Promise<void> {
     if (impressions.length === 0) return;
     const list = underWayKey(user);
-    const waiting = await this.ask((redis) => redis.llen(list));
-    if (waiting + impressions.length > MOST_WAITING) throw new StreamFull();
+    const stream = await this.stream(user);
+    if (stream.waiting + impressions.length > MOST_WAITING) throw new StreamFull();
+    const { kept, lost } = loseSome(impressions, stream.accepted, stream);
     const now = Date.now();
-    const entries = impressions.map(({ id, at }) => `${String(now)} ${String(at)} ${id}`);
-    await this.ask((redis) =>
-      carryOut(
-        redis
-          .multi()
+    const entries = kept.map(({ id, at }) => `${String(now)} ${String(at)} ${id}`);
+    await this.ask((redis) => {
+      const commands = redis
+        .multi()
+        .hincrby(controlKey(user), "accepted", impressions.length)
+        .hincrby(controlKey(user), "lost", lost)
+        .expire(controlKey(user), EXPIRES_AFTER_SECONDS);
+      if (entries.length > 0)
+        commands
           .rpush(list, ...entries)
           .expire(list, EXPIRES_AFTER_SECONDS)
-          .sadd(UNDER_WAY, user)
-          .hincrby(controlKey(user), "accepted", impressions.length)
-          .expire(controlKey(user), EXPIRES_AFTER_SECONDS),
-      ),
-    );
+          .sadd(UNDER_WAY, user);
+      return carryOut(commands);
+    });
   }
 
   async control(user: string, change: Partial<StreamControl>): Promise<StreamControl> {
-    const fields: string[] = [];
-    if (change.running !== undefined) fields.push("running", change.running ? "1" : "0");
-    if (change.lagSeconds !== undefined) fields.push("lagSeconds", String(change.lagSeconds));
+    const key = controlKey(user);
+    const before = await this.stream(user);
+    const fields = Object.entries(change).flatMap(([name, value]) => [name, String(Number(value))]);
     if (fields.length > 0) {
-      const key = controlKey(user);
-      await this.ask((redis) =>
-        carryOut(
-          redis
-            .multi()
-            .hset(key, ...fields)
-            .expire(key, EXPIRES_AFTER_SECONDS),
-        ),
-      );
+      await this.ask((redis) => {
+        const commands = redis
+          .multi()
+          .hset(key, ...fields)
+          .expire(key, EXPIRES_AFTER_SECONDS);
+        // The replica stops following here. `COPY` writes nothing where there is nothing to copy.
+        if (change.replicaLags === true && !before.replicaLags)
+          commands.del(replicaKey(user)).copy(seenKey(user), replicaKey(user));
+        return carryOut(commands);
+      });
     }
-    const { running, lagSeconds } = await this.stream(user);
-    return { running, lagSeconds };
+    const { running, lagSeconds, losesEvents, replicaLags } = { ...before, ...change };
+    return { running, lagSeconds, losesEvents, replicaLags };
   }
 
   async stream(user: string): Promise<StreamStatus> {
-    const [settings, waiting] = await this.ask((redis) =>
-      Promise.all([redis.hmget(controlKey(user), "running", "lagSeconds", "accepted"), redis.llen(underWayKey(user))]),
+    const [fields, waiting] = await this.ask((redis) =>
+      Promise.all([redis.hgetall(controlKey(user)), redis.llen(underWayKey(user))]),
     );
-    const [running, lagSeconds, accepted] = settings;
+    const is = (name: "running" | "losesEvents" | "replicaLags"): boolean => {
+      const value = fields[name];
+      return value === undefined ? DEFAULT_CONTROL[name] : value === "1";
+    };
     return {
-      running: typeof running === "string" ? running === "1" : DEFAULT_CONTROL.running,
-      lagSeconds: Number(lagSeconds ?? DEFAULT_CONTROL.lagSeconds),
-      accepted: Number(accepted ?? 0),
+      running: is("running"),
+      lagSeconds: Number(fields.lagSeconds ?? DEFAULT_CONTROL.lagSeconds),
+      losesEvents: is("losesEvents"),
+      replicaLags: is("replicaLags"),
+      accepted: Number(fields.accepted ?? 0),
       waiting,
+      lost: Number(fields.lost ?? 0),
     };
   }
 
