@@ -37,8 +37,11 @@ pub(crate) struct Delivery {
     pub(crate) times: u8,
     /// When it was delivered last, Unix milliseconds.
     pub(crate) at: u64,
-    /// The place of that among all deliveries known here; 0: none.
+    /// The place of that among all deliveries known here; 0: none. Between two deliveries made here one place is free, for what another writer
+    /// delivered in between.
     order: u64,
+    /// The same of its first delivery, that of an earlier impression of the id included: what covers it may be that one.
+    first: u64,
     /// The batch that it is under way in; 0: none.
     batch: u32,
 }
@@ -95,7 +98,7 @@ pub(crate) struct Journal {
     batches: u32,
     /// How many deliveries there were: each has its place in their order.
     deliveries: u64,
-    /// The latest delivery whose impression was covered since: the stream runs as far as that.
+    /// The latest first delivery whose impression was covered since: the stream runs as far as that.
     covered_delivery: u64,
 }
 
@@ -130,12 +133,14 @@ impl Journal {
     }
 
     /// Appends an impression; one of the same id that is here leaves. Returns how many left for want of room.
-    pub(crate) fn push(&mut self, entry: Entry) -> usize {
+    pub(crate) fn push(&mut self, mut entry: Entry) -> usize {
+        let before = self.remove(entry.hashed());
         if entry.id.len() > MAX_ID_BYTES {
-            self.remove(entry.hashed());
             return 1;
         }
-        self.remove(entry.hashed());
+        if let Some(before) = before {
+            entry.delivery.first = before.delivery.first;
+        }
         self.serials
             .insert(entry.hash, self.serial_of(self.entries.len()), |_| false);
         self.count(&entry, true);
@@ -155,7 +160,7 @@ impl Journal {
             }
             entry.covered = true;
             self.pending -= 1;
-            self.covered_delivery = self.covered_delivery.max(entry.delivery.order);
+            self.covered_delivery = self.covered_delivery.max(entry.delivery.first);
             covered.push(entry.clone());
             if !entry.is_needed() {
                 self.remove_serial(self.serial_of(index));
@@ -274,10 +279,13 @@ impl Journal {
                 continue;
             }
             self.delivered += usize::from(!entry.is_delivered());
+            let order = 2 * self.deliveries;
+            let first = entry.delivery.first;
             entry.delivery = Delivery {
                 times: entry.delivery.times.saturating_add(1),
                 at: now,
-                order: self.deliveries,
+                order,
+                first: if first == 0 { order } else { first },
                 batch: 0,
             };
             ended.push(entry.clone());
@@ -297,21 +305,43 @@ impl Journal {
             return;
         };
         let index = serial.wrapping_sub(self.base) as usize;
-        self.deliveries += 1;
-        let order = self.deliveries;
+        let order = self.order_of_noted(delivered_at);
         let Some(entry) = self.entries.get_mut(index).and_then(Option::as_mut) else {
             return;
         };
         self.delivered += usize::from(!entry.is_delivered());
-        entry.delivery = Delivery {
-            times: times.max(entry.delivery.times),
-            at: delivered_at,
-            order,
-            batch: entry.delivery.batch,
+        let known = &mut entry.delivery;
+        known.first = match known.first {
+            // Of several deliveries only the last one's time is told.
+            0 if times > 1 => 1,
+            0 => order,
+            first => first.min(order),
         };
+        // What is known here may be later than what was stored.
+        if known.order == 0 || delivered_at > known.at {
+            (known.at, known.order) = (delivered_at, order);
+        }
+        known.times = known.times.max(times);
         if entry.covered && entry.delivery.batch == 0 {
             self.remove_serial(self.serial_of(index));
             self.pack();
+        }
+    }
+
+    /// The place of a delivery that becomes known only now: that of those made with it, or before those made after it. Else its coverage would
+    /// tell of them what it cannot, and they would be sent again to a stream that is merely late.
+    fn order_of_noted(&mut self, delivered_at: u64) -> u64 {
+        let not_before = self
+            .iter()
+            .map(|entry| entry.delivery)
+            .filter(|delivery| delivery.order > 0 && delivery.at >= delivered_at);
+        match not_before.min_by_key(|delivery| (delivery.at, delivery.order)) {
+            Some(with_it) if with_it.at == delivered_at => with_it.order,
+            Some(after_it) => (after_it.order - 1).max(1),
+            None => {
+                self.deliveries += 1;
+                2 * self.deliveries
+            }
         }
     }
 
@@ -351,6 +381,7 @@ impl Entry {
             at,
             order,
             batch,
+            ..
         } = self.delivery;
         if !self.own || batch != 0 {
             return false;
