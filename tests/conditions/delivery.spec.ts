@@ -1,0 +1,203 @@
+/** Delivery as browsers do it: requests that outlive the page, beacons, hidden pages, and a network that goes away. */
+import type { Page } from "@playwright/test";
+import { expect, flush, fresh, idsOf, record, report, stats, test, visit } from "./pages.js";
+
+/** What requests together may outlive a page; browsers allow 64 KB. */
+const MOST_BYTES = 60_000;
+
+/** Longer than any test. */
+const NEVER_MS = 10_000_000;
+
+/** Hides a page as a closing tab does, and leaves it there. */
+async function hide(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+}
+
+test("what is recorded is delivered as JSON with its time, in the background", async ({ page, site }) => {
+  await visit(page, site);
+  await report(page);
+  const before = Date.now();
+  await record(page, ["a", "🦀 \u0001"]);
+  await expect.poll(() => site.delivered).toEqual(["a", "🦀 \u0001"]);
+  const [delivery] = site.deliveries;
+  expect(delivery?.contentType).toBe("application/json");
+  const at = delivery?.impressions[0]?.at ?? 0;
+  expect(at).toBeGreaterThanOrEqual(before);
+  expect(at).toBeLessThanOrEqual(Date.now());
+  expect((await stats(page)).pending).toBe(2);
+});
+
+test("a page that closes right after record delivers by a beacon, as text, without a preflight", async ({
+  context,
+  site,
+}) => {
+  const page = await visit(await context.newPage(), site);
+  await report(page, { intervalMs: NEVER_MS });
+  await record(page, ["as it closed"]);
+  await page.close({ runBeforeUnload: true });
+  await expect.poll(() => site.delivered).toEqual(["as it closed"]);
+  expect(site.deliveries[0]?.contentType).toMatch(/^text\/plain/);
+  expect(site.preflights).toBe(0);
+});
+
+test("a page that navigates away does, too, and to another origin", async ({ page, site }) => {
+  await visit(page, site);
+  const elsewhere = site.origin.replace("127.0.0.1", "localhost");
+  await page.evaluate((url) => {
+    window.guard.report({ url, intervalMs: 10_000_000 });
+  }, `${elsewhere}/impressions`);
+  await record(page, ["as it left"]);
+  await page.goto("about:blank");
+  await expect.poll(() => site.delivered).toEqual(["as it left"]);
+  expect(site.preflights).toBe(0);
+});
+
+test("with headers to send, a page that closes delivers by a request that outlives it", async ({ context, site }) => {
+  const page = await visit(await context.newPage(), site);
+  await report(page, { intervalMs: NEVER_MS, headers: { authorization: "Bearer token" } });
+  await record(page, ["as it closed"]);
+  await page.close({ runBeforeUnload: true });
+  await expect.poll(() => site.delivered).toEqual(["as it closed"]);
+  expect(site.deliveries[0]).toMatchObject({ contentType: "application/json", authorization: "Bearer token" });
+});
+
+test("a request that is under way when the page closes arrives", async ({ context, site }) => {
+  const page = await visit(await context.newPage(), site);
+  await report(page);
+  const begun = page.waitForRequest(/impressions/);
+  await record(page, idsOf("under way", 60));
+  await begun;
+  await page.close();
+  await expect.poll(() => site.delivered).toEqual(idsOf("under way", 60));
+});
+
+test("a beacon that was accepted is sent and not delivered: the next visit delivers again", async ({
+  context,
+  site,
+}) => {
+  const page = await visit(await context.newPage(), site);
+  await report(page, { intervalMs: NEVER_MS });
+  await record(page, ["by beacon"]);
+  await flush(page);
+  site.answer = () => ({ status: 500 });
+  await page.close({ runBeforeUnload: true });
+  await expect.poll(() => site.delivered).toEqual(["by beacon"]);
+  site.answer = () => ({ status: 204 });
+  const next = await visit(await context.newPage(), site);
+  await report(next);
+  await expect.poll(() => site.delivered).toEqual(["by beacon", "by beacon"]);
+});
+
+for (const [how, options] of [
+  ["beacons", {}],
+  ["requests with headers", { headers: { authorization: "Bearer token" } }],
+] as const) {
+  test(`never more than 60 KB go out by ${how} when the page hides; the rest stays for the next visit`, async ({
+    context,
+    site,
+  }) => {
+    const page = await visit(await context.newPage(), site);
+    await report(page, { ...options, intervalMs: NEVER_MS });
+    // 49 wait for the interval, and many more are recorded in the task that hides the page. Each takes 6 bytes a character in JSON.
+    const all = idsOf("\u0001".repeat(20), 900);
+    await page.evaluate((all) => {
+      window.guard.record(all);
+      Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+      window.guard.record("after");
+      // A second event while the first ones are under way sends nothing more.
+      dispatchEvent(new PageTransitionEvent("pagehide"));
+    }, all);
+    await flush(page);
+    await page.evaluate(() => {
+      window.stopReport();
+    });
+    await expect.poll(() => site.deliveries.length).toBeGreaterThan(0);
+    await expect.poll(() => site.delivered.length).toBeGreaterThan(250);
+    await page.waitForTimeout(500);
+    const bytes = site.deliveries.reduce((sum, delivery) => sum + delivery.bytes, 0);
+    expect(bytes).toBeGreaterThan(MOST_BYTES / 2);
+    expect(bytes).toBeLessThanOrEqual(MOST_BYTES);
+    expect(new Set(site.delivered).size).toBe(site.delivered.length);
+    const first = new Set(site.delivered);
+    await page.close();
+
+    const next = await visit(await context.newPage(), site);
+    await report(next);
+    await expect.poll(() => new Set(site.delivered).size).toBe(901);
+    expect(all.slice(0, first.size).every((id) => first.has(id))).toBe(true);
+  });
+}
+
+test("a page that hides while the server refuses does not try once more", async ({ page, site }) => {
+  site.answer = () => ({ status: 503, headers: { "retry-after": "600" } });
+  await visit(page, site);
+  await report(page);
+  await record(page, ["a"]);
+  await expect.poll(() => site.deliveries.length).toBe(1);
+  await expect.poll(() => page.evaluate(() => window.codes)).toEqual(["delivery"]);
+  await hide(page);
+  await record(page, ["b"]);
+  await page.waitForTimeout(1500);
+  expect(site.deliveries).toHaveLength(1);
+  expect(await fresh(page, ["a", "b", "c"])).toEqual(["c"]);
+});
+
+test("offline nothing is tried, and when the network is back all is delivered at once", async ({
+  context,
+  page,
+  site,
+}) => {
+  await visit(page, site);
+  await report(page);
+  await record(page, ["online"]);
+  await expect.poll(() => site.delivered).toEqual(["online"]);
+  await context.setOffline(true);
+  const tries: string[] = [];
+  page.on("request", (request) => tries.push(request.url()));
+  await record(page, idsOf("offline", 60));
+  await page.waitForTimeout(1500);
+  expect(tries).toEqual([]);
+  await context.setOffline(false);
+  await expect.poll(() => site.delivered).toEqual(["online", ...idsOf("offline", 60)]);
+  expect(await page.evaluate(() => window.codes)).toEqual([]);
+});
+
+test("a killed tab's impressions are delivered by the next visit, and by a tab that lives only its own", async ({
+  context,
+  site,
+}) => {
+  const [dying, living] = [await context.newPage(), await context.newPage()];
+  for (const page of [dying, living]) await visit(page, site);
+  await report(dying, { intervalMs: NEVER_MS });
+  await report(living);
+  await record(dying, ["of the dying"]);
+  await record(living, ["of the living"]);
+  await expect.poll(() => fresh(living, ["of the dying"])).toEqual([]);
+  await expect.poll(() => site.delivered).toEqual(["of the living"]);
+  const session = await context.newCDPSession(dying);
+  const crashed = dying.waitForEvent("crash");
+  void session.send("Page.crash").catch(() => undefined); // no answer comes from a page that is gone
+  await crashed;
+  await living.waitForTimeout(500);
+  expect(site.delivered).toEqual(["of the living"]);
+  const next = await visit(await context.newPage(), site);
+  await report(next);
+  await expect.poll(() => site.delivered).toEqual(["of the living", "of the dying"]);
+});
+
+test("two tabs deliver each impression once between them", async ({ context, site }) => {
+  const tabs = [await context.newPage(), await context.newPage()];
+  for (const tab of tabs) {
+    await visit(tab, site);
+    await report(tab);
+  }
+  await Promise.all(tabs.map((tab, index) => record(tab, idsOf(`tab-${String(index)}`, 120))));
+  const all = [...idsOf("tab-0", 120), ...idsOf("tab-1", 120)].sort();
+  await expect.poll(() => site.delivered.length).toBe(240);
+  await tabs[0]?.waitForTimeout(500);
+  expect(site.delivered.toSorted()).toEqual(all);
+});

@@ -1,0 +1,57 @@
+/** A clock for thousands of simulated hours: timers run in their order as fast as they can, and what follows from one runs before the next. */
+import { vi } from "vitest";
+
+interface Timer {
+  readonly at: number;
+  readonly order: number;
+  readonly run: () => void;
+}
+
+/** Microtasks in a row that may follow from one timer: more than any chain of promises here is long. */
+const SETTLING = 30;
+
+export class VirtualClock {
+  /** Milliseconds since the beginning. */
+  now = 0;
+  readonly #epochMs: number;
+  readonly #timers = new Map<number, Timer>();
+  #started = 0;
+
+  constructor(epochMs: number) {
+    this.#epochMs = epochMs;
+  }
+
+  /** Takes the place of the real clock, until `vi.unstubAllGlobals`. */
+  install(): void {
+    const now = () => this.#epochMs + this.now;
+    class VirtualDate extends Date {
+      static override now(): number {
+        return now();
+      }
+    }
+    vi.stubGlobal("Date", VirtualDate);
+    vi.stubGlobal("performance", { now: () => this.now });
+    vi.stubGlobal("setTimeout", (run: () => void, ms = 0) => this.at(this.now + ms, run));
+    vi.stubGlobal("clearTimeout", (timer: number) => this.#timers.delete(timer));
+  }
+
+  at(ms: number, run: () => void): number {
+    const order = ++this.#started;
+    this.#timers.set(order, { at: ms, order, run });
+    return order;
+  }
+
+  /** Runs all that is due until then. */
+  async runUntil(ms: number): Promise<void> {
+    for (;;) {
+      let next: Timer | undefined;
+      for (const timer of this.#timers.values()) if (next === undefined || timer.at < next.at) next = timer;
+      if (next === undefined || next.at > ms) break;
+      this.#timers.delete(next.order);
+      this.now = Math.max(this.now, next.at);
+      next.run();
+      for (let settling = 0; settling < SETTLING; settling++) await Promise.resolve();
+    }
+    this.now = ms;
+  }
+}
