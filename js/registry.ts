@@ -4,7 +4,7 @@
  */
 import { GuardCore, type Holder } from "./core.js";
 import type { WasmSource } from "./engine.js";
-import { SeenGuardError } from "./errors.js";
+import { callBack, SeenGuardError } from "./errors.js";
 import type { OpenOptions } from "./options.js";
 
 interface Opened {
@@ -30,7 +30,7 @@ export async function hold(options: OpenOptions, wasm: WasmSource | undefined, h
     present.core.holders.add(holder);
     if (differs(present.core.options, options)) {
       const message = `the namespace ${JSON.stringify(options.namespace)} is open with other options in this document, which stay in force`;
-      holder.onError(new SeenGuardError("already-open", message));
+      callBack(holder.onError, new SeenGuardError("already-open", message));
     }
     await present.started;
     return present.core;
@@ -70,5 +70,6 @@ function remove(core: GuardCore): void {
 }
 
 function differs(a: OpenOptions, b: OpenOptions): boolean {
-  return a.storage !== b.storage || a.windowDays !== b.windowDays;
+  const storageOf = ({ storage = "indexeddb" }: OpenOptions) => storage;
+  return storageOf(a) !== storageOf(b) || a.windowDays !== b.windowDays;
 }
