@@ -46,6 +46,11 @@ export async function openGuard(
 
 /** A page of a browser: the package once more, with globals of its own, so that it shares with other pages nothing but what it is given. */
 export function newPage(): Package {
+  return openPage().seenguard;
+}
+
+/** The same for who wants to change the page's globals first, with the page to run code in. */
+export function openPage(before = ""): { seenguard: Package; run: (code: string) => unknown } {
   const { TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask } =
     globalThis;
   const { structuredClone, URL, AbortController } = globalThis;
@@ -54,8 +59,10 @@ export function newPage(): Package {
     ...{ structuredClone, URL, AbortController, Date },
   });
   script ??= new vm.Script(readFileSync(new URL("../../dist/seenguard.iife.js", import.meta.url), "utf8"));
+  vm.runInContext(before, page);
   script.runInContext(page);
-  return vm.runInContext("Seenguard", page) as Package;
+  const run = (code: string): unknown => vm.runInContext(code, page);
+  return { seenguard: run("Seenguard") as Package, run };
 }
 let script: vm.Script | undefined;
 

@@ -1,0 +1,354 @@
+/** Opening, sharing and closing a guard; its options; and the places where there is nothing to guard with. */
+import { createRequire } from "node:module";
+import { SeenGuard, SeenGuardError } from "seenguard";
+import type { GuardOptions } from "seenguard";
+import { describe, expect, test, vi } from "vitest";
+import {
+  GatedStorage,
+  idsOf,
+  MapStorage,
+  newPage,
+  openGuard,
+  openPage,
+  settled,
+  shippedSnapshot,
+  uniqueNamespace,
+  type Package,
+} from "./support.js";
+
+const { SeenGuard: CommonJsGuard } = createRequire(import.meta.url)("seenguard") as Package;
+
+const NOTHING = {
+  engine: "none",
+  storage: "none",
+  shards: 0,
+  serverFalsePositiveRate: 0,
+  memoryFalsePositiveRate: 0,
+  pending: 0,
+  remembered: 0,
+  filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0, withoutId: 0 },
+  lag: { count: 0 },
+  bytes: 0,
+};
+
+describe("options of open", () => {
+  const namespace = "home:1";
+  const wrong: readonly unknown[] = [
+    undefined,
+    null,
+    7,
+    "home:1",
+    [],
+    {},
+    { namespace: "" },
+    { namespace: 7 },
+    { namespace: null },
+    { namespace, storage: "disk" },
+    { namespace, storage: null },
+    { namespace, storage: {} },
+    { namespace, storage: { get: () => null, set: () => undefined, remove: () => undefined } },
+    { namespace, storage: { get: () => null, set: () => undefined, remove: () => undefined, keys: [] } },
+    { namespace, windowDays: 0 },
+    { namespace, windowDays: -1 },
+    { namespace, windowDays: NaN },
+    { namespace, windowDays: Infinity },
+    { namespace, windowDays: 36_501 },
+    { namespace, windowDays: "30" },
+    { namespace, windowDays: 30n },
+    { namespace, onError: "log" },
+    { namespace, onError: null },
+    { namespace, onLag: {} },
+    { namespace, nameSpace: "typo" },
+    { namespace, window: 30 },
+  ];
+
+  test("that are wrong make open reject with bad-option and say which, and nothing is opened", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    for (const [index, options] of wrong.entries()) {
+      const error: unknown = await SeenGuard.open(options as GuardOptions).then(
+        () => undefined,
+        (cause: unknown) => cause,
+      );
+      expect(error, `case ${String(index)}`).toBeInstanceOf(SeenGuardError);
+      expect(error, `case ${String(index)}`).toMatchObject({ code: "bad-option", name: "SeenGuardError" });
+      const name = typeof options === "object" && options !== null ? (Object.keys(options).at(-1) ?? "") : "";
+      expect((error as Error).message).toContain(name);
+    }
+    expect(warn).not.toHaveBeenCalled();
+    warn.mockRestore();
+    const { guard, errors } = await openGuard({ namespace, windowDays: 1 });
+    expect(guard.stats().engine).toBe("wasm");
+    expect(errors).toEqual([]);
+  });
+
+  test("that are undefined are those that are not given", async () => {
+    const options = { namespace: uniqueNamespace(), storage: "none", windowDays: undefined, onLag: undefined };
+    const { guard } = await openGuard(options as unknown as GuardOptions);
+    expect(guard.stats().engine).toBe("wasm");
+  });
+
+  test("may be of a class, with a storage of a class", async () => {
+    class Options implements GuardOptions {
+      namespace = uniqueNamespace();
+      storage = new MapStorage();
+    }
+    const guard = await SeenGuard.open(new Options());
+    expect(guard.stats().storage).toBe("custom");
+    await guard.close();
+  });
+});
+
+describe("a namespace opened twice in one document", () => {
+  test("is one guard: what one holder records the other stops", async () => {
+    const options = { namespace: uniqueNamespace() };
+    const [first, second] = [await openGuard(options), await openGuard(options)];
+    first.guard.record("a");
+    expect(second.guard.filter(["a", "b"])).toEqual(["b"]);
+    second.guard.apply(await shippedSnapshot(["b"]));
+    expect(first.guard.filter(["a", "b", "c"])).toEqual(["c"]);
+    expect(first.guard.version).toBe(second.guard.version);
+    expect([...first.errors, ...second.errors]).toEqual([]);
+  });
+
+  test("at the same moment is one guard, too", async () => {
+    const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
+    const [first, second] = await Promise.all([openGuard(options), openGuard(options)]);
+    first.guard.record("a");
+    expect(second.guard.has("a")).toBe(true);
+    await Promise.all([first.guard.close(), second.guard.close()]);
+    const third = await openGuard(options);
+    expect(third.guard.filter(["a", "b"])).toEqual(["b"]);
+  });
+
+  test("works on when one holder closes, and ends with the last", async () => {
+    const options = { namespace: uniqueNamespace() };
+    const [first, second] = [await openGuard(options), await openGuard(options)];
+    first.guard.record("a");
+    await first.guard.close();
+    await first.guard.close();
+    expect(first.guard.filter(["a"])).toEqual(["a"]);
+    expect(second.guard.filter(["a", "b"])).toEqual(["b"]);
+    await second.guard.close();
+    const third = await openGuard(options);
+    expect(third.guard.filter(["a", "b"])).toEqual(["a", "b"]);
+  });
+
+  test("opened, closed and opened as StrictMode does is one guard that works", async () => {
+    const storage = new MapStorage();
+    const options = { namespace: uniqueNamespace(), storage };
+    const opening = openGuard(options);
+    const closing = opening.then(({ guard }) => guard.close());
+    const again = await openGuard(options);
+    await closing;
+    again.guard.record("a");
+    expect(again.guard.filter(["a", "b"])).toEqual(["b"]);
+    await again.guard.close();
+    expect((await openGuard(options, newPage())).guard.filter(["a", "b"])).toEqual(["b"]);
+    expect(again.errors).toEqual([]);
+  });
+
+  test("while the first holder closes on a slow storage loses nothing", async () => {
+    const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+    const storage = gated.face("page");
+    const opening = openGuard({ storage, namespace });
+    await gated.releaseUntil(opening);
+    const { guard } = await opening;
+    guard.record("a");
+    const closing = guard.close();
+    const reopening = openGuard({ storage, namespace });
+    await gated.releaseUntil(Promise.all([closing, reopening]));
+    const { guard: again } = await reopening;
+    again.record("b");
+    expect(again.filter(["a", "b", "c"])).toEqual(["c"]);
+    expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
+    await gated.releaseUntil(again.close());
+  });
+
+  test("with other options says so to who came later, and keeps the first's", async () => {
+    const options = { namespace: uniqueNamespace() };
+    const first = await openGuard({ ...options, windowDays: 5 });
+    const second = await openGuard({ ...options, windowDays: 6 });
+    expect(second.codes()).toEqual(["already-open"]);
+    const third = await openGuard({ ...options, windowDays: 5, storage: new MapStorage() });
+    expect(third.codes()).toEqual(["already-open"]);
+    expect(first.codes()).toEqual([]);
+    first.guard.record("a");
+    expect(third.guard.has("a")).toBe(true);
+    expect(third.guard.stats().storage).toBe("none");
+  });
+
+  test("with an onError that throws still opens", async () => {
+    const thrown: unknown[] = [];
+    const listeners = process.listeners("uncaughtException");
+    process.removeAllListeners("uncaughtException");
+    process.on("uncaughtException", (error) => thrown.push(error));
+    try {
+      const options = { namespace: uniqueNamespace() };
+      await openGuard(options);
+      const onError = () => {
+        throw new Error("the app's own mistake");
+      };
+      const { guard } = await openGuard({ ...options, windowDays: 7, onError });
+      expect(guard.apply({ shards: ["!"] })).toMatchObject({ applied: false, reason: "invalid" });
+      await settled();
+      expect(thrown).toHaveLength(2);
+      expect(guard.filter(["a"])).toEqual(["a"]);
+    } finally {
+      process.removeAllListeners("uncaughtException");
+      for (const listener of listeners) process.on("uncaughtException", listener);
+    }
+  });
+
+  test("tells each holder what goes wrong, once", async () => {
+    const options = { namespace: uniqueNamespace() };
+    const [first, second] = [await openGuard(options), await openGuard(options)];
+    first.guard.apply({ shards: ["!"] });
+    expect(first.codes()).toEqual(["bad-base64"]);
+    expect(second.codes()).toEqual(["bad-base64"]);
+    await first.guard.close();
+    second.guard.apply({ shards: ["!"] });
+    expect(first.codes()).toEqual(["bad-base64"]);
+    expect(second.codes()).toEqual(["bad-base64", "bad-base64"]);
+  });
+
+  test("by two copies of the package is one guard", async () => {
+    expect(CommonJsGuard).not.toBe(SeenGuard);
+    const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
+    const [esm, cjs] = [await openGuard(options), await openGuard(options, { SeenGuard: CommonJsGuard })];
+    esm.guard.record("a");
+    cjs.guard.record("b");
+    expect(esm.guard.filter(["a", "b", "c"])).toEqual(["c"]);
+    expect(cjs.guard.filter(["a", "b", "c"])).toEqual(["c"]);
+    await esm.guard.close();
+    expect(cjs.guard.filter(["a", "b", "c"])).toEqual(["c"]);
+    await cjs.guard.close();
+    const again = await openGuard(options, { SeenGuard: CommonJsGuard });
+    expect(again.guard.filter(["a", "b", "c"])).toEqual(["c"]);
+  });
+
+  test("is another guard in another namespace", async () => {
+    const [one, other] = [await openGuard(), await openGuard()];
+    one.guard.record("a");
+    expect(other.guard.filter(["a"])).toEqual(["a"]);
+  });
+});
+
+describe("a guard that was closed", () => {
+  test("lets everything pass and throws nowhere", async () => {
+    const { guard, errors } = await openGuard({ storage: new MapStorage() });
+    guard.record(["a", "b"]);
+    guard.apply(await shippedSnapshot(["c"]));
+    await guard.close();
+    expect(guard.apply(await shippedSnapshot(["a"]))).toEqual({
+      applied: false,
+      reason: "closed",
+      shards: 0,
+      reused: 0,
+      expired: 0,
+      covered: 0,
+    });
+    expect(guard.apply({ shards: ["!"] })).toMatchObject({ applied: false, reason: "closed" });
+    expect(guard.filter(["a", "b", "c", "a", 7, "7"])).toEqual(["a", "b", "c", 7]);
+    expect(guard.filter([{ id: "a" }, {}] as { id: string }[])).toEqual([{ id: "a" }, {}]);
+    expect(guard.has("a")).toBe(false);
+    expect(guard.explain("a")).toEqual({ seen: false });
+    expect(guard.record(["x", "y"])).toBe(0);
+    expect(guard.pending()).toEqual([]);
+    expect(guard.pendingShard()).toBe("");
+    expect(guard.version).toBeUndefined();
+    expect(guard.stats()).toEqual(NOTHING);
+    expect(guard.feed().filter(["a", "a", "b"])).toEqual(["a", "b"]);
+    await guard.flush();
+    await guard.close();
+    expect(errors).toEqual([]);
+  });
+
+  test("has written what it recorded in the same moment", async () => {
+    const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
+    const { guard } = await openGuard(options);
+    guard.record("a");
+    await guard.close();
+    expect((await openGuard(options, newPage())).guard.has("a")).toBe(true);
+  });
+
+  test("gives stats that are the caller's own", async () => {
+    const { guard } = await openGuard();
+    await guard.close();
+    guard.stats().filtered.passed = 99;
+    guard.stats().lag.count = 99;
+    expect(guard.stats()).toEqual(NOTHING);
+  });
+
+  test("gives its memory back: opening and closing a thousand times does not grow", async () => {
+    const snapshot = await shippedSnapshot(idsOf("a", 5000));
+    for (let again = 0; again < 1000; again++) {
+      const guard = await SeenGuard.open({ namespace: "again", storage: "none" });
+      guard.apply(snapshot);
+      guard.record(idsOf("b", 20));
+      await guard.close();
+    }
+    const { guard } = await openGuard({ namespace: "again" });
+    expect(guard.stats()).toMatchObject({ pending: 0, shards: 0 });
+    expect(guard.stats().bytes).toBeLessThan(100_000);
+  });
+});
+
+describe("where there is no document", () => {
+  test("and no storage is named, everything passes and nothing is wrong", async () => {
+    expect(typeof document).toBe("undefined");
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    const guard = await SeenGuard.open({ namespace: uniqueNamespace() });
+    expect(guard.record("a")).toBe(0);
+    expect(guard.filter(["a", "a", { id: "b" }])).toEqual(["a", { id: "b" }]);
+    expect(guard.apply(await shippedSnapshot(["a"]))).toMatchObject({ applied: false, reason: "no-engine" });
+    expect(guard.feed().filter(["a"])).toEqual(["a"]);
+    expect(guard.stats()).toEqual(NOTHING);
+    await guard.flush();
+    await guard.close();
+    expect(guard.apply(null)).toMatchObject({ reason: "closed" });
+    expect(warn).not.toHaveBeenCalled();
+    warn.mockRestore();
+  });
+
+  test("observing does nothing and throws nothing but for wrong options", async () => {
+    const { guard } = await openGuard();
+    const element = { nodeType: 1 } as Element;
+    guard.observe(element)();
+    guard.track(element, "a")();
+    expect(() => guard.observe(element, { ratio: 2 })).toThrow(SeenGuardError);
+    expect(() => guard.track(element, "a", { dwell: 1 } as object)).toThrow(SeenGuardError);
+  });
+
+  for (const storage of ["indexeddb", "local"] as const) {
+    test(`the storage "${storage}" is not to be had, which is reported, and the guard works without`, async () => {
+      const { guard, codes } = await openGuard({ storage });
+      guard.record("a");
+      await guard.flush();
+      expect(guard.filter(["a", "b"])).toEqual(["b"]);
+      expect(guard.stats()).toMatchObject({ engine: "wasm", storage: "unavailable" });
+      expect(new Set(codes())).toEqual(new Set(["storage"]));
+    });
+  }
+});
+
+describe("without WebAssembly", () => {
+  test("everything passes, which is reported once, and the next to open tries again", async () => {
+    const page = openPage("globalThis.before = WebAssembly; delete globalThis.WebAssembly");
+    const options = { namespace: uniqueNamespace() };
+    const { guard, codes } = await openGuard(options, page.seenguard);
+    expect(codes()).toEqual(["wasm-unavailable"]);
+    expect(guard.stats()).toMatchObject({ engine: "none", pending: 0 });
+    expect(guard.record("a")).toBe(0);
+    expect(guard.filter(["a", "b", "a"])).toEqual(["a", "b"]);
+    expect(guard.apply({ shards: ["!"] })).toMatchObject({ applied: false, reason: "no-engine" });
+    expect(guard.feed().filter(["a", "a"])).toEqual(["a"]);
+    expect(codes()).toEqual(["wasm-unavailable"]);
+    await expect(page.seenguard.ShardChain.create()).rejects.toMatchObject({ code: "wasm-unavailable" });
+
+    page.run("globalThis.WebAssembly = before");
+    const again = await openGuard(options, page.seenguard);
+    again.guard.record("a");
+    expect(again.guard.filter(["a", "b"])).toEqual(["b"]);
+    expect(again.codes()).toEqual([]);
+  });
+});
