@@ -122,7 +122,9 @@ describe("in a browser", () => {
 
   /** The body that arrives has the form that the README documents. */
   async function expectDelivered({ posted }: OpenPage, count: number): Promise<void> {
-    interface Body { impressions: { id: string; at: number }[] }
+    interface Body {
+      impressions: { id: string; at: number }[];
+    }
     const delivered = () => new Set(posted.flatMap(({ body }) => (body as Body).impressions.map(({ id }) => id)));
     await vi.waitFor(() => expect(delivered().size).toBe(count), 20_000);
     const documented = JSON.parse(exampleWith("json", '"impressions"').code) as Body;
@@ -153,7 +155,7 @@ test("the examples in Rust run", { timeout: COMPILER_MS }, async () => {
     maxBuffer: 1 << 26,
   });
   const library = /"filenames":\["([^"]+\.rlib)"/.exec(
-    stdout.split("\n").find((line) => line.includes('"name":"seenguard"') && line.includes('compiler-artifact')) ?? "",
+    stdout.split("\n").find((line) => line.includes('"name":"seenguard"') && line.includes("compiler-artifact")) ?? "",
   )?.[1];
   expect(library).toBeDefined();
   const [debug = ""] = /^.*[/\\]/.exec(library ?? "") ?? [];
