@@ -30,15 +30,17 @@ const vitest = (...args) => npmTool("vitest/vitest.mjs", "run", ...args);
 const playwright = (...args) => npmTool("@playwright/test/cli.js", "test", ...args);
 
 /**
- * Runs the test programs that hold Wasm tests: the others would be compiled for nothing. That none ran is no success.
+ * Runs the test programs that are for Wasm alone: the others would be compiled for nothing. That none ran is no success.
  * @param {...string} args
  */
 async function wasmPack(...args) {
   const programs = readdirSync(inProject("tests")).filter(
-    (name) => name.endsWith(".rs") && readFileSync(inProject("tests", name), "utf8").includes("wasm_bindgen_test"),
+    (name) =>
+      name.endsWith(".rs") &&
+      readFileSync(inProject("tests", name), "utf8").includes('#![cfg(target_arch = "wasm32")]'),
   );
   const chosen = programs.flatMap((name) => ["--test", name.replace(/\.rs$/, "")]);
-  if (chosen.length === 0) throw new CommandFailed("no file in tests/ has a wasm_bindgen_test");
+  if (chosen.length === 0) throw new CommandFailed("no file in tests/ is for wasm32 alone");
   // Its tools are on PATH: it must not look for others.
   const env = await pathWith([wasmPackTool(), wasmBindgenTool()]);
   const said = await runAndRead("wasm-pack", ["test", "--mode", "no-install", ...args, "--", ...chosen], { env });
