@@ -1,5 +1,5 @@
 /** The demo's server, as the page talks to it: `www/server/app.ts` lists the routes. */
-import type { Impression, Snapshot } from "seenguard";
+import type { Snapshot } from "seenguard";
 
 export interface Item {
   readonly id: string;
@@ -16,10 +16,12 @@ export interface Page {
 export interface StreamControl {
   readonly running: boolean;
   readonly lagSeconds: number;
+  readonly losesEvents: boolean;
+  readonly replicaLags: boolean;
 }
 
 export interface Status {
-  readonly stream: StreamControl & { readonly accepted: number; readonly waiting: number };
+  readonly stream: StreamControl & { readonly accepted: number; readonly waiting: number; readonly lost: number };
   /** Only when it is not the version that was asked with. */
   readonly seen?: Snapshot;
 }
@@ -27,10 +29,13 @@ export interface Status {
 const TIMEOUT_MS = 10_000;
 
 export class Api {
+  /** Where impressions are delivered to. */
+  readonly impressionsUrl: string;
   private readonly base: string;
 
   constructor(user: string) {
     this.base = `./api/users/${encodeURIComponent(user)}`;
+    this.impressionsUrl = `${this.base}/impressions`;
   }
 
   page(turn: number, size: number): Promise<Page> {
@@ -45,15 +50,15 @@ export class Api {
     return this.ask("stream", { method: "PUT", ...json(change) });
   }
 
-  /** Goes on when the page is closed meanwhile. */
-  async report(impressions: readonly Impression[]): Promise<void> {
-    await this.ask("impressions", { method: "POST", keepalive: true, ...json({ impressions }) });
+  /** The server's store loses what it knows of this reader. */
+  async flush(): Promise<void> {
+    await this.ask("flush", { method: "POST" });
   }
 
   private async ask<T>(path: string, init: RequestInit = {}): Promise<T> {
     const response = await fetch(`${this.base}/${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS), ...init });
     if (!response.ok) throw new Error(await reasonOf(response));
-    return (await response.json()) as T;
+    return (response.status === 204 ? undefined : await response.json()) as T;
   }
 }
 

@@ -4,53 +4,90 @@
  */
 export type Side = "unguarded" | "guarded";
 
+/** Each of them only grows. */
 export interface Counts {
   impressions: number;
-  repeats: Record<Side, number>;
+  repeatsUnguarded: number;
+  repeatsGuarded: number;
   /** Items that the feed offered again, and the guard kept back. */
   stopped: number;
   /** Items that the guard kept back though this person had never seen them: its false positives. */
   mistaken: number;
+  /** States of the server that came after newer ones, and were refused. */
+  olderStates: number;
   shardBytes: number;
 }
 
+const NOTHING: Counts = {
+  impressions: 0,
+  repeatsUnguarded: 0,
+  repeatsGuarded: 0,
+  stopped: 0,
+  mistaken: 0,
+  olderStates: 0,
+  shardBytes: 0,
+};
+
+/** One tab's name, and what was counted in it. */
+type TabCounts = [tab: string, counts: Counts];
+
 interface Kept {
   turn: number;
-  counts: Counts;
+  tabs: TabCounts[];
   seen: [id: string, atMs: number][];
 }
 
+/** What a tab tells the others. */
+type News = Partial<Kept>;
+
+/**
+ * What another tab's guard has recorded reaches this one's within a second. The record of the page is later, on a busy machine
+ * too, so that no repeat is put down to an item that was on two screens in the same moment.
+ */
+const OTHER_TAB_MARGIN_MS = 2000;
+
 export class Experiment {
   readonly user: string;
-  readonly counts: Counts;
-  private turn: number;
+  private readonly tab = tabName();
+  private readonly tabs: Map<string, Counts>;
   private readonly seen: Map<string, number>;
+  private readonly others: BroadcastChannel;
+  private turn: number;
 
   constructor(user: string) {
     this.user = user;
     const kept = readKept(this.key);
     this.turn = kept?.turn ?? 0;
-    this.counts = kept?.counts ?? {
-      impressions: 0,
-      repeats: { unguarded: 0, guarded: 0 },
-      stopped: 0,
-      mistaken: 0,
-      shardBytes: 0,
-    };
+    this.tabs = new Map(kept?.tabs);
     this.seen = new Map(kept?.seen);
+    this.others = new BroadcastChannel(this.key);
+  }
+
+  /** Of all of this reader's tabs together. */
+  get counts(): Counts {
+    return [...this.tabs.values()].reduce((sum, counts) => combined(sum, counts, (a, b) => a + b), NOTHING);
+  }
+
+  add(change: Partial<Counts>): void {
+    const own = combined(this.tabs.get(this.tab) ?? NOTHING, { ...NOTHING, ...change }, (a, b) => a + b);
+    this.tabs.set(this.tab, own);
+    this.tell({ tabs: [[this.tab, own]] });
   }
 
   /** Each page of the feed is a turn of its own. */
   nextTurn(): number {
     this.turn += 1;
     this.keep();
+    this.tell({ turn: this.turn });
     return this.turn;
   }
 
   /** The person has looked at the item for long enough. */
   saw(id: string): void {
-    this.seen.set(id, Date.now());
+    const atMs = Date.now();
+    this.seen.set(id, atMs);
     this.keep();
+    this.tell({ seen: [[id, atMs]] });
   }
 
   /** When the person saw the item last. */
@@ -58,14 +95,34 @@ export class Experiment {
     return this.seen.get(id);
   }
 
+  /** `heard` is called whenever another tab of this reader has changed the counts. */
+  onOtherTab(heard: () => void): void {
+    this.others.addEventListener("message", ({ data }: MessageEvent<News>) => {
+      this.turn = Math.max(this.turn, data.turn ?? 0);
+      for (const [tab, counts] of data.tabs ?? [])
+        this.tabs.set(tab, combined(this.tabs.get(tab) ?? NOTHING, counts, Math.max));
+      setTimeout(() => {
+        for (const [id, atMs] of data.seen ?? []) this.seen.set(id, atMs);
+      }, OTHER_TAB_MARGIN_MS);
+      heard();
+    });
+  }
+
+  /** Together with what other tabs have kept meanwhile. */
   keep(): void {
-    const { turn, counts } = this;
-    const kept: Kept = { turn, counts, seen: [...this.seen] };
+    const kept = readKept(this.key);
+    const tabs = new Map([...(kept?.tabs ?? []), ...this.tabs]);
+    const seen = new Map([...(kept?.seen ?? []), ...this.seen]);
+    const all: Kept = { turn: Math.max(this.turn, kept?.turn ?? 0), tabs: [...tabs], seen: [...seen] };
     try {
-      localStorage.setItem(this.key, JSON.stringify(kept));
+      localStorage.setItem(this.key, JSON.stringify(all));
     } catch {
       // Without storage the experiment lasts as long as the page; the guard reports its own trouble.
     }
+  }
+
+  private tell(news: News): void {
+    this.others.postMessage(news);
   }
 
   private get key(): string {
@@ -73,10 +130,29 @@ export class Experiment {
   }
 }
 
+function combined(one: Counts, other: Counts, combine: (a: number, b: number) => number): Counts {
+  const result = { ...one };
+  for (const name of Object.keys(NOTHING) as (keyof Counts)[]) result[name] = combine(one[name], other[name]);
+  return result;
+}
+
+/** The same after a reload. */
+function tabName(): string {
+  const made = String(crypto.getRandomValues(new Uint32Array(1))[0]);
+  try {
+    const known = sessionStorage.getItem("demo-tab");
+    if (known === null) sessionStorage.setItem("demo-tab", made);
+    return known ?? made;
+  } catch {
+    return made;
+  }
+}
+
 function readKept(key: string): Kept | undefined {
   try {
     const text = localStorage.getItem(key);
-    return text === null ? undefined : (JSON.parse(text) as Kept);
+    const kept = text === null ? undefined : (JSON.parse(text) as Partial<Kept>);
+    return kept?.tabs === undefined ? undefined : (kept as Kept);
   } catch {
     return undefined;
   }

@@ -125,7 +125,7 @@ export class Feeds {
     const { guard, experiment } = this.parts;
     this.pages += 1;
     this.ended = items.length === 0;
-    guard.apply(seen);
+    if (guard.apply(seen).reason === "older-version") experiment.add({ olderStates: 1 });
     const admitted = new Set(this.feed.admit(items));
     const stopped = items.filter((item) => !admitted.has(item));
     const repeats = this.append("unguarded", items, []);
@@ -141,9 +141,16 @@ export class Feeds {
     const shown: ShownItem[] = items.map((item) => ({ ...item, seenAt: experiment.seenAt(item.id) }));
     for (const element of this.columns[side].append(this.pages, shown, stopped)) gaze.watch(element);
     const repeats = shown.filter(({ seenAt }) => seenAt !== undefined).length;
-    experiment.counts.repeats[side] += repeats;
-    this.columns[side].setRepeats(experiment.counts.repeats[side]);
+    experiment.add(side === "guarded" ? { repeatsGuarded: repeats } : { repeatsUnguarded: repeats });
+    this.writeScores();
     return repeats;
+  }
+
+  /** The number beside each column's title. */
+  writeScores(): void {
+    const { repeatsUnguarded, repeatsGuarded } = this.parts.experiment.counts;
+    this.columns.unguarded.setRepeats(repeatsUnguarded);
+    this.columns.guarded.setRepeats(repeatsGuarded);
   }
 
   /** Was it right to stop this item? */
@@ -151,8 +158,8 @@ export class Feeds {
     const { guard, experiment } = this.parts;
     const why = guard.explain(id);
     const wasSeen = experiment.seenAt(id) !== undefined || (why.seen && why.by === "pending");
-    if (wasSeen) experiment.counts.stopped += 1;
-    else if (why.seen) experiment.counts.mistaken += 1; // else it is in the list already, and nobody has looked at it yet
+    if (wasSeen) experiment.add({ stopped: 1 });
+    else if (why.seen) experiment.add({ mistaken: 1 }); // else it is in the list already, and nobody has looked at it yet
   }
 
   private explain(id: string): string {

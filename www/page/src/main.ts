@@ -3,29 +3,36 @@
  *
  *     ?user=NAME   who reads; made up and kept if it is not given
  *     ?dwell=200   how long an item must be looked at to count, in milliseconds; 1000 if it is not given
+ *     ?storage=local   keeps impressions in localStorage, which is small enough to be filled on every device
  */
-import { SeenGuard, type Snapshot } from "seenguard";
+import { SeenGuard, type SeenGuardError, type Snapshot } from "seenguard";
 import { Api } from "./api.ts";
 import { one } from "./column.ts";
+import { Conditions } from "./conditions.ts";
 import { writeCounters } from "./counters.ts";
 import { Experiment, currentReader, newReader } from "./experiment.ts";
 import { Feeds } from "./feeds.ts";
 import { Gaze } from "./gaze.ts";
+import { LagChart } from "./lag-chart.ts";
 import { clearNotice, notify, notifyServerTrouble as onTrouble } from "./notices.ts";
-import { Reporter } from "./reporter.ts";
 import { StreamPanel } from "./stream.ts";
 
 const DEFAULT_DWELL_MS = 1000;
+const REPORT_INTERVAL_MS = 1000;
 
 async function start(): Promise<void> {
   const experiment = new Experiment(currentReader());
-  const dwellMs = Number(new URL(location.href).searchParams.get("dwell")) || DEFAULT_DWELL_MS;
+  const address = new URL(location.href).searchParams;
+  const dwellMs = Number(address.get("dwell")) || DEFAULT_DWELL_MS;
   const api = new Api(experiment.user);
+  const chart = new LagChart(one(document, "#lag-chart"));
   const guard = await SeenGuard.open({
     namespace: `demo:${experiment.user}`,
-    onError: (error) => notify(`guard ${error.code}`, `Seenguard reports ${error.code}: ${error.message}`),
+    storage: address.get("storage") === "local" ? "local" : "indexeddb",
+    onError: notifyGuardTrouble,
+    onLag: (lagMs) => chart.covered(lagMs),
   });
-  const reporter = new Reporter(api, guard, onTrouble);
+  chart.follow(guard);
   const gaze = new Gaze(dwellMs, (element) => {
     experiment.saw(element.getAttribute("data-seen-id") ?? "");
     element.classList.add("looked-at");
@@ -33,7 +40,7 @@ async function start(): Promise<void> {
 
   /** Whatever an answer of the server brought with it. */
   const answered = (seen?: Snapshot): void => {
-    experiment.counts.shardBytes += seen?.shards.flat().reduce((sum, shard) => sum + shard.length, 0) ?? 0;
+    experiment.add({ shardBytes: seen?.shards.flat().reduce((sum, shard) => sum + shard.length, 0) ?? 0 });
     clearNotice("server");
     writeCounters(guard, experiment);
   };
@@ -43,11 +50,16 @@ async function start(): Promise<void> {
     dwellMs,
     onImpression: (id) => {
       if (!feeds.isFirstLook(id)) return;
-      experiment.counts.impressions += 1;
-      reporter.add(id);
+      experiment.add({ impressions: 1 });
       writeCounters(guard, experiment);
     },
   });
+  guard.report({ url: api.impressionsUrl, intervalMs: REPORT_INTERVAL_MS });
+  experiment.onOtherTab(() => {
+    feeds.writeScores();
+    writeCounters(guard, experiment);
+  });
+  new Conditions({ api, guard, onTrouble });
   new StreamPanel({
     api,
     version: () => guard.version,
@@ -62,6 +74,12 @@ async function start(): Promise<void> {
   wireFeedButtons(feeds);
   wirePanel();
   await feeds.refresh();
+}
+
+/** Impressions that cannot be delivered are the server's trouble, and cleared by its next answer. */
+function notifyGuardTrouble(error: SeenGuardError): void {
+  if (error.code === "delivery") onTrouble(new Error("Impressions cannot be delivered now"));
+  else notify(`guard ${error.code}`, `Seenguard reports ${error.code}: ${error.message}`);
 }
 
 function wireReader(reader: string): void {

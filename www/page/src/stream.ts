@@ -1,4 +1,4 @@
-/** The controls of the server's stream, and what the server says of it. */
+/** The controls of the server: of its stream, and of what goes wrong with it; and what the server says of them. */
 import type { Api, Status, StreamControl } from "./api.ts";
 import { one } from "./column.ts";
 import { count, lag } from "./words.ts";
@@ -15,6 +15,8 @@ export interface StreamParts {
 export class StreamPanel {
   private readonly running = one(document, "#running") as HTMLInputElement;
   private readonly lag = one(document, "#lag") as HTMLInputElement;
+  private readonly losesEvents = one(document, "#loses-events") as HTMLInputElement;
+  private readonly replicaLags = one(document, "#replica-lags") as HTMLInputElement;
   private readonly pipeline = one(document, "#pipeline");
   /** While the person changes a control, what the server says of it is out of date. */
   private changing = 0;
@@ -26,6 +28,8 @@ export class StreamPanel {
       this.describe();
     });
     this.lag.addEventListener("change", () => void this.change({ lagSeconds: this.lag.valueAsNumber }));
+    this.losesEvents.addEventListener("change", () => void this.change({ losesEvents: this.losesEvents.checked }));
+    this.replicaLags.addEventListener("change", () => void this.change({ replicaLags: this.replicaLags.checked }));
     void this.poll();
   }
 
@@ -57,8 +61,10 @@ export class StreamPanel {
     }
   }
 
-  private show({ running, lagSeconds }: StreamControl): void {
+  private show({ running, lagSeconds, losesEvents, replicaLags }: StreamControl): void {
     this.running.checked = running;
+    this.losesEvents.checked = losesEvents;
+    this.replicaLags.checked = replicaLags;
     this.lag.value = String(lagSeconds);
     this.describe();
   }
@@ -73,7 +79,8 @@ export class StreamPanel {
 
   private showTraffic({ stream }: Status): void {
     one(document, "#pipeline-waiting").textContent = count(stream.waiting);
-    one(document, "#pipeline-known").textContent = count(stream.accepted - stream.waiting);
+    one(document, "#pipeline-known").textContent = count(stream.accepted - stream.waiting - stream.lost);
+    one(document, "#lost").textContent = count(stream.lost);
     this.pipeline.classList.toggle("flowing", stream.running && stream.waiting > 0);
   }
 }

@@ -1,5 +1,5 @@
 /** Numbers, times and reasons as the page says them. */
-import type { Explanation } from "seenguard";
+import type { Explanation, GuardStats } from "seenguard";
 
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
@@ -21,13 +21,33 @@ export function rate(value: number): string {
 }
 
 export function bytes(value: number): string {
-  return value < 10_000 ? `${whole.format(value)} B` : `${whole.format(Math.round(value / 100) / 10)} kB`;
+  if (value < 10_000) return `${whole.format(value)} B`;
+  if (value < 10_000_000) return `${whole.format(Math.round(value / 100) / 10)} kB`;
+  return value < 10_000_000_000
+    ? `${whole.format(Math.round(value / 1e6))} MB`
+    : `${whole.format(Math.round(value / 1e9))} GB`;
 }
 
 export function lag(seconds: number): string {
   if (seconds < 60) return `${String(seconds)} s`;
   const rest = seconds % 60;
   return `${String(Math.floor(seconds / 60))} min${rest === 0 ? "" : ` ${String(rest)} s`}`;
+}
+
+/** How a device's memory fares, as the guard says it. */
+export function storageState(state: GuardStats["storage"]): string {
+  switch (state) {
+    case "indexeddb":
+      return "Impressions are kept in IndexedDB.";
+    case "local":
+      return "Impressions are kept in localStorage.";
+    case "full":
+      return "The storage is full: what is new is kept in this tab alone, until there is room.";
+    case "unavailable":
+      return "There is no storage: impressions are kept in this tab alone.";
+    default:
+      return `Impressions are kept in storage of the kind "${state}".`;
+  }
 }
 
 /** How long ago, roughly. */

@@ -1,0 +1,84 @@
+/** What a person can make go wrong beside the stream: the server's store, a second tab, and a storage that is full. */
+import type { SeenGuard } from "seenguard";
+import type { Api } from "./api.ts";
+import { one } from "./column.ts";
+import { newReader } from "./experiment.ts";
+import { fillStorage, freeStorage } from "./filling.ts";
+import { storageState } from "./words.ts";
+
+export interface ConditionsParts {
+  readonly api: Api;
+  readonly guard: SeenGuard;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+const LOOK_EVERY_MS = 1000;
+
+export class Conditions {
+  private readonly fill = one(document, "#fill-storage") as HTMLButtonElement;
+  private readonly free = one(document, "#free-storage") as HTMLButtonElement;
+
+  constructor(private readonly parts: ConditionsParts) {
+    one(document, "#flush-store").addEventListener("click", () => void this.flushStore());
+    one(document, "#second-tab").addEventListener("click", () => {
+      // Without an opener, it is a tab of its own, as if the person had typed the address.
+      window.open(location.href, "_blank", "noopener");
+    });
+    this.fill.addEventListener("click", () => void this.withStorage(() => this.fillUp()));
+    this.free.addEventListener("click", () => void this.withStorage(() => this.freeUp()));
+    setInterval(() => this.showStorage(), LOOK_EVERY_MS);
+  }
+
+  private async flushStore(): Promise<void> {
+    try {
+      await this.parts.api.flush();
+      say("#flush-said", "Flushed: the server knows nothing any more.");
+    } catch (error) {
+      this.parts.onTrouble(error);
+    }
+  }
+
+  private async fillUp(): Promise<string> {
+    const isLocal = new URL(location.href).searchParams.get("storage") === "local";
+    const outcome = await fillStorage(isLocal ? "local" : "indexeddb", (done) => say("#fill-said", done));
+    const start = one(document, "#small-storage") as HTMLAnchorElement;
+    start.hidden = outcome.filled;
+    start.href = smallStorageAddress();
+    return outcome.words;
+  }
+
+  private async freeUp(): Promise<string> {
+    await freeStorage();
+    return "There is room again; what waited is written within seconds.";
+  }
+
+  private async withStorage(change: () => Promise<string>): Promise<void> {
+    this.fill.disabled = true;
+    this.free.disabled = true;
+    try {
+      say("#fill-said", await change());
+    } catch (error) {
+      say("#fill-said", `That did not work: ${String(error)}`);
+    } finally {
+      this.fill.disabled = false;
+      this.free.disabled = false;
+    }
+  }
+
+  private showStorage(): void {
+    say("#storage-state", storageState(this.parts.guard.stats().storage));
+  }
+}
+
+/** For another reader: what this one has seen is in the large storage. */
+function smallStorageAddress(): string {
+  const address = new URL(location.href);
+  address.searchParams.set("user", newReader());
+  address.searchParams.set("storage", "local");
+  return address.href;
+}
+
+function say(selector: string, text: string): void {
+  const element = one(document, selector);
+  if (element.textContent !== text) element.textContent = text;
+}
