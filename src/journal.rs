@@ -98,6 +98,8 @@ pub(crate) struct Journal {
     batches: u32,
     /// How many deliveries there were: each has its place in their order.
     deliveries: u64,
+    /// The time and the place of that which is the latest by the clock.
+    latest_delivery: (u64, u64),
     /// The latest first delivery whose impression was covered since: the stream runs as far as that.
     covered_delivery: u64,
 }
@@ -266,7 +268,10 @@ impl Journal {
     /// A batch has arrived, or has not. Returns what arrived.
     pub(crate) fn end_batch(&mut self, batch: u32, arrived: bool, now: u64) -> Vec<Entry> {
         let mut ended = Vec::new();
-        self.deliveries += u64::from(arrived);
+        if arrived {
+            self.deliveries += 1;
+            self.note_latest(now, 2 * self.deliveries);
+        }
         for index in 0..self.entries.len() {
             let Some(entry) = self.entries[index]
                 .as_mut()
@@ -331,6 +336,15 @@ impl Journal {
     /// The place of a delivery that becomes known only now: that of those made with it, or before those made after it. Else its coverage would
     /// tell of them what it cannot, and they would be sent again to a stream that is merely late.
     fn order_of_noted(&mut self, delivered_at: u64) -> u64 {
+        let (latest_at, latest) = self.latest_delivery;
+        if delivered_at > latest_at {
+            self.deliveries += 1;
+            self.note_latest(delivered_at, 2 * self.deliveries);
+            return 2 * self.deliveries;
+        }
+        if delivered_at == latest_at {
+            return latest;
+        }
         let not_before = self
             .iter()
             .map(|entry| entry.delivery)
@@ -338,10 +352,13 @@ impl Journal {
         match not_before.min_by_key(|delivery| (delivery.at, delivery.order)) {
             Some(with_it) if with_it.at == delivered_at => with_it.order,
             Some(after_it) => (after_it.order - 1).max(1),
-            None => {
-                self.deliveries += 1;
-                2 * self.deliveries
-            }
+            None => latest,
+        }
+    }
+
+    fn note_latest(&mut self, at: u64, order: u64) {
+        if at >= self.latest_delivery.0 {
+            self.latest_delivery = (at, order);
         }
     }
 
