@@ -141,7 +141,7 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   stats(): Api.GuardStats {
-    return this.#core?.stats() ?? structuredClone(NOTHING);
+    return this.#core?.stats() ?? nothing();
   }
 
   get version(): number | undefined {
@@ -163,7 +163,8 @@ export class SeenGuard implements Api.SeenGuard {
   }
 }
 
-const NOTHING: Api.GuardStats = {
+/** The statistics of a guard that guards nothing, the caller's own. */
+const nothing = (): Api.GuardStats => ({
   engine: "none",
   storage: "none",
   shards: 0,
@@ -174,7 +175,7 @@ const NOTHING: Api.GuardStats = {
   filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0, withoutId: 0 },
   lag: { count: 0 },
   bytes: 0,
-};
+});
 
 /** Clears a namespace where no guard of this document keeps it. What cannot be reached holds nothing that could be cleared. */
 async function clearStore(namespace: string, place: StorageOption, onlyIfUsed: boolean): Promise<void> {
