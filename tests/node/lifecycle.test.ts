@@ -271,8 +271,8 @@ describe("a guard that was closed", () => {
     expect((await openGuard(options, newPage())).guard.has("a")).toBe(true);
   });
 
-  test("gives stats that are the caller's own", async () => {
-    const { guard } = await openGuard();
+  test("gives stats that are the caller's own, also where there is no structuredClone", async () => {
+    const { guard } = await openGuard({}, newPage());
     await guard.close();
     guard.stats().filtered.passed = 99;
     guard.stats().lag.count = 99;

@@ -53,10 +53,10 @@ export function newPage(): Package {
 export function openPage(before = ""): { seenguard: Package; run: (code: string) => unknown } {
   const { TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask } =
     globalThis;
-  const { structuredClone, URL, AbortController } = globalThis;
+  const { URL, AbortController } = globalThis;
   const page = vm.createContext({
     ...{ TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask },
-    ...{ structuredClone, URL, AbortController, Date },
+    ...{ URL, AbortController, Date },
   });
   script ??= new vm.Script(readFileSync(new URL("../../dist/seenguard.iife.js", import.meta.url), "utf8"));
   vm.runInContext(before, page);
