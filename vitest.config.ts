@@ -25,6 +25,17 @@ export default defineConfig({
         },
       },
       {
+        // Each of these engines serves one session at a time, and two at once would be too much for two cores.
+        test: {
+          name: "engines",
+          include: ["tests/engines/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          expect: { poll: { timeout: 10_000 } },
+        },
+      },
+      {
         // WebKitGTK serves one WebDriver session at a time.
         test: {
           name: "webkit",

@@ -76,6 +76,11 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     apt: "chromium-driver",
     elsewhere: "ChromeDriver of Chromium's version as `chromedriver` on PATH",
   },
+  firefox: {
+    find: () => which("firefox-esr", "firefox"),
+    apt: "firefox-esr",
+    elsewhere: "Firefox as `firefox` on PATH",
+  },
   redis: {
     find: () => which("redis-server"),
     apt: "redis-server",
