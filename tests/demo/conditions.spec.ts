@@ -1,0 +1,184 @@
+/** The demo's section "Make it go wrong": under each of its conditions, nothing that was seen comes back on the guarded side. */
+import { AxeBuilder } from "@axe-core/playwright";
+import { test, type Page } from "@playwright/test";
+import { startDemo, type RunningDemo } from "./processes.ts";
+import { DWELL_MS, Reader, expect } from "./reader.ts";
+
+let demo: RunningDemo;
+
+test.use({ viewport: { width: 1280, height: 900 } });
+test.beforeAll(async () => {
+  demo = await startDemo();
+});
+test.afterAll(async () => {
+  await demo.stop();
+});
+
+/** A reader whose impressions arrive at once, with the section open. */
+async function readerOf(page: Page, user: string): Promise<Reader> {
+  const reader = new Reader(page, demo.url, user);
+  await reader.open();
+  await page.getByText("Make it go wrong").click();
+  await reader.setLag(0);
+  await reader.look();
+  return reader;
+}
+
+/** What `action` tells the server has been taken. */
+async function told(page: Page, path: string, action: () => Promise<void>): Promise<void> {
+  const answered = page.waitForResponse((response) => response.url().endsWith(path) && response.ok());
+  await action();
+  await answered;
+}
+
+test("with 10% of events lost, the lost ones stay pending and do not come back", async ({ page }) => {
+  const reader = await readerOf(page, "lossy");
+  await expect(reader.counterOf("pending")).toHaveText("0");
+  await told(page, "/stream", () => page.getByLabel("Lose 10% of events").check());
+  expect((await reader.refreshAndLook(4)).guarded).toBe(0);
+  await expect(page.locator("#lost")).not.toHaveText("0");
+  await expect(page.locator("#pipeline-waiting")).toHaveText("0");
+  // The stream has let everything through that it had not lost: what is pending now, it will never bring.
+  await expect.poll(() => reader.counter("pending")).toBe(Number(await page.locator("#lost").textContent()));
+  const repeats = await reader.refreshAndLook(4);
+  expect(repeats.guarded).toBe(0);
+  expect(repeats.unguarded).toBeGreaterThan(0);
+  expect(await reader.counter("repeats-guarded")).toBe(0);
+});
+
+test("from a replica that lags, older states come and are refused, and nothing comes back", async ({ page }) => {
+  const reader = await readerOf(page, "flapping");
+  await expect(reader.counterOf("pending")).toHaveText("0");
+  await told(page, "/stream", () => page.getByLabel("Serve from a lagging replica").check());
+  const repeats = await reader.refreshAndLook(6);
+  await expect(reader.counterOf("pending")).toHaveText("0");
+  const later = await reader.refreshAndLook(4);
+  expect([repeats.guarded, later.guarded]).toEqual([0, 0]);
+  expect(later.unguarded).toBeGreaterThan(0); // though the server's newest state has it all
+  await expect(page.locator("#older-states")).not.toHaveText("0");
+  expect(await reader.counter("repeats-guarded")).toBe(0);
+});
+
+test("after the server's store was flushed, nothing comes back", async ({ page }) => {
+  const reader = await readerOf(page, "flushed");
+  await reader.refreshAndLook(2);
+  await expect(reader.counterOf("pending")).toHaveText("0");
+  await reader.setStream(false);
+  await page.getByRole("button", { name: "Flush the server's store" }).click();
+  await expect(page.locator("#flush-said")).toContainText("the server knows nothing any more");
+  const repeats = await reader.refreshAndLook(4);
+  expect(repeats.guarded).toBe(0);
+  expect(repeats.unguarded).toBeGreaterThan(0);
+});
+
+test("two tabs that look at the same time count together, and neither brings back what the other showed", async ({
+  page,
+  context,
+}) => {
+  const first = await readerOf(page, "twofold");
+  await first.setStream(false);
+  const opening = context.waitForEvent("page");
+  await page.getByRole("button", { name: "Open a second tab" }).click();
+  const second = new Reader(await opening, demo.url, first.user);
+  await expect(second.page.locator("#feeds:not([aria-busy]) .block").first()).toBeAttached();
+  for (let round = 0; round < 3; round++) {
+    await Promise.all([first.look(), second.look()]);
+    // Each guard has heard of what the other recorded.
+    await expect.poll(() => pendingOfBoth(first, second)).toBe("the same");
+    const seen = new Set([...first.seen, ...second.seen]);
+    await Promise.all([first.refresh(), second.refresh()]);
+    for (const reader of [first, second]) expect(await reader.repeats("guarded", seen)).toEqual([]);
+  }
+  const impressions = await first.counter("impressions");
+  expect(impressions).toBeGreaterThanOrEqual(new Set([...first.seen, ...second.seen]).size);
+  expect(impressions).toBeGreaterThan(first.seen.size);
+  await expect.poll(() => second.counter("impressions")).toBeGreaterThanOrEqual(impressions);
+  expect(await first.counter("repeats-guarded")).toBe(0);
+  expect(await second.counter("repeats-guarded")).toBe(0);
+});
+
+async function pendingOfBoth(first: Reader, second: Reader): Promise<string> {
+  const [one, other] = [await first.counter("pending"), await second.counter("pending")];
+  const all = new Set([...first.seen, ...second.seen]).size;
+  return one === other && one >= all ? "the same" : `${String(one)} and ${String(other)} of ${String(all)}`;
+}
+
+test("with the storage full, the page says so and goes on, and keeps all when there is room again", async ({
+  page,
+  context,
+}) => {
+  const reader = await readerOf(page, "crammed");
+  const session = await context.newCDPSession(page);
+  await session.send("Storage.overrideQuotaForOrigin", { origin: new URL(demo.url).origin, quotaSize: 2_000_000 });
+  await reader.setStream(false);
+  await page.getByRole("button", { name: "Fill the storage" }).click();
+  await expect(page.locator("#fill-said")).toContainText("Filled with");
+  expect((await reader.refreshAndLook(3)).guarded).toBe(0);
+  await expect(page.locator("#storage-state")).toContainText("The storage is full");
+  await expect(page.getByRole("alert")).toContainText("storage-full");
+  await page.getByRole("button", { name: "Free it" }).click();
+  await expect(page.locator("#storage-state")).toHaveText("Impressions are kept in IndexedDB.");
+  await expect(page.getByRole("alert")).toBeEmpty();
+  const seenBefore = new Set(reader.seen);
+  await reader.reload();
+  expect(await reader.repeats("guarded", seenBefore)).toEqual([]);
+  expect((await reader.refreshAndLook(1)).guarded).toBe(0);
+});
+
+test("where the storage is too large to be filled, a reader with a small one begins, and that is filled", async ({
+  page,
+}) => {
+  const large = await readerOf(page, "roomy");
+  await page.getByRole("button", { name: "Fill the storage" }).click();
+  await expect(page.locator("#fill-said")).toContainText("too much to fill");
+  const [name, dwell] = [large.user, new URL(page.url()).searchParams.get("dwell")];
+  await page.getByRole("link", { name: "Start anew with a small storage" }).click();
+  await expect(page.locator("#reader")).not.toHaveText(name);
+  expect(dwell).toBe(String(DWELL_MS));
+  const reader = new Reader(page, demo.url, (await page.locator("#reader").textContent()) ?? "");
+  await expect(page.locator("#storage-state")).toHaveText("Impressions are kept in localStorage.");
+  await page.getByText("Make it go wrong").click();
+  await reader.setStream(false);
+  await page.getByRole("button", { name: "Fill the storage" }).click();
+  await expect(page.locator("#fill-said")).toContainText("Filled with");
+  expect((await reader.refreshAndLook(3)).guarded).toBe(0);
+  await expect(page.locator("#storage-state")).toContainText("The storage is full");
+});
+
+test("the keyboard alone opens the section and uses every control of it", async ({ page, context }) => {
+  const reader = new Reader(page, demo.url, "wrong-keys");
+  await reader.open();
+  await page.getByText("Make it go wrong").focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Tab");
+  await told(page, "/stream", () => page.keyboard.press("Space"));
+  await expect(page.getByLabel("Lose 10% of events")).toBeChecked();
+  await page.keyboard.press("Tab");
+  await told(page, "/stream", () => page.keyboard.press("Space"));
+  await expect(page.getByLabel("Serve from a lagging replica")).toBeChecked();
+  await page.keyboard.press("Tab");
+  await told(page, "/flush", () => page.keyboard.press("Enter"));
+  await page.keyboard.press("Tab");
+  const opening = context.waitForEvent("page");
+  await page.keyboard.press("Enter");
+  expect((await opening).url()).toBe(page.url());
+  await page.keyboard.press("Tab");
+  await expect(page.getByRole("button", { name: "Fill the storage" })).toBeFocused();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await expect(page.locator("#fill-said")).toContainText("There is room again");
+  expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);
+});
+
+test("the chart of the lag says in words what it shows", async ({ page }) => {
+  const reader = new Reader(page, demo.url, "charted");
+  await reader.open();
+  await reader.setStream(false);
+  await reader.look();
+  const words = page.locator("#lag-chart figcaption");
+  await expect(words).toContainText("The oldest pending impression has waited");
+  await expect(page.locator("#lag-chart canvas")).toBeVisible();
+  await reader.setLag(0);
+  await reader.setStream(true);
+  await expect(words).toContainText(/^Nothing is pending\. \d+ impressions reached the server: half within/);
+});
