@@ -409,6 +409,7 @@ export class Persistence {
     const onReturn = () => {
       if (document.visibilityState === "visible") this.#pull();
     };
+    listenAtBell(this.#bell);
     window.addEventListener("storage", onStorage);
     window.addEventListener("pageshow", onReturn);
     document.addEventListener("visibilitychange", onReturn);
@@ -432,6 +433,15 @@ export async function clearNamespace(store: KeyValueStore, keys: NamespaceKeys, 
   await store.write(keys.generation, generation.toString(10));
   await store.remove(present.filter((key) => key !== keys.generation));
   return generation;
+}
+
+/** WebKit tells of changes only to pages that have looked into localStorage themselves. */
+function listenAtBell(key: string): void {
+  try {
+    localStorage.getItem(key);
+  } catch {
+    // Where localStorage is denied there is no bell.
+  }
 }
 
 /** Tells other tabs to look. */
