@@ -1,0 +1,187 @@
+/** A guard on a page: without an engine, observing, opened twice, closed. */
+import type { Page } from "@playwright/test";
+import { codes, expect, fresh, NAMESPACE, openGuard, record, test } from "./support.js";
+
+/** Uncaught errors of a page, as they come. */
+function uncaughtOf(page: Page): string[] {
+  const messages: string[] = [];
+  page.on("pageerror", ({ message }) => messages.push(message));
+  return messages;
+}
+
+async function expectEverythingPasses(page: Page): Promise<void> {
+  expect(await codes(page)).toEqual(["wasm-unavailable"]);
+  await record(page, ["a"]);
+  expect(await fresh(page, ["a", "b", "a"])).toEqual(["a", "b"]);
+  const said = await page.evaluate(() => ({
+    applied: window.guard.apply({ version: 1, shards: [] }),
+    feed: window.guard.feed().filter(["a", "a", "b"]),
+    engine: window.guard.stats().engine,
+  }));
+  expect(said).toMatchObject({ applied: { applied: false, reason: "no-engine" }, feed: ["a", "b"], engine: "none" });
+  expect(await codes(page)).toEqual(["wasm-unavailable"]);
+}
+
+test.describe("without an engine everything passes, which is reported once:", () => {
+  test("where there is no WebAssembly", async ({ reader }) => {
+    await reader.context.addInitScript(() => Reflect.deleteProperty(globalThis, "WebAssembly"));
+    const page = await reader.openPage();
+    const uncaught = uncaughtOf(page);
+    await openGuard(page);
+    await expectEverythingPasses(page);
+    await page.evaluate(() => window.guard.close());
+    expect(uncaught).toEqual([]);
+  });
+
+  test.describe("under a strict Content-Security-Policy", () => {
+    test.use({ headers: { "content-security-policy": "script-src 'self'" } });
+
+    test("which forbids compiling", async ({ reader }) => {
+      const page = await reader.openPage();
+      const uncaught = uncaughtOf(page);
+      await openGuard(page);
+      await expectEverythingPasses(page);
+      expect(uncaught).toEqual([]);
+    });
+  });
+});
+
+/** Puts items on the page, each a screen's third high. */
+async function show(page: Page, ids: string[], list = "list"): Promise<void> {
+  await page.evaluate(
+    ([given, className]) => {
+      const element = document.createElement("div");
+      element.className = className;
+      for (const id of given) {
+        const item = document.createElement("div");
+        item.dataset.seenId = id;
+        item.style.height = "33vh";
+        element.append(item);
+      }
+      document.body.append(element);
+    },
+    [ids, list] as const,
+  );
+}
+
+test.describe("observing", () => {
+  test("records what comes into view, and after a reload those items are stopped", async ({ reader }) => {
+    const page = await reader.openGuardedPage();
+    await show(page, ["a", "b", "c", "d", "e", "f"]);
+    await page.evaluate(() => {
+      window.guard.observe(document.body, { dwellMs: 50 });
+    });
+    await expect.poll(() => page.evaluate(() => window.guard.pending())).toEqual(["a", "b", "c"]);
+    await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+    await expect.poll(() => page.evaluate(() => window.guard.pending().sort())).toEqual(["a", "b", "c", "d", "e", "f"]);
+    await page.evaluate(() => window.guard.flush());
+    await page.reload();
+    await openGuard(page);
+    expect(await fresh(page, ["a", "b", "c", "d", "e", "f", "g"])).toEqual(["g"]);
+  });
+
+  test("one element by a ref records its id, a number too, and tells the app", async ({ reader }) => {
+    const page = await reader.openGuardedPage({ storage: "none" });
+    await show(page, ["a"]);
+    const told = page.evaluate(
+      () =>
+        new Promise<string>((resolve) => {
+          const element = document.querySelector("[data-seen-id]");
+          if (element !== null) window.guard.track(element, 17, { dwellMs: 10, onImpression: (id) => resolve(id) });
+        }),
+    );
+    expect(await told).toBe("17");
+    expect(await page.evaluate(() => window.guard.pending())).toEqual(["17"]);
+  });
+
+  test("ends with its own stop, and with the guard that is closed, while another goes on", async ({ reader }) => {
+    const page = await reader.openGuardedPage({ storage: "none" });
+    await page.evaluate(async (namespace) => {
+      const observe = (guard: Window["guard"], list: string) => {
+        const root = document.createElement("div");
+        root.className = list;
+        document.body.append(root);
+        return guard.observe(root, { dwellMs: 50 });
+      };
+      const other = await window.Seenguard.SeenGuard.open({ namespace, storage: "none" });
+      observe(other, "closed");
+      observe(window.guard, "stopped")();
+      observe(window.guard, "going-on");
+      await other.close();
+      for (const list of ["closed", "stopped", "going-on"]) {
+        const item = document.createElement("div");
+        item.dataset.seenId = list;
+        item.style.height = "20vh";
+        document.querySelector(`.${list}`)?.append(item);
+      }
+    }, NAMESPACE);
+    await expect.poll(() => page.evaluate(() => window.guard.pending())).toContain("going-on");
+    // The others came into view before it.
+    expect(await page.evaluate(() => window.guard.pending())).toEqual(["going-on"]);
+  });
+
+  test("refuses what is no element", async ({ reader }) => {
+    const page = await reader.openGuardedPage({ storage: "none" });
+    const thrown = await page.evaluate(() =>
+      [null, undefined, "body", {}, document, document.createTextNode("a")].map((root) => {
+        try {
+          window.guard.observe(root as Element);
+          return "nothing";
+        } catch (error) {
+          return (error as { code?: string }).code;
+        }
+      }),
+    );
+    expect(thrown).toEqual(Array(6).fill("bad-option"));
+  });
+});
+
+test.describe("in one document", () => {
+  test("opening, closing and opening at once, as StrictMode does, is one guard that works and keeps", async ({
+    reader,
+  }) => {
+    const page = await reader.openPage();
+    const uncaught = uncaughtOf(page);
+    const result = await page.evaluate(async (namespace) => {
+      const told: string[] = [];
+      const open = () =>
+        window.Seenguard.SeenGuard.open({ namespace, onError: ({ code }: { code: string }) => told.push(code) });
+      const first = open();
+      const closing = first.then((guard) => guard.close());
+      const second = await open();
+      await closing;
+      second.record("a");
+      const seen = second.has("a");
+      await second.close();
+      const third = await open();
+      return { seen, kept: third.filter(["a", "b"]), told };
+    }, NAMESPACE);
+    expect(result).toEqual({ seen: true, kept: ["b"], told: [] });
+    expect(uncaught).toEqual([]);
+  });
+
+  test("the default storage and its name are the same option", async ({ reader }) => {
+    const page = await reader.openGuardedPage();
+    await record(page, ["a"]);
+    await openGuard(page, { storage: "indexeddb" });
+    expect(await codes(page)).toEqual([]);
+    await openGuard(page, { storage: "local" });
+    expect(await codes(page)).toEqual(["already-open"]);
+    expect(await fresh(page, ["a", "b"])).toEqual(["b"]);
+  });
+
+  test("an onError that throws is the app's own uncaught error, and stops nothing", async ({ reader }) => {
+    const page = await reader.openPage();
+    const uncaught = uncaughtOf(page);
+    const answer = await page.evaluate(async (namespace) => {
+      const onError = () => {
+        throw new Error("the app's own mistake");
+      };
+      const guard = await window.Seenguard.SeenGuard.open({ namespace, storage: "none", onError });
+      guard.record("a");
+      return [guard.apply({ shards: ["!"] }).reason, guard.filter(["a", "b"])];
+    }, NAMESPACE);
+    expect(answer).toEqual(["invalid", ["b"]]);
+    await expect.poll(() => uncaught).toEqual(["the app's own mistake"]);
+  });
+});
