@@ -93,7 +93,9 @@ export class ShardChain implements Api.ShardChain {
     const { writer, batch } = this.#engine;
     const fresh = this.#call((raw) => {
       if (!writer.write(ids)) throw new RangeError("out of memory");
-      return writer.fresh(raw.filter(batch, nowSeconds())).slice();
+      const found = writer.fresh(raw.filter(batch, nowSeconds())).slice();
+      writer.done();
+      return found;
     });
     return freshItems(list, places, fresh);
   }

@@ -177,9 +177,12 @@ export class GuardCore implements Persisted, Deliveries {
     const writer = this.#engine?.writer;
     const batch = this.#engine?.batch;
     if (writer === undefined || batch === undefined || ids.length === 0) return 0;
-    const [unknown = 0, displaced = 0] = this.#call([], (raw, ...now) =>
-      writer.write(ids) ? [...raw.record(batch, ...now)] : [],
-    ) as number[];
+    const [unknown = 0, displaced = 0] = this.#call([], (raw, ...now) => {
+      if (!writer.write(ids)) return [];
+      const recorded = [...raw.record(batch, ...now)];
+      writer.done();
+      return recorded;
+    }) as number[];
     const isFull = displaced > 0;
     // Once, until there is room again.
     if (isFull && !this.#isFull) {
