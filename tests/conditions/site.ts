@@ -43,25 +43,27 @@ export class Site {
     server.removeAllContentTypeParsers();
     server.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => done(null, body));
     await server.register(fastifyStatic, { root: dist, prefix: "/dist/" });
-    let site: Site | undefined;
+    const started: { site?: Site } = {};
     server.get("/*", (request, reply) => {
       const path = new URL(request.url, "http://site").pathname;
-      return reply.type("text/html").send(site?.documents.get(path) ?? documentOf(path));
+      return reply.type("text/html").send(started.site?.documents.get(path) ?? documentOf(path));
     });
     server.options("/impressions", async (_, reply) => {
-      if (site !== undefined) site.preflights++;
+      if (started.site !== undefined) started.site.preflights++;
       await reply.code(204).send();
     });
     server.post("/impressions", async (request, reply) => {
-      const { status, headers } = (await site?.collect(request.headers, request.body as string)) ?? { status: 500 };
+      const { status, headers } = (await started.site?.collect(request.headers, request.body as string)) ?? {
+        status: 500,
+      };
       await reply
         .code(status)
         .headers({ ...headers })
         .send();
     });
     const origin = await server.listen({ host: "127.0.0.1", port: 0 });
-    site = new Site(server, origin);
-    return site;
+    started.site = new Site(server, origin);
+    return started.site;
   }
 
   private async collect(headers: Record<string, string | string[] | undefined>, body: string): Promise<Answer> {

@@ -50,27 +50,20 @@ async function emptyIndexedDb(page: Page): Promise<void> {
 
 /** Does something with the package's object store. */
 async function inDatabase(page: Page, change: (store: IDBObjectStore) => void): Promise<void> {
-  const source = `(${change.toString()})(transaction.objectStore("segments"))`;
-  await page.evaluate(
-    (source) =>
-      new Promise<void>((resolve, reject) => {
-        const opening = indexedDB.open("seenguard");
-        opening.onupgradeneeded = () => opening.result.createObjectStore("segments");
-        opening.onsuccess = () => {
-          const database = opening.result;
-          const transaction = database.transaction("segments", "readwrite");
-          transaction.oncomplete = () => {
-            database.close();
-            resolve();
-          };
-          transaction.onabort = () => {
-            reject(new Error(String(transaction.error)));
-          };
-          new Function("transaction", source)(transaction);
-        };
-      }),
-    source,
-  );
+  await page.evaluate(`new Promise((resolve, reject) => {
+    const opening = indexedDB.open("seenguard");
+    opening.onupgradeneeded = () => opening.result.createObjectStore("segments");
+    opening.onsuccess = () => {
+      const database = opening.result;
+      const transaction = database.transaction("segments", "readwrite");
+      transaction.oncomplete = () => {
+        database.close();
+        resolve();
+      };
+      transaction.onabort = () => reject(new Error(String(transaction.error)));
+      (${change.toString()})(transaction.objectStore("segments"));
+    };
+  })`);
 }
 
 test.describe("IndexedDB that is full", () => {
@@ -208,7 +201,7 @@ test.describe("content of IndexedDB", () => {
     await inDatabase(page, (store) => {
       const asking = store.getAllKeys();
       asking.onsuccess = () => {
-        const [first] = asking.result.filter((key) => String(key).includes("/s/"));
+        const [first] = asking.result.filter((key) => typeof key === "string" && key.includes("/s/"));
         store.put("no segment of any kind", first);
       };
     });

@@ -113,11 +113,7 @@ describe("after a trap", () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     const namespace = uniqueNamespace();
-    let old: SeenGuard | undefined = (await open(namespace, new MapStorage())).guard;
-    old.record("a");
-    old.explain("a");
-    await old.close();
-    old = undefined;
+    await trapAndLeave(namespace);
     for (let again = 0; again < 5; again++) {
       collect();
       await settled();
@@ -127,3 +123,11 @@ describe("after a trap", () => {
     expect(guard.filter(["b", "c"])).toEqual(["c"]);
   });
 });
+
+/** A guard that traps, and that nobody refers to afterwards. */
+async function trapAndLeave(namespace: string): Promise<void> {
+  const { guard } = await open(namespace, new MapStorage());
+  guard.record("a");
+  guard.explain("a");
+  await guard.close();
+}

@@ -30,11 +30,11 @@ export function testEngine(name: string, start: () => Promise<Engine>): void {
 
   /** A window with a guard in it, closed when the test is over. */
   async function visit(options: PageOptions): Promise<EngineWindow> {
-    const window = await engine.newWindow();
-    onTestFinished(() => window.close());
-    await window.open(site.origin);
-    await openGuard(window, options);
-    return window;
+    const tab = await engine.newWindow();
+    onTestFinished(() => tab.close());
+    await tab.open(site.origin);
+    await openGuard(tab, options);
+    return tab;
   }
 
   describe.each(["indexeddb", "local"] as const)(`${name}, with %s`, (storage) => {
@@ -50,15 +50,15 @@ export function testEngine(name: string, start: () => Promise<Engine>): void {
       expect(await fresh(three, ["of one", "of two", "new"])).toEqual(["new"]);
       await record(three, ["of three"]);
       await expect.poll(() => fresh(one, ["of three", "new"])).toEqual(["new"]);
-      for (const window of [one, two, three]) expect(await codes(window)).toEqual([]);
+      for (const tab of [one, two, three]) expect(await codes(tab)).toEqual([]);
     });
 
     test("two windows that record 500 ids each lose none", async () => {
       const options = { storage, namespace: `many:${storage}` };
       const windows = [await visit(options), await visit(options)];
       await Promise.all(
-        windows.map((window, index) =>
-          window.evaluate(
+        windows.map((tab, index) =>
+          tab.evaluate(
             (prefix) => {
               let number = 0;
               // A window behind another has slow timers, but messages as fast as ever.
@@ -74,18 +74,18 @@ export function testEngine(name: string, start: () => Promise<Engine>): void {
         ),
       );
       const all = [...idsOf("window-0", 500), ...idsOf("window-1", 500)];
-      for (const window of windows) await expect.poll(() => fresh(window, all)).toEqual([]);
-      for (const window of windows) await flush(window);
+      for (const tab of windows) await expect.poll(() => fresh(tab, all)).toEqual([]);
+      for (const tab of windows) await flush(tab);
       const later = await visit(options);
       expect(await fresh(later, [...all, "new"])).toEqual(["new"]);
     });
 
     test("a reload in the middle of a burst loses nothing", async () => {
       const options = { storage, namespace: `reload:${storage}` };
-      const window = await visit(options);
+      const tab = await visit(options);
       let recorded = 0;
       for (let again = 0; again < 4; again++) {
-        await window.evaluate((first) => {
+        await tab.evaluate((first) => {
           let next = first;
           const channel = new MessageChannel();
           channel.port1.onmessage = () => {
@@ -95,10 +95,10 @@ export function testEngine(name: string, start: () => Promise<Engine>): void {
           };
           channel.port2.postMessage(undefined);
         }, recorded);
-        await window.reload();
-        recorded = Number(await window.evaluate(() => localStorage.getItem("recorded")));
-        await openGuard(window, options);
-        expect(await fresh(window, [...idsOf("id", recorded), "new"])).toEqual(["new"]);
+        await tab.reload();
+        recorded = Number(await tab.evaluate(() => localStorage.getItem("recorded")));
+        await openGuard(tab, options);
+        expect(await fresh(tab, [...idsOf("id", recorded), "new"])).toEqual(["new"]);
       }
       expect(recorded).toBeGreaterThan(4);
     });
@@ -117,22 +117,22 @@ export function testEngine(name: string, start: () => Promise<Engine>): void {
 
     test("a frame that is denied storage has a guard that works without it", async () => {
       site.documents.set("/framing", documentOf("framing", '<iframe sandbox="allow-scripts" src="/framed"></iframe>'));
-      const window = await visit({ storage });
-      await window.open(`${site.origin}/framing`);
-      await openGuard(window.frame, { storage });
-      expect(await stats(window.frame)).toMatchObject({ engine: "wasm", storage: "unavailable" });
-      await record(window.frame, ["a"]);
-      await flush(window.frame);
-      expect(await fresh(window.frame, ["a", "b"])).toEqual(["b"]);
-      expect(new Set(await codes(window.frame))).toEqual(new Set(["storage"]));
+      const tab = await visit({ storage });
+      await tab.open(`${site.origin}/framing`);
+      await openGuard(tab.frame, { storage });
+      expect(await stats(tab.frame)).toMatchObject({ engine: "wasm", storage: "unavailable" });
+      await record(tab.frame, ["a"]);
+      await flush(tab.frame);
+      expect(await fresh(tab.frame, ["a", "b"])).toEqual(["b"]);
+      expect(new Set(await codes(tab.frame))).toEqual(new Set(["storage"]));
     });
   });
 
   test(`${name}: localStorage that is full is said to be, and takes what is new when there is room again`, async () => {
     const options = { storage: "local", namespace: "full:local" } as const;
-    const window = await visit(options);
-    await record(window, ["early"]);
-    await window.evaluate(() => {
+    const tab = await visit(options);
+    await record(tab, ["early"]);
+    await tab.evaluate(() => {
       for (let size = 1 << 21; size >= 1; size >>= 1) {
         try {
           for (let part = 0; ; part++)
@@ -142,17 +142,17 @@ export function testEngine(name: string, start: () => Promise<Engine>): void {
         }
       }
     });
-    await record(window, ["while full"]);
-    await flush(window);
-    expect((await stats(window)).storage).toBe("full");
-    expect(await codes(window)).toEqual(["storage-full"]);
-    expect(await fresh(window, ["early", "while full", "new"])).toEqual(["new"]);
-    await window.evaluate(() => {
+    await record(tab, ["while full"]);
+    await flush(tab);
+    expect((await stats(tab)).storage).toBe("full");
+    expect(await codes(tab)).toEqual(["storage-full"]);
+    expect(await fresh(tab, ["early", "while full", "new"])).toEqual(["new"]);
+    await tab.evaluate(() => {
       for (const key of Object.keys(localStorage)) if (key.startsWith("filling")) localStorage.removeItem(key);
     });
-    await expect.poll(async () => (await stats(window)).storage, { timeout: 20_000 }).toBe("local");
-    await window.reload();
-    await openGuard(window, options);
-    expect(await fresh(window, ["early", "while full", "new"])).toEqual(["new"]);
+    await expect.poll(async () => (await stats(tab)).storage, { timeout: 20_000 }).toBe("local");
+    await tab.reload();
+    await openGuard(tab, options);
+    expect(await fresh(tab, ["early", "while full", "new"])).toEqual(["new"]);
   });
 }

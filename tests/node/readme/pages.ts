@@ -54,7 +54,7 @@ async function pageOf(browser: Browser, address: string): Promise<Pick<OpenPage,
   const page = await browser.newPage();
   const lines: string[] = [];
   page.on("console", (message) => {
-    if (!message.text().includes('React DevTools')) lines.push(`${message.text()}\n`);
+    if (!message.text().includes("React DevTools")) lines.push(`${message.text()}\n`);
   });
   page.on("pageerror", (error) => lines.push(`${String(error)}\n`));
   await page.goto(address);
