@@ -2,18 +2,19 @@
  * Fills what this origin may store, and frees it again.
  *
  * localStorage holds 5 MB everywhere. What IndexedDB may hold depends on the disk; where that is more than anybody should write
- * for a demo, nothing is written, and the page offers itself with localStorage instead.
+ * for a demo, it is emptied again, and the page offers itself with localStorage instead.
  */
 import { bytes } from "./words.ts";
 
-const MOST_TO_WRITE = 200_000_000;
+/** What browsers say of their room is a figure of their own making, so writing is what tells. */
+const MOST_TO_WRITE = 24_000_000;
 const DATABASE = "demo-filling";
 const PARTS = "parts";
 const LOCAL_KEY = "demo-filling:";
 const LARGEST_PART = 1 << 20;
+/** Chromium puts larger values into files beside the database, which count late; and hands out no more random bytes at once. */
+const LARGEST_DATABASE_PART = 1 << 16;
 const SMALLEST_DATABASE_PART = 1 << 9;
-/** The browser hands out random bytes in pieces of so many. */
-const MOST_RANDOM = 1 << 16;
 
 export interface Outcome {
   readonly filled: boolean;
@@ -22,17 +23,15 @@ export interface Outcome {
 
 /** Fills localStorage, and the database too if that is where impressions are kept; `progress` hears how far it is. */
 export async function fillStorage(kind: "local" | "indexeddb", progress: (words: string) => void): Promise<Outcome> {
+  let written = 0;
   if (kind === "indexeddb") {
-    // Pages without TLS, such as this one shown on a phone, are not told how much there is.
-    const { quota = Infinity, usage = 0 } = isSecureContext ? await navigator.storage.estimate() : {};
-    if (quota - usage > MOST_TO_WRITE)
-      return {
-        filled: false,
-        words: `This browser has room for ${Number.isFinite(quota) ? bytes(quota) : "more"}: too much to fill.`,
-      };
+    written = await fillDatabase((size) => progress(`Filling: ${bytes(size)} …`));
+    if (written >= MOST_TO_WRITE) {
+      await freeStorage();
+      return { filled: false, words: `This browser has room for more than ${bytes(MOST_TO_WRITE)}: too much to fill.` };
+    }
   }
-  let written = fillLocalStorage();
-  if (kind === "indexeddb") written += await fillDatabase((size) => progress(`Filling: ${bytes(size)} …`));
+  written += fillLocalStorage();
   return { filled: true, words: `Filled with ${bytes(written)}.` };
 }
 
@@ -63,8 +62,8 @@ async function fillDatabase(progress: (bytes: number) => void): Promise<number> 
   opening.onupgradeneeded = () => opening.result.createObjectStore(PARTS, { autoIncrement: true });
   const database = await asPromise(opening);
   let written = 0;
-  for (let size = LARGEST_PART; size >= SMALLEST_DATABASE_PART; size /= 2) {
-    while (await fits(database, size)) {
+  for (let size = LARGEST_DATABASE_PART; size >= SMALLEST_DATABASE_PART; size /= 2) {
+    while (written < MOST_TO_WRITE && (await fits(database, size))) {
       written += size;
       progress(written);
     }
@@ -78,15 +77,9 @@ function fits(database: IDBDatabase, size: number): Promise<boolean> {
     const transaction = database.transaction(PARTS, "readwrite");
     transaction.oncomplete = () => resolve(true);
     transaction.onabort = () => resolve(false);
-    transaction.objectStore(PARTS).add(noise(size));
+    // Random, since what repeats itself would be compressed.
+    transaction.objectStore(PARTS).add(crypto.getRandomValues(new Uint8Array(size)));
   });
-}
-
-/** Random, since what repeats itself would be compressed. */
-function noise(size: number): Uint8Array<ArrayBuffer> {
-  const content = new Uint8Array(size);
-  for (let at = 0; at < size; at += MOST_RANDOM) crypto.getRandomValues(content.subarray(at, at + MOST_RANDOM));
-  return content;
 }
 
 function asPromise<T>(request: IDBRequest<T>): Promise<T> {
