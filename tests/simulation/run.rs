@@ -81,6 +81,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 struct Failure {
+    user: usize,
     seed: u64,
     what: String,
 }
@@ -108,8 +109,10 @@ pub fn simulate(settings: &Settings) {
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some(&seed) = settings.seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let (tally, failure) = live(seed, settings);
+                loop {
+                    let user = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&seed) = settings.seeds.get(user) else { return };
+                    let (tally, failure) = live(user, seed, settings);
                     let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
                     outcome.tally.add(&tally);
                     outcome.failures.extend(failure);
@@ -125,7 +128,7 @@ pub fn simulate(settings: &Settings) {
 }
 
 /// One user's life. A property that does not hold panics, as does whatever is wrong in the core.
-fn live(seed: u64, settings: &Settings) -> (Tally, Option<Failure>) {
+fn live(user: usize, seed: u64, settings: &Settings) -> (Tally, Option<Failure>) {
     let mut world = World::new(seed, settings.traces);
     let kind = world.conditions.kind;
     world.tally.reach(match kind {
@@ -154,7 +157,7 @@ fn live(seed: u64, settings: &Settings) -> (Tally, Option<Failure>) {
             )
         }
     };
-    (world.tally, Some(Failure { seed, what }))
+    (world.tally, Some(Failure { user, seed, what }))
 }
 
 fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
@@ -167,9 +170,12 @@ fn judge(outcome: Outcome, settings: &Settings) {
     println!("{} users of {} refreshes", settings.seeds.len(), settings.refreshes);
     println!("{}", outcome.tally.report());
     for failure in &outcome.failures {
-        println!("SEENGUARD_SEED={} fails: {}\n", failure.seed, failure.what);
+        println!(
+            "SEENGUARD_SEED={} (user {}) fails: {}\n",
+            failure.seed, failure.user, failure.what
+        );
     }
-    if let Some(failure) = outcome.failures.first() {
+    if let Some(failure) = outcome.failures.iter().min_by_key(|failure| failure.user) {
         let what = failure.what.lines().next().unwrap_or_default();
         panic!(
             "{what}\nsee it again: SEENGUARD_SEED={} SEENGUARD_REFRESHES={} cargo test --test simulation",
