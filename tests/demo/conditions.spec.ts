@@ -112,9 +112,10 @@ test("with the storage full, the page says so and goes on, and keeps all when th
   page,
   context,
 }) => {
-  const reader = await readerOf(page, "crammed");
+  // Before the page is opened: Chromium trusts for a while what it has once learnt of the room there is.
   const session = await context.newCDPSession(page);
   await session.send("Storage.overrideQuotaForOrigin", { origin: new URL(demo.url).origin, quotaSize: 2_000_000 });
+  const reader = await readerOf(page, "crammed");
   await reader.setStream(false);
   await page.getByRole("button", { name: "Fill the storage" }).click();
   await expect(page.locator("#fill-said")).toContainText("Filled with");

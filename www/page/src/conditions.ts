@@ -4,6 +4,7 @@ import type { Api } from "./api.ts";
 import { one } from "./column.ts";
 import { newReader } from "./experiment.ts";
 import { fillStorage, freeStorage } from "./filling.ts";
+import { clearNotice } from "./notices.ts";
 import { storageState } from "./words.ts";
 
 export interface ConditionsParts {
@@ -66,7 +67,10 @@ export class Conditions {
   }
 
   private showStorage(): void {
-    say("#storage-state", storageState(this.parts.guard.stats().storage));
+    const { storage } = this.parts.guard.stats();
+    say("#storage-state", storageState(storage));
+    // There is room again, and what waited is written.
+    if (storage !== "full") clearNotice("guard storage-full");
   }
 }
 
