@@ -727,6 +727,30 @@ fn what_a_guard_holds_is_bounded() {
 }
 
 #[test]
+fn snapshots_that_come_and_go_leave_nothing_behind() {
+    let mut random = Random::seeded(4);
+    let mut guard = guard();
+    let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
+    let mut most = 0;
+    for round in 0..300 {
+        chain.record(ids(&format!("round {round}"), 0..random.index(400)), START);
+        let shards = chain.snapshot(START).shards;
+        apply(
+            &mut guard,
+            None,
+            &shards[..shards.len().min(random.index(6))],
+            at(START),
+        )
+        .unwrap();
+        most = most.max(guard.stats(at(START)).bytes);
+    }
+    // Five shards of 14,378 bits side by side take eight lanes, and what comes and what goes overlap.
+    assert!(most < 4 * 8 * 14_378 / 8, "{most}");
+    apply(&mut guard, None, &[] as &[&str], at(START)).unwrap();
+    assert!(guard.stats(at(START)).bytes < 4_096);
+}
+
+#[test]
 fn a_thousand_visits_leave_no_more_than_ten() {
     let mut checkpoint = guard().checkpoint();
     let mut sizes = Vec::new();

@@ -516,6 +516,27 @@ fn a_shard_of_a_checkpoint_is_not_aged_by_what_its_writer_heard_of_later() {
 }
 
 #[test]
+fn what_others_counted_at_the_same_time_does_not_age_what_is_here() {
+    let now = at(START);
+    let mut there = guard();
+    there.record(&ids("there", 0..9_500), now);
+    let heard: fn(&mut Guard, &str, Now) = |guard, text, now| drop(guard.merge(text, now));
+    let taken: fn(&mut Guard, &str, Now) = |guard, text, now| drop(guard.take_over(&[("there", text)], now));
+    for learn in [heard, taken] {
+        let mut here = guard();
+        here.record(&["first"], now);
+        cover_all(&mut here, now);
+        learn(&mut here, &there.checkpoint(), now);
+        here.record(&ids("here", 0..3_000), at(START + 9 * DAY));
+        cover_all(&mut here, at(START + 9 * DAY));
+        assert!(
+            here.has("first", at(START + 9 * DAY)),
+            "it was shown after the others, as far as known here"
+        );
+    }
+}
+
+#[test]
 fn a_segment_whose_count_is_lost_is_not_taken_for_old() {
     let mut writer = guard();
     let mut written = Vec::new();
