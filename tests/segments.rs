@@ -520,13 +520,14 @@ fn what_others_counted_at_the_same_time_does_not_age_what_is_here() {
     let now = at(START);
     let mut there = guard();
     there.record(&ids("there", 0..9_500), now);
-    let heard: fn(&mut Guard, &str, Now) = |guard, text, now| drop(guard.merge(text, now));
-    let taken: fn(&mut Guard, &str, Now) = |guard, text, now| drop(guard.take_over(&[("there", text)], now));
+    let heard: fn(&mut Guard, &str, Now) -> SegmentState = |guard, text, now| guard.merge(text, now);
+    let taken: fn(&mut Guard, &str, Now) -> SegmentState =
+        |guard, text, now| guard.take_over(&[("there", text)], now)[0];
     for learn in [heard, taken] {
         let mut here = guard();
         here.record(&["first"], now);
         cover_all(&mut here, now);
-        learn(&mut here, &there.checkpoint(), now);
+        assert_eq!(learn(&mut here, &there.checkpoint(), now), SegmentState::Whole);
         here.record(&ids("here", 0..3_000), at(START + 9 * DAY));
         cover_all(&mut here, at(START + 9 * DAY));
         assert!(
