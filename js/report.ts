@@ -69,9 +69,15 @@ export class Reporter {
   async #tick(): Promise<void> {
     if (this.#isSending || isOffline()) return;
     this.#isSending = true;
-    while (!this.#stopped && (await this.#deliverOne()));
+    while (!this.#stopped && this.#inFlightBytes === 0 && (await this.#deliverOne()));
     this.#isSending = false;
-    this.#schedule(this.#failures === 0 ? this.#intervalMs : Math.max(0, this.#retryAt - performance.now()));
+    this.#schedule(this.#untilNextMs());
+  }
+
+  #untilNextMs(): number {
+    if (this.#failures > 0) return Math.max(0, this.#retryAt - performance.now());
+    // What went out as the page hid comes first: together they could be more than browsers allow.
+    return this.#inFlightBytes > 0 ? Math.min(FIRST_RETRY_MS, this.#intervalMs) : this.#intervalMs;
   }
 
   /** Delivers a batch. Whether there may be more. */
