@@ -43,6 +43,9 @@ const UNWRITTEN = 64;
 const SET_ASIDE = 4;
 /** How often the keys are listed anew when others take segments over while they are read. */
 const LISTINGS = 4;
+const DIGITS = 36;
+/** Digits enough that two values in a row differ, without which no event would tell of them. */
+const BELL_LENGTH = 10;
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 60_000;
 
@@ -447,7 +450,9 @@ function listenAtBell(key: string): void {
 /** Tells other tabs to look. */
 export function ringBell(key: string): void {
   try {
-    localStorage.setItem(key, `${Date.now().toString(36)}${Math.random().toString(36).slice(1)}`);
+    const value = Math.random().toString(DIGITS).slice(2, 2 + BELL_LENGTH);
+    // Always as long as before: there is room for it though the storage has filled up since.
+    localStorage.setItem(key, value.padEnd(BELL_LENGTH, "0"));
   } catch {
     // Without localStorage no tab hears of another before its next look.
   }
