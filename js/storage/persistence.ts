@@ -276,8 +276,8 @@ export class Persistence {
     }
   }
 
-  async #writeUnwritten(text: string): Promise<boolean> {
-    const isWritten = await this.#writeSegment(text, false);
+  async #writeUnwritten(text: string, isLast = false): Promise<boolean> {
+    const isWritten = await this.#writeSegment(text, false, isLast);
     if (isWritten) this.#unwritten = this.#unwritten.filter((other) => other !== text);
     return isWritten;
   }
@@ -289,7 +289,7 @@ export class Persistence {
     const text = this.#state.takeUnsaved();
     if (text !== undefined) this.#unwritten.push(text);
     for (const unwritten of this.#unwritten) {
-      void this.#writeUnwritten(unwritten).then((isWritten) => {
+      void this.#writeUnwritten(unwritten, true).then((isWritten) => {
         if (isWritten) this.#ring();
       });
     }
@@ -300,9 +300,10 @@ export class Persistence {
     return text !== undefined && (await this.#writeSegment(text, true));
   }
 
-  async #writeSegment(text: string, isCheckpoint: boolean): Promise<boolean> {
+  async #writeSegment(text: string, isCheckpoint: boolean, isLast = false): Promise<boolean> {
     // Each attempt has a number of its own: others may be under way.
     const key = this.#keys.segment(this.#generation, this.#writer, this.#nextNumber++, isCheckpoint);
+    if (isLast) this.#store.leave?.(key, text);
     try {
       await this.#store.write(key, text);
     } catch (cause) {

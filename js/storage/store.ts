@@ -3,6 +3,7 @@ import { createStore, type UseStore } from "idb-keyval";
 
 import { SeenGuardError, describe } from "../errors.js";
 import type { GuardOptions, GuardStats, SeenStorage } from "../seenguard.js";
+import { LeftBehind } from "./left-behind.js";
 
 /** A key-value store of ASCII text. Every method may reject. */
 export interface KeyValueStore {
@@ -13,6 +14,8 @@ export interface KeyValueStore {
   remove(keys: readonly string[]): Promise<void>;
   /** All keys that begin with a prefix. */
   keys(prefix: string): Promise<string[]>;
+  /** Keeps a value that the page is about to write, should it go before that is done. */
+  leave?(key: string, value: string): void;
 }
 
 /** What names a storage in the options. */
@@ -52,36 +55,45 @@ function committed(transaction: IDBTransaction): Promise<void> {
 class IndexedDbStore implements KeyValueStore {
   readonly kind = "indexeddb";
   readonly #use: UseStore;
+  readonly #left = new LeftBehind();
 
   constructor(use: UseStore) {
     this.#use = use;
   }
 
-  read(keys: readonly string[]): Promise<(string | undefined)[]> {
-    return this.#use("readonly", (store) =>
+  async read(keys: readonly string[]): Promise<(string | undefined)[]> {
+    const values = await this.#use("readonly", (store) =>
       Promise.all(keys.map(async (key) => textOf(await settled(store.get(key))))),
     );
+    return keys.map((key, index) => values[index] ?? this.#left.read(key));
   }
 
-  write(key: string, value: string): Promise<void> {
-    return this.#use("readwrite", (store) => {
+  async write(key: string, value: string): Promise<void> {
+    await this.#use("readwrite", (store) => {
       store.put(value, key);
       return committed(store.transaction);
     });
+    this.#left.remove([key]);
   }
 
-  remove(keys: readonly string[]): Promise<void> {
-    return this.#use("readwrite", (store) => {
+  async remove(keys: readonly string[]): Promise<void> {
+    await this.#use("readwrite", (store) => {
       for (const key of keys) store.delete(key);
       return committed(store.transaction);
     });
+    this.#left.remove(keys);
   }
 
-  keys(prefix: string): Promise<string[]> {
-    return this.#use("readonly", async (store) => {
-      const keys = await settled(store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST)));
-      return keys.filter((key) => typeof key === "string");
-    });
+  async keys(prefix: string): Promise<string[]> {
+    const keys = await this.#use("readonly", (store) =>
+      settled(store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST))),
+    );
+    const texts = keys.filter((key) => typeof key === "string");
+    return [...new Set([...texts, ...this.#left.keys(prefix)])];
+  }
+
+  leave(key: string, value: string): void {
+    this.#left.write(key, value);
   }
 }
 
