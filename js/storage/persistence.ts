@@ -451,7 +451,9 @@ function listenAtBell(key: string): void {
 /** Tells other tabs to look. */
 export function ringBell(key: string): void {
   try {
-    const value = Math.random().toString(DIGITS).slice(2, 2 + BELL_LENGTH);
+    const value = Math.random()
+      .toString(DIGITS)
+      .slice(2, 2 + BELL_LENGTH);
     // Always as long as before: there is room for it though the storage has filled up since.
     localStorage.setItem(key, value.padEnd(BELL_LENGTH, "0"));
   } catch {
