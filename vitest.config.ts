@@ -1,4 +1,4 @@
-// Tests that Node runs: of the package in Node, of its types, of the packed package in real little apps, and of WebKit through WebDriver.
+// Tests that Node runs: of the package in Node, of its types, of the packed package in real little apps, and of Firefox and WebKitGTK through WebDriver.
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -33,16 +33,6 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 60_000,
           expect: { poll: { timeout: 10_000 } },
-        },
-      },
-      {
-        // WebKitGTK serves one WebDriver session at a time.
-        test: {
-          name: "webkit",
-          include: ["tests/webkit/**/*.test.ts"],
-          fileParallelism: false,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
         },
       },
     ],

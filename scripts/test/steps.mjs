@@ -130,5 +130,5 @@ export const steps = [
     run: () => playwright("--project", "capacitor"),
   },
   { name: "demo", what: "the demo in Chromium, as a person uses it", run: () => playwright("--project", "demo") },
-  { name: "webkit", what: "the package in WebKitGTK", run: () => vitest("--project", "webkit") },
+  { name: "engines", what: "the package in Firefox and WebKitGTK", run: () => vitest("--project", "engines") },
 ];

@@ -3,7 +3,7 @@ import type { Page } from "@playwright/test";
 import puppeteer, { type Browser, type Frame, type Page as FirefoxPage } from "puppeteer-core";
 import type { WebDriver } from "selenium-webdriver";
 import { programs } from "../../scripts/lib/programs.mjs";
-import { startWebKit, type Session } from "../webkit/driver.js";
+import { startWebKit, type Session } from "./webkit-driver.js";
 
 export interface EngineWindow {
   open(url: string): Promise<void>;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { SeenGuard } from "seenguard";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startWebKit, type Session } from "./driver.js";
+import { startWebKit, type Session } from "./webkit-driver.js";
 
 const root = new URL("../../", import.meta.url);
 
