@@ -188,10 +188,13 @@ test("what consumers report is on the status page", async () => {
     await control(server, user, { lagSeconds: 0 });
     await post(server, user, [{ id: "x" }]);
     await arrived(server, user);
-    const { problems } = (await server.app.inject("/api/status")).json<{ problems: Problem[] }>();
-    expect(problems).toContainEqual(
-      expect.objectContaining({ user, what: expect.stringContaining("was replaced") as string }),
-    );
+    // The consumer says so once the shard has been replaced, which may be after the impression is seen to have arrived.
+    await vi.waitFor(async () => {
+      const { problems } = (await server.app.inject("/api/status")).json<{ problems: Problem[] }>();
+      expect(problems).toContainEqual(
+        expect.objectContaining({ user, what: expect.stringContaining("was replaced") as string }),
+      );
+    }, SOON);
   } finally {
     await server.stop();
     await redis.stop();
