@@ -38,7 +38,7 @@ async function expectRefused(cases: Iterable<readonly [unknown, ErrorCode]>): Pr
   let refused = 0;
   for (const [snapshot, code] of cases) {
     const report = guard.apply(snapshot as Snapshot);
-    expect(report).toMatchObject({ applied: false, reason: "invalid", reused: 0, covered: 0 });
+    expect(report).toMatchObject({ applied: false, reason: "invalid", shards: 2, reused: 0, covered: 0 });
     expect(report.error?.code, `case ${String(refused)}`).toBe(code);
     refused++;
     expect(errors).toHaveLength(refused);
