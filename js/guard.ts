@@ -1,14 +1,14 @@
 /** `SeenGuard`: one holder's view of a namespace. */
 import { closedReport, type GuardCore, type Holder } from "./core.js";
 import type { WasmSource } from "./engine.js";
-import { callBack, SeenGuardError, warnOncePerCode } from "./errors.js";
+import { callBack, describe, SeenGuardError, warnOncePerCode } from "./errors.js";
 import { Feed } from "./feed.js";
 import { collectIds, collectRecorded, freshItems, isUsable, listOf } from "./ids.js";
 import { observeBelow, observeElement } from "./observer.js";
 import { checkGuardOptions, checkNamespace, checkObserveOptions, checkReportOptions, checkStorage } from "./options.js";
 import { findCore, hold, release } from "./registry.js";
 import type * as Api from "./seenguard.js";
-import { clearNamespace, ringBell } from "./storage/persistence.js";
+import { clearNamespace, removeBell, ringBell } from "./storage/persistence.js";
 import { bellKey, keysOf } from "./storage/keys.js";
 import { openStore, type StorageOption } from "./storage/store.js";
 import { within } from "./within.js";
@@ -51,8 +51,10 @@ export class SeenGuard implements Api.SeenGuard {
         if (core?.isKeptIn(place) !== true) await clearStore(namespace, place, places.length > 1);
       }
     };
-    await (core?.clear(clearElsewhere) ?? clearElsewhere());
-    ringBell(bellKey(namespace));
+    await (core?.clear(clearElsewhere) ?? clearElsewhere().catch(notCleared));
+    const bell = bellKey(namespace);
+    ringBell(bell);
+    removeBell(bell);
   }
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport {
@@ -185,6 +187,14 @@ async function clearStore(namespace: string, place: StorageOption, onlyIfUsed: b
   if (store === undefined || (typeof place === "string" && store.kind !== place)) return;
   if (onlyIfUsed && (await store.keys(keys.prefix)).length === 0) return;
   await clearNamespace(store, keys);
+}
+
+function notCleared(cause: unknown): never {
+  throw new SeenGuardError(
+    "storage",
+    `the storage failed, and the namespace is not cleared: ${describe(cause)}`,
+    cause,
+  );
 }
 
 function checkElement(element: unknown, method: string): void {

@@ -109,6 +109,7 @@ test("a tab that has no guard clears for those that have", async ({ context, sit
   await other.goto(site.origin);
   await other.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
   await expect.poll(() => fresh(guarded, ["a"])).toEqual(["a"]);
+  expect(await other.evaluate(() => Object.keys(localStorage))).toEqual([]);
 });
 
 test("tabs see each other though localStorage is full to the brim", async ({ context, site }) => {

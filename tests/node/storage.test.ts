@@ -207,6 +207,13 @@ describe("clear", () => {
     await SeenGuard.clear(uniqueNamespace(), new MapStorage());
   });
 
+  test("rejects with the storage's error where no guard is open that could report it", async () => {
+    const failing = Object.assign(new MapStorage(), { keys: () => Promise.reject(new Error("no disk")) });
+    const cleared = SeenGuard.clear(uniqueNamespace(), failing);
+    await expect(cleared).rejects.toMatchObject({ name: "SeenGuardError", code: "storage" });
+    await expect(cleared).rejects.toThrow("no disk");
+  });
+
   test("rejects for wrong arguments", async () => {
     for (const namespace of ["", 7, undefined, null, {}]) {
       await expect(SeenGuard.clear(namespace as string)).rejects.toMatchObject({ code: "bad-option" });
