@@ -140,7 +140,7 @@ export class GuardCore implements Persisted, Deliveries {
     if (checked instanceof SeenGuardError) {
       // A page without a snapshot is nothing wrong.
       if (snapshot !== undefined && snapshot !== null) this.report(checked);
-      return refused("invalid", checked);
+      return { ...refused("invalid", checked), shards: this.stats().shards };
     }
     const { shards, version, nowMs } = checked;
     const wantsLags = [...this.holders].some(({ onLag }) => onLag !== undefined);
@@ -155,6 +155,7 @@ export class GuardCore implements Persisted, Deliveries {
       return { ...refused("invalid", error), shards: outcome.shards, expired: outcome.expired };
     }
     const { lags, ...counts } = outcome;
+    if (counts.covered > 0) this.#persistence?.covered();
     for (const [id, lagMs] of lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
     return counts.applied ? counts : { ...counts, reason: "older-version" };
   }

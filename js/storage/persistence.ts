@@ -41,6 +41,8 @@ const SEGMENTS_A_CHECKPOINT = 16;
 const UNWRITTEN = 64;
 /** Damaged segments that are kept for whoever wants to look at them. */
 const SET_ASIDE = 4;
+/** So much of each. */
+const SET_ASIDE_CHARS = 16_384;
 /** How often the keys are listed anew when others take segments over while they are read. */
 const LISTINGS = 4;
 const DIGITS = 36;
@@ -73,6 +75,8 @@ export class Persistence {
   /** Clearings that have been asked for and are not done. */
   #clearing = 0;
   #pulling = false;
+  /** Whether something that is stored as pending has been covered since. */
+  #hasCovered = false;
   #trouble: "unavailable" | "full" | undefined;
   #notedDay: number | undefined;
   #retryMs = FIRST_RETRY_MS;
@@ -115,6 +119,11 @@ export class Persistence {
       // The first write of a turn begins at once, so that localStorage has it when the task ends.
       void this.flush();
     });
+  }
+
+  /** A snapshot has covered something: it would be pending again after a reload, so storage is told when the page hides. */
+  covered(): void {
+    this.#hasCovered = true;
   }
 
   /** Resolves when all that was recorded so far is in storage, or could not be written. */
@@ -176,9 +185,8 @@ export class Persistence {
     const replaced = read.filter(
       (_, index) => states[index] === "whole" || (states[index] === "damaged" && isSetAside),
     );
-    const isReplaced = replaced.length > 0 && (await this.#writeCheckpoint());
-    const leaving = [...(isReplaced ? replaced.map(({ segment }) => segment.key) : []), ...outdated];
-    if (leaving.length > 0) await this.#store.remove(leaving);
+    if (replaced.length > 0) await this.#writeCheckpoint(replaced.map(({ segment }) => segment.key));
+    if (outdated.length > 0) await this.#store.remove(outdated);
     await this.#noteUse();
   }
 
@@ -237,7 +245,7 @@ export class Persistence {
   async #setAside(damaged: readonly StoredSegment[]): Promise<boolean> {
     try {
       for (const [index, { text }] of damaged.slice(0, SET_ASIDE).entries()) {
-        await this.#store.write(`${this.#keys.setAside}${String(index)}`, text);
+        await this.#store.write(`${this.#keys.setAside}${String(index)}`, text.slice(0, SET_ASIDE_CHARS));
       }
       return true;
     } catch (cause) {
@@ -263,21 +271,27 @@ export class Persistence {
       if (!(await this.#writeUnwritten(this.#unwritten[0]))) break;
       wrote = true;
     }
-    if (this.#own.length > SEGMENTS_A_CHECKPOINT && this.#unwritten.length === 0) {
-      const before = this.#own.slice();
-      if (await this.#writeCheckpoint()) {
-        await this.#store.remove(before);
-        this.#own = this.#own.filter((key) => !before.includes(key));
-      }
-    }
+    if (this.#own.length > SEGMENTS_A_CHECKPOINT && this.#unwritten.length === 0) await this.#compact();
     if (wrote) {
       this.#ring();
       await this.#noteUse();
     }
   }
 
+  /** Puts one checkpoint in the place of all that this writer has stored. */
+  async #compact(): Promise<void> {
+    const before = this.#own.slice();
+    if (await this.#writeCheckpoint(before)) this.#own = this.#own.filter((key) => !before.includes(key));
+  }
+
+  async #noteCovered(): Promise<void> {
+    if (!this.#loaded || !this.#hasCovered || this.#unwritten.length > 0 || this.#own.length === 0) return;
+    this.#hasCovered = false;
+    await this.#compact();
+  }
+
   async #writeUnwritten(text: string, isLast = false): Promise<boolean> {
-    const isWritten = await this.#writeSegment(text, false, isLast);
+    const isWritten = await this.#writeSegment(text, isLast);
     if (isWritten) this.#unwritten = this.#unwritten.filter((other) => other !== text);
     return isWritten;
   }
@@ -295,17 +309,33 @@ export class Persistence {
     }
   }
 
-  async #writeCheckpoint(): Promise<boolean> {
+  /** Writes a checkpoint in the place of other segments, which are removed when it is there. */
+  async #writeCheckpoint(others: readonly string[]): Promise<boolean> {
     const text = this.#state.checkpoint();
-    return text !== undefined && (await this.#writeSegment(text, true));
+    if (text === undefined) return false;
+    const store = this.#store;
+    const key = this.#nextKey(true);
+    if (store.replace !== undefined) return this.#written(key, store.replace(key, text, others));
+    const isWritten = await this.#written(key, store.write(key, text));
+    if (isWritten && others.length > 0) await store.remove(others);
+    return isWritten;
   }
 
-  async #writeSegment(text: string, isCheckpoint: boolean, isLast = false): Promise<boolean> {
-    // Each attempt has a number of its own: others may be under way.
-    const key = this.#keys.segment(this.#generation, this.#writer, this.#nextNumber++, isCheckpoint);
+  #writeSegment(text: string, isLast: boolean): Promise<boolean> {
+    const key = this.#nextKey(false);
     if (isLast) this.#store.leave?.(key, text);
+    return this.#written(key, this.#store.write(key, text));
+  }
+
+  /** Each attempt has a number of its own: others may be under way. */
+  #nextKey(isCheckpoint: boolean): string {
+    return this.#keys.segment(this.#generation, this.#writer, this.#nextNumber++, isCheckpoint);
+  }
+
+  /** Whether a write was done; what was wrong is reported. */
+  async #written(key: string, writing: Promise<void>): Promise<boolean> {
     try {
-      await this.#store.write(key, text);
+      await writing;
     } catch (cause) {
       this.#failed(cause);
       return false;
@@ -398,9 +428,14 @@ export class Persistence {
     const onLeave = () => {
       this.#handOver();
     };
+    const onHide = () => {
+      if (document.visibilityState === "hidden") void this.#enqueue(() => this.#noteCovered());
+    };
     window.addEventListener("pagehide", onLeave);
+    document.addEventListener("visibilitychange", onHide);
     this.#stopListening = () => {
       window.removeEventListener("pagehide", onLeave);
+      document.removeEventListener("visibilitychange", onHide);
     };
     if (this.#store.kind !== "custom") this.#listenToOthers();
   }
@@ -458,6 +493,15 @@ export function ringBell(key: string): void {
     localStorage.setItem(key, value.padEnd(BELL_LENGTH, "0"));
   } catch {
     // Without localStorage no tab hears of another before its next look.
+  }
+}
+
+/** Tells other tabs to look, too, and leaves nothing behind. */
+export function removeBell(key: string): void {
+  try {
+    localStorage.removeItem(key);
+  } catch {
+    // Then it was never there.
   }
 }
 

@@ -14,6 +14,8 @@ export interface KeyValueStore {
   remove(keys: readonly string[]): Promise<void>;
   /** All keys that begin with a prefix. */
   keys(prefix: string): Promise<string[]>;
+  /** Writes a value and removes others with it, all or nothing: where a storage has no such thing, one writes first and removes then. */
+  replace?(key: string, value: string, others: readonly string[]): Promise<void>;
   /** Keeps a value that the page is about to write, should it go before that is done. */
   leave?(key: string, value: string): void;
 }
@@ -68,12 +70,17 @@ class IndexedDbStore implements KeyValueStore {
     return keys.map((key, index) => values[index] ?? this.#left.read(key));
   }
 
-  async write(key: string, value: string): Promise<void> {
+  write(key: string, value: string): Promise<void> {
+    return this.replace(key, value, []);
+  }
+
+  async replace(key: string, value: string, others: readonly string[]): Promise<void> {
     await this.#use("readwrite", (store) => {
       store.put(value, key);
+      for (const other of others) store.delete(other);
       return committed(store.transaction);
     });
-    this.#left.remove([key]);
+    this.#left.remove([key, ...others]);
   }
 
   async remove(keys: readonly string[]): Promise<void> {

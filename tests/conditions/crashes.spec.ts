@@ -5,6 +5,7 @@ import { Profile } from "./browsers.js";
 import {
   codes,
   expect,
+  flush,
   fresh,
   idsOf,
   openGuard,
@@ -84,6 +85,29 @@ for (const storage of ["indexeddb", "local"] as const) {
     }
   });
 }
+
+test("what a snapshot covered is not pending again after a reload, and its lag counts once", async ({ page, site }) => {
+  await visit(page, site);
+  await record(page, idsOf("id", 40));
+  await flush(page);
+  const snapshot = await page.evaluate(
+    async (ids) => {
+      const chain = await Seenguard.ShardChain.create();
+      chain.record(ids);
+      const snapshot = chain.snapshot();
+      window.guard.apply(snapshot);
+      return snapshot;
+    },
+    idsOf("id", 30),
+  );
+  expect((await stats(page)).pending).toBe(10);
+  await page.reload();
+  await openGuard(page);
+  expect((await stats(page)).pending).toBe(10);
+  expect(await page.evaluate((snapshot) => window.guard.apply(snapshot), snapshot)).toMatchObject({ covered: 0 });
+  expect((await stats(page)).lag.count).toBe(0);
+  expect(await fresh(page, [...idsOf("id", 40), "new"])).toEqual(["new"]);
+});
 
 /** Records one id after the other, several each millisecond, and notes how many they are: a note that no reload loses. */
 function burst(): void {
