@@ -1,0 +1,47 @@
+//! A simulation of many users over the whole core, judged by an exact record of what truly happened.
+//!
+//! Each user lives under conditions of its own, drawn from a seed: devices with several tabs, which die between any two storage operations, sleep,
+//! and hear late of each other; clocks that differ and jump; storage that fills up or is damaged; a server whose chain rotates, expires, is
+//! flushed and rebuilt; replicas that lag; a stream with a heavy-tailed delay that stands still, loses, doubles and reorders. After every
+//! step the guards' answers are compared with the truth, and in the end everything must have been delivered and settled. How items that nobody has
+//! seen are stopped is a matter of chance, and tested as such.
+//!
+//! ```text
+//! cargo test --test simulation                                            2,000 users of 100 refreshes
+//! SEENGUARD_USERS=50000 cargo test --release --test simulation            a long run
+//! SEENGUARD_SEED=81985529216486895 cargo test --test simulation           one user alone: what a failure prints
+//! ```
+//!
+//! Further: `SEENGUARD_REFRESHES` for each user (100); `SEENGUARD_MASTER`, from which the users' seeds are drawn; `SEENGUARD_TRACE=1` prints every
+//! step of the one user of `SEENGUARD_SEED` (with `-- --nocapture`).
+
+#![cfg(not(target_arch = "wasm32"))]
+
+#[allow(dead_code)]
+#[path = "common/random.rs"]
+mod random;
+
+mod simulation {
+    pub mod chance;
+    pub mod conditions;
+    pub mod delivery;
+    pub mod device;
+    pub mod ending;
+    pub mod feeds;
+    pub mod items;
+    pub mod ledger;
+    pub mod run;
+    pub mod server;
+    pub mod statistics;
+    pub mod store;
+    pub mod tab;
+    pub mod world;
+    pub mod writer;
+}
+
+use simulation::run::{self, Settings};
+
+#[test]
+fn no_user_meets_a_repeat_or_loses_an_impression() {
+    run::simulate(&Settings::from_environment());
+}

@@ -1,0 +1,190 @@
+//! Under which conditions one simulated user lives: drawn once from the user's seed.
+
+use seenguard::ChainOptions;
+
+use super::chance::Chance;
+use crate::random::Random;
+
+pub const SECOND: u64 = 1_000;
+pub const MINUTE: u64 = 60 * SECOND;
+pub const HOUR: u64 = 60 * MINUTE;
+pub const DAY: u64 = 24 * HOUR;
+
+/// What a user is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A stream that is late, and stands still for hours, but loses and reorders nothing: nothing may be delivered twice.
+    Plain,
+    /// Everything goes wrong now and then.
+    Rough,
+    /// Few impressions over months: what is old must leave, and not be renewed by each visit.
+    Rare,
+    /// Over 10,000 impressions in several tabs: both bounds of the memory, and those of the journal.
+    Heavy,
+    /// Ids so long that the journal's bytes run out before its entries do.
+    LongIds,
+}
+
+/// Whether snapshots have a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Versions {
+    Always,
+    Never,
+    Sometimes,
+}
+
+/// How long passes between two things that happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// Seconds, seldom hours.
+    Lively,
+    /// Hours, seldom days.
+    Slow,
+}
+
+#[derive(Debug, Clone)]
+pub struct Conditions {
+    pub kind: Kind,
+    pub devices: usize,
+    pub most_tabs: usize,
+    pub window_days: f64,
+    pub pace: Pace,
+    /// Most impressions of one refresh.
+    pub most_recorded: u64,
+
+    pub chain: ChainOptions,
+    pub versions: Versions,
+    /// Whether snapshots tell the server's clock.
+    pub tells_clock: bool,
+    /// Of a thousand snapshots so many come from a replica that lags.
+    pub lagging_per_mille: u64,
+    /// Whether the server's store is flushed, and its chain rebuilt with other parameters, now and then.
+    pub store_fails: bool,
+
+    /// Whether the guard delivers impressions; else the app does, by ways of its own.
+    pub reports: bool,
+    pub lost_percent: u64,
+    pub duplicated_percent: u64,
+    /// Whether events overtake each other.
+    pub reorders: bool,
+    pub least_lag_ms: u64,
+    pub lag_has_mean: bool,
+    /// Whether the stream stands still at times.
+    pub outages: bool,
+    /// Whether requests fail, and answers to them.
+    pub network_fails: bool,
+
+    /// How far the devices' clocks may be off at the beginning.
+    pub clock_off_ms: u64,
+    pub clock_jumps: bool,
+    /// Whether tabs and whole browsers die.
+    pub crashes: bool,
+    /// Whether several keys are read and removed one by one, as a storage of the app's own does it.
+    pub piecewise: bool,
+    /// Whether tabs hear of each other's writes.
+    pub has_bell: bool,
+    /// Whether the storage is full at times.
+    pub fills_up: bool,
+    /// Whether stored text is damaged at times.
+    pub damages: bool,
+    /// Whether the namespace is cleared at times.
+    pub clears: bool,
+}
+
+impl Conditions {
+    pub fn draw(random: &mut Random) -> Self {
+        let kind = match random.below(100) {
+            0..20 => Kind::Plain,
+            20..84 => Kind::Rough,
+            84..96 => Kind::Rare,
+            96..99 => Kind::Heavy,
+            _ => Kind::LongIds,
+        };
+        let mut conditions = Conditions::rough(kind, random);
+        match kind {
+            Kind::Plain => conditions.keep_stream_plain(),
+            Kind::Rough => {}
+            Kind::Rare => {
+                conditions.pace = Pace::Slow;
+                conditions.most_recorded = 4;
+                conditions.clock_jumps = false;
+                conditions.window_days = *random.pick(&[3.0, 7.0]);
+            }
+            Kind::Heavy | Kind::LongIds => {
+                conditions.most_recorded = if kind == Kind::Heavy { 500 } else { 60 };
+                conditions.devices = 1;
+                conditions.most_tabs = 3;
+                conditions.clears = false;
+                conditions.window_days = *random.pick(&[3.0, 30.0]);
+                conditions.chain.capacity = 1000;
+            }
+        }
+        conditions
+    }
+
+    /// How long an impression must be remembered.
+    pub fn window_ms(&self) -> u64 {
+        (self.window_days * 86_400.0).ceil() as u64 * SECOND
+    }
+
+    fn rough(kind: Kind, random: &mut Random) -> Self {
+        Conditions {
+            kind,
+            devices: random.between(1, 3) as usize,
+            most_tabs: random.between(1, 4) as usize,
+            window_days: *random.pick(&[0.1, 0.5, 1.0, 3.0, 7.0, 30.0]),
+            pace: if random.percent(75) { Pace::Lively } else { Pace::Slow },
+            most_recorded: random.between(2, 12),
+            chain: chain(random),
+            versions: *random.pick(&[Versions::Always, Versions::Always, Versions::Never, Versions::Sometimes]),
+            tells_clock: random.percent(70),
+            lagging_per_mille: *random.pick(&[0, 50, 300]),
+            store_fails: random.percent(30),
+            reports: random.percent(65),
+            lost_percent: *random.pick(&[0, 2, 20]),
+            duplicated_percent: *random.pick(&[0, 5]),
+            reorders: random.percent(60),
+            least_lag_ms: *random.pick(&[100, 2 * SECOND, MINUTE]),
+            lag_has_mean: random.percent(50),
+            outages: random.percent(40),
+            network_fails: random.percent(60),
+            clock_off_ms: *random.pick(&[0, MINUTE, 3 * DAY, 400 * DAY]),
+            clock_jumps: random.percent(25),
+            crashes: random.percent(60),
+            piecewise: random.percent(40),
+            has_bell: random.percent(85),
+            fills_up: random.percent(10),
+            damages: random.percent(5),
+            clears: random.percent(20),
+        }
+    }
+
+    /// The stream is late and stands still, and that is all: each event arrives once and in order, and the chain forgets nothing.
+    fn keep_stream_plain(&mut self) {
+        self.chain = ChainOptions {
+            capacity: 5_000,
+            shards: 4,
+            false_positive_rate: 1e-7,
+            seed: self.chain.seed,
+            ttl_seconds: 0,
+        };
+        self.store_fails = false;
+        self.reports = true;
+        self.lost_percent = 0;
+        self.duplicated_percent = 0;
+        self.reorders = false;
+        self.outages = true;
+        self.network_fails = false;
+    }
+}
+
+/// Small and large chains, some of which expire; with rates that a few thousand questions tell apart.
+fn chain(random: &mut Random) -> ChainOptions {
+    ChainOptions {
+        capacity: *random.pick(&[100, 100, 200, 1000]),
+        shards: *random.pick(&[1, 2, 3, 5, 8]),
+        false_positive_rate: *random.pick(&[0.05, 0.01, 0.001, 0.0001]),
+        seed: *random.pick(&[0, 0, 42]),
+        ttl_seconds: *random.pick(&[0, 0, 3_600, 86_400, 10 * 86_400]),
+    }
+}

@@ -1,0 +1,115 @@
+//! Whether chance explains what was seen, and what a run has reached.
+//!
+//! A filter stops a fresh item wrongly at a rate that `stats()` reports. Each first question for an item that nobody has seen is a draw of its
+//! own, whatever was asked before, so of the reported rates' sum E the chance to see x or more is at most `exp(x − E − x · ln(x / E))` (Chernoff
+//! 1952; it holds for rates that differ from draw to draw, and that depend on earlier draws). Below [`LEVEL`], shared out evenly between all tests
+//! of a run (Bonferroni 1936), chance explains it no more.
+
+use std::collections::BTreeMap;
+
+/// The chance that a run in which nothing is wrong fails for statistics: one in a million.
+pub const LEVEL: f64 = 1e-6;
+/// Small filters lie a little above the formula for their rate, up to 1.2% where the format was measured: so much more is no error.
+const TOLERANCE: f64 = 1.03;
+
+/// What is tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Question {
+    /// Fresh items that the server's shards stop, against `server_false_positive_rate`.
+    StoppedByServer,
+    /// Fresh items that the memory stops, against `memory_false_positive_rate`.
+    StoppedByMemory,
+    /// Fresh impressions that `record` counts as known, against the same.
+    CountedAsKnown,
+    /// Items that the memory stops half a window after it may have forgotten them.
+    StoppedTooLong,
+    /// Items that the memory stops though the namespace was cleared.
+    StoppedAfterClear,
+    /// Items that the server's chain contains long after their time.
+    KeptTooLongByServer,
+}
+
+const QUESTIONS: f64 = 6.0;
+
+/// How often something was expected at most, and how often it was seen.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Evidence {
+    pub asked: u64,
+    pub expected: f64,
+    pub seen: u64,
+}
+
+impl Evidence {
+    fn add(&mut self, other: Evidence) {
+        self.asked += other.asked;
+        self.expected += other.expected;
+        self.seen += other.seen;
+    }
+
+    /// An upper bound on the chance of seeing so many or more.
+    pub fn chance(&self) -> f64 {
+        let (expected, seen) = (self.expected * TOLERANCE, self.seen as f64);
+        if seen <= expected {
+            return 1.0;
+        }
+        // An event that cannot happen did.
+        if expected == 0.0 {
+            return 0.0;
+        }
+        (seen - expected - seen * (seen / expected).ln()).exp()
+    }
+}
+
+/// What a user's life, or all lives of a run, came to.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    evidence: BTreeMap<Question, Evidence>,
+    /// How often something happened that a run must have reached to prove anything.
+    pub reached: BTreeMap<&'static str, u64>,
+}
+
+impl Tally {
+    /// One question with its expected rate, and its answer.
+    pub fn ask(&mut self, question: Question, rate: f64, seen: bool) {
+        self.evidence.entry(question).or_default().add(Evidence {
+            asked: 1,
+            expected: rate,
+            seen: u64::from(seen),
+        });
+    }
+
+    pub fn reach(&mut self, what: &'static str) {
+        *self.reached.entry(what).or_default() += 1;
+    }
+
+    pub fn add(&mut self, other: &Tally) {
+        for (question, evidence) in &other.evidence {
+            self.evidence.entry(*question).or_default().add(*evidence);
+        }
+        for (what, times) in &other.reached {
+            *self.reached.entry(what).or_default() += times;
+        }
+    }
+
+    /// The questions whose answers chance does not explain, where `users` users are tested each alone and all together.
+    pub fn unexplained(&self, users: usize) -> Vec<(Question, Evidence)> {
+        let level = LEVEL / (QUESTIONS * (users + 1) as f64);
+        let unexplained = self.evidence.iter().filter(|(_, evidence)| evidence.chance() < level);
+        unexplained.map(|(question, evidence)| (*question, *evidence)).collect()
+    }
+
+    /// A line for each question.
+    pub fn report(&self) -> String {
+        let lines = self.evidence.iter().map(|(question, evidence)| {
+            format!(
+                "  {question:?}: {} of {}, {:.2} expected (chance {:.3})\n",
+                evidence.seen,
+                evidence.asked,
+                evidence.expected,
+                evidence.chance()
+            )
+        });
+        let reached = self.reached.iter().map(|(what, times)| format!("  {what}: {times}\n"));
+        lines.chain(reached).collect()
+    }
+}

@@ -1,0 +1,51 @@
+//! A device's storage: keys and texts, as IndexedDB or a storage of the app's own keeps them. Every call is one step, between any two of which a
+//! tab may die.
+
+use std::collections::BTreeMap;
+
+/// The storage is full.
+#[derive(Debug)]
+pub struct Full;
+
+#[derive(Debug, Default)]
+pub struct Store {
+    texts: BTreeMap<String, String>,
+    pub is_full: bool,
+}
+
+impl Store {
+    pub fn read(&self, key: &str) -> Option<&String> {
+        self.texts.get(key)
+    }
+
+    pub fn write(&mut self, key: &str, text: String) -> Result<(), Full> {
+        if self.is_full {
+            return Err(Full);
+        }
+        self.texts.insert(key.to_owned(), text);
+        Ok(())
+    }
+
+    pub fn remove(&mut self, key: &str) {
+        self.texts.remove(key);
+    }
+
+    pub fn keys(&self) -> Vec<String> {
+        self.texts.keys().cloned().collect()
+    }
+
+    /// Bytes of all but the damaged texts that were set aside.
+    pub fn bytes(&self) -> usize {
+        let counted = self.texts.iter().filter(|(key, _)| !key.starts_with("x/"));
+        counted.map(|(key, text)| key.len() + text.len()).sum()
+    }
+
+    /// Puts another character in place of one of a segment's.
+    pub fn damage(&mut self, key: &str, place: usize) {
+        if let Some(text) = self.texts.get_mut(key).filter(|text| !text.is_empty()) {
+            let place = place % text.len();
+            let other = if text.as_bytes()[place] == b'A' { "B" } else { "A" };
+            text.replace_range(place..place + 1, other);
+        }
+    }
+}
