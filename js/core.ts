@@ -275,6 +275,8 @@ export class GuardCore implements Persisted, Deliveries {
     this.#call(undefined, (raw) => {
       raw.setDelivering(this.#reporters.size > 0);
     });
+    // What is to be delivered from now on is so on the next visit, too.
+    if (this.#reporters.size > 0) this.#persistence?.changed();
   }
 
   async flush(): Promise<void> {

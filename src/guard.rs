@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::hash::HashedId;
+use crate::hash_index::HashIndex;
 use crate::ids::{IdList, Met};
 use crate::journal::{BatchLimits, Entry, Journal, MAX_ID_BYTES};
 use crate::lag::{Lag, LagSamples};
@@ -320,7 +321,8 @@ impl Guard {
             self.memory.record(id, now.wall_seconds());
             let mut entry = Entry::new(id, now.wall_ms, true);
             entry.covered = self.server.contains(id, &live);
-            entry.to_deliver = self.delivering;
+            // Who promised to deliver an impression of it keeps that, whoever records it again.
+            entry.to_deliver = self.delivering || self.journal.get(id).is_some_and(Entry::is_promised);
             if !entry.is_needed() || entry.id.len() > MAX_ID_BYTES {
                 recorded.displaced += usize::from(!entry.covered);
                 self.journal.remove(id);
@@ -399,12 +401,13 @@ impl Guard {
 /// Delivery to the server: each impression that this writer recorded or took over at least once, covered or not, and again only if the stream
 /// runs and has lost it.
 impl Guard {
-    /// Whether impressions are delivered: what is here then, and what is recorded while it is so, stays in the journal until it was delivered,
-    /// covered or not.
+    /// Whether impressions are delivered: what is here then, and what is recorded or taken over while it is so, stays in the journal until it was
+    /// delivered, covered or not; in that of whoever takes it over, too, once what is unsaved has been written.
     pub fn set_delivering(&mut self, delivering: bool) {
         self.delivering = delivering;
         if delivering {
-            self.journal.deliver_all();
+            let unsaved = &mut self.unsaved;
+            self.journal.deliver_all(|entry| unsaved.promise(entry));
         }
     }
 
@@ -478,6 +481,7 @@ impl Guard {
         self.memory.notice_counter(highest);
 
         let (mut entries, mut deliveries) = (Vec::new(), Vec::new());
+        let promised = Promised::of(read.iter().flat_map(|(records, _)| records));
         for (index, (records, state)) in read.iter().enumerate() {
             let same_writer = |other: &usize| segments[*other].0.as_ref() == segments[index].0.as_ref();
             // Only what its own writer counted since is known to have come after it: nothing leaves early because two counted at the same time.
@@ -505,7 +509,7 @@ impl Guard {
                         times,
                         delivered_at,
                     } => deliveries.push((*hash, *at, *times, *delivered_at)),
-                    Record::Shard(_) | Record::Count(_) => {}
+                    Record::Promised { .. } | Record::Shard(_) | Record::Count(_) => {}
                 }
             }
         }
@@ -514,7 +518,9 @@ impl Guard {
             if !remembered {
                 self.memory.remember(entry.hashed(), entry.at / 1000, *last, true);
             }
-            self.adopt((*entry).clone(), true, now);
+            let mut entry = (*entry).clone();
+            entry.to_deliver |= promised.has(entry.key());
+            self.adopt(entry, true, now);
         }
         for index in ascending(deliveries.iter().map(|delivery| delivery.3)) {
             let (hash, at, times, delivered_at) = deliveries[index];
@@ -568,7 +574,8 @@ impl Guard {
                     self.journal
                         .note_delivery(HashedId::with_hash(&[], hash), at, times, delivered_at);
                 }
-                Record::Shard(_) | Record::Count(_) => {}
+                // Whoever promised to deliver it does, or whoever takes it over.
+                Record::Promised { .. } | Record::Shard(_) | Record::Count(_) => {}
             }
         }
         self.memory.rotate();
@@ -577,17 +584,50 @@ impl Guard {
 
     /// Puts a stored impression into the journal, unless it is of no use there or a later one of the same id is there.
     fn adopt(&mut self, mut entry: Entry, own: bool, now: Now) {
+        entry.own = own;
+        entry.to_deliver |= self.delivering;
         let here = self.journal.get(entry.hashed());
         if here.is_some_and(|here| here.at >= entry.at) {
+            if entry.is_promised() {
+                self.journal.promise(entry.hashed());
+            }
             return;
         }
-        entry.own = own || here.is_some_and(|here| here.own);
+        entry.own |= here.is_some_and(|here| here.own);
+        entry.to_deliver |= here.is_some_and(Entry::is_promised);
         entry.covered |= self
             .server
             .contains(entry.hashed(), &self.server.live(self.server_seconds(now)));
         if entry.is_needed() {
             self.journal.push(entry);
         }
+    }
+}
+
+/// Which stored impressions are to be delivered since they were written.
+#[derive(Default)]
+struct Promised {
+    keys: Vec<(u64, u64)>,
+    index: HashIndex,
+}
+
+impl Promised {
+    fn of<'a>(records: impl Iterator<Item = &'a Record>) -> Self {
+        let mut promised = Promised::default();
+        for record in records {
+            if let Record::Promised { hash, at } = record {
+                let Promised { keys, index } = &mut promised;
+                if index.insert(*hash, keys.len() as u32, |place| keys[place as usize] == (*hash, *at)) {
+                    keys.push((*hash, *at));
+                }
+            }
+        }
+        promised
+    }
+
+    fn has(&self, key: (u64, u64)) -> bool {
+        let place = self.index.find(key.0, |place| self.keys[place as usize] == key);
+        place.is_some()
     }
 }
 

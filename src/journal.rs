@@ -67,9 +67,14 @@ impl Entry {
         self.delivery.times > 0
     }
 
+    /// Whether this writer has yet to deliver it, covered or not.
+    pub(crate) fn is_promised(&self) -> bool {
+        self.own && self.to_deliver && !self.is_delivered()
+    }
+
     /// Whether it is of use in the journal.
     pub(crate) fn is_needed(&self) -> bool {
-        !self.covered || (self.own && self.to_deliver && !self.is_delivered())
+        !self.covered || self.is_promised()
     }
 
     /// What tells this impression from others of the same id.
@@ -362,9 +367,21 @@ impl Journal {
         }
     }
 
-    /// All that is here is to be delivered from now on.
-    pub(crate) fn deliver_all(&mut self) {
+    /// All that is here is to be delivered from now on. Calls `promised` for each impression of this writer of which that is new.
+    pub(crate) fn deliver_all(&mut self, mut promised: impl FnMut(&Entry)) {
         for entry in self.entries.iter_mut().flatten() {
+            let was_promised = std::mem::replace(&mut entry.to_deliver, true);
+            if !was_promised && entry.is_promised() {
+                promised(entry);
+            }
+        }
+    }
+
+    /// An impression of this id that is here is to be delivered.
+    pub(crate) fn promise(&mut self, id: HashedId<'_>) {
+        let serial = self.serials.find(id.unseeded(), |serial| self.is_at(serial, id));
+        let index = serial.map(|serial| serial.wrapping_sub(self.base) as usize);
+        if let Some(Some(entry)) = index.and_then(|index| self.entries.get_mut(index)) {
             entry.to_deliver = true;
         }
     }
@@ -465,7 +482,7 @@ mod tests {
         for i in 0..500 {
             push(&mut journal, &format!("{i}"));
         }
-        journal.deliver_all();
+        journal.deliver_all(|_| {});
         for i in 400..500 {
             push(&mut journal, &format!("{i}"));
         }

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `i` | impressions, each: time (Unix ms), flags (1 covered, 2 to be delivered, 4 in a shard of this segment), the id's length, its UTF-8 bytes |
 //! | `d` | deliveries, each: the impression's time (Unix ms) and XXH64 of its id (8 bytes), how often it was delivered, when last (Unix ms) |
+//! | `p` | impressions recorded before, which are to be delivered since, each: time (Unix ms), XXH64 of the id (8 bytes) |
 //! | `h` | impressions that only the memory needs, each: time (Unix ms), XXH64 of the id (8 bytes) |
 //! | `m` | a shard of the memory: when it was begun (Unix s), the counter at its last insertion, the native shard's bytes |
 //! | `c` | the namespace's impression counter as the writer knew it; how many of these impressions the writer has counted itself |
@@ -38,12 +39,14 @@ pub(crate) struct SegmentWriter {
     lines: String,
     impressions: Vec<u8>,
     hashes: Vec<u8>,
+    promises: Vec<u8>,
     deliveries: Vec<u8>,
 }
 
 impl SegmentWriter {
     pub(crate) fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.impressions.is_empty() && self.hashes.is_empty() && self.deliveries.is_empty()
+        let open = [&self.impressions, &self.hashes, &self.promises, &self.deliveries];
+        self.lines.is_empty() && open.iter().all(|content| content.is_empty())
     }
 
     /// An impression with its id; `in_shard`: this segment has a shard of the memory that contains it.
@@ -68,6 +71,16 @@ impl SegmentWriter {
         push_number(&mut self.hashes, at);
         self.hashes.extend_from_slice(&id.unseeded().to_le_bytes());
         if self.hashes.len() >= RECORD_BYTES {
+            self.close_records();
+        }
+    }
+
+    /// That an impression is to be delivered, which was written before as one that need not be.
+    pub(crate) fn promise(&mut self, entry: &Entry) {
+        let (hash, at) = entry.key();
+        push_number(&mut self.promises, at);
+        self.promises.extend_from_slice(&hash.to_le_bytes());
+        if self.promises.len() >= RECORD_BYTES {
             self.close_records();
         }
     }
@@ -113,6 +126,7 @@ impl SegmentWriter {
         for (kind, content) in [
             (b'i', &mut self.impressions),
             (b'h', &mut self.hashes),
+            (b'p', &mut self.promises),
             (b'd', &mut self.deliveries),
         ] {
             if !content.is_empty() {
@@ -141,6 +155,10 @@ pub(crate) enum Record {
         in_shard: bool,
     },
     Hash {
+        hash: u64,
+        at: u64,
+    },
+    Promised {
         hash: u64,
         at: u64,
     },
@@ -211,6 +229,14 @@ fn read_record(line: &str, records: &mut Vec<Record>) -> Option<()> {
         b'h' => {
             while !reader.bytes.is_empty() {
                 records.push(Record::Hash {
+                    at: reader.number()?,
+                    hash: reader.hash()?,
+                });
+            }
+        }
+        b'p' => {
+            while !reader.bytes.is_empty() {
+                records.push(Record::Promised {
                     at: reader.number()?,
                     hash: reader.hash()?,
                 });

@@ -187,6 +187,67 @@ fn one_that_is_covered_in_the_end_is_not_delivered_again() {
 }
 
 #[test]
+fn what_a_report_found_pending_is_delivered_on_a_later_visit_though_it_is_covered_by_then() {
+    let mut guard = Guard::new(30.0).unwrap();
+    guard.record(&["a", "b"], at(START));
+    let before = guard.take_unsaved().unwrap();
+    guard.set_delivering(true);
+    let written = [before, guard.take_unsaved().unwrap()];
+    // The page dies, and the next one is no reporting one yet.
+    let segments = |texts: &[String]| texts.iter().map(|text| ("before", text.clone())).collect::<Vec<_>>();
+    for stored in [segments(&written), segments(&[guard.checkpoint()])] {
+        for covers_first in [false, true] {
+            let stored: Vec<(&str, &str)> = stored.iter().map(|(writer, text)| (*writer, text.as_str())).collect();
+            let mut next = Guard::new(30.0).unwrap();
+            if covers_first {
+                cover(&mut next, &["a"], at(START + 1));
+            }
+            next.take_over(&stored, at(START + 1));
+            cover(&mut next, &["a"], at(START + 1));
+            assert_eq!(next.pending(9), ["b"]);
+            next.set_delivering(true);
+            assert_eq!(deliver(&mut next, at(START + 2)), ["a", "b"]);
+        }
+    }
+}
+
+#[test]
+fn a_report_that_begins_again_has_nothing_to_write() {
+    let mut guard = reporting();
+    guard.record(&["a"], at(START));
+    assert!(guard.take_unsaved().is_some());
+    guard.set_delivering(false);
+    guard.set_delivering(true);
+    assert_eq!(guard.take_unsaved(), None);
+}
+
+#[test]
+fn what_is_taken_over_while_a_report_runs_is_delivered_though_it_is_covered_by_then() {
+    let mut before = Guard::new(30.0).unwrap();
+    before.record(&["a"], at(START));
+    let mut guard = reporting();
+    guard.take_over(&[("before", &*before.checkpoint())], at(START + 1));
+    cover(&mut guard, &["a"], at(START + 1));
+    assert_eq!(guard.pending(9), [] as [&str; 0]);
+    assert_eq!(deliver(&mut next_visit(&guard, at(START + 2)), at(START + 2)), ["a"]);
+    assert_eq!(deliver(&mut guard, at(START + 2)), ["a"]);
+}
+
+#[test]
+fn what_is_to_be_delivered_stays_so_when_a_page_without_a_report_records_it_again() {
+    let mut guard = reporting();
+    guard.record(&["a", "b"], at(START));
+    guard.set_delivering(false);
+    guard.record(&["a"], at(START + 1));
+    cover(&mut guard, &["a", "b"], at(START + 2));
+    guard.record(&["b"], at(START + 3));
+    let mut next = next_visit(&guard, at(START + 4));
+    for guard in [&mut guard, &mut next] {
+        assert_eq!(deliver(guard, at(START + 5)), ["a", "b"]);
+    }
+}
+
+#[test]
 fn a_guard_that_does_not_report_keeps_nothing_for_delivery() {
     let mut guard = Guard::new(30.0).unwrap();
     guard.record(&["a", "b"], at(START));
