@@ -5,7 +5,7 @@
 //! there after a few of them.
 
 use crate::BloomFilter;
-use crate::bloom::Shape;
+use crate::bloom::{Shape, bits_of};
 use crate::hash::HashedId;
 
 /// Most filters side by side.
@@ -101,8 +101,11 @@ impl FilterBank {
     /// The filter in a lane.
     pub(crate) fn filter(&self, lane: usize) -> BloomFilter {
         let mut filter = BloomFilter::of_shape(self.shape);
-        for position in (0..self.shape.bits()).filter(|&position| self.lanes_at(position) >> lane & 1 == 1) {
-            filter.set(position);
+        let mask = self.repeat_in_word(1 << lane);
+        for (index, word) in self.words.iter().enumerate() {
+            for offset in bits_of(word & mask, (index as u32) << 6) {
+                filter.set(offset >> self.width_log2);
+            }
         }
         filter
     }
@@ -164,9 +167,13 @@ impl FilterBank {
     fn resize(&mut self, width_log2: u32) {
         if !self.words.is_empty() {
             let mut words = self.words_for(width_log2);
-            for position in 0..self.shape.bits() {
-                let offset = (position as usize) << width_log2;
-                words[offset >> 6] |= self.lanes_at(position) << (offset & 63);
+            let positions_a_word = 64 >> self.width_log2;
+            for (index, _) in self.words.iter().enumerate().filter(|&(_, &word)| word != 0) {
+                let first = index as u32 * positions_a_word;
+                for position in first..(first + positions_a_word).min(self.shape.bits()) {
+                    let offset = (position as usize) << width_log2;
+                    words[offset >> 6] |= self.lanes_at(position) << (offset & 63);
+                }
             }
             self.words = words;
         }

@@ -165,14 +165,16 @@ impl BloomFilter {
 
     /// The set positions in ascending order.
     pub(crate) fn set_positions(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().enumerate().flat_map(|(index, &word)| BitsOf {
-            word,
-            base: (index as u32) << 6,
-        })
+        let words = self.words.iter().enumerate();
+        words.flat_map(|(index, &word)| bits_of(word, (index as u32) << 6))
     }
 }
 
-/// The set bits of one word, lowest first.
+/// The set bits of one word, lowest first, of which the lowest has the number `base`.
+pub(crate) fn bits_of(word: u64, base: u32) -> impl Iterator<Item = u32> {
+    BitsOf { word, base }
+}
+
 struct BitsOf {
     word: u64,
     base: u32,
