@@ -16,14 +16,14 @@ const FIRST_WAIT_MS: u64 = 5 * MINUTE;
 const BATCH_BYTES: usize = 40_000;
 
 /// A report begins on a page: what is here, and what comes, is to be delivered.
-pub fn start(device: &mut Device, tab: usize) {
-    let page = &mut device.tabs[tab];
+pub fn start(device: &mut Device, tab: usize, now: u64) {
+    let (page, ledger) = (&mut device.tabs[tab], &device.ledger);
     page.guard.set_delivering(true);
     page.delivering = true;
-    for &index in &page.own {
-        let impression = &mut device.ledger.impressions[index];
-        impression.to_deliver |= page.due.contains_key(&impression.item);
-    }
+    let held = page.own.iter().chain(&page.taken);
+    let promised = held.filter(|&&index| page.due.contains_key(&ledger.impressions[index].item));
+    page.promised.extend(promised);
+    page.ask(Job::Flush, now);
 }
 
 /// The next thing happens to a page's deliveries.

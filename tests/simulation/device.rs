@@ -11,7 +11,7 @@ use super::ledger::{Impression, Ledger};
 use super::statistics::Tally;
 use super::store::Store;
 use super::tab::{Entered, Tab};
-use super::writer::{Effect, Job, Surroundings, Writer, stored_generation};
+use super::writer::{Effect, Job, Made, Surroundings, Writer, stored_generation};
 use crate::random::Random;
 
 /// What tabs write, others know within this time, unless they sleep.
@@ -107,7 +107,10 @@ impl Device {
             guard: &mut page.guard,
             now: clocks,
             true_ms: now,
-            recorded: page.own.len(),
+            made: Made {
+                recorded: page.own.len(),
+                promised: page.promised.len(),
+            },
             piecewise: conditions.piecewise,
             effects: Vec::new(),
         };
@@ -143,7 +146,13 @@ impl Device {
     ) {
         match effect {
             Effect::Stored { holds, is_checkpoint } => self.stored(tab, holds, is_checkpoint, now),
-            Effect::CaughtUp { began_ms } => self.learn_stored(tab, began_ms, now, items),
+            Effect::CaughtUp { began_ms } => {
+                self.learn_stored(tab, began_ms, now, items);
+            }
+            Effect::TookOver { began_ms, is_written } => {
+                let taken = self.learn_stored(tab, began_ms, now, items);
+                self.took_over(tab, taken, is_written);
+            }
             Effect::Opened => self.check_compacted(tab, tally),
             Effect::FoundGeneration => {
                 let page = &self.tabs[tab];
@@ -160,24 +169,37 @@ impl Device {
         }
     }
 
-    fn stored(&mut self, tab: usize, holds: usize, is_checkpoint: bool, now: u64) {
+    fn stored(&mut self, tab: usize, holds: Made, is_checkpoint: bool, now: u64) {
         let page = &mut self.tabs[tab];
-        let before = std::mem::replace(&mut page.stored, holds);
+        let before = std::mem::replace(&mut page.stored, holds.recorded);
         // What is damaged has left the storage; a checkpoint brings it back.
         let from = if is_checkpoint && self.was_damaged { 0 } else { before };
         if page.writer.generation != stored_generation(&self.store) {
             return;
         }
-        for &index in &page.own[from..holds] {
+        for &index in &page.own[from..holds.recorded] {
             self.ledger.impressions[index].stored_ms.get_or_insert(now);
+        }
+        for &index in &page.promised[..holds.promised] {
+            self.ledger.impressions[index].promised = true;
         }
     }
 
-    /// What was in storage then must be known in this tab.
-    fn learn_stored(&mut self, tab: usize, by_ms: u64, now: u64, items: &Items) {
+    /// What is taken over where impressions are delivered is to be delivered; the union says so.
+    fn took_over(&mut self, tab: usize, taken: Vec<usize>, is_written: bool) {
+        let (page, ledger) = (&mut self.tabs[tab], &mut self.ledger);
+        for &index in &taken {
+            let impression = &mut ledger.impressions[index];
+            impression.promised |= page.delivering && is_written && page.due.contains_key(&impression.item);
+        }
+        page.taken = taken;
+    }
+
+    /// What was in storage then must be known in this tab. Returns what is new to it.
+    fn learn_stored(&mut self, tab: usize, by_ms: u64, now: u64, items: &Items) -> Vec<usize> {
         let is_stored = |impression: &Impression| impression.stored_ms.is_some_and(|stored| stored <= by_ms);
         let stored = self.ledger.impressions.iter().map(is_stored).collect();
-        self.learn(tab, stored, now, items);
+        self.learn(tab, stored, now, items)
     }
 
     /// What others have stored for longer than "soon" must be known in this tab: they have said so, or are awake and have nothing left to do.
@@ -198,10 +220,10 @@ impl Device {
         self.learn(tab, told, now, items);
     }
 
-    fn learn(&mut self, tab: usize, must_know: Vec<bool>, now: u64, items: &Items) {
+    fn learn(&mut self, tab: usize, must_know: Vec<bool>, now: u64, items: &Items) -> Vec<usize> {
         let clocks = self.clocks(tab, now);
         let (page, ledger) = (&mut self.tabs[tab], &mut self.ledger);
-        let mut most = Entered::default();
+        let (mut most, mut learned) = (Entered::default(), Vec::new());
         for (index, must_know) in must_know.into_iter().enumerate() {
             let impression = &ledger.impressions[index];
             if impression.generation != page.writer.generation {
@@ -210,7 +232,11 @@ impl Device {
             let (item, bytes) = (impression.item, items.text(impression.item).len());
             most.entries += 1;
             most.bytes += bytes;
-            if !must_know || !page.learn(index) || ledger.covered.contains(&item) {
+            if !must_know || !page.learn(index) {
+                continue;
+            }
+            learned.push(index);
+            if ledger.covered.contains(&item) {
                 continue;
             }
             if page.view.contains(items.text(item), clocks) {
@@ -223,6 +249,7 @@ impl Device {
         page.entered.bytes += most.bytes;
         // What another tab has settled need not be pending here.
         page.due.retain(|item, _| !ledger.covered.contains(item));
+        learned
     }
 
     /// Other tabs hear that something was written, those that sleep excepted.

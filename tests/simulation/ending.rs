@@ -43,7 +43,7 @@ fn gather(world: &mut World, device: usize) -> usize {
     place.open(scene.now, scene.conditions, scene.random);
     place.settle(0, scene.now, scene.conditions, scene.items, scene.tally);
     if world.conditions.reports {
-        delivery::start(&mut world.devices[device], 0);
+        delivery::start(&mut world.devices[device], 0, world.now);
     }
     0
 }
@@ -104,13 +104,17 @@ fn check_delivered(world: &mut World, device: usize) {
     }
     let generation = super::writer::stored_generation(&place.store);
     for impression in &place.ledger.impressions {
-        let must = impression.to_deliver && impression.stored_ms.is_some() && impression.generation == generation;
+        let is_meant = impression.to_deliver || impression.promised;
+        let must = is_meant && impression.stored_ms.is_some() && impression.generation == generation;
         assert!(
             !must || place.ledger.has_arrived(impression),
             "delivered: this has never arrived: {impression:?}"
         );
         if must {
             world.tally.reach("an impression was delivered");
+        }
+        if must && !impression.to_deliver {
+            world.tally.reach("an impression from before the report was delivered");
         }
     }
 }

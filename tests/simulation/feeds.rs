@@ -498,6 +498,7 @@ pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<
             told_ms: None,
             author: page.serial,
             to_deliver: page.delivering,
+            promised: false,
         });
         page.own.push(index);
         page.learn(index);

@@ -22,8 +22,10 @@ pub struct Impression {
     pub told_ms: Option<u64>,
     /// The tab that recorded it.
     pub author: usize,
-    /// Whether its tab delivers impressions.
+    /// Whether its tab delivered impressions then.
     pub to_deliver: bool,
+    /// Whether it is in storage that a tab which holds it delivers impressions since.
+    pub promised: bool,
 }
 
 /// One arrival of an impression at the server, as a tab delivered it.
@@ -91,6 +93,7 @@ impl Ledger {
     pub fn unstore_all(&mut self) {
         for impression in &mut self.impressions {
             impression.stored_ms = None;
+            impression.promised = false;
         }
     }
 }

@@ -90,6 +90,10 @@ pub struct Tab {
     /// How many of them have been in storage.
     pub stored: usize,
     known: Vec<bool>,
+    /// What it took over, by place in the ledger.
+    pub taken: Vec<usize>,
+    /// What it has promised to deliver.
+    pub promised: Vec<usize>,
     /// Items that must be pending here, each with the number of journal entries that had come when it came.
     pub due: BTreeMap<Item, Entered>,
     /// How many entries have come into the journal at most, and of how many bytes.
@@ -125,6 +129,8 @@ impl Tab {
             own: Vec::new(),
             stored: 0,
             known: Vec::new(),
+            taken: Vec::new(),
+            promised: Vec::new(),
             due: BTreeMap::new(),
             entered: Entered::default(),
             flights: Vec::new(),

@@ -227,7 +227,7 @@ impl World {
             }
             _ if self.conditions.reports && !self.devices[device].tabs[tab].delivering => {
                 self.note("report", device, Some(tab));
-                delivery::start(&mut self.devices[device], tab);
+                delivery::start(&mut self.devices[device], tab, self.now);
             }
             _ => {}
         }
@@ -281,7 +281,7 @@ impl World {
         self.devices[device].open(self.now, &self.conditions, &mut self.random);
         let tab = self.devices[device].tabs.len() - 1;
         if self.conditions.reports && self.random.percent(80) {
-            delivery::start(&mut self.devices[device], tab);
+            delivery::start(&mut self.devices[device], tab, self.now);
         }
         if self.random.percent(60) {
             let (device, scene) = self.on(device);

@@ -23,11 +23,18 @@ struct SegmentKey {
     is_checkpoint: bool,
 }
 
-/// A text to be written, and how many of the tab's impressions it and those before it hold.
+/// How many impressions a tab has recorded, and promised to deliver since.
+#[derive(Debug, Clone, Copy)]
+pub struct Made {
+    pub recorded: usize,
+    pub promised: usize,
+}
+
+/// A text to be written, and how much of what the tab has made it and those before it hold.
 #[derive(Debug, Clone)]
 struct Segment {
     text: String,
-    holds: usize,
+    holds: Made,
 }
 
 /// What there is to do, one after the other.
@@ -84,9 +91,11 @@ struct TakeOver {
 #[derive(Debug)]
 pub enum Effect {
     /// This many of the tab's impressions are in storage from now on; by a checkpoint all of them, else those that are new.
-    Stored { holds: usize, is_checkpoint: bool },
+    Stored { holds: Made, is_checkpoint: bool },
     /// Everything that was in storage when this began is known here.
     CaughtUp { began_ms: u64 },
+    /// The same at an opening; from now on it is to be stored by this tab, which has done so if the union is written.
+    TookOver { began_ms: u64, is_written: bool },
     /// What was there is taken over, and compacted if it could be written.
     Opened,
     /// The writer goes on in this generation, and knows of nothing before it.
@@ -105,8 +114,7 @@ pub struct Surroundings<'a> {
     pub guard: &'a mut Guard,
     pub now: Now,
     pub true_ms: u64,
-    /// How many impressions the tab has recorded.
-    pub recorded: usize,
+    pub made: Made,
     /// Whether keys are read and removed one by one.
     pub piecewise: bool,
     pub effects: Vec<Effect>,
@@ -204,7 +212,7 @@ impl Writer {
         }
         self.has_failed = false;
         if let Some(text) = around.guard.take_unsaved() {
-            let holds = around.recorded;
+            let holds = around.made;
             self.unwritten.push_back(Segment { text, holds });
         }
         (!self.unwritten.is_empty()).then_some(Step::WriteSegment(false))
@@ -330,21 +338,21 @@ impl Writer {
     fn checkpoint(&self, around: &Surroundings<'_>) -> Segment {
         Segment {
             text: around.guard.checkpoint(),
-            holds: around.recorded,
+            holds: around.made,
         }
     }
 
     fn write_union(&mut self, taking: TakeOver, around: &mut Surroundings<'_>) -> Option<Step> {
         let mut remove = taking.void;
-        if let Some(union) = taking.union
-            && self.write(union, true, around)
-        {
+        let is_written = taking.union.is_some_and(|union| self.write(union, true, around));
+        if is_written {
             remove.extend(taking.taken);
             around.effects.push(Effect::Noticed("a union is written"));
         }
         self.is_loaded = true;
-        around.effects.push(Effect::CaughtUp {
+        around.effects.push(Effect::TookOver {
             began_ms: taking.began_ms,
+            is_written,
         });
         if remove.is_empty() {
             around.effects.push(Effect::Opened);
