@@ -19,6 +19,8 @@ pub(crate) struct FilterBank {
     width_log2: u32,
     words: Vec<u64>,
     used: u64,
+    /// How many bits each lane has set.
+    set_bits: Vec<u32>,
 }
 
 impl FilterBank {
@@ -28,6 +30,7 @@ impl FilterBank {
             width_log2: 0,
             words: Vec::new(),
             used: 0,
+            set_bits: Vec::new(),
         }
     }
 
@@ -46,7 +49,7 @@ impl FilterBank {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        self.words.capacity() * 8
+        self.words.capacity() * size_of::<u64>() + self.set_bits.capacity() * size_of::<u32>()
     }
 
     /// The lanes whose filters contain the id, one bit each.
@@ -75,6 +78,9 @@ impl FilterBank {
         if self.words.is_empty() {
             self.words = self.words_for(self.width_log2);
         }
+        if self.set_bits.len() <= lane {
+            self.set_bits.resize(lane + 1, 0);
+        }
         self.used |= 1 << lane;
         Some(lane)
     }
@@ -91,8 +97,7 @@ impl FilterBank {
     pub(crate) fn insert(&mut self, lane: usize, id: HashedId<'_>) -> bool {
         let mut new = false;
         self.shape.all_positions(id, |position| {
-            new |= self.lanes_at(position) >> lane & 1 == 0;
-            self.set(lane, position);
+            new |= self.set(lane, position);
             true
         });
         new
@@ -121,6 +126,9 @@ impl FilterBank {
         for word in &mut self.words {
             *word &= keep;
         }
+        for (lane, set_bits) in self.set_bits.iter_mut().enumerate() {
+            *set_bits *= (!lanes >> lane & 1) as u32;
+        }
         let needed = 64 - self.used.leading_zeros();
         let width_log2 = needed.next_power_of_two().trailing_zeros();
         if width_log2 + 1 < self.width_log2 {
@@ -128,10 +136,9 @@ impl FilterBank {
         }
     }
 
-    /// How many bits each lane has set.
+    /// How many bits a lane has set.
     pub(crate) fn set_bits(&self, lane: usize) -> u32 {
-        let mask = self.repeat_in_word(1 << lane);
-        self.words.iter().map(|word| (word & mask).count_ones()).sum()
+        self.set_bits.get(lane).copied().unwrap_or(0)
     }
 
     #[inline]
@@ -140,10 +147,15 @@ impl FilterBank {
         (self.words[offset >> 6] >> (offset & 63)) & self.lane_mask()
     }
 
+    /// Sets a bit. Whether it was not set.
     #[inline]
-    fn set(&mut self, lane: usize, position: u32) {
+    fn set(&mut self, lane: usize, position: u32) -> bool {
         let offset = ((position as usize) << self.width_log2) + lane;
-        self.words[offset >> 6] |= 1 << (offset & 63);
+        let (word, bit) = (&mut self.words[offset >> 6], 1 << (offset & 63));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        self.set_bits[lane] += u32::from(is_new);
+        is_new
     }
 
     #[inline]
@@ -236,7 +248,10 @@ mod tests {
         assert!(bank.bytes() < before);
         assert_eq!(bank.filter(2), filter_of(100..150));
         assert_eq!(bank.add_lane(), Some(1));
-        assert_eq!(bank.set_bits(1), 0);
+        assert_eq!(
+            (bank.set_bits(1), bank.set_bits(2)),
+            (0, filter_of(100..150).set_bits())
+        );
         bank.remove(u64::MAX);
         assert!(bank.is_empty() && bank.bytes() == 0);
     }
