@@ -105,8 +105,9 @@ impl RecallServer {
 pub fn show(guard: &mut Guard, page: &Page, now: Now) -> Result<Vec<String>, Error> {
     guard.apply(
         Snapshot {
-            version: Some(page.seen.version),
+            version: page.seen.version,
             shards: &page.seen.shards,
+            format: page.seen.format,
             now_ms: Some(page.seen.now * 1000),
         },
         now,

@@ -51,11 +51,11 @@ export class ShardChain implements Api.ShardChain {
 
   static async #make(stored: string[], settings: ChainSettings): Promise<ShardChain> {
     const engine = await loadEngine(settings.wasm);
-    const { capacity, shards, falsePositiveRate, seed, ttlSeconds } = settings;
+    const { format, capacity, shards, falsePositiveRate, seed, ttlSeconds } = settings;
     let refusal: unknown;
     const raw = engine.call(undefined, () => {
       try {
-        return engine.newChain(stored, capacity, shards, falsePositiveRate, seed, ttlSeconds);
+        return engine.newChain(...format, stored, capacity, shards, falsePositiveRate, seed, ttlSeconds);
       } catch (error) {
         // What the module refuses comes as a plain object; anything else is a trap.
         if (typeof (error as { code?: unknown } | null)?.code !== "string") throw error;

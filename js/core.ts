@@ -142,11 +142,11 @@ export class GuardCore implements Persisted, Deliveries {
       if (snapshot !== undefined && snapshot !== null) this.report(checked);
       return { ...refused("invalid", checked), shards: this.stats().shards };
     }
-    const { shards, version, nowMs } = checked;
+    const { format, shards, version, nowMs } = checked;
     const wantsLags = [...this.holders].some(({ onLag }) => onLag !== undefined);
     const outcome = this.#call(
       undefined,
-      (raw, ...now) => raw.apply(shards, version, nowMs, wantsLags, ...now) as ApplyOutcome,
+      (raw, ...now) => raw.apply(...format, shards, version, nowMs, wantsLags, ...now) as ApplyOutcome,
     );
     if (outcome === undefined) return refused("no-engine");
     if ("error" in outcome) {

@@ -1,6 +1,7 @@
 /** Checks what comes from the app's code: wrong options are the one thing that throws. */
 import { SeenGuardError } from "./errors.js";
 import type { WasmSource } from "./engine.js";
+import { checkFormat, type FormatArguments } from "./format.js";
 import type { ObserverSettings } from "./observer.js";
 import type { GuardOptions, ObserveOptions, ReportOptions, SeenStorage } from "./seenguard.js";
 import type { StorageOption } from "./storage/store.js";
@@ -87,6 +88,7 @@ export function checkObserveOptions(options: unknown): ObserverSettings & Pick<O
 
 /** Options of a chain as the module takes them. */
 export interface ChainSettings {
+  readonly format: FormatArguments;
   readonly capacity: number;
   readonly shards: number;
   readonly falsePositiveRate: number;
@@ -120,9 +122,21 @@ export function checkChainOptions(options: unknown): ChainSettings {
   checkNumber(ttlSeconds, "ttlSeconds", "a whole number of seconds, 0 or more", whole(2 ** 32 - 1, 0));
   if (seed !== undefined && (typeof seed !== "bigint" || seed < 0n || seed >= 1n << 64n))
     fail("seed must be a bigint from 0n to 2n ** 64n - 1n");
-  if (format !== undefined && format !== "seenguard") fail('format must be "seenguard"');
+  const checkedFormat = checkFormat(format, fail);
   const defaults = { capacity: 1000, shards: 5, falsePositiveRate: 0.001, seed: 0n, ttlSeconds: 0 };
-  return { ...defaults, ...withoutUndefined(options) };
+  return { ...defaults, ...sizesOf(format, options), ...withoutUndefined(options), format: checkedFormat };
+}
+
+/** What a go-bloomfilter format says of its filters' sizes need not be said again, and must not be contradicted. */
+function sizesOf(format: unknown, options: Record<string, unknown>): Record<string, unknown> {
+  if (typeof format !== "object" || format === null) return {};
+  const { capacity, falsePositiveRate } = format as Record<string, unknown>;
+  const sizes = withoutUndefined({ capacity, falsePositiveRate });
+  for (const [name, size] of Object.entries(sizes)) {
+    if (options[name] !== undefined && options[name] !== size)
+      fail(`${name} must be what the format says, or be left to it`);
+  }
+  return sizes;
 }
 
 /** Checks the options of `report`. */

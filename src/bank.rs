@@ -199,10 +199,7 @@ mod tests {
     use crate::Parameters;
 
     fn shape() -> Shape {
-        Shape {
-            parameters: Parameters::for_capacity(50, 0.01).unwrap(),
-            seed: 3,
-        }
+        Shape::native(Parameters::for_capacity(50, 0.01).unwrap(), 3)
     }
 
     fn filter_of(ids: std::ops::Range<u32>) -> BloomFilter {

@@ -3,17 +3,37 @@
 //! To ask for an item is to look at its k bits: one that is 0 proves that the item was never inserted; all 1 means that it was, or, at the
 //! false positive rate, that others happened to set them.
 
-use crate::hash::{HashedId, Positions};
+use crate::hash::{HashedId, Hashing, Positions};
+use crate::wire::ForeignPositions;
 use crate::{Error, Parameters};
 
 /// What decides which bits an id has. Filters of one shape answer for the same positions, so they unite, and are asked together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
     pub(crate) parameters: Parameters,
+    /// Of the native hash; 0 for every other.
     pub(crate) seed: u64,
+    pub(crate) hashing: Hashing,
 }
 
 impl Shape {
+    pub(crate) fn native(parameters: Parameters, seed: u64) -> Self {
+        Shape {
+            parameters,
+            seed,
+            hashing: Hashing::Native,
+        }
+    }
+
+    /// The shape of a filter of another format.
+    pub(crate) fn foreign(hashing: Hashing, parameters: Parameters) -> Self {
+        Shape {
+            parameters,
+            seed: 0,
+            hashing,
+        }
+    }
+
     pub(crate) fn bits(self) -> u32 {
         self.parameters.bits()
     }
@@ -21,9 +41,12 @@ impl Shape {
     /// Calls `visit` with the id's positions until it answers false; true if it never did.
     #[inline]
     pub(crate) fn all_positions(self, id: HashedId<'_>, visit: impl FnMut(u32) -> bool) -> bool {
-        let hash = id.seeded(self.seed);
-        Positions::new(hash, self.bits())
-            .take(self.parameters.hashes() as usize)
+        let hashes = self.parameters.hashes() as usize;
+        if self.hashing != Hashing::Native {
+            return ForeignPositions::new(self, id).take(hashes).all(visit);
+        }
+        Positions::new(id.seeded(self.seed), self.bits())
+            .take(hashes)
             .all(visit)
     }
 }
@@ -47,7 +70,7 @@ pub struct BloomFilter {
 impl BloomFilter {
     /// An empty filter. `seed` is that of XXH64: one for a deployment.
     pub fn new(parameters: Parameters, seed: u64) -> Self {
-        BloomFilter::of_shape(Shape { parameters, seed })
+        BloomFilter::of_shape(Shape::native(parameters, seed))
     }
 
     pub(crate) fn of_shape(shape: Shape) -> Self {
@@ -61,12 +84,16 @@ impl BloomFilter {
         self.shape
     }
 
+    pub(crate) fn is_native(&self) -> bool {
+        self.shape.hashing == Hashing::Native
+    }
+
     /// m and k.
     pub fn parameters(&self) -> Parameters {
         self.shape.parameters
     }
 
-    /// The seed of XXH64.
+    /// The seed of XXH64; 0 for a filter of another format.
     pub fn seed(&self) -> u64 {
         self.shape.seed
     }
@@ -101,11 +128,11 @@ impl BloomFilter {
     /// Takes over what `other` contains.
     ///
     /// # Errors
-    /// [`Error::BadParameters`] if the two differ in bits, hashes or seed: their bits then mean different items.
+    /// [`Error::BadParameters`] if the two differ in bits, hashes, seed or format: their bits then mean different items.
     pub fn union(&mut self, other: &BloomFilter) -> Result<(), Error> {
         if self.shape != other.shape {
             return Err(Error::BadParameters(
-                "only filters with equal bits, hashes and seed unite",
+                "only filters of one format with equal bits, hashes and seed unite",
             ));
         }
         for (mine, theirs) in self.words.iter_mut().zip(&other.words) {

@@ -11,10 +11,11 @@
 use serde::Serialize;
 
 use crate::bloom::Shape;
-use crate::hash::HashedId;
+use crate::hash::{HashedId, Hashing};
 use crate::ids::{IdList, Met};
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS};
-use crate::{BloomFilter, Error, Parameters, Shard};
+use crate::wire::{self, go_bloomfilter, guava};
+use crate::{BloomFilter, Error, Format, Parameters, Shard};
 
 /// Most shards of a chain whose shards expire: those sealed by time come on top, and a snapshot has at most 64 shards.
 const MAX_SHARDS_WITH_TTL: usize = MAX_SNAPSHOT_SHARDS / 2;
@@ -36,6 +37,9 @@ pub struct ChainOptions {
     pub seed: u64,
     /// Seconds for which no item is forgotten, unless `(shards − 1) · capacity` others were inserted since; at most 10^9; 0: by capacity alone.
     pub ttl_seconds: u32,
+    /// How shards are stored and shipped; native. [`Format::GoBloomfilter`] and [`Format::Guava`] go on with what such a server has kept: shards
+    /// without a seed, which never expire. Without `bits`, the capacity and the rate give m; the other formats are only read.
+    pub format: Format,
 }
 
 impl Default for ChainOptions {
@@ -46,6 +50,37 @@ impl Default for ChainOptions {
             false_positive_rate: 0.001,
             seed: 0,
             ttl_seconds: 0,
+            format: Format::Native,
+        }
+    }
+}
+
+impl ChainOptions {
+    /// What the shards are like that such a chain begins.
+    fn shape(&self) -> Result<Shape, Error> {
+        let (capacity, rate) = (self.capacity, self.false_positive_rate);
+        if !self.format.is_native() && (self.ttl_seconds > 0 || self.seed != 0) {
+            return Err(Error::BadOption(
+                "ttlSeconds and seed are for the native format: others keep neither an expiry nor a seed",
+            ));
+        }
+        match self.format {
+            Format::Native => Ok(Shape::native(Parameters::for_capacity(capacity, rate)?, self.seed)),
+            Format::GoBloomfilter { hashes, bits } => {
+                let sized = go_bloomfilter::parameters(capacity, rate)?;
+                let bits = bits.unwrap_or(sized.bits());
+                if bits % 32 != 0 {
+                    return Err(Error::BadOption(
+                        "the bits of a go-bloomfilter record are a multiple of 32",
+                    ));
+                }
+                let parameters = wire::parameters(bits.into(), hashes.into())?;
+                Ok(Shape::foreign(Hashing::GoBloomfilter, parameters))
+            }
+            Format::Guava => Ok(Shape::foreign(Hashing::Guava64, guava::parameters(capacity, rate)?)),
+            Format::BitsAndBlooms | Format::RedisBloom => Err(Error::BadOption(
+                "bits-and-blooms and redisbloom are only read: a chain is kept in \"seenguard\", \"go-bloomfilter\" or \"guava\"",
+            )),
         }
     }
 }
@@ -53,10 +88,15 @@ impl Default for ChainOptions {
 /// What the server ships beside a feed's items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChainSnapshot {
-    /// Grows with every change; 0 for an empty chain.
-    pub version: u64,
-    /// Base64 shards, newest first.
+    /// Grows with every change; 0 for an empty chain. Absent in a format whose shards tell no epoch: a list that was stored in it does not say
+    /// how many shards came before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// The shards' texts, newest first.
     pub shards: Vec<String>,
+    /// What they are written in.
+    #[serde(skip_serializing_if = "Format::is_native")]
+    pub format: Format,
     /// The server's clock, Unix seconds.
     pub now: u64,
 }
@@ -167,7 +207,7 @@ impl ShardChain {
     /// [`Error::BadOption`] or [`Error::BadParameters`] for options without meaning; [`Error::TooLarge`] if the chain could grow beyond what a
     /// snapshot may hold.
     pub fn new(options: ChainOptions) -> Result<Self, Error> {
-        let parameters = Parameters::for_capacity(options.capacity, options.false_positive_rate)?;
+        let shape = options.shape()?;
         let with_ttl = options.ttl_seconds > 0;
         let most = if with_ttl {
             MAX_SHARDS_WITH_TTL
@@ -187,7 +227,7 @@ impl ShardChain {
             ));
         }
         let longest = options.shards as u64 * if with_ttl { 2 } else { 1 };
-        if longest * u64::from(parameters.bits()) > MAX_SNAPSHOT_BITS {
+        if longest * u64::from(shape.bits()) > MAX_SNAPSHOT_BITS {
             return Err(Error::TooLarge(
                 "the chain's shards could together have over 2^26 bits, which no client takes",
             ));
@@ -195,10 +235,7 @@ impl ShardChain {
         Ok(ShardChain {
             options,
             slices: Slices::new(options.ttl_seconds, options.shards),
-            shape: Shape {
-                parameters,
-                seed: options.seed,
-            },
+            shape,
             links: Vec::new(),
             last_epoch: None,
         })
@@ -214,7 +251,13 @@ impl ShardChain {
         let (mut rejected, mut bits) = (Vec::new(), 0);
         for (index, text) in shards.iter().enumerate() {
             match chain.read_stored(text.as_ref(), &mut bits) {
-                Ok(link) => chain.links.push(link),
+                Ok(mut link) => {
+                    if !options.format.is_native() {
+                        // Their order is all there is.
+                        link.shard.epoch = (shards.len() - index) as u32;
+                    }
+                    chain.links.push(link);
+                }
                 Err(error) => rejected.push(Rejected { index, error }),
             }
         }
@@ -232,13 +275,13 @@ impl ShardChain {
         if self.links.len() == MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a chain has at most 64 shards"));
         }
-        let bytes = crate::wire::base64::decode(text)?;
-        let header = crate::wire::native::Header::read(&bytes)?;
-        let together = *bits + u64::from(header.parameters.bits());
+        let decoded = wire::decode(self.options.format, text)?;
+        let together = *bits + decoded.bits();
         if together > MAX_SNAPSHOT_BITS {
             return Err(Error::TooLarge("the chain's shards together have over 2^26 bits"));
         }
-        let shard = header.read_payload()?;
+        // What a chain may be kept in has one filter a text.
+        let shard = decoded.read()?.remove(0);
         *bits = together;
         Ok(Link {
             begun: self.slices.begun(shard.expires),
@@ -305,14 +348,17 @@ impl ShardChain {
 
     /// What to ship: the state as of now, with the version `epoch · 2^21 + min(count, 2^21 − 1)` of the newest shard.
     pub fn snapshot(&self, now_seconds: u64) -> ChainSnapshot {
+        let format = match self.options.format {
+            // Shards of other sizes that were stored may be among them.
+            Format::GoBloomfilter { hashes, .. } => Format::GoBloomfilter { hashes, bits: None },
+            format => format,
+        };
+        // The newest one's also where a clock that went back made it expire before an older one.
+        let newest = self.live(now_seconds).next().and(self.shards().next());
         ChainSnapshot {
-            // The newest one's also where a clock that went back made it expire before an older one.
-            version: self
-                .live(now_seconds)
-                .next()
-                .and(self.shards().next())
-                .map_or(0, version_of),
+            version: format.is_native().then(|| newest.map_or(0, version_of)),
             shards: self.live(now_seconds).map(Shard::to_base64).collect(),
+            format,
             now: now_seconds,
         }
     }

@@ -22,8 +22,8 @@ pub enum Error {
     /// The shard was damaged on its way.
     #[error("the checksum does not match: the shard was damaged on its way")]
     BadChecksum,
-    /// An unknown encoding, or reserved bytes that are not 0.
-    #[error("unknown encoding of the bits, or reserved bytes that are not 0")]
+    /// An unknown encoding or way of hashing, or reserved bytes that are not 0.
+    #[error("unknown encoding of the bits or way of hashing, or reserved bytes that are not 0")]
     BadEncoding,
     /// m or k out of range.
     #[error("{0}")]

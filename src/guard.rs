@@ -11,7 +11,7 @@ use crate::memory::Memory;
 use crate::order::ascending;
 use crate::segment::{self, Count, Record, SegmentState, SegmentWriter};
 use crate::server_view::ServerView;
-use crate::{BloomFilter, ChainOptions, Error, Parameters, Shard};
+use crate::{BloomFilter, ChainOptions, Error, Format, Parameters, Shard};
 
 /// Bytes of `{"id":"","at":1764000000000},`.
 const JSON_OVERHEAD: usize = 30;
@@ -47,8 +47,10 @@ impl Now {
 pub struct Snapshot<'a, S> {
     /// Grows with every change; absent: every snapshot is taken as it comes.
     pub version: Option<u64>,
-    /// Base64 shards, newest first, at most 64.
+    /// The shards' texts, newest first, at most 64.
     pub shards: &'a [S],
+    /// What they are written in.
+    pub format: Format,
     /// The server's clock, Unix milliseconds.
     pub now_ms: Option<u64>,
 }
@@ -86,8 +88,9 @@ pub enum Explanation {
     Server {
         /// The shard's place in the snapshot, the newest being 0.
         shard: usize,
-        /// The shard's number in its chain.
-        epoch: u32,
+        /// The shard's number in its chain, in the native format.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        epoch: Option<u32>,
     },
 }
 
@@ -145,7 +148,7 @@ pub struct Recorded {
 ///
 /// let now = Now::at(1_764_000_001_000);
 /// let mut guard = Guard::new(30.0)?;
-/// guard.apply(Snapshot { version: Some(shipped.version), shards: &shipped.shards, now_ms: None }, now)?;
+/// guard.apply(Snapshot { version: shipped.version, shards: &shipped.shards, format: shipped.format, now_ms: None }, now)?;
 /// guard.record(&["b"], now);
 /// assert_eq!(guard.filter(&["a", "b", "c"], now), [2]);
 /// # Ok::<(), seenguard::Error>(())
@@ -202,7 +205,7 @@ impl Guard {
         if snapshot.version < self.version && snapshot.version.is_some() {
             return Ok(self.applied(false, 0, Vec::new(), now));
         }
-        let reused = self.server.replace(snapshot.shards)?;
+        let reused = self.server.replace(snapshot.shards, snapshot.format)?;
         self.version = snapshot.version;
         self.server_ahead = snapshot
             .now_ms
@@ -340,10 +343,10 @@ impl Guard {
         self.journal.pending().take(limit).map(Entry::text).collect()
     }
 
-    /// The pending ids as one shard, the newest first if they do not all fit, with the parameters and seed of the newest server shard, else the
-    /// defaults of [`ChainOptions`]. For the next request: a server tests it for that request and never unites it with its own.
+    /// The pending ids as one shard, the newest first if they do not all fit, with the parameters and seed of the newest server shard, else, as where
+    /// the server's format is not the native one, the defaults of [`ChainOptions`]. For the next request: a server tests it for that request and never unites it with its own.
     pub fn pending_shard(&self) -> Shard {
-        let filter = match self.server.newest_shape() {
+        let filter = match self.server.newest_native_shape() {
             Some(shape) => BloomFilter::of_shape(shape),
             None => BloomFilter::new(Parameters::DEFAULT, ChainOptions::default().seed),
         };

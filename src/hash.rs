@@ -56,6 +56,23 @@ impl Iterator for Positions {
     }
 }
 
+/// From which hash a filter draws its positions: each format has its own, some have two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Hashing {
+    /// XXH64 and [`Positions`].
+    Native,
+    /// See [`crate::wire::go_bloomfilter`].
+    GoBloomfilter,
+    /// Guava's older strategy; see [`crate::wire::guava`].
+    Guava32,
+    /// Guava's newer strategy.
+    Guava64,
+    /// See [`crate::wire::bits_and_blooms`].
+    BitsAndBlooms,
+    /// See [`crate::wire::redisbloom`].
+    RedisBloom,
+}
+
 /// An id with its unseeded hash, so that everything that asks for that hash shares one computation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HashedId<'a> {

@@ -15,7 +15,7 @@
 //! // On the device: the server's shards, and what was shown here a moment ago.
 //! let mut guard = Guard::new(30.0)?;
 //! let now = Now::at(1_764_000_100_000);
-//! guard.apply(Snapshot { version: Some(shipped.version), shards: &shipped.shards, now_ms: None }, now)?;
+//! guard.apply(Snapshot { version: shipped.version, shards: &shipped.shards, format: shipped.format, now_ms: None }, now)?;
 //! guard.record(&["article-3"], now);
 //! assert_eq!(guard.filter(&["article-2", "article-3", "article-4"], now), [2]);
 //! # Ok::<(), seenguard::Error>(())
@@ -26,7 +26,7 @@
 //! - [`Parameters`]: how large a filter must be, and what its fill tells.
 //! - [`hash`]: from an id to its bit positions.
 //! - [`BloomFilter`], [`Shard`]: one filter; one filter as it is shipped.
-//! - [`wire`]: the bytes of a shard.
+//! - [`wire`]: the bytes of a shard, in the native format and in those of others.
 //! - [`ShardChain`]: rotation by count and by time, expiry, union.
 //! - [`Guard`]: the decision, the impressions that are pending, the memory of this device, and how they are stored.
 //! - [`Error`]: what was wrong with an input, with a stable code.
@@ -64,3 +64,4 @@ pub use lag::Lag;
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
 pub use segment::SegmentState;
 pub use shard::Shard;
+pub use wire::Format;

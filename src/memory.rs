@@ -68,7 +68,7 @@ impl Memory {
         Ok(Memory {
             // A slice of no length would begin a shard for each impression.
             slices: Slices::new(window_seconds.max(SHARDS_A_WINDOW as u32), SHARDS_A_WINDOW),
-            bank: FilterBank::new(Shape { parameters, seed: 0 }),
+            bank: FilterBank::new(Shape::native(parameters, 0)),
             lanes: Vec::new(),
             counter: 0,
             recorded: 0,

@@ -9,7 +9,7 @@ use crate::Error;
 
 /// Most bits that one native shard has: 2^24.
 pub const MAX_BITS: u32 = 1 << 24;
-/// Most hashes that one shard has.
+/// Most hashes that one native shard has.
 pub const MAX_HASHES: u32 = 32;
 /// Most bits of a snapshot's shards together: 2^26.
 pub const MAX_SNAPSHOT_BITS: u64 = 1 << 26;
@@ -57,6 +57,21 @@ impl Parameters {
     /// [`Error::BadOption`] for a capacity of 0 or a rate that is not between 0 and 1; [`Error::BadParameters`] if the filter would have over
     /// 2^24 bits or 32 hashes. Nothing is clamped.
     pub fn for_capacity(capacity: u32, rate: f64) -> Result<Self, Error> {
+        let bits = Parameters::ideal_bits(capacity, rate)?.ceil();
+        if bits > f64::from(MAX_BITS) {
+            return Err(Error::BadParameters(
+                "this capacity and false positive rate need over 2^24 bits a shard",
+            ));
+        }
+        let hashes = (bits / f64::from(capacity) * LN_2).round().max(1.0);
+        if hashes > f64::from(MAX_HASHES) {
+            return Err(Error::BadParameters("this false positive rate needs over 32 hashes"));
+        }
+        Parameters::new(bits as u32, hashes as u32)
+    }
+
+    /// `−n · ln ε / (ln 2)²`, before anybody rounds it.
+    pub(crate) fn ideal_bits(capacity: u32, rate: f64) -> Result<f64, Error> {
         if capacity == 0 {
             return Err(Error::BadOption("the capacity must be at least 1"));
         }
@@ -65,18 +80,12 @@ impl Parameters {
                 "the false positive rate must be between 0 and 1, neither of them included",
             ));
         }
-        let n = f64::from(capacity);
-        let bits = (-n * rate.ln() / (LN_2 * LN_2)).ceil();
-        if bits > f64::from(MAX_BITS) {
-            return Err(Error::BadParameters(
-                "this capacity and false positive rate need over 2^24 bits a shard",
-            ));
-        }
-        let hashes = (bits / n * LN_2).round().max(1.0);
-        if hashes > f64::from(MAX_HASHES) {
-            return Err(Error::BadParameters("this false positive rate needs over 32 hashes"));
-        }
-        Parameters::new(bits as u32, hashes as u32)
+        Ok(-f64::from(capacity) * rate.ln() / (LN_2 * LN_2))
+    }
+
+    /// What a filter of another format has, whose limits are not those of the native one.
+    pub(crate) fn of_others(bits: u32, hashes: u32) -> Self {
+        Parameters { bits, hashes }
     }
 
     /// m, the number of bits.

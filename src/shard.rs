@@ -1,9 +1,10 @@
 //! A shard: one Bloom filter of a chain, with what a client needs to use it.
 
-use crate::wire::{base64, native};
+use crate::wire::{self, base64, native};
 use crate::{BloomFilter, Error};
 
-/// One Bloom filter of a chain. See [`crate::wire::native`] for its bytes.
+/// One Bloom filter of a chain. See [`crate::wire::native`] for its bytes. [`crate::wire::read`] makes shards of other formats, whose epoch and
+/// expiry are 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shard {
     /// The bits.
@@ -39,14 +40,19 @@ impl Shard {
         has_expired(self.expires, now_seconds)
     }
 
-    /// The canonical bytes.
+    /// The canonical bytes of the native format; empty for a shard that was read from another one, which [`Shard::to_base64`] writes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        native::encode(self)
+        if self.filter.is_native() {
+            native::encode(self)
+        } else {
+            Vec::new()
+        }
     }
 
-    /// The canonical bytes as base64 text, standard alphabet with padding: what travels.
+    /// What travels: the canonical bytes as base64 text, standard alphabet with padding. A shard that was read from another format is written in
+    /// that format; if that has no writer here, the text is empty.
     pub fn to_base64(&self) -> String {
-        base64::encode(&self.to_bytes())
+        wire::write(self)
     }
 
     /// Reads a shard's bytes.

@@ -6,7 +6,8 @@ mod common;
 use common::random::Random;
 use common::{DAY, START, apply, at, cover_all, ids, shard_of, shard_with};
 use seenguard::{
-    Applied, BloomFilter, ChainOptions, Explanation, Filtered, Guard, Now, Parameters, Shard, ShardChain, Snapshot,
+    Applied, BloomFilter, ChainOptions, Explanation, Filtered, Format, Guard, Now, Parameters, Shard, ShardChain,
+    Snapshot,
 };
 
 fn guard() -> Guard {
@@ -138,7 +139,7 @@ fn shards_that_are_held_are_not_decoded_again() {
             let place = shipped.iter().position(|shipped| *shipped == text);
             let expected = place.map(|shard| Explanation::Server {
                 shard,
-                epoch: epoch as u32,
+                epoch: Some(epoch as u32),
             });
             let found = guard.explain(&id, at(START));
             // Another shard may claim it falsely, but only an earlier one hides the right one.
@@ -163,7 +164,10 @@ fn the_order_of_held_shards_may_change() {
     assert_eq!(apply(&mut guard, None, &[&b, &a], at(START)).unwrap().reused, 2);
     assert_eq!(
         guard.explain("a-0", at(START)),
-        Some(Explanation::Server { shard: 1, epoch: 1 })
+        Some(Explanation::Server {
+            shard: 1,
+            epoch: Some(1)
+        })
     );
 }
 
@@ -208,6 +212,7 @@ fn apply_at_server_time(guard: &mut Guard, shards: &[String], server_seconds: u6
     let snapshot = Snapshot {
         version: None,
         shards,
+        format: Format::Native,
         now_ms: Some(server_seconds * 1000),
     };
     guard.apply(snapshot, now).unwrap()
@@ -363,11 +368,17 @@ fn explanations_name_the_first_reason() {
     assert_eq!(guard.explain("fresh", now), None);
     assert_eq!(
         guard.explain("new", now),
-        Some(Explanation::Server { shard: 0, epoch: 9 })
+        Some(Explanation::Server {
+            shard: 0,
+            epoch: Some(9)
+        })
     );
     assert_eq!(
         guard.explain("old", now),
-        Some(Explanation::Server { shard: 1, epoch: 8 })
+        Some(Explanation::Server {
+            shard: 1,
+            epoch: Some(8)
+        })
     );
     guard.record(&["both", "mine"], now);
     assert_eq!(guard.explain("both", now), Some(Explanation::Memory));

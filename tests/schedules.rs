@@ -167,7 +167,7 @@ impl Schedule {
         if self.random.once_in(10) {
             snapshot.shards.push("damaged".into());
         }
-        let version = (!self.random.once_in(4)).then_some(snapshot.version);
+        let version = snapshot.version.filter(|_| !self.random.once_in(4));
         let now_ms = self.random.once_in(2).then_some(snapshot.now * 1000);
         let now = self.device.now();
         let guard = &mut self.device.tabs[tab].guard;
@@ -176,6 +176,7 @@ impl Schedule {
             Snapshot {
                 version,
                 shards: &snapshot.shards,
+                format: snapshot.format,
                 now_ms,
             },
             now,

@@ -180,7 +180,7 @@ fn a_guard_that_holds_all_reference_shards_names_the_newest_that_contains_an_id(
             let expected = cases.iter().position(|case| case.answer(index));
             let found = match guard.explain(id, at(0)) {
                 Some(seenguard::Explanation::Server { shard, epoch }) => {
-                    assert_eq!(epoch, cases[shard].epoch);
+                    assert_eq!(epoch, Some(cases[shard].epoch));
                     Some(shard)
                 }
                 None => None,

@@ -4,7 +4,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::IdBatch;
-use super::{failure, to_js};
+use super::{failure, format, to_js};
 use crate::ids::IdList;
 use crate::{ChainOptions, Rejected, ShardChain};
 
@@ -23,9 +23,14 @@ pub struct RawChain {
 
 #[wasm_bindgen]
 impl RawChain {
-    /// Goes on from stored shards, newest first; from none, a new chain. Throws `{ code, message }` for options without meaning.
+    /// Goes on from stored shards in the format that the first three arguments tell, newest first; from none, a new chain. Throws `{ code, message }` for options without meaning.
+    // Plain arguments are what crosses this boundary most cheaply.
+    #[allow(clippy::too_many_arguments)]
     #[wasm_bindgen(constructor)]
     pub fn new(
+        kind: u8,
+        number: u32,
+        rate: f64,
         stored: Vec<String>,
         capacity: u32,
         shards: usize,
@@ -39,6 +44,7 @@ impl RawChain {
             false_positive_rate,
             seed,
             ttl_seconds,
+            format: format(kind, number, rate).map_err(failure)?,
         };
         let (chain, rejected) = ShardChain::from_shards(&stored, options).map_err(failure)?;
         Ok(RawChain { chain, rejected })
@@ -76,7 +82,7 @@ impl RawChain {
         fresh.len()
     }
 
-    /// `{ version, shards, now }`.
+    /// `{ version, shards, format, now }`, without a format if it is the native one, else without a version.
     pub fn snapshot(&self, now_seconds: f64) -> JsValue {
         to_js(&self.chain.snapshot(now_seconds as u64))
     }

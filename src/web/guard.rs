@@ -4,7 +4,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::IdBatch;
-use super::{Failure, failure, now, to_js};
+use super::{Failure, failure, format, now, to_js};
 use crate::{Applied, Guard, SegmentState, Snapshot};
 
 /// What `apply` reports: what became of the snapshot, or what was wrong with it.
@@ -33,10 +33,15 @@ impl RawGuard {
         Guard::new(window_days).map(|guard| RawGuard { guard }).map_err(failure)
     }
 
-    /// Takes a snapshot of the native format. `version` and `server_now_ms` are negative where the snapshot has none; the lags of what it covers
+    /// Takes a snapshot in the format that the first three arguments tell. `version` and `server_now_ms` are negative where the snapshot has none; the lags of what it covers
     /// are told if `wants_lags`.
+    // Plain arguments are what crosses this boundary most cheaply.
+    #[allow(clippy::too_many_arguments)]
     pub fn apply(
         &mut self,
+        kind: u8,
+        number: u32,
+        rate: f64,
         shards: Vec<String>,
         version: f64,
         server_now_ms: f64,
@@ -45,13 +50,17 @@ impl RawGuard {
         steady_ms: f64,
     ) -> JsValue {
         let given = |value: f64| (value >= 0.0).then_some(value as u64);
-        let snapshot = Snapshot {
-            version: given(version),
-            shards: &shards,
-            now_ms: given(server_now_ms),
-        };
         let now = now(wall_ms, steady_ms);
-        to_js(&match self.guard.apply(snapshot, now) {
+        let applied = format(kind, number, rate).and_then(|format| {
+            let snapshot = Snapshot {
+                version: given(version),
+                shards: &shards,
+                format,
+                now_ms: given(server_now_ms),
+            };
+            self.guard.apply(snapshot, now)
+        });
+        to_js(&match applied {
             Ok(mut applied) => {
                 if !wants_lags {
                     applied.lags.clear();

@@ -17,7 +17,7 @@ pub use guard::RawGuard;
 use serde::Serialize;
 use wasm_bindgen::JsValue;
 
-use crate::{Error, Now};
+use crate::{Error, Format, Now};
 
 /// An error as JavaScript takes it.
 #[derive(Serialize)]
@@ -33,6 +33,21 @@ impl From<Error> for Failure {
             message: error.to_string(),
         }
     }
+}
+
+/// A format as `js/format.ts` numbers them, with what a go-bloomfilter's needs: k, or the capacity and the false positive rate.
+fn format(kind: u8, number: u32, rate: f64) -> Result<Format, Error> {
+    Ok(match kind {
+        0 => Format::Native,
+        1 => Format::Guava,
+        2 => Format::BitsAndBlooms,
+        3 => Format::RedisBloom,
+        4 => Format::GoBloomfilter {
+            hashes: number,
+            bits: None,
+        },
+        _ => Format::go_bloomfilter(number, rate)?,
+    })
 }
 
 /// Serializes what the crate reports; undefined if it cannot be, which no type that goes out allows.

@@ -1,5 +1,263 @@
-//! Bytes and text of shards: each format in a file of its own, with its documentation beside the code that reads it.
+//! Bytes and text of shards: each format in a file of its own, with its hash, its reader and, where it has one, its writer.
+//!
+//! A format other than the native one is read as the servers have it, bit for bit, so that nobody has to change the filter on the server. What
+//! such a filter lacks is absent: it never expires, has no epoch, and counts as what its fill tells where it does not count itself.
+//!
+//! Ids are hashed as UTF-8 in every format. Text that was not Unicode, a lone surrogate, comes as U+FFFD, as TextEncoder writes it: Go writes
+//! the same, while Java's encoder writes `?` instead, so that Guava's answers for such ids are of no use to anybody else.
+//!
+//! Reading is in two steps, in every format: the first learns the sizes and takes no memory for the bits, the second runs once the sizes are
+//! known to be bearable.
 
 pub(crate) mod base64;
+pub mod bits_and_blooms;
+pub mod go_bloomfilter;
+pub mod guava;
+mod murmur3;
 pub mod native;
+mod payload;
+pub mod redisbloom;
 mod rice;
+
+use serde::{Serialize, Serializer};
+
+use crate::bloom::Shape;
+use crate::hash::{HashedId, Hashing};
+use crate::params::MAX_SNAPSHOT_BITS;
+use crate::{Error, Parameters, Shard};
+
+pub(crate) use payload::Layout;
+
+/// The format of a snapshot's or a chain's shards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Seenguard's own: [`native`].
+    #[default]
+    Native,
+    /// The records of a Redis list, `count::base64`: [`go_bloomfilter`].
+    GoBloomfilter {
+        /// k, which such a record does not tell.
+        hashes: u32,
+        /// m, if it is known: then a record of another size is damaged.
+        bits: Option<u32>,
+    },
+    /// Base64 of Guava's `BloomFilter.writeTo`: [`guava`].
+    Guava,
+    /// Base64 of `MarshalBinary`, or the text of `MarshalJSON`: [`bits_and_blooms`].
+    BitsAndBlooms,
+    /// The chunks of `BF.SCANDUMP` as base64, joined by commas: [`redisbloom`].
+    RedisBloom,
+}
+
+impl Format {
+    /// The records of a Go service whose filters are made for so many items at this false positive rate.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`], [`Error::BadParameters`] or [`Error::TooLarge`], as [`Parameters::for_capacity`].
+    pub fn go_bloomfilter(capacity: u32, false_positive_rate: f64) -> Result<Self, Error> {
+        let parameters = go_bloomfilter::parameters(capacity, false_positive_rate)?;
+        Ok(Format::GoBloomfilter {
+            hashes: parameters.hashes(),
+            bits: Some(parameters.bits()),
+        })
+    }
+
+    pub(crate) fn is_native(&self) -> bool {
+        *self == Format::Native
+    }
+}
+
+/// As the TypeScript declarations have it.
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Go {
+            kind: &'static str,
+            hashes: u32,
+        }
+        let name = match *self {
+            Format::Native => "seenguard",
+            Format::Guava => "guava",
+            Format::BitsAndBlooms => "bits-and-blooms",
+            Format::RedisBloom => "redisbloom",
+            Format::GoBloomfilter { hashes, .. } => {
+                let kind = "go-bloomfilter";
+                return Go { kind, hashes }.serialize(serializer);
+            }
+        };
+        serializer.serialize_str(name)
+    }
+}
+
+/// Reads one shard of any format: the filters in it, which are several in a RedisBloom chain that has grown, else one. In a format without them,
+/// epoch and expiry are 0, and the count is the estimate where none is stored.
+///
+/// ```
+/// use seenguard::wire::{self, Format};
+/// let filters = wire::read(Format::Guava, "AQEAAAABAAAAAAAAAAA=")?;
+/// assert_eq!((filters.len(), filters[0].filter.parameters().bits()), (1, 64));
+/// # Ok::<(), seenguard::Error>(())
+/// ```
+///
+/// # Errors
+/// What is wrong with the text, by the codes of [`native`]; [`Error::TooLarge`] for over 2^26 bits.
+pub fn read(format: Format, text: &str) -> Result<Vec<Shard>, Error> {
+    let decoded = decode(format, text)?;
+    if decoded.bits() > MAX_SNAPSHOT_BITS {
+        return Err(TOO_LARGE);
+    }
+    decoded.read()
+}
+
+const TOO_LARGE: Error = Error::TooLarge("a shard has over 2^26 bits");
+
+/// A shard's text as bytes, and the filters that lie in them.
+pub(crate) struct Decoded {
+    bytes: Vec<u8>,
+    pub(crate) filters: Vec<Unread>,
+}
+
+/// A filter whose sizes are right and whose bits have not been looked at.
+pub(crate) struct Unread {
+    shape: Shape,
+    layout: Layout,
+    /// Where its bits lie.
+    start: usize,
+    end: usize,
+    /// How many items it says that it holds.
+    count: Option<u32>,
+    epoch: u32,
+    expires: u32,
+}
+
+/// Checks all of a shard's text but the bits.
+pub(crate) fn decode(format: Format, text: &str) -> Result<Decoded, Error> {
+    match format {
+        Format::Native => native::decode(text),
+        Format::GoBloomfilter { hashes, bits } => go_bloomfilter::decode(text, hashes, bits),
+        Format::Guava => guava::decode(text),
+        Format::BitsAndBlooms => bits_and_blooms::decode(text),
+        Format::RedisBloom => redisbloom::decode(text),
+    }
+}
+
+impl Decoded {
+    /// A single filter whose bits are all bytes from `start` on.
+    fn single(bytes: Vec<u8>, start: usize, shape: Shape, layout: Layout, count: Option<u32>) -> Self {
+        let end = bytes.len();
+        Decoded {
+            bytes,
+            filters: vec![Unread {
+                shape,
+                layout,
+                start,
+                end,
+                count,
+                epoch: 0,
+                expires: 0,
+            }],
+        }
+    }
+
+    pub(crate) fn bits(&self) -> u64 {
+        self.filters.iter().map(|filter| u64::from(filter.shape.bits())).sum()
+    }
+
+    /// Reads the bits.
+    pub(crate) fn read(&self) -> Result<Vec<Shard>, Error> {
+        let read = |unread: &Unread| {
+            let bits = self.bytes.get(unread.start..unread.end).unwrap_or_default();
+            let filter = payload::read(unread.layout, bits, unread.shape)?;
+            Ok(Shard {
+                count: unread.count.unwrap_or_else(|| filter.estimate_items().round() as u32),
+                filter,
+                epoch: unread.epoch,
+                expires: unread.expires,
+            })
+        };
+        self.filters.iter().map(read).collect()
+    }
+}
+
+/// A shard's text in the format of its filter; empty in a format that is only read.
+pub(crate) fn write(shard: &Shard) -> String {
+    match shard.filter.shape().hashing {
+        Hashing::Native => base64::encode(&native::encode(shard)),
+        Hashing::GoBloomfilter => go_bloomfilter::write(shard),
+        Hashing::Guava32 | Hashing::Guava64 => base64::encode(&guava::encode(shard)),
+        Hashing::BitsAndBlooms | Hashing::RedisBloom => String::new(),
+    }
+}
+
+/// The positions of an id in a filter of any format but the native one: an endless iterator, as [`crate::hash::Positions`].
+pub(crate) struct ForeignPositions {
+    hashing: Hashing,
+    hash: [u64; 4],
+    index: u64,
+    bits: u64,
+}
+
+impl ForeignPositions {
+    #[inline(never)]
+    pub(crate) fn new(shape: Shape, id: HashedId<'_>) -> Self {
+        let id = id.bytes();
+        ForeignPositions {
+            hashing: shape.hashing,
+            hash: match shape.hashing {
+                Hashing::GoBloomfilter => go_bloomfilter::hash(id),
+                Hashing::RedisBloom => redisbloom::hash(id),
+                Hashing::BitsAndBlooms => bits_and_blooms::hash(id),
+                _ => guava::hash(id),
+            },
+            index: 0,
+            bits: u64::from(shape.bits()),
+        }
+    }
+}
+
+impl Iterator for ForeignPositions {
+    type Item = u32;
+
+    #[inline(never)]
+    fn next(&mut self) -> Option<u32> {
+        let (hash, index) = (&mut self.hash, self.index);
+        let place = match self.hashing {
+            Hashing::GoBloomfilter => go_bloomfilter::place(hash, self.bits),
+            Hashing::RedisBloom => redisbloom::place(hash),
+            Hashing::BitsAndBlooms => bits_and_blooms::place(hash, index),
+            Hashing::Guava32 => guava::place_32(hash),
+            _ => guava::place_64(hash),
+        };
+        self.index += 1;
+        Some((place % self.bits) as u32)
+    }
+}
+
+/// m and k of a filter that others have made: any k of a byte, and as many bits as a snapshot may have.
+pub(crate) fn parameters(bits: u64, hashes: u64) -> Result<Parameters, Error> {
+    match (u32::try_from(bits), u32::try_from(hashes)) {
+        (Ok(bits @ 1..), Ok(hashes @ 1..=255)) if u64::from(bits) <= MAX_SNAPSHOT_BITS => {
+            Ok(Parameters::of_others(bits, hashes))
+        }
+        (_, Ok(1..=255)) if bits > 0 => Err(TOO_LARGE),
+        _ => Err(Error::BadParameters("a filter has at least 1 bit, and 1 to 255 hashes")),
+    }
+}
+
+/// The unsigned integer at a place, in the order of `from`.
+fn integer<const N: usize, T>(bytes: &[u8], at: usize, from: impl Fn([u8; N]) -> T) -> Result<T, Error> {
+    bytes
+        .get(at..at + N)
+        .and_then(|bytes| bytes.try_into().ok())
+        .map(from)
+        .ok_or(Error::Truncated { length: bytes.len() })
+}
+
+/// Decimal digits and nothing else.
+fn number(text: &str) -> Option<u64> {
+    let digit = |number: u64, byte: u8| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    };
+    (!text.is_empty()).then(|| text.bytes().try_fold(0, digit)).flatten()
+}

@@ -23,9 +23,9 @@
 
 use crate::bloom::Shape;
 use crate::hash::hash_id;
-use crate::{BloomFilter, Error, Parameters, Shard};
+use crate::{Error, Parameters, Shard};
 
-use super::rice;
+use super::{Decoded, Layout, Unread, base64, payload, rice};
 
 /// The first bytes of every shard; the digit is the version.
 pub const MAGIC: [u8; 4] = *b"SGS1";
@@ -97,30 +97,48 @@ impl<'a> Header<'a> {
     /// # Errors
     /// [`Error::BadPayload`].
     pub fn read_payload(&self) -> Result<Shard, Error> {
-        let bits = self.parameters.bits();
-        let empty = || {
-            BloomFilter::of_shape(Shape {
-                parameters: self.parameters,
-                seed: self.seed,
-            })
-        };
-        let filter = match self.encoding {
-            Encoding::Raw => read_raw(self.payload, bits, empty)?,
-            Encoding::Rice => rice::read(self.payload, bits, empty)?,
-        };
         Ok(Shard {
-            filter,
+            filter: payload::read(self.layout(), self.payload, self.shape())?,
             count: self.count,
             epoch: self.epoch,
             expires: self.expires,
         })
     }
+
+    fn shape(&self) -> Shape {
+        Shape::native(self.parameters, self.seed)
+    }
+
+    fn layout(&self) -> Layout {
+        match self.encoding {
+            Encoding::Raw => Layout::Bytes,
+            Encoding::Rice => Layout::Rice,
+        }
+    }
+}
+
+pub(super) fn decode(text: &str) -> Result<Decoded, Error> {
+    let bytes = base64::decode(text)?;
+    let header = Header::read(&bytes)?;
+    let filter = Unread {
+        shape: header.shape(),
+        layout: header.layout(),
+        start: HEADER_LENGTH,
+        end: bytes.len() - CHECKSUM_LENGTH,
+        count: Some(header.count),
+        epoch: header.epoch,
+        expires: header.expires,
+    };
+    Ok(Decoded {
+        bytes,
+        filters: vec![filter],
+    })
 }
 
 /// The canonical bytes of a shard.
 pub(crate) fn encode(shard: &Shard) -> Vec<u8> {
     let filter = &shard.filter;
-    let raw_length = filter.parameters().bits().div_ceil(8) as usize;
+    let raw_length = Layout::Bytes.length(filter.parameters().bits());
     let plan = rice::plan(filter);
     let encoding = if plan.byte_length() < raw_length as u64 {
         Encoding::Rice
@@ -137,32 +155,12 @@ pub(crate) fn encode(shard: &Shard) -> Vec<u8> {
     bytes.extend_from_slice(&shard.epoch.to_le_bytes());
     bytes.extend_from_slice(&shard.expires.to_le_bytes());
     match encoding {
-        Encoding::Raw => {
-            bytes.extend(filter.words().iter().flat_map(|word| word.to_le_bytes()));
-            bytes.truncate(HEADER_LENGTH + raw_length);
-        }
+        Encoding::Raw => payload::write(Layout::Bytes, filter, &mut bytes),
         Encoding::Rice => rice::write(filter, &plan, &mut bytes),
     }
     let checksum = checksum_of(&bytes);
     bytes.extend_from_slice(&checksum.to_le_bytes());
     bytes
-}
-
-/// Takes an `empty` filter once the payload is known to be as long as it.
-fn read_raw(payload: &[u8], bits: u32, empty: impl FnOnce() -> BloomFilter) -> Result<BloomFilter, Error> {
-    if payload.len() != bits.div_ceil(8) as usize {
-        return Err(Error::BadPayload("a raw payload must be as long as its bits"));
-    }
-    if !bits.is_multiple_of(8) && payload.last().is_some_and(|last| last >> (bits % 8) != 0) {
-        return Err(Error::BadPayload("the bits after the last one must be 0"));
-    }
-    let mut filter = empty();
-    for (word, chunk) in filter.words_mut().iter_mut().zip(payload.chunks(8)) {
-        let mut whole = [0; 8];
-        whole[..chunk.len()].copy_from_slice(chunk);
-        *word = u64::from_le_bytes(whole);
-    }
-    Ok(filter)
 }
 
 fn checksum_of(body: &[u8]) -> u32 {

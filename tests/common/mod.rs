@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub mod device;
+pub mod foreign;
 pub mod model_chain;
 pub mod random;
 pub mod reference;
@@ -13,7 +14,7 @@ pub mod vectors;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use seenguard::hash::hash_id;
-use seenguard::{Applied, BloomFilter, Error, Guard, Now, Parameters, Shard, Snapshot};
+use seenguard::{Applied, BloomFilter, Error, Format, Guard, Now, Parameters, Shard, Snapshot};
 
 /// Unix seconds at which most tests begin.
 pub const START: u64 = 1_764_000_000;
@@ -50,6 +51,7 @@ pub fn apply<S: AsRef<str>>(guard: &mut Guard, version: Option<u64>, shards: &[S
         Snapshot {
             version,
             shards,
+            format: Format::Native,
             now_ms: None,
         },
         now,

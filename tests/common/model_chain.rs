@@ -1,7 +1,7 @@
 //! A chain as plainly as possible, from its description alone: what the crate's chains are compared with, byte for byte. Its clock never goes
 //! back.
 
-use seenguard::{ChainOptions, ChainSnapshot, Parameters};
+use seenguard::{ChainOptions, ChainSnapshot, Format, Parameters};
 
 use super::base64_of;
 use super::reference::ReferenceShard;
@@ -107,12 +107,13 @@ impl ModelChain {
         live.drop_expired(now);
         let version = |link: &Link| u64::from(link.shard.epoch) * (1 << 21) + u64::from(link.shard.count);
         ChainSnapshot {
-            version: live.newest_first.first().map_or(0, version),
+            version: Some(live.newest_first.first().map_or(0, version)),
             shards: live
                 .newest_first
                 .iter()
                 .map(|link| base64_of(&link.shard.to_bytes()))
                 .collect(),
+            format: Format::Native,
             now,
         }
     }

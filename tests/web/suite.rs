@@ -277,7 +277,7 @@ fn apply_reports_what_became_of_a_snapshot() {
         shard_of(&["a", "s"], 7, 0).to_base64(),
         shard_of(&["t"], 6, 1).to_base64(),
     ];
-    let report = guard.apply(shards.clone(), 9.0, -1.0, true, WALL + 250.0, 250.0);
+    let report = guard.apply(0, 0, 0.0, shards.clone(), 9.0, -1.0, true, WALL + 250.0, 250.0);
     assert_eq!(field(&report, "applied"), JsValue::TRUE);
     let counts = ["shards", "reused", "expired", "covered"].map(|name| number(&report, name));
     assert_eq!(counts, [2.0, 0.0, 1.0, 1.0]);
@@ -288,9 +288,9 @@ fn apply_reports_what_became_of_a_snapshot() {
         (Some("a".into()), Some(250.0))
     );
     assert_eq!(guard.version(), Some(9.0));
-    let again = guard.apply(shards.clone(), 9.0, -1.0, false, WALL, 0.0);
+    let again = guard.apply(0, 0, 0.0, shards.clone(), 9.0, -1.0, false, WALL, 0.0);
     assert_eq!((number(&again, "reused"), number(&again, "covered")), (2.0, 0.0));
-    let older = guard.apply(shards, 8.0, -1.0, false, WALL, 0.0);
+    let older = guard.apply(0, 0, 0.0, shards, 8.0, -1.0, false, WALL, 0.0);
     assert_eq!((field(&older, "applied"), guard.version()), (JsValue::FALSE, Some(9.0)));
 }
 
@@ -298,9 +298,19 @@ fn apply_reports_what_became_of_a_snapshot() {
 fn apply_tells_errors_by_their_code_and_changes_nothing() {
     let mut guard = RawGuard::new(30.0).unwrap();
     let good = shard_of(&["s"], 7, 0).to_base64();
-    guard.apply(vec![good.clone()], 9_007_199_254_740_991.0, -1.0, false, WALL, 0.0);
+    guard.apply(
+        0,
+        0,
+        0.0,
+        vec![good.clone()],
+        9_007_199_254_740_991.0,
+        -1.0,
+        false,
+        WALL,
+        0.0,
+    );
     for (code, bad) in [("bad-base64", "?"), ("truncated", ""), ("bad-magic", &*"A".repeat(48))] {
-        let report = guard.apply(vec![good.clone(), bad.into()], -1.0, -1.0, false, WALL, 0.0);
+        let report = guard.apply(0, 0, 0.0, vec![good.clone(), bad.into()], -1.0, -1.0, false, WALL, 0.0);
         let error = field(&report, "error");
         assert_eq!(text(&error, "code"), code);
         assert!(text(&error, "message").starts_with("shard 1: "));
@@ -316,7 +326,7 @@ fn the_servers_clock_is_carried_on_by_the_steady_one() {
     let shard = shard_of(&["s"], 7, START as u32 + 10).to_base64();
     // This device's clock is at its beginning, or broken.
     for wall in [0.0, -5.0, f64::NAN, 8.64e15] {
-        guard.apply(vec![shard.clone()], -1.0, WALL, false, wall, 1_000.0);
+        guard.apply(0, 0, 0.0, vec![shard.clone()], -1.0, WALL, false, wall, 1_000.0);
         assert!(guard.has("s", wall, 10_999.0) && !guard.has("s", wall, 11_000.0));
     }
 }
@@ -324,11 +334,31 @@ fn the_servers_clock_is_carried_on_by_the_steady_one() {
 #[wasm_bindgen_test]
 fn explanations_and_statistics_are_plain_objects() {
     let (mut guard, mut batch) = (RawGuard::new(30.0).unwrap(), IdBatch::new());
-    guard.apply(vec![shard_of(&["s"], 7, 0).to_base64()], 1.0, -1.0, false, WALL, 0.0);
+    guard.apply(
+        0,
+        0,
+        0.0,
+        vec![shard_of(&["s"], 7, 0).to_base64()],
+        1.0,
+        -1.0,
+        false,
+        WALL,
+        0.0,
+    );
     assert!(joined(&mut batch, &["s", "mine"]));
     guard.record(&mut batch, WALL, 0.0);
     let many = [ids("t", 0..300), vec!["t".into()]].concat();
-    guard.apply(vec![shard_of(&many, 8, 0).to_base64()], 2.0, -1.0, false, WALL, 0.0);
+    guard.apply(
+        0,
+        0,
+        0.0,
+        vec![shard_of(&many, 8, 0).to_base64()],
+        2.0,
+        -1.0,
+        false,
+        WALL,
+        0.0,
+    );
     assert!(guard.explain("fresh", WALL, 0.0).is_undefined());
     let (pending, memory, server) = (
         guard.explain("mine", WALL, 0.0),
@@ -397,7 +427,7 @@ fn options_without_meaning_throw_their_code() {
         assert_eq!(text(&RawGuard::new(window).err().unwrap(), "code"), "bad-option");
     }
     let chain = |capacity, shards, rate, ttl| {
-        RawChain::new(vec![], capacity, shards, rate, 0, ttl)
+        RawChain::new(0, 0, 0.0, vec![], capacity, shards, rate, 0, ttl)
             .err()
             .map(|error| text(&error, "code"))
     };
@@ -412,7 +442,7 @@ fn options_without_meaning_throw_their_code() {
 #[wasm_bindgen_test]
 fn a_chain_records_filters_ships_and_goes_on() {
     let mut batch = IdBatch::new();
-    let mut chain = RawChain::new(vec![], 3, 5, 0.001, u64::MAX, 0).unwrap();
+    let mut chain = RawChain::new(0, 0, 0.0, vec![], 3, 5, 0.001, u64::MAX, 0).unwrap();
     assert!(joined(&mut batch, &["a", "b", "a", "c", "d"]));
     assert_eq!(chain.record(&mut batch, START as f64), 4);
     let shipped = chain.snapshot(START as f64);
@@ -422,7 +452,7 @@ fn a_chain_records_filters_ships_and_goes_on() {
     let mut stored: Vec<String> = shards.iter().filter_map(|shard| shard.as_string()).collect();
     assert_eq!(stored.len(), 2);
     stored.insert(1, "damaged".into());
-    let again = RawChain::new(stored, 3, 5, 0.001, u64::MAX, 0).unwrap();
+    let again = RawChain::new(0, 0, 0.0, stored, 3, 5, 0.001, u64::MAX, 0).unwrap();
     let rejected: Array = again.rejected().unchecked_into();
     assert_eq!(rejected.length(), 1);
     assert_eq!(
