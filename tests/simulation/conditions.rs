@@ -167,6 +167,7 @@ impl Conditions {
             false_positive_rate: 1e-7,
             seed: self.chain.seed,
             ttl_seconds: 0,
+            ..ChainOptions::default()
         };
         self.store_fails = false;
         self.reports = true;
@@ -186,5 +187,6 @@ fn chain(random: &mut Random) -> ChainOptions {
         false_positive_rate: *random.pick(&[0.05, 0.01, 0.001, 0.0001]),
         seed: *random.pick(&[0, 0, 42]),
         ttl_seconds: *random.pick(&[0, 0, 3_600, 86_400, 10 * 86_400]),
+        ..ChainOptions::default()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use seenguard::{Explanation, Snapshot};
+use seenguard::{Explanation, Format, Snapshot};
 
 use super::chance::Chance;
 use super::conditions::{Conditions, Versions};
@@ -75,6 +75,7 @@ pub fn apply(device: &mut Device, tab: usize, state: &State, scene: &mut Scene<'
     let snapshot = Snapshot {
         version,
         shards: &texts,
+        format: Format::Native,
         now_ms,
     };
     let applied = page
@@ -191,6 +192,7 @@ fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut Scen
         Snapshot {
             version: None,
             shards: &texts,
+            format: Format::Native,
             now_ms: None,
         },
         clocks,
@@ -291,7 +293,7 @@ fn check_stopped(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<
         None => panic!("pure filter: {item:?} is stopped, and nothing explains it"),
         Some(Explanation::Server { shard, epoch }) => assert_eq!(
             page.view.find(text, clocks),
-            Some((shard, epoch)),
+            epoch.map(|epoch| (shard, epoch)),
             "all or nothing: {item:?} is stopped by a shard of the snapshot in use"
         ),
         Some(Explanation::Pending { at }) => assert!(
@@ -416,6 +418,7 @@ fn probe_without_server(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let nothing = Snapshot::<&str> {
         version: None,
         shards: &[],
+        format: Format::Native,
         now_ms: None,
     };
     guard.apply(nothing, clocks).expect("snapshots: an empty one is taken");

@@ -158,7 +158,7 @@ impl Server {
             known(&text).unwrap_or_else(|| Rc::new(Shipped { text, shard }))
         };
         let state = Rc::new(State {
-            version: shipped.version,
+            version: shipped.version.expect("a chain in the native format has a version"),
             shards: shipped.shards.into_iter().map(read).collect(),
         });
         self.check_limits(&state);
