@@ -29,6 +29,7 @@
 //! - [`wire`]: the bytes of a shard, in the native format and in those of others.
 //! - [`ShardChain`]: rotation by count and by time, expiry, union.
 //! - [`Guard`]: the decision, the impressions that are pending, the memory of this device, and how they are stored.
+//! - [`inspect()`]: what a shard holds, for people.
 //! - [`Error`]: what was wrong with an input, with a stable code.
 
 #![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
@@ -43,6 +44,7 @@ mod guard;
 pub mod hash;
 mod hash_index;
 mod ids;
+mod inspect;
 mod journal;
 mod lag;
 mod memory;
@@ -60,6 +62,7 @@ pub use bloom::BloomFilter;
 pub use chain::{ChainOptions, ChainSnapshot, Rejected, ShardChain};
 pub use error::Error;
 pub use guard::{Applied, Explanation, Filtered, Guard, GuardStats, Now, Recorded, Snapshot};
+pub use inspect::{InspectedFilter, Inspection, inspect};
 pub use lag::Lag;
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
 pub use segment::SegmentState;

@@ -3,21 +3,33 @@
 //! Ids cross in one batch ([`batch::IdBatch`]), other inputs as plain arguments that the TypeScript has checked. Reports, statistics and
 //! explanations go out by serde-wasm-bindgen's `to_value`; its counterpart `from_value` is not used, since it would double the module. An error
 //! goes out as `{ code, message }`; nothing here throws or panics for what comes in.
+//!
+//! The features `guard` and `inspect` say whose classes a module offers: that of pages, and that of the command.
 
+#[cfg(feature = "guard")]
 mod batch;
 mod browser;
+#[cfg(feature = "guard")]
 mod chain;
+#[cfg(feature = "guard")]
 mod guard;
+#[cfg(feature = "inspect")]
+mod inspect;
 
+#[cfg(feature = "guard")]
 pub use batch::IdBatch;
 pub use browser::random_writer_id;
+#[cfg(feature = "guard")]
 pub use chain::RawChain;
+#[cfg(feature = "guard")]
 pub use guard::RawGuard;
+#[cfg(feature = "inspect")]
+pub use inspect::RawInspection;
 
 use serde::Serialize;
 use wasm_bindgen::JsValue;
 
-use crate::{Error, Format, Now};
+use crate::{Error, Format};
 
 /// An error as JavaScript takes it.
 #[derive(Serialize)]
@@ -60,8 +72,9 @@ fn failure(error: Error) -> JsValue {
 }
 
 /// `Date.now()` and `performance.now()`, in milliseconds. Casts saturate: a clock before 1970 counts as 1970, NaN as 0.
-fn now(wall_ms: f64, steady_ms: f64) -> Now {
-    Now {
+#[cfg(feature = "guard")]
+fn now(wall_ms: f64, steady_ms: f64) -> crate::Now {
+    crate::Now {
         wall_ms: wall_ms as u64,
         steady_ms: steady_ms as u64,
     }

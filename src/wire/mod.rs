@@ -109,7 +109,7 @@ pub fn read(format: Format, text: &str) -> Result<Vec<Shard>, Error> {
     decoded.read()
 }
 
-const TOO_LARGE: Error = Error::TooLarge("a shard has over 2^26 bits");
+pub(crate) const TOO_LARGE: Error = Error::TooLarge("a shard has over 2^26 bits");
 
 /// A shard's text as bytes, and the filters that lie in them.
 pub(crate) struct Decoded {
@@ -163,6 +163,10 @@ impl Decoded {
         self.filters.iter().map(|filter| u64::from(filter.shape.bits())).sum()
     }
 
+    pub(crate) fn byte_length(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Reads the bits.
     pub(crate) fn read(&self) -> Result<Vec<Shard>, Error> {
         let read = |unread: &Unread| {
@@ -176,6 +180,19 @@ impl Decoded {
             })
         };
         self.filters.iter().map(read).collect()
+    }
+}
+
+impl Unread {
+    pub(crate) fn count(&self) -> Option<u32> {
+        self.count
+    }
+
+    pub(crate) fn encoding(&self) -> native::Encoding {
+        match self.layout {
+            Layout::Rice => native::Encoding::Rice,
+            _ => native::Encoding::Raw,
+        }
     }
 }
 

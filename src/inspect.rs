@@ -1,0 +1,104 @@
+//! What a shard of any format holds, for people: a Bloom filter hides what is in it, and whoever supports a feed needs a window.
+//!
+//! n items can be told from others at a false positive rate of ε in no less than `n · log2(1 / ε)` bits (Carter, Floyd, Gill, Markowsky and
+//! Wegman 1978). A Bloom filter at its best, half full, takes 1.44 times as many; how far above the limit a shard is says whether it was made
+//! for many more items than it holds.
+
+use crate::params::{MAX_SNAPSHOT_BITS, union_rate};
+use crate::wire::native::Encoding;
+use crate::wire::{self, Format};
+use crate::{Error, Shard};
+
+/// What one shard holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inspection {
+    /// How long it is before base64. Of a go-bloomfilter's record without the count, of RedisBloom's chunks without the header.
+    pub bytes: usize,
+    /// One, or those of a RedisBloom key that has grown, oldest first.
+    pub filters: Vec<InspectedFilter>,
+}
+
+/// One filter of a shard.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InspectedFilter {
+    /// The bits, and what the header tells beside them. Its count is the estimate where none is stored.
+    pub shard: Shard,
+    /// How many items it says that it holds; none in the formats that do not count.
+    pub count: Option<u32>,
+    /// How the bits were coded: [`Encoding::Raw`] in all formats but the native one.
+    pub encoding: Encoding,
+}
+
+/// Reads a shard of any format, and tells all there is to know of it.
+///
+/// ```
+/// use seenguard::{inspect, BloomFilter, Format, Parameters, Shard};
+/// let mut shard = Shard::new(BloomFilter::new(Parameters::for_capacity(1000, 0.001)?, 0), 1_764_000_000, 0);
+/// (0..500).for_each(|number| drop(shard.insert(format!("article-{number}"))));
+///
+/// let inspected = inspect(Format::Native, &shard.to_base64())?;
+/// assert_eq!(inspected.filters[0].count, Some(500));
+/// assert!((inspected.estimated_items() - 500.0).abs() < 10.0);
+/// assert!(inspected.contains("article-17", 1_764_000_000));
+/// let size_against_limit = 8.0 * inspected.bytes as f64 / inspected.information_limit_bits();
+/// assert!((1.3..1.6).contains(&size_against_limit));
+/// # Ok::<(), seenguard::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`wire::read`].
+pub fn inspect(format: Format, text: &str) -> Result<Inspection, Error> {
+    let decoded = wire::decode(format, text)?;
+    if decoded.bits() > MAX_SNAPSHOT_BITS {
+        return Err(wire::TOO_LARGE);
+    }
+    let filters = decoded.filters.iter().zip(decoded.read()?);
+    Ok(Inspection {
+        bytes: decoded.byte_length(),
+        filters: filters
+            .map(|(unread, shard)| InspectedFilter {
+                shard,
+                count: unread.count(),
+                encoding: unread.encoding(),
+            })
+            .collect(),
+    })
+}
+
+impl Inspection {
+    /// The estimated number of distinct items in it.
+    pub fn estimated_items(&self) -> f64 {
+        self.filters.iter().map(|each| each.shard.filter.estimate_items()).sum()
+    }
+
+    /// The rate at which it answers "contained" for ids that are not in it, as of now.
+    pub fn false_positive_rate(&self) -> f64 {
+        union_rate(self.filters.iter().map(|each| each.shard.filter.false_positive_rate()))
+    }
+
+    /// The least number of bits that the estimated items can take at this false positive rate: `n · log2(1 / ε)`, over the filters.
+    pub fn information_limit_bits(&self) -> f64 {
+        self.filters.iter().map(InspectedFilter::information_limit_bits).sum()
+    }
+
+    /// Whether the shard answers "contained" for an id. Past its expiry it answers nothing.
+    pub fn contains(&self, id: impl AsRef<[u8]>, now_seconds: u64) -> bool {
+        self.filters
+            .iter()
+            .any(|each| !each.shard.is_expired(now_seconds) && each.shard.filter.contains(id.as_ref()))
+    }
+}
+
+impl InspectedFilter {
+    /// `n · log2(1 / ε)`; see [`Inspection::information_limit_bits`].
+    pub fn information_limit_bits(&self) -> f64 {
+        let filter = &self.shard.filter;
+        let rate = filter.false_positive_rate();
+        // An empty filter is never wrong, and nothing needs no bits.
+        if rate > 0.0 {
+            filter.estimate_items() * -rate.log2()
+        } else {
+            0.0
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What `inspect` tells of shards of every format.
+#![cfg(not(target_arch = "wasm32"))]
+
+mod common;
+
+use common::foreign;
+use seenguard::wire::native::Encoding;
+use seenguard::{BloomFilter, Error, Format, Parameters, Shard, inspect};
+
+const NOW: u64 = 1_764_000_000;
+
+fn native(count: u32, expires: u32) -> Shard {
+    let parameters = Parameters::for_capacity(1000, 0.001).unwrap();
+    let mut shard = Shard::new(BloomFilter::new(parameters, 7), 42, expires);
+    for number in 0..count {
+        shard.insert(format!("article-{number}"));
+    }
+    shard
+}
+
+#[test]
+fn the_filter_of_a_native_shard_is_the_one_that_was_shipped() {
+    for (count, encoding) in [(3, Encoding::Rice), (1000, Encoding::Raw)] {
+        let shard = native(count, 0);
+        let inspection = inspect(Format::Native, &shard.to_base64()).unwrap();
+        assert_eq!(inspection.bytes, shard.to_bytes().len());
+        assert_eq!(inspection.filters.len(), 1);
+        assert_eq!(inspection.filters[0].shard, shard);
+        assert_eq!(inspection.filters[0].count, Some(shard.count));
+        assert_eq!(inspection.filters[0].encoding, encoding);
+    }
+}
+
+#[test]
+fn every_vector_of_every_format_answers_as_its_library_and_counts_what_it_stores() {
+    for filter in foreign::vectors() {
+        let inspections: Vec<_> = filter
+            .shards
+            .iter()
+            .map(|shard| inspect(filter.format, shard).unwrap())
+            .collect();
+        for (id, answer) in filter.ids.iter().zip(&filter.answers) {
+            let contained = inspections.iter().any(|inspection| inspection.contains(id, NOW));
+            assert_eq!(contained, *answer, "{} {id:?}", filter.name);
+        }
+        let stored = matches!(filter.format, Format::GoBloomfilter { .. } | Format::RedisBloom);
+        for inspected in inspections.iter().flat_map(|inspection| &inspection.filters) {
+            assert_eq!(inspected.count.is_some(), stored, "{}", filter.name);
+            assert_eq!(inspected.encoding, Encoding::Raw);
+        }
+    }
+}
+
+#[test]
+fn the_limit_is_that_of_information_theory() {
+    let inspection = inspect(Format::Native, &native(1000, 0).to_base64()).unwrap();
+    let rate = inspection.false_positive_rate();
+    assert!((0.0005..0.002).contains(&rate));
+    let limit = inspection.estimated_items() * (1.0 / rate).log2();
+    assert!((inspection.information_limit_bits() - limit).abs() < 1e-6);
+    // Half full, a Bloom filter takes 1 / ln 2 times the limit.
+    let times = 14_378.0 / inspection.information_limit_bits();
+    assert!((times - std::f64::consts::LN_2.recip()).abs() < 0.01, "{times}");
+}
+
+#[test]
+fn a_filter_without_items_or_without_room_has_no_limit() {
+    let empty = inspect(Format::Native, &native(0, 0).to_base64()).unwrap();
+    assert_eq!(
+        (empty.information_limit_bits(), empty.false_positive_rate()),
+        (0.0, 0.0)
+    );
+    let mut full = Shard::new(BloomFilter::new(Parameters::new(8, 1).unwrap(), 0), 1, 0);
+    for number in 0..200 {
+        full.insert(number.to_string());
+    }
+    let full = inspect(Format::Native, &full.to_base64()).unwrap();
+    assert_eq!((full.information_limit_bits(), full.false_positive_rate()), (0.0, 1.0));
+    assert!(full.estimated_items().is_finite());
+}
+
+#[test]
+fn an_expired_shard_answers_nothing() {
+    let inspection = inspect(Format::Native, &native(3, NOW as u32).to_base64()).unwrap();
+    assert!(inspection.contains("article-1", NOW - 1));
+    assert!(!inspection.contains("article-1", NOW));
+}
+
+#[test]
+fn what_cannot_be_read_is_told_by_its_code() {
+    let text = native(3, 0).to_base64();
+    assert_eq!(
+        inspect(Format::Native, &text[..40]),
+        Err(Error::Truncated { length: 30 })
+    );
+    assert_eq!(inspect(Format::Native, "no base64"), Err(Error::BadBase64));
+    assert_eq!(inspect(Format::Guava, &text).unwrap_err().code(), "bad-encoding");
+}
