@@ -3,7 +3,9 @@
  *
  *     src/ ── cargo ──► Wasm ── wasm-bindgen ──► Wasm + glue ── wasm-opt ──► dist/seenguard.wasm
  *                                                       └──► js/generated/ (the glue as a factory, the Wasm as text)
+ *     the same with the crate's feature "inspect" ─► dist/inspect.wasm, js/generated/inspect/
  *     js/ + js/generated/ ── esbuild ──► dist/*.js, dist/*.cjs
+ *     cli/ + js/ ── esbuild ──► dist/inspect.js, the package's command
  *     js/*.d.ts ──► dist/*.d.ts, dist/*.d.cts
  *
  * The Rust part is left out when nothing that it is made from has changed. Files are replaced one by one and whole, so whoever reads dist/ meanwhile

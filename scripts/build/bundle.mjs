@@ -1,4 +1,4 @@
-/** The entries of the package, each one file without imports. */
+/** The entries of the package, each one file without imports, and its command. */
 import { build } from "esbuild";
 import { inProject } from "../lib/paths.mjs";
 import { writeWhole } from "../lib/files.mjs";
@@ -20,28 +20,48 @@ export const entries = [
 ];
 
 export async function bundle() {
-  await Promise.all(entries.map(bundleEntry));
+  await Promise.all([...entries.map(bundleEntry), bundleCommand()]);
+}
+
+/** `npx seenguard`, for Node alone. Its Wasm module lies beside it. */
+async function bundleCommand() {
+  await bundleFile({
+    entryPoints: [inProject("cli", "main.ts")],
+    outfile: inProject("dist", "inspect.js"),
+    format: "esm",
+    platform: "node",
+    target: "node20",
+  });
 }
 
 /** @param {Entry} entry */
 async function bundleEntry({ source, file, format }) {
-  const result = await build({
-    absWorkingDir: inProject(),
+  await bundleFile({
     entryPoints: [inProject("js", "entries", source)],
     outfile: inProject("dist", file),
     format,
     ...(format === "iife" ? { globalName: "Seenguard" } : {}),
-    bundle: true,
-    minify: true,
     platform: "neutral",
     target: ["chrome96", "safari15", "node20"],
+  });
+}
+
+/** @param {import("esbuild").BuildOptions & { outfile: string }} options */
+async function bundleFile(options) {
+  const result = await build({
+    ...options,
+    absWorkingDir: inProject(),
+    bundle: true,
+    minify: true,
     legalComments: "none",
     // The same bytes under any charset that a server may claim.
     charset: "ascii",
     metafile: true,
     write: false,
   });
-  const imports = Object.values(result.metafile.outputs).flatMap((output) => output.imports);
-  if (imports.length > 0) throw new Error(`dist/${file} imports ${imports.map(({ path }) => path).join(", ")}`);
+  const imports = Object.values(result.metafile.outputs)
+    .flatMap((output) => output.imports.map(({ path }) => path))
+    .filter((path) => options.platform !== "node" || !path.startsWith("node:"));
+  if (imports.length > 0) throw new Error(`${options.outfile} imports ${imports.join(", ")}`);
   for (const { path, contents } of result.outputFiles) writeWhole(path, contents);
 }

@@ -14,33 +14,66 @@ const sources = ["src", "Cargo.toml", "Cargo.lock", ".cargo", "scripts/build/was
   (path) => inProject(path),
 );
 
-const outputs = {
-  wasm: inProject("dist", "seenguard.wasm"),
-  hex: inProject("js", "generated", "wasm-hex.ts"),
-  glue: inProject("js", "generated", "glue.js"),
-  glueTypes: inProject("js", "generated", "glue.d.ts"),
-  classTypes: inProject("js", "generated", "classes.d.ts"),
-};
+/**
+ * @typedef {object} Module
+ * @property {string} feature of the crate, whose classes the module offers
+ * @property {string} wasm
+ * @property {string | undefined} hex the module as text, where it is inlined
+ * @property {string} glue the directory of its glue
+ */
+
+/** @type {readonly Module[]} */
+const modules = [
+  {
+    feature: "guard",
+    wasm: inProject("dist", "seenguard.wasm"),
+    hex: inProject("js", "generated", "wasm-hex.ts"),
+    glue: inProject("js", "generated"),
+  },
+  {
+    feature: "inspect",
+    wasm: inProject("dist", "inspect.wasm"),
+    hex: undefined,
+    glue: inProject("js", "generated", "inspect"),
+  },
+];
+
+/** @param {Module} module */
+const glueFiles = ({ glue }) => ({
+  script: join(glue, "glue.js"),
+  types: join(glue, "glue.d.ts"),
+  classTypes: join(glue, "classes.d.ts"),
+});
 
 /** What was built from what: equal when neither the sources nor the results have changed since. */
-const stamp = () => hashOf([...sources, ...Object.values(outputs)]);
+const stamp = () =>
+  hashOf([
+    ...sources,
+    ...modules.flatMap((module) => [module.wasm, module.hex ?? [], ...Object.values(glueFiles(module))].flat()),
+  ]);
 
 export async function buildWasm() {
   if (readIfThere(stampFile)?.toString() === stamp()) return;
-  console.log("build: compiling Rust to Wasm");
-  const compiled = await compile();
   mkdirSync(inProject("target"), { recursive: true });
-  const workshop = mkdtempSync(inProject("target", "wasm-"));
-  try {
-    await bindAndOptimise(compiled, workshop);
-  } finally {
-    rmSync(workshop, { recursive: true, force: true });
+  for (const module of modules) {
+    console.log(`build: compiling Rust to Wasm: ${module.feature}`);
+    // Each is compiled to the same place.
+    const compiled = await compile(module.feature);
+    const workshop = mkdtempSync(inProject("target", "wasm-"));
+    try {
+      await bindAndOptimise(compiled, workshop, module);
+    } finally {
+      rmSync(workshop, { recursive: true, force: true });
+    }
   }
   writeWhole(stampFile, stamp());
 }
 
-/** Returns where cargo put the module. */
-async function compile() {
+/**
+ * Returns where cargo put the module.
+ * @param {string} feature
+ */
+async function compile(feature) {
   const directories = await cargoDirectories();
   // The messages of panics name files. What they name is the same on every machine, and nobody's home.
   const remap = [[root, "seenguard"], ...directories.registries.map((path) => [path, "crates"])];
@@ -48,7 +81,7 @@ async function compile() {
   await run(
     "cargo",
     [
-      ...["build", "--release", "--lib", "--target", wasmTarget],
+      ...["build", "--release", "--lib", "--target", wasmTarget, "--no-default-features", "--features", feature],
       ...["--config", `target.${wasmTarget}.rustflags=${JSON.stringify(flags)}`],
     ],
     // Flags in the environment would replace these.
@@ -78,8 +111,9 @@ async function cargoDirectories() {
 /**
  * @param {string} compiled
  * @param {string} workshop a directory for what comes in between
+ * @param {Module} module
  */
-async function bindAndOptimise(compiled, workshop) {
+async function bindAndOptimise(compiled, workshop, module) {
   const env = await pathWith([wasmBindgenTool()]);
   const flags = ["--remove-name-section", "--encode-into", "always", "--out-dir", workshop];
   // Declarations of modules are those of the "web" target; the glue to be turned into a factory is that of "no-modules".
@@ -104,12 +138,13 @@ async function bindAndOptimise(compiled, workshop) {
     readFileSync(join(workshop, "glue.js"), "utf8"),
     readFileSync(join(workshop, "web.d.ts"), "utf8"),
   );
-  writeWhole(outputs.glue, glue.script);
-  writeWhole(outputs.glueTypes, glue.types);
-  writeWhole(outputs.classTypes, glue.classTypes);
-  writeWhole(
-    outputs.hex,
-    `/** The Wasm module as hexadecimal text, which compresses better than base64. */\nexport const wasmHex = "${wasm.toString("hex")}";\n`,
-  );
-  writeWhole(outputs.wasm, wasm);
+  const files = glueFiles(module);
+  writeWhole(files.script, glue.script);
+  writeWhole(files.types, glue.types);
+  writeWhole(files.classTypes, glue.classTypes);
+  if (module.hex !== undefined) {
+    const comment = "/** The Wasm module as hexadecimal text, which compresses better than base64. */";
+    writeWhole(module.hex, `${comment}\nexport const wasmHex = "${wasm.toString("hex")}";\n`);
+  }
+  writeWhole(module.wasm, wasm);
 }

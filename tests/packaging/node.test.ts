@@ -1,10 +1,11 @@
 /** The installed package in Node, by each kind of module. */
 import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, inject, test } from "vitest";
 import type { Told } from "./apps/story.js";
-import { expectGuarded } from "./chapters.js";
+import { expectGuarded, readChapters } from "./chapters.js";
 
 test.each(["esm.mjs", "cjs.cjs", "slim.mjs", "slim.cjs"])("node/%s guards its feed", async (app) => {
   const { stdout, stderr } = await runNode(join(inject("installed"), "node", app));
@@ -44,6 +45,16 @@ test("a copy as ES module and one as CommonJS share the guard of a namespace", a
     console.log(SeenGuard === copy, other.has("a"));`;
   const { stdout } = await runNode("--input-type=module", "--eval", script);
   expect(stdout.trim()).toBe("false true");
+});
+
+test("npx seenguard inspect tells what a shard holds", async () => {
+  const { snapshot } = readChapters();
+  const input = join(inject("installed"), "snapshot.json");
+  await writeFile(input, JSON.stringify(snapshot));
+  const args = ["--no-install", "seenguard", "inspect", input, "--has", "1r8bq8r7q4izgx"];
+  const { stdout } = await promisify(execFile)("npx", args, { cwd: inject("installed") });
+  expect(stdout).toMatch(/bits \(m\) +14,378\n/);
+  expect(stdout).toMatch(/1r8bq8r7q4izgx +contained, in shard 0\n/);
 });
 
 function runNode(...args: string[]): Promise<{ stdout: string; stderr: string }> {

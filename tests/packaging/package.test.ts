@@ -15,6 +15,7 @@ test("the package holds what users need and nothing else", () => {
     [
       ...["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"],
       ...["index.cjs", "index.d.cts", "index.d.ts", "index.js", "seenguard.iife.js", "seenguard.wasm"].map(inDist),
+      ...["inspect.js", "inspect.wasm"].map(inDist),
       ...["slim.cjs", "slim.d.cts", "slim.d.ts", "slim.js"].map(inDist),
     ].sort(),
   );
@@ -45,7 +46,7 @@ test("installing it runs nothing and brings nothing else", async () => {
 test("its scripts have no source map and name no place on the machine that built them", async () => {
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
   const scripts = (await readdir(dist)).filter((name) => /\.c?js$/.test(name));
-  expect(scripts).toHaveLength(5);
+  expect(scripts).toHaveLength(6);
   for (const name of scripts) {
     const text = await readFile(join(dist, name), "utf8");
     expect(text).not.toContain("sourceMappingURL");

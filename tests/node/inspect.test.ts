@@ -1,0 +1,359 @@
+/** `npx seenguard inspect`, the command itself: every format, every way in, and what is damaged. */
+import { spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ShardChain, type Snapshot } from "seenguard";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Inspected } from "../../cli/inspect.ts";
+import { casesOf, ids } from "../vectors/foreign.ts";
+import { readVectors } from "./support.ts";
+
+const command = new URL("../../dist/inspect.js", import.meta.url).pathname;
+const natives = readVectors("native").cases;
+const nativeText = natives[0]?.base64 ?? "";
+
+interface Ended {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command; what it reads is `input`, and nothing else is there. */
+function run(args: readonly string[], input = ""): Promise<Ended> {
+  const child = spawn(process.execPath, [command, ...args]);
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
+  // A command that needs no input may end before it was written.
+  child.stdin.on("error", () => undefined).end(input);
+  return new Promise((resolve, reject) => {
+    child.once("error", reject).once("close", (status) => {
+      resolve({ status, stdout, stderr });
+    });
+  });
+}
+
+async function inspect(args: readonly string[], input = ""): Promise<Inspected> {
+  const { status, stdout, stderr } = await run(["inspect", "--json", ...args], input);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  return JSON.parse(stdout) as Inspected;
+}
+
+/** Ids of a case that answer so and so, some of each. They travel as arguments, which hold no NUL. */
+function someIds(answers: string): { asked: string[]; expected: boolean[] } {
+  const usable = ids
+    .map((id, index) => ({ id, answer: answers[index] === "1" }))
+    .filter(({ id }) => !/[\0\t]|\p{Surrogate}/u.test(id));
+  const chosen = usable.filter((_, index) => index % 40 === 0);
+  return { asked: chosen.map(({ id }) => id), expected: chosen.map(({ answer }) => answer) };
+}
+
+describe("a native shard", () => {
+  test("is told in words", async () => {
+    const { status, stdout, stderr } = await run(["inspect", nativeText]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(/^shard 0: seenguard\n/);
+    for (const line of [
+      /^ {2}bits \(m\) +14,378$/m,
+      /^ {2}hashes \(k\) +10$/m,
+      /^ {2}count +1,000$/m,
+      /^ {2}fill +\d+\.\d% \([\d,]+ bits set\)$/m,
+      /^ {2}estimated items +[\d,]+$/m,
+      /^ {2}false positive rate +0\.000\d+ \(1 in [\d,]+\)$/m,
+      /^ {2}epoch +1$/m,
+      /^ {2}expiry +never$/m,
+      /^ {2}encoding +raw$/m,
+      /^ {2}size +1,834 bytes, 1\.\d\d times the information limit n·log2\(1\/ε\) of [\d,]+ bytes$/m,
+    ])
+      expect(stdout).toMatch(line);
+  });
+
+  test("is told in numbers that fit each other", async () => {
+    const { shards, bits, falsePositiveRate } = await inspect([nativeText]);
+    const [shard] = shards;
+    const [filter] = shard?.filters ?? [];
+    expect(shard).toMatchObject({ index: 0, format: "seenguard", expired: false, bytes: 1834, bits: 14_378 });
+    expect(filter).toMatchObject({
+      bits: 14_378,
+      hashes: 10,
+      count: 1000,
+      seed: "0",
+      epoch: 1,
+      expires: 0,
+      encoding: "raw",
+    });
+    expect(bits).toBe(14_378);
+    const { setBits = 0, fill = 0, falsePositiveRate: rate = 0, estimatedItems = 0 } = filter ?? {};
+    expect(fill).toBe(setBits / 14_378);
+    expect(rate).toBeCloseTo(fill ** 10, 12);
+    expect(falsePositiveRate).toBeCloseTo(rate, 12);
+    expect(estimatedItems).toBeCloseTo((-14_378 / 10) * Math.log(1 - fill), 6);
+    expect(shard?.informationLimitBits).toBeCloseTo(estimatedItems * -Math.log2(rate), 6);
+  });
+
+  test("is told to be Rice-coded where it is", async () => {
+    const chain = await ShardChain.create();
+    chain.record("article-17", 1_764_000_000);
+    const [young = ""] = chain.snapshot(1_764_000_000).shards as string[];
+    chain.free();
+    const { shards } = await inspect([young]);
+    expect(shards[0]?.filters?.[0]).toMatchObject({ encoding: "rice", count: 1, epoch: 1_764_000_000 });
+  });
+
+  test("that holds nothing has no limit and is never wrong", async () => {
+    const empty = natives.find(({ inserted }) => inserted === 0);
+    expect(empty).toBeDefined();
+    const { stdout } = await run(["inspect", empty?.base64 ?? ""]);
+    expect(stdout).toMatch(/false positive rate +0$/m);
+    expect(stdout).toMatch(/size +\d+ bytes$/m);
+  });
+});
+
+describe("of every format", () => {
+  interface Given {
+    readonly name: string;
+    readonly options: readonly string[];
+    readonly input: string;
+    readonly answers: string;
+    readonly format: unknown;
+  }
+  const given: Given[] = [
+    ...natives.map((each) => ({
+      // Two of them expire in 1970.
+      input: JSON.stringify({ shards: [each.base64], now: 0 }),
+      options: [],
+      answers: each.answers,
+      format: "seenguard",
+    })),
+    ...casesOf("guava").map((each) => ({ input: each.base64, options: [], answers: each.answers, format: "guava" })),
+    ...casesOf("bits-and-blooms").flatMap((each) =>
+      [each.base64, each.json].map((input) => ({
+        input,
+        options: [],
+        answers: each.answers,
+        format: "bits-and-blooms",
+      })),
+    ),
+    ...casesOf("redisbloom").flatMap((each) => {
+      const pairs = each.scandump;
+      const inputs = [
+        JSON.stringify(pairs),
+        pairs.map(([, chunk]) => chunk).join(","),
+        JSON.stringify([pairs.map(([, chunk]) => chunk)]),
+      ];
+      return inputs.map((input) => ({ input, options: [], answers: each.answers, format: "redisbloom" }));
+    }),
+    ...casesOf("go-bloomfilter").flatMap((each) => {
+      const { hashes, capacity, false_positive_rate: rate, records, answers } = each;
+      const byHashes = { kind: "go-bloomfilter", hashes };
+      const byCapacity = { kind: "go-bloomfilter", capacity, falsePositiveRate: rate };
+      const input = records.join("\n");
+      return [
+        { input, options: ["--hashes", String(hashes)], answers, format: byHashes },
+        {
+          input,
+          options: ["--format", "go-bloomfilter", "--capacity", String(capacity), "--rate", String(rate)],
+          answers,
+          format: byCapacity,
+        },
+      ];
+    }),
+  ].map((each, number) => ({
+    ...each,
+    name: `${typeof each.format === "string" ? each.format : "go-bloomfilter"}, vector ${String(number)}`,
+  }));
+
+  test.each(given)("$name answers as the library that wrote it", async ({ input, options, answers, format }) => {
+    const { asked, expected } = someIds(answers);
+    const { shards, has } = await inspect([...options, ...asked.map((id) => `--has=${id}`)], input);
+    expect(has.map(({ contained }) => contained)).toEqual(expected);
+    expect(has.map(({ id }) => id)).toEqual(asked);
+    expect(new Set(shards.map((shard) => JSON.stringify(shard.format)))).toEqual(new Set([JSON.stringify(format)]));
+  });
+
+  test("the counts are those that a format stores", async () => {
+    const [, grown] = casesOf("redisbloom");
+    const { shards } = await inspect([], JSON.stringify(grown?.scandump));
+    expect(shards[0]?.filters?.map(({ count }) => count)).toEqual([100, 200, 400, 790]);
+    const [guava] = casesOf("guava");
+    const read = await inspect([guava?.base64 ?? ""]);
+    expect(read.shards[0]?.filters?.[0]).not.toHaveProperty("count");
+    expect((await run(["inspect", guava?.base64 ?? ""])).stdout).toMatch(/count +not stored/);
+  });
+});
+
+describe("its input", () => {
+  let directory = "";
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "seenguard-inspect-"));
+  });
+  afterAll(() => rm(directory, { recursive: true }));
+
+  async function fileWith(text: string): Promise<string> {
+    const file = join(directory, `${String(Math.random())}.txt`);
+    await writeFile(file, text);
+    return file;
+  }
+  async function snapshot(): Promise<Snapshot> {
+    const chain = await ShardChain.create({ capacity: 10, ttlSeconds: 1000 });
+    chain.record(ids.slice(0, 25), 1_764_000_000);
+    const shipped = chain.snapshot(1_764_000_100);
+    chain.free();
+    return shipped;
+  }
+
+  test("is an argument, a file, or the standard input, alike", async () => {
+    const file = await fileWith(`${nativeText}\n`);
+    const [asArgument, asFile, asInput, asDash] = await Promise.all([
+      inspect([nativeText]),
+      inspect([file]),
+      inspect([], nativeText),
+      inspect(["-"], `\n${nativeText}\r\n`),
+    ]);
+    expect(asFile).toEqual(asArgument);
+    expect(asInput).toEqual(asArgument);
+    expect(asDash).toEqual(asArgument);
+  });
+
+  test("may be several shards: arguments, lines, what redis-cli prints, a list in JSON", async () => {
+    const shards = (await snapshot()).shards as string[];
+    expect(shards).toHaveLength(3);
+    const numbered = shards.map((shard, index) => `${String(index + 1)}) "${shard}"`).join("\n");
+    const all = await Promise.all([
+      inspect(shards),
+      inspect([], shards.join("\n")),
+      inspect([], numbered),
+      inspect([], JSON.stringify(shards)),
+    ]);
+    expect(all[0].shards.map(({ filters }) => filters?.[0]?.count)).toEqual([5, 10, 10]);
+    for (const one of all) expect(one).toEqual(all[0]);
+  });
+
+  test("may be a snapshot, or the answer that has one beside its items", async () => {
+    const seen = await snapshot();
+    const asked = ["--has", ids[0] ?? "", ids[24] ?? "", "never seen"];
+    const inspected = await inspect(asked, JSON.stringify(seen));
+    expect(inspected.snapshot).toEqual({ version: seen.version, now: seen.now });
+    expect(inspected.shards.map(({ expired }) => expired)).toEqual([false, false, false]);
+    expect(inspected.has).toEqual([
+      { id: ids[0], contained: true, shards: [2] },
+      { id: ids[24], contained: true, shards: [0] },
+      { id: "never seen", contained: false, shards: [] },
+    ]);
+    expect(await inspect(asked, JSON.stringify({ items: [], seen }))).toEqual(inspected);
+    const words = await run(["inspect", JSON.stringify(seen), ...asked]);
+    expect(words.stdout).toContain(
+      `snapshot, version ${String(seen.version)}, server's clock 2025-11-24T16:01:40Z: 3 shards\n`,
+    );
+    expect(words.stdout).toMatch(/"never seen" +not contained\n/);
+  });
+
+  test("that has expired by the snapshot's own clock answers nothing", async () => {
+    const seen = { ...(await snapshot()), now: 1_764_009_999 };
+    const inspected = await inspect(["--has", ids[0] ?? ""], JSON.stringify(seen));
+    expect(inspected.shards.map(({ expired }) => expired)).toEqual([true, true, true]);
+    expect(inspected.falsePositiveRate).toBe(0);
+    expect(inspected.has).toEqual([{ id: ids[0], contained: false, shards: [] }]);
+    expect((await run(["inspect", JSON.stringify(seen)])).stdout).toContain("past, so it answers nothing");
+  });
+
+  test("takes the format that a snapshot names, and the command line's before it", async () => {
+    const [guava] = casesOf("guava");
+    const named: Snapshot = { format: "guava", shards: [guava?.base64 ?? ""] };
+    expect((await inspect([], JSON.stringify(named))).shards[0]?.format).toBe("guava");
+    const misnamed = JSON.stringify({ ...named, format: "seenguard" });
+    expect((await run(["inspect"], misnamed)).stderr).toContain("[bad-magic]");
+    expect((await inspect(["--format", "guava"], misnamed)).shards[0]?.format).toBe("guava");
+  });
+});
+
+describe("what is damaged", () => {
+  const broken = `${nativeText.slice(0, 400)}${nativeText[400] === "A" ? "B" : "A"}${nativeText.slice(401)}`;
+
+  test("is told by its code, beside what can be read, and ends with 1", async () => {
+    const { status, stdout, stderr } = await run(["inspect", nativeText, broken, "--has", ids[0] ?? ""]);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^seenguard: shard 1: .* \[bad-checksum\]\n$/);
+    expect(stdout).toMatch(/^shard 1\n {2}damaged +.* \[bad-checksum\]$/m);
+    expect(stdout).toContain("contained, in shard 0\n");
+    const machine = await run(["inspect", "--json", broken]);
+    expect(machine.status).toBe(1);
+    expect((JSON.parse(machine.stdout) as Inspected).shards[0]?.error?.code).toBe("bad-checksum");
+  });
+
+  test.each([
+    { what: "half a shard", args: [nativeText.slice(0, 40)], code: "truncated" },
+    { what: "what is no base64", args: ["something else"], code: "bad-base64" },
+    { what: "a short Guava filter", args: ["--format", "guava", "AQoAAADhx81p45Uh"], code: "bad-payload" },
+    { what: "a record that counts no number", args: ["--hashes", "10", "many::AAAAAA=="], code: "bad-parameters" },
+    { what: "JSON that is cut", args: ['{"shards":["U0dT'], code: "bad-snapshot" },
+    { what: "JSON of something else", args: ['{"items":[]}'], code: "bad-snapshot" },
+    { what: "a snapshot with a wrong version", args: ['{"version":-1,"shards":[]}'], code: "bad-snapshot" },
+    {
+      what: "more shards than a guard takes",
+      args: [JSON.stringify({ shards: Array<string>(65).fill("A") })],
+      code: "too-large",
+    },
+    { what: "nothing at all", args: [], code: "truncated" },
+  ])("$what is $code", async ({ args, code }) => {
+    for (const json of [[], ["--json"]]) {
+      const { status, stdout, stderr } = await run(["inspect", ...json, ...args]);
+      expect(status).toBe(1);
+      expect(stderr).toMatch(new RegExp(`^seenguard: .* \\[${code}\\]\\n$`));
+      if (json.length > 0) expect(stdout).toContain(`"code": "${code}"`);
+    }
+  });
+
+  test("shards over a snapshot's bits are told, and that no guard takes them", async () => {
+    const chain = await ShardChain.create({ capacity: 800_000, falsePositiveRate: 0.0001, shards: 1 });
+    chain.record("a", 1);
+    const [large = ""] = chain.snapshot(1).shards as string[];
+    chain.free();
+    const { status, stdout, stderr } = await run(["inspect", "--json", ...Array<string>(5).fill(large)]);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/\[too-large\]/);
+    const inspected = JSON.parse(stdout) as Inspected;
+    expect(inspected.bits).toBeGreaterThan(2 ** 26);
+    expect(inspected.shards).toHaveLength(5);
+  });
+});
+
+describe("what is called wrongly", () => {
+  test.each([
+    { what: "no command", args: [] },
+    { what: "another command", args: ["explode"] },
+    { what: "an unknown option", args: ["inspect", "--verbose"] },
+    { what: "an unknown format", args: ["inspect", "--format", "cuckoo", nativeText] },
+    { what: "a number that is none", args: ["inspect", "--hashes", "ten", "1::AAAAAA=="] },
+    { what: "go-bloomfilter without its k", args: ["inspect", "--format", "go-bloomfilter", "1::AAAAAA=="] },
+    { what: "a record whose k nobody tells", args: ["inspect", "1::AAAAAA=="] },
+    { what: "k for a format that tells it", args: ["inspect", "--format", "guava", "--hashes", "3", nativeText] },
+    { what: "a file that is not there", args: ["inspect", "./nothing/here.json"] },
+    { what: "two snapshots at once", args: ["inspect", '{"shards":[]}', '{"shards":[]}'] },
+  ])("$what ends with 2 and says what to do", async ({ args }) => {
+    const { status, stdout, stderr } = await run(args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toMatch(/^seenguard: .*see seenguard inspect --help \[bad-option\]\n$/);
+  });
+
+  test("machines read the same", async () => {
+    const { status, stdout } = await run(["inspect", "--json", "--verbose"]);
+    expect(status).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: "bad-option" } });
+  });
+
+  test("--help tells of every option", async () => {
+    const { status, stdout, stderr } = await run(["inspect", "--help"]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    for (const option of ["format", "hashes", "capacity", "rate", "has", "json", "help"])
+      expect(stdout).toContain(`--${option}`);
+    expect((await run(["--help"])).stdout).toBe(stdout);
+  });
+});
+
+test("an id that begins with a dash can be asked for, and what follows the next option is input again", async () => {
+  const { has, shards } = await inspect(["--has=-dash", "b", "--format", "seenguard", nativeText]);
+  expect(has.map(({ id }) => id)).toEqual(["-dash", "b"]);
+  expect(shards).toHaveLength(1);
+});
