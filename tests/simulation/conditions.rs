@@ -21,6 +21,8 @@ pub enum Kind {
     Rare,
     /// Over 10,000 impressions in several tabs: both bounds of the memory, and those of the journal.
     Heavy,
+    /// Two pages that hear nothing of each other while one of them sees over 10,000 items.
+    Apart,
     /// Ids so long that the journal's bytes run out before its entries do.
     LongIds,
 }
@@ -96,7 +98,8 @@ impl Conditions {
         let kind = match random.below(100) {
             0..20 => Kind::Plain,
             20..84 => Kind::Rough,
-            84..96 => Kind::Rare,
+            84..95 => Kind::Rare,
+            95 => Kind::Apart,
             96..99 => Kind::Heavy,
             _ => Kind::LongIds,
         };
@@ -110,11 +113,15 @@ impl Conditions {
                 conditions.clock_jumps = false;
                 conditions.window_days = *random.pick(&[3.0, 7.0]);
             }
-            Kind::Heavy | Kind::LongIds => {
-                conditions.most_recorded = if kind == Kind::Heavy { 500 } else { 60 };
+            Kind::Heavy | Kind::Apart | Kind::LongIds => {
+                conditions.most_recorded = if kind == Kind::LongIds { 60 } else { 500 };
                 conditions.devices = 1;
                 conditions.most_tabs = 3;
                 conditions.clears = false;
+                if kind == Kind::Apart {
+                    conditions.has_bell = random.percent(50);
+                    conditions.pace = Pace::Lively;
+                }
                 conditions.window_days = *random.pick(&[3.0, 30.0]);
                 conditions.chain.capacity = 1000;
             }

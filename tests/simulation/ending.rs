@@ -124,11 +124,12 @@ fn check_remembered(world: &mut World, device: usize, tab: usize) {
     let window_ms = world.conditions.window_ms();
     let place = &world.devices[device];
     let page = &place.tabs[tab];
+    let memory = feeds::memory_alone(&page.guard, place.clocks(tab, world.now));
     for (index, impression) in place.ledger.impressions.iter().enumerate() {
         let mut clocks = place.clocks(tab, world.now);
         clocks.wall_ms = impression.at + window_ms - 1;
         assert!(
-            !page.must_remember(&place.ledger, index) || page.guard.has(world.items.text(impression.item), clocks),
+            !page.must_remember(&place.ledger, index) || memory.has(world.items.text(impression.item), clocks),
             "no repeat: in the end, after {} others, this passes: {impression:?}",
             place.ledger.others_since(index)
         );

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use seenguard::{Explanation, Format, Snapshot};
+use seenguard::{BloomFilter, Explanation, Format, Guard, Now, Parameters, Shard, Snapshot};
 
 use super::chance::Chance;
 use super::conditions::{Conditions, Versions};
@@ -50,7 +50,7 @@ pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     check_pending(device, tab, scene);
     probe(device, tab, scene);
     if scene.random.percent(25) {
-        probe_without_server(device, tab, scene);
+        probe_memory(device, tab, scene);
     }
     let seen = watched(device, &candidates, &passed, scene);
     if !seen.is_empty() {
@@ -411,17 +411,9 @@ fn probe(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     }
 }
 
-/// The same, as if the server had lost everything.
-fn probe_without_server(device: &Device, tab: usize, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
-    let mut guard = device.tabs[tab].guard.clone();
-    let nothing = Snapshot::<&str> {
-        version: None,
-        shards: &[],
-        format: Format::Native,
-        now_ms: None,
-    };
-    guard.apply(nothing, clocks).expect("snapshots: an empty one is taken");
+/// The same, as if the server had covered and then lost everything: of the memory alone.
+fn probe_memory(device: &Device, tab: usize, scene: &mut Scene<'_>) {
+    let guard = memory_alone(&device.tabs[tab].guard, device.clocks(tab, scene.now));
     let impressions = device.ledger.impressions.len();
     for _ in 0..20 {
         if impressions > 0 {
@@ -431,7 +423,32 @@ fn probe_without_server(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     }
 }
 
-fn check_remembered(device: &Device, tab: usize, index: usize, guard: &seenguard::Guard, scene: &mut Scene<'_>) {
+/// A guard of which nothing is pending, and that has no snapshot.
+pub fn memory_alone(guard: &Guard, clocks: Now) -> Guard {
+    let mut guard = guard.clone();
+    let mut everything = BloomFilter::new(Parameters::new(1, 1).expect("one bit is a filter"), 0);
+    everything.insert("anything");
+    let everything = Shard::new(everything, 0, 0).to_base64();
+    for shards in [&[everything][..], &[]] {
+        let snapshot = Snapshot {
+            version: None,
+            shards,
+            format: Format::Native,
+            now_ms: None,
+        };
+        guard
+            .apply(snapshot, clocks)
+            .expect("snapshots: any that can be read is taken");
+    }
+    assert_eq!(
+        guard.pending(1),
+        [""; 0],
+        "settled by coverage: something is pending still"
+    );
+    guard
+}
+
+fn check_remembered(device: &Device, tab: usize, index: usize, guard: &Guard, scene: &mut Scene<'_>) {
     let page = &device.tabs[tab];
     if !page.must_remember(&device.ledger, index) {
         return;

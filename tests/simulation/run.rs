@@ -17,7 +17,7 @@ const MOST_FAILURES: usize = 5;
 const ENOUGH_USERS: usize = 2_000;
 
 /// What a run must have met.
-const TO_BE_REACHED: [&str; 27] = [
+const TO_BE_REACHED: [&str; 28] = [
     "5,000 impressions are pending",
     "a batch fails",
     "a checkpoint is written",
@@ -44,6 +44,7 @@ const TO_BE_REACHED: [&str; 27] = [
     "a user is Rough",
     "a user is Rare",
     "a user is Heavy",
+    "a user is Apart",
     "a user is LongIds",
 ];
 
@@ -137,6 +138,7 @@ fn live(user: usize, seed: u64, settings: &Settings) -> (Tally, Option<Failure>)
         super::conditions::Kind::Rough => "a user is Rough",
         super::conditions::Kind::Rare => "a user is Rare",
         super::conditions::Kind::Heavy => "a user is Heavy",
+        super::conditions::Kind::Apart => "a user is Apart",
         super::conditions::Kind::LongIds => "a user is LongIds",
     });
     let lived = catch_unwind(AssertUnwindSafe(|| world.live(settings.refreshes)));

@@ -16,6 +16,8 @@ use crate::random::Random;
 const BEGINNING: u64 = 1_764_000_000_000;
 /// What happened last, for whoever looks into a failure.
 const REMEMBERED_EVENTS: usize = 30;
+/// Refreshes of the second page where two are far apart: it sees some 15,000 items, and then the first one goes on as if nothing had been.
+const SECOND_PAGES_TURN: std::ops::Range<usize> = 10..70;
 
 pub struct World {
     pub conditions: Conditions,
@@ -197,7 +199,25 @@ impl World {
     fn any_tab(&mut self, device: usize, awake: bool) -> Option<usize> {
         let tabs = &self.devices[device].tabs;
         let fitting: Vec<usize> = (0..tabs.len()).filter(|&tab| tabs[tab].frozen != awake).collect();
+        if self.conditions.kind == Kind::Apart {
+            return self.page_in_turn(device).filter(|_| awake);
+        }
         (!fitting.is_empty()).then(|| *self.random.pick(&fitting))
+    }
+
+    /// Of two pages the one whose turn it is. The other sleeps if it would hear of what happens here.
+    fn page_in_turn(&mut self, device: usize) -> Option<usize> {
+        let (now, sleeps) = (self.now, self.conditions.has_bell);
+        let place = &mut self.devices[device];
+        if place.tabs.len() < 2 {
+            return None;
+        }
+        let turn = usize::from(SECOND_PAGES_TURN.contains(&self.refreshes));
+        if place.tabs[turn].frozen {
+            place.thaw(turn, now);
+        }
+        place.tabs[1 - turn].frozen = sleeps;
+        Some(turn)
     }
 
     fn use_page(&mut self, event: Event, device: usize) {
@@ -235,7 +255,9 @@ impl World {
 
     fn refresh(&mut self, device: usize, tab: usize) {
         // Few pages are looked at while their storage does not answer.
-        let is_slow = self.random.percent(5);
+        let is_slow = self
+            .random
+            .percent(if self.conditions.kind == Kind::Heavy { 25 } else { 5 });
         let (place, mut scene) = self.on(device);
         if place.tabs[tab].clearing {
             return;
@@ -255,6 +277,9 @@ impl World {
     fn open_and_close(&mut self, event: Event, device: usize) {
         let tab = self.any_tab(device, true);
         let crashes = self.conditions.crashes;
+        if self.conditions.kind == Kind::Apart && self.devices[device].tabs.len() == 2 {
+            return;
+        }
         self.note(&format!("{event:?}"), device, tab);
         match (event, tab) {
             (Event::Open, _) => self.open(device),
