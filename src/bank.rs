@@ -7,6 +7,7 @@
 use crate::BloomFilter;
 use crate::bloom::{Shape, bits_of};
 use crate::hash::HashedId;
+use crate::wire::ForeignPositions;
 
 /// Most filters side by side.
 pub(crate) const MAX_LANES: usize = 64;
@@ -59,10 +60,25 @@ impl FilterBank {
         if lanes == 0 {
             return 0;
         }
+        if !self.shape.is_native() {
+            return self.foreign_matches(id);
+        }
         self.shape.all_positions(id, |position| {
             lanes &= self.lanes_at(position);
             lanes != 0
         });
+        lanes
+    }
+
+    #[inline(never)]
+    fn foreign_matches(&self, id: HashedId<'_>) -> u64 {
+        let mut lanes = self.used;
+        for position in ForeignPositions::new(self.shape, id) {
+            lanes &= self.lanes_at(position);
+            if lanes == 0 {
+                break;
+            }
+        }
         lanes
     }
 
@@ -93,7 +109,7 @@ impl FilterBank {
         }
     }
 
-    /// Inserts an id into a lane. Returns whether the lane's filter did not contain it.
+    /// Inserts an id into a lane of a bank of native filters. Returns whether the lane's filter did not contain it.
     pub(crate) fn insert(&mut self, lane: usize, id: HashedId<'_>) -> bool {
         let mut new = false;
         self.shape.all_positions(id, |position| {

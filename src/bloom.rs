@@ -38,15 +38,18 @@ impl Shape {
         self.parameters.bits()
     }
 
-    /// Calls `visit` with the id's positions until it answers false; true if it never did.
+    #[inline]
+    pub(crate) fn is_native(self) -> bool {
+        self.hashing == Hashing::Native
+    }
+
+    /// Calls `visit` with the id's positions in the native format until it answers false; true if it never did. Other formats have
+    /// [`ForeignPositions`]: apart, so that their code is not in this loop.
     #[inline]
     pub(crate) fn all_positions(self, id: HashedId<'_>, visit: impl FnMut(u32) -> bool) -> bool {
-        let hashes = self.parameters.hashes() as usize;
-        if self.hashing != Hashing::Native {
-            return ForeignPositions::new(self, id).take(hashes).all(visit);
-        }
-        Positions::new(id.seeded(self.seed), self.bits())
-            .take(hashes)
+        let hash = id.seeded(self.seed);
+        Positions::new(hash, self.bits())
+            .take(self.parameters.hashes() as usize)
             .all(visit)
     }
 }
@@ -85,7 +88,7 @@ impl BloomFilter {
     }
 
     pub(crate) fn is_native(&self) -> bool {
-        self.shape.hashing == Hashing::Native
+        self.shape.is_native()
     }
 
     /// m and k.
@@ -105,6 +108,13 @@ impl BloomFilter {
 
     pub(crate) fn insert_hashed(&mut self, id: HashedId<'_>) -> bool {
         let mut new = false;
+        if !self.shape.is_native() {
+            for position in ForeignPositions::new(self.shape, id) {
+                new |= !self.is_set(position);
+                self.set(position);
+            }
+            return new;
+        }
         let words = &mut self.words;
         self.shape.all_positions(id, |position| {
             let (word, bit) = ((position >> 6) as usize, 1 << (position & 63));
@@ -122,7 +132,15 @@ impl BloomFilter {
 
     #[inline]
     pub(crate) fn contains_hashed(&self, id: HashedId<'_>) -> bool {
+        if !self.shape.is_native() {
+            return self.contains_foreign(id);
+        }
         self.shape.all_positions(id, |position| self.is_set(position))
+    }
+
+    #[inline(never)]
+    fn contains_foreign(&self, id: HashedId<'_>) -> bool {
+        ForeignPositions::new(self.shape, id).all(|position| self.is_set(position))
     }
 
     /// Takes over what `other` contains.

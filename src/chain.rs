@@ -281,7 +281,8 @@ impl ShardChain {
             return Err(Error::TooLarge("the chain's shards together have over 2^26 bits"));
         }
         // What a chain may be kept in has one filter a text.
-        let shard = decoded.read()?.remove(0);
+        let unread = decoded.filters.first().ok_or(Error::BadMagic)?;
+        let shard = decoded.shard(unread)?;
         *bits = together;
         Ok(Link {
             begun: self.slices.begun(shard.expires),

@@ -52,16 +52,17 @@ pub fn inspect(format: Format, text: &str) -> Result<Inspection, Error> {
     if decoded.bits() > MAX_SNAPSHOT_BITS {
         return Err(wire::TOO_LARGE);
     }
-    let filters = decoded.filters.iter().zip(decoded.read()?);
+    let inspected = decoded.filters.iter().map(|unread| {
+        Ok(InspectedFilter {
+            shard: decoded.shard(unread)?,
+            count: unread.count(),
+            encoding: decoded.encoding(),
+        })
+    });
+    let filters: Result<Vec<InspectedFilter>, Error> = inspected.collect();
     Ok(Inspection {
         bytes: decoded.byte_length(),
-        filters: filters
-            .map(|(unread, shard)| InspectedFilter {
-                shard,
-                count: unread.count(),
-                encoding: unread.encoding(),
-            })
-            .collect(),
+        filters: filters?,
     })
 }
 

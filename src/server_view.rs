@@ -9,31 +9,35 @@ use crate::hash::{HashedId, hash_id};
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, union_rate};
 use crate::shard::has_expired;
 use crate::wire::{self, Decoded};
-use crate::{BloomFilter, Error, Format, Shard};
+use crate::{BloomFilter, Error, Format};
 
 /// Two hashes and the length of a shard's text: what recognises one that is held already.
 type Fingerprint = (u64, u64, usize);
 
-/// One shard of the snapshot in use, where its filters lie, and what is known of it.
-#[derive(Debug, Clone)]
+/// One shard of the snapshot in use.
+#[derive(Debug, Clone, Copy)]
 struct HeldShard {
     fingerprint: Fingerprint,
-    filters: Vec<HeldFilter>,
     epoch: u32,
     expires: u32,
 }
 
+/// One filter: whose it is, and where its bits lie.
 #[derive(Debug, Clone, Copy)]
 struct HeldFilter {
+    shard: usize,
     bank: usize,
     lane: usize,
-    set_bits: u32,
 }
 
-/// A shard of the snapshot that is coming: held already, or to be read.
-enum Coming<T> {
-    Held(HeldShard),
-    New(Fingerprint, T),
+/// A shard of the snapshot that is coming.
+struct Coming {
+    shard: HeldShard,
+    /// Its place in the snapshot in use, if it is held already.
+    held: Option<usize>,
+    /// Else what it is read from, and then its filters.
+    decoded: Decoded,
+    filters: Vec<BloomFilter>,
 }
 
 /// Which filters answer at one time, bank by bank: made once for a batch.
@@ -49,6 +53,8 @@ pub(crate) struct ServerView {
     banks: Vec<FilterBank>,
     /// Newest first, as shipped.
     shards: Vec<HeldShard>,
+    /// In the order of their shards.
+    filters: Vec<HeldFilter>,
 }
 
 impl ServerView {
@@ -57,47 +63,38 @@ impl ServerView {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let filters: usize = self.shards.iter().map(|shard| shard.filters.capacity()).sum();
         self.banks.iter().map(FilterBank::bytes).sum::<usize>()
             + self.shards.capacity() * size_of::<HeldShard>()
-            + filters * size_of::<HeldFilter>()
+            + self.filters.capacity() * size_of::<HeldFilter>()
     }
 
     /// Takes these shards in place of those in use, or, on an error, leaves everything as it is. Returns how many were held already.
     pub(crate) fn replace<S: AsRef<str>>(&mut self, texts: &[S], format: Format) -> Result<usize, Error> {
         let coming = self.read(texts, format)?;
-        let reused = coming.iter().filter(|shard| matches!(shard, Coming::Held(_))).count();
+        let reused = coming.iter().filter(|shard| shard.held.is_some()).count();
         self.format = format;
-        self.take(coming);
+        self.take(&coming);
         Ok(reused)
     }
 
     /// Learns the sizes of all shards before it reads any: nothing is allocated for bits until they are known to be bearable.
-    fn read<S: AsRef<str>>(&self, texts: &[S], format: Format) -> Result<Vec<Coming<Vec<Shard>>>, Error> {
+    fn read<S: AsRef<str>>(&self, texts: &[S], format: Format) -> Result<Vec<Coming>, Error> {
         if texts.len() > MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a snapshot has at most 64 shards"));
         }
-        let mut left: Vec<&HeldShard> = self.shards.iter().filter(|_| self.format == format).collect();
-        let mut sized = Vec::with_capacity(texts.len());
+        let mut left = vec![self.format == format; self.shards.len()];
+        let mut coming = Vec::with_capacity(texts.len());
         let (mut bits, mut filters) = (0, 0);
         for (index, text) in texts.iter().enumerate() {
-            let fingerprint = fingerprint_of(text.as_ref());
-            let coming = match left.iter().position(|held| held.fingerprint == fingerprint) {
-                Some(found) => {
-                    let held = left.swap_remove(found).clone();
-                    let shapes = held.filters.iter().map(|filter| self.shape_of(filter));
-                    bits += shapes.map(|shape| u64::from(shape.bits())).sum::<u64>();
-                    filters += held.filters.len();
-                    Coming::Held(held)
-                }
-                None => {
-                    let decoded = wire::decode(format, text.as_ref()).map_err(|error| error.in_shard(index))?;
-                    bits += decoded.bits();
-                    filters += decoded.filters.len();
-                    Coming::New(fingerprint, decoded)
-                }
-            };
-            sized.push(coming);
+            let shard = self.size(text.as_ref(), format, &mut left);
+            let shard = shard.map_err(|error| error.in_shard(index))?;
+            for filter in self.filters_of(shard.held) {
+                bits += u64::from(self.shape_of(filter).bits());
+                filters += 1;
+            }
+            bits += shard.decoded.bits();
+            filters += shard.decoded.filters.len();
+            coming.push(shard);
         }
         if bits > MAX_SNAPSHOT_BITS {
             return Err(Error::TooLarge("the snapshot's shards together have over 2^26 bits"));
@@ -105,35 +102,61 @@ impl ServerView {
         if filters > MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("the snapshot's shards together have over 64 filters"));
         }
-        read_payloads(sized)
+        for (index, shard) in coming.iter_mut().enumerate() {
+            for unread in &shard.decoded.filters {
+                let filter = shard.decoded.filter(unread);
+                shard.filters.push(filter.map_err(|error| error.in_shard(index))?);
+            }
+        }
+        Ok(coming)
     }
 
-    fn take(&mut self, coming: Vec<Coming<Vec<Shard>>>) {
-        self.drop_lanes_but(&coming);
-        self.shards = Vec::with_capacity(coming.len());
-        for shard in coming {
-            let held = match shard {
-                Coming::Held(held) => held,
-                Coming::New(fingerprint, filters) => HeldShard {
-                    fingerprint,
-                    epoch: filters.first().map_or(0, |filter| filter.epoch),
-                    expires: filters.first().map_or(0, |filter| filter.expires),
-                    filters: filters.iter().map(|shard| self.place(&shard.filter)).collect(),
-                },
-            };
-            self.shards.push(held);
+    /// Recognises a shard that is held and `left`, or learns the sizes of a new one.
+    fn size(&self, text: &str, format: Format, left: &mut [bool]) -> Result<Coming, Error> {
+        let fingerprint = fingerprint_of(text);
+        let held = (0..left.len()).find(|&held| left[held] && self.shards[held].fingerprint == fingerprint);
+        let decoded = match held {
+            Some(held) => {
+                left[held] = false;
+                Decoded::default()
+            }
+            None => wire::decode(format, text)?,
+        };
+        let shard = HeldShard {
+            fingerprint,
+            epoch: decoded.epoch,
+            expires: decoded.expires,
+        };
+        Ok(Coming {
+            shard: held.map_or(shard, |held| self.shards[held]),
+            held,
+            decoded,
+            filters: Vec::new(),
+        })
+    }
+
+    fn filters_of(&self, shard: Option<usize>) -> impl Iterator<Item = &HeldFilter> {
+        self.filters.iter().filter(move |filter| Some(filter.shard) == shard)
+    }
+
+    fn take(&mut self, coming: &[Coming]) {
+        self.drop_lanes_but(coming);
+        let mut filters = Vec::new();
+        for (shard, coming) in coming.iter().enumerate() {
+            filters.extend(self.filters_of(coming.held).map(|&held| HeldFilter { shard, ..held }));
+            filters.extend(coming.filters.iter().map(|filter| self.place(shard, filter)));
         }
+        self.filters = filters;
+        self.shards = coming.iter().map(|coming| coming.shard).collect();
         self.drop_empty_banks();
     }
 
     /// Empties the lanes that no held shard needs any more.
-    fn drop_lanes_but(&mut self, coming: &[Coming<Vec<Shard>>]) {
+    fn drop_lanes_but(&mut self, coming: &[Coming]) {
         let mut kept = vec![0u64; self.banks.len()];
-        for shard in coming {
-            if let Coming::Held(held) = shard {
-                for filter in &held.filters {
-                    kept[filter.bank] |= 1 << filter.lane;
-                }
+        for coming in coming {
+            for filter in self.filters_of(coming.held) {
+                kept[filter.bank] |= 1 << filter.lane;
             }
         }
         for (bank, kept) in self.banks.iter_mut().zip(kept) {
@@ -143,7 +166,7 @@ impl ServerView {
         }
     }
 
-    fn place(&mut self, filter: &BloomFilter) -> HeldFilter {
+    fn place(&mut self, shard: usize, filter: &BloomFilter) -> HeldFilter {
         let fitting = (0..self.banks.len()).find_map(|bank| {
             let fits = self.banks[bank].shape() == filter.shape();
             fits.then(|| self.banks[bank].add_lane())
@@ -157,19 +180,14 @@ impl ServerView {
             (self.banks.len() - 1, lane)
         });
         self.banks[bank].load(lane, filter);
-        HeldFilter {
-            bank,
-            lane,
-            set_bits: filter.set_bits(),
-        }
+        HeldFilter { shard, bank, lane }
     }
 
     fn drop_empty_banks(&mut self) {
         for bank in (0..self.banks.len()).rev() {
             if self.banks[bank].is_empty() {
                 self.banks.remove(bank);
-                let filters = self.shards.iter_mut().flat_map(|shard| &mut shard.filters);
-                for filter in filters.filter(|filter| filter.bank > bank) {
+                for filter in self.filters.iter_mut().filter(|filter| filter.bank > bank) {
                     filter.bank -= 1;
                 }
             }
@@ -196,29 +214,29 @@ impl ServerView {
     /// The newest live shard that contains the id: its place in the snapshot and, in the native format, its epoch.
     pub(crate) fn find(&self, id: HashedId<'_>, now: u64) -> Option<(usize, Option<u32>)> {
         let matches: Vec<u64> = self.banks.iter().map(|bank| bank.matches(id)).collect();
-        let holds = |filter: &HeldFilter| matches[filter.bank] >> filter.lane & 1 == 1;
-        let contains = |shard: &HeldShard| shard.filters.iter().any(holds) && !has_expired(shard.expires, now);
-        self.shards
-            .iter()
-            .position(contains)
-            .map(|index| (index, self.format.is_native().then_some(self.shards[index].epoch)))
+        let found = self
+            .live_filters(now)
+            .find(|filter| matches[filter.bank] >> filter.lane & 1 == 1)?;
+        let epoch = self.shards[found.shard].epoch;
+        Some((found.shard, self.format.is_native().then_some(epoch)))
     }
 
     pub(crate) fn expired(&self, now: u64) -> usize {
-        self.len() - self.live_shards(now).count()
+        let has_expired = |shard: &&HeldShard| has_expired(shard.expires, now);
+        self.shards.iter().filter(has_expired).count()
     }
 
     pub(crate) fn false_positive_rate(&self, now: u64) -> f64 {
-        union_rate(
-            self.live_filters(now)
-                .map(|filter| self.shape_of(filter).parameters.false_positive_rate(filter.set_bits)),
-        )
+        union_rate(self.live_filters(now).map(|filter| {
+            let set_bits = self.banks[filter.bank].set_bits(filter.lane);
+            self.shape_of(filter).parameters.false_positive_rate(set_bits)
+        }))
     }
 
     /// What the newest shard's positions follow, if it is a native one.
     pub(crate) fn newest_native_shape(&self) -> Option<Shape> {
-        let newest = self.shards.first().filter(|_| self.format.is_native())?;
-        newest.filters.first().map(|filter| self.shape_of(filter))
+        let newest = self.filters.first().filter(|_| self.format.is_native());
+        newest.map(|filter| self.shape_of(filter))
     }
 
     fn shape_of(&self, filter: &HeldFilter) -> Shape {
@@ -226,24 +244,10 @@ impl ServerView {
     }
 
     fn live_filters(&self, now: u64) -> impl Iterator<Item = &HeldFilter> {
-        self.live_shards(now).flat_map(|shard| &shard.filters)
+        self.filters
+            .iter()
+            .filter(move |filter| !has_expired(self.shards[filter.shard].expires, now))
     }
-
-    fn live_shards(&self, now: u64) -> impl Iterator<Item = &HeldShard> {
-        self.shards.iter().filter(move |shard| !has_expired(shard.expires, now))
-    }
-}
-
-fn read_payloads(sized: Vec<Coming<Decoded>>) -> Result<Vec<Coming<Vec<Shard>>>, Error> {
-    let read = |(index, shard): (usize, Coming<Decoded>)| {
-        Ok(match shard {
-            Coming::Held(held) => Coming::Held(held),
-            Coming::New(fingerprint, decoded) => {
-                Coming::New(fingerprint, decoded.read().map_err(|error| error.in_shard(index))?)
-            }
-        })
-    };
-    sized.into_iter().enumerate().map(read).collect()
 }
 
 fn fingerprint_of(text: &str) -> Fingerprint {

@@ -14,6 +14,14 @@ struct RejectedShard {
     code: &'static str,
 }
 
+/// A snapshot without its format, which JavaScript knows.
+#[derive(Serialize)]
+struct ShippedChain {
+    version: Option<u64>,
+    shards: Vec<String>,
+    now: u64,
+}
+
 /// A user's chain on the server. Times are Unix seconds.
 #[wasm_bindgen]
 pub struct RawChain {
@@ -82,8 +90,13 @@ impl RawChain {
         fresh.len()
     }
 
-    /// `{ version, shards, format, now }`, without a format if it is the native one, else without a version.
+    /// `{ version, shards, now }`, the version undefined in another format than the native one.
     pub fn snapshot(&self, now_seconds: f64) -> JsValue {
-        to_js(&self.chain.snapshot(now_seconds as u64))
+        let snapshot = self.chain.snapshot(now_seconds as u64);
+        to_js(&ShippedChain {
+            version: snapshot.version,
+            shards: snapshot.shards,
+            now: snapshot.now,
+        })
     }
 }

@@ -20,10 +20,14 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     PADDED.encode(bytes)
 }
 
-pub(crate) fn decode(text: &str) -> Result<Vec<u8>, Error> {
-    let url_safe = memchr::memchr2(b'-', b'_', text.as_bytes()).is_some();
+pub(crate) fn decode(text: impl AsRef<[u8]>) -> Result<Vec<u8>, Error> {
+    decode_bytes(text.as_ref())
+}
+
+fn decode_bytes(text: &[u8]) -> Result<Vec<u8>, Error> {
+    let url_safe = memchr::memchr2(b'-', b'_', text).is_some();
     // Text whose length is a multiple of four is canonical without padding as well as with it.
-    let padded = text.ends_with('=');
+    let padded = text.last() == Some(&b'=');
     let engine = match (url_safe, padded) {
         (false, true) => &PADDED,
         (false, false) => &UNPADDED,

@@ -11,71 +11,72 @@ use crate::bloom::Shape;
 use crate::hash::Hashing;
 
 use super::murmur3::murmur3_128;
-use super::{Decoded, Layout, base64, integer, number};
+use super::{Decoded, base64, integer, number};
 
-pub(super) fn decode(text: &str) -> Result<Decoded, Error> {
-    let (bits, hashes, bytes, at) = if text.trim_ascii_start().starts_with('{') {
+pub(super) fn decode(text: &[u8]) -> Result<Decoded, Error> {
+    let text = text.trim_ascii_start();
+    let (bits, hashes, bytes, at) = if text.first() == Some(&b'{') {
         let (bits, hashes, b) = Scanner { rest: text }.filter().ok_or(Error::BadPayload(
             "a filter as JSON must be {\"m\":bits,\"k\":hashes,\"b\":\"base64\"}",
         ))?;
         (bits, hashes, base64::decode(b)?, 0)
     } else {
         let bytes = base64::decode(text)?;
-        let [bits, hashes] = [0, 8].map(|at| integer(&bytes, at, u64::from_be_bytes));
-        (bits?, hashes?, bytes, 16)
+        (integer(&bytes, 0, 8)?, integer(&bytes, 8, 8)?, bytes, 16)
     };
-    let length = integer(&bytes, at, u64::from_be_bytes)?;
+    let length = integer(&bytes, at, 8)?;
     let shape = Shape::foreign(Hashing::BitsAndBlooms, super::parameters(bits, hashes)?);
     if length != bits {
         return Err(Error::BadPayload("the set of bits must have m bits"));
     }
-    Ok(Decoded::single(bytes, at + 8, shape, Layout::BigEndian64, None))
+    Ok(Decoded::single(bytes, at + 8, shape, None))
 }
 
 /// Reads the one JSON object that there can be.
 struct Scanner<'a> {
-    rest: &'a str,
+    rest: &'a [u8],
 }
 
 impl<'a> Scanner<'a> {
-    fn filter(&mut self) -> Option<(u64, u64, &'a str)> {
+    fn filter(&mut self) -> Option<(u64, u64, &'a [u8])> {
         let (mut bits, mut hashes, mut set) = (None, None, None);
-        self.pass('{')?;
-        loop {
+        let mut before = b'{';
+        while self.pass(before).is_some() {
             let name = self.text()?;
-            self.pass(':')?;
+            self.pass(b':')?;
             match name {
-                "m" => bits = Some(self.number()?),
-                "k" => hashes = Some(self.number()?),
-                "b" => set = Some(self.text()?),
+                b"m" => bits = self.number(),
+                b"k" => hashes = self.number(),
+                b"b" => set = self.text(),
                 _ => return None,
             }
-            if self.pass(',').is_none() {
-                break;
-            }
+            before = b',';
         }
-        self.pass('}')?;
+        self.pass(b'}')?;
         self.rest.trim_ascii().is_empty().then_some(())?;
         Some((bits?, hashes?, set?))
     }
 
-    fn pass(&mut self, token: char) -> Option<()> {
-        self.rest = self.rest.trim_ascii_start().strip_prefix(token)?;
+    #[inline(never)]
+    fn pass(&mut self, token: u8) -> Option<()> {
+        self.rest = self.rest.trim_ascii_start().strip_prefix(&[token])?;
         Some(())
     }
 
-    fn text(&mut self) -> Option<&'a str> {
-        self.pass('"')?;
-        let (text, rest) = self.rest.split_once('"')?;
-        self.rest = rest;
+    #[inline(never)]
+    fn text(&mut self) -> Option<&'a [u8]> {
+        self.pass(b'"')?;
+        let (text, rest) = self.rest.split_at_checked(memchr::memchr(b'"', self.rest)?)?;
+        self.rest = &rest[1..];
         Some(text)
     }
 
     fn number(&mut self) -> Option<u64> {
         let from = self.rest.trim_ascii_start();
-        let digits = from.bytes().take_while(u8::is_ascii_digit).count();
-        self.rest = &from[digits..];
-        number(&from[..digits])
+        let digits = from.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (digits, rest) = from.split_at_checked(digits)?;
+        self.rest = rest;
+        number(digits)
     }
 }
 

@@ -15,9 +15,9 @@ use crate::bloom::Shape;
 use crate::hash::Hashing;
 use crate::{Error, Parameters, Shard};
 
-use super::{Decoded, Layout, base64, number, payload};
+use super::{Decoded, base64, number, payload};
 
-const SEPARATOR: &str = "::";
+const SEPARATOR: &[u8] = b"::";
 /// The offset bases of the two hashes.
 const BASES: [u32; 2] = [0x811C_9DC5, 0x811C_9DC5 ^ 1_576_284_489];
 const PRIME: u32 = 0x0100_0193;
@@ -29,9 +29,10 @@ pub(crate) fn parameters(capacity: u32, rate: f64) -> Result<Parameters, Error> 
     super::parameters((bits as u64).next_multiple_of(32), hashes as u64)
 }
 
-pub(super) fn decode(text: &str, hashes: u32, bits: Option<u32>) -> Result<Decoded, Error> {
-    let (count, filter) = text.split_once(SEPARATOR).ok_or(Error::BadMagic)?;
-    let count = number(count).and_then(|count| u32::try_from(count).ok());
+pub(super) fn decode(text: &[u8], hashes: u32, bits: Option<u32>) -> Result<Decoded, Error> {
+    let end = memchr::memchr(b':', text).ok_or(Error::BadMagic)?;
+    let filter = text[end..].strip_prefix(SEPARATOR).ok_or(Error::BadMagic)?;
+    let count = number(&text[..end]).and_then(|count| u32::try_from(count).ok());
     if count.is_none() {
         return Err(Error::BadParameters(
             "what stands before :: must be the number of items",
@@ -46,13 +47,19 @@ pub(super) fn decode(text: &str, hashes: u32, bits: Option<u32>) -> Result<Decod
     }
     let bits = bits.map_or(bytes.len() as u64 * 8, u64::from);
     let shape = Shape::foreign(Hashing::GoBloomfilter, super::parameters(bits, u64::from(hashes))?);
-    Ok(Decoded::single(bytes, 0, shape, Layout::BigEndian32, count))
+    Ok(Decoded::single(bytes, 0, shape, count))
 }
 
 pub(super) fn write(shard: &Shard) -> String {
     let mut bytes = Vec::new();
-    payload::write(Layout::BigEndian32, &shard.filter, &mut bytes);
-    shard.count.to_string() + SEPARATOR + &base64::encode(&bytes)
+    payload::write(&shard.filter, &mut bytes);
+    let mut digits = Vec::new();
+    let mut rest = shard.count;
+    while rest > 0 || digits.is_empty() {
+        digits.insert(0, char::from(b'0' + (rest % 10) as u8));
+        rest /= 10;
+    }
+    digits.iter().collect::<String>() + "::" + &base64::encode(&bytes)
 }
 
 pub(super) fn hash(id: &[u8]) -> [u64; 4] {

@@ -21,7 +21,7 @@ use crate::hash::Hashing;
 use crate::{Error, Parameters, Shard};
 
 use super::murmur3::murmur3_128;
-use super::{Decoded, Layout, base64, integer, payload};
+use super::{Decoded, base64, integer, payload};
 
 const HEADER_LENGTH: usize = 6;
 /// All of a Java long but its sign.
@@ -34,17 +34,17 @@ pub(crate) fn parameters(capacity: u32, rate: f64) -> Result<Parameters, Error> 
     super::parameters((bits as u64).max(1).next_multiple_of(64), hashes as u64)
 }
 
-pub(super) fn decode(text: &str) -> Result<Decoded, Error> {
+pub(super) fn decode(text: &[u8]) -> Result<Decoded, Error> {
     let bytes = base64::decode(text)?;
-    let words = integer(&bytes, 2, u32::from_be_bytes)?;
+    let words = integer(&bytes, 2, 4)?;
     let hashing = match bytes[0] {
         0 => Hashing::Guava32,
         1 => Hashing::Guava64,
         _ => return Err(Error::BadEncoding),
     };
-    let parameters = super::parameters(u64::from(words) * 64, u64::from(bytes[1]))?;
+    let parameters = super::parameters(words * 64, u64::from(bytes[1]))?;
     let shape = Shape::foreign(hashing, parameters);
-    Ok(Decoded::single(bytes, HEADER_LENGTH, shape, Layout::BigEndian64, None))
+    Ok(Decoded::single(bytes, HEADER_LENGTH, shape, None))
 }
 
 pub(super) fn encode(shard: &Shard) -> Vec<u8> {
@@ -54,7 +54,7 @@ pub(super) fn encode(shard: &Shard) -> Vec<u8> {
         shape.parameters.hashes() as u8,
     ];
     bytes.extend_from_slice(&(shape.bits() / 64).to_be_bytes());
-    payload::write(Layout::BigEndian64, &shard.filter, &mut bytes);
+    payload::write(&shard.filter, &mut bytes);
     bytes
 }
 

@@ -24,9 +24,7 @@ use serde::{Serialize, Serializer};
 use crate::bloom::Shape;
 use crate::hash::{HashedId, Hashing};
 use crate::params::MAX_SNAPSHOT_BITS;
-use crate::{Error, Parameters, Shard};
-
-pub(crate) use payload::Layout;
+use crate::{BloomFilter, Error, Parameters, Shard};
 
 /// The format of a snapshot's or a chain's shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -106,32 +104,36 @@ pub fn read(format: Format, text: &str) -> Result<Vec<Shard>, Error> {
     if decoded.bits() > MAX_SNAPSHOT_BITS {
         return Err(TOO_LARGE);
     }
-    decoded.read()
+    decoded.filters.iter().map(|filter| decoded.shard(filter)).collect()
 }
 
 pub(crate) const TOO_LARGE: Error = Error::TooLarge("a shard has over 2^26 bits");
 
 /// A shard's text as bytes, and the filters that lie in them.
+#[derive(Default)]
 pub(crate) struct Decoded {
     bytes: Vec<u8>,
     pub(crate) filters: Vec<Unread>,
+    pub(crate) epoch: u32,
+    pub(crate) expires: u32,
+    /// The bits are Rice-coded.
+    rice: bool,
 }
 
 /// A filter whose sizes are right and whose bits have not been looked at.
 pub(crate) struct Unread {
     shape: Shape,
-    layout: Layout,
     /// Where its bits lie.
     start: usize,
     end: usize,
     /// How many items it says that it holds.
     count: Option<u32>,
-    epoch: u32,
-    expires: u32,
 }
 
 /// Checks all of a shard's text but the bits.
 pub(crate) fn decode(format: Format, text: &str) -> Result<Decoded, Error> {
+    // Bytes: what slices text brings its own panics with it.
+    let text = text.as_bytes();
     match format {
         Format::Native => native::decode(text),
         Format::GoBloomfilter { hashes, bits } => go_bloomfilter::decode(text, hashes, bits),
@@ -142,20 +144,19 @@ pub(crate) fn decode(format: Format, text: &str) -> Result<Decoded, Error> {
 }
 
 impl Decoded {
-    /// A single filter whose bits are all bytes from `start` on.
-    fn single(bytes: Vec<u8>, start: usize, shape: Shape, layout: Layout, count: Option<u32>) -> Self {
+    /// A single filter of another format, whose bits are all bytes from `start` on.
+    #[inline(never)]
+    fn single(bytes: Vec<u8>, start: usize, shape: Shape, count: Option<u32>) -> Self {
         let end = bytes.len();
         Decoded {
             bytes,
             filters: vec![Unread {
                 shape,
-                layout,
                 start,
                 end,
                 count,
-                epoch: 0,
-                expires: 0,
             }],
+            ..Decoded::default()
         }
     }
 
@@ -167,19 +168,34 @@ impl Decoded {
         self.bytes.len()
     }
 
-    /// Reads the bits.
-    pub(crate) fn read(&self) -> Result<Vec<Shard>, Error> {
-        let read = |unread: &Unread| {
-            let bits = self.bytes.get(unread.start..unread.end).unwrap_or_default();
-            let filter = payload::read(unread.layout, bits, unread.shape)?;
-            Ok(Shard {
-                count: unread.count.unwrap_or_else(|| filter.estimate_items().round() as u32),
-                filter,
-                epoch: unread.epoch,
-                expires: unread.expires,
-            })
-        };
-        self.filters.iter().map(read).collect()
+    pub(crate) fn encoding(&self) -> native::Encoding {
+        if self.rice {
+            native::Encoding::Rice
+        } else {
+            native::Encoding::Raw
+        }
+    }
+
+    /// Reads the bits of one of its filters.
+    #[inline(never)]
+    pub(crate) fn filter(&self, unread: &Unread) -> Result<BloomFilter, Error> {
+        let bits = self.bytes.get(unread.start..unread.end).unwrap_or_default();
+        if self.rice {
+            rice::read(bits, unread.shape)
+        } else {
+            payload::read(bits, unread.shape)
+        }
+    }
+
+    /// The same, with what is known of it.
+    pub(crate) fn shard(&self, unread: &Unread) -> Result<Shard, Error> {
+        let filter = self.filter(unread)?;
+        Ok(Shard {
+            count: unread.count.unwrap_or_else(|| filter.estimate_items().round() as u32),
+            filter,
+            epoch: self.epoch,
+            expires: self.expires,
+        })
     }
 }
 
@@ -187,48 +203,37 @@ impl Unread {
     pub(crate) fn count(&self) -> Option<u32> {
         self.count
     }
-
-    pub(crate) fn encoding(&self) -> native::Encoding {
-        match self.layout {
-            Layout::Rice => native::Encoding::Rice,
-            _ => native::Encoding::Raw,
-        }
-    }
 }
 
 /// A shard's text in the format of its filter; empty in a format that is only read.
 pub(crate) fn write(shard: &Shard) -> String {
-    match shard.filter.shape().hashing {
-        Hashing::Native => base64::encode(&native::encode(shard)),
-        Hashing::GoBloomfilter => go_bloomfilter::write(shard),
-        Hashing::Guava32 | Hashing::Guava64 => base64::encode(&guava::encode(shard)),
-        Hashing::BitsAndBlooms | Hashing::RedisBloom => String::new(),
-    }
+    let bytes = match shard.filter.shape().hashing {
+        Hashing::Native => native::encode(shard),
+        Hashing::GoBloomfilter => return go_bloomfilter::write(shard),
+        Hashing::Guava32 | Hashing::Guava64 => guava::encode(shard),
+        Hashing::BitsAndBlooms | Hashing::RedisBloom => Vec::new(),
+    };
+    base64::encode(&bytes)
 }
 
-/// The positions of an id in a filter of any format but the native one: an endless iterator, as [`crate::hash::Positions`].
+/// The k positions of an id in a filter of any format but the native one.
 pub(crate) struct ForeignPositions {
-    hashing: Hashing,
+    shape: Shape,
     hash: [u64; 4],
-    index: u64,
-    bits: u64,
+    index: u32,
 }
 
 impl ForeignPositions {
     #[inline(never)]
     pub(crate) fn new(shape: Shape, id: HashedId<'_>) -> Self {
         let id = id.bytes();
-        ForeignPositions {
-            hashing: shape.hashing,
-            hash: match shape.hashing {
-                Hashing::GoBloomfilter => go_bloomfilter::hash(id),
-                Hashing::RedisBloom => redisbloom::hash(id),
-                Hashing::BitsAndBlooms => bits_and_blooms::hash(id),
-                _ => guava::hash(id),
-            },
-            index: 0,
-            bits: u64::from(shape.bits()),
-        }
+        let hash = match shape.hashing {
+            Hashing::GoBloomfilter => go_bloomfilter::hash(id),
+            Hashing::RedisBloom => redisbloom::hash(id),
+            Hashing::BitsAndBlooms => bits_and_blooms::hash(id),
+            _ => guava::hash(id),
+        };
+        ForeignPositions { shape, hash, index: 0 }
     }
 }
 
@@ -237,44 +242,49 @@ impl Iterator for ForeignPositions {
 
     #[inline(never)]
     fn next(&mut self) -> Option<u32> {
-        let (hash, index) = (&mut self.hash, self.index);
-        let place = match self.hashing {
-            Hashing::GoBloomfilter => go_bloomfilter::place(hash, self.bits),
+        if self.index == self.shape.parameters.hashes() {
+            return None;
+        }
+        let (hash, bits) = (&mut self.hash, u64::from(self.shape.bits()));
+        let place = match self.shape.hashing {
+            Hashing::GoBloomfilter => go_bloomfilter::place(hash, bits),
             Hashing::RedisBloom => redisbloom::place(hash),
-            Hashing::BitsAndBlooms => bits_and_blooms::place(hash, index),
+            Hashing::BitsAndBlooms => bits_and_blooms::place(hash, u64::from(self.index)),
             Hashing::Guava32 => guava::place_32(hash),
             _ => guava::place_64(hash),
         };
         self.index += 1;
-        Some((place % self.bits) as u32)
+        Some((place % bits) as u32)
     }
 }
 
 /// m and k of a filter that others have made: any k of a byte, and as many bits as a snapshot may have.
+#[inline(never)]
 pub(crate) fn parameters(bits: u64, hashes: u64) -> Result<Parameters, Error> {
-    match (u32::try_from(bits), u32::try_from(hashes)) {
-        (Ok(bits @ 1..), Ok(hashes @ 1..=255)) if u64::from(bits) <= MAX_SNAPSHOT_BITS => {
-            Ok(Parameters::of_others(bits, hashes))
-        }
-        (_, Ok(1..=255)) if bits > 0 => Err(TOO_LARGE),
-        _ => Err(Error::BadParameters("a filter has at least 1 bit, and 1 to 255 hashes")),
+    if bits == 0 || hashes.wrapping_sub(1) >= 255 {
+        return Err(Error::BadParameters("a filter has at least 1 bit, and 1 to 255 hashes"));
+    }
+    if bits > MAX_SNAPSHOT_BITS {
+        return Err(TOO_LARGE);
+    }
+    Ok(Parameters::of_others(bits as u32, hashes as u32))
+}
+
+/// The unsigned integer of `length` bytes at a place, big-endian.
+#[inline(never)]
+fn integer(bytes: &[u8], at: usize, length: usize) -> Result<u64, Error> {
+    match bytes.get(at..at + length) {
+        Some(bytes) => Ok(bytes.iter().fold(0, |integer, &byte| integer << 8 | u64::from(byte))),
+        None => Err(Error::Truncated { length: bytes.len() }),
     }
 }
 
-/// The unsigned integer at a place, in the order of `from`.
-fn integer<const N: usize, T>(bytes: &[u8], at: usize, from: impl Fn([u8; N]) -> T) -> Result<T, Error> {
-    bytes
-        .get(at..at + N)
-        .and_then(|bytes| bytes.try_into().ok())
-        .map(from)
-        .ok_or(Error::Truncated { length: bytes.len() })
-}
-
 /// Decimal digits and nothing else.
-fn number(text: &str) -> Option<u64> {
-    let digit = |number: u64, byte: u8| {
+#[inline(never)]
+fn number(text: &[u8]) -> Option<u64> {
+    let digit = |number: u64, byte: &u8| {
         let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
         number.checked_mul(10)?.checked_add(digit)
     };
-    (!text.is_empty()).then(|| text.bytes().try_fold(0, digit)).flatten()
+    (!text.is_empty()).then(|| text.iter().try_fold(0, digit)).flatten()
 }

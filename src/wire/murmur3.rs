@@ -4,6 +4,7 @@ const C1: u64 = 0x87C3_7B91_1142_53D5;
 const C2: u64 = 0x4CF5_AD43_2745_937F;
 
 /// The hash of `bytes` followed by `suffix`.
+#[inline(never)]
 pub(super) fn murmur3_128(bytes: &[u8], suffix: Option<u8>) -> [u64; 2] {
     let mut h = [0; 2];
     let blocks = bytes.chunks_exact(16);
@@ -31,6 +32,7 @@ pub(super) fn murmur3_128(bytes: &[u8], suffix: Option<u8>) -> [u64; 2] {
 }
 
 /// Takes 16 bytes in. The last ones, filled up with 0, are not stirred unless they are 16 of themselves.
+#[inline(never)]
 fn absorb(h: &mut [u64; 2], block: &[u8], whole: bool) {
     let half = |at: usize| {
         let bytes = block[at..at + 8].iter().rev();

@@ -25,7 +25,7 @@ use crate::bloom::Shape;
 use crate::hash::hash_id;
 use crate::{Error, Parameters, Shard};
 
-use super::{Decoded, Layout, Unread, base64, payload, rice};
+use super::{Decoded, Unread, base64, payload, rice};
 
 /// The first bytes of every shard; the digit is the version.
 pub const MAGIC: [u8; 4] = *b"SGS1";
@@ -98,7 +98,10 @@ impl<'a> Header<'a> {
     /// [`Error::BadPayload`].
     pub fn read_payload(&self) -> Result<Shard, Error> {
         Ok(Shard {
-            filter: payload::read(self.layout(), self.payload, self.shape())?,
+            filter: match self.encoding {
+                Encoding::Raw => payload::read(self.payload, self.shape())?,
+                Encoding::Rice => rice::read(self.payload, self.shape())?,
+            },
             count: self.count,
             epoch: self.epoch,
             expires: self.expires,
@@ -108,37 +111,30 @@ impl<'a> Header<'a> {
     fn shape(&self) -> Shape {
         Shape::native(self.parameters, self.seed)
     }
-
-    fn layout(&self) -> Layout {
-        match self.encoding {
-            Encoding::Raw => Layout::Bytes,
-            Encoding::Rice => Layout::Rice,
-        }
-    }
 }
 
-pub(super) fn decode(text: &str) -> Result<Decoded, Error> {
+pub(super) fn decode(text: &[u8]) -> Result<Decoded, Error> {
     let bytes = base64::decode(text)?;
     let header = Header::read(&bytes)?;
     let filter = Unread {
         shape: header.shape(),
-        layout: header.layout(),
         start: HEADER_LENGTH,
         end: bytes.len() - CHECKSUM_LENGTH,
         count: Some(header.count),
-        epoch: header.epoch,
-        expires: header.expires,
     };
     Ok(Decoded {
-        bytes,
         filters: vec![filter],
+        epoch: header.epoch,
+        expires: header.expires,
+        rice: header.encoding == Encoding::Rice,
+        bytes,
     })
 }
 
 /// The canonical bytes of a shard.
 pub(crate) fn encode(shard: &Shard) -> Vec<u8> {
     let filter = &shard.filter;
-    let raw_length = Layout::Bytes.length(filter.parameters().bits());
+    let raw_length = payload::length(filter.shape());
     let plan = rice::plan(filter);
     let encoding = if plan.byte_length() < raw_length as u64 {
         Encoding::Rice
@@ -155,7 +151,7 @@ pub(crate) fn encode(shard: &Shard) -> Vec<u8> {
     bytes.extend_from_slice(&shard.epoch.to_le_bytes());
     bytes.extend_from_slice(&shard.expires.to_le_bytes());
     match encoding {
-        Encoding::Raw => payload::write(Layout::Bytes, filter, &mut bytes),
+        Encoding::Raw => payload::write(filter, &mut bytes),
         Encoding::Rice => rice::write(filter, &plan, &mut bytes),
     }
     let checksum = checksum_of(&bytes);

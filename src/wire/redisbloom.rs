@@ -21,22 +21,24 @@ use crate::bloom::Shape;
 use crate::hash::Hashing;
 use crate::params::MAX_SNAPSHOT_BITS;
 
-use super::{Decoded, Layout, TOO_LARGE, Unread, base64, integer};
+use super::{Decoded, TOO_LARGE, Unread, base64, payload};
 
 const HEADER_LENGTH: usize = 20;
 const FILTER_LENGTH: usize = 53;
-const HASHES_OF_64_BITS: u32 = 4;
+const HASHES_OF_64_BITS: u64 = 4;
 const MULTIPLIER: u64 = 0xC6A4_A793_5BD1_E995;
 
-pub(super) fn decode(text: &str) -> Result<Decoded, Error> {
-    let mut chunks = text.split(',').map(base64::decode);
-    let header = chunks.next().unwrap_or(Err(Error::BadBase64))?;
-    let mut bytes = Vec::new();
-    for chunk in chunks {
-        bytes.append(&mut chunk?);
+pub(super) fn decode(text: &[u8]) -> Result<Decoded, Error> {
+    let (mut header, mut bytes) = (None, Vec::new());
+    for chunk in text.split(|&byte| byte == b',') {
+        let mut chunk = base64::decode(chunk)?;
+        match header {
+            None => header = Some(chunk),
+            Some(_) => bytes.append(&mut chunk),
+        }
     }
-    let [count, options] = [8, 12].map(|at| integer(&header, at, u32::from_le_bytes));
-    let (count, options) = (count? as usize, options?);
+    let header = header.unwrap_or_default();
+    let (count, options) = (integer(&header, 8, 4)? as usize, integer(&header, 12, 4)?);
     let (links, rest) = header
         .get(HEADER_LENGTH..)
         .unwrap_or_default()
@@ -65,33 +67,41 @@ pub(super) fn decode(text: &str) -> Result<Decoded, Error> {
     if let Some(last) = filters.last_mut() {
         last.end = last.end.max(bytes.len());
     }
-    Ok(Decoded { bytes, filters })
+    Ok(Decoded {
+        bytes,
+        filters,
+        ..Decoded::default()
+    })
 }
 
 /// The filter of a link, whose bytes begin at `start`.
 fn read_link(link: &[u8; FILTER_LENGTH], start: usize) -> Result<Unread, Error> {
-    let long = |at| integer(link, at, u64::from_le_bytes);
-    let (length, bits, items, hashes) = (long(0)?, long(8)?, long(16)?, integer(link, 40, u32::from_le_bytes)?);
+    let (length, bits) = (integer(link, 0, 8)?, integer(link, 8, 8)?);
+    let (items, hashes) = (integer(link, 16, 8)?, integer(link, 40, 4)?);
     let used = match link[52] {
         0 => bits,
         n @ 1..=63 => 1 << n,
         _ => u64::MAX,
     };
-    let parameters = super::parameters(used, u64::from(hashes))?;
-    if length.checked_mul(8) != Some(bits) || length != Layout::Bytes8.length(parameters.bits()) as u64 {
+    let parameters = super::parameters(used, hashes)?;
+    let shape = Shape::foreign(Hashing::RedisBloom, parameters);
+    if length.wrapping_mul(8) != bits || length != payload::length(shape) as u64 {
         return Err(Error::BadParameters(
             "a filter's bytes, bits and m do not fit each other",
         ));
     }
     Ok(Unread {
-        shape: Shape::foreign(Hashing::RedisBloom, parameters),
-        layout: Layout::Bytes8,
+        shape,
         start,
         end: start + length as usize,
         count: Some(u32::try_from(items).unwrap_or(u32::MAX)),
-        epoch: 0,
-        expires: 0,
     })
+}
+
+/// The unsigned integer of `length` bytes at a place.
+#[inline(never)]
+fn integer(bytes: &[u8], at: usize, length: usize) -> Result<u64, Error> {
+    super::integer(bytes, at, length).map(|integer| integer.swap_bytes() >> (64 - 8 * length))
 }
 
 pub(super) fn hash(id: &[u8]) -> [u64; 4] {
@@ -106,6 +116,7 @@ pub(super) fn place(hash: &mut [u64; 4]) -> u64 {
 }
 
 /// MurmurHash64A (Appleby 2008).
+#[inline(never)]
 fn murmur_64a(bytes: &[u8], seed: u64) -> u64 {
     let scramble = |word: u64| word ^ word >> 47;
     let mut hash = seed ^ (bytes.len() as u64).wrapping_mul(MULTIPLIER);
