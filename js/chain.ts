@@ -23,11 +23,18 @@ function checkTime(now: unknown): asserts now is number {
 export class ShardChain implements Api.ShardChain {
   readonly #engine: Engine;
   #raw: RawChain | undefined;
+  readonly #format: Api.ShardFormat | undefined;
   readonly rejected: readonly { index: number; code: Api.ErrorCode }[];
 
-  private constructor(engine: Engine, raw: RawChain, rejected: readonly { index: number; code: Api.ErrorCode }[]) {
+  private constructor(
+    engine: Engine,
+    raw: RawChain,
+    format: Api.ShardFormat | undefined,
+    rejected: readonly { index: number; code: Api.ErrorCode }[],
+  ) {
     this.#engine = engine;
     this.#raw = raw;
+    this.#format = format;
     this.rejected = rejected;
   }
 
@@ -41,7 +48,7 @@ export class ShardChain implements Api.ShardChain {
       ? shards
       : (shards as Partial<Api.Snapshot> | null | undefined)?.shards;
     if (!Array.isArray(stored))
-      throw new SeenGuardError("bad-snapshot", "ShardChain.from takes a list of base64 shards, or a snapshot");
+      throw new SeenGuardError("bad-snapshot", "ShardChain.from takes a list of shards, or a snapshot");
     // What is no text is no base64 either. A hole of a sparse list is no text.
     return ShardChain.#make(
       Array.from(stored, (shard: unknown) => (typeof shard === "string" ? shard : NO_BASE64)),
@@ -65,7 +72,7 @@ export class ShardChain implements Api.ShardChain {
     });
     if (raw === undefined) throw refused(refusal);
     const rejected = engine.call([], () => raw.rejected() as ShardChain["rejected"]);
-    return new ShardChain(engine, raw, rejected);
+    return new ShardChain(engine, raw, settings.shippedFormat, rejected);
   }
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>, now = nowSeconds()): number {
@@ -102,7 +109,14 @@ export class ShardChain implements Api.ShardChain {
 
   snapshot(now = nowSeconds()): Api.Snapshot {
     checkTime(now);
-    return this.#call((raw) => raw.snapshot(now) as Api.Snapshot);
+    const { version, shards, now: shippedAt } = this.#call((raw) => raw.snapshot(now) as Api.Snapshot);
+    // A format without epochs has no version to ship.
+    return {
+      ...(version === undefined ? {} : { version }),
+      shards,
+      ...(this.#format === undefined ? {} : { format: this.#format }),
+      ...(shippedAt === undefined ? {} : { now: shippedAt }),
+    };
   }
 
   free(): void {

@@ -3,7 +3,7 @@ import { SeenGuardError } from "./errors.js";
 import type { WasmSource } from "./engine.js";
 import { checkFormat, type FormatArguments } from "./format.js";
 import type { ObserverSettings } from "./observer.js";
-import type { GuardOptions, ObserveOptions, ReportOptions, SeenStorage } from "./seenguard.js";
+import type { GuardOptions, ObserveOptions, ReportOptions, SeenStorage, ShardFormat } from "./seenguard.js";
 import type { StorageOption } from "./storage/store.js";
 
 const DEFAULT_WINDOW_DAYS = 30;
@@ -89,6 +89,8 @@ export function checkObserveOptions(options: unknown): ObserverSettings & Pick<O
 /** Options of a chain as the module takes them. */
 export interface ChainSettings {
   readonly format: FormatArguments;
+  /** What a snapshot says of its format: nothing of the native one. */
+  readonly shippedFormat: ShardFormat | undefined;
   readonly capacity: number;
   readonly shards: number;
   readonly falsePositiveRate: number;
@@ -124,7 +126,9 @@ export function checkChainOptions(options: unknown): ChainSettings {
     fail("seed must be a bigint from 0n to 2n ** 64n - 1n");
   const checkedFormat = checkFormat(format, fail);
   const defaults = { capacity: 1000, shards: 5, falsePositiveRate: 0.001, seed: 0n, ttlSeconds: 0 };
-  return { ...defaults, ...sizesOf(format, options), ...withoutUndefined(options), format: checkedFormat };
+  const shippedFormat = checkedFormat[0] === 0 ? undefined : (format as ShardFormat);
+  const sizes = sizesOf(format, options);
+  return { ...defaults, ...sizes, ...withoutUndefined(options), format: checkedFormat, shippedFormat };
 }
 
 /** What a go-bloomfilter format says of its filters' sizes need not be said again, and must not be contradicted. */
