@@ -65,6 +65,8 @@ pub struct Conditions {
 
     /// Whether the guard delivers impressions; else the app does, by ways of its own.
     pub reports: bool,
+    /// How many of a hundred pages deliver from the first; the others begin later or never.
+    pub reporting_percent: u64,
     pub lost_percent: u64,
     pub duplicated_percent: u64,
     /// Whether events overtake each other.
@@ -148,6 +150,7 @@ impl Conditions {
             lagging_per_mille: *random.pick(&[0, 50, 300]),
             store_fails: random.percent(30),
             reports: random.percent(65),
+            reporting_percent: *random.pick(&[80, 80, 20]),
             lost_percent: *random.pick(&[0, 2, 20]),
             duplicated_percent: *random.pick(&[0, 5]),
             reorders: random.percent(60),

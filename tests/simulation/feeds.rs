@@ -49,7 +49,7 @@ pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let passed = filter(device, tab, &candidates, scene);
     check_pending(device, tab, scene);
     probe(device, tab, scene);
-    if scene.random.percent(25) {
+    if scene.random.percent(15) {
         probe_memory(device, tab, scene);
     }
     let seen = watched(device, &candidates, &passed, scene);
@@ -415,7 +415,7 @@ fn probe(device: &Device, tab: usize, scene: &mut Scene<'_>) {
 fn probe_memory(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let guard = memory_alone(&device.tabs[tab].guard, device.clocks(tab, scene.now));
     let impressions = device.ledger.impressions.len();
-    for _ in 0..20 {
+    for _ in 0..35 {
         if impressions > 0 {
             let index = impressions - 1 - scene.random.index(impressions.min(REMEMBERED + 1));
             check_remembered(device, tab, index, &guard, scene);

@@ -305,7 +305,7 @@ impl World {
         }
         self.devices[device].open(self.now, &self.conditions, &mut self.random);
         let tab = self.devices[device].tabs.len() - 1;
-        if self.conditions.reports && self.random.percent(80) {
+        if self.conditions.reports && self.random.percent(self.conditions.reporting_percent) {
             delivery::start(&mut self.devices[device], tab, self.now);
         }
         if self.random.percent(60) {
