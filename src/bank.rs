@@ -6,11 +6,14 @@
 
 use crate::BloomFilter;
 use crate::bloom::{Shape, bits_of};
-use crate::hash::HashedId;
+use crate::hash::{HashedId, Positions};
 use crate::wire::ForeignPositions;
 
 /// Most filters side by side.
 pub(crate) const MAX_LANES: usize = 64;
+
+/// So many positions are looked at before the first question whether any lane is left: a processor guesses wrong where to stop, and that costs more.
+const FIRST_POSITIONS: u32 = 6;
 
 /// Up to 64 filters of one shape.
 #[derive(Debug, Clone)]
@@ -63,10 +66,25 @@ impl FilterBank {
         if !self.shape.is_native() {
             return self.foreign_matches(id);
         }
-        self.shape.all_positions(id, |position| {
-            lanes &= self.lanes_at(position);
-            lanes != 0
-        });
+        let (words, width_log2) = (self.words.as_slice(), self.width_log2);
+        // Lanes that are not used need no mask here.
+        let lanes_at = |position: u32| {
+            let offset = (position as usize) << width_log2;
+            words[offset >> 6] >> (offset & 63)
+        };
+        let mut positions = Positions::new(id.seeded(self.shape.seed), self.shape.bits());
+        let hashes = self.shape.parameters.hashes();
+        let Some(rest) = hashes.checked_sub(FIRST_POSITIONS) else {
+            return (0..hashes).fold(lanes, |lanes, _| lanes & lanes_at(positions.draw()));
+        };
+        for _ in 0..FIRST_POSITIONS {
+            lanes &= lanes_at(positions.draw());
+        }
+        if lanes != 0 {
+            for _ in 0..rest {
+                lanes &= lanes_at(positions.draw());
+            }
+        }
         lanes
     }
 

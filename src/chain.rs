@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::bloom::Shape;
 use crate::hash::{HashedId, Hashing};
-use crate::ids::{IdList, Met};
+use crate::ids::{HashedList, IdList};
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS};
 use crate::wire::{self, go_bloomfilter, guava};
 use crate::{BloomFilter, Error, Format, Parameters, Shard};
@@ -336,12 +336,12 @@ impl ShardChain {
     /// The same into a list that is used again, from any kind of list.
     pub(crate) fn filter_into<L: IdList + ?Sized>(&self, ids: &L, now_seconds: u64, fresh: &mut Vec<u32>) {
         fresh.clear();
-        let mut met = Met::default();
-        met.clear(ids.count());
+        let mut list = HashedList::default();
+        list.read(ids);
         let live: Vec<&Shard> = self.live(now_seconds).collect();
         for index in 0..ids.count() {
-            let id = HashedId::new(ids.id(index));
-            if met.is_first(ids, index, id) && !live.iter().any(|shard| shard.filter.contains_hashed(id)) {
+            let id = list.id(ids, index);
+            if list.is_first(ids, index) && !live.iter().any(|shard| shard.filter.contains_hashed(id)) {
                 fresh.push(index as u32);
             }
         }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::hash::HashedId;
 use crate::hash_index::HashIndex;
-use crate::ids::{IdList, Met};
+use crate::ids::{HashedList, IdList};
 use crate::journal::{BatchLimits, Entry, Journal, MAX_ID_BYTES};
 use crate::lag::{Lag, LagSamples};
 use crate::memory::Memory;
@@ -167,7 +167,7 @@ pub struct Guard {
     lag: LagSamples,
     delivering: bool,
     /// Of use within one call of `filter`.
-    met: Met,
+    list: HashedList,
 }
 
 impl Guard {
@@ -192,7 +192,7 @@ impl Guard {
             filtered: Filtered::default(),
             lag: LagSamples::default(),
             delivering: false,
-            met: Met::default(),
+            list: HashedList::default(),
         })
     }
 
@@ -258,14 +258,15 @@ impl Guard {
         fresh.clear();
         let live = self.server.live(self.server_seconds(now));
         let remembered = self.memory.live_lanes(now.wall_seconds());
-        let mut met = std::mem::take(&mut self.met);
-        met.clear(ids.count());
+        let mut list = std::mem::take(&mut self.list);
+        list.read(ids);
+        let has_pending = self.journal.pending_len() > 0;
         let mut filtered = self.filtered;
         for index in 0..ids.count() {
-            let id = HashedId::new(ids.id(index));
-            let counter = if !met.is_first(ids, index, id) {
+            let id = list.id(ids, index);
+            let counter = if !list.is_first(ids, index) {
                 &mut filtered.duplicate
-            } else if self.pending_entry(id, now).is_some() {
+            } else if has_pending && self.pending_entry(id, now).is_some() {
                 &mut filtered.pending
             } else if self.memory.contains_in(id, remembered) {
                 &mut filtered.memory
@@ -277,8 +278,8 @@ impl Guard {
             };
             *counter += 1;
         }
-        met.shrink();
-        self.met = met;
+        list.shrink();
+        self.list = list;
         self.filtered = filtered;
     }
 

@@ -41,6 +41,16 @@ impl Positions {
             bits: u64::from(bits),
         }
     }
+
+    /// The next position.
+    #[inline]
+    pub(crate) fn draw(&mut self) -> u32 {
+        let position = (u64::from(self.x) * self.bits) >> 32;
+        self.x = self.x.wrapping_add(self.y);
+        self.step = self.step.wrapping_add(STEP_GROWTH);
+        self.y = self.y.wrapping_add(self.step);
+        position as u32
+    }
 }
 
 impl Iterator for Positions {
@@ -48,11 +58,7 @@ impl Iterator for Positions {
 
     #[inline]
     fn next(&mut self) -> Option<u32> {
-        let position = (u64::from(self.x) * self.bits) >> 32;
-        self.x = self.x.wrapping_add(self.y);
-        self.step = self.step.wrapping_add(STEP_GROWTH);
-        self.y = self.y.wrapping_add(self.step);
-        Some(position as u32)
+        Some(self.draw())
     }
 }
 
