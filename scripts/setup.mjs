@@ -12,6 +12,7 @@ import { pathToFileURL } from "node:url";
 import { inProject } from "./lib/paths.mjs";
 import { programs, which } from "./lib/programs.mjs";
 import { CommandFailed, output, run } from "./lib/run.mjs";
+import { python, pythonEnvironment, pythonRequirements, pythonStamp } from "./lib/servers.mjs";
 import { findCargoTool, installRoot, minimumRust, wasmBindgenTool, wasmPackTool, wasmTarget } from "./lib/rust.mjs";
 
 /** @typedef {"start" | "test"} Level */
@@ -30,7 +31,10 @@ export async function setUp(level) {
   await systemPrograms(level === "start" ? [programs.compiler] : Object.values(programs));
   await rustToolchain(level);
   await cargoTool(wasmBindgenTool());
-  if (level === "test") await cargoTool(wasmPackTool());
+  if (level === "test") {
+    await cargoTool(wasmPackTool());
+    await pythonPackages();
+  }
   await nodeModules();
 }
 
@@ -138,6 +142,17 @@ async function cargoTool(tool) {
   say(`building ${tool.crate} ${tool.version} into ${root} (once, some minutes)`);
   mkdirSync(root, { recursive: true });
   await run("cargo", ["install", tool.crate, "--version", tool.version, "--root", root, ...tool.flags]);
+}
+
+/** The Python packages of the tests, in an environment of their own. */
+async function pythonPackages() {
+  if (existsSync(pythonStamp())) return;
+  say(`installing Python packages into ${pythonEnvironment()} (once; one of them has 330 MB)`);
+  await run(programs.python.find() ?? "python3", ["-m", "venv", "--clear", pythonEnvironment()]);
+  // Flink's jars are wanted, and not what its Python needs beside them; the others need nothing.
+  const flags = ["--quiet", "--disable-pip-version-check", "--no-cache-dir", "--no-deps", "--only-binary", ":all:"];
+  await run(python(), ["-m", "pip", "install", ...flags, "--requirement", pythonRequirements], { ticking: "pip" });
+  writeFileSync(pythonStamp(), "");
 }
 
 /** npm ci, when what is there was not made from this lock file. */

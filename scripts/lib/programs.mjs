@@ -1,6 +1,9 @@
 /** The programs that the project needs from the system: where they are, and how to get them. */
+import { spawnSync } from "node:child_process";
 import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
+
+import { goBloom, goLibrary, guavaJar } from "./servers.mjs";
 
 /**
  * @typedef {object} Program
@@ -49,6 +52,13 @@ function findMiniBrowser() {
     }
   }
   return undefined;
+}
+
+/** A Python that can make environments: Debian splits that off. */
+function findPython() {
+  const python = which("python3");
+  const answer = python && spawnSync(python, ["-c", "import ensurepip, venv"], { stdio: "ignore" });
+  return answer && answer.status === 0 ? python : undefined;
 }
 
 /** @param {string} directory */
@@ -105,6 +115,36 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     find: () => which("xauth"),
     apt: "xauth",
     elsewhere: "`xauth` on PATH",
+  },
+  go: {
+    find: () => which("go"),
+    apt: "golang-go",
+    elsewhere: "Go 1.19 or newer as `go` on PATH",
+  },
+  goBloom: {
+    find: goBloom,
+    apt: "golang-github-willf-bloom-dev",
+    elsewhere: "the Go library github.com/bits-and-blooms/bloom/v3, with what it needs, in GOPATH's src",
+  },
+  goRedis: {
+    find: () => goLibrary("github.com/gomodule/redigo"),
+    apt: "golang-github-gomodule-redigo-dev",
+    elsewhere: "the Go library github.com/gomodule/redigo in GOPATH's src",
+  },
+  java: {
+    find: () => which("javac"),
+    apt: "default-jdk-headless",
+    elsewhere: "a JDK, 17 or newer, with `javac` and `java` on PATH",
+  },
+  guava: {
+    find: guavaJar,
+    apt: "libguava-java",
+    elsewhere: "Guava 31 or newer, its jar named by GUAVA_JAR",
+  },
+  python: {
+    find: findPython,
+    apt: "python3 python3-venv",
+    elsewhere: "Python 3.10 or newer as `python3` on PATH, with its module venv",
   },
 });
 

@@ -30,14 +30,14 @@ export interface RunningDemo extends Running {
   readonly url: string;
 }
 
-/** A redis-server on a free port, with its files in a directory of its own. */
-export async function startRedis(): Promise<RunningRedis> {
+/** A redis-server on a free port, with its files in a directory of its own; `flags` are more of its options. */
+export async function startRedis(...flags: string[]): Promise<RunningRedis> {
   const directory = await mkdtemp(join(tmpdir(), "seenguard-redis-"));
   const port = await freePort();
   const launch = (): Promise<Running> =>
     start(
       "redis-server",
-      ["--port", String(port), "--bind", "127.0.0.1", "--dir", directory, "--save", "", "--appendonly", "no"],
+      ["--port", String(port), "--bind", "127.0.0.1", "--dir", directory, "--save", "", "--appendonly", "no", ...flags],
       {},
       /Ready to accept connections/,
     );
