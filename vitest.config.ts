@@ -14,6 +14,16 @@ export default defineConfig({
           testTimeout: 60_000,
         },
       },
+      {
+        // Compilers and a stream processor take their time on a machine with little.
+        test: {
+          name: "servers",
+          include: ["tests/servers/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
       { test: { name: "types", include: ["tests/types/**/*.test.ts"], testTimeout: 60_000 } },
       {
         test: {

@@ -117,6 +117,11 @@ export const steps = [
     what: "the package in Node when things go wrong",
     run: () => vitest("--project", "conditions"),
   },
+  {
+    name: "servers",
+    what: "servers in other languages, with the real libraries, and what docs/servers.md shows of them",
+    run: () => vitest("--project", "servers"),
+  },
   { name: "packaging", what: "the packed package in real little apps", run: () => vitest("--project", "packaging") },
   { name: "browser", what: "the package in Chromium", run: () => playwright("--project", "package") },
   {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { steps } from "../../scripts/test/steps.mjs";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";
 import { examples, examplesOf, promised, readme, root, written, type Example } from "./readme/examples.ts";
+import { testRustExamples } from "./readme/rust.ts";
 import { KNOWN, openExample, type OpenPage } from "./readme/pages.ts";
 
 const run = promisify(execFile);
@@ -150,18 +151,7 @@ test("the examples in TypeScript compile under strict rules", { timeout: COMPILE
 });
 
 test("the examples in Rust run", { timeout: COMPILER_MS }, async () => {
-  const { stdout } = await run("cargo", ["build", "--quiet", "--lib", "--message-format", "json"], {
-    cwd: root,
-    maxBuffer: 1 << 26,
-  });
-  const library = /"filenames":\["([^"]+\.rlib)"/.exec(
-    stdout.split("\n").find((line) => line.includes('"name":"seenguard"') && line.includes("compiler-artifact")) ?? "",
-  )?.[1];
-  expect(library).toBeDefined();
-  const [debug = ""] = /^.*[/\\]/.exec(library ?? "") ?? [];
-  const linked = ["--extern", `seenguard=${library ?? ""}`, "-L", `dependency=${debug}deps`];
-  const tested = await run("rustdoc", ["--test", "README.md", "--edition", "2024", ...linked], { cwd: root });
-  expect(tested.stdout).toContain(`${String(examplesOf("rust").length)} passed; 0 failed`);
+  expect(await testRustExamples("README.md")).toContain(`${String(examplesOf("rust").length)} passed; 0 failed`);
 });
 
 test("what it calls JSON is JSON", () => {

@@ -19,9 +19,16 @@ export interface Example {
   readonly code: string;
 }
 
-export const examples: readonly Example[] = [...readme.matchAll(/^```(.*)\n([^]*?)^```$/gm)].map(
-  ({ index, 1: kind = "", 2: code = "" }) => ({ line: readme.slice(0, index).split("\n").length, kind, code }),
-);
+/** The examples of a page of documentation. */
+export function examplesIn(page: string): Example[] {
+  return [...page.matchAll(/^```(.*)\n([^]*?)^```$/gm)].map(({ index, 1: kind = "", 2: code = "" }) => ({
+    line: page.slice(0, index).split("\n").length,
+    kind,
+    code,
+  }));
+}
+
+export const examples: readonly Example[] = examplesIn(readme);
 
 export const examplesOf = (...kinds: string[]): Example[] => examples.filter(({ kind }) => kinds.includes(kind));
 

@@ -1,0 +1,79 @@
+/** Go servers: what docs/servers.md shows of them, compiled by the real Go, over the real library and a real Redis. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ShardChain, type ShardFormat, type Snapshot } from "seenguard";
+import { startRedis, type RunningRedis } from "../demo/processes.ts";
+import { casesOf, ids as allIds } from "../vectors/foreign.ts";
+import { answersOf, buildGo, exampleOf, ids, run, workshop } from "./tools.ts";
+
+const directory = workshop();
+afterAll(directory.remove);
+
+test("the examples are formatted as Go's are", async () => {
+  for (const kind of ["go seen", "go list"]) {
+    const code = exampleOf(kind);
+    expect(await run("gofmt", [], { cwd: directory.path, input: code })).toBe(code);
+  }
+});
+
+describe("bits-and-blooms", () => {
+  interface Told {
+    readonly seen: Snapshot;
+    readonly json: string;
+    readonly answers: boolean[];
+  }
+  let program = "";
+  beforeAll(async () => {
+    program = await buildGo(directory.path, "go seen", "bloom.go");
+  });
+
+  test.each([
+    { capacity: 1000, rate: 0.001, inserted: 1000 },
+    { capacity: 500, rate: 0.05, inserted: 900 },
+    { capacity: 3, rate: 0.3, inserted: 3 },
+    { capacity: 10, rate: 0.01, inserted: 0 },
+  ])("a filter for $capacity items at $rate answers here as there", async ({ capacity, rate, inserted }) => {
+    const input = JSON.stringify({ Capacity: capacity, Rate: rate, Insert: ids.slice(0, inserted), Ask: ids });
+    const told = JSON.parse(await run(program, [], { cwd: directory.path, input })) as Told;
+    expect(told.answers).toHaveLength(ids.length);
+    expect(told.answers.slice(0, inserted)).not.toContain(false);
+    expect(await answersOf(told.seen)).toEqual(told.answers);
+    expect(await answersOf({ format: "bits-and-blooms", shards: [told.json] })).toEqual(told.answers);
+  });
+});
+
+describe("a list of records in Redis", () => {
+  const format: ShardFormat = { kind: "go-bloomfilter", capacity: 1000, falsePositiveRate: 0.001 };
+  let redis: RunningRedis;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.stop());
+
+  test("is sent as it is, and answers as the library that wrote it; a chain of ours goes on with it", async () => {
+    const program = await buildGo(directory.path, "go list", "list.go");
+    const send = async () =>
+      JSON.parse(await run(program, [redis.url, "ada"], { cwd: directory.path })) as Snapshot & { shards: string[] };
+    expect(await send()).toEqual({ format, shards: [] });
+
+    const [written] = casesOf("go-bloomfilter");
+    if (written === undefined) throw new Error("there is no vector");
+    await redis.client.rpush("seen:ada", ...written.records);
+    const first = await send();
+    expect(first).toEqual({ format, shards: written.records });
+    expect(await answersOf(first, allIds)).toEqual(Array.from(written.answers, (answer) => answer === "1"));
+
+    const chain = await ShardChain.from(first.shards, { format });
+    expect(chain.rejected).toEqual([]);
+    chain.record(["one more", "and another"]);
+    const { shards } = chain.snapshot();
+    chain.free();
+    await redis.client
+      .multi()
+      .del("seen:ada")
+      .rpush("seen:ada", ...(shards as string[]))
+      .exec();
+    const next = await send();
+    expect(await answersOf(next, ["one more", "and another", "never seen"])).toEqual([true, true, false]);
+    expect(next.shards.slice(1)).toEqual(written.records.slice(1));
+  });
+});

@@ -1,0 +1,119 @@
+/** Java servers: what docs/servers.md shows of them, over the real Guava and in the real Flink; and Guava reads what we write. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ShardChain, type Snapshot } from "seenguard";
+import { answersOf, base64, buildJava, ids, workshop } from "./tools.ts";
+
+describe("Guava", () => {
+  const directory = workshop();
+  let drive: (input: string) => Promise<string>;
+  beforeAll(async () => {
+    drive = await buildJava(directory.path, ["Seen"], "Filters");
+  });
+  afterAll(directory.remove);
+
+  /** What Guava would send, and what it answers for all ids, after the lines. */
+  async function guava(
+    lines: readonly string[],
+  ): Promise<{ seen: Snapshot & { shards: string[] }; answers: boolean[] }> {
+    const asked = ids.map((id) => `ask ${base64(id)}`);
+    const [seen = "", answers = ""] = (await drive([...lines, ...asked].join("\n"))).split("\n");
+    return {
+      seen: JSON.parse(seen) as Snapshot & { shards: string[] },
+      answers: Array.from(answers, (answer) => answer === "1"),
+    };
+  }
+  const put = (inserted: readonly string[]) => inserted.map((id) => `put ${base64(id)}`);
+
+  test.each([
+    { capacity: 1000, rate: 0.001, inserted: 1000 },
+    { capacity: 500, rate: 0.05, inserted: 900 },
+    { capacity: 1, rate: 0.5, inserted: 1 },
+    { capacity: 10, rate: 0.01, inserted: 0 },
+  ])("a filter for $capacity items at $rate answers here as there", async ({ capacity, rate, inserted }) => {
+    const { seen, answers } = await guava([`new ${String(capacity)} ${String(rate)}`, ...put(ids.slice(0, inserted))]);
+    expect(answers).toHaveLength(ids.length);
+    expect(answers.slice(0, inserted)).not.toContain(false);
+    expect(await answersOf(seen)).toEqual(answers);
+  });
+
+  test("so does one of Guava's older strategy, which it still reads and fills", async () => {
+    // Strategy 0, k = 5, 100 words of 64 bits, none of which is set.
+    const empty = Buffer.alloc(6 + 800);
+    empty.set([0, 5]);
+    empty.writeInt32BE(100, 2);
+    const { seen, answers } = await guava([`read ${empty.toString("base64")}`, ...put(ids.slice(0, 800))]);
+    expect(Buffer.from(seen.shards[0] ?? "", "base64")[0]).toBe(0);
+    const count = answers.filter(Boolean).length;
+    expect(count).toBeGreaterThan(800);
+    expect(count).toBeLessThan(2000);
+    expect(await answersOf(seen)).toEqual(answers);
+  });
+
+  test.each([
+    { capacity: 1000, rate: 0.001, inserted: 3500 },
+    { capacity: 40, rate: 0.02, inserted: 130 },
+  ])(
+    "it reads a chain of ours of $capacity items a shard, and answers as that does",
+    async ({ capacity, rate, inserted }) => {
+      const chain = await ShardChain.create({ format: "guava", capacity, falsePositiveRate: rate });
+      chain.record(ids.slice(0, inserted));
+      const shards = chain.snapshot().shards as string[];
+      expect(shards.length).toBeGreaterThan(3);
+      const { seen, answers } = await guava([...shards].reverse().map((shard) => `read ${shard}`));
+      expect(answers).toEqual(ids.map((id) => chain.has(id)));
+      // Read and written again by Guava, they are the same bytes.
+      expect(seen.shards).toEqual(shards);
+      chain.free();
+    },
+  );
+
+  test("a filter of ours for the same items is Guava's, byte for byte", async () => {
+    const chain = await ShardChain.create({ format: "guava", capacity: 1000, falsePositiveRate: 0.001 });
+    chain.record(ids.slice(0, 600));
+    const { seen } = await guava(["new 1000 0.001", ...put(ids.slice(0, 600))]);
+    expect(chain.snapshot().shards).toEqual(seen.shards);
+    chain.free();
+  });
+
+  test("a chain of ours goes on with what Guava wrote, and Guava with that", async () => {
+    const { seen } = await guava(["new 1000 0.001", ...put(ids.slice(0, 400))]);
+    const chain = await ShardChain.from(seen.shards, { format: "guava" });
+    expect(chain.rejected).toEqual([]);
+    chain.record(ids.slice(400, 800));
+    const shards = chain.snapshot().shards as string[];
+    expect(shards).toHaveLength(1);
+    chain.free();
+    const again = await guava([`read ${shards[0] ?? ""}`, ...put(ids.slice(800, 900))]);
+    expect(again.answers.slice(0, 900)).not.toContain(false);
+    expect(await answersOf(again.seen)).toEqual(again.answers);
+  });
+});
+
+describe("Flink", () => {
+  const directory = workshop();
+  afterAll(directory.remove);
+
+  test("the function keeps each user's filters, rotates them, and sends what a guard reads", async () => {
+    const drive = await buildJava(directory.path, ["Seen", "SeenFunction"], "Job", true);
+    const impressions = [
+      ...ids.slice(0, 2500).map((id) => ["ada", id] as const),
+      ...ids.slice(3000, 3010).map((id) => ["bob", id] as const),
+      ["bob", ids[3000] ?? ""] as const,
+    ];
+    const told = await drive(impressions.map(([user, id]) => `${user} ${base64(id)}`).join("\n"));
+    const lines = told.trim().split("\n");
+    const snapshotsOf = (user: string): Snapshot[] =>
+      lines.filter((line) => line.startsWith(`${user} `)).map((line) => JSON.parse(line.slice(4)) as Snapshot);
+
+    // What is in the newest filter already sends nothing.
+    expect(snapshotsOf("bob")).toHaveLength(10);
+    const [ada, bob] = ["ada", "bob"].map((user) => snapshotsOf(user).at(-1));
+    if (ada === undefined || bob === undefined) throw new Error("somebody has no snapshot");
+    expect(ada.shards).toHaveLength(3);
+    expect(bob.shards).toHaveLength(1);
+    const answers = await answersOf(ada);
+    expect(answers.slice(0, 2500)).not.toContain(false);
+    expect(answers.slice(2500).filter(Boolean).length).toBeLessThan(50);
+    expect(await answersOf(bob, ids.slice(3000, 3010))).not.toContain(false);
+  });
+});

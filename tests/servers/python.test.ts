@@ -1,0 +1,97 @@
+/** Python servers: what docs/servers.md shows of them, over redis-py and a real Redis with the real RedisBloom; and our format, written from the document. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Snapshot } from "seenguard";
+import { redisBloomModule } from "../../scripts/lib/servers.mjs";
+import { startRedis, type RunningRedis } from "../demo/processes.ts";
+import { readVectors } from "../node/support.ts";
+import { answersOf, ids, preparePython, workshop } from "./tools.ts";
+
+describe("RedisBloom", () => {
+  const directory = workshop();
+  afterAll(directory.remove);
+  let redis: RunningRedis;
+  beforeAll(async () => {
+    redis = await startRedis("--loadmodule", redisBloomModule());
+  });
+  afterAll(() => redis.stop());
+
+  interface Filter {
+    readonly capacity: number;
+    readonly rate: number;
+    readonly nonscaling?: boolean;
+    readonly insert: readonly string[];
+  }
+
+  /** Fills the filters, and compares what Redis answers with what a guard does that takes their dumps. */
+  async function expectAgreement(filters: Record<string, Filter>): Promise<Snapshot & { shards: string[][] }> {
+    await redis.client.flushall();
+    const drive = preparePython(directory.path, "seen", "bloom.py");
+    const told = JSON.parse(await drive([redis.url], JSON.stringify({ filters, ask: ids }))) as {
+      seen: Snapshot & { shards: string[][] };
+      answers: boolean[];
+    };
+    expect(told.answers).toHaveLength(ids.length);
+    for (const id of Object.values(filters).flatMap(({ insert }) => insert))
+      expect(told.answers[ids.indexOf(id)]).toBe(true);
+    expect(await answersOf(told.seen)).toEqual(told.answers);
+    expect(told.seen.shards).toHaveLength(Object.keys(filters).length);
+    return told.seen;
+  }
+
+  test("a filter that is not full yet", async () => {
+    await expectAgreement({ a: { capacity: 1000, rate: 0.001, insert: ids.slice(0, 700) } });
+  });
+
+  test("a filter that has grown four times", async () => {
+    const { shards } = await expectAgreement({ a: { capacity: 100, rate: 0.01, insert: ids.slice(0, 1500) } });
+    // The number of filters in the header.
+    expect(Buffer.from(shards[0]?.[0] ?? "", "base64").readUInt32LE(8)).toBe(4);
+  });
+
+  test("a filter that does not grow, and one that holds nothing", async () => {
+    await expectAgreement({
+      a: { capacity: 500, rate: 0.05, nonscaling: true, insert: ids.slice(0, 500) },
+      b: { capacity: 10, rate: 0.01, insert: [] },
+    });
+  });
+
+  test("several filters of one user", async () => {
+    await expectAgreement({
+      newest: { capacity: 1000, rate: 0.001, insert: ids.slice(1000, 1300) },
+      older: { capacity: 1000, rate: 0.001, insert: ids.slice(0, 1000) },
+    });
+  });
+});
+
+describe("our own format, written in another language from the document alone", () => {
+  const directory = workshop();
+  afterAll(directory.remove);
+  const { cases, ids: all } = readVectors("native");
+
+  test("is the vectors', byte for byte where they are raw, and answers as they do where they are not", async () => {
+    const drive = preparePython(directory.path, "native", "write.py");
+    const wanted = cases.map(({ bits, hashes, seed, epoch, inserted }, index) => ({
+      ...{ bits, hashes, seed, epoch, expires: expiryOf(cases[index]?.base64 ?? "") },
+      insert: all.slice(0, inserted),
+    }));
+    const told = JSON.parse(await drive([], JSON.stringify(wanted))) as {
+      shards: { base64: string; count: number }[];
+      check: number[];
+    };
+    expect(told.check).toEqual([9463854, 12854560, 11048003, 12453532, 11873883]);
+    expect(told.shards.map(({ count }) => count)).toEqual(cases.map(({ count }) => count));
+    const isRaw = ({ base64 }: { base64: string }) => Buffer.from(base64, "base64")[4] === 0;
+    expect(cases.filter(isRaw).length).toBeGreaterThan(3);
+    for (const [index, { base64 }] of told.shards.entries()) {
+      const vector = cases[index];
+      if (vector === undefined) throw new Error("more shards than vectors");
+      if (isRaw(vector)) expect(base64).toBe(vector.base64);
+      const answers = await answersOf({ shards: [base64], now: 0 }, all);
+      expect(answers).toEqual(Array.from(vector.answers, (answer) => answer === "1"));
+    }
+  });
+
+  function expiryOf(base64: string): number {
+    return Buffer.from(base64, "base64").readUInt32LE(28);
+  }
+});

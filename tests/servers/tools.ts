@@ -1,0 +1,122 @@
+/** Runs what docs/servers.md shows, with the real compilers and libraries, in a directory of the test's own. */
+import { spawn } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { SeenGuard, type Snapshot } from "seenguard";
+import { flinkJars, goBloom, goLibrary, guavaJar, python } from "../../scripts/lib/servers.mjs";
+import { examplesIn, type Example } from "../node/readme/examples.ts";
+import { ids as allIds } from "../vectors/foreign.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+export const servers = readFileSync(join(root, "docs/servers.md"), "utf8");
+export const examples: readonly Example[] = examplesIn(servers);
+
+/** Lone surrogates are no Unicode: Java and Python do with them what they like. */
+export const ids = allIds.filter((id) => !/\p{Surrogate}/u.test(id));
+
+/** The one example of a kind, such as "go seen". */
+export function exampleOf(kind: string): string {
+  const found = examples.filter((example) => example.kind === kind);
+  const [only] = found;
+  if (only === undefined || found.length > 1) throw new Error(`docs/servers.md has ${String(found.length)} of ${kind}`);
+  return only.code;
+}
+
+/** A new directory, which `remove` takes away again. */
+export function workshop(): { path: string; remove: () => void } {
+  mkdirSync(join(root, "target"), { recursive: true });
+  const path = mkdtempSync(join(root, "target", "servers-"));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Runs a program and resolves to its standard output; rejects with all that it said when it fails. */
+export function run(
+  command: string,
+  args: readonly string[],
+  options: { cwd: string; env?: Record<string, string>; input?: string },
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: options.cwd, env: { ...process.env, ...options.env } });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk));
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
+    child.stdin.on("error", () => undefined).end(options.input ?? "");
+    child.once("error", reject).once("close", (status) => {
+      if (status === 0) resolve(stdout);
+      else reject(new Error(`${command} ended with ${String(status)}\n${stderr}\n${stdout}`));
+    });
+  });
+}
+
+function ours(language: string, file: string): string {
+  return join(root, "tests/servers", language, file);
+}
+
+/** Compiles an example in Go with a driver. Returns the program. Go's libraries are those of the system: nothing is downloaded. */
+export async function buildGo(directory: string, example: string, driver: string): Promise<string> {
+  const path = join(directory, `${driver}-path`);
+  // Without modules, the import path is a directory's.
+  const bloom = join(path, "src/github.com/bits-and-blooms/bloom");
+  mkdirSync(bloom, { recursive: true });
+  symlinkSync(goBloom() ?? "", join(bloom, "v3"));
+  const sources = join(path, "src/server");
+  mkdirSync(sources, { recursive: true });
+  writeFileSync(join(sources, "example.go"), exampleOf(example));
+  copyFileSync(ours("go", driver), join(sources, "main.go"));
+  const system = /^(.*)\/src\//.exec(goLibrary("github.com/bits-and-blooms/bitset") ?? "")?.[1] ?? "";
+  const env = { GO111MODULE: "off", GOFLAGS: "", GOPATH: [path, system].join(delimiter) };
+  const program = join(directory, driver.replace(/\.go$/, ""));
+  await run("go", ["vet", "server"], { cwd: sources, env });
+  await run("go", ["build", "-o", program, "server"], { cwd: sources, env });
+  return program;
+}
+
+/** Compiles examples in Java with a driver. Returns what runs it with an input. */
+export async function buildJava(
+  directory: string,
+  classes: readonly string[],
+  driver: string,
+  withFlink = false,
+): Promise<(input: string) => Promise<string>> {
+  const files = classes.map((name) => {
+    const file = join(directory, `${name}.java`);
+    writeFileSync(file, exampleOf(`java ${name}`));
+    return file;
+  });
+  const libraries = [guavaJar() ?? "", ...(withFlink ? [flinkJars()] : [])];
+  const classPath = [directory, ...libraries].join(delimiter);
+  // Debian's jar of Guava names annotations that nobody needs.
+  const flags = [
+    "-encoding",
+    "UTF-8",
+    "-Xlint:all,-classfile,-processing,-serial,-path",
+    "-proc:none",
+    "-cp",
+    classPath,
+    "-d",
+    directory,
+  ];
+  await run("javac", [...flags, ...files, ours("java", `${driver}.java`)], { cwd: directory });
+  return (input) => run("java", ["-XX:TieredStopAtLevel=1", "-cp", classPath, driver], { cwd: directory, input });
+}
+
+/** Puts an example in Python beside a driver. Returns what runs it. */
+export function preparePython(directory: string, example: string, driver: string) {
+  writeFileSync(join(directory, `${example}.py`), exampleOf(`python ${example}`));
+  const env = { PYTHONPATH: directory, PYTHONDONTWRITEBYTECODE: "1" };
+  return (args: readonly string[], input: string): Promise<string> =>
+    run(python(), ["-W", "error", ours("python", driver), ...args], { cwd: directory, env, input });
+}
+
+export const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+/** What a guard answers that takes this snapshot, for all ids. */
+export async function answersOf(snapshot: Snapshot, asked: readonly string[] = ids): Promise<boolean[]> {
+  const guard = await SeenGuard.open({ namespace: `servers:${String(Math.random())}`, storage: "none" });
+  const report = guard.apply(snapshot);
+  if (!report.applied) throw report.error ?? new Error(report.reason);
+  const answers = asked.map((id) => guard.has(id));
+  await guard.close();
+  return answers;
+}
