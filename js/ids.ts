@@ -121,7 +121,7 @@ export function passing<T>(list: readonly T[], passes: (index: number) => boolea
 export interface Batch {
   reserve(bytes: number): number;
   split(bytes: number, count: number): boolean;
-  reserveEnds(count: number, gap: number): number;
+  reserveEnds(count: number): number;
   freshPointer(): number;
   shrink(bytes: number): void;
 }
@@ -151,7 +151,7 @@ export class BatchWriter {
   /** The way of ids that are ASCII alone, as most are: a byte for each UTF-16 unit, so JavaScript knows their ends. `undefined`: one is not. */
   #writeAscii(ids: readonly ItemId[]): boolean | undefined {
     const count = ids.length;
-    const start = this.#batch.reserveEnds(count, 0);
+    const start = this.#batch.reserveEnds(count);
     if (start === 0) return false;
     const ends = new Uint32Array(this.#memory.buffer, start, count);
     // Adding texts one to the other is the quickest way there is: engines put off the copying until the whole is asked for.
@@ -211,7 +211,7 @@ export class BatchWriter {
       end = next;
       ends.push(end);
     }
-    const start = this.#batch.reserveEnds(ends.length, 0);
+    const start = this.#batch.reserveEnds(ends.length);
     if (start === 0) return false;
     new Uint32Array(this.#memory.buffer, start, ends.length).set(ends);
     return true;

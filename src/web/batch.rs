@@ -1,7 +1,7 @@
 //! A batch of ids as it crosses from JavaScript: one text, written by one `encodeInto`, since a call for each id costs more than the filter.
 //!
-//! JavaScript joins the ids with NUL between them. If all are ASCII, as the number of bytes shows, it knows their ends and writes them beside; else
-//! [`IdBatch::split`] finds them. An id that holds a NUL itself shows as a wrong number of parts; then JavaScript encodes the ids one after the other.
+//! JavaScript writes ids that are ASCII alone as one text, and their ends beside it. Others it joins with NUL between them, and [`IdBatch::split`]
+//! finds the ends. An id that holds a NUL itself shows as a wrong number of parts; then JavaScript encodes the ids one after the other.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -57,10 +57,10 @@ impl IdBatch {
         self.ends.len() == count
     }
 
-    /// Where JavaScript may write `count` ends (u32) of ids that follow each other with `gap` bytes between. 0 if there is no memory for them.
+    /// Where JavaScript may write `count` ends (u32) of ids that follow each other without a separator. 0 if there is no memory for them.
     #[wasm_bindgen(js_name = reserveEnds)]
-    pub fn reserve_ends(&mut self, count: usize, gap: usize) -> usize {
-        self.gap = gap;
+    pub fn reserve_ends(&mut self, count: usize) -> usize {
+        self.gap = 0;
         self.ends.clear();
         if self.ends.try_reserve(count).is_err() {
             return 0;
@@ -116,7 +116,7 @@ impl IdList for Ids<'_> {
         let start = if index == 0 {
             0
         } else {
-            (self.ends[index - 1] as usize).saturating_add(self.gap)
+            self.ends[index - 1] as usize + self.gap
         };
         // Ends come from outside where JavaScript writes them: an impossible one makes an empty id, not a trap.
         self.text.get(start..self.ends[index] as usize).unwrap_or_default()
