@@ -1,9 +1,13 @@
 //! The end of a user's life: what is broken works again, everything is delivered, the stream catches up; then nothing may be missing.
 
+use std::collections::HashSet;
+
 use super::conditions::{HOUR, SECOND};
 use super::delivery;
+use super::device::Device;
 use super::feeds;
 use super::items::Item;
+use super::ledger::Impression;
 use super::world::World;
 
 /// Redeliveries wait twice as long each time; after so many rounds all have taken place.
@@ -15,6 +19,10 @@ pub fn end(world: &mut World) {
         // Clocks too: by a wrong one a shard that does not tell the server's time may have expired.
         world.devices[device].clock_off_ms = 0;
         let tab = gather(world, device);
+        check_promised(world, device, tab);
+        if world.conditions.reports {
+            delivery::start(&mut world.devices[device], tab, world.now);
+        }
         for round in 0..ROUNDS {
             deliver(world, device, tab, round);
         }
@@ -42,9 +50,6 @@ fn gather(world: &mut World, device: usize) -> usize {
     let (place, scene) = world.on(device);
     place.open(scene.now, scene.conditions, scene.random);
     place.settle(0, scene.now, scene.conditions, scene.items, scene.tally);
-    if world.conditions.reports {
-        delivery::start(&mut world.devices[device], 0, world.now);
-    }
     0
 }
 
@@ -96,27 +101,58 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
     }
 }
 
+/// What was to be delivered and has not arrived is delivered even if a snapshot covers it before the last page's report begins.
+fn check_promised(world: &mut World, device: usize, tab: usize) {
+    let place = &world.devices[device];
+    let clocks = place.clocks(tab, world.now);
+    let mut guard = feeds::memory_alone(&place.tabs[tab].guard, clocks);
+    guard.set_delivering(true);
+    let (_, batch) = guard.begin_batch(usize::MAX, usize::MAX, clocks);
+    let batch: HashSet<String> = batch.into_iter().map(|(text, _)| text).collect();
+    let mut promises = 0;
+    for impression in to_be_delivered(place, world) {
+        let is_there = batch.contains(world.items.text(impression.item));
+        assert!(
+            is_there || place.ledger.has_arrived(impression),
+            "delivered: once it is covered, this never will be: {impression:?}"
+        );
+        promises += usize::from(is_there && !impression.to_deliver);
+    }
+    if promises > 0 {
+        world.tally.reach("a promise outlives its page and a coverage");
+    }
+}
+
 /// Each impression that was to be delivered has arrived.
 fn check_delivered(world: &mut World, device: usize) {
     let place = &world.devices[device];
-    if !world.conditions.reports || !place.fits_journal(&world.items) {
-        return;
-    }
-    let generation = super::writer::stored_generation(&place.store);
-    for impression in &place.ledger.impressions {
-        let is_meant = impression.to_deliver || impression.promised;
-        let must = is_meant && impression.stored_ms.is_some() && impression.generation == generation;
+    let delivered = to_be_delivered(place, world);
+    for impression in &delivered {
         assert!(
-            !must || place.ledger.has_arrived(impression),
+            place.ledger.has_arrived(impression),
             "delivered: this has never arrived: {impression:?}"
         );
-        if must {
-            world.tally.reach("an impression was delivered");
-        }
-        if must && !impression.to_deliver {
-            world.tally.reach("an impression from before the report was delivered");
-        }
     }
+    let from_before = delivered.iter().any(|impression| !impression.to_deliver);
+    if !delivered.is_empty() {
+        world.tally.reach("an impression was delivered");
+    }
+    if from_before {
+        world.tally.reach("an impression from before the report was delivered");
+    }
+}
+
+/// What is in storage and was recorded while its page delivered, or promised by a page since; nothing if a journal may have been full.
+fn to_be_delivered<'a>(place: &'a Device, world: &World) -> Vec<&'a Impression> {
+    if !world.conditions.reports || !place.fits_journal(&world.items) {
+        return Vec::new();
+    }
+    let generation = super::writer::stored_generation(&place.store);
+    let must = |impression: &&Impression| {
+        let is_meant = impression.to_deliver || impression.promised;
+        is_meant && impression.stored_ms.is_some() && impression.generation == generation
+    };
+    place.ledger.impressions.iter().filter(must).collect()
 }
 
 /// All that was stored is stopped, by the memory too, until its window ends.
