@@ -86,14 +86,18 @@ export function checkObserveOptions(options: unknown): ObserverSettings & Pick<O
   return { attribute: "data-seen-id", ratio: 0.5, dwellMs: 1000, ...withoutUndefined(options) };
 }
 
+/** For how many items a shard is made, and how often it may be wrong. */
+interface Sizes {
+  readonly capacity: number;
+  readonly falsePositiveRate: number;
+}
+
 /** Options of a chain as the module takes them. */
-export interface ChainSettings {
+export interface ChainSettings extends Sizes {
   readonly format: FormatArguments;
   /** What a snapshot says of its format: nothing of the native one. */
   readonly shippedFormat: ShardFormat | undefined;
-  readonly capacity: number;
   readonly shards: number;
-  readonly falsePositiveRate: number;
   readonly seed: bigint;
   readonly ttlSeconds: number;
   readonly wasm?: WasmSource;
@@ -110,7 +114,7 @@ export function checkChainOptions(options: unknown): ChainSettings {
     "format",
     "wasm",
   ]);
-  const { capacity, shards, falsePositiveRate, seed, ttlSeconds, format } = options;
+  const { capacity, shards, falsePositiveRate, seed, ttlSeconds } = options;
   const whole = (most: number, least: number) => (value: number) =>
     Number.isInteger(value) && value >= least && value <= most;
   checkNumber(capacity, "capacity", "a whole number, 1 or more", whole(2 ** 32 - 1, 1));
@@ -124,11 +128,19 @@ export function checkChainOptions(options: unknown): ChainSettings {
   checkNumber(ttlSeconds, "ttlSeconds", "a whole number of seconds, 0 or more", whole(2 ** 32 - 1, 0));
   if (seed !== undefined && (typeof seed !== "bigint" || seed < 0n || seed >= 1n << 64n))
     fail("seed must be a bigint from 0n to 2n ** 64n - 1n");
-  const checkedFormat = checkFormat(format, fail);
   const defaults = { capacity: 1000, shards: 5, falsePositiveRate: 0.001, seed: 0n, ttlSeconds: 0 };
+  const given = { ...defaults, ...withoutUndefined(options) };
+  const format = withSizes(options.format, given);
+  const checkedFormat = checkFormat(format, fail);
   const shippedFormat = checkedFormat[0] === 0 ? undefined : (format as ShardFormat);
-  const sizes = sizesOf(format, options);
-  return { ...defaults, ...sizes, ...withoutUndefined(options), format: checkedFormat, shippedFormat };
+  return { ...given, ...sizesOf(format, options), format: checkedFormat, shippedFormat };
+}
+
+/** A go-bloomfilter format needs k, or the sizes that k follows from: where it tells neither, they are the chain's. */
+function withSizes(format: unknown, { capacity, falsePositiveRate }: Sizes): unknown {
+  if (typeof format !== "object" || format === null || (format as { hashes?: unknown }).hashes !== undefined)
+    return format;
+  return { capacity, falsePositiveRate, ...withoutUndefined({ ...format }) };
 }
 
 /** What a go-bloomfilter format says of its filters' sizes need not be said again, and must not be contradicted. */

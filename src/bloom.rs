@@ -38,9 +38,10 @@ impl Shape {
         self.parameters.bits()
     }
 
+    /// Without the feature `formats` no filter is of another one, and what could only be meant for such filters is not compiled.
     #[inline]
     pub(crate) fn is_native(self) -> bool {
-        self.hashing == Hashing::Native
+        !cfg!(feature = "formats") || self.hashing == Hashing::Native
     }
 
     /// Calls `visit` with the id's positions in the native format until it answers false; true if it never did. Other formats have

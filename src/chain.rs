@@ -59,6 +59,9 @@ impl ChainOptions {
     /// What the shards are like that such a chain begins.
     fn shape(&self) -> Result<Shape, Error> {
         let (capacity, rate) = (self.capacity, self.false_positive_rate);
+        if !self.format.is_known() {
+            return Err(Error::BadOption(wire::NOT_KNOWN));
+        }
         if !self.format.is_native() && (self.ttl_seconds > 0 || self.seed != 0) {
             return Err(Error::BadOption(
                 "ttlSeconds and seed are for the native format: others keep neither an expiry nor a seed",

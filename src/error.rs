@@ -7,6 +7,9 @@ pub enum Error {
     /// An option has no meaning, such as a capacity of 0.
     #[error("{0}")]
     BadOption(&'static str),
+    /// A snapshot is of a kind that is not taken here, such as one of another format in a build without the feature `formats`.
+    #[error("{0}")]
+    BadSnapshot(&'static str),
     /// The text is not base64: standard or URL-safe alphabet, canonical or no padding, no white space.
     #[error("not base64 text of one alphabet without white space")]
     BadBase64,
@@ -49,6 +52,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Error::BadOption(_) => "bad-option",
+            Error::BadSnapshot(_) => "bad-snapshot",
             Error::BadBase64 => "bad-base64",
             Error::Truncated { .. } => "truncated",
             Error::BadMagic => "bad-magic",

@@ -79,6 +79,9 @@ impl ServerView {
 
     /// Learns the sizes of all shards before it reads any: nothing is allocated for bits until they are known to be bearable.
     fn read<S: AsRef<str>>(&self, texts: &[S], format: Format) -> Result<Vec<Coming>, Error> {
+        if !format.is_known() {
+            return Err(Error::BadSnapshot(wire::NOT_KNOWN));
+        }
         if texts.len() > MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a snapshot has at most 64 shards"));
         }

@@ -1,10 +1,10 @@
-/** The entry `seenguard`: the Wasm module is inlined, so nothing has to be found, fetched or served. */
+/**
+ * The entry `seenguard`, but for Node: the Wasm module is inlined, so nothing has to be found, fetched or served. It knows the native format alone,
+ * which most pages do with; Node gets `formats.ts`, since a server's bytes do not matter.
+ */
 import { compileHex, provideWasm } from "../engine.js";
 import { wasmHex } from "../generated/wasm-hex.js";
 
 provideWasm(() => compileHex(wasmHex));
 
-export { ShardChain } from "../chain.js";
-export { SeenGuardError } from "../errors.js";
-export { Feed } from "../feed.js";
-export { SeenGuard } from "../guard.js";
+export * from "./slim.js";

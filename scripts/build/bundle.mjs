@@ -14,9 +14,11 @@ import { writeWhole } from "../lib/files.mjs";
 export const entries = [
   { source: "index.ts", file: "index.js", format: "esm" },
   { source: "index.ts", file: "index.cjs", format: "cjs" },
+  { source: "formats.ts", file: "formats.js", format: "esm" },
+  { source: "formats.ts", file: "formats.cjs", format: "cjs" },
   { source: "slim.ts", file: "slim.js", format: "esm" },
   { source: "slim.ts", file: "slim.cjs", format: "cjs" },
-  { source: "iife.ts", file: "seenguard.iife.js", format: "iife" },
+  { source: "index.ts", file: "seenguard.iife.js", format: "iife" },
 ];
 
 export async function bundle() {

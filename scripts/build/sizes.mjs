@@ -7,7 +7,7 @@ import { entries } from "./bundle.mjs";
 
 /** @typedef {{ bytes: number, gzip: number, brotli: number }} Size */
 
-const files = [...entries.map(({ file }) => file), "seenguard.wasm"];
+const files = [...entries.map(({ file }) => file), "seenguard.wasm", "formats.wasm"];
 
 /** Writes dist/sizes.json and returns a table. */
 export function measureSizes() {

@@ -16,22 +16,28 @@ const sources = ["src", "Cargo.toml", "Cargo.lock", ".cargo", "scripts/build/was
 
 /**
  * @typedef {object} Module
- * @property {string} feature of the crate, whose classes the module offers
+ * @property {string} features of the crate
  * @property {string} wasm
  * @property {string | undefined} hex the module as text, where it is inlined
- * @property {string} glue the directory of its glue
+ * @property {string} glue the directory of its glue; modules with one directory have the very same glue
  */
 
 /** @type {readonly Module[]} */
 const modules = [
   {
-    feature: "guard",
+    features: "guard",
     wasm: inProject("dist", "seenguard.wasm"),
     hex: inProject("js", "generated", "wasm-hex.ts"),
     glue: inProject("js", "generated"),
   },
   {
-    feature: "inspect",
+    features: "formats,guard",
+    wasm: inProject("dist", "formats.wasm"),
+    hex: inProject("js", "generated", "formats-wasm-hex.ts"),
+    glue: inProject("js", "generated"),
+  },
+  {
+    features: "formats,inspect",
     wasm: inProject("dist", "inspect.wasm"),
     hex: undefined,
     glue: inProject("js", "generated", "inspect"),
@@ -55,13 +61,17 @@ const stamp = () =>
 export async function buildWasm() {
   if (readIfThere(stampFile)?.toString() === stamp()) return;
   mkdirSync(inProject("target"), { recursive: true });
+  /** @type {Map<string, string>} */
+  const glues = new Map();
   for (const module of modules) {
-    console.log(`build: compiling Rust to Wasm: ${module.feature}`);
+    console.log(`build: compiling Rust to Wasm: ${module.features}`);
     // Each is compiled to the same place.
-    const compiled = await compile(module.feature);
+    const compiled = await compile(module.features);
     const workshop = mkdtempSync(inProject("target", "wasm-"));
     try {
-      await bindAndOptimise(compiled, workshop, module);
+      const glue = await bindAndOptimise(compiled, workshop, module);
+      if ((glues.get(module.glue) ?? glue) !== glue) throw new Error(`${module.wasm} needs another glue than its kin`);
+      glues.set(module.glue, glue);
     } finally {
       rmSync(workshop, { recursive: true, force: true });
     }
@@ -71,9 +81,9 @@ export async function buildWasm() {
 
 /**
  * Returns where cargo put the module.
- * @param {string} feature
+ * @param {string} features
  */
-async function compile(feature) {
+async function compile(features) {
   const directories = await cargoDirectories();
   // The messages of panics name files. What they name is the same on every machine, and nobody's home.
   const remap = [[root, "seenguard"], ...directories.registries.map((path) => [path, "crates"])];
@@ -81,7 +91,7 @@ async function compile(feature) {
   await run(
     "cargo",
     [
-      ...["build", "--release", "--lib", "--target", wasmTarget, "--no-default-features", "--features", feature],
+      ...["build", "--release", "--lib", "--target", wasmTarget, "--no-default-features", "--features", features],
       ...["--config", `target.${wasmTarget}.rustflags=${JSON.stringify(flags)}`],
     ],
     // Flags in the environment would replace these.
@@ -109,6 +119,7 @@ async function cargoDirectories() {
 }
 
 /**
+ * Returns the glue.
  * @param {string} compiled
  * @param {string} workshop a directory for what comes in between
  * @param {Module} module
@@ -147,4 +158,5 @@ async function bindAndOptimise(compiled, workshop, module) {
     writeWhole(module.hex, `${comment}\nexport const wasmHex = "${wasm.toString("hex")}";\n`);
   }
   writeWhole(module.wasm, wasm);
+  return glue.script;
 }

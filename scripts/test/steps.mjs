@@ -76,7 +76,12 @@ export const steps = [
   {
     name: "clippy-wasm",
     what: "Rust's linter on what is compiled for the browser alone",
-    run: () => cargo("clippy", "--lib", "--tests", "--all-features", "--target", wasmTarget, ...denyWarnings),
+    run: async () => {
+      await cargo("clippy", "--lib", "--tests", "--all-features", "--target", wasmTarget, ...denyWarnings);
+      // And on the module without other formats.
+      const lean = ["--no-default-features", "--features", "guard"];
+      await cargo("clippy", "--lib", ...lean, "--target", wasmTarget, ...denyWarnings);
+    },
   },
   { name: "core", what: "the core builds without any crate of the browser", run: coreWithoutWasm },
   { name: "cargo", what: "Rust's tests, its documentation's examples, and the programs in examples/", run: cargoTests },

@@ -4,7 +4,8 @@
 //! explanations go out by serde-wasm-bindgen's `to_value`; its counterpart `from_value` is not used, since it would double the module. An error
 //! goes out as `{ code, message }`; nothing here throws or panics for what comes in.
 //!
-//! The features `guard` and `inspect` say whose classes a module offers: that of pages, and that of the command.
+//! The features `guard` and `inspect` say whose classes a module offers: those of pages, or that of the command. The modules of pages come with
+//! the feature `formats` and without, and offer the same classes.
 
 #[cfg(feature = "guard")]
 mod batch;
@@ -54,11 +55,12 @@ fn format(kind: u8, number: u32, rate: f64) -> Result<Format, Error> {
         1 => Format::Guava,
         2 => Format::BitsAndBlooms,
         3 => Format::RedisBloom,
-        4 => Format::GoBloomfilter {
+        5 if cfg!(feature = "formats") => Format::go_bloomfilter(number, rate)?,
+        // Where it is not known it is refused, whatever its sizes.
+        _ => Format::GoBloomfilter {
             hashes: number,
             bits: None,
         },
-        _ => Format::go_bloomfilter(number, rate)?,
     })
 }
 

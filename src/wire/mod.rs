@@ -60,8 +60,14 @@ impl Format {
         })
     }
 
+    /// Of a format that is known.
     pub(crate) fn is_native(&self) -> bool {
-        *self == Format::Native
+        !cfg!(feature = "formats") || *self == Format::Native
+    }
+
+    /// Whether this build has it: without the feature `formats` there is the native one alone.
+    pub(crate) fn is_known(&self) -> bool {
+        cfg!(feature = "formats") || *self == Format::Native
     }
 }
 
@@ -98,7 +104,8 @@ impl Serialize for Format {
 /// ```
 ///
 /// # Errors
-/// What is wrong with the text, by the codes of [`native`]; [`Error::TooLarge`] for over 2^26 bits.
+/// What is wrong with the text, by the codes of [`native`]; [`Error::TooLarge`] for over 2^26 bits; [`Error::BadSnapshot`] for a format that this
+/// build does not have.
 pub fn read(format: Format, text: &str) -> Result<Vec<Shard>, Error> {
     let decoded = decode(format, text)?;
     if decoded.bits() > MAX_SNAPSHOT_BITS {
@@ -108,6 +115,13 @@ pub fn read(format: Format, text: &str) -> Result<Vec<Shard>, Error> {
 }
 
 pub(crate) const TOO_LARGE: Error = Error::TooLarge("a shard has over 2^26 bits");
+
+/// What to do about a format that is not known.
+pub(crate) const NOT_KNOWN: &str = if cfg!(target_arch = "wasm32") {
+    "this copy of seenguard knows its native format alone: import \"seenguard/formats\" instead wherever seenguard is imported, or give \"seenguard/slim\" formats.wasm"
+} else {
+    "this build of seenguard knows its native format alone: enable the feature \"formats\" of the crate"
+};
 
 /// A shard's text as bytes, and the filters that lie in them.
 #[derive(Default)]
@@ -134,6 +148,9 @@ pub(crate) struct Unread {
 pub(crate) fn decode(format: Format, text: &str) -> Result<Decoded, Error> {
     // Bytes: what slices text brings its own panics with it.
     let text = text.as_bytes();
+    if !format.is_known() {
+        return Err(Error::BadSnapshot(NOT_KNOWN));
+    }
     match format {
         Format::Native => native::decode(text),
         Format::GoBloomfilter { hashes, bits } => go_bloomfilter::decode(text, hashes, bits),
@@ -207,11 +224,12 @@ impl Unread {
 
 /// A shard's text in the format of its filter; empty in a format that is only read.
 pub(crate) fn write(shard: &Shard) -> String {
-    let bytes = match shard.filter.shape().hashing {
-        Hashing::Native => native::encode(shard),
+    let shape = shard.filter.shape();
+    let bytes = match shape.hashing {
+        _ if shape.is_native() => native::encode(shard),
         Hashing::GoBloomfilter => return go_bloomfilter::write(shard),
         Hashing::Guava32 | Hashing::Guava64 => guava::encode(shard),
-        Hashing::BitsAndBlooms | Hashing::RedisBloom => Vec::new(),
+        _ => Vec::new(),
     };
     base64::encode(&bytes)
 }

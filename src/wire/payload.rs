@@ -7,7 +7,7 @@ use crate::{BloomFilter, Error};
 /// How many bytes the bits take: words of 8, 32 or 64 bits.
 pub(super) fn length(shape: Shape) -> usize {
     let unit = match shape.hashing {
-        Hashing::Native => 1,
+        _ if shape.is_native() => 1,
         Hashing::GoBloomfilter => 4,
         _ => 8,
     };
@@ -18,7 +18,8 @@ pub(super) fn length(shape: Shape) -> usize {
 #[inline(never)]
 fn word(shape: Shape, bytes: [u8; 8]) -> u64 {
     match shape.hashing {
-        Hashing::Native | Hashing::RedisBloom => u64::from_le_bytes(bytes),
+        _ if shape.is_native() => u64::from_le_bytes(bytes),
+        Hashing::RedisBloom => u64::from_le_bytes(bytes),
         Hashing::GoBloomfilter => u64::from_be_bytes(bytes).rotate_left(32),
         _ => u64::from_be_bytes(bytes),
     }

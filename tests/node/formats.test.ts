@@ -1,8 +1,9 @@
 /** The filters that servers already have, through the built package: every answer, every way to ask, every refusal. */
 import { ShardChain, type ChainOptions, type ShardFormat, type Snapshot } from "seenguard";
+import * as formats from "seenguard/formats";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { foreignFilters } from "./foreign.js";
-import { openGuard } from "./support.js";
+import { newPage, openGuard, uniqueNamespace, type Package } from "./support.js";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date", "performance"], now: 1_764_000_000_000 });
@@ -123,6 +124,36 @@ describe("a chain", () => {
     expect(chain.has("next") && chain.has(ids[4299] ?? "")).toBe(true);
   });
 
+  test("keeps go-bloomfilter records of its own sizes where the format tells none", async () => {
+    const sizes = { capacity: 300, falsePositiveRate: 0.01 };
+    const told = await chainOf({ format: { kind: "go-bloomfilter", ...sizes } });
+    told.record("a");
+    for (const [options, format] of [
+      [sizes, { kind: "go-bloomfilter", ...sizes }],
+      [{}, { kind: "go-bloomfilter", capacity: 1000, falsePositiveRate: 0.001 }],
+    ] as const) {
+      const chain = await chainOf({ ...options, format: { kind: "go-bloomfilter" } });
+      chain.record("a");
+      expect(chain.snapshot().format).toEqual(format);
+      expect(chain.snapshot().shards).toEqual(
+        options === sizes ? told.snapshot().shards : [expect.stringMatching(/^1::/)],
+      );
+      const again = await chainOf(
+        { ...options, format: { kind: "go-bloomfilter" } },
+        chain.snapshot().shards as string[],
+      );
+      expect(again.rejected).toEqual([]);
+      expect(again.has("a")).toBe(true);
+      const { guard } = await openGuard();
+      guard.apply(chain.snapshot());
+      expect(guard.filter(["a", "b"])).toEqual(["b"]);
+    }
+    // The records of other filters are of no use to it.
+    const [other] = (await chainOf({ format: { kind: "go-bloomfilter" } }, told.snapshot().shards as string[]))
+      .rejected;
+    expect(other).toEqual({ index: 0, code: "bad-payload" });
+  });
+
   test("lists what it cannot read", async () => {
     const format = { kind: "go-bloomfilter", hashes: 10 } as const;
     const chain = await chainOf({ format }, ["x::AAAA", "AAAA", "1::AAA", "1::AAAAAAAA"]);
@@ -142,6 +173,8 @@ describe("a chain", () => {
     [{ format: { kind: "go-bloomfilter", capacity: 10, falsePositiveRate: 0.1 }, capacity: 11 }, /capacity/],
     [{ format: { kind: "go-bloomfilter", capacity: 10, falsePositiveRate: 0.1 }, falsePositiveRate: 0.2 }, /falsePos/],
     [{ format: { kind: "go-bloomfilter", hashes: 0 } }, /hashes/],
+    [{ format: { kind: "go-bloomfilter" }, seed: 1n }, /seed/],
+    [{ format: { kind: "guava" } as unknown as ShardFormat }, /redisbloom/],
     [{ format: "bloom" as ShardFormat }, /redisbloom/],
   ])("refuses options that its format cannot keep: %o", async (options, message) => {
     await expect(ShardChain.create(options)).rejects.toMatchObject({
@@ -177,4 +210,65 @@ describe("a snapshot whose format is wrong is refused with what to do", () => {
     expect(report.error?.message).toMatch(message);
     expect(codes()).toEqual([code]);
   });
+});
+
+describe("a copy without other formats, as pages get it", () => {
+  const [{ format, shards, ids, answers } = { format: "guava", shards: [], ids: [], answers: "" } as const] = filters;
+  const every: readonly ShardFormat[] = [
+    ...new Map(filters.map((filter) => [JSON.stringify(filter.format), filter.format])).values(),
+  ];
+  const readAll = { applied: true, shards: shards.length };
+  const refusal = { applied: false, reason: "invalid", error: { code: "bad-snapshot" } };
+
+  test.each(every)("refuses a snapshot of format %j, says what to import, and goes on", async (format) => {
+    const { guard, errors, codes } = await openGuard({}, newPage());
+    guard.record("of this device");
+    const ofFormat = filters.filter((filter) => filter.format === format).map(({ shards }) => shards);
+    for (const shards of [...ofFormat, []]) expect(guard.apply({ format, shards })).toMatchObject(refusal);
+    expect(codes()[0]).toBe("bad-snapshot");
+    expect(errors[0]?.message).toMatch(/import "seenguard\/formats"/);
+    expect(guard.filter(["of this device", "another"])).toEqual(["another"]);
+    const chain = await newPage().ShardChain.create();
+    chain.record("another");
+    expect(guard.apply(chain.snapshot()).applied).toBe(true);
+    expect(guard.filter(["of this device", "another"])).toEqual([]);
+  });
+
+  test.each<ShardFormat | { kind: "go-bloomfilter" }>([...every, { kind: "go-bloomfilter" }])(
+    "refuses to keep a chain of format %j, and says what to import",
+    async (format) => {
+      await expect(newPage().ShardChain.from(["1::AAAA"], { format })).rejects.toMatchObject({
+        code: "bad-option",
+        message: expect.stringMatching(/import "seenguard\/formats"/) as string,
+      });
+    },
+  );
+
+  test("complains of a format that nobody has as every copy does", async () => {
+    const { guard, errors } = await openGuard({}, newPage());
+    guard.apply({ format: "bloom", shards: [] } as unknown as Snapshot);
+    expect(errors[0]?.message).toMatch(/format must be/);
+  });
+
+  test("decides for a namespace that it has opened, and a copy with formats for one of its own", async () => {
+    const lean = (await import(new URL("../../dist/index.js", import.meta.url).href)) as Package;
+    const namespace = uniqueNamespace();
+    const [first, second] = [await openGuard({ namespace }, lean), await openGuard({ namespace }, formats)];
+    expect(second.guard.apply({ format, shards })).toMatchObject(refusal);
+    expect(second.errors[0]?.message).toMatch(/wherever seenguard is imported/);
+    first.guard.record("a");
+    expect(second.guard.has("a")).toBe(true);
+
+    const another = uniqueNamespace();
+    const [full, beside] = [
+      await openGuard({ namespace: another }, formats),
+      await openGuard({ namespace: another }, lean),
+    ];
+    expect(beside.guard.apply({ format, shards })).toMatchObject(readAll);
+    expect(full.guard.filter(ids)).toEqual(ids.filter((_, index) => answers[index] === "0"));
+  });
+});
+
+test("in Node, seenguard is seenguard/formats", () => {
+  expect(formats.ShardChain).toBe(ShardChain);
 });

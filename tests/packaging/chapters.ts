@@ -4,13 +4,16 @@ import { join } from "node:path";
 import { expect, inject } from "vitest";
 import type { Chapters, Told } from "./apps/story.js";
 
-export function readChapters(): Chapters {
-  return JSON.parse(readFileSync(join(inject("installed"), "chapters.json"), "utf8")) as Chapters;
+/** A file of chapters: with a shard of the native format, or with one of Guava's. */
+export type ChaptersFile = "chapters.json" | "guava-chapters.json";
+
+export function readChapters(file: ChaptersFile = "chapters.json"): Chapters {
+  return JSON.parse(readFileSync(join(inject("installed"), file), "utf8")) as Chapters;
 }
 
 /** The guard worked: nothing that the snapshot holds came through, nor what was recorded. */
-export function expectGuarded(told: Told | undefined, storage: string): void {
-  const { page, fresh } = readChapters();
+export function expectGuarded(told: Told | undefined, storage: string, file?: ChaptersFile): void {
+  const { page, fresh } = readChapters(file);
   expect(fresh.length).toBeGreaterThan(40);
   expect(fresh.length).toBeLessThan(page.length - 40);
   expect(told).toEqual({
@@ -22,5 +25,20 @@ export function expectGuarded(told: Told | undefined, storage: string): void {
     engine: "wasm",
     storage,
     errors: [],
+  });
+}
+
+/** The guard could not read the snapshot, said so, and worked without it. */
+export function expectRefused(told: Told | undefined, storage: string): void {
+  const ids = readChapters("guava-chapters.json").page.map(({ id }) => id);
+  expect(told).toEqual({
+    applied: false,
+    before: ids,
+    unknown: 20,
+    after: ids.slice(20),
+    pending: 20,
+    engine: "wasm",
+    storage,
+    errors: ["bad-snapshot"],
   });
 }

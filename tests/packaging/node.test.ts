@@ -3,14 +3,52 @@ import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, inject, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
 import type { Told } from "./apps/story.js";
-import { expectGuarded, readChapters } from "./chapters.js";
+import { expectGuarded, expectRefused, readChapters, type ChaptersFile } from "./chapters.js";
 
-test.each(["esm.mjs", "cjs.cjs", "slim.mjs", "slim.cjs"])("node/%s guards its feed", async (app) => {
-  const { stdout, stderr } = await runNode(join(inject("installed"), "node", app));
-  expectGuarded(JSON.parse(stdout) as Told, "none");
-  expect(stderr).toBe("");
+describe.each<ChaptersFile>(["chapters.json", "guava-chapters.json"])("with the snapshot of %s", (file) => {
+  const tellOf = async (app: string, ...args: string[]): Promise<Told> => {
+    const { stdout, stderr } = await runNode(join(inject("installed"), "node", app), file, ...args);
+    expect(stderr).toBe("");
+    return JSON.parse(stdout) as Told;
+  };
+
+  test.each(["esm.mjs", "cjs.cjs"])("node/%s guards its feed", async (app) => {
+    expectGuarded(await tellOf(app), "none", file);
+  });
+
+  test.each(["slim.mjs", "slim.cjs"])("node/%s guards its feed by formats.wasm", async (app) => {
+    expectGuarded(await tellOf(app, "formats.wasm"), "none", file);
+  });
+
+  test.each(["slim.mjs", "slim.cjs"])(
+    "node/%s guards its feed by seenguard.wasm as far as that can read",
+    async (app) => {
+      const told = await tellOf(app, "seenguard.wasm");
+      if (file === "chapters.json") expectGuarded(told, "none");
+      else expectRefused(told, "none");
+    },
+  );
+});
+
+test("seenguard/formats is what Node gets as seenguard, and keeps a server's own records", async () => {
+  const script = `
+    import { createRequire } from "node:module";
+    import * as seenguard from "seenguard";
+    import * as formats from "seenguard/formats";
+    const require = createRequire(process.cwd() + "/");
+    const options = { format: { kind: "go-bloomfilter" } };
+    const written = [];
+    for (const entry of [seenguard, formats, require("seenguard"), require("seenguard/formats")]) {
+      const chain = await entry.ShardChain.create(options);
+      chain.record(["a", "b"]);
+      written.push(chain.snapshot().shards[0]);
+    }
+    console.log(seenguard.ShardChain === formats.ShardChain, require("seenguard") === require("seenguard/formats"));
+    console.log(new Set(written).size, written[0].slice(0, 3));`;
+  const { stdout } = await runNode("--input-type=module", "--eval", script);
+  expect(stdout).toBe("true true\n1 2::\n");
 });
 
 test("importing it does nothing", async () => {
@@ -18,6 +56,7 @@ test("importing it does nothing", async () => {
     const before = Reflect.ownKeys(globalThis).length;
     await import("seenguard");
     await import("seenguard/slim");
+    await import(new URL("index.js", import.meta.resolve("seenguard/slim")).href);
     console.log(Reflect.ownKeys(globalThis).length - before);`;
   const { stdout } = await runNode("--input-type=module", "--eval", script);
   expect(stdout.trim()).toBe("0"); // no global was added, and no timer or handle kept Node from ending

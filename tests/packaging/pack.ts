@@ -35,7 +35,8 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   await writeFile(join(directory, "package.json"), JSON.stringify(manifest));
   await exec("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund"], { cwd: directory });
   await cp(join(root, "tests/packaging/apps"), directory, { recursive: true });
-  await writeFile(join(directory, "chapters.json"), JSON.stringify(await chapters()));
+  await writeFile(join(directory, "chapters.json"), JSON.stringify(await chapters("native")));
+  await writeFile(join(directory, "guava-chapters.json"), JSON.stringify(await chapters("guava")));
   provide("installed", directory);
   provide("tarball", join(directory, tarball));
   provide("packedFiles", files);
@@ -60,14 +61,17 @@ async function versionsOf(...names: string[]): Promise<Record<string, string>> {
 }
 
 /** What every app is told: a shard of 1,000 ids by another implementation, a page of items, and what of it is fresh by that implementation's answers. */
-async function chapters() {
+async function chapters(format: "native" | "guava") {
   const read = async (name: string): Promise<unknown> =>
     JSON.parse(await readFile(join(root, "tests/vectors", name), "utf8"));
   const ids = (await read("ids.json")) as string[];
-  const { cases } = (await read("native.json")) as { cases: { base64: string; answers: string }[] };
-  const [first] = cases;
-  if (first === undefined) throw new Error("tests/vectors/native.json holds no case");
+  const { cases } = (await read(`${format}.json`)) as {
+    cases: { base64: string; inserted: number; answers: string }[];
+  };
+  const first = cases.find(({ inserted }) => inserted === 1000);
+  if (first === undefined) throw new Error("the vectors hold no case of 1,000 ids");
   const page = ids.slice(900, 1300);
   const fresh = page.filter((_, index) => first.answers[900 + index] === "0");
-  return { snapshot: { version: 1, shards: [first.base64] }, page: page.map((id) => ({ id })), fresh };
+  const snapshot = { version: 1, shards: [first.base64], ...(format === "native" ? {} : { format }) };
+  return { snapshot, page: page.map((id) => ({ id })), fresh };
 }

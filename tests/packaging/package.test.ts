@@ -1,9 +1,10 @@
 /** What is in the package, and what is not. */
 import { execFile } from "node:child_process";
 import { readFile, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { build } from "esbuild";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { expect, inject, test } from "vitest";
@@ -15,7 +16,7 @@ test("the package holds what users need and nothing else", () => {
     [
       ...["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"],
       ...["index.cjs", "index.d.cts", "index.d.ts", "index.js", "seenguard.iife.js", "seenguard.wasm"].map(inDist),
-      ...["inspect.js", "inspect.wasm"].map(inDist),
+      ...["formats.cjs", "formats.js", "formats.wasm", "inspect.js", "inspect.wasm"].map(inDist),
       ...["slim.cjs", "slim.d.cts", "slim.d.ts", "slim.js"].map(inDist),
     ].sort(),
   );
@@ -46,11 +47,34 @@ test("installing it runs nothing and brings nothing else", async () => {
 test("its scripts have no source map and name no place on the machine that built them", async () => {
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
   const scripts = (await readdir(dist)).filter((name) => /\.c?js$/.test(name));
-  expect(scripts).toHaveLength(6);
+  expect(scripts).toHaveLength(8);
   for (const name of scripts) {
     const text = await readFile(join(dist, name), "utf8");
     expect(text).not.toContain("sourceMappingURL");
     expect(text).not.toContain(root);
+  }
+});
+
+test.each([
+  { platform: "browser", entry: "seenguard", gets: "index" },
+  { platform: "neutral", entry: "seenguard", gets: "index" },
+  { platform: "node", entry: "seenguard", gets: "formats" },
+  { platform: "browser", entry: "seenguard/formats", gets: "formats" },
+] as const)("a bundler for $platform finds dist/$gets as $entry", async ({ platform, entry, gets }) => {
+  for (const [contents, file] of [
+    [`export * from "${entry}";`, `${gets}.js`],
+    [`module.exports = require("${entry}");`, `${gets}.cjs`],
+  ] as const) {
+    const { metafile } = await build({
+      stdin: { contents, resolveDir: inject("installed") },
+      platform,
+      bundle: true,
+      format: "esm",
+      metafile: true,
+      write: false,
+    });
+    const found = Object.keys(metafile.inputs).filter((path) => path.includes("seenguard/dist/"));
+    expect(found.map((path) => basename(path))).toEqual([file]);
   }
 });
 

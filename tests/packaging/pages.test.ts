@@ -8,7 +8,7 @@ import { build, createServer } from "vite";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
 import { chromiumArguments, programs } from "../../scripts/lib/programs.mjs";
 import { tell, type Chapters, type Told } from "./apps/story.js";
-import { expectGuarded, readChapters } from "./chapters.js";
+import { expectGuarded, expectRefused, readChapters } from "./chapters.js";
 
 let browser: Browser;
 
@@ -28,6 +28,21 @@ test("an app bundled by Vite with the Wasm module as a file of its own guards it
   const { page, complaints, requests } = await openPage(await serve(await bundleApp("vite-slim")));
   expectGuarded(await whatWasTold(page), "indexeddb");
   expect(requests.filter((url) => url.endsWith(".wasm"))).toHaveLength(1);
+  expect(complaints).toEqual([]);
+});
+
+test("an app bundled by Vite refuses what it cannot read, and goes on; with seenguard/formats it can", async () => {
+  const lean = await openPage(`${await serve(await bundleApp("vite"))}/?guava`);
+  expectRefused(await whatWasTold(lean.page), "indexeddb");
+  const full = await openPage(await serve(await bundleApp("vite-formats")));
+  expectGuarded(await whatWasTold(full.page), "indexeddb", "guava-chapters.json");
+  expect(full.complaints).toEqual([]);
+});
+
+test("the same with formats.wasm as a file of its own", async () => {
+  const { page, complaints, requests } = await openPage(`${await serve(await bundleApp("vite-slim"))}/?guava`);
+  expectGuarded(await whatWasTold(page), "indexeddb", "guava-chapters.json");
+  expect(requests.filter((url) => /formats.*\.wasm$/.test(url))).toHaveLength(1);
   expect(complaints).toEqual([]);
 });
 

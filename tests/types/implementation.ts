@@ -1,7 +1,9 @@
 /** The declarations are kept by hand, so: what the entries export is what they declare. It is enough that this compiles. */
 import type * as index from "../../js/entries/index.js";
+import type * as formats from "../../js/entries/formats.js";
 import type * as slim from "../../js/entries/slim.js";
 import type * as declaredIndex from "seenguard";
+import type * as declaredFormats from "seenguard/formats";
 import type * as declaredSlim from "seenguard/slim";
 
 /** A class without its constructor, which is the package's own business: guards and chains are opened, feeds are asked for. */
@@ -12,6 +14,7 @@ type Declares<Declared, Implemented extends Declared> = Implemented;
 
 export type Entries = [
   Declares<Opened<typeof declaredIndex>, Opened<typeof index>>,
+  Declares<Opened<typeof declaredFormats>, Opened<typeof formats>>,
   Declares<Opened<typeof declaredSlim>, Opened<typeof slim>>,
 ];
 
@@ -27,5 +30,6 @@ export type Instances = [
 /** And nothing is exported that is not declared. */
 export type NoMore = [
   Declares<keyof typeof declaredIndex, keyof typeof index>,
+  Declares<keyof typeof declaredFormats, keyof typeof formats>,
   Declares<keyof typeof declaredSlim, keyof typeof slim>,
 ];

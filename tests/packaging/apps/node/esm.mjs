@@ -3,5 +3,5 @@ import { readFileSync } from "node:fs";
 import * as seenguard from "seenguard";
 import { tell } from "../story.js";
 
-const chapters = JSON.parse(readFileSync(new URL("../chapters.json", import.meta.url), "utf8"));
+const chapters = JSON.parse(readFileSync(new URL(`../${process.argv[2]}`, import.meta.url), "utf8"));
 console.log(JSON.stringify(await tell(seenguard, chapters, { storage: "none" })));

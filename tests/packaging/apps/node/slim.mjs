@@ -4,6 +4,6 @@ import { createRequire } from "node:module";
 import * as seenguard from "seenguard/slim";
 import { tell } from "../story.js";
 
-const wasm = readFileSync(createRequire(import.meta.url).resolve("seenguard/seenguard.wasm"));
-const chapters = JSON.parse(readFileSync(new URL("../chapters.json", import.meta.url), "utf8"));
+const wasm = readFileSync(createRequire(import.meta.url).resolve(`seenguard/${process.argv[3]}`));
+const chapters = JSON.parse(readFileSync(new URL(`../${process.argv[2]}`, import.meta.url), "utf8"));
 console.log(JSON.stringify(await tell(seenguard, chapters, { storage: "none", wasm })));

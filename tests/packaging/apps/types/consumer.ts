@@ -1,5 +1,6 @@
 /** What an app's TypeScript sees of the package; compiled by each way that TypeScript has of finding it, and never run. */
 import { SeenGuard, SeenGuardError, ShardChain, type Feed, type GuardOptions, type Snapshot } from "seenguard";
+import { SeenGuard as FormatsGuard, ShardChain as FormatsChain } from "seenguard/formats";
 import { SeenGuard as SlimGuard, ShardChain as SlimChain, type ApplyReport } from "seenguard/slim";
 
 interface Post {
@@ -25,6 +26,12 @@ export async function slimPage(posts: readonly Post[], wasm: ArrayBuffer): Promi
   return whole.apply(chain.snapshot());
 }
 
+export async function pageOfAnotherLibrary(shards: readonly string[], seen: Snapshot): Promise<Snapshot> {
+  const guard: SeenGuard = await FormatsGuard.open(options);
+  guard.apply(seen);
+  return (await FormatsChain.from(shards, { format: { kind: "go-bloomfilter" } })).snapshot();
+}
+
 export const serve = async (ids: readonly string[]): Promise<Snapshot> =>
   (await ShardChain.from([])).snapshot(ids.length);
 
@@ -32,5 +39,7 @@ export const isOurs = (error: unknown): boolean => error instanceof SeenGuardErr
 
 // @ts-expect-error a namespace there must be; had the package no types, this would be no error
 void SeenGuard.open({});
-// @ts-expect-error and the same for the slim entry
+// @ts-expect-error and the same for the other entries
+void FormatsGuard.open({});
+// @ts-expect-error and the last of them
 void SlimGuard.open({ wasm: new ArrayBuffer(8) });
