@@ -394,7 +394,7 @@ impl Guard {
         self.server = ServerView::default();
         self.version = None;
         self.server_ahead = None;
-        self.journal = Journal::default();
+        self.journal = self.journal.begun_anew();
         self.unsaved = SegmentWriter::default();
         if let Ok(memory) = memory {
             self.memory = memory;

@@ -110,6 +110,14 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
+    /// An empty journal in place of this one. Its batches have numbers of their own: what becomes of one that is still under way says nothing of them.
+    pub(crate) fn begun_anew(&self) -> Self {
+        Journal {
+            batches: self.batches,
+            ..Journal::default()
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.serials.len()
     }

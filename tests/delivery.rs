@@ -272,6 +272,23 @@ fn ends_of_batches_that_are_not_under_way_change_nothing() {
 }
 
 #[test]
+fn a_batch_from_before_a_clear_says_nothing_of_one_that_came_after_it() {
+    for old_one_arrived in [true, false] {
+        let mut guard = reporting();
+        guard.record(&["before"], at(START));
+        let (old, _) = begin(&mut guard, at(START));
+        guard.forget();
+        guard.record(&["after"], at(START + 1));
+        let (new, ids) = begin(&mut guard, at(START + 1));
+        assert_eq!(ids, ["after"]);
+        guard.end_batch(old, old_one_arrived, at(START + 2));
+        assert_eq!(begin(&mut guard, at(START + 2)).1, [] as [&str; 0]);
+        guard.end_batch(new, false, at(START + 3));
+        assert_eq!(deliver(&mut guard, at(START + 3)), ["after"]);
+    }
+}
+
+#[test]
 fn delivered_ones_make_room_first() {
     let mut guard = reporting();
     guard.record(&ids("delivered", 0..3_000), at(START));
