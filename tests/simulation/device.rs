@@ -149,6 +149,7 @@ impl Device {
             Effect::CaughtUp { began_ms } => {
                 self.learn_stored(tab, began_ms, now, items);
             }
+            Effect::Taken => self.note_covered(tab, now, items),
             Effect::TookOver { began_ms, is_written } => {
                 let taken = self.learn_stored(tab, began_ms, now, items);
                 self.took_over(tab, taken, is_written);
@@ -183,6 +184,18 @@ impl Device {
         for &index in &page.promised[..holds.promised] {
             self.ledger.impressions[index].promised = true;
         }
+    }
+
+    /// What the snapshot in use covers when it is taken over is settled with that, though the snapshot may change until the union is written.
+    fn note_covered(&mut self, tab: usize, now: u64, items: &Items) {
+        let clocks = self.clocks(tab, now);
+        let view = &self.tabs[tab].view;
+        if view.shards.is_empty() {
+            return;
+        }
+        let seen = self.ledger.impressions.iter().map(|impression| impression.item);
+        let covered = seen.filter(|&item| view.contains(items.text(item), clocks));
+        self.ledger.covered.extend(covered);
     }
 
     /// What is taken over where impressions are delivered is to be delivered; the union says so.

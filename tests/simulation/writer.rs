@@ -96,6 +96,8 @@ pub enum Effect {
     CaughtUp { began_ms: u64 },
     /// The same at an opening; from now on it is to be stored by this tab, which has done so if the union is written.
     TookOver { began_ms: u64, is_written: bool },
+    /// What was read at an opening is known here, and nothing written yet.
+    Taken,
     /// What was there is taken over, and compacted if it could be written.
     Opened,
     /// The writer goes on in this generation, and knows of nothing before it.
@@ -309,6 +311,7 @@ impl Writer {
             .map(|(segment, text)| (segment.writer.as_str(), text.as_str()))
             .collect();
         let states = around.guard.take_over(&segments, around.now);
+        around.effects.push(Effect::Taken);
         let damaged = states.iter().zip(&texts.read);
         let damaged: Vec<String> = damaged
             .filter(|(state, _)| **state == SegmentState::Damaged)
