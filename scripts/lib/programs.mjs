@@ -116,6 +116,11 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     apt: "xauth",
     elsewhere: "`xauth` on PATH",
   },
+  valgrind: {
+    find: () => which("valgrind"),
+    apt: "valgrind",
+    elsewhere: "Valgrind as `valgrind` on PATH (it exists for Linux)",
+  },
   go: {
     find: () => which("go"),
     apt: "golang-go",

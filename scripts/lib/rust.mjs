@@ -35,6 +35,11 @@ function fromManifest(pattern, what) {
 /** The oldest Rust that compiles the crate. */
 export const minimumRust = () => fromManifest(/^rust-version\s*=\s*"([\d.]+)"/m, "rust-version");
 
+/** The compiler, in its own words: what it makes depends on them. */
+export async function rustVersion() {
+  return (await output("rustc", ["--version"])) ?? "no rustc";
+}
+
 /** Writes the JavaScript beside the Wasm module. It must be of the very version of the crate; its own lock file names crates that cannot be had, hence no --locked.
  * @returns {CargoTool}
  */

@@ -5,6 +5,8 @@ import { programs } from "../lib/programs.mjs";
 import { CommandFailed, output, run, runAndRead } from "../lib/run.mjs";
 import { pathWith, wasmBindgenTool, wasmPackTool, wasmTarget } from "../lib/rust.mjs";
 import { inProject } from "../lib/paths.mjs";
+import { checkInstructions } from "./instructions.mjs";
+import { checkSizes } from "./sizes.mjs";
 
 /**
  * @typedef {object} Step
@@ -90,6 +92,7 @@ export const steps = [
     what: "Rust's documentation has no broken links",
     run: () => run("cargo", ["doc", "--no-deps"], { env: { RUSTDOCFLAGS: "-D warnings" } }),
   },
+  { name: "instructions", what: "the hot path takes no more instructions than before", run: checkInstructions },
   { name: "wasm-node", what: "the Wasm classes in Node", run: () => wasmPack("--node") },
   {
     name: "wasm-chromium",
@@ -97,6 +100,7 @@ export const steps = [
     run: () => wasmPack("--headless", "--chrome", "--chromedriver", programs.chromedriver.find() ?? "chromedriver"),
   },
   { name: "build", what: "the package is built", run: () => build() },
+  { name: "sizes", what: "the package is no larger than before", run: checkSizes },
   {
     name: "prettier",
     what: "everything else is formatted",

@@ -1,0 +1,89 @@
+//! What the Rust benchmarks filter: ids of 14 characters, the shards that hold some of them, and pages of which a quarter was seen.
+
+use seenguard::{ChainOptions, Format, Guard, Now, ShardChain, Snapshot};
+
+/// Shards, and ids in each.
+pub const SHARDS: usize = 5;
+pub const IDS_A_SHARD: usize = 1_000;
+/// Of each shard, when it is full.
+pub const FALSE_POSITIVE_RATE: f64 = 0.001;
+/// Candidates of one page.
+pub const CANDIDATES: usize = 2_000;
+/// When all of it happens.
+pub const NOW_SECONDS: u64 = 1_764_000_000;
+
+/// A small generator: the same ids on every machine (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit as u64) as usize
+    }
+
+    /// Such as `1r8bq8r7q4izgx`: so many that no two are equal.
+    fn id(&mut self) -> String {
+        const BASE36: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+        (0..14).map(|_| BASE36[self.below(36)] as char).collect()
+    }
+
+    /// So many ids.
+    pub fn ids(&mut self, count: usize) -> Vec<String> {
+        (0..count).map(|_| self.id()).collect()
+    }
+
+    /// A page in a random order, a quarter of it out of `seen`, the rest new.
+    pub fn page(&mut self, seen: &[String]) -> Vec<String> {
+        let mut page = self.ids(CANDIDATES - CANDIDATES / 4);
+        let offset = self.below(seen.len());
+        page.extend((0..CANDIDATES / 4).map(|nth| seen[(offset + nth * 7) % seen.len()].clone()));
+        for last in (1..page.len()).rev() {
+            let other = self.below(last + 1);
+            page.swap(last, other);
+        }
+        page
+    }
+}
+
+/// The ids of a user's shards, one list a shard.
+pub fn seen(random: &mut Random) -> Vec<Vec<String>> {
+    (0..SHARDS).map(|_| random.ids(IDS_A_SHARD)).collect()
+}
+
+/// What the server ships of them.
+pub fn shards_of(seen: &[Vec<String>]) -> Vec<String> {
+    let options = ChainOptions {
+        capacity: IDS_A_SHARD as u32,
+        shards: SHARDS,
+        false_positive_rate: FALSE_POSITIVE_RATE,
+        ..ChainOptions::default()
+    };
+    let mut chain = ShardChain::new(options).expect("these options are in their ranges");
+    for ids in seen {
+        chain.record(ids, NOW_SECONDS);
+    }
+    chain.snapshot(NOW_SECONDS).shards
+}
+
+/// The guard takes the shards.
+pub fn apply(guard: &mut Guard, shards: &[String]) {
+    let snapshot = Snapshot {
+        version: None,
+        shards,
+        format: Format::Native,
+        now_ms: None,
+    };
+    guard.apply(snapshot, now()).expect("the chain's own shards are taken");
+}
+
+/// That time, by both clocks.
+pub fn now() -> Now {
+    Now::at(NOW_SECONDS * 1000)
+}
