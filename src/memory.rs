@@ -217,22 +217,25 @@ impl Memory {
         };
         let fitting =
             (0..self.lanes.len()).filter(|&index| self.lanes[index].own == own && covers(&self.lanes[index].age));
-        fitting.max_by_key(|&index| self.lanes[index].age.begun).or_else(|| {
-            let age = Age {
-                count: 0,
-                begun: at,
-                expires: expiry(self.slices.expires(at)),
-                last,
-            };
-            self.push(
-                StoredShard {
-                    filter: BloomFilter::of_shape(self.shape()),
-                    age,
-                },
-                own,
-                at,
-            )
-        })
+        // The one that ends first keeps nothing longer than it need be kept; 0 is never.
+        fitting
+            .min_by_key(|&index| self.lanes[index].age.expires.wrapping_sub(1))
+            .or_else(|| {
+                let age = Age {
+                    count: 0,
+                    begun: at,
+                    expires: expiry(self.slices.expires(at)),
+                    last,
+                };
+                self.push(
+                    StoredShard {
+                        filter: BloomFilter::of_shape(self.shape()),
+                        age,
+                    },
+                    own,
+                    at,
+                )
+            })
     }
 
     /// Lets a shard that is already here stand for this one too, where that keeps what either promises. Whether it did.
@@ -410,6 +413,18 @@ mod tests {
         }
         let earliest = 0;
         assert!((0..2_000).all(|i| has(&memory, &format!("id-{i}"), earliest)));
+    }
+
+    #[test]
+    fn an_impression_that_becomes_known_late_is_kept_no_longer_for_it_among_many_shards() {
+        let mut memory = memory();
+        let days = (0..40).map(|i| 10 * i);
+        for day in days {
+            memory.remember(HashedId::new(b"in time"), NOW + day * DAY, 0, false);
+        }
+        assert!(memory.lanes.len() >= MAX_LANES / 2);
+        memory.remember(HashedId::new(b"late"), NOW + 100 * DAY, 0, false);
+        assert!(has(&memory, "late", NOW + 130 * DAY - 1) && !has(&memory, "late", NOW + 138 * DAY));
     }
 
     #[test]
