@@ -1,16 +1,22 @@
-/** The demo's promise, in a real browser and over both stores: whatever the stream does, nothing comes back on the guarded side. */
+/** The demo's promise, in a real browser and over each store: whatever the stream does, nothing comes back on the guarded side. */
 import { test } from "@playwright/test";
 import { startDemo, startRedis, type RunningDemo, type RunningRedis } from "./processes.ts";
 import { Reader, expect } from "./reader.ts";
 
-for (const kind of ["memory", "Redis"] as const) {
-  test.describe(`with what was seen kept in ${kind}`, () => {
+const stores = [
+  { name: "memory", kept: "in memory", inRedis: false, format: "seenguard" },
+  { name: "redis", kept: "in Redis", inRedis: true, format: "seenguard" },
+  { name: "records", kept: "in Redis as go-bloomfilter records", inRedis: true, format: "go-bloomfilter" },
+];
+
+for (const { name, kept, inRedis, format } of stores) {
+  test.describe(`with what was seen kept ${kept}`, () => {
     let redis: RunningRedis | undefined;
     let demo: RunningDemo;
 
     test.beforeAll(async () => {
-      redis = kind === "Redis" ? await startRedis() : undefined;
-      demo = await startDemo(redis === undefined ? {} : { REDIS_URL: redis.url });
+      redis = inRedis ? await startRedis() : undefined;
+      demo = await startDemo({ REDIS_URL: redis?.url ?? "", SHARD_FORMAT: format });
     });
     test.afterAll(async () => {
       await demo.stop();
@@ -23,11 +29,18 @@ for (const kind of ["memory", "Redis"] as const) {
       else await redis.client.flushall();
     };
 
+    /** What the store holds is what the server was told to keep. */
+    const expectFormat = async (user: string): Promise<void> => {
+      const elements = (await redis?.client.lrange(`seen:${user}`, 0, -1)) ?? [];
+      expect(elements.length > 0).toBe(inRedis);
+      for (const element of elements) expect(element).toMatch(format === "seenguard" ? /^U0dTMQ/ : /^[1-9]\d*::/);
+    };
+
     test("nothing that was looked at comes back: not while the stream is stopped, nor later, nor from a flushed store", async ({
       page,
     }) => {
       test.setTimeout(240_000);
-      const reader = new Reader(page, demo.url, `lag-${kind}`);
+      const reader = new Reader(page, demo.url, `lag-${name}`);
 
       await test.step("the stream is stopped, and 30 refreshes bring repeats to the unguarded feed alone", async () => {
         await reader.open();
@@ -56,6 +69,7 @@ for (const kind of ["memory", "Redis"] as const) {
         await reader.setLag(0);
         await reader.setStream(true);
         await expect(reader.counterOf("pending")).toHaveText("0");
+        await expectFormat(reader.user);
         const seenBefore = new Set(reader.seen);
         await reader.refresh();
         expect(await reader.repeats("guarded", seenBefore)).toEqual([]);
@@ -74,7 +88,7 @@ for (const kind of ["memory", "Redis"] as const) {
     });
 
     test("with a lag, what was seen arrives late, and meanwhile the guard alone keeps it back", async ({ page }) => {
-      const reader = new Reader(page, demo.url, `late-${kind}`);
+      const reader = new Reader(page, demo.url, `late-${name}`);
       await reader.open();
       await reader.setLag(300);
       await reader.look();

@@ -63,10 +63,15 @@ export async function startRedis(...flags: string[]): Promise<RunningRedis> {
 /** The demo's server on a free port; in memory unless `env` names a Redis. */
 export async function startDemo(env: Record<string, string> = {}): Promise<RunningDemo> {
   let url = "";
-  const running = await start(tsx, ["www/server/main.ts"], { PORT: "0", REDIS_URL: "", ...env }, (line) => {
-    url = /^http:\/\/\S+\/$/.exec(line)?.[0] ?? "";
-    return url !== "";
-  });
+  const running = await start(
+    tsx,
+    ["www/server/main.ts"],
+    { PORT: "0", REDIS_URL: "", SHARD_FORMAT: "", ...env },
+    (line) => {
+      url = /^http:\/\/\S+\/$/.exec(line)?.[0] ?? "";
+      return url !== "";
+    },
+  );
   return { ...running, url };
 }
 

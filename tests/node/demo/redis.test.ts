@@ -9,6 +9,7 @@ import { Consumer, type ConsumerOptions } from "../../../www/server/redis/consum
 import { IMPRESSIONS, PROBLEMS, RECORDERS, UNREADABLE, seenKey } from "../../../www/server/redis/layout.ts";
 import { recordSeen } from "../../../www/server/redis/seen-list.ts";
 import { ProblemLog } from "../../../www/server/store.ts";
+import { foreignFilters } from "../foreign.ts";
 import { startConsumer, startRedis, type Running, type RunningRedis } from "../../demo/processes.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -100,6 +101,28 @@ describe("the list", () => {
     await redis.client.persist(seenKey(USER));
     await recordSeen(scripted, USER, someIds(50));
     expect(await redis.client.ttl(seenKey(USER))).toBe(-1);
+  });
+});
+
+describe("kept as go-bloomfilter records", () => {
+  test("the list that the Go library wrote goes on as the library itself would have gone on", async () => {
+    const filters = foreignFilters().filter(({ format, chain }) => typeof format === "object" && chain?.shards === 5);
+    const recorded = (count: number) => filters.find(({ inserted }) => inserted === count);
+    const [before, after] = [recorded(4300), recorded(5900)];
+    const ids = before?.ids.slice(before.inserted, after?.inserted) ?? [];
+    expect(ids).toHaveLength(1600);
+    await redis.client.rpush(seenKey(USER), ...(before?.shards.flat() ?? []));
+    await addToStream(USER, ids);
+    await startProcess("continuing", { SHARD_FORMAT: "go-bloomfilter" });
+    await everythingRecorded();
+    expect(await stored(USER)).toEqual(after?.shards);
+    expect(await problems()).toEqual([]);
+  });
+
+  test("a format that no store is kept in is refused, and says which are", async () => {
+    await expect(startProcess("mistaken", { SHARD_FORMAT: "guava" })).rejects.toThrow(
+      /SHARD_FORMAT is guava: it must be seenguard or go-bloomfilter/,
+    );
   });
 });
 

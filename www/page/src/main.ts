@@ -5,7 +5,8 @@
  *     ?dwell=200   how long an item must be looked at to count, in milliseconds; 1000 if it is not given
  *     ?storage=local   keeps impressions in localStorage, which is small enough to be filled on every device
  */
-import { SeenGuard, type SeenGuardError, type Snapshot } from "seenguard";
+// With all formats: before its first answer the page does not know what the server's store is kept in.
+import { SeenGuard, type SeenGuardError, type Snapshot } from "seenguard/formats";
 import { Api } from "./api.ts";
 import { one } from "./column.ts";
 import { Conditions } from "./conditions.ts";
