@@ -32,6 +32,10 @@ use wasm_bindgen::JsValue;
 
 use crate::{Error, Format};
 
+/// In constant time, and a tenth of the code of Rust's own for Wasm.
+#[global_allocator]
+static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
+
 /// An error as JavaScript takes it.
 #[derive(Serialize)]
 struct Failure {

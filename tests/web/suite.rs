@@ -3,7 +3,7 @@
 
 use js_sys::{Array, Reflect, Uint8Array, WebAssembly};
 use seenguard::web::{IdBatch, RawChain, RawGuard, random_writer_id};
-use seenguard::{Explanation, Guard, MAX_BITS, Now, Parameters, SegmentState, Shard};
+use seenguard::{ChainOptions, Explanation, Guard, MAX_BITS, Now, Parameters, SegmentState, Shard, ShardChain};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
 
@@ -472,5 +472,47 @@ fn writers_ids_are_sixteen_hexadecimal_digits_and_differ() {
     assert!(
         all.iter()
             .all(|id| id.len() == 16 && id.bytes().all(|digit| b"0123456789abcdef".contains(&digit)))
+    );
+}
+
+/// Bytes of the module's memory, which never shrinks.
+fn memory_bytes() -> u32 {
+    let memory: WebAssembly::Memory = wasm_bindgen::memory().unchecked_into();
+    memory.buffer().unchecked_into::<js_sys::ArrayBuffer>().byte_length()
+}
+
+#[wasm_bindgen_test]
+fn a_day_of_use_takes_no_more_and_more_memory() {
+    let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
+    let mut guard = RawGuard::new(30.0).unwrap();
+    let mut batch = IdBatch::new();
+    let mut used = 0;
+    // A refresh every half minute, whose items differ in number and length.
+    for refresh in 0..3000u64 {
+        let shown = ids(
+            &"x".repeat(refresh as usize % 60),
+            refresh as usize * 20..refresh as usize * 20 + 5 + refresh as usize % 15,
+        );
+        let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
+        let shipped = chain.snapshot(START + 30 * refresh);
+        let shards = shipped.shards.iter().map(String::from).collect();
+        guard.apply(0, 0, 0.0, shards, refresh as f64, -1.0, true, WALL, 0.0);
+        assert!(joined(&mut batch, &shown));
+        guard.filter(&mut batch, WALL, 0.0);
+        guard.record(&mut batch, WALL, 0.0);
+        guard.take_unsaved();
+        if refresh % 16 == 0 {
+            guard.checkpoint();
+        }
+        chain.record(&shown, START + 30 * refresh);
+        // By then all that is bounded has been full.
+        if refresh == 1500 {
+            used = memory_bytes();
+        }
+    }
+    assert!(
+        memory_bytes() <= used + used / 8,
+        "{used} bytes became {}",
+        memory_bytes()
     );
 }
