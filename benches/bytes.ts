@@ -4,6 +4,7 @@ import { brotliCompressSync, constants } from "node:zlib";
 import { SeenGuard } from "seenguard";
 import { inProject } from "../scripts/lib/paths.mjs";
 import { shortIds } from "./ids.ts";
+import { evaluate } from "./places/node.ts";
 import type { Peer } from "./peers.ts";
 
 export interface FileSize {
@@ -17,8 +18,8 @@ export interface Bytes {
   readonly files: Readonly<Record<string, FileSize>>;
   /** What a server sends of 5 shards of 1,000 ids, for each peer. */
   readonly message: Readonly<Record<string, { bytes: number; brotli: number }>>;
-  /** What a guard holds in memory: of those shards, and of 1,000 impressions more. */
-  readonly held: { readonly shards: number; readonly withImpressions: number };
+  /** What a guard holds in memory: of those shards, and of 1,000 impressions more; and what a Set of the ids takes of the heap. */
+  readonly held: { readonly shards: number; readonly withImpressions: number; readonly set: number };
 }
 
 export async function weigh(peers: readonly Peer[]): Promise<Bytes> {
@@ -31,7 +32,7 @@ export async function weigh(peers: readonly Peer[]): Promise<Bytes> {
   return {
     files: sizes,
     message: Object.fromEntries(messages.map(([name, message]) => [name, weightOf(message)])),
-    held: await weightOfGuard(snapshot),
+    held: { ...(await weightOfGuard(snapshot)), set: await weightOfSet(shards.flat()) },
   };
 }
 
@@ -41,7 +42,7 @@ function weightOf(message: string): { bytes: number; brotli: number } {
   return { bytes: Buffer.byteLength(message), brotli: brotliCompressSync(message, quick).length };
 }
 
-async function weightOfGuard(snapshot: string): Promise<Bytes["held"]> {
+async function weightOfGuard(snapshot: string): Promise<Omit<Bytes["held"], "set">> {
   const guard = await SeenGuard.open({ namespace: "bench:weight", storage: "none" });
   guard.apply(JSON.parse(snapshot) as { shards: string[] });
   const shards = guard.stats().bytes;
@@ -49,4 +50,15 @@ async function weightOfGuard(snapshot: string): Promise<Bytes["held"]> {
   const withImpressions = guard.stats().bytes;
   await guard.close();
   return { shards, withImpressions };
+}
+
+/** By how much the heap grows, in a process of its own that collects its garbage when it is told to. */
+async function weightOfSet(ids: readonly string[]): Promise<number> {
+  const heap = inProject("benches", "heap.mjs");
+  return (await evaluate(
+    heap,
+    "(heap, json) => heap.heapOfSets(json)",
+    [JSON.stringify(ids)],
+    ["--expose-gc"],
+  )) as number;
 }

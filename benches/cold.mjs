@@ -12,11 +12,13 @@
  * @returns {Promise<Record<string, number>>}
  */
 export async function startGuard(entry, message, ids, storage) {
+  const spent = watch();
   const begun = performance.now();
   const { SeenGuard } = /** @type {typeof import("seenguard")} */ (await import(/* @vite-ignore */ entry));
   const imported = performance.now();
   const guard = await SeenGuard.open({ namespace: "bench:cold", ...(storage === undefined ? {} : { storage }) });
   const opened = performance.now();
+  const { decode, compile } = spent();
   /** @type {import("seenguard").Snapshot} */
   const snapshot = JSON.parse(message);
   const { applied } = guard.apply(snapshot);
@@ -29,9 +31,48 @@ export async function startGuard(entry, message, ids, storage) {
   return {
     import: imported - begun,
     open: opened - imported,
+    ready: opened - begun,
+    decode,
+    compile,
     apply: taken - opened,
     filter: filtered - taken,
     all: filtered - begun,
+  };
+}
+
+/**
+ * Watches what `open` spends on decoding the inlined module, where the engine has a function for that, and on compiling and starting it. Returns how
+ * to ask for the milliseconds, which also stops watching.
+ */
+function watch() {
+  const spent = { decode: 0, compile: 0 };
+  const { compile, instantiate } = WebAssembly;
+  const bytes = /** @type {{ fromHex?: (hex: string) => Uint8Array }} */ (/** @type {unknown} */ (Uint8Array));
+  const { fromHex } = bytes;
+  /** @template T @param {"decode" | "compile"} step @param {number} begun @param {T} result */
+  const took = (step, begun, result) => {
+    spent[step] += performance.now() - begun;
+    return result;
+  };
+  if (fromHex !== undefined) {
+    bytes.fromHex = (hex) => {
+      const begun = performance.now();
+      return took("decode", begun, fromHex.call(Uint8Array, hex));
+    };
+  }
+  WebAssembly.compile = async (...args) => {
+    const begun = performance.now();
+    return took("compile", begun, await compile(...args));
+  };
+  // @ts-expect-error: of its two forms the package uses the one that takes a compiled module.
+  WebAssembly.instantiate = async (/** @type {WebAssembly.Module} */ module, imports) => {
+    const begun = performance.now();
+    return took("compile", begun, await instantiate(module, imports));
+  };
+  return () => {
+    Object.assign(WebAssembly, { compile, instantiate });
+    if (fromHex !== undefined) bytes.fromHex = fromHex;
+    return spent;
   };
 }
 

@@ -103,6 +103,8 @@ criterion_group! {
     name = benches;
     config = Criterion::default()
         .sample_size(20)
+        // Only the medians are read: how sure they are shows in the turns.
+        .nresamples(1_001)
         .warm_up_time(Duration::from_millis(100))
         .measurement_time(Duration::from_millis(300))
         .without_plots();

@@ -19,6 +19,22 @@ export function shortIds(count: number, seed: number): string[] {
   return Array.from({ length: count }, () => Array.from({ length: 14 }, () => BASE36.charAt(below(36))).join(""));
 }
 
+const digits = (count: number, below: (limit: number) => number) =>
+  Array.from({ length: count }, () => String(below(10))).join("");
+
+/** Ids such as `1867530941482364928`: 19 digits, of which the first follow from the time. */
+export function snowflakes(count: number, seed: number): string[] {
+  const below = randomBelow(seed);
+  return Array.from({ length: count }, () => `18${digits(17, below)}`);
+}
+
+/** Ids such as `0e984725-c51c-4bf4-9960-e1c80e27aba0`. */
+export function uuids(count: number, seed: number): string[] {
+  const below = randomBelow(seed);
+  const hex = (length: number) => Array.from({ length }, () => below(16).toString(16)).join("");
+  return Array.from({ length: count }, () => `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`);
+}
+
 /** `count` candidates in a random order, a quarter of them out of `seen`, the others new. */
 export function candidatesOf(seen: readonly string[], count: number, makeIds: typeof shortIds, seed: number): string[] {
   const below = randomBelow(seed);

@@ -5,18 +5,28 @@ import { inProject } from "../scripts/lib/paths.mjs";
 import { weigh } from "./bytes.ts";
 import { candidatesOf, shortIds } from "./ids.ts";
 import { describeLoad, describeMachine } from "./machine.ts";
+import { barsOf } from "./bars.ts";
 import { peers } from "./peers.ts";
 import { bundleSuite } from "./places/bundle.ts";
 import { chromiumPlace } from "./places/chromium.ts";
 import { nodePlace } from "./places/node.ts";
 import { say, type Place, type Steps } from "./places/place.ts";
-import { writeReadme } from "./readme.ts";
+import { writeTables } from "./readme.ts";
 import type { PlaceResults, Results } from "./results.ts";
+import { measureRust } from "./rust.ts";
 import { spreadOf } from "./statistics.ts";
 import { tablesOfBytes, tablesOfTimes } from "./tables.ts";
 
-const FULL = { effort: { rounds: 30, roundMs: 100, warmupMs: 500 }, starts: 25 };
-const QUICK = { effort: { rounds: 6, roundMs: 30, warmupMs: 150 }, starts: 3 };
+const FULL = {
+  effort: { rounds: 30, roundMs: 100, warmupMs: 500 },
+  starts: 25,
+  rust: { warmUpSeconds: 0.2, seconds: 0.5 },
+};
+const QUICK = {
+  effort: { rounds: 3, roundMs: 20, warmupMs: 60 },
+  starts: 3,
+  rust: { warmUpSeconds: 0.05, seconds: 0.1 },
+};
 
 const { values } = parseArgs({
   options: { quick: { type: "boolean" }, bytes: { type: "boolean" }, readme: { type: "boolean" } },
@@ -33,10 +43,10 @@ async function main(): Promise<void> {
     tables = { ...tablesOfBytes(results.bytes), ...tablesOfTimes(results) };
   }
   console.log(Object.values(tables).join("\n\n"));
-  if (values.readme === true) await writeReadme(tables);
+  if (values.readme === true) await writeTables(tables);
 }
 
-async function measureEverything({ effort, starts }: typeof FULL): Promise<Results> {
+async function measureEverything({ effort, starts, rust }: typeof FULL): Promise<Results> {
   const bytes = await weigh(peers);
   const suiteFile = await bundleSuite();
   const places: PlaceResults[] = [];
@@ -49,8 +59,11 @@ async function measureEverything({ effort, starts }: typeof FULL): Promise<Resul
     places.push({ name: place.name, title: place.title, outcomes, cold });
     await place.close();
   }
+  say("Rust: the guard beside fastbloom");
+  const inRust = await measureRust(rust);
   const machine = describeMachine() + describeLoad();
-  return { at: new Date().toISOString(), machine, quick: values.quick === true, bytes, places };
+  const found = { at: new Date().toISOString(), machine, quick: values.quick === true, bytes, places, rust: inRust };
+  return { ...found, bars: barsOf(found) };
 }
 
 /** Starts from nothing, one contender after the other, again and again. */
@@ -68,7 +81,7 @@ async function coldStarts(place: Place, times: number): Promise<PlaceResults["co
         spreadOf(starts.map((start) => start[name]?.[step] ?? NaN)),
       ]),
     );
-  return { seenguard: spreads("seenguard"), Set: spreads("Set") };
+  return Object.fromEntries(Object.keys(starts[0] ?? {}).map((name) => [name, spreads(name)]));
 }
 
 await main();

@@ -54,7 +54,7 @@ export async function measure(contenders: readonly Contender[], repeats: number,
 
 /** For each contender its samples: milliseconds for one repetition. */
 async function samplesOfRound(contenders: readonly Contender[], repeats: number, time: number): Promise<number[][]> {
-  const bench = new Bench({ time, iterations: 3, warmup: false, retainSamples: true, throws: true });
+  const bench = new Bench({ time, iterations: 1, warmup: false, retainSamples: true, throws: true });
   for (const { name, prepare } of contenders) {
     let ready: (() => unknown)[] = [];
     const beforeEach = () => {

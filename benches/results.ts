@@ -1,5 +1,7 @@
 /** What a run of the benchmarks found: the content of bench/results.json. Times are milliseconds. */
+import type { Bar } from "./bars.ts";
 import type { Bytes } from "./bytes.ts";
+import type { Measured } from "./measure.ts";
 import type { Spread } from "./statistics.ts";
 import type { Outcome } from "./suite.ts";
 
@@ -19,4 +21,7 @@ export interface Results {
   readonly quick: boolean;
   readonly bytes: Bytes;
   readonly places: readonly PlaceResults[];
+  /** `Guard` first, then the crate `fastbloom`. */
+  readonly rust: readonly Measured[];
+  readonly bars: readonly Bar[];
 }

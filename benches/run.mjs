@@ -3,7 +3,7 @@
  *
  *     npm run bench -- --quick    fewer repetitions: to see that it runs, not to quote
  *     npm run bench -- --bytes    what everything weighs, and no times: seconds instead of minutes
- *     npm run bench -- --readme   also writes the tables into the project's README
+ *     npm run bench -- --readme   also writes the tables into README.md and docs/performance.md
  */
 import { build } from "../scripts/build.mjs";
 import { inProject } from "../scripts/lib/paths.mjs";
@@ -13,7 +13,7 @@ import { main, setUp } from "../scripts/setup.mjs";
 
 await main(async () => {
   // Only the set-up for all tests knows how to get Chromium.
-  if (programs.chromium.find() === undefined) await setUp("test");
+  await setUp(programs.chromium.find() === undefined ? "test" : "start");
   await build({ quiet: true });
   await run(process.execPath, ["--import", "tsx", inProject("benches", "main.ts"), ...process.argv.slice(2)]);
 });

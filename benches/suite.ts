@@ -1,6 +1,6 @@
 /** All workloads in the place where this runs: the same bundle in Node and in Chromium. */
 import { measure, type Effort, type Measured } from "./measure.ts";
-import { peers } from "./peers.ts";
+import { peers, slowPeers } from "./peers.ts";
 import { contendersOf, workloads } from "./workloads.ts";
 
 export interface Outcome {
@@ -13,7 +13,8 @@ export async function runSuite(effort: Effort, say: (line: string) => void): Pro
   const outcomes: Outcome[] = [];
   for (const workload of workloads) {
     say(workload.title);
-    const measured = await measure(await contendersOf(workload, peers), workload.repeats, effort);
+    const chosen = peers.filter((peer) => workload.slowToo === true || !slowPeers.includes(peer));
+    const measured = await measure(await contendersOf(workload, chosen), workload.repeats, effort);
     outcomes.push({ workload: workload.name, title: workload.title, measured });
   }
   return outcomes;

@@ -1,4 +1,5 @@
 /** What was found, as Markdown tables: for the terminal and for the README, which knows them by these names. */
+import type { Bar } from "./bars.ts";
 import type { Bytes } from "./bytes.ts";
 import type { PlaceResults, Results } from "./results.ts";
 import type { Spread } from "./statistics.ts";
@@ -30,6 +31,7 @@ export function tablesOfBytes({ files, message, held }: Bytes): Record<string, s
       [
         ["those 5 shards", kilobytes(held.shards)],
         ["and 1,000 impressions of its own", kilobytes(held.withImpressions)],
+        ["instead: a Set of the 5,000 ids, in Node", kilobytes(held.set)],
       ],
     ),
   };
@@ -39,6 +41,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   seenguard: "5 shards",
   Set: "a list of the ids",
   bloomfilter: "5 filters of npm `bloomfilter`",
+  "bloom-filters": "5 filters of npm `bloom-filters`",
 };
 
 export function tablesOfTimes(results: Results): Record<string, string> {
@@ -46,14 +49,42 @@ export function tablesOfTimes(results: Results): Record<string, string> {
   const titles = places.map(({ title }) => title);
   return {
     machine: `On a ${machine}; ${titles.join(", ")}.${quick ? " **Too few repetitions to be quoted.**" : ""}`,
-    times: table(["", ...titles.flatMap((title) => [title, "ratio"])], timeRows(places)),
+    bars: barTable(results.bars),
+    times: timeTable(places, (workload) => MAIN.includes(workload)),
+    workloads: timeTable(places, (workload) => !MAIN.includes(workload)),
+    rust: table(
+      ["Rust: filter 2,000 ids", "", "ratio"],
+      results.rust.map(({ name, ms, ratio }, index) => [name, timeOf(ms), index === 0 ? "" : ratioOf(ratio)]),
+    ),
     starts: table(["from nothing, once a visit", ...titles], startRows(places)),
   };
 }
 
+function barTable(bars: readonly Bar[]): string {
+  const value = (found: number, unit: string | undefined) =>
+    `${significant(found)}${unit === undefined ? "" : ` ${unit}`}`;
+  return table(
+    ["", "where", "found", "bar", ""],
+    bars.map(({ what, place, found, bar, aim, unit, met }) => [
+      what,
+      place,
+      value(found, unit),
+      `${value(bar, unit)}${aim === undefined ? "" : `, aim ${value(aim, unit)}`}`,
+      met ? "met" : "**missed**",
+    ]),
+  );
+}
+
+/** What most readers ask for. */
+const MAIN: readonly string[] = ["filter-2000", "filter-20", "apply"];
+
+function timeTable(places: readonly PlaceResults[], isWanted: (workload: string) => boolean): string {
+  return table(["", ...places.flatMap(({ title }) => [title, "ratio"])], timeRows(places, isWanted));
+}
+
 /** A row for each workload and contender, side by side for the places. */
-function timeRows(places: readonly PlaceResults[]): Row[] {
-  const outcomes = places[0]?.outcomes ?? [];
+function timeRows(places: readonly PlaceResults[], isWanted: (workload: string) => boolean): Row[] {
+  const outcomes = places[0]?.outcomes.filter(({ workload }) => isWanted(workload)) ?? [];
   return outcomes.flatMap(({ workload, title, measured }) =>
     measured.map(({ name }, index) => [
       `${title}: ${name}`,
@@ -75,6 +106,9 @@ const STEPS: readonly (readonly [contender: string, step: string, title: string]
   ["seenguard", "apply", "`apply` 5 full shards from JSON"],
   ["seenguard", "filter", "`filter` 20 ids from JSON"],
   ["seenguard", "all", "all of it"],
+  ["seenguard, processor at a quarter", "ready", "import to ready, processor at a quarter"],
+  ["seenguard, processor at a quarter", "decode", "of that: decoding the inlined module"],
+  ["seenguard, processor at a quarter", "compile", "of that: compiling and starting it"],
   ["Set", "all", "instead: a Set of the 5,000 ids from JSON"],
 ];
 

@@ -1,62 +1,93 @@
 /** What is measured. To add a workload, add an entry. */
-import { candidatesOf, shortIds } from "./ids.ts";
+import { candidatesOf, shortIds, snowflakes, uuids } from "./ids.ts";
 import type { Contender } from "./measure.ts";
-import type { Client, Peer } from "./peers.ts";
+import { guardAlone, type Client, type Peer } from "./peers.ts";
+import { newUrls, seenUrls } from "./urls.ts";
+
+/** Where ids come from: those that were seen, and those that were not. */
+interface Kind {
+  readonly seen: typeof shortIds;
+  readonly fresh: typeof shortIds;
+}
 
 export interface Workload {
   readonly name: string;
   readonly title: string;
-  readonly makeIds: typeof shortIds;
-  /** How many shards of how many ids were seen. */
-  readonly shards: number;
+  readonly kind: Kind;
+  /** How many shards of how many ids were seen. Several: the guard is measured against itself with each. */
+  readonly shards: number | readonly number[];
   readonly idsAShard: number;
   /** How many candidates are filtered; 0: what is measured is taking the message. */
   readonly candidates: number;
   /** How often that is done in one sample: short work is lost in the clock's resolution. */
   readonly repeats: number;
+  /** Whether the slow peers take part. */
+  readonly slowToo?: boolean;
 }
 
-const fiveShards = { makeIds: shortIds, shards: 5, idsAShard: 1000 } as const;
+const short: Kind = { seen: shortIds, fresh: shortIds };
+const twoThousand = { kind: short, shards: 5, idsAShard: 1000, candidates: 2000, repeats: 1 } as const;
 
+/** The names are what the bars and results.json know them by. */
 export const workloads: readonly Workload[] = [
-  { ...fiveShards, name: "filter-2000", title: "filter 2,000 ids", candidates: 2000, repeats: 1 },
-  { ...fiveShards, name: "filter-20", title: "filter 20 ids, one page", candidates: 20, repeats: 50 },
-  { ...fiveShards, name: "apply", title: "take 5 full shards from JSON", candidates: 0, repeats: 1 },
+  { ...twoThousand, name: "filter-2000", title: "filter 2,000 ids", slowToo: true },
+  { ...twoThousand, name: "filter-20", title: "filter 20 ids, one page", candidates: 20, repeats: 50, slowToo: true },
+  { ...twoThousand, name: "filter-200", title: "filter 200 ids", candidates: 200, repeats: 5 },
+  { ...twoThousand, name: "filter-20000", title: "filter 20,000 ids", candidates: 20_000 },
+  {
+    ...twoThousand,
+    name: "numbers",
+    title: "filter 2,000 numbers of 19 digits",
+    kind: { seen: snowflakes, fresh: snowflakes },
+  },
+  { ...twoThousand, name: "uuids", title: "filter 2,000 UUIDs", kind: { seen: uuids, fresh: uuids } },
+  { ...twoThousand, name: "urls", title: "filter 2,000 URLs", kind: { seen: seenUrls, fresh: newUrls } },
+  { ...twoThousand, name: "32-shards", title: "filter 2,000 ids, 32 shards", shards: 32 },
+  { ...twoThousand, name: "growth", title: "filter 2,000 ids, guards of", shards: [1, 2, 4, 8, 16, 32, 64] },
+  { ...twoThousand, name: "apply", title: "take 5 full shards from JSON", candidates: 0 },
 ];
 
-/** The share of fresh ids that may be stopped: 5 shards at 0.001 each, and chance. */
-const MOST_WRONG = 0.02;
+/** The share of fresh ids that may be stopped: each shard's rate, and chance. */
+const mostWrong = (shards: number) => 0.015 + 0.001 * shards;
+
+/** So many candidates at least before one comes again: a processor learns the answers of a page that comes often. */
+const CANDIDATES_IN_ALL = 64_000;
+const FEWEST_PAGES = 4;
 
 /** One contender a peer, each with clients of its own, once it has shown that it answers rightly. */
 export async function contendersOf(workload: Workload, peers: readonly Peer[]): Promise<Contender[]> {
-  const lists = [1, 2].map((seed) => shardsOf(workload, seed * 1000));
+  if (typeof workload.shards === "number") {
+    return Promise.all(peers.map((peer) => contender(workload, workload.shards as number, peer, peer.name)));
+  }
+  const sizes = workload.shards.map((shards) =>
+    guardAlone.map((peer) =>
+      contender(workload, shards, peer, `${String(shards)} ${shards === 1 ? "shard" : "shards"}`),
+    ),
+  );
+  return Promise.all(sizes.flat());
+}
+
+async function contender(workload: Workload, shards: number, peer: Peer, name: string): Promise<Contender> {
+  const { kind, idsAShard, candidates } = workload;
+  // Seeds of pages are smaller than those of shards.
+  const lists = [10_000, 20_000].map((first) =>
+    Array.from({ length: shards }, (_, shard) => kind.seen(idsAShard, first + shard)),
+  );
   const seen = lists[0]?.flat() ?? [];
-  const pages = pagesOf(workload, seen);
-  return Promise.all(
-    peers.map(async (peer) => {
-      const messages = await Promise.all(lists.map((shards) => peer.message(shards)));
-      const client = await peer.client();
-      const [message = ""] = messages;
-      client.take(message);
-      check(peer.name, client, candidatesOf(seen, 2000, workload.makeIds, 8), new Set(seen));
-      return {
-        name: peer.name,
-        prepare: workload.candidates > 0 ? filtering(client, pages) : taking(client, messages),
-      };
-    }),
-  );
+  const messages = await Promise.all(lists.map((list) => peer.message(list)));
+  const client = await peer.client();
+  const [message = ""] = messages;
+  client.take(message);
+  check(`${peer.name} (${workload.title})`, client, candidatesOf(seen, 2000, kind.fresh, 8), new Set(seen), shards);
+  return {
+    name,
+    prepare: candidates > 0 ? filtering(client, pagesOf(workload, seen)) : taking(client, messages),
+  };
 }
 
-function shardsOf({ shards, idsAShard, makeIds }: Workload, seed: number): string[][] {
-  return Array.from({ length: shards }, (_, shard) => makeIds(idsAShard, seed + shard));
-}
-
-/** So many lists of candidates that a short one, too, is a new one for long. */
-function pagesOf({ candidates, makeIds }: Workload, seen: readonly string[]): string[][] {
-  if (candidates === 0) return [];
-  return Array.from({ length: Math.ceil(4000 / candidates) }, (_, page) =>
-    candidatesOf(seen, candidates, makeIds, 7 + page),
-  );
+function pagesOf({ candidates, kind }: Workload, seen: readonly string[]): string[][] {
+  const pages = Math.max(FEWEST_PAGES, Math.ceil(CANDIDATES_IN_ALL / candidates));
+  return Array.from({ length: pages }, (_, page) => candidatesOf(seen, candidates, kind.fresh, 7 + 2 * page));
 }
 
 /** Every time the ids come fresh out of JSON, as in a feed: a text that was hashed before is found more quickly. */
@@ -82,9 +113,15 @@ function taking(client: Client, messages: readonly string[]): Contender["prepare
   };
 }
 
-function check(name: string, client: Client, candidates: readonly string[], seen: ReadonlySet<string>): void {
+function check(
+  name: string,
+  client: Client,
+  candidates: readonly string[],
+  seen: ReadonlySet<string>,
+  shards: number,
+): void {
   const fresh = client.fresh(candidates);
   const unseen = candidates.filter((id) => !seen.has(id)).length;
   if (fresh.some((id) => seen.has(id))) throw new Error(`${name} lets through what was seen`);
-  if (fresh.length < unseen * (1 - MOST_WRONG)) throw new Error(`${name} stops what was not seen`);
+  if (fresh.length < unseen * (1 - mostWrong(shards))) throw new Error(`${name} stops what was not seen`);
 }

@@ -11,9 +11,12 @@ export async function bundleSuite(): Promise<string> {
     outfile,
     bundle: true,
     format: "esm",
-    platform: "neutral",
+    platform: "browser",
     mainFields: ["module", "main"],
     target: "es2022",
+    loader: { "": "text" },
+    // What npm's packages for Node look for at their start.
+    define: { "process.env.NODE_ENV": '"production"' },
     logLevel: "warning",
   });
   return outfile;

@@ -5,7 +5,7 @@ import fastify, { type FastifyInstance } from "fastify";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { chromiumArguments, programs } from "../../scripts/lib/programs.mjs";
 import type { Outcome } from "../suite.ts";
-import type { Place, Steps } from "./place.ts";
+import { say, type Place, type Steps } from "./place.ts";
 
 export async function chromiumPlace(suiteFile: string): Promise<Place> {
   const server = await serve({
@@ -23,17 +23,23 @@ export async function chromiumPlace(suiteFile: string): Promise<Place> {
     title: `Chromium ${browser.version()}`,
     suite: (effort) =>
       onNewPage(browser, address, async (page) => {
-        const call = `import("/suite.mjs").then((suite) => suite.runSuite(${JSON.stringify(effort)}, () => {}))`;
+        page.on("console", (message) => {
+          if (message.type() === "info") say(`  ${message.text()}`);
+        });
+        const call = `import("/suite.mjs").then((suite) => suite.runSuite(${JSON.stringify(effort)}, (line) => console.info(line)))`;
         return page.evaluate<Outcome[]>(call);
       }),
     coldStarts: async (messages, ids) => {
-      const start = (name: string, args: readonly unknown[]) =>
-        onNewPage(browser, address, (page) =>
-          page.evaluate<Steps>(`import("/cold.mjs").then((cold) => cold.${name}(...${JSON.stringify(args)}))`),
-        );
+      const start = (name: string, args: readonly unknown[], slowdown = 1) =>
+        onNewPage(browser, address, async (page) => {
+          const devtools = await page.context().newCDPSession(page);
+          await devtools.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
+          return page.evaluate<Steps>(`import("/cold.mjs").then((cold) => cold.${name}(...${JSON.stringify(args)}))`);
+        });
       return {
         seenguard: await start("startGuard", ["/index.js", messages.seenguard, ids]),
         Set: await start("startSet", [messages.Set, ids]),
+        "seenguard, processor at a quarter": await start("startGuard", ["/index.js", messages.seenguard, ids], 4),
       };
     },
     close: async () => {

@@ -13,7 +13,9 @@ export function nodePlace(suiteFile: string): Place {
     name: "node",
     title: `Node ${process.versions.node}`,
     suite: async (effort) =>
-      (await evaluate(suiteFile, "(suite, effort) => suite.runSuite(effort, () => {})", [effort])) as Outcome[],
+      (await evaluate(suiteFile, "(suite, effort) => suite.runSuite(effort, (line) => console.error(`    ${line}`))", [
+        effort,
+      ])) as Outcome[],
     coldStarts: async (messages, ids) => {
       const cold = inProject("benches", "cold.mjs");
       const entry = pathToFileURL(inProject("dist", "index.js")).href;
@@ -28,11 +30,17 @@ export function nodePlace(suiteFile: string): Place {
 }
 
 /** Calls a function of a module in a new process; arguments and answer are JSON. */
-async function evaluate(module: string, call: string, args: readonly unknown[]): Promise<unknown> {
+export async function evaluate(
+  module: string,
+  call: string,
+  args: readonly unknown[],
+  flags: readonly string[] = [],
+): Promise<unknown> {
   const url = JSON.stringify(pathToFileURL(module).href);
   const script = `
     const answer = await (${call})(await import(${url}), ...${JSON.stringify(args)});
     process.stdout.write(JSON.stringify(answer));`;
-  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", script], { maxBuffer: 1 << 26 });
-  return JSON.parse(stdout);
+  const running = run(process.execPath, [...flags, "--input-type=module", "--eval", script], { maxBuffer: 1 << 26 });
+  running.child.stderr?.pipe(process.stderr);
+  return JSON.parse((await running).stdout);
 }

@@ -1,0 +1,69 @@
+/** What the package promises of itself, and whether this run found it so. A bar is a share of another's time or memory, or a size. */
+import type { Measured } from "./measure.ts";
+import type { PlaceResults, Results } from "./results.ts";
+
+export interface Bar {
+  readonly what: string;
+  /** "Node 20.20.2", "Rust", or "" where it is the same everywhere. */
+  readonly place: string;
+  readonly found: number;
+  /** At most this. */
+  readonly bar: number;
+  readonly aim?: number;
+  /** Of `found` and `bar`; none: they are ratios. */
+  readonly unit?: "KB" | "ms" | "µs";
+  readonly met: boolean;
+}
+
+type Unjudged = Omit<Bar, "met">;
+
+const NPM_FILTERS = ["bloomfilter", "bloom-filters"];
+
+export function barsOf({ places, bytes, rust }: Omit<Results, "bars">): Bar[] {
+  const found: Unjudged[] = [
+    ...places.flatMap((place) => barsOfPlace(place)),
+    { what: "memory for 5,000 ids, against the Set", place: "", found: bytes.held.shards / bytes.held.set, bar: 0.15 },
+    { what: "`Guard`, 5 shards, against `fastbloom`", place: "Rust", found: ratioOf(rust, "fastbloom"), bar: 0.8 },
+    sizeBar("`seenguard`, brotli", bytes.files["index.js"]?.brotli, 28, 20),
+    sizeBar("`seenguard/slim` without the `.wasm`, brotli", bytes.files["slim.js"]?.brotli, 8),
+  ];
+  // What was not found is not met either.
+  return found.map((bar) => ({ ...bar, met: bar.found <= bar.bar }));
+}
+
+function barsOfPlace({ title: place, outcomes, cold }: PlaceResults): Unjudged[] {
+  const measured = (workload: string) => outcomes.find((outcome) => outcome.workload === workload)?.measured ?? [];
+  const filter = measured("filter-2000");
+  const growth = measured("growth");
+  const ready = cold["seenguard, processor at a quarter"]?.ready;
+  const fastest = Math.max(...NPM_FILTERS.map((name) => ratioOf(filter, name)));
+  return [
+    { what: "filter 2,000 ids, against `Set.has`", place, found: ratioOf(filter, "Set"), bar: 0.7, aim: 0.5 },
+    { what: "the same against the fastest npm Bloom filter", place, found: fastest, bar: 0.12 },
+    { what: "filter 20 ids, against `Set.has`", place, found: ratioOf(measured("filter-20"), "Set"), bar: 1.5 },
+    { what: "filter 20 ids", place, found: 1000 * timeOf(measured("filter-20"), "seenguard"), bar: 10, unit: "µs" },
+    // The first contender's time as a share of this one's: the other way round.
+    { what: "32 shards against 1", place, found: 1 / ratioOf(growth, "32 shards"), bar: 1.6 },
+    {
+      what: "`apply` against parsing the ids and building the Set",
+      place,
+      found: ratioOf(measured("apply"), "Set"),
+      bar: 0.5,
+    },
+    ...(ready === undefined
+      ? []
+      : [
+          { what: "import to ready, processor at a quarter", place, found: ready.median, bar: 60, unit: "ms" } as const,
+        ]),
+  ];
+}
+
+function sizeBar(what: string, bytes: number | undefined, bar: number, aim?: number): Unjudged {
+  return { what, place: "", found: (bytes ?? NaN) / 1000, bar, unit: "KB", ...(aim === undefined ? {} : { aim }) };
+}
+
+const ratioOf = (measured: readonly Measured[], name: string): number =>
+  measured.find((contender) => contender.name === name)?.ratio.median ?? NaN;
+
+const timeOf = (measured: readonly Measured[], name: string): number =>
+  measured.find((contender) => contender.name === name)?.ms.median ?? NaN;

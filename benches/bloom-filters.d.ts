@@ -1,0 +1,17 @@
+/** What the benchmarks use of npm's `bloom-filters`, a CommonJS package whose own types need others that it does not bring. */
+declare module "bloom-filters/dist/bloom/bloom-filter.js" {
+  interface Filter {
+    add(id: string): void;
+    has(id: string): boolean;
+    saveAsJSON(): object;
+  }
+  const module: {
+    readonly default: {
+      new (bits: number, hashes: number): Filter;
+      fromJSON(value: object): Filter;
+      /** For so many items at such a false positive rate. */
+      create(items: number, rate: number): Filter;
+    };
+  };
+  export default module;
+}
