@@ -608,10 +608,12 @@ impl Guard {
     }
 }
 
-/// Which stored impressions are to be delivered since they were written.
+/// Which stored impressions are to be delivered since they were written: of an id the one that was promised and those after it, since a writer that
+/// had not heard of the promise may have put a later one in its place.
 #[derive(Default)]
 struct Promised {
-    keys: Vec<(u64, u64)>,
+    /// An id's hash, and the time of its earliest impression that was promised.
+    earliest: Vec<(u64, u64)>,
     index: HashIndex,
 }
 
@@ -620,18 +622,29 @@ impl Promised {
         let mut promised = Promised::default();
         for record in records {
             if let Record::Promised { hash, at } = record {
-                let Promised { keys, index } = &mut promised;
-                if index.insert(*hash, keys.len() as u32, |place| keys[place as usize] == (*hash, *at)) {
-                    keys.push((*hash, *at));
-                }
+                promised.add(*hash, *at);
             }
         }
         promised
     }
 
-    fn has(&self, key: (u64, u64)) -> bool {
-        let place = self.index.find(key.0, |place| self.keys[place as usize] == key);
-        place.is_some()
+    fn add(&mut self, hash: u64, at: u64) {
+        if let Some(place) = self.place_of(hash) {
+            let earliest = &mut self.earliest[place].1;
+            *earliest = at.min(*earliest);
+        } else {
+            self.index.insert(hash, self.earliest.len() as u32, |_| false);
+            self.earliest.push((hash, at));
+        }
+    }
+
+    fn has(&self, (hash, at): (u64, u64)) -> bool {
+        self.place_of(hash).is_some_and(|place| self.earliest[place].1 <= at)
+    }
+
+    fn place_of(&self, hash: u64) -> Option<usize> {
+        let place = self.index.find(hash, |place| self.earliest[place as usize].0 == hash);
+        place.map(|place| place as usize)
     }
 }
 

@@ -234,6 +234,24 @@ fn what_is_taken_over_while_a_report_runs_is_delivered_though_it_is_covered_by_t
 }
 
 #[test]
+fn a_promise_holds_for_the_impression_that_took_the_promised_ones_place() {
+    let mut here = Guard::new(30.0).unwrap();
+    here.record(&["a"], at(START));
+    let recorded = here.take_unsaved().unwrap();
+    // Another page takes it over and records it again; only then does this one begin to report.
+    let mut there = Guard::new(30.0).unwrap();
+    there.take_over(&[("here", &*recorded)], at(START + 1));
+    there.record(&["a"], at(START + 2));
+    here.set_delivering(true);
+    let promise = here.take_unsaved().unwrap();
+    let mut next = Guard::new(30.0).unwrap();
+    next.take_over(&[("here", &*promise), ("there", &*there.checkpoint())], at(START + 3));
+    cover(&mut next, &["a"], at(START + 3));
+    next.set_delivering(true);
+    assert_eq!(deliver(&mut next, at(START + 4)), ["a"]);
+}
+
+#[test]
 fn what_is_to_be_delivered_stays_so_when_a_page_without_a_report_records_it_again() {
     let mut guard = reporting();
     guard.record(&["a", "b"], at(START));
