@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::hash::HashedId;
-use crate::hash_index::HashIndex;
 use crate::ids::{HashedList, IdList};
 use crate::journal::{BatchLimits, Entry, Journal, MAX_ID_BYTES};
 use crate::lag::{Lag, LagSamples};
@@ -484,8 +483,7 @@ impl Guard {
         let highest = counters.max().unwrap_or(0).max(self.memory.counter());
         self.memory.notice_counter(highest);
 
-        let (mut entries, mut deliveries) = (Vec::new(), Vec::new());
-        let promised = Promised::of(read.iter().flat_map(|(records, _)| records));
+        let (mut promises, mut entries, mut deliveries) = (Vec::new(), Vec::new(), Vec::new());
         for (index, (records, state)) in read.iter().enumerate() {
             let same_writer = |other: &usize| segments[*other].0.as_ref() == segments[index].0.as_ref();
             // Only what its own writer counted since is known to have come after it: nothing leaves early because two counted at the same time.
@@ -513,18 +511,20 @@ impl Guard {
                         times,
                         delivered_at,
                     } => deliveries.push((*hash, *at, *times, *delivered_at)),
-                    Record::Promised { .. } | Record::Shard(_) | Record::Count(_) => {}
+                    Record::Promised { entry } => promises.push((entry, last, false)),
+                    Record::Shard(_) | Record::Count(_) => {}
                 }
             }
         }
+        // Of records of one impression the promise first: without it a snapshot that covers it would let it go.
+        promises.append(&mut entries);
+        let entries = promises;
         for index in ascending(entries.iter().map(|(entry, ..)| entry.at)) {
             let (entry, last, remembered) = &entries[index];
             if !remembered {
                 self.memory.remember(entry.hashed(), entry.at / 1000, *last, true);
             }
-            let mut entry = (*entry).clone();
-            entry.to_deliver |= promised.has(entry.key());
-            self.adopt(entry, true, now);
+            self.adopt((*entry).clone(), true, now);
         }
         for index in ascending(deliveries.iter().map(|delivery| delivery.3)) {
             let (hash, at, times, delivered_at) = deliveries[index];
@@ -605,46 +605,6 @@ impl Guard {
         if entry.is_needed() {
             self.journal.push(entry);
         }
-    }
-}
-
-/// Which stored impressions are to be delivered since they were written: of an id the one that was promised and those after it, since a writer that
-/// had not heard of the promise may have put a later one in its place.
-#[derive(Default)]
-struct Promised {
-    /// An id's hash, and the time of its earliest impression that was promised.
-    earliest: Vec<(u64, u64)>,
-    index: HashIndex,
-}
-
-impl Promised {
-    fn of<'a>(records: impl Iterator<Item = &'a Record>) -> Self {
-        let mut promised = Promised::default();
-        for record in records {
-            if let Record::Promised { hash, at } = record {
-                promised.add(*hash, *at);
-            }
-        }
-        promised
-    }
-
-    fn add(&mut self, hash: u64, at: u64) {
-        if let Some(place) = self.place_of(hash) {
-            let earliest = &mut self.earliest[place].1;
-            *earliest = at.min(*earliest);
-        } else {
-            self.index.insert(hash, self.earliest.len() as u32, |_| false);
-            self.earliest.push((hash, at));
-        }
-    }
-
-    fn has(&self, (hash, at): (u64, u64)) -> bool {
-        self.place_of(hash).is_some_and(|place| self.earliest[place].1 <= at)
-    }
-
-    fn place_of(&self, hash: u64) -> Option<usize> {
-        let place = self.index.find(hash, |place| self.earliest[place as usize].0 == hash);
-        place.map(|place| place as usize)
     }
 }
 

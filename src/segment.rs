@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `i` | impressions, each: time (Unix ms), flags (1 covered, 2 to be delivered, 4 in a shard of this segment), the id's length, its UTF-8 bytes |
 //! | `d` | deliveries, each: the impression's time (Unix ms) and XXH64 of its id (8 bytes), how often it was delivered, when last (Unix ms) |
-//! | `p` | impressions recorded before, which are to be delivered since, each: time (Unix ms), XXH64 of the id (8 bytes) |
+//! | `p` | impressions recorded before that are to be delivered since, each as in `i` |
 //! | `h` | impressions that only the memory needs, each: time (Unix ms), XXH64 of the id (8 bytes) |
 //! | `m` | a shard of the memory: when it was begun (Unix s), the counter at its last insertion, the native shard's bytes |
 //! | `c` | the namespace's impression counter as the writer knew it; how many of these impressions the writer has counted itself |
@@ -51,17 +51,8 @@ impl SegmentWriter {
 
     /// An impression with its id; `in_shard`: this segment has a shard of the memory that contains it.
     pub(crate) fn impression(&mut self, entry: &Entry, in_shard: bool) {
-        let out = &mut self.impressions;
-        push_number(out, entry.at);
-        let flags = [
-            (entry.covered, COVERED),
-            (entry.to_deliver, TO_DELIVER),
-            (in_shard, IN_SHARD),
-        ];
-        out.push(flags.iter().map(|&(holds, flag)| u8::from(holds) * flag).sum());
-        push_number(out, entry.id.len() as u64);
-        out.extend_from_slice(&entry.id);
-        if out.len() >= RECORD_BYTES {
+        push_impression(&mut self.impressions, entry, in_shard);
+        if self.impressions.len() >= RECORD_BYTES {
             self.close_records();
         }
     }
@@ -75,11 +66,10 @@ impl SegmentWriter {
         }
     }
 
-    /// That an impression is to be delivered, which was written before as one that need not be.
+    /// That an impression is to be delivered, which was written before as one that need not be. With its id: a writer that has taken that over and
+    /// has not heard of this may drop it as covered.
     pub(crate) fn promise(&mut self, entry: &Entry) {
-        let (hash, at) = entry.key();
-        push_number(&mut self.promises, at);
-        self.promises.extend_from_slice(&hash.to_le_bytes());
+        push_impression(&mut self.promises, entry, false);
         if self.promises.len() >= RECORD_BYTES {
             self.close_records();
         }
@@ -158,9 +148,9 @@ pub(crate) enum Record {
         hash: u64,
         at: u64,
     },
+    /// An impression that was written before, and is to be delivered since.
     Promised {
-        hash: u64,
-        at: u64,
+        entry: Entry,
     },
     Delivered {
         hash: u64,
@@ -223,7 +213,8 @@ fn read_record(line: &str, records: &mut Vec<Record>) -> Option<()> {
     match kind {
         b'i' => {
             while !reader.bytes.is_empty() {
-                records.push(reader.impression()?);
+                let (entry, in_shard) = reader.impression()?;
+                records.push(Record::Impression { entry, in_shard });
             }
         }
         b'h' => {
@@ -236,10 +227,8 @@ fn read_record(line: &str, records: &mut Vec<Record>) -> Option<()> {
         }
         b'p' => {
             while !reader.bytes.is_empty() {
-                records.push(Record::Promised {
-                    at: reader.number()?,
-                    hash: reader.hash()?,
-                });
+                let (entry, _) = reader.impression()?;
+                records.push(Record::Promised { entry });
             }
         }
         b'd' => {
@@ -308,16 +297,28 @@ impl<'a> Reader<'a> {
         Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
 
-    fn impression(&mut self) -> Option<Record> {
+    /// An impression, and whether a shard of the same segment contains it.
+    fn impression(&mut self) -> Option<(Entry, bool)> {
         let at = self.number()?;
         let flags = self.byte()?;
         let length = usize::try_from(self.number()?).ok()?;
         let mut entry = Entry::new(HashedId::new(self.take(length)?), at, true);
         entry.covered = flags & COVERED != 0;
         entry.to_deliver = flags & TO_DELIVER != 0;
-        let in_shard = flags & IN_SHARD != 0;
-        Some(Record::Impression { entry, in_shard })
+        Some((entry, flags & IN_SHARD != 0))
     }
+}
+
+fn push_impression(out: &mut Vec<u8>, entry: &Entry, in_shard: bool) {
+    push_number(out, entry.at);
+    let flags = [
+        (entry.covered, COVERED),
+        (entry.to_deliver, TO_DELIVER),
+        (in_shard, IN_SHARD),
+    ];
+    out.push(flags.iter().map(|&(holds, flag)| u8::from(holds) * flag).sum());
+    push_number(out, entry.id.len() as u64);
+    out.extend_from_slice(&entry.id);
 }
 
 fn push_number(out: &mut Vec<u8>, mut value: u64) {

@@ -252,6 +252,26 @@ fn a_promise_holds_for_the_impression_that_took_the_promised_ones_place() {
 }
 
 #[test]
+fn a_promise_holds_though_another_page_took_the_impression_over_and_dropped_it_as_covered() {
+    let mut here = Guard::new(30.0).unwrap();
+    here.record(&["a"], at(START));
+    let mut there = Guard::new(30.0).unwrap();
+    there.take_over(&[("here", &*here.take_unsaved().unwrap())], at(START + 1));
+    cover(&mut there, &["a"], at(START + 1));
+    here.set_delivering(true);
+    let promise = here.take_unsaved().unwrap();
+    // The page that was told nothing of it neither delivers it nor holds it pending again.
+    cover(&mut there, &[], at(START + 2));
+    there.merge(&promise, at(START + 2));
+    assert_eq!((there.undelivered(), there.pending(9).len()), (0, 0));
+    let mut next = Guard::new(30.0).unwrap();
+    next.take_over(&[("here", &*promise), ("there", &*there.checkpoint())], at(START + 3));
+    cover(&mut next, &["a"], at(START + 3));
+    next.set_delivering(true);
+    assert_eq!(deliver(&mut next, at(START + 4)), ["a"]);
+}
+
+#[test]
 fn what_is_to_be_delivered_stays_so_when_a_page_without_a_report_records_it_again() {
     let mut guard = reporting();
     guard.record(&["a", "b"], at(START));
