@@ -17,18 +17,40 @@ const closing = "    return Object.assign(__wbg_init, { initSync }, exports);\n}
 
 const factory = `/** Made from wasm-bindgen's glue by the build. */
 export function createGlue() {
-    const exports = { __proto__: null };
+    const exports = {};
 `;
 
-/** Engines refuse to instantiate large modules synchronously on a page's main thread, so this is asynchronous. */
-const init = `    async function init({ module_or_path: module }) {
-        const instance = await WebAssembly.instantiate(module, __wbg_get_imports());
-        return __wbg_finalize_init(instance, module);
-    }
+/**
+ * Engines refuse to instantiate large modules synchronously on a page's main thread, so this is asynchronous.
+ * @param {string} memory the name of this export
+ */
+const init = (memory) => `    exports.init = async ({ module_or_path: module }) => ({
+        memory: __wbg_finalize_init(await WebAssembly.instantiate(module, __wbg_get_imports())).${memory},
+    });
 
-    return Object.assign(exports, { init });
+    return exports;
 }
 `;
+
+/**
+ * What stands for functions of wasm-bindgen's that do the same with more code: views of the memory are made quickly enough not to be kept, and a
+ * text is encoded as a whole.
+ * @type {Readonly<Record<string, string>>}
+ */
+const smaller = {
+  "getDataViewMemory0()": "return new DataView(wasm.memory.buffer);",
+  "getUint8ArrayMemory0()": "return new Uint8Array(wasm.memory.buffer);",
+  "getUint32ArrayMemory0()": "return new Uint32Array(wasm.memory.buffer);",
+  "passStringToWasm0(arg, malloc, realloc)": `
+        const bytes = cachedTextEncoder.encode(arg);
+        const pointer = malloc(bytes.length, 1) >>> 0;
+        getUint8ArrayMemory0().set(bytes, pointer);
+        WASM_VECTOR_LEN = bytes.length;
+        return pointer;`,
+};
+
+/** Classes whose objects live until the package frees them or drops their whole instance: nothing waits for the garbage collector to find them. */
+const freedByHand = ["IdBatch", "RawGuard"];
 
 const types = `/** Made by the build: what one Wasm instance offers. */
 import type * as classes from "./classes.js";
@@ -45,21 +67,123 @@ export declare function createGlue(): Glue;
 `;
 
 /**
+ * The short names that wasm-opt gave to what the module imports and exports.
+ * @typedef {object} ShortNames
+ * @property {readonly (readonly [module: string, name: string, short: string])[]} imports
+ * @property {readonly (readonly [name: string, short: string])[]} exports
+ */
+
+/**
  * @param {string} script what wasm-bindgen wrote for "no-modules"
  * @param {string} declarations and its declarations for "web"
+ * @param {ShortNames} names
  */
-export function toFactory(script, declarations) {
+export function toFactory(script, declarations, names) {
   const { before, between } = cut(script, loading, closing);
   if (!between.includes("function initSync(") || !between.includes("async function __wbg_init("))
     throw changed(loading);
   const [head, body] = halves(before, opening);
   if (head.trim() !== "") throw changed(opening);
   const [start, rest] = halves(body, scriptSource);
+  const memory = names.exports.find(([name]) => name === "memory")?.[1];
+  if (memory === undefined) throw changed("memory");
+  const classes = withoutDispose(halves(declarations, "export type InitInput = ")[0]);
   return {
-    script: factory + start + rest + init,
+    script: factory + shorten(simplify(start + rest), names) + init(memory),
     types,
-    classTypes: `/** Made by the build: the classes of the Wasm module, as types. */\n${halves(declarations, "export type InitInput = ")[0]}`,
+    classTypes: `/** Made by the build: the classes of the Wasm module, as types. */\n${classes}`,
   };
+}
+
+/**
+ * Leaves out what this package never uses, and says the rest more briefly: no page should load it.
+ * @param {string} body
+ */
+function simplify(body) {
+  let simple = withoutDispose(body)
+    // TypeScript has checked the classes of arguments, and the engine converts numbers itself.
+    .replace(/^ *_assertClass\(.*\);\n/gm, "")
+    .replace(/^( *const val\d+ = )\+(\w+;\n)/gm, "$1$2")
+    .replace(/^ *__proto__: null,\n/gm, "");
+  for (const [signature, body] of Object.entries(smaller)) simple = withBody(simple, signature, body);
+  for (const [, name = ""] of simple.matchAll(/^ {4}class (\w+) \{$/gm)) {
+    if (freedByHand.includes(name)) simple = withoutFinalization(simple, name);
+  }
+  return simple;
+}
+
+/** @param {string} text */
+function withoutDispose(text) {
+  return text.replace(/^.*\[Symbol\.dispose\].*\n/gm, "");
+}
+
+/**
+ * Replaces a function's body. A function that the glue does not have needs none.
+ * @param {string} text
+ * @param {string} signature
+ * @param {string} body
+ */
+function withBody(text, signature, body) {
+  const name = signature.slice(0, signature.indexOf("("));
+  if (!text.includes(`function ${name}(`)) return text;
+  const opening = `    function ${signature} {\n`;
+  const [before, rest] = halves(text, opening);
+  return `${before}${opening}${body}${rest.slice(rest.indexOf("\n    }\n"))}`;
+}
+
+/**
+ * @param {string} text
+ * @param {string} name of a class
+ */
+function withoutFinalization(text, name) {
+  const free = `wasm.__wbg_${name.toLowerCase()}_free(`;
+  const parts = [
+    `        __destroy_into_raw() {
+            const ptr = this.__wbg_ptr;
+            this.__wbg_ptr = 0;
+            ${name}Finalization.unregister(this);
+            return ptr;
+        }
+        free() {
+            const ptr = this.__destroy_into_raw();
+            ${free}ptr, 0);
+        }
+`,
+    `            ${name}Finalization.register(this, this.__wbg_ptr, this);\n`,
+    `    const ${name}Finalization = (typeof FinalizationRegistry === 'undefined')
+        ? { register: () => {}, unregister: () => {} }
+        : new FinalizationRegistry(ptr => ${free}ptr, 1));
+`,
+  ];
+  const [start, ...rest] = parts.reduce(
+    (/** @type {string[]} */ pieces, part) => {
+      const last = pieces.pop() ?? "";
+      return [...pieces, ...halves(last, part)];
+    },
+    [text],
+  );
+  return [start, `        free() { ${free}this.__wbg_ptr, 0); }\n`, ...rest].join("");
+}
+
+/**
+ * Calls everything by its short name.
+ * @param {string} body
+ * @param {ShortNames} names
+ */
+function shorten(body, { imports, exports }) {
+  const shortNames = new Map(exports.map(([name, short]) => [name, short]));
+  let short = body.replace(/\bwasm\.(\w+)/g, (_, name) => {
+    const found = shortNames.get(String(name));
+    if (found === undefined) throw changed(`wasm.${String(name)}`);
+    return `wasm.${found}`;
+  });
+  for (const [module, name, found] of imports) {
+    if (name === "" || module === "") throw changed("imports");
+    short = halves(short, ` ${name}: function(`).join(` ${found}: function(`);
+  }
+  const modules = new Set(imports.map(([module]) => JSON.stringify(module)));
+  for (const module of modules) short = halves(short, ` ${module}: `).join(" a: ");
+  return short;
 }
 
 /**

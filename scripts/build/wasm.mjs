@@ -49,6 +49,7 @@ const glueFiles = ({ glue }) => ({
   script: join(glue, "glue.js"),
   types: join(glue, "glue.d.ts"),
   classTypes: join(glue, "classes.d.ts"),
+  names: join(glue, "names.json"),
 });
 
 /** What was built from what: equal when neither the sources nor the results have changed since. */
@@ -140,6 +141,7 @@ async function bindAndOptimise(compiled, workshop, module) {
     join(workshop, "glue_bg.wasm"),
     ...["--output", optimised, "-O3", "--strip-debug", "--strip-producers", "--strip-target-features", ...featureFlags],
   ]);
+  const names = await shortenNames(optimised);
   const wasm = readFileSync(optimised);
   checkPaths(wasm);
   const used = await checkFeatures(optimised);
@@ -148,15 +150,30 @@ async function bindAndOptimise(compiled, workshop, module) {
   const glue = toFactory(
     readFileSync(join(workshop, "glue.js"), "utf8"),
     readFileSync(join(workshop, "web.d.ts"), "utf8"),
+    names,
   );
   const files = glueFiles(module);
   writeWhole(files.script, glue.script);
   writeWhole(files.types, glue.types);
   writeWhole(files.classTypes, glue.classTypes);
+  writeWhole(files.names, `${JSON.stringify(names, undefined, 2)}\n`);
   if (module.hex !== undefined) {
     const comment = "/** The Wasm module as hexadecimal text, which compresses better than base64. */";
     writeWhole(module.hex, `${comment}\nexport const wasmHex = "${wasm.toString("hex")}";\n`);
   }
   writeWhole(module.wasm, wasm);
   return glue.script;
+}
+
+/**
+ * Gives what the module imports and exports names of a letter or two: pages load the long ones twice, in the module and in its glue. Returns which.
+ * @param {string} file
+ */
+async function shortenNames(file) {
+  const told = await output(process.execPath, [
+    ...[wasmOpt, file, "--output", file, "--minify-imports-and-exports-and-modules", ...featureFlags],
+  ]);
+  if (told === undefined) throw new Error("wasm-opt does not shorten the names of imports and exports");
+  const names = /** @type {import("./glue.mjs").ShortNames} */ (JSON.parse(told));
+  return names;
 }
