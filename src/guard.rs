@@ -8,8 +8,8 @@ use crate::journal::{BatchLimits, Entry, Journal, MAX_ID_BYTES};
 use crate::lag::{Lag, LagSamples};
 use crate::memory::Memory;
 use crate::order::ascending;
-use crate::segment::{self, Count, Record, SegmentState, SegmentWriter};
-use crate::server_view::ServerView;
+use crate::segment::{self, Count, Segment, SegmentState, SegmentWriter};
+use crate::server_view::{LiveShards, ServerView};
 use crate::{BloomFilter, ChainOptions, Error, Format, Parameters, Shard};
 
 /// Bytes of `{"id":"","at":1764000000000},`.
@@ -157,8 +157,8 @@ pub struct Guard {
     window_ms: u64,
     server: ServerView,
     version: Option<u64>,
-    /// The server's clock less the steady one, milliseconds, if the snapshot in use told it.
-    server_ahead: Option<i128>,
+    /// The server's clock and the steady one at one time, milliseconds, if the snapshot in use told it.
+    server_clock: Option<(u64, u64)>,
     journal: Journal,
     memory: Memory,
     unsaved: SegmentWriter,
@@ -184,7 +184,7 @@ impl Guard {
             window_ms: u64::from(window_seconds) * 1000,
             server: ServerView::default(),
             version: None,
-            server_ahead: None,
+            server_clock: None,
             journal: Journal::default(),
             memory: Memory::new(window_seconds)?,
             unsaved: SegmentWriter::default(),
@@ -201,43 +201,55 @@ impl Guard {
     /// [`Error::TooLarge`], or [`Error::InShard`] for the first shard that is wrong. A version below the one in use is no error:
     /// [`Applied::applied`] is false then.
     pub fn apply<S: AsRef<str>>(&mut self, snapshot: Snapshot<'_, S>, now: Now) -> Result<Applied, Error> {
-        if snapshot.version < self.version && snapshot.version.is_some() {
-            return Ok(self.applied(false, 0, Vec::new(), now));
-        }
-        let reused = self.server.replace(snapshot.shards, snapshot.format)?;
-        self.version = snapshot.version;
-        self.server_ahead = snapshot
-            .now_ms
-            .map(|server_ms| i128::from(server_ms) - i128::from(now.steady_ms));
-        let covered = self.settle(now);
-        Ok(self.applied(true, reused, covered, now))
-    }
-
-    fn applied(&self, applied: bool, reused: usize, covered: Vec<(String, u64)>, now: Now) -> Applied {
-        let (shards, expired) = self.held(now);
-        Applied {
-            applied,
+        let Snapshot {
+            version,
             shards,
-            reused,
+            format,
+            now_ms,
+        } = snapshot;
+        let mut lags = Vec::new();
+        let tell = |entry: &Entry, lag| lags.push((entry.text(), lag));
+        let reused = self.apply_list(&Texts(shards), format, version, now_ms, now, tell)?;
+        let (shards, expired) = self.held(now);
+        Ok(Applied {
+            applied: reused.is_some(),
+            shards,
+            reused: reused.unwrap_or(0),
             expired,
-            covered: covered.len(),
-            lags: covered,
-        }
+            covered: lags.len(),
+            lags,
+        })
     }
 
-    /// What is pending and covered by the snapshot in use is settled. Returns ids and lags.
-    fn settle(&mut self, now: Now) -> Vec<(String, u64)> {
-        let live = self.server.live(self.server_seconds(now));
-        let server = &self.server;
-        let covered = self.journal.cover(|entry| server.contains(entry.hashed(), &live));
-        let lags: Vec<(String, u64)> = covered
-            .iter()
-            .map(|entry| (entry.text(), now.wall_ms.saturating_sub(entry.at)))
-            .collect();
-        for (_, lag) in &lags {
-            self.lag.add(*lag);
+    /// The same with shards from any kind of list. Calls `covered` with each impression that is covered and its lag. Returns how many shards were
+    /// held already; nothing if the version lies below the one in use.
+    pub(crate) fn apply_list<L: IdList + ?Sized>(
+        &mut self,
+        shards: &L,
+        format: Format,
+        version: Option<u64>,
+        server_ms: Option<u64>,
+        now: Now,
+        mut covered: impl FnMut(&Entry, u64),
+    ) -> Result<Option<usize>, Error> {
+        if version.is_some() && version < self.version {
+            return Ok(None);
         }
-        lags
+        let reused = self.server.replace(shards, format)?;
+        self.version = version;
+        self.server_clock = server_ms.map(|server_ms| (server_ms, now.steady_ms));
+        let live = self.server.live(self.server_seconds(now));
+        let (server, lags) = (&self.server, &mut self.lag);
+        self.journal.cover(|entry| {
+            let is_covered = server.contains(entry.hashed(), &live);
+            if is_covered {
+                let lag = now.wall_ms.saturating_sub(entry.at);
+                lags.add(lag);
+                covered(entry, lag);
+            }
+            is_covered
+        });
+        Ok(Some(reused))
     }
 
     /// The version of the snapshot in use.
@@ -289,7 +301,10 @@ impl Guard {
 
     /// Why an id is stopped; nothing if it is fresh.
     pub fn explain(&self, id: impl AsRef<[u8]>, now: Now) -> Option<Explanation> {
-        let id = HashedId::new(id.as_ref());
+        self.explain_hashed(HashedId::new(id.as_ref()), now)
+    }
+
+    fn explain_hashed(&self, id: HashedId<'_>, now: Now) -> Option<Explanation> {
         if let Some(entry) = self.pending_entry(id, now) {
             return Some(Explanation::Pending { at: entry.at });
         }
@@ -381,8 +396,8 @@ impl Guard {
     }
 
     fn server_seconds(&self, now: Now) -> u64 {
-        match self.server_ahead {
-            Some(ahead) => u64::try_from(i128::from(now.steady_ms) + ahead).unwrap_or(0) / 1000,
+        match self.server_clock {
+            Some((server_ms, steady_ms)) => server_ms.saturating_add(now.steady_ms.saturating_sub(steady_ms)) / 1000,
             None => now.wall_seconds(),
         }
     }
@@ -392,7 +407,7 @@ impl Guard {
         let memory = Memory::new((self.window_ms / 1000) as u32);
         self.server = ServerView::default();
         self.version = None;
-        self.server_ahead = None;
+        self.server_clock = None;
         self.journal = self.journal.begun_anew();
         self.unsaved = SegmentWriter::default();
         if let Ok(memory) = memory {
@@ -429,9 +444,9 @@ impl Guard {
 
     /// What became of a batch: what has arrived is delivered; what has not is in the next batch again.
     pub fn end_batch(&mut self, batch: u32, arrived: bool, now: Now) {
-        for entry in self.journal.end_batch(batch, arrived, now.wall_ms) {
-            self.unsaved.delivery(&entry);
-        }
+        let unsaved = &mut self.unsaved;
+        self.journal
+            .end_batch(batch, arrived, now.wall_ms, |entry| unsaved.delivery(entry));
     }
 
     /// How many impressions were never delivered and are not under way.
@@ -476,118 +491,91 @@ impl Guard {
     /// Takes over what others have left behind: segments, each with its writer. What was pending there is pending here. The answer tells how
     /// each of them could be read; the checkpoint then stands for them all, those of a newer version excepted.
     pub fn take_over<S: AsRef<str>>(&mut self, segments: &[(S, S)], now: Now) -> Vec<SegmentState> {
-        let read: Vec<(Vec<Record>, SegmentState)> =
-            segments.iter().map(|(_, text)| segment::read(text.as_ref())).collect();
-        let counts: Vec<Option<Count>> = read.iter().map(|(records, _)| count_of(records)).collect();
-        let counters = counts.iter().flatten().map(|count| count.counter);
-        let highest = counters.max().unwrap_or(0).max(self.memory.counter());
-        self.memory.notice_counter(highest);
-
-        let (mut promises, mut entries, mut deliveries) = (Vec::new(), Vec::new(), Vec::new());
-        for (index, (records, state)) in read.iter().enumerate() {
-            let same_writer = |other: &usize| segments[*other].0.as_ref() == segments[index].0.as_ref();
-            // Only what its own writer counted since is known to have come after it: nothing leaves early because two counted at the same time.
-            let recorded = (0..segments.len())
-                .filter(same_writer)
-                .filter_map(|other| Some(counts[other]?.recorded))
-                .max();
-            let since = counts[index].map_or(0, |count| recorded.unwrap_or(0) - count.recorded);
-            let last = highest.saturating_sub(since);
-            let last_of = |shard: u64| {
-                let before = counts[index].map_or(0, |count| count.counter.saturating_sub(shard));
-                last.saturating_sub(before)
-            };
-            let shards_taken = self.absorb_shards(records, last_of, true, now) && *state == SegmentState::Whole;
-            for record in records {
-                match record {
-                    Record::Impression { entry, in_shard } => entries.push((entry, last, *in_shard && shards_taken)),
-                    Record::Hash { hash, at } => {
-                        self.memory
-                            .remember(HashedId::with_hash(&[], *hash), at / 1000, last, true)
-                    }
-                    Record::Delivered {
-                        hash,
-                        at,
-                        times,
-                        delivered_at,
-                    } => deliveries.push((*hash, *at, *times, *delivered_at)),
-                    Record::Promised { entry } => promises.push((entry, last, false)),
-                    Record::Shard(_) | Record::Count(_) => {}
-                }
-            }
-        }
-        // Of records of one impression the promise first: without it a snapshot that covers it would let it go.
-        promises.append(&mut entries);
-        let entries = promises;
-        for index in ascending(entries.iter().map(|(entry, ..)| entry.at)) {
-            let (entry, last, remembered) = &entries[index];
-            if !remembered {
-                self.memory.remember(entry.hashed(), entry.at / 1000, *last, true);
-            }
-            self.adopt((*entry).clone(), true, now);
-        }
-        for index in ascending(deliveries.iter().map(|delivery| delivery.3)) {
-            let (hash, at, times, delivered_at) = deliveries[index];
-            self.journal
-                .note_delivery(HashedId::with_hash(&[], hash), at, times, delivered_at);
-        }
-        self.memory.rotate();
-        read.into_iter().map(|(_, state)| state).collect()
-    }
-
-    /// Takes a segment's shards into the memory, each as of the count that `last_of` gives for its own. Whether all of them could be taken: then
-    /// its impressions need not be remembered once more.
-    fn absorb_shards(&mut self, records: &[Record], last_of: impl Fn(u64) -> u64, own: bool, now: Now) -> bool {
-        let mut all = true;
-        for record in records {
-            if let Record::Shard(stored) = record {
-                let mut stored = stored.clone();
-                stored.age.last = last_of(stored.age.last);
-                all &= self.memory.absorb(stored, own, now.wall_seconds()).is_ok();
-            }
-        }
-        all
+        let texts: Vec<&str> = segments
+            .iter()
+            .flat_map(|(writer, text)| [writer.as_ref(), text.as_ref()])
+            .collect();
+        self.take_in(&texts[..], true, now)
     }
 
     /// Takes notice of what another writer that is alive has recorded: it is stopped here from now on, and stored and delivered there.
     pub fn merge(&mut self, segment: &str, now: Now) -> SegmentState {
-        let (records, state) = segment::read(segment);
-        if let Some(count) = count_of(&records) {
+        self.take_in(&["", segment][..], false, now)[0]
+    }
+
+    /// Takes in segments, each preceded by its writer: those of others as this writer's `own`, or those of a writer that is alive.
+    pub(crate) fn take_in<L: IdList + ?Sized>(&mut self, texts: &L, own: bool, now: Now) -> Vec<SegmentState> {
+        let segments: Vec<Segment> = (0..texts.count() / 2)
+            .map(|index| segment::read(texts.id(2 * index + 1)))
+            .collect();
+        for count in segments.iter().filter_map(|segment| segment.count) {
             self.memory.notice_counter(count.counter);
         }
-        let last = self.memory.counter();
-        let shards_taken = self.absorb_shards(&records, |_| last, false, now) && state == SegmentState::Whole;
-        for record in records {
-            match record {
-                Record::Impression { entry, in_shard } => {
-                    if !(in_shard && shards_taken) {
-                        self.memory.remember(entry.hashed(), entry.at / 1000, last, false);
-                    }
-                    self.adopt(entry, false, now);
+        let counter = self.memory.counter();
+        let mut lasts = Vec::with_capacity(segments.len());
+        for index in 0..segments.len() {
+            // Only what its own writer counted since is known to have come after it: nothing leaves early because two counted at the same time.
+            let recorded = |segment: &Segment| segment.count.map_or(0, |count| count.recorded);
+            let mut since = 0;
+            for (other, segment) in segments.iter().enumerate() {
+                if segments[index].count.is_some() && texts.id(2 * other) == texts.id(2 * index) {
+                    since = recorded(segment).saturating_sub(recorded(&segments[index])).max(since);
                 }
-                Record::Hash { hash, at } => {
-                    self.memory
-                        .remember(HashedId::with_hash(&[], hash), at / 1000, last, false)
-                }
-                Record::Delivered {
-                    hash,
-                    at,
-                    times,
-                    delivered_at,
-                } => {
-                    self.journal
-                        .note_delivery(HashedId::with_hash(&[], hash), at, times, delivered_at);
-                }
-                // Whoever promised to deliver it does, or whoever takes it over.
-                Record::Promised { .. } | Record::Shard(_) | Record::Count(_) => {}
             }
+            lasts.push(counter.saturating_sub(since));
+        }
+
+        let states = segments.iter().map(|segment| segment.state).collect();
+        let (mut entries, mut impressions, mut deliveries) = (Vec::new(), Vec::new(), Vec::new());
+        for (segment, last) in segments.into_iter().zip(lasts) {
+            let shards_taken = self.absorb_shards(&segment, last, own, now) && segment.state == SegmentState::Whole;
+            for (hash, at) in segment.hashes {
+                self.memory
+                    .remember(HashedId::with_hash(&[], hash), at / 1000, last, own);
+            }
+            // Whoever promised to deliver an impression and is alive does.
+            if own {
+                entries.extend(segment.promises.into_iter().map(|promise| (promise.entry, last, false)));
+            }
+            let coming = segment.impressions.into_iter();
+            impressions.extend(coming.map(|stored| (stored.entry, last, stored.in_shard && shards_taken)));
+            deliveries.extend(segment.deliveries);
+        }
+        // Of records of one impression the promise first: without it a snapshot that covers it would let it go.
+        entries.append(&mut impressions);
+        let live = self.server.live(self.server_seconds(now));
+        for index in ascending(&entries.iter().map(|(entry, ..)| entry.at).collect::<Vec<u64>>()) {
+            let (entry, last, remembered) = &entries[index];
+            if !remembered {
+                self.memory.remember(entry.hashed(), entry.at / 1000, *last, own);
+            }
+            self.adopt(entry.clone(), own, &live);
+        }
+        for index in ascending(&deliveries.iter().map(|delivery| delivery.at).collect::<Vec<u64>>()) {
+            let delivery = &deliveries[index];
+            self.journal.note_delivery(delivery.key, delivery.times, delivery.at);
         }
         self.memory.rotate();
-        state
+        states
+    }
+
+    /// Takes a segment's shards into the memory. Whether all of them could be taken: then its impressions need not be remembered once more.
+    fn absorb_shards(&mut self, segment: &Segment, last: u64, own: bool, now: Now) -> bool {
+        let mut all = true;
+        for stored in &segment.shards {
+            let mut stored = stored.clone();
+            let counted_since = match segment.count {
+                Some(count) if own => count.counter.saturating_sub(stored.age.last),
+                _ => 0,
+            };
+            stored.age.last = last.saturating_sub(counted_since);
+            all &= self.memory.absorb(stored, own, now.wall_seconds()).is_ok();
+        }
+        all
     }
 
     /// Puts a stored impression into the journal, unless it is of no use there or a later one of the same id is there.
-    fn adopt(&mut self, mut entry: Entry, own: bool, now: Now) {
+    fn adopt(&mut self, mut entry: Entry, own: bool, live: &LiveShards) {
         entry.own = own;
         entry.to_deliver |= self.delivering;
         let here = self.journal.get(entry.hashed());
@@ -599,19 +587,22 @@ impl Guard {
         }
         entry.own |= here.is_some_and(|here| here.own);
         entry.to_deliver |= here.is_some_and(Entry::is_promised);
-        entry.covered |= self
-            .server
-            .contains(entry.hashed(), &self.server.live(self.server_seconds(now)));
+        entry.covered |= self.server.contains(entry.hashed(), live);
         if entry.is_needed() {
             self.journal.push(entry);
         }
     }
 }
 
-/// How far impressions had been counted when a segment was written, if it still tells.
-fn count_of(records: &[Record]) -> Option<Count> {
-    records.iter().rev().find_map(|record| match record {
-        Record::Count(count) => Some(*count),
-        _ => None,
-    })
+/// A snapshot's texts as a list.
+struct Texts<'a, S>(&'a [S]);
+
+impl<S: AsRef<str>> IdList for Texts<'_, S> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn id(&self, index: usize) -> &[u8] {
+        self.0[index].as_ref().as_bytes()
+    }
 }

@@ -45,6 +45,11 @@ impl HashIndex {
         (slot.tag != 0).then_some(slot.number)
     }
 
+    /// Adds a number.
+    pub(crate) fn add(&mut self, hash: u64, number: u32) {
+        self.insert(hash, number, |_| false);
+    }
+
     /// Adds a number unless one is there that `is` confirms. Whether it was added.
     #[inline]
     pub(crate) fn insert(&mut self, hash: u64, number: u32, is: impl FnMut(u32) -> bool) -> bool {
@@ -116,13 +121,12 @@ impl HashIndex {
     #[cold]
     fn grow(&mut self) {
         let old = std::mem::take(&mut self.slots);
-        let len = self.len;
         self.clear(old.len().max(MIN_SLOTS / 2));
-        for slot in old.into_iter().filter(|slot| slot.tag != 0) {
-            let index = self.probe(u64::from(slot.tag) << 32, |_| false);
-            self.slots[index] = slot;
+        for slot in old {
+            if slot.tag != 0 {
+                self.add(u64::from(slot.tag) << 32, slot.number);
+            }
         }
-        self.len = len;
     }
 }
 

@@ -3,8 +3,6 @@
 //! Exact, in the order of recording, and bounded: beyond the limits the oldest leave, delivered ones first. Leaving here loses nothing that
 //! protects the reader: the memory holds every impression too.
 
-use std::collections::VecDeque;
-
 use crate::hash::HashedId;
 use crate::hash_index::HashIndex;
 
@@ -91,11 +89,12 @@ impl Entry {
 /// The impressions of one namespace that are pending or not delivered.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Journal {
-    /// In the order of recording; what has left is a hole until it reaches the front or the journal is packed.
-    entries: VecDeque<Option<Entry>>,
-    /// The serial number of the first of `entries`. Serial numbers wrap around.
-    base: u32,
-    serials: HashIndex,
+    /// In the order of recording; what has left is a hole until the journal is packed.
+    entries: Vec<Option<Entry>>,
+    /// How many of the first are known to be holes.
+    holes: usize,
+    /// Where each one's id lies.
+    places: HashIndex,
     id_bytes: usize,
     pending: usize,
     delivered: usize,
@@ -119,7 +118,7 @@ impl Journal {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.serials.len()
+        self.places.len()
     }
 
     /// How many no snapshot has covered.
@@ -128,7 +127,7 @@ impl Journal {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Option<Entry>>() + self.serials.bytes() + self.id_bytes
+        self.entries.capacity() * size_of::<Option<Entry>>() + self.places.bytes() + self.id_bytes
     }
 
     /// In the order of recording.
@@ -143,31 +142,33 @@ impl Journal {
 
     #[inline]
     pub(crate) fn get(&self, id: HashedId<'_>) -> Option<&Entry> {
-        let serial = self.serials.find(id.unseeded(), |serial| self.is_at(serial, id))?;
-        self.at(serial)
+        self.entries[self.place_of(id)?].as_ref()
+    }
+
+    #[inline(never)]
+    fn place_of(&self, id: HashedId<'_>) -> Option<usize> {
+        let is = |place: u32| matches!(&self.entries[place as usize], Some(entry) if *entry.id == *id.bytes());
+        self.places.find(id.unseeded(), is).map(|place| place as usize)
     }
 
     /// Appends an impression; one of the same id that is here leaves. Returns how many left for want of room.
     pub(crate) fn push(&mut self, mut entry: Entry) -> usize {
-        let before = self.remove(entry.hashed());
+        if let Some(before) = self.remove(entry.hashed()) {
+            entry.delivery.first = before.delivery.first;
+        }
         if entry.id.len() > MAX_ID_BYTES {
             return 1;
         }
-        if let Some(before) = before {
-            entry.delivery.first = before.delivery.first;
-        }
-        self.serials
-            .insert(entry.hash, self.serial_of(self.entries.len()), |_| false);
+        self.places.add(entry.hash, self.entries.len() as u32);
         self.count(&entry, true);
-        self.entries.push_back(Some(entry));
+        self.entries.push(Some(entry));
         self.make_room()
     }
 
-    /// Marks as covered what `covers` says; takes out what is then of no more use. Returns what was covered, oldest first.
-    pub(crate) fn cover(&mut self, mut covers: impl FnMut(&Entry) -> bool) -> Vec<Entry> {
-        let mut covered = Vec::new();
-        for index in 0..self.entries.len() {
-            let Some(entry) = &mut self.entries[index] else {
+    /// Marks as covered what `covers` says, which is asked oldest first; takes out what is then of no more use.
+    pub(crate) fn cover(&mut self, mut covers: impl FnMut(&Entry) -> bool) {
+        for place in 0..self.entries.len() {
+            let Some(entry) = &mut self.entries[place] else {
                 continue;
             };
             if entry.covered || !covers(entry) {
@@ -176,19 +177,16 @@ impl Journal {
             entry.covered = true;
             self.pending -= 1;
             self.covered_delivery = self.covered_delivery.max(entry.delivery.first);
-            covered.push(entry.clone());
             if !entry.is_needed() {
-                self.remove_serial(self.serial_of(index));
+                self.take(place);
             }
         }
         self.pack();
-        covered
     }
 
     /// Takes an id out.
     pub(crate) fn remove(&mut self, id: HashedId<'_>) -> Option<Entry> {
-        let serial = self.serials.find(id.unseeded(), |serial| self.is_at(serial, id))?;
-        let removed = self.remove_serial(serial);
+        let removed = self.take(self.place_of(id)?);
         self.pack();
         removed
     }
@@ -196,60 +194,47 @@ impl Journal {
     fn make_room(&mut self) -> usize {
         let before = self.len();
         while self.len() > MAX_IMPRESSIONS || self.id_bytes > MAX_ID_BYTES {
-            let delivered = self.delivered > 0;
-            let Some(leaving) = self
-                .entries
-                .iter()
-                .position(|entry| entry.as_ref().is_some_and(|entry| entry.is_delivered() || !delivered))
-            else {
-                break;
-            };
-            self.remove_serial(self.serial_of(leaving));
-            self.pack();
+            while self.entries[self.holes].is_none() {
+                self.holes += 1;
+            }
+            let mut leaving = self.holes;
+            while self.delivered > 0 && !matches!(&self.entries[leaving], Some(entry) if entry.is_delivered()) {
+                leaving += 1;
+            }
+            self.take(leaving);
         }
+        self.pack();
         before - self.len()
     }
 
-    fn remove_serial(&mut self, serial: u32) -> Option<Entry> {
-        let entry = self.entries.get_mut(serial.wrapping_sub(self.base) as usize)?.take()?;
-        self.serials.remove(entry.hash, serial);
+    /// Leaves a hole.
+    #[inline(never)]
+    fn take(&mut self, place: usize) -> Option<Entry> {
+        let entry = self.entries[place].take()?;
+        self.places.remove(entry.hash, place as u32);
         self.count(&entry, false);
         Some(entry)
     }
 
     fn count(&mut self, entry: &Entry, comes: bool) {
-        let change = |total: usize, by: usize| if comes { total + by } else { total - by };
-        self.id_bytes = change(self.id_bytes, entry.id.len());
-        self.pending = change(self.pending, usize::from(!entry.covered));
-        self.delivered = change(self.delivered, usize::from(entry.is_delivered()));
+        let change = |total: &mut usize, by: usize| *total = if comes { *total + by } else { *total - by };
+        change(&mut self.id_bytes, entry.id.len());
+        change(&mut self.pending, usize::from(!entry.covered));
+        change(&mut self.delivered, usize::from(entry.is_delivered()));
     }
 
-    /// Drops the holes at the front, and all of them when they are the greater part.
+    /// Closes the holes when they are a third of all.
+    #[inline(never)]
     fn pack(&mut self) {
-        while matches!(self.entries.front(), Some(None)) {
-            self.entries.pop_front();
-            self.base = self.base.wrapping_add(1);
+        if self.entries.len() <= self.len() * 3 / 2 + 64 {
+            return;
         }
-        if self.entries.len() > 2 * self.len() + 64 {
-            self.entries.retain(Option::is_some);
-            self.serials.clear(self.entries.len());
-            for (index, entry) in self.entries.iter().flatten().enumerate() {
-                self.serials
-                    .insert(entry.hash, self.base.wrapping_add(index as u32), |_| false);
-            }
+        self.holes = 0;
+        self.entries.retain(Option::is_some);
+        self.places.clear(self.entries.len());
+        for (place, entry) in self.entries.iter().flatten().enumerate() {
+            self.places.add(entry.hash, place as u32);
         }
-    }
-
-    fn serial_of(&self, index: usize) -> u32 {
-        self.base.wrapping_add(index as u32)
-    }
-
-    fn at(&self, serial: u32) -> Option<&Entry> {
-        self.entries.get(serial.wrapping_sub(self.base) as usize)?.as_ref()
-    }
-
-    fn is_at(&self, serial: u32, id: HashedId<'_>) -> bool {
-        self.at(serial).is_some_and(|entry| *entry.id == *id.bytes())
     }
 }
 
@@ -278,53 +263,47 @@ impl Journal {
         (batch, impressions)
     }
 
-    /// A batch has arrived, or has not. Returns what arrived.
-    pub(crate) fn end_batch(&mut self, batch: u32, arrived: bool, now: u64) -> Vec<Entry> {
-        let mut ended = Vec::new();
+    /// A batch has arrived, or has not. Calls `delivered` for each impression that arrived.
+    pub(crate) fn end_batch(&mut self, batch: u32, arrived: bool, now: u64, mut delivered: impl FnMut(&Entry)) {
         if arrived {
             self.deliveries += 1;
             self.note_latest(now, 2 * self.deliveries);
         }
-        for index in 0..self.entries.len() {
-            let Some(entry) = self.entries[index]
-                .as_mut()
-                .filter(|entry| entry.delivery.batch == batch && batch != 0)
-            else {
+        let order = 2 * self.deliveries;
+        for place in 0..self.entries.len() {
+            let Some(entry) = &mut self.entries[place] else {
                 continue;
             };
+            if entry.delivery.batch != batch || batch == 0 {
+                continue;
+            }
             entry.delivery.batch = 0;
             if !arrived {
                 continue;
             }
             self.delivered += usize::from(!entry.is_delivered());
-            let order = 2 * self.deliveries;
-            let first = entry.delivery.first;
-            entry.delivery = Delivery {
-                times: entry.delivery.times.saturating_add(1),
-                at: now,
-                order,
-                first: if first == 0 { order } else { first },
-                batch: 0,
-            };
-            ended.push(entry.clone());
+            let delivery = &mut entry.delivery;
+            delivery.times = delivery.times.saturating_add(1);
+            (delivery.at, delivery.order) = (now, order);
+            if delivery.first == 0 {
+                delivery.first = order;
+            }
+            delivered(entry);
             if entry.covered {
-                self.remove_serial(self.serial_of(index));
+                self.take(place);
             }
         }
         self.pack();
-        ended
     }
 
-    /// An impression was delivered by whoever had it before, or has it too.
-    pub(crate) fn note_delivery(&mut self, id: HashedId<'_>, at: u64, times: u8, delivered_at: u64) {
-        let Some(serial) = self.serials.find(id.unseeded(), |serial| {
-            self.at(serial).is_some_and(|entry| entry.key() == (id.unseeded(), at))
-        }) else {
+    /// An impression, told by its [`Entry::key`], was delivered by whoever had it before, or has it too.
+    pub(crate) fn note_delivery(&mut self, key: (u64, u64), times: u8, delivered_at: u64) {
+        let is = |place: u32| matches!(&self.entries[place as usize], Some(entry) if entry.key() == key);
+        let Some(place) = self.places.find(key.0, is) else {
             return;
         };
-        let index = serial.wrapping_sub(self.base) as usize;
         let order = self.order_of_noted(delivered_at);
-        let Some(entry) = self.entries.get_mut(index).and_then(Option::as_mut) else {
+        let Some(entry) = &mut self.entries[place as usize] else {
             return;
         };
         self.delivered += usize::from(!entry.is_delivered());
@@ -341,7 +320,7 @@ impl Journal {
         }
         known.times = known.times.max(times);
         if entry.covered && entry.delivery.batch == 0 {
-            self.remove_serial(self.serial_of(index));
+            self.take(place as usize);
             self.pack();
         }
     }
@@ -358,13 +337,16 @@ impl Journal {
         if delivered_at == latest_at {
             return latest;
         }
-        let not_before = self
-            .iter()
-            .map(|entry| entry.delivery)
-            .filter(|delivery| delivery.order > 0 && delivery.at >= delivered_at);
-        match not_before.min_by_key(|delivery| (delivery.at, delivery.order)) {
-            Some(with_it) if with_it.at == delivered_at => with_it.order,
-            Some(after_it) => (after_it.order - 1).max(1),
+        // The earliest of those that were not made before it.
+        let mut after = None;
+        for Delivery { at, order, .. } in self.iter().map(|entry| entry.delivery) {
+            if order > 0 && at >= delivered_at && after.is_none_or(|after| (at, order) < after) {
+                after = Some((at, order));
+            }
+        }
+        match after {
+            Some((at, order)) if at == delivered_at => order,
+            Some((_, order)) => (order - 1).max(1),
             None => latest,
         }
     }
@@ -387,9 +369,8 @@ impl Journal {
 
     /// An impression of this id that is here is to be delivered.
     pub(crate) fn promise(&mut self, id: HashedId<'_>) {
-        let serial = self.serials.find(id.unseeded(), |serial| self.is_at(serial, id));
-        let index = serial.map(|serial| serial.wrapping_sub(self.base) as usize);
-        if let Some(Some(entry)) = index.and_then(|index| self.entries.get_mut(index)) {
+        let place = self.place_of(id);
+        if let Some(Some(entry)) = place.map(|place| &mut self.entries[place]) {
             entry.to_deliver = true;
         }
     }
@@ -494,8 +475,8 @@ mod tests {
         for i in 400..500 {
             push(&mut journal, &format!("{i}"));
         }
-        let covered = journal.cover(|entry| entry.text().len() < 3);
-        assert_eq!((covered.len(), journal.pending_len(), journal.len()), (100, 400, 500));
+        journal.cover(|entry| entry.text().len() < 3);
+        assert_eq!((journal.pending_len(), journal.len()), (400, 500));
         journal.cover(|entry| entry.text().starts_with('4'));
         assert_eq!((journal.pending_len(), journal.len()), (300, 400));
         assert_eq!(ids(&journal).len(), 300);

@@ -1,14 +1,12 @@
 //! The stream's lag as this device sees it: from recording an impression to the first snapshot that covers it. An upper bound, since it is
 //! sampled when snapshots come.
 
-use std::collections::VecDeque;
-
 use serde::Serialize;
 
 use crate::order::ascending;
 
 /// Samples kept.
-const SAMPLES: usize = 1_000;
+const SAMPLES: u64 = 1_000;
 
 /// The distribution of the latest lags, milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -33,21 +31,23 @@ pub struct Lag {
 /// The latest lags, milliseconds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LagSamples {
-    samples: VecDeque<u64>,
+    /// The latest, at the place of its number modulo so many as are kept.
+    samples: Vec<u64>,
     count: u64,
 }
 
 impl LagSamples {
     pub(crate) fn add(&mut self, lag_ms: u64) {
-        if self.samples.len() == SAMPLES {
-            self.samples.pop_front();
+        match self.samples.get_mut((self.count % SAMPLES) as usize) {
+            Some(oldest) => *oldest = lag_ms,
+            None => self.samples.push(lag_ms),
         }
-        self.samples.push_back(lag_ms);
         self.count += 1;
     }
 
     pub(crate) fn summary(&self) -> Lag {
-        let order = ascending(self.samples.iter().copied());
+        let order = ascending(&self.samples);
+        let latest = self.count.wrapping_sub(1) % SAMPLES;
         // Nearest rank: the smallest sample that at least this share does not exceed.
         let percentile = |percent: usize| {
             order
@@ -56,7 +56,7 @@ impl LagSamples {
         };
         Lag {
             count: self.count,
-            last_ms: self.samples.back().copied(),
+            last_ms: self.samples.get(latest as usize).copied(),
             p50_ms: percentile(50),
             p95_ms: percentile(95),
             p99_ms: percentile(99),

@@ -9,7 +9,7 @@
 
 use crate::bank::{FilterBank, MAX_LANES};
 use crate::bloom::Shape;
-use crate::chain::{Slices, outlasts, united};
+use crate::chain::{Slices, outlasts};
 use crate::hash::HashedId;
 use crate::order::ascending;
 use crate::params::union_rate;
@@ -155,7 +155,7 @@ impl Memory {
             return Err(Error::BadParameters("not a shard of this memory"));
         }
         if !self.join(&stored, own, now) {
-            self.push(stored, own, now);
+            self.push(&stored, own, now);
         }
         Ok(())
     }
@@ -172,8 +172,11 @@ impl Memory {
 
     /// Drops the shards that more than [`REMEMBERED`] impressions came after.
     pub(crate) fn rotate(&mut self) {
-        let counter = self.counter;
-        self.drop_lanes(|lane| counter.saturating_sub(lane.age.last) > REMEMBERED);
+        let mut leaving = 0;
+        for lane in &self.lanes {
+            leaving |= u64::from(self.counter.saturating_sub(lane.age.last) > REMEMBERED) << lane.lane;
+        }
+        self.drop_lanes(leaving);
     }
 
     /// This writer's shards, to be stored.
@@ -211,47 +214,45 @@ impl Memory {
             u64::MAX
         };
         let needed = expiry(self.slices.end_of_ttl(at));
-        let covers = |age: &Age| {
+        let mut fitting: Option<usize> = None;
+        for (index, Lane { age, own: is_own, .. }) in self.lanes.iter().enumerate() {
             let in_slice = age.begun <= at.saturating_add(early) && at < age.begun.saturating_add(slice);
-            in_slice && age.count < CAPACITY && outlasts(age.expires, needed)
+            let covers = in_slice && *is_own == own && age.count < CAPACITY && outlasts(age.expires, needed);
+            // The one that ends first keeps nothing longer than it need be kept.
+            if covers && fitting.is_none_or(|other| !outlasts(age.expires, self.lanes[other].age.expires)) {
+                fitting = Some(index);
+            }
+        }
+        if fitting.is_some() {
+            return fitting;
+        }
+        let age = Age {
+            count: 0,
+            begun: at,
+            expires: expiry(self.slices.expires(at)),
+            last,
         };
-        let fitting =
-            (0..self.lanes.len()).filter(|&index| self.lanes[index].own == own && covers(&self.lanes[index].age));
-        // The one that ends first keeps nothing longer than it need be kept; 0 is never.
-        fitting
-            .min_by_key(|&index| self.lanes[index].age.expires.wrapping_sub(1))
-            .or_else(|| {
-                let age = Age {
-                    count: 0,
-                    begun: at,
-                    expires: expiry(self.slices.expires(at)),
-                    last,
-                };
-                self.push(
-                    StoredShard {
-                        filter: BloomFilter::of_shape(self.shape()),
-                        age,
-                    },
-                    own,
-                    at,
-                )
-            })
+        let filter = BloomFilter::of_shape(self.shape());
+        self.push(&StoredShard { filter, age }, own, at)
     }
 
     /// Lets a shard that is already here stand for this one too, where that keeps what either promises. Whether it did.
     fn join(&mut self, stored: &StoredShard, own: bool, now: u64) -> bool {
         for index in 0..self.lanes.len() {
-            let candidate = self.lanes[index].clone();
+            let lane = &self.lanes[index];
             // What this writer must store does not vanish in what another one stores.
-            if own && !candidate.own {
+            if own && !lane.own {
                 continue;
             }
-            let here = self.stored(&candidate);
-            let Some(joined) = self.joined(&here, stored, now) else {
+            let here = self.stored(lane);
+            let both_past = has_expired(here.age.expires, now) && has_expired(stored.age.expires, now);
+            let span = |age: &Age| (age.begun, age.expires);
+            let may_unite = both_past || self.slices.allow_union(span(&here.age), span(&stored.age));
+            let Some(joined) = joined(&here, stored, may_unite) else {
                 continue;
             };
-            if !candidate.own || own || joined.filter == here.filter {
-                self.bank.load(candidate.lane, &joined.filter);
+            if !lane.own || own || joined.filter == here.filter {
+                self.bank.load(lane.lane, &joined.filter);
                 self.lanes[index].age = joined.age;
                 return true;
             }
@@ -259,88 +260,74 @@ impl Memory {
         false
     }
 
-    /// One shard for two: the one that contains the other and lasts as long, or their union, if the rule of chains allows it or both are past.
-    fn joined(&self, here: &StoredShard, stored: &StoredShard, now: u64) -> Option<StoredShard> {
-        let last = here.age.last.max(stored.age.last);
-        for (one, other) in [(here, stored), (stored, here)] {
-            if outlasts(one.age.expires, other.age.expires) && one.filter.contains_all_of(&other.filter) {
-                let mut one = one.clone();
-                one.age.last = last;
-                return Some(one);
-            }
-        }
-        let both_past = has_expired(here.age.expires, now) && has_expired(stored.age.expires, now);
-        let span = |age: &Age| (age.begun, age.expires);
-        if both_past || self.slices.allow_union(span(&here.age), span(&stored.age)) {
-            return union_of(here, stored);
-        }
-        None
-    }
-
-    fn push(&mut self, stored: StoredShard, own: bool, now: u64) -> Option<usize> {
+    fn push(&mut self, stored: &StoredShard, own: bool, now: u64) -> Option<usize> {
         if self.lanes.len() == MAX_LANES {
             self.make_room(now);
         }
         let lane = self.bank.add_lane()?;
         self.bank.load(lane, &stored.filter);
-        self.lanes.push(Lane {
-            lane,
-            age: stored.age,
-            own,
-        });
+        let age = stored.age;
+        self.lanes.push(Lane { lane, age, own });
         Some(self.lanes.len() - 1)
     }
 
     /// Unites shards until half of the lanes are free. A clock that jumps to and fro can leave many small shards; nothing of them is lost, some
     /// of it is only kept longer.
+    #[cold]
+    #[inline(never)]
     fn make_room(&mut self, now: u64) {
+        let all: Vec<(StoredShard, bool)> = self.lanes.iter().map(|lane| (self.stored(lane), lane.own)).collect();
+        self.drop_lanes(u64::MAX);
         // Those that are past first, then the smallest: what is united with something live is kept longer.
-        let rank = |lane: &Lane| u64::from(!has_expired(lane.age.expires, now)) << 32 | u64::from(lane.age.count);
-        let mut kept: Vec<(StoredShard, bool)> = Vec::new();
-        for index in ascending(self.lanes.iter().map(rank)) {
-            let (stored, own) = (self.stored(&self.lanes[index]), self.lanes[index].own);
-            let mut same = kept.iter_mut().filter(|(_, other_own)| *other_own == own);
-            match same.find_map(|(other, _)| union_of(other, &stored).map(|union| (other, union))) {
-                Some((other, union)) => *other = union,
-                None => kept.push((stored, own)),
+        let rank = |(stored, _): &(StoredShard, bool)| {
+            u64::from(!has_expired(stored.age.expires, now)) << 32 | u64::from(stored.age.count)
+        };
+        for index in ascending(&all.iter().map(rank).collect::<Vec<u64>>()) {
+            let (stored, own) = &all[index];
+            // Whatever fits into one shard unites, as if all of it were past.
+            if !self.join(stored, *own, u64::MAX) {
+                self.push(stored, *own, now);
             }
         }
         // Sixty-four shards that no two fit into one hold far more than is to be remembered.
-        self.bank = FilterBank::new(self.shape());
-        self.lanes.clear();
-        for index in ascending(kept.iter().map(|(stored, _)| stored.age.last))
+        let lasts: Vec<u64> = self.lanes.iter().map(|lane| lane.age.last).collect();
+        let oldest = ascending(&lasts)
             .into_iter()
-            .rev()
-            .take(MAX_LANES / 2)
-        {
-            let (stored, own) = kept[index].clone();
-            self.push(stored, own, now);
-        }
+            .take(lasts.len().saturating_sub(MAX_LANES / 2));
+        let leaving = oldest.fold(0, |leaving, index| leaving | 1 << self.lanes[index].lane);
+        self.drop_lanes(leaving);
     }
 
-    fn drop_lanes(&mut self, leaves: impl Fn(&Lane) -> bool) {
-        let mask = self
-            .lanes
-            .iter()
-            .filter(|lane| leaves(lane))
-            .fold(0, |mask, lane| mask | 1u64 << lane.lane);
-        if mask != 0 {
-            self.bank.remove(mask);
-            self.lanes.retain(|lane| mask >> lane.lane & 1 == 0);
+    fn drop_lanes(&mut self, leaving: u64) {
+        if leaving != 0 {
+            self.bank.remove(leaving);
+            self.lanes.retain(|lane| leaving >> lane.lane & 1 == 0);
         }
     }
 }
 
-/// The union of two shards, unless it holds more than a shard does.
-fn union_of(a: &StoredShard, b: &StoredShard) -> Option<StoredShard> {
-    let (filter, count) = united(&a.filter, &b.filter, CAPACITY)?;
+/// One shard for two: the one that contains the other and lasts as long, or, if they may unite, their union, unless it holds more than a shard does.
+fn joined(a: &StoredShard, b: &StoredShard, may_unite: bool) -> Option<StoredShard> {
+    let mut filter = a.filter.clone();
+    filter.union(&b.filter).ok()?;
     let expires = if outlasts(a.age.expires, b.age.expires) { a } else { b }.age.expires;
-    let age = Age {
-        count,
-        begun: a.age.begun.min(b.age.begun),
-        expires,
-        last: a.age.last.max(b.age.last),
+    let contains_both = |one: &&&StoredShard| one.age.expires == expires && one.filter == filter;
+    let mut age = match [a, b].iter().find(contains_both) {
+        Some(container) => container.age,
+        None => {
+            let items = filter.estimate_items();
+            if !may_unite || items > f64::from(CAPACITY) {
+                return None;
+            }
+            Age {
+                count: items.round() as u32,
+                begun: a.age.begun.min(b.age.begun),
+                expires,
+                last: 0,
+            }
+        }
     };
+    age.last = a.age.last.max(b.age.last);
     Some(StoredShard { filter, age })
 }
 

@@ -33,58 +33,65 @@ const COVERED: u8 = 1;
 const TO_DELIVER: u8 = 2;
 const IN_SHARD: u8 = 4;
 
+/// The kinds whose records hold several things each, in the order in which open records are closed.
+const KINDS: [u8; 4] = *b"ihpd";
+const IMPRESSIONS: usize = 0;
+const HASHES: usize = 1;
+const PROMISES: usize = 2;
+const DELIVERIES: usize = 3;
+
 /// Builds a segment's text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SegmentWriter {
     lines: String,
-    impressions: Vec<u8>,
-    hashes: Vec<u8>,
-    promises: Vec<u8>,
-    deliveries: Vec<u8>,
+    /// The contents of the records that are open, one of each of [`KINDS`].
+    open: [Vec<u8>; KINDS.len()],
 }
 
 impl SegmentWriter {
     pub(crate) fn is_empty(&self) -> bool {
-        let open = [&self.impressions, &self.hashes, &self.promises, &self.deliveries];
-        self.lines.is_empty() && open.iter().all(|content| content.is_empty())
+        self.lines.is_empty() && self.open.iter().all(Vec::is_empty)
     }
 
     /// An impression with its id; `in_shard`: this segment has a shard of the memory that contains it.
     pub(crate) fn impression(&mut self, entry: &Entry, in_shard: bool) {
-        push_impression(&mut self.impressions, entry, in_shard);
-        if self.impressions.len() >= RECORD_BYTES {
-            self.close_records();
-        }
-    }
-
-    /// An impression that only the memory needs.
-    pub(crate) fn hash(&mut self, id: HashedId<'_>, at: u64) {
-        push_number(&mut self.hashes, at);
-        self.hashes.extend_from_slice(&id.unseeded().to_le_bytes());
-        if self.hashes.len() >= RECORD_BYTES {
-            self.close_records();
-        }
+        self.push_impression(IMPRESSIONS, entry, in_shard);
     }
 
     /// That an impression is to be delivered, which was written before as one that need not be. With its id: a writer that has taken that over and
     /// has not heard of this may drop it as covered.
     pub(crate) fn promise(&mut self, entry: &Entry) {
-        push_impression(&mut self.promises, entry, false);
-        if self.promises.len() >= RECORD_BYTES {
-            self.close_records();
-        }
+        self.push_impression(PROMISES, entry, false);
+    }
+
+    fn push_impression(&mut self, kind: usize, entry: &Entry, in_shard: bool) {
+        let content = &mut self.open[kind];
+        push_number(content, entry.at);
+        let flag = |holds: bool, flag: u8| u8::from(holds) * flag;
+        content.push(flag(entry.covered, COVERED) | flag(entry.to_deliver, TO_DELIVER) | flag(in_shard, IN_SHARD));
+        push_number(content, entry.id.len() as u64);
+        content.extend_from_slice(&entry.id);
+        self.close(RECORD_BYTES);
+    }
+
+    /// An impression that only the memory needs.
+    pub(crate) fn hash(&mut self, id: HashedId<'_>, at: u64) {
+        self.push_key(HASHES, (id.unseeded(), at));
+        self.close(RECORD_BYTES);
     }
 
     /// That an impression was delivered.
     pub(crate) fn delivery(&mut self, entry: &Entry) {
-        let (hash, at) = entry.key();
-        push_number(&mut self.deliveries, at);
-        self.deliveries.extend_from_slice(&hash.to_le_bytes());
-        self.deliveries.push(entry.delivery.times);
-        push_number(&mut self.deliveries, entry.delivery.at);
-        if self.deliveries.len() >= RECORD_BYTES {
-            self.close_records();
-        }
+        self.push_key(DELIVERIES, entry.key());
+        let content = &mut self.open[DELIVERIES];
+        content.push(entry.delivery.times);
+        push_number(content, entry.delivery.at);
+        self.close(RECORD_BYTES);
+    }
+
+    fn push_key(&mut self, kind: usize, (hash, at): (u64, u64)) {
+        push_number(&mut self.open[kind], at);
+        self.open[kind].extend_from_slice(&hash.to_le_bytes());
     }
 
     pub(crate) fn shard(&mut self, stored: StoredShard) {
@@ -103,22 +110,22 @@ impl SegmentWriter {
 
     /// The whole segment.
     pub(crate) fn finish(mut self, count: Count) -> String {
-        self.close_records();
+        self.close(1);
         let mut content = Vec::new();
         push_number(&mut content, count.counter);
         push_number(&mut content, count.recorded);
         // The counter comes last: a segment without one was cut off.
         push_record(&mut self.lines, b'c', &content);
-        format!("{FORMAT}{VERSION}\n{}", self.lines)
+        [FORMAT, VERSION, "\n", &self.lines].concat()
     }
 
-    fn close_records(&mut self) {
-        for (kind, content) in [
-            (b'i', &mut self.impressions),
-            (b'h', &mut self.hashes),
-            (b'p', &mut self.promises),
-            (b'd', &mut self.deliveries),
-        ] {
+    /// Closes all open records if one has become so long.
+    #[inline(never)]
+    fn close(&mut self, length: usize) {
+        if self.open.iter().all(|content| content.len() < length) {
+            return;
+        }
+        for (kind, content) in KINDS.into_iter().zip(&mut self.open) {
             if !content.is_empty() {
                 push_record(&mut self.lines, kind, content);
                 content.clear();
@@ -136,134 +143,124 @@ pub(crate) struct Count {
     pub(crate) recorded: u64,
 }
 
-/// What a segment holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Record {
-    Impression {
-        entry: Entry,
-        /// Whether a shard of the same segment contains it, so that the memory need not take it once more.
-        in_shard: bool,
-    },
-    Hash {
-        hash: u64,
-        at: u64,
-    },
-    /// An impression that was written before, and is to be delivered since.
-    Promised {
-        entry: Entry,
-    },
-    Delivered {
-        hash: u64,
-        at: u64,
-        times: u8,
-        delivered_at: u64,
-    },
-    Shard(StoredShard),
-    Count(Count),
+/// What a segment holds, as far as it could be read.
+#[derive(Debug, Default)]
+pub(crate) struct Segment {
+    pub(crate) impressions: Vec<StoredImpression>,
+    /// Impressions that were written before, and are to be delivered since.
+    pub(crate) promises: Vec<StoredImpression>,
+    /// XXH64 of an id, and the impression's time.
+    pub(crate) hashes: Vec<(u64, u64)>,
+    pub(crate) deliveries: Vec<StoredDelivery>,
+    pub(crate) shards: Vec<StoredShard>,
+    pub(crate) count: Option<Count>,
+    pub(crate) state: SegmentState,
+}
+
+#[derive(Debug)]
+pub(crate) struct StoredImpression {
+    pub(crate) entry: Entry,
+    /// Whether a shard of the same segment contains it, so that the memory need not take it once more.
+    pub(crate) in_shard: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct StoredDelivery {
+    /// [`Entry::key`] of the impression.
+    pub(crate) key: (u64, u64),
+    pub(crate) times: u8,
+    pub(crate) at: u64,
 }
 
 /// How much of a segment could be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SegmentState {
     /// All.
     Whole,
     /// Some or nothing: the text is not what was written.
+    #[default]
     Damaged,
     /// Nothing: a later version of this library wrote it.
     Newer,
 }
 
 /// Reads what can be read. Never fails: what cannot be read is told by the state.
-pub(crate) fn read(text: &str) -> (Vec<Record>, SegmentState) {
-    let mut lines = text.lines();
-    let version = lines.next().and_then(|line| line.strip_prefix(FORMAT));
-    if version == Some(VERSION) {
-        return read_records(lines);
+pub(crate) fn read(text: &[u8]) -> Segment {
+    let mut segment = Segment::default();
+    let length = text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len());
+    let version = text[..length].strip_prefix(FORMAT.as_bytes());
+    if version == Some(VERSION.as_bytes()) {
+        let is_whole = segment.read_lines(&text[(length + 1).min(text.len())..]);
+        if is_whole && segment.count.is_some() {
+            segment.state = SegmentState::Whole;
+        }
+        return segment;
     }
     // The first line may be what was damaged; the records vouch for themselves.
-    let (records, _) = read_records(text.lines());
-    let is_number =
-        version.is_some_and(|version| !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()));
-    if records.is_empty() && is_number {
-        return (records, SegmentState::Newer);
+    segment.read_lines(text);
+    let is_number = version.is_some_and(|version| !version.is_empty() && version.iter().all(u8::is_ascii_digit));
+    if is_number && segment.is_empty() {
+        segment.state = SegmentState::Newer;
     }
-    (records, SegmentState::Damaged)
+    segment
 }
 
-fn read_records<'a>(lines: impl Iterator<Item = &'a str>) -> (Vec<Record>, SegmentState) {
-    let (mut records, mut state, mut counted) = (Vec::new(), SegmentState::Whole, false);
-    for line in lines {
-        if read_record(line, &mut records).is_none() {
-            state = SegmentState::Damaged;
-        }
-        counted |= matches!(records.last(), Some(Record::Count(_)));
+impl Segment {
+    fn is_empty(&self) -> bool {
+        let filled = self.impressions.len() + self.promises.len() + self.hashes.len() + self.deliveries.len();
+        filled + self.shards.len() == 0 && self.count.is_none()
     }
-    (records, if counted { state } else { SegmentState::Damaged })
-}
 
-fn read_record(line: &str, records: &mut Vec<Record>) -> Option<()> {
-    let bytes = base64::decode(line).ok()?;
-    let (body, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
-    if checksum != checksum_of(body) {
-        return None;
+    /// Whether all could be read.
+    fn read_lines(&mut self, text: &[u8]) -> bool {
+        let mut is_whole = true;
+        let lines = text.strip_suffix(b"\n").unwrap_or(text);
+        for line in lines.split(|&byte| byte == b'\n') {
+            is_whole &= self.read_record(line).is_some();
+        }
+        is_whole
     }
-    let (kind, content) = body.split_first()?;
-    let mut reader = Reader { bytes: content };
-    match kind {
-        b'i' => {
-            while !reader.bytes.is_empty() {
-                let (entry, in_shard) = reader.impression()?;
-                records.push(Record::Impression { entry, in_shard });
+
+    fn read_record(&mut self, line: &[u8]) -> Option<()> {
+        let bytes = base64::decode(line).ok()?;
+        let (body, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
+        if checksum != checksum_of(body) {
+            return None;
+        }
+        let (&kind, content) = body.split_first()?;
+        let mut reader = Reader { bytes: content };
+        match kind {
+            b'm' => self.shards.push(reader.shard()?),
+            b'c' => {
+                let (counter, recorded) = (reader.number()?, reader.number()?);
+                self.count = Some(Count { counter, recorded });
             }
-        }
-        b'h' => {
-            while !reader.bytes.is_empty() {
-                records.push(Record::Hash {
-                    at: reader.number()?,
-                    hash: reader.hash()?,
-                });
+            _ if KINDS.contains(&kind) => {
+                while !reader.bytes.is_empty() {
+                    self.read_one(kind, &mut reader)?;
+                }
             }
+            _ => {}
         }
-        b'p' => {
-            while !reader.bytes.is_empty() {
-                let (entry, _) = reader.impression()?;
-                records.push(Record::Promised { entry });
-            }
-        }
-        b'd' => {
-            while !reader.bytes.is_empty() {
-                let (at, hash) = (reader.number()?, reader.hash()?);
-                let (times, delivered_at) = (reader.byte()?, reader.number()?);
-                records.push(Record::Delivered {
-                    hash,
-                    at,
-                    times,
-                    delivered_at,
-                });
-            }
-        }
-        b'm' => {
-            let (begun, last) = (reader.number()?, reader.number()?);
-            let shard = Shard::from_bytes(reader.bytes).ok()?;
-            let age = Age {
-                count: shard.count,
-                begun,
-                expires: shard.expires,
-                last,
-            };
-            records.push(Record::Shard(StoredShard {
-                filter: shard.filter,
-                age,
-            }));
-        }
-        b'c' => {
-            let (counter, recorded) = (reader.number()?, reader.number()?);
-            records.push(Record::Count(Count { counter, recorded }));
-        }
-        _ => {}
+        Some(())
     }
-    Some(())
+
+    /// Reads one of the things that a record of one of [`KINDS`] holds.
+    fn read_one(&mut self, kind: u8, reader: &mut Reader<'_>) -> Option<()> {
+        let at = reader.number()?;
+        match kind {
+            b'i' => self.impressions.push(reader.impression(at)?),
+            b'p' => self.promises.push(reader.impression(at)?),
+            b'h' => self.hashes.push((reader.hash()?, at)),
+            _ => self.deliveries.push(StoredDelivery {
+                key: (reader.hash()?, at),
+                times: reader.take(1)?[0],
+                at: reader.number()?,
+            }),
+        }
+        Some(())
+    }
 }
 
 struct Reader<'a> {
@@ -277,11 +274,12 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
+    #[inline(never)]
     fn number(&mut self) -> Option<u64> {
-        let mut value = 0u64;
+        let mut value = 0;
         for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7F).checked_shl(shift)?;
+            let byte = self.take(1)?[0];
+            value |= u64::from(byte & 0x7F) << shift;
             if byte < 0x80 {
                 return Some(value);
             }
@@ -289,38 +287,36 @@ impl<'a> Reader<'a> {
         None
     }
 
-    fn byte(&mut self) -> Option<u8> {
-        self.take(1)?.first().copied()
-    }
-
     fn hash(&mut self) -> Option<u64> {
         Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
 
-    /// An impression, and whether a shard of the same segment contains it.
-    fn impression(&mut self) -> Option<(Entry, bool)> {
-        let at = self.number()?;
-        let flags = self.byte()?;
+    #[inline(never)]
+    fn impression(&mut self, at: u64) -> Option<StoredImpression> {
+        let flags = self.take(1)?[0];
         let length = usize::try_from(self.number()?).ok()?;
         let mut entry = Entry::new(HashedId::new(self.take(length)?), at, true);
         entry.covered = flags & COVERED != 0;
         entry.to_deliver = flags & TO_DELIVER != 0;
-        Some((entry, flags & IN_SHARD != 0))
+        let in_shard = flags & IN_SHARD != 0;
+        Some(StoredImpression { entry, in_shard })
+    }
+
+    fn shard(&mut self) -> Option<StoredShard> {
+        let (begun, last) = (self.number()?, self.number()?);
+        let shard = Shard::from_bytes(self.bytes).ok()?;
+        let age = Age {
+            count: shard.count,
+            begun,
+            expires: shard.expires,
+            last,
+        };
+        let filter = shard.filter;
+        Some(StoredShard { filter, age })
     }
 }
 
-fn push_impression(out: &mut Vec<u8>, entry: &Entry, in_shard: bool) {
-    push_number(out, entry.at);
-    let flags = [
-        (entry.covered, COVERED),
-        (entry.to_deliver, TO_DELIVER),
-        (in_shard, IN_SHARD),
-    ];
-    out.push(flags.iter().map(|&(holds, flag)| u8::from(holds) * flag).sum());
-    push_number(out, entry.id.len() as u64);
-    out.extend_from_slice(&entry.id);
-}
-
+#[inline(never)]
 fn push_number(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -329,9 +325,9 @@ fn push_number(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
+#[inline(never)]
 fn push_record(out: &mut String, kind: u8, content: &[u8]) {
-    let mut bytes = Vec::with_capacity(1 + content.len() + CHECKSUM_BYTES);
-    bytes.push(kind);
+    let mut bytes = vec![kind];
     bytes.extend_from_slice(content);
     bytes.extend_from_slice(&checksum_of(&bytes));
     out.push_str(&base64::encode(&bytes));

@@ -6,6 +6,7 @@
 use crate::bank::FilterBank;
 use crate::bloom::Shape;
 use crate::hash::{HashedId, hash_id};
+use crate::ids::IdList;
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, union_rate};
 use crate::shard::has_expired;
 use crate::wire::{self, Decoded};
@@ -69,7 +70,7 @@ impl ServerView {
     }
 
     /// Takes these shards in place of those in use, or, on an error, leaves everything as it is. Returns how many were held already.
-    pub(crate) fn replace<S: AsRef<str>>(&mut self, texts: &[S], format: Format) -> Result<usize, Error> {
+    pub(crate) fn replace<L: IdList + ?Sized>(&mut self, texts: &L, format: Format) -> Result<usize, Error> {
         let coming = self.read(texts, format)?;
         let reused = coming.iter().filter(|shard| shard.held.is_some()).count();
         self.format = format;
@@ -78,18 +79,17 @@ impl ServerView {
     }
 
     /// Learns the sizes of all shards before it reads any: nothing is allocated for bits until they are known to be bearable.
-    fn read<S: AsRef<str>>(&self, texts: &[S], format: Format) -> Result<Vec<Coming>, Error> {
+    fn read<L: IdList + ?Sized>(&self, texts: &L, format: Format) -> Result<Vec<Coming>, Error> {
         if !format.is_known() {
             return Err(Error::BadSnapshot(wire::NOT_KNOWN));
         }
-        if texts.len() > MAX_SNAPSHOT_SHARDS {
+        if texts.count() > MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a snapshot has at most 64 shards"));
         }
-        let mut left = vec![self.format == format; self.shards.len()];
-        let mut coming = Vec::with_capacity(texts.len());
+        let mut coming = Vec::with_capacity(texts.count());
         let (mut bits, mut filters) = (0, 0);
-        for (index, text) in texts.iter().enumerate() {
-            let shard = self.size(text.as_ref(), format, &mut left);
+        for index in 0..texts.count() {
+            let shard = self.size(texts.id(index), format, &coming);
             let shard = shard.map_err(|error| error.in_shard(index))?;
             for filter in self.filters_of(shard.held) {
                 bits += u64::from(self.shape_of(filter).bits());
@@ -114,24 +114,27 @@ impl ServerView {
         Ok(coming)
     }
 
-    /// Recognises a shard that is held and `left`, or learns the sizes of a new one.
-    fn size(&self, text: &str, format: Format, left: &mut [bool]) -> Result<Coming, Error> {
+    /// Recognises a shard that is held and that none of those before stands for, or learns the sizes of a new one.
+    fn size(&self, text: &[u8], format: Format, before: &[Coming]) -> Result<Coming, Error> {
         let fingerprint = fingerprint_of(text);
-        let held = (0..left.len()).find(|&held| left[held] && self.shards[held].fingerprint == fingerprint);
-        let decoded = match held {
-            Some(held) => {
-                left[held] = false;
-                Decoded::default()
-            }
-            None => wire::decode(format, text)?,
+        let is_left = |&held: &usize| {
+            self.shards[held].fingerprint == fingerprint && before.iter().all(|coming| coming.held != Some(held))
         };
-        let shard = HeldShard {
-            fingerprint,
-            epoch: decoded.epoch,
-            expires: decoded.expires,
+        let held = (0..self.shards.len()).filter(|_| self.format == format).find(is_left);
+        let (decoded, shard) = match held {
+            Some(held) => (Decoded::default(), self.shards[held]),
+            None => {
+                let decoded = wire::decode(format, text)?;
+                let shard = HeldShard {
+                    fingerprint,
+                    epoch: decoded.epoch,
+                    expires: decoded.expires,
+                };
+                (decoded, shard)
+            }
         };
         Ok(Coming {
-            shard: held.map_or(shard, |held| self.shards[held]),
+            shard,
             held,
             decoded,
             filters: Vec::new(),
@@ -151,50 +154,40 @@ impl ServerView {
         }
         self.filters = filters;
         self.shards = coming.iter().map(|coming| coming.shard).collect();
-        self.drop_empty_banks();
     }
 
-    /// Empties the lanes that no held shard needs any more.
+    /// Empties the lanes that no held shard needs any more. What is left of a bank without any takes no memory, and the next one goes there.
     fn drop_lanes_but(&mut self, coming: &[Coming]) {
-        let mut kept = vec![0u64; self.banks.len()];
-        for coming in coming {
-            for filter in self.filters_of(coming.held) {
-                kept[filter.bank] |= 1 << filter.lane;
+        for bank in 0..self.banks.len() {
+            let mut kept = 0;
+            for coming in coming {
+                for filter in self.filters_of(coming.held).filter(|filter| filter.bank == bank) {
+                    kept |= 1 << filter.lane;
+                }
             }
-        }
-        for (bank, kept) in self.banks.iter_mut().zip(kept) {
-            if bank.used() & !kept != 0 {
-                bank.remove(!kept);
+            if self.banks[bank].used() & !kept != 0 {
+                self.banks[bank].remove(!kept);
             }
         }
     }
 
     fn place(&mut self, shard: usize, filter: &BloomFilter) -> HeldFilter {
-        let fitting = (0..self.banks.len()).find_map(|bank| {
-            let fits = self.banks[bank].shape() == filter.shape();
-            fits.then(|| self.banks[bank].add_lane())
-                .flatten()
-                .map(|lane| (bank, lane))
+        let shape = filter.shape();
+        let with_room = |bank: &FilterBank| bank.shape() == shape && bank.used() != u64::MAX;
+        let place = self.banks.iter().position(with_room);
+        let bank = place.unwrap_or_else(|| match self.banks.iter().position(FilterBank::is_empty) {
+            Some(empty) => {
+                self.banks[empty] = FilterBank::new(shape);
+                empty
+            }
+            None => {
+                self.banks.push(FilterBank::new(shape));
+                self.banks.len() - 1
+            }
         });
-        let (bank, lane) = fitting.unwrap_or_else(|| {
-            let mut bank = FilterBank::new(filter.shape());
-            let lane = bank.add_lane().unwrap_or_default();
-            self.banks.push(bank);
-            (self.banks.len() - 1, lane)
-        });
+        let lane = self.banks[bank].add_lane().unwrap_or_default();
         self.banks[bank].load(lane, filter);
         HeldFilter { shard, bank, lane }
-    }
-
-    fn drop_empty_banks(&mut self) {
-        for bank in (0..self.banks.len()).rev() {
-            if self.banks[bank].is_empty() {
-                self.banks.remove(bank);
-                for filter in self.filters.iter_mut().filter(|filter| filter.bank > bank) {
-                    filter.bank -= 1;
-                }
-            }
-        }
     }
 
     /// What answers at this time of the server's clock, Unix seconds.
@@ -253,11 +246,7 @@ impl ServerView {
     }
 }
 
-fn fingerprint_of(text: &str) -> Fingerprint {
+fn fingerprint_of(text: &[u8]) -> Fingerprint {
     // Two seeds that have nothing in common make 128 bits.
-    (
-        hash_id(text.as_bytes(), 0x5EE7),
-        hash_id(text.as_bytes(), !0x5EE7),
-        text.len(),
-    )
+    (hash_id(text, 0x5EE7), hash_id(text, !0x5EE7), text.len())
 }

@@ -145,9 +145,9 @@ pub(crate) struct Unread {
 }
 
 /// Checks all of a shard's text but the bits.
-pub(crate) fn decode(format: Format, text: &str) -> Result<Decoded, Error> {
+pub(crate) fn decode(format: Format, text: impl AsRef<[u8]>) -> Result<Decoded, Error> {
     // Bytes: what slices text brings its own panics with it.
-    let text = text.as_bytes();
+    let text = text.as_ref();
     if !format.is_known() {
         return Err(Error::BadSnapshot(NOT_KNOWN));
     }
