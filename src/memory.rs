@@ -207,6 +207,7 @@ impl Memory {
     /// The shard of a writer that takes impressions of this time, begun as of a count if there is none: not full, begun within a slice before it, and kept for
     /// a window after it. A clock that went back a little begins no new one; nor does one that went back far, where it has begun many already.
     fn covering(&mut self, at: u64, own: bool, last: u64) -> Option<usize> {
+        self.unite_past(at);
         let slice = self.slices.slice();
         let early = if self.lanes.len() < MAX_LANES / 2 {
             slice / 8
@@ -271,24 +272,28 @@ impl Memory {
         Some(self.lanes.len() - 1)
     }
 
+    /// Where there are many shards, unites the small ones that are past: a page that stays open leaves one behind with each slice, and that is no
+    /// reason to keep anything longer.
+    fn unite_past(&mut self, now: u64) {
+        if self.lanes.len() < MAX_LANES / 2 {
+            return;
+        }
+        let mut past = 0u64;
+        for lane in &self.lanes {
+            // Any two of them fit into one, so few are left.
+            let is_small = lane.age.count <= CAPACITY / 2;
+            past |= u64::from(is_small && has_expired(lane.age.expires, now)) << lane.lane;
+        }
+        if past.count_ones() as usize >= MAX_LANES / 8 {
+            self.unite(past, now, now);
+        }
+    }
+
     /// Unites shards until half of the lanes are free. A clock that jumps to and fro can leave many small shards; nothing of them is lost, some
     /// of it is only kept longer.
-    #[cold]
-    #[inline(never)]
     fn make_room(&mut self, now: u64) {
-        let all: Vec<(StoredShard, bool)> = self.lanes.iter().map(|lane| (self.stored(lane), lane.own)).collect();
-        self.drop_lanes(u64::MAX);
-        // Those that are past first, then the smallest: what is united with something live is kept longer.
-        let rank = |(stored, _): &(StoredShard, bool)| {
-            u64::from(!has_expired(stored.age.expires, now)) << 32 | u64::from(stored.age.count)
-        };
-        for index in ascending(&all.iter().map(rank).collect::<Vec<u64>>()) {
-            let (stored, own) = &all[index];
-            // Whatever fits into one shard unites, as if all of it were past.
-            if !self.join(stored, *own, u64::MAX) {
-                self.push(stored, *own, now);
-            }
-        }
+        // Whatever fits into one shard unites, as if all of it were past.
+        self.unite(u64::MAX, now, u64::MAX);
         // Sixty-four shards that no two fit into one hold far more than is to be remembered.
         let lasts: Vec<u64> = self.lanes.iter().map(|lane| lane.age.last).collect();
         let oldest = ascending(&lasts)
@@ -296,6 +301,25 @@ impl Memory {
             .take(lasts.len().saturating_sub(MAX_LANES / 2));
         let leaving = oldest.fold(0, |leaving, index| leaving | 1 << self.lanes[index].lane);
         self.drop_lanes(leaving);
+    }
+
+    /// Takes shards out and in again, where each may join one that is there at a time when both are past.
+    #[cold]
+    #[inline(never)]
+    fn unite(&mut self, lanes: u64, now: u64, past_at: u64) {
+        let taken = self.lanes.iter().filter(|lane| lanes >> lane.lane & 1 == 1);
+        let taken: Vec<(StoredShard, bool)> = taken.map(|lane| (self.stored(lane), lane.own)).collect();
+        self.drop_lanes(lanes);
+        // Those that are past first, then the smallest: what is united with something live is kept longer.
+        let rank = |(stored, _): &(StoredShard, bool)| {
+            u64::from(!has_expired(stored.age.expires, now)) << 32 | u64::from(stored.age.count)
+        };
+        for index in ascending(&taken.iter().map(rank).collect::<Vec<u64>>()) {
+            let (stored, own) = &taken[index];
+            if !self.join(stored, *own, past_at) {
+                self.push(stored, *own, now);
+            }
+        }
     }
 
     fn drop_lanes(&mut self, leaving: u64) {
@@ -405,13 +429,36 @@ mod tests {
     #[test]
     fn an_impression_that_becomes_known_late_is_kept_no_longer_for_it_among_many_shards() {
         let mut memory = memory();
-        let days = (0..40).map(|i| 10 * i);
+        // From the latest on: none of them is past when the next one is begun.
+        let days = (0..40).rev().map(|i| 10 * i);
         for day in days {
             memory.remember(HashedId::new(b"in time"), NOW + day * DAY, 0, false);
         }
         assert!(memory.lanes.len() >= MAX_LANES / 2);
         memory.remember(HashedId::new(b"late"), NOW + 100 * DAY, 0, false);
         assert!(has(&memory, "late", NOW + 130 * DAY - 1) && !has(&memory, "late", NOW + 138 * DAY));
+    }
+
+    #[test]
+    fn an_impression_that_becomes_known_late_is_kept_no_longer_for_it_where_a_page_stays_open() {
+        let mut memory = memory();
+        let visits = 60u64;
+        for visit in 0..visits {
+            let at = NOW + 40 * visit * DAY;
+            record(&mut memory, &format!("here-{visit}"), at);
+            memory.remember(HashedId::new(format!("there-{visit}").as_bytes()), at, 0, false);
+        }
+        let now = NOW + 40 * (visits - 1) * DAY;
+        let recorded = now - 25 * DAY;
+        memory.remember(HashedId::new(b"late"), recorded, 0, false);
+        assert!(has(&memory, "late", recorded) && has(&memory, "late", recorded + 30 * DAY));
+        assert!(!has(&memory, "late", recorded + 38 * DAY));
+        for visit in 0..visits {
+            let at = NOW + 40 * visit * DAY;
+            assert!(has(&memory, &format!("here-{visit}"), at) && has(&memory, &format!("there-{visit}"), at));
+        }
+        assert!((0..visits - 1).all(|visit| !has(&memory, &format!("here-{visit}"), now)));
+        assert!(memory.lanes.len() <= MAX_LANES / 2);
     }
 
     #[test]
