@@ -2,7 +2,7 @@
 import { loadEngine, type Engine, type RawChain } from "./engine.js";
 import { SeenGuardError } from "./errors.js";
 import { collectIds, collectRecorded, freshItems, isUsable, listOf } from "./ids.js";
-import { checkChainOptions, type ChainSettings } from "./options.js";
+import { checkChainOptions, type ChainSettings } from "./chain-options.js";
 import type * as Api from "./seenguard.js";
 
 type Identified = Api.ItemId | { readonly id: Api.ItemId };

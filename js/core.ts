@@ -6,19 +6,18 @@
 import { loadEngine, type Engine, type RawGuard, type WasmSource } from "./engine.js";
 import { callBack, SeenGuardError, type ErrorListener } from "./errors.js";
 import type { OpenOptions } from "./options.js";
-import { Reporter, type Deliveries } from "./report.js";
+import { Reporter } from "./report.js";
 import type {
   ApplyReport,
   Explanation,
   GuardOptions,
   GuardStats,
-  Impression,
   ItemId,
   ReportOptions,
   SeenGuardError as DeclaredError,
 } from "./seenguard.js";
 import { checkSnapshot } from "./snapshot.js";
-import { Persistence, type Persisted, type SegmentState } from "./storage/persistence.js";
+import { Persistence } from "./storage/persistence.js";
 import { openStore, type StorageOption } from "./storage/store.js";
 import { within } from "./within.js";
 
@@ -43,21 +42,32 @@ type RawStats = Omit<GuardStats, "engine" | "storage" | "filtered"> & {
 type RawExplanation =
   { by: "pending"; at: number } | { by: "memory" } | { by: "server"; shard: number; epoch?: number };
 
-const NOTHING_FILTERED = { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0 };
-const NOTHING_HELD: RawStats = {
+/** What it reports without an instance; the caller's own. */
+const nothingHeld = (): RawStats => ({
   shards: 0,
   serverFalsePositiveRate: 0,
   memoryFalsePositiveRate: 0,
   pending: 0,
   remembered: 0,
-  filtered: NOTHING_FILTERED,
+  filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0 },
   lag: { count: 0 },
   bytes: 0,
-};
+});
 
-export class GuardCore implements Persisted, Deliveries {
+/** The names of the methods of the module's guard. */
+type Method = Exclude<keyof RawGuard, "free" | "version">;
+/** What such a method takes before the two times that come last. */
+type Asked<M extends Method> =
+  Parameters<RawGuard[M]> extends [...infer Before, wallMs: number, steadyMs: number]
+    ? Before
+    : Parameters<RawGuard[M]>;
+
+/** One that was never started lets everything pass. */
+export class GuardCore {
   readonly options: OpenOptions;
   readonly holders = new Set<Holder>();
+  /** What the first one to open waits for, and whoever comes meanwhile. */
+  started = Promise.resolve();
   #engine: Engine | undefined;
   #raw: RawGuard | undefined;
   #persistence: Persistence | undefined;
@@ -67,7 +77,8 @@ export class GuardCore implements Persisted, Deliveries {
   /** Whether the last impressions displaced others that were pending. */
   #isFull = false;
   readonly #reporters = new Set<Reporter>();
-  #failed = false;
+  /** Whether the engine was lost, or never to be had: whoever opens next begins anew. */
+  hasFailed = false;
   #stopWatching = () => {};
 
   constructor(options: OpenOptions) {
@@ -76,38 +87,36 @@ export class GuardCore implements Persisted, Deliveries {
 
   /** Loads the module and what is stored. Rejects for wrong options alone. */
   async start(wasm: WasmSource | undefined): Promise<void> {
+    const failed = (error: SeenGuardError) => {
+      this.#raw = undefined;
+      this.hasFailed = true;
+      this.#persistence?.stop();
+      this.report(error);
+    };
     try {
-      const engine = await loadEngine(wasm);
+      const engine = (this.#engine = await loadEngine(wasm));
       this.#raw = engine.call(undefined, () => engine.newGuard(this.options.windowDays));
-      this.#engine = engine;
-      this.#stopWatching = engine.onTrap((error) => {
-        this.#raw = undefined;
-        this.#failed = true;
-        this.#persistence?.stop();
-        this.report(error);
-      });
+      this.#stopWatching = engine.onTrap(failed);
     } catch (error) {
       if (!(error instanceof SeenGuardError) || error.code === "bad-option") throw error;
-      this.#failed = true;
-      this.report(error);
+      failed(error);
       return;
     }
-    this.#loading = this.#loadStorage();
+    this.#loading = this.#loadStorage(this.#engine);
     await within(STORAGE_PATIENCE_MS, this.#loading);
   }
 
-  async #loadStorage(): Promise<void> {
-    const { namespace, storage, windowDays } = this.options;
+  async #loadStorage(engine: Engine): Promise<void> {
+    const { storage } = this.options;
     if (storage === "none") return;
     this.#storage = "unavailable";
     const store = await openStore(storage, (error) => {
       this.report(error);
     });
-    const engine = this.#engine;
-    if (store === undefined || engine === undefined || !this.isAlive) return;
+    if (store === undefined || !this.isAlive) return;
     const writer = engine.call(undefined, () => engine.randomWriterId());
     if (writer === undefined) return;
-    this.#persistence = new Persistence(store, namespace, writer, windowDays, this);
+    this.#persistence = new Persistence(store, writer, this);
     await this.#persistence.start();
     // What was recorded while the storage was not open yet.
     this.#persistence.changed();
@@ -118,20 +127,35 @@ export class GuardCore implements Persisted, Deliveries {
     return this.#raw !== undefined;
   }
 
-  /** Whether the engine was lost, or never to be had: whoever opens next begins anew. */
-  get hasFailed(): boolean {
-    return this.#failed;
-  }
-
   report(error: SeenGuardError): void {
     for (const { onError } of this.holders) callBack(onError, error);
   }
 
-  /** Calls the module's guard; without one, or if it traps, the answer is `fallback`. */
-  #call<T, Fallback>(fallback: Fallback, run: (raw: RawGuard, wallMs: number, steadyMs: number) => T): T | Fallback {
+  /** Calls a method of the module's guard with the time behind the other arguments; without a guard, or if it traps, the answer is `fallback`. */
+  ask<Fallback, M extends Method>(
+    fallback: Fallback,
+    method: M,
+    ...args: Asked<M>
+  ): ReturnType<RawGuard[M]> | Fallback {
+    // Those that take no time are given it in vain.
+    const methods = this.#raw as Record<Method, (...args: unknown[]) => ReturnType<RawGuard[M]>> | undefined;
+    return methods && this.#engine
+      ? this.#engine.call(fallback, () => methods[method](...args, Date.now(), performance.now()))
+      : fallback;
+  }
+
+  /** Calls into the module with ids that are in its batch; `undefined`: without a guard, for want of memory, or after a trap. */
+  #withBatch<T>(ids: readonly ItemId[], run: (engine: Engine, raw: RawGuard) => T): T | undefined {
     const [engine, raw] = [this.#engine, this.#raw];
-    if (engine === undefined || raw === undefined) return fallback;
-    return engine.call(fallback, () => run(raw, Date.now(), performance.now()));
+    return (
+      raw &&
+      engine?.call(undefined, () => {
+        if (!engine.writer.write(ids)) return undefined;
+        const result = run(engine, raw);
+        engine.writer.done();
+        return result;
+      })
+    );
   }
 
   apply(snapshot: unknown): ApplyReport {
@@ -143,11 +167,9 @@ export class GuardCore implements Persisted, Deliveries {
       return { ...refused("invalid", checked), shards: this.stats().shards };
     }
     const { format, shards, version, nowMs } = checked;
-    const wantsLags = [...this.holders].some(({ onLag }) => onLag !== undefined);
-    const outcome = this.#call(
-      undefined,
-      (raw, ...now) => raw.apply(...format, shards, version, nowMs, wantsLags, ...now) as ApplyOutcome,
-    );
+    const wantsLags = [...this.holders].some(({ onLag }) => onLag);
+    const outcome = this.ask(undefined, "apply", ...format, shards, version, nowMs, wantsLags) as
+      ApplyOutcome | undefined;
     if (outcome === undefined) return refused("no-engine");
     if ("error" in outcome) {
       const error = new SeenGuardError(outcome.error.code, outcome.error.message);
@@ -162,31 +184,18 @@ export class GuardCore implements Persisted, Deliveries {
 
   /** The indices of the fresh ids, of equal ones the first; `undefined`: there is no engine, and everything passes. */
   fresh(ids: readonly ItemId[], withoutId: number): Uint32Array | undefined {
-    this.#withoutId += withoutId;
-    const writer = this.#engine?.writer;
-    const batch = this.#engine?.batch;
-    if (writer === undefined || batch === undefined) return undefined;
-    return this.#call(undefined, (raw, ...now) => {
-      if (!writer.write(ids)) return undefined;
-      const fresh = writer.fresh(raw.filter(batch, ...now)).slice();
-      writer.done();
-      return fresh;
+    return this.#withBatch(ids, ({ batch, writer }, raw) => {
+      this.#withoutId += withoutId;
+      return writer.fresh(raw.filter(batch, Date.now(), performance.now())).slice();
     });
   }
 
   record(ids: readonly ItemId[]): number {
-    const writer = this.#engine?.writer;
-    const batch = this.#engine?.batch;
-    if (writer === undefined || batch === undefined || ids.length === 0) return 0;
-    const [unknown = 0, displaced = 0] = this.#call([], (raw, ...now) => {
-      if (!writer.write(ids)) return [];
-      const recorded = [...raw.record(batch, ...now)];
-      writer.done();
-      return recorded;
-    }) as number[];
-    const isFull = displaced > 0;
+    if (ids.length === 0) return 0;
+    const recorded = this.#withBatch(ids, ({ batch }, raw) => raw.record(batch, Date.now(), performance.now()));
+    const [unknown = 0, displaced = 0] = recorded ?? [];
     // Once, until there is room again.
-    if (isFull && !this.#isFull) {
+    if (displaced > 0 && !this.#isFull) {
       this.report(
         new SeenGuardError(
           "too-large",
@@ -194,41 +203,27 @@ export class GuardCore implements Persisted, Deliveries {
         ),
       );
     }
-    this.#isFull = isFull;
+    this.#isFull = displaced > 0;
     this.#persistence?.changed();
     for (const reporter of this.#reporters) reporter.recorded();
     return unknown;
   }
 
   explain(id: ItemId): Explanation {
-    const explained = this.#call(
-      undefined,
-      (raw, ...now) => raw.explain(String(id), ...now) as RawExplanation | undefined,
-    );
+    const explained = this.ask(undefined, "explain", String(id)) as RawExplanation | undefined;
     if (explained === undefined) return { seen: false };
     return explained.by === "pending"
       ? { seen: true, by: "pending", at: new Date(explained.at) }
       : { seen: true, ...explained };
   }
 
-  has(id: ItemId): boolean {
-    return this.#call(false, (raw, ...now) => raw.has(String(id), ...now));
-  }
-
-  pending(limit: number): string[] {
-    return this.#call([], (raw) => raw.pending(limit));
-  }
-
-  pendingShard(): string {
-    return this.#call("", (raw) => raw.pendingShard());
-  }
-
   get version(): number | undefined {
-    return this.#call(undefined, (raw) => raw.version);
+    const raw = this.#raw;
+    return raw && this.#engine?.call(undefined, () => raw.version);
   }
 
   stats(): GuardStats {
-    const { filtered, ...stats } = this.#call(NOTHING_HELD, (raw, ...now) => raw.stats(...now) as RawStats);
+    const { filtered, ...stats } = this.ask(nothingHeld(), "stats") as RawStats;
     return {
       engine: this.isAlive ? "wasm" : "none",
       storage: this.#persistence?.storage ?? this.#storage,
@@ -237,31 +232,16 @@ export class GuardCore implements Persisted, Deliveries {
     };
   }
 
-  beginBatch(impressions: number, bytes: number): { batch: number; impressions: Impression[] } {
-    const nothing: [number, [string, number][]] = [0, []];
-    const [batch, entries] = this.#call(
-      nothing,
-      (raw, ...now) => raw.beginBatch(impressions, bytes, ...now) as typeof nothing,
-    );
-    return { batch, impressions: entries.map(([id, at]) => ({ id, at })) };
-  }
-
+  /** Ends a batch that was to be delivered. */
   endBatch(batch: number, arrived: boolean): void {
-    this.#call(undefined, (raw, ...now) => {
-      raw.endBatch(batch, arrived, ...now);
-    });
+    this.ask(undefined, "endBatch", batch, arrived);
     if (arrived) this.#persistence?.changed();
-  }
-
-  undelivered(): number {
-    return this.#call(0, (raw) => raw.undelivered());
   }
 
   /** Delivers impressions as long as the reporter runs. Returns stop. Several share the work. */
   addReporter(options: ReportOptions): () => void {
-    const reporter = new Reporter(this, options, (error) => {
-      this.report(error);
-    });
+    if (!this.isAlive) return () => {};
+    const reporter = new Reporter(this, options);
     this.#reporters.add(reporter);
     this.#setDelivering();
     return () => {
@@ -272,11 +252,10 @@ export class GuardCore implements Persisted, Deliveries {
   }
 
   #setDelivering(): void {
-    this.#call(undefined, (raw) => {
-      raw.setDelivering(this.#reporters.size > 0);
-    });
+    const isDelivering = this.#reporters.size > 0;
+    this.ask(undefined, "setDelivering", isDelivering);
     // What is to be delivered from now on is so on the next visit, too.
-    if (this.#reporters.size > 0) this.#persistence?.changed();
+    if (isDelivering) this.#persistence?.changed();
   }
 
   async flush(): Promise<void> {
@@ -291,7 +270,7 @@ export class GuardCore implements Persisted, Deliveries {
 
   /** Forgets everything that this namespace has here, in memory and in storage, and elsewhere. */
   async clear(elsewhere: () => Promise<void>): Promise<void> {
-    this.forget();
+    this.ask(undefined, "forget");
     await (this.#persistence?.clear(elsewhere) ?? elsewhere());
   }
 
@@ -301,33 +280,7 @@ export class GuardCore implements Persisted, Deliveries {
     this.#stopWatching();
     const raw = this.#raw;
     this.#raw = undefined;
-    this.#engine?.call(undefined, () => {
-      raw?.free();
-    });
-  }
-
-  // What the storage asks of the state.
-
-  takeUnsaved(): string | undefined {
-    return this.#call(undefined, (raw) => raw.takeUnsaved());
-  }
-
-  checkpoint(): string | undefined {
-    return this.#call(undefined, (raw) => raw.checkpoint());
-  }
-
-  takeOver(writers: string[], texts: string[]): SegmentState[] {
-    return this.#call([], (raw, ...now) => raw.takeOver(writers, texts, ...now) as SegmentState[]);
-  }
-
-  merge(text: string): SegmentState {
-    return this.#call<SegmentState, SegmentState>("whole", (raw, ...now) => raw.merge(text, ...now) as SegmentState);
-  }
-
-  forget(): void {
-    this.#call(undefined, (raw) => {
-      raw.forget();
-    });
+    this.#engine?.call(undefined, () => raw?.free());
   }
 }
 

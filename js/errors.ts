@@ -12,6 +12,16 @@ export class SeenGuardError extends Error {
   }
 }
 
+/** An error that says at its end what it comes from. */
+export function failure(code: ErrorCode, message: string, cause: unknown): SeenGuardError {
+  return new SeenGuardError(code, `${message}: ${describe(cause)}`, cause);
+}
+
+/** The caller is at fault. */
+export function refuse(message: string): never {
+  throw new SeenGuardError("bad-option", message);
+}
+
 /** Receives what went wrong without stopping the feed. */
 export type ErrorListener = (error: SeenGuardError) => void;
 

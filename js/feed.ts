@@ -125,7 +125,7 @@ export class Feed implements Api.Feed {
   #forgetOldest(current: readonly string[]): void {
     let excess = this.#verdicts.size - MAX_VERDICTS;
     if (excess <= 0) return;
-    const message = `a feed keeps ${String(MAX_VERDICTS)} verdicts: the oldest are forgotten, and decided anew if their items come back`;
+    const message = `a feed keeps ${MAX_VERDICTS} verdicts: the oldest are forgotten, and decided anew if their items come back`;
     if (!this.#isFull) this.#report(new SeenGuardError("too-large", message));
     this.#isFull = true;
     const kept = new Set(current);

@@ -1,6 +1,6 @@
 /** Filling a page: fetching until enough fresh items are there. Calls that overlap share one run. */
-import { SeenGuardError } from "./errors.js";
 import { listOf } from "./ids.js";
+import { aFunction, checkEach, type Rules } from "./options.js";
 import type { FeedPage, FillOptions, FillResult, IdOf, Snapshot } from "./seenguard.js";
 
 /** What filling asks of its feed. */
@@ -13,15 +13,15 @@ export type FetchPage<T> = (page: number, signal: AbortSignal) => Promise<FeedPa
 
 const DEFAULT_MAX_PAGES = 5;
 
+const rules: Rules = {
+  fetchPage: aFunction,
+  want: ["the number of fresh items that are wanted", (want) => typeof want === "number" && want >= 0],
+  maxPages: ["a number, 1 or more", (pages) => typeof pages === "number" && pages >= 1],
+};
+
 /** Checks what `fill` was called with. */
-export function checkFill(fetchPage: unknown, want: unknown, maxPages: unknown): void {
-  const fail = (message: string) => {
-    throw new SeenGuardError("bad-option", message);
-  };
-  if (typeof fetchPage !== "function") fail("fill takes a function that fetches a page");
-  if (typeof want !== "number" || !(want >= 0)) fail("fill takes the number of fresh items that are wanted");
-  if (maxPages !== undefined && !(typeof maxPages === "number" && maxPages >= 1))
-    fail("maxPages must be a number, 1 or more");
+export function checkFill(fetchPage: unknown, want: unknown, maxPages: unknown = DEFAULT_MAX_PAGES): void {
+  checkEach({ fetchPage, want, maxPages }, rules);
 }
 
 /** One run of fetching, for all the callers that came while it went on. */
@@ -37,12 +37,12 @@ export class FillRun<T> {
     feed: Fillable,
     fetchPage: FetchPage<T>,
     want: number,
-    options: FillOptions<T>,
+    { id, maxPages = DEFAULT_MAX_PAGES }: FillOptions<T>,
     firstPage: number,
     onPage: () => void,
   ) {
     this.#feed = feed;
-    this.#done = this.#run(fetchPage, want, options, firstPage, onPage);
+    this.#done = this.#run(fetchPage, want, id, maxPages, firstPage, onPage);
   }
 
   /** Ends the run: all callers get what has come so far. */
@@ -59,11 +59,8 @@ export class FillRun<T> {
         if (--this.#callers === 0) this.abort();
         resolve({ ...this.#result, items: this.#result.items.slice(), end: "aborted" });
       };
-      if (signal.aborted) {
-        leave();
-        return;
-      }
-      signal.addEventListener("abort", leave, { once: true });
+      if (signal.aborted) leave();
+      signal.addEventListener("abort", leave);
       void this.#done.then((result) => {
         signal.removeEventListener("abort", leave);
         resolve(result);
@@ -74,28 +71,40 @@ export class FillRun<T> {
   async #run(
     fetchPage: FetchPage<T>,
     want: number,
-    options: FillOptions<T>,
+    id: IdOf<T> | undefined,
+    maxPages: number,
     firstPage: number,
     onPage: () => void,
   ): Promise<FillResult<T>> {
     const { signal } = this.#controller;
-    const { id, maxPages = DEFAULT_MAX_PAGES } = options;
     const result = this.#result;
-    // Callers that overlap join before anything happens.
-    await Promise.resolve();
-    while (result.items.length < want) {
-      if (this.#isAborted()) return this.#end("aborted");
-      if (result.pages >= maxPages) return this.#end("max-pages");
-      try {
-        const page = await Promise.race([fetchPage(firstPage + result.pages, signal), aborted(signal)]);
-        if (page === ABORTED || this.#isAborted()) return this.#end("aborted");
-        if (isNothing(page) || !this.#take(page, id)) return this.#end("exhausted");
-      } catch (error) {
-        return this.#isAborted() ? this.#end("aborted") : this.#end("error", error);
+    const aborted = new Promise<null>((resolve) => {
+      signal.addEventListener("abort", () => {
+        resolve(null);
+      });
+    });
+    try {
+      // Callers that overlap join before anything happens.
+      await Promise.resolve();
+      while (result.items.length < want && !this.#isAborted()) {
+        if (result.pages >= maxPages) {
+          result.end = "max-pages";
+          break;
+        }
+        const page = await Promise.race([fetchPage(firstPage + result.pages, signal), aborted]);
+        if (this.#isAborted()) break;
+        if (!this.#take(page, id)) {
+          result.end = "exhausted";
+          break;
+        }
+        onPage();
       }
-      onPage();
+    } catch (error) {
+      result.end = "error";
+      if (!this.#isAborted()) result.error = error;
     }
-    return this.#end("filled");
+    if (this.#isAborted()) result.end = "aborted";
+    return result;
   }
 
   /** A reset or the last caller's leaving may have come in any pause. */
@@ -103,39 +112,16 @@ export class FillRun<T> {
     return this.#controller.signal.aborted;
   }
 
-  /** Whether there was anything in the page. What cannot be read throws. */
-  #take({ seen, items: given }: FeedPage<T>, id: IdOf<T> | undefined): boolean {
-    if (seen !== undefined) this.#feed.apply(seen);
-    const items = listOf(given);
+  /** Whether there was anything in the page. Code without types may well answer with `undefined`. What cannot be read throws. */
+  #take(page: FeedPage<T> | null | undefined, id: IdOf<T> | undefined): boolean {
+    if (page === null || page === undefined) return false;
+    if (page.seen !== undefined) this.#feed.apply(page.seen);
+    const items = listOf(page.items);
     const fresh = this.#feed.admit(items, id);
-    this.#result.items.push(...fresh);
-    this.#result.stopped += items.length - fresh.length;
-    this.#result.pages++;
+    const result = this.#result;
+    result.items.push(...fresh);
+    result.stopped += items.length - fresh.length;
+    result.pages++;
     return items.length > 0;
   }
-
-  #end(end: FillResult<T>["end"], error?: unknown): FillResult<T> {
-    this.#result.end = end;
-    if (end === "error") this.#result.error = error;
-    return this.#result;
-  }
-}
-
-/** Code without types may well answer with `undefined`. */
-function isNothing(page: unknown): page is null | undefined {
-  return page === null || page === undefined;
-}
-
-const ABORTED = Symbol("aborted");
-
-function aborted(signal: AbortSignal): Promise<typeof ABORTED> {
-  return new Promise((resolve) => {
-    signal.addEventListener(
-      "abort",
-      () => {
-        resolve(ABORTED);
-      },
-      { once: true },
-    );
-  });
 }

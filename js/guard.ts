@@ -1,15 +1,16 @@
 /** `SeenGuard`: one holder's view of a namespace. */
-import { closedReport, type GuardCore, type Holder } from "./core.js";
+import { closedReport, GuardCore, type Holder } from "./core.js";
 import type { WasmSource } from "./engine.js";
-import { callBack, describe, SeenGuardError, warnOncePerCode } from "./errors.js";
+import { callBack, failure, refuse, warnOncePerCode } from "./errors.js";
 import { Feed } from "./feed.js";
 import { collectIds, collectRecorded, freshItems, isUsable, listOf } from "./ids.js";
 import { observeBelow, observeElement } from "./observer.js";
-import { checkGuardOptions, checkNamespace, checkObserveOptions, checkReportOptions, checkStorage } from "./options.js";
+import { checkGuardOptions, checkObserveOptions, checkPlace, checkReportOptions } from "./options.js";
 import { findCore, hold, release } from "./registry.js";
 import type * as Api from "./seenguard.js";
-import { clearNamespace, removeBell, ringBell } from "./storage/persistence.js";
-import { bellKey, keysOf } from "./storage/keys.js";
+import { removeBell, ringBell } from "./storage/bell.js";
+import { bellKey, prefixOf } from "./storage/keys.js";
+import { clearNamespace } from "./storage/persistence.js";
 import { openStore, type StorageOption } from "./storage/store.js";
 import { within } from "./within.js";
 
@@ -20,14 +21,13 @@ const ALL = 2 ** 32 - 1;
 /** How long `close` waits for a storage that does not answer. */
 const CLOSE_PATIENCE_MS = 2_000;
 
-/** A guard that lets everything pass has no core. */
 export class SeenGuard implements Api.SeenGuard {
   readonly #holder: Holder;
-  #core: GuardCore | undefined;
+  #core: GuardCore;
   #closed = false;
   readonly #stops = new Set<() => void>();
 
-  private constructor(core: GuardCore | undefined, holder: Holder) {
+  private constructor(core: GuardCore, holder: Holder) {
     this.#core = core;
     this.#holder = holder;
   }
@@ -37,12 +37,11 @@ export class SeenGuard implements Api.SeenGuard {
     const holder = { onError: checked.onError ?? warnOncePerCode(), onLag: checked.onLag };
     // Rendering on a server: there is no screen, and nobody to remember it for.
     const isServer = typeof document === "undefined" && checked.storage === undefined;
-    return new SeenGuard(isServer ? undefined : await hold(checked, checked.wasm, holder), holder);
+    return new SeenGuard(isServer ? new GuardCore(checked) : await hold(checked, checked.wasm, holder), holder);
   }
 
   static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
-    checkNamespace(namespace);
-    checkStorage(storage);
+    checkPlace(namespace, storage);
     const core = findCore(namespace);
     // A guard that could not have IndexedDB may have used localStorage.
     const places = storage === undefined || storage === "indexeddb" ? (["indexeddb", "local"] as const) : [storage];
@@ -58,8 +57,7 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport {
-    if (this.#closed) return { ...closedReport };
-    return this.#core?.apply(snapshot) ?? { ...closedReport, reason: "no-engine" };
+    return this.#closed ? { ...closedReport } : this.#core.apply(snapshot);
   }
 
   filter<T extends Identified>(items: readonly T[]): T[];
@@ -73,28 +71,28 @@ export class SeenGuard implements Api.SeenGuard {
 
   /** The indices of the fresh ids, of equal ones the first. For feeds; never throws. */
   freshOf(ids: readonly Api.ItemId[], withoutId = 0): ArrayLike<number> & Iterable<number> {
-    return this.#core?.fresh(ids, withoutId) ?? firstOfEach(ids);
+    return this.#core.fresh(ids, withoutId) ?? firstOfEach(ids);
   }
 
   has(id: Api.ItemId): boolean {
-    return isUsable(id) && (this.#core?.has(id) ?? false);
+    return isUsable(id) && this.#core.ask(false, "has", String(id));
   }
 
   explain(id: Api.ItemId): Api.Explanation {
-    return (isUsable(id) ? this.#core?.explain(id) : undefined) ?? { seen: false };
+    return isUsable(id) ? this.#core.explain(id) : { seen: false };
   }
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>): number {
-    return this.#core?.record(collectRecorded(ids)) ?? 0;
+    return this.#core.record(collectRecorded(ids));
   }
 
   pending(limit?: number): string[] {
     const most = typeof limit === "number" && limit >= 0 ? Math.min(Math.floor(limit), ALL) : ALL;
-    return this.#core?.pending(most) ?? [];
+    return this.#core.ask([], "pending", most);
   }
 
   pendingShard(): string {
-    return this.#core?.pendingShard() ?? "";
+    return this.#core.ask("", "pendingShard");
   }
 
   feed(): Feed {
@@ -125,33 +123,28 @@ export class SeenGuard implements Api.SeenGuard {
 
   /** Remembers what `close` has to stop. */
   #until(stop: () => void): () => void {
-    if (this.#closed) {
-      stop();
-      return stop;
-    }
     const stopOnce = () => {
-      this.#stops.delete(stopOnce);
-      stop();
+      if (this.#stops.delete(stopOnce)) stop();
     };
     this.#stops.add(stopOnce);
+    if (this.#closed) stopOnce();
     return stopOnce;
   }
 
   report(options: Api.ReportOptions): () => void {
-    checkReportOptions(options);
-    return this.#until(this.#core?.addReporter({ ...options }) ?? (() => {}));
+    return this.#until(this.#core.addReporter(checkReportOptions(options)));
   }
 
   stats(): Api.GuardStats {
-    return this.#core?.stats() ?? nothing();
+    return this.#core.stats();
   }
 
   get version(): number | undefined {
-    return this.#core?.version;
+    return this.#core.version;
   }
 
   flush(): Promise<void> {
-    return this.#core?.flush() ?? Promise.resolve();
+    return this.#core.flush();
   }
 
   async close(): Promise<void> {
@@ -159,60 +152,34 @@ export class SeenGuard implements Api.SeenGuard {
     this.#closed = true;
     for (const stop of [...this.#stops]) stop();
     const core = this.#core;
-    this.#core = undefined;
-    if (core === undefined) return;
+    this.#core = new GuardCore(core.options);
     await within(CLOSE_PATIENCE_MS, release(core, this.#holder));
   }
 }
 
-/** The statistics of a guard that guards nothing, the caller's own. */
-const nothing = (): Api.GuardStats => ({
-  engine: "none",
-  storage: "none",
-  shards: 0,
-  serverFalsePositiveRate: 0,
-  memoryFalsePositiveRate: 0,
-  pending: 0,
-  remembered: 0,
-  filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0, withoutId: 0 },
-  lag: { count: 0 },
-  bytes: 0,
-});
-
 /** Clears a namespace where no guard of this document keeps it. What cannot be reached holds nothing that could be cleared. */
 async function clearStore(namespace: string, place: StorageOption, onlyIfUsed: boolean): Promise<void> {
   const store = await openStore(place, () => {});
-  const keys = keysOf(namespace);
+  const prefix = prefixOf(namespace);
   // The next best storage has its own turn.
   if (store === undefined || (typeof place === "string" && store.kind !== place)) return;
-  if (onlyIfUsed && (await store.keys(keys.prefix)).length === 0) return;
-  await clearNamespace(store, keys);
+  if (onlyIfUsed && (await store.keys(prefix)).length === 0) return;
+  await clearNamespace(store, prefix);
 }
 
 function notCleared(cause: unknown): never {
-  throw new SeenGuardError(
-    "storage",
-    `the storage failed, and the namespace is not cleared: ${describe(cause)}`,
-    cause,
-  );
+  throw failure("storage", "the storage failed, and the namespace is not cleared", cause);
 }
 
+/** An element of another document, such as a frame's, is none of this document's class Element. */
 function checkElement(element: unknown, method: string): void {
-  if (typeof Element === "function" && !(element instanceof Element)) {
-    // An element of another document, such as a frame's, is none of this document's Element.
-    if ((element as Partial<Node> | null)?.nodeType !== 1)
-      throw new SeenGuardError("bad-option", `${method} takes an element`);
-  }
+  if (typeof document !== "undefined" && (element as Partial<Node> | null | undefined)?.nodeType !== 1)
+    refuse(`${method} takes an element`);
 }
 
 /** Everything passes, a duplicate id once. */
 function firstOfEach(ids: readonly Api.ItemId[]): number[] {
-  const met = new Set<string>();
-  const first: number[] = [];
-  ids.forEach((id, index) => {
-    const text = String(id);
-    if (!met.has(text)) first.push(index);
-    met.add(text);
-  });
-  return first;
+  const first = new Map<string, number>();
+  ids.forEach((id, index) => first.set(String(id), first.get(String(id)) ?? index));
+  return [...first.values()];
 }

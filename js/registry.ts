@@ -7,46 +7,35 @@ import type { WasmSource } from "./engine.js";
 import { callBack, SeenGuardError } from "./errors.js";
 import type { OpenOptions } from "./options.js";
 
-interface Opened {
-  readonly core: GuardCore;
-  readonly started: Promise<void>;
-}
-
-type Registry = Map<string, Opened>;
+type Registry = Map<string, GuardCore>;
 
 /** Copies meet only if they agree on what a core can do: the number grows when that changes. */
-const REGISTRY = Symbol.for("seenguard.registry.1");
+const REGISTRY = Symbol.for("seenguard.registry.2");
 
 function registry(): Registry {
   const place = globalThis as unknown as Record<symbol, Registry | undefined>;
-  return (place[REGISTRY] ??= new Map<string, Opened>());
+  return (place[REGISTRY] ??= new Map<string, GuardCore>());
 }
 
 /** The core of a namespace, started, and held by `holder`. Rejects for wrong options alone. */
 export async function hold(options: OpenOptions, wasm: WasmSource | undefined, holder: Holder): Promise<GuardCore> {
-  const cores = registry();
-  const present = cores.get(options.namespace);
-  if (present !== undefined && !present.core.hasFailed) {
-    present.core.holders.add(holder);
-    if (differs(present.core.options, options)) {
-      const message = `the namespace ${JSON.stringify(options.namespace)} is open with other options in this document, which stay in force`;
-      callBack(holder.onError, new SeenGuardError("already-open", message));
-    }
-    await present.started;
-    return present.core;
+  const { namespace } = options;
+  let core = findCore(namespace);
+  if (core === undefined || core.hasFailed) {
+    core = new GuardCore(options);
+    core.started = core.start(wasm);
+    registry().set(namespace, core);
+  } else if (differs(core.options, options)) {
+    const message = `the namespace ${JSON.stringify(namespace)} is open with other options in this document, which stay in force`;
+    callBack(holder.onError, new SeenGuardError("already-open", message));
   }
-  const core = new GuardCore(options);
   core.holders.add(holder);
-  const opened = { core, started: core.start(wasm) };
-  cores.set(options.namespace, opened);
   try {
-    await opened.started;
-  } catch (error) {
-    remove(core);
-    throw error;
+    await core.started;
+  } finally {
+    // Without an engine there is nothing to share: the next one to open tries again.
+    if (!core.isAlive) remove(core);
   }
-  // Without an engine there is nothing to share: the next one to open tries again.
-  if (!core.isAlive) remove(core);
   return core;
 }
 
@@ -61,12 +50,12 @@ export async function release(core: GuardCore, holder: Holder): Promise<void> {
 
 /** The core of a namespace that is open in this document. */
 export function findCore(namespace: string): GuardCore | undefined {
-  return registry().get(namespace)?.core;
+  return registry().get(namespace);
 }
 
 function remove(core: GuardCore): void {
-  const cores = registry();
-  if (cores.get(core.options.namespace)?.core === core) cores.delete(core.options.namespace);
+  const { namespace } = core.options;
+  if (findCore(namespace) === core) registry().delete(namespace);
 }
 
 function differs(a: OpenOptions, b: OpenOptions): boolean {

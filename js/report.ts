@@ -4,16 +4,14 @@
  * What to deliver, and what again, is the Wasm module's to decide; here is how: one request at a time, at an interval or as soon as many wait;
  * after a failure with exponential backoff and jitter; offline not at all. When the page hides, as much goes out as browsers let outlive a page.
  */
-import { describe, SeenGuardError, type ErrorListener } from "./errors.js";
+import type { GuardCore } from "./core.js";
+import { failure } from "./errors.js";
+import { isHidden, listen } from "./page.js";
 import type { Impression, ReportOptions } from "./seenguard.js";
+import { retryDelayMs } from "./within.js";
 
 /** What a reporter asks of its guard. */
-export interface Deliveries {
-  /** The next batch: its number, 0 if there is nothing to deliver. */
-  beginBatch(impressions: number, bytes: number): { batch: number; impressions: Impression[] };
-  endBatch(batch: number, arrived: boolean): void;
-  undelivered(): number;
-}
+type Deliveries = Pick<GuardCore, "ask" | "endBatch" | "report">;
 
 const DEFAULT_INTERVAL_MS = 5_000;
 const MAX_BATCH = 200;
@@ -22,7 +20,8 @@ const MANY = 50;
 /** What all requests together that may outlive a page may weigh: browsers allow 64 KB. */
 const MAX_IN_FLIGHT_BYTES = 60_000;
 const BATCH_BYTES = 40_000;
-const FIRST_RETRY_MS = 1_000;
+/** How long what went out as the page hid counts as under way, by when the browser must have sent it. */
+const LAST_ONES_MS = 1_000;
 const LAST_RETRY_MS = 300_000;
 /** The longest wait that a server may ask for. */
 const LONGEST_ASKED_MS = 3_600_000;
@@ -31,72 +30,60 @@ export class Reporter {
   readonly #deliveries: Deliveries;
   readonly #options: ReportOptions;
   readonly #intervalMs: number;
-  readonly #report: ErrorListener;
+  readonly #stopping = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isSending = false;
   #inFlightBytes = 0;
   #failures = 0;
+  /** How long the server asked to be left alone when it refused a batch. */
+  #askedMs = 0;
   #retryAt = 0;
-  #stopped = false;
-  #stopListening = () => {};
 
-  constructor(deliveries: Deliveries, options: ReportOptions, report: ErrorListener) {
+  constructor(deliveries: Deliveries, options: ReportOptions) {
     this.#deliveries = deliveries;
     this.#options = options;
     this.#intervalMs = options.intervalMs ?? DEFAULT_INTERVAL_MS;
-    this.#report = report;
-    this.#listen();
+    const { signal } = this.#stopping;
+    listen(signal, ["pagehide", "visibilitychange"], () => {
+      if (isHidden()) this.#deliverLast();
+    });
+    listen(signal, ["online"], () => {
+      this.#schedule(0);
+    });
     this.#schedule(this.#intervalMs);
   }
 
   /** Something was recorded. */
   recorded(): void {
-    if (!this.#isSending && this.#failures === 0 && this.#deliveries.undelivered() >= MANY) this.#schedule(0);
+    if (!this.#isSending && this.#failures === 0 && this.#deliveries.ask(0, "undelivered") >= MANY) this.#schedule(0);
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#stopping.abort();
     clearTimeout(this.#timer);
-    this.#stopListening();
   }
 
   #schedule(delayMs: number): void {
     clearTimeout(this.#timer);
-    if (!this.#stopped) this.#timer = setTimeout(() => void this.#tick(), delayMs);
+    if (!this.#stopping.signal.aborted) this.#timer = setTimeout(() => void this.#tick(), delayMs);
   }
 
   /** Delivers batch after batch until nothing is left or one fails. */
   async #tick(): Promise<void> {
     if (this.#isSending || isOffline()) return;
     this.#isSending = true;
-    while (!this.#stopped && this.#inFlightBytes === 0 && (await this.#deliverOne()));
+    for (;;) {
+      // What went out as the page hid comes first: together they could be more than browsers allow.
+      const batch = this.#stopping.signal.aborted || this.#inFlightBytes > 0 ? undefined : this.#begin(BATCH_BYTES);
+      if (batch === undefined || !(await this.#deliver(batch))) break;
+    }
     this.#isSending = false;
     this.#schedule(this.#untilNextMs());
   }
 
   #untilNextMs(): number {
     if (this.#failures > 0) return Math.max(0, this.#retryAt - performance.now());
-    // What went out as the page hid comes first: together they could be more than browsers allow.
-    return this.#inFlightBytes > 0 ? Math.min(FIRST_RETRY_MS, this.#intervalMs) : this.#intervalMs;
-  }
-
-  /** Delivers a batch. Whether there may be more. */
-  async #deliverOne(): Promise<boolean> {
-    const batch = this.#begin(BATCH_BYTES);
-    if (batch === undefined) return false;
-    this.#inFlightBytes += batch.bytes;
-    try {
-      await this.#send(batch);
-      this.#deliveries.endBatch(batch.number, true);
-      this.#failures = 0;
-      return true;
-    } catch (cause) {
-      this.#deliveries.endBatch(batch.number, false);
-      this.#failed(cause);
-      return false;
-    } finally {
-      this.#inFlightBytes -= batch.bytes;
-    }
+    return this.#inFlightBytes > 0 ? Math.min(LAST_ONES_MS, this.#intervalMs) : this.#intervalMs;
   }
 
   /** Takes a batch whose body is at most so many bytes. An id's JSON may be longer than the id, so the body decides. */
@@ -106,24 +93,48 @@ export class Reporter {
       limit > 0;
       limit = Math.floor(limit / 2), most = Math.ceil(most / 2)
     ) {
-      const { batch, impressions } = this.#deliveries.beginBatch(most, limit);
-      if (batch === 0) return undefined;
+      const [number, entries] = this.#deliveries.ask(NOTHING, "beginBatch", most, limit) as typeof NOTHING;
+      if (number === 0) return undefined;
+      const impressions = entries.map(([id, at]) => ({ id, at }));
       const body = JSON.stringify({ impressions });
       const bytes = new TextEncoder().encode(body).length;
       // One that is too long alone goes alone.
-      if (bytes <= mostBytes || (impressions.length === 1 && mostBytes === BATCH_BYTES))
-        return { number: batch, impressions, body, bytes };
-      this.#deliveries.endBatch(batch, false);
-      if (impressions.length === 1) return undefined;
+      if (bytes <= mostBytes || (entries.length === 1 && mostBytes === BATCH_BYTES))
+        return { number, impressions, body, bytes };
+      this.#deliveries.endBatch(number, false);
+      if (entries.length === 1) return undefined;
     }
     return undefined;
   }
 
-  async #send({ impressions, body, bytes }: Batch): Promise<void> {
+  /** Delivers a batch. Whether it arrived. */
+  async #deliver(batch: Batch, isLast = false): Promise<boolean> {
+    this.#inFlightBytes += batch.bytes;
+    let arrived = false;
+    try {
+      arrived = await this.#send(batch, isLast);
+      if (arrived) this.#failures = 0;
+    } catch (cause) {
+      this.#failed(cause);
+    }
+    this.#inFlightBytes -= batch.bytes;
+    this.#deliveries.endBatch(batch.number, arrived);
+    return arrived;
+  }
+
+  /** Up to where the request is made this waits for nothing: the page may be gone by then. */
+  async #send({ impressions, body, bytes }: Batch, isLast: boolean): Promise<boolean> {
     const { url, headers, send } = this.#options;
     if (send !== undefined) {
       await send(impressions);
-      return;
+      return true;
+    }
+    // A beacon cannot carry headers, and nobody tells whether it arrived: it counts as sent, not as delivered. As text: JSON would need a preflight,
+    // for which there is no time.
+    const canBeacon = isLast && headers === undefined && typeof navigator.sendBeacon === "function";
+    if (canBeacon && navigator.sendBeacon(url, body)) {
+      await new Promise((resolve) => setTimeout(resolve, LAST_ONES_MS));
+      return false;
     }
     const response = await fetch(url, {
       method: "POST",
@@ -132,39 +143,21 @@ export class Reporter {
       // A request with keepalive outlives the page; browsers refuse one that is too large.
       keepalive: bytes <= MAX_IN_FLIGHT_BYTES,
     });
-    if (!response.ok) throw new Refusal(response);
+    if (response.ok) return true;
+    this.#askedMs = retryAfterMs(response.headers.get("retry-after") ?? "");
+    throw new Error(`the server answered ${response.status}`);
   }
 
   #failed(cause: unknown): void {
-    this.#failures++;
-    const backoff = Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), LAST_RETRY_MS);
-    const asked = cause instanceof Refusal ? cause.retryAfterMs : 0;
     // Not earlier than asked, and not all at once.
-    const wait = Math.max(backoff * (0.5 + Math.random() / 2), asked * (1 + Math.random() / 4));
-    this.#retryAt = performance.now() + wait;
+    const asked = this.#askedMs * (1 + Math.random() / 4);
+    this.#askedMs = 0;
+    this.#retryAt = performance.now() + Math.max(retryDelayMs(this.#failures, LAST_RETRY_MS), asked);
+    this.#failures++;
     // Once for a row of failures.
-    if (this.#failures === 1) {
-      const message = `impressions could not be delivered to ${this.#options.url} and are tried again: ${describe(cause)}`;
-      this.#report(new SeenGuardError("delivery", message, cause));
-    }
-  }
-
-  #listen(): void {
-    if (typeof window === "undefined" || typeof document === "undefined") return;
-    const onHide = () => {
-      if (document.visibilityState === "hidden") this.#deliverLast();
-    };
-    const onOnline = () => {
-      this.#schedule(0);
-    };
-    window.addEventListener("pagehide", onHide);
-    document.addEventListener("visibilitychange", onHide);
-    window.addEventListener("online", onOnline);
-    this.#stopListening = () => {
-      window.removeEventListener("pagehide", onHide);
-      document.removeEventListener("visibilitychange", onHide);
-      window.removeEventListener("online", onOnline);
-    };
+    if (this.#failures > 1) return;
+    const message = `impressions could not be delivered to ${this.#options.url} and are tried again`;
+    this.#deliveries.report(failure("delivery", message, cause));
   }
 
   /** The page hides and may never be seen again. */
@@ -173,53 +166,19 @@ export class Reporter {
     for (;;) {
       const batch = this.#begin(MAX_IN_FLIGHT_BYTES - this.#inFlightBytes);
       if (batch === undefined) return;
-      this.#sendLast(batch);
-    }
-  }
-
-  /** A beacon cannot carry headers, and nobody tells whether it arrived: it counts as sent, not as delivered. */
-  #sendLast(batch: Batch): void {
-    const { headers, send, url } = this.#options;
-    const canBeacon = send === undefined && headers === undefined && typeof navigator.sendBeacon === "function";
-    this.#inFlightBytes += batch.bytes;
-    const done = (arrived: boolean) => {
-      this.#inFlightBytes -= batch.bytes;
-      this.#deliveries.endBatch(batch.number, arrived);
-    };
-    // As text: JSON would need a preflight, for which there is no time.
-    if (canBeacon && navigator.sendBeacon(url, batch.body)) {
-      // What the beacon carries counts as under way until the browser must have sent it.
-      setTimeout(done, FIRST_RETRY_MS, false);
-    } else {
-      this.#send(batch).then(
-        () => {
-          done(true);
-        },
-        (cause: unknown) => {
-          done(false);
-          this.#failed(cause);
-        },
-      );
+      void this.#deliver(batch, true);
     }
   }
 }
+
+/** What the module says if there is nothing to deliver: else a batch's number and its ids, each with its time. */
+const NOTHING: [number: number, entries: [id: string, at: number][]] = [0, []];
 
 interface Batch {
   readonly number: number;
   readonly impressions: Impression[];
   readonly body: string;
   readonly bytes: number;
-}
-
-/** An answer that is no success. */
-class Refusal extends Error {
-  /** How long the server asks to be left alone. */
-  readonly retryAfterMs: number;
-
-  constructor(response: Response) {
-    super(`the server answered ${String(response.status)}`);
-    this.retryAfterMs = retryAfterMs(response.headers.get("retry-after") ?? "");
-  }
 }
 
 /** The header's seconds or date as a wait from now on. */

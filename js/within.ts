@@ -12,3 +12,8 @@ export async function within(ms: number, work: Promise<void>): Promise<void> {
     clearTimeout(timer);
   }
 }
+
+/** How long to wait after so many failures in a row before this one: from a second on, twice as long each time, and not all at once. */
+export function retryDelayMs(failures: number, mostMs: number): number {
+  return Math.min(1_000 * 2 ** failures, mostMs) * (0.5 + Math.random() / 2);
+}

@@ -8,6 +8,7 @@
  *
  * Importing this does nothing; with the last subject, all observers and listeners are gone.
  */
+import { isHidden, listen } from "../page.js";
 import { hasBox, isInView, look } from "./share.js";
 
 /** How often what the browser does not report is looked at. */
@@ -44,6 +45,8 @@ let sizes: ResizeObserver;
 /** Follows what comes and goes in subjects without a box of their own. */
 let contents: MutationObserver;
 let pageShown: boolean;
+/** Ends the listening to the page. */
+let listening: AbortController;
 
 /** Calls `onDwell` once, when `ratio` of `element` has been visible for `dwellMs` without a break. Returns stop. */
 export function watch(element: Element, ratio: number, dwellMs: number, onDwell: () => void): () => void {
@@ -63,14 +66,14 @@ export function watch(element: Element, ratio: number, dwellMs: number, onDwell:
 }
 
 function start(): void {
-  sizes = new ResizeObserver((entries) => {
-    for (const { target } of entries) sampleAllOf(target);
-  });
-  contents = new MutationObserver((records) => {
-    for (const { target } of records) sampleAllOf(target);
-  });
-  pageShown = isPageVisible();
-  for (const type of PAGE_EVENTS) addEventListener(type, onPageEvent);
+  const sampleAll = (changes: readonly { readonly target: Node }[]) => {
+    for (const { target } of changes) subjectsOf.get(target as Element)?.forEach(sample);
+  };
+  sizes = new ResizeObserver(sampleAll);
+  contents = new MutationObserver(sampleAll);
+  pageShown = !isHidden();
+  listening = new AbortController();
+  listen(listening.signal, PAGE_EVENTS, onPageEvent);
 }
 
 function drop(subject: Subject): void {
@@ -79,7 +82,7 @@ function drop(subject: Subject): void {
   if (!subjects.delete(subject) || subjects.size) return;
   for (const observer of [sizes, contents, ...intersectionObservers.values()]) observer.disconnect();
   intersectionObservers.clear();
-  for (const type of PAGE_EVENTS) removeEventListener(type, onPageEvent);
+  listening.abort();
 }
 
 /** Asks for a fresh entry of a box that shows the subject. */
@@ -108,10 +111,6 @@ function sample(subject: Subject): void {
   const boxes = new Set(boxesOf(subject.element));
   for (const box of subject.boxes.keys()) if (!boxes.has(box)) release(subject, box);
   for (const box of boxes) claim(subject, box);
-}
-
-function sampleAllOf(box: Node): void {
-  subjectsOf.get(box as Element)?.forEach(sample);
 }
 
 function take(entries: IntersectionObserverEntry[]): void {
@@ -184,12 +183,8 @@ function wake(subject: Subject): void {
 }
 
 function onPageEvent({ type }: Event): void {
-  pageShown = type !== "pagehide" && isPageVisible();
+  pageShown = type !== "pagehide" && !isHidden();
   for (const subject of subjects) if (isInView(subject.boxes)) (pageShown ? sample : interrupt)(subject);
-}
-
-function isPageVisible(): boolean {
-  return document.visibilityState === "visible";
 }
 
 function isContents(element: Element): boolean {

@@ -10,7 +10,13 @@
  * | `x/<number>` | a damaged segment that was set aside |
  */
 
-const ROOT = "seenguard/";
+/** The prefix of all keys of all namespaces. */
+export const allNamespaces = "seenguard/";
+export const GENERATION = "g";
+export const LAST_USE = "d";
+export const FOUND_IDLE = "i";
+export const SET_ASIDE = "x/";
+
 const DIGITS = 36;
 
 /** A segment's key, taken apart. */
@@ -22,20 +28,6 @@ export interface SegmentKey {
   readonly isCheckpoint: boolean;
 }
 
-/** The keys of one namespace. */
-export interface NamespaceKeys {
-  readonly prefix: string;
-  readonly generation: string;
-  readonly lastUse: string;
-  readonly foundIdle: string;
-  readonly setAside: string;
-  segment(generation: number, writer: string, number: number, isCheckpoint: boolean): string;
-  parseSegment(key: string): SegmentKey | undefined;
-}
-
-/** The prefix of all keys of all namespaces. */
-export const allNamespaces = ROOT;
-
 /** The localStorage key that tells other tabs that something was written: its value is of no meaning. */
 export function bellKey(namespace: string): string {
   return `seenguard-bell/${escapeName(namespace)}`;
@@ -46,35 +38,37 @@ function escapeName(name: string): string {
   return name.replace(/[^\w.:@-]/g, (unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-export function keysOf(namespace: string): NamespaceKeys {
-  return keysBelow(`${ROOT}${escapeName(namespace)}/`);
+/** What all keys of a namespace begin with. */
+export function prefixOf(namespace: string): string {
+  return `${allNamespaces}${escapeName(namespace)}/`;
 }
 
-/** The keys of the namespace that a key belongs to. */
-export function keysOfOwner(key: string): NamespaceKeys {
-  return keysBelow(key.slice(0, key.indexOf("/", ROOT.length) + 1));
+/** The prefix of the namespace that a key belongs to. */
+export function prefixOfKey(key: string): string {
+  return key.slice(0, key.indexOf("/", allNamespaces.length) + 1);
 }
 
-function keysBelow(prefix: string): NamespaceKeys {
-  return {
-    prefix,
-    generation: `${prefix}g`,
-    lastUse: `${prefix}d`,
-    foundIdle: `${prefix}i`,
-    setAside: `${prefix}x/`,
-    segment: (generation, writer, number, isCheckpoint) =>
-      `${prefix}s/${generation.toString(DIGITS)}/${writer}/${number.toString(DIGITS)}${isCheckpoint ? "/c" : ""}`,
-    parseSegment: (key) => {
-      const [kind, generation, writer, number, checkpoint] = key.slice(prefix.length).split("/");
-      if (kind !== "s" || generation === undefined || writer === undefined || number === undefined) return undefined;
-      const parsed = {
-        key,
-        generation: parseInt(generation, DIGITS),
-        writer,
-        number: parseInt(number, DIGITS),
-        isCheckpoint: checkpoint === "c",
-      };
-      return Number.isSafeInteger(parsed.generation) && Number.isSafeInteger(parsed.number) ? parsed : undefined;
-    },
-  };
+export function segmentKey(
+  prefix: string,
+  generation: number,
+  writer: string,
+  number: number,
+  isCheckpoint: boolean,
+): string {
+  return `${prefix}s/${generation.toString(DIGITS)}/${writer}/${number.toString(DIGITS)}${isCheckpoint ? "/c" : ""}`;
+}
+
+/** The segments among keys of a namespace. */
+export function segmentsIn(prefix: string, keys: readonly string[]): SegmentKey[] {
+  return keys.flatMap((key) => {
+    const [kind, generation = "", writer = "", digits = "", mark] = key.slice(prefix.length).split("/");
+    const segment = {
+      key,
+      generation: parseInt(generation, DIGITS),
+      writer,
+      number: parseInt(digits, DIGITS),
+      isCheckpoint: mark === "c",
+    };
+    return kind === "s" && Number.isSafeInteger(segment.generation + segment.number) ? [segment] : [];
+  });
 }

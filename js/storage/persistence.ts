@@ -6,29 +6,21 @@
  * removes exactly the keys that it read. In that order no interleaving of writers loses anything, and nobody needs a lock. What a segment
  * holds is the Wasm module's business.
  */
+import type { GuardCore } from "../core.js";
 import { describe, SeenGuardError } from "../errors.js";
+import { isHidden, listen } from "../page.js";
 import type { GuardStats } from "../seenguard.js";
-import { bellKey, keysOf, type NamespaceKeys, type SegmentKey } from "./keys.js";
+import { retryDelayMs } from "../within.js";
+import { listenAtBell, ringBell } from "./bell.js";
 import { noteUse, removeIdle, today } from "./idle.js";
+import { bellKey, GENERATION, prefixOf, segmentKey, segmentsIn, SET_ASIDE, type SegmentKey } from "./keys.js";
 import type { KeyValueStore } from "./store.js";
 
 /** How much of a segment could be read. */
-export type SegmentState = "whole" | "damaged" | "newer";
+type SegmentState = "whole" | "damaged" | "newer";
 
 /** The state whose storage this is. All of it lives in the Wasm module. */
-export interface Persisted {
-  /** What was recorded since the last call, as a segment. */
-  takeUnsaved(): string | undefined;
-  /** All that this writer must keep, as one segment. */
-  checkpoint(): string | undefined;
-  /** Takes over segments of others, given with their writers. */
-  takeOver(writers: string[], texts: string[]): SegmentState[];
-  /** Takes notice of a segment of another writer that is alive. */
-  merge(text: string): SegmentState;
-  /** Somebody cleared the namespace. */
-  forget(): void;
-  report(error: SeenGuardError): void;
-}
+type Persisted = Pick<GuardCore, "ask" | "options" | "report">;
 
 interface StoredSegment {
   readonly segment: SegmentKey;
@@ -40,24 +32,20 @@ const SEGMENTS_A_CHECKPOINT = 16;
 /** When so many could not be written, one that holds what all of them do takes their place. */
 const UNWRITTEN = 64;
 /** Damaged segments that are kept for whoever wants to look at them. */
-const SET_ASIDE = 4;
+const MOST_SET_ASIDE = 4;
 /** So much of each. */
 const SET_ASIDE_CHARS = 16_384;
 /** How often the keys are listed anew when others take segments over while they are read. */
 const LISTINGS = 4;
-const DIGITS = 36;
-/** Digits enough that two values in a row differ, without which no event would tell of them. */
-const BELL_LENGTH = 10;
-const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 60_000;
 
 export class Persistence {
   readonly #store: KeyValueStore;
-  readonly #keys: NamespaceKeys;
+  readonly #prefix: string;
   readonly #bell: string;
   readonly #writer: string;
-  readonly #windowDays: number;
   readonly #state: Persisted;
+  readonly #stopping = new AbortController();
 
   #loaded = false;
   #generation = 0;
@@ -79,17 +67,15 @@ export class Persistence {
   #hasCovered = false;
   #trouble: "unavailable" | "full" | undefined;
   #notedDay: number | undefined;
-  #retryMs = FIRST_RETRY_MS;
+  /** In a row. */
+  #failures = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
-  #stopped = false;
-  #stopListening = () => {};
 
-  constructor(store: KeyValueStore, namespace: string, writer: string, windowDays: number, state: Persisted) {
+  constructor(store: KeyValueStore, writer: string, state: Persisted) {
     this.#store = store;
-    this.#keys = keysOf(namespace);
-    this.#bell = bellKey(namespace);
+    this.#prefix = prefixOf(state.options.namespace);
+    this.#bell = bellKey(state.options.namespace);
     this.#writer = writer;
-    this.#windowDays = windowDays;
     this.#state = state;
   }
 
@@ -107,7 +93,7 @@ export class Persistence {
   start(): Promise<void> {
     this.#listen();
     const loaded = this.#enqueue(() => this.#load());
-    void this.#enqueue(() => removeIdle(this.#store, this.#keys, this.#windowDays));
+    void this.#enqueue(() => removeIdle(this.#store, this.#prefix, this.#state.options.windowDays));
     return loaded;
   }
 
@@ -141,10 +127,8 @@ export class Persistence {
     this.#clearing++;
     return this.#enqueue(async () => {
       try {
-        await elsewhere().catch((cause: unknown) => {
-          this.#failed(cause);
-        });
-        this.#beginGeneration(await clearNamespace(this.#store, this.#keys, this.#generation));
+        await elsewhere().catch(this.#failed);
+        this.#beginGeneration(await clearNamespace(this.#store, this.#prefix, this.#generation));
       } finally {
         this.#clearing--;
       }
@@ -155,25 +139,23 @@ export class Persistence {
 
   /** Stops listening and retrying. */
   stop(): void {
-    this.#stopped = true;
-    this.#stopListening();
+    this.#stopping.abort();
     clearTimeout(this.#retry);
   }
 
   /** One thing after the other: the writes of a writer keep their order whatever the storage does. What fails is reported. */
   #enqueue(work: () => Promise<void>): Promise<void> {
-    this.#tail = this.#tail.then(work).catch((cause: unknown) => {
-      this.#failed(cause);
-    });
-    return this.#tail;
+    return (this.#tail = this.#tail.then(work).catch(this.#failed));
   }
 
   async #load(): Promise<void> {
     const { read, outdated } = await this.#readAll();
-    const states = this.#state.takeOver(
+    const states = this.#state.ask(
+      [],
+      "takeOver",
       read.map(({ segment }) => segment.writer),
       read.map(({ text }) => text),
-    );
+    ) as SegmentState[];
     for (const { segment } of read) {
       this.#seen.add(segment.key);
       this.#next.set(segment.writer, Math.max(this.#next.get(segment.writer) ?? 0, segment.number + 1));
@@ -196,9 +178,8 @@ export class Persistence {
    */
   async #readAll(): Promise<{ read: StoredSegment[]; outdated: string[] }> {
     for (let listing = 1; ; listing++) {
-      const segments = this.#segmentsIn(await this.#store.keys(this.#keys.prefix));
-      const [generation] = await this.#store.read([this.#keys.generation]);
-      this.#generation = Math.max(numberOf(generation), ...segments.map((segment) => segment.generation));
+      const segments = segmentsIn(this.#prefix, await this.#store.keys(this.#prefix));
+      this.#generation = await latestGeneration(this.#store, this.#prefix, segments);
       const current = segments.filter((segment) => segment.generation === this.#generation);
       const read = await this.#readTexts(current);
       if (read.length < current.length && listing < LISTINGS) continue;
@@ -209,7 +190,7 @@ export class Persistence {
 
   async #noteUse(): Promise<void> {
     if (this.#notedDay === today()) return;
-    await noteUse(this.#store, this.#keys, this.#windowDays);
+    await noteUse(this.#store, this.#prefix, this.#state.options.windowDays);
     this.#notedDay = today();
   }
 
@@ -221,31 +202,20 @@ export class Persistence {
     });
   }
 
-  #segmentsIn(keys: readonly string[]): SegmentKey[] {
-    return keys.map((key) => this.#keys.parseSegment(key)).filter((segment) => segment !== undefined);
-  }
-
-  #reportStates(states: readonly (SegmentState | undefined)[]): void {
-    if (states.includes("damaged")) {
-      this.#state.report(
-        new SeenGuardError(
-          "storage",
-          "stored impressions were damaged: they are set aside, and what could be read of them is kept",
-        ),
-      );
-    }
-    if (states.includes("newer")) {
-      this.#state.report(
-        new SeenGuardError("storage", "impressions stored by a newer version of seenguard are left alone"),
-      );
+  #reportStates(states: readonly SegmentState[]): void {
+    for (const [state, message] of [
+      ["damaged", "stored impressions were damaged: they are set aside, and what could be read of them is kept"],
+      ["newer", "impressions stored by a newer version of seenguard are left alone"],
+    ] as const) {
+      if (states.includes(state)) this.#state.report(new SeenGuardError("storage", message));
     }
   }
 
   /** Whether there was room for them. */
   async #setAside(damaged: readonly StoredSegment[]): Promise<boolean> {
     try {
-      for (const [index, { text }] of damaged.slice(0, SET_ASIDE).entries()) {
-        await this.#store.write(`${this.#keys.setAside}${String(index)}`, text.slice(0, SET_ASIDE_CHARS));
+      for (const [index, { text }] of damaged.slice(0, MOST_SET_ASIDE).entries()) {
+        await this.#store.write(this.#prefix + SET_ASIDE + String(index), text.slice(0, SET_ASIDE_CHARS));
       }
       return true;
     } catch (cause) {
@@ -260,15 +230,14 @@ export class Persistence {
     if (this.#clearing > 0) return;
     // Without having read the generation, what is written might be void.
     if (!this.#loaded) await this.#load();
-    const text = this.#state.takeUnsaved();
-    if (text !== undefined) this.#unwritten.push(text);
+    this.#takeUnsaved();
     if (this.#unwritten.length > UNWRITTEN) {
-      const whole = this.#state.checkpoint();
+      const whole = this.#state.ask(undefined, "checkpoint");
       if (whole !== undefined) this.#unwritten = [whole];
     }
     let wrote = false;
     while (this.#unwritten[0] !== undefined) {
-      if (!(await this.#writeUnwritten(this.#unwritten[0]))) break;
+      if (!(await this.#writeSegment(this.#unwritten[0]))) break;
       wrote = true;
     }
     if (this.#own.length > SEGMENTS_A_CHECKPOINT && this.#unwritten.length === 0) await this.#compact();
@@ -278,77 +247,70 @@ export class Persistence {
     }
   }
 
+  #takeUnsaved(): void {
+    const text = this.#state.ask(undefined, "takeUnsaved");
+    if (text !== undefined) this.#unwritten.push(text);
+  }
+
   /** Puts one checkpoint in the place of all that this writer has stored. */
   async #compact(): Promise<void> {
     const before = this.#own.slice();
     if (await this.#writeCheckpoint(before)) this.#own = this.#own.filter((key) => !before.includes(key));
   }
 
+  /** The page hides, and may never be seen again. */
   async #noteCovered(): Promise<void> {
     if (!this.#loaded || !this.#hasCovered || this.#unwritten.length > 0 || this.#own.length === 0) return;
     this.#hasCovered = false;
     await this.#compact();
   }
 
-  async #writeUnwritten(text: string, isLast = false): Promise<boolean> {
-    const isWritten = await this.#writeSegment(text, isLast);
-    if (isWritten) this.#unwritten = this.#unwritten.filter((other) => other !== text);
-    return isWritten;
-  }
-
   /** The page goes, and may never run again: what is not yet in storage is given to it at once, without waiting for the writes before. */
   #handOver(): void {
     // Without knowing the generation, what is written might be void.
     if (!this.#loaded || this.#clearing > 0) return;
-    const text = this.#state.takeUnsaved();
-    if (text !== undefined) this.#unwritten.push(text);
-    for (const unwritten of this.#unwritten) {
-      void this.#writeUnwritten(unwritten, true).then((isWritten) => {
+    this.#takeUnsaved();
+    for (const text of this.#unwritten) {
+      void this.#writeSegment(text, true).then((isWritten) => {
         if (isWritten) this.#ring();
       });
     }
   }
 
-  /** Writes a checkpoint in the place of other segments, which are removed when it is there. */
-  async #writeCheckpoint(others: readonly string[]): Promise<boolean> {
-    const text = this.#state.checkpoint();
-    if (text === undefined) return false;
-    const store = this.#store;
-    const key = this.#nextKey(true);
-    if (store.replace !== undefined) return this.#written(key, store.replace(key, text, others));
-    const isWritten = await this.#written(key, store.write(key, text));
-    if (isWritten && others.length > 0) await store.remove(others);
+  async #writeSegment(text: string, isLast = false): Promise<boolean> {
+    const isWritten = await this.#put(text, false, [], isLast);
+    if (isWritten) this.#unwritten = this.#unwritten.filter((other) => other !== text);
     return isWritten;
   }
 
-  #writeSegment(text: string, isLast: boolean): Promise<boolean> {
-    const key = this.#nextKey(false);
+  /** Writes a checkpoint in the place of other segments, which are removed when it is there. */
+  async #writeCheckpoint(others: readonly string[]): Promise<boolean> {
+    const text = this.#state.ask(undefined, "checkpoint");
+    return text !== undefined && this.#put(text, true, others);
+  }
+
+  /** Whether a text was stored, and what it replaces removed; what was wrong is reported. */
+  async #put(text: string, isCheckpoint: boolean, replaced: readonly string[], isLast = false): Promise<boolean> {
+    // Each attempt has a number of its own: others may be under way.
+    const key = segmentKey(this.#prefix, this.#generation, this.#writer, this.#nextNumber++, isCheckpoint);
+    // It may be there though the removing fails.
+    if (isCheckpoint) this.#own.push(key);
     if (isLast) this.#store.leave?.(key, text);
-    return this.#written(key, this.#store.write(key, text));
-  }
-
-  /** Each attempt has a number of its own: others may be under way. */
-  #nextKey(isCheckpoint: boolean): string {
-    return this.#keys.segment(this.#generation, this.#writer, this.#nextNumber++, isCheckpoint);
-  }
-
-  /** Whether a write was done; what was wrong is reported. */
-  async #written(key: string, writing: Promise<void>): Promise<boolean> {
     try {
-      await writing;
+      await this.#store.write(key, text, replaced);
     } catch (cause) {
       this.#failed(cause);
       return false;
     }
-    this.#own.push(key);
+    if (!isCheckpoint) this.#own.push(key);
     this.#trouble = undefined;
-    this.#retryMs = FIRST_RETRY_MS;
+    this.#failures = 0;
     clearTimeout(this.#retry);
     this.#retry = undefined;
     return true;
   }
 
-  #failed(cause: unknown): void {
+  readonly #failed = (cause: unknown): void => {
     const full = isQuotaError(cause);
     const trouble = full ? "full" : "unavailable";
     if (this.#trouble !== trouble) {
@@ -359,16 +321,15 @@ export class Persistence {
       this.#state.report(new SeenGuardError(full ? "storage-full" : "storage", message, cause));
     }
     // What is recorded meanwhile is tried at once, and puts off nothing.
-    if (this.#stopped || this.#retry !== undefined) return;
+    if (this.#stopping.signal.aborted || this.#retry !== undefined) return;
     this.#retry = setTimeout(
       () => {
         this.#retry = undefined;
         void this.flush();
       },
-      this.#retryMs * (0.5 + Math.random() / 2),
+      retryDelayMs(this.#failures++, LAST_RETRY_MS),
     );
-    this.#retryMs = Math.min(2 * this.#retryMs, LAST_RETRY_MS);
-  }
+  };
 
   /** Reads what other writers have written since. */
   #pull(): void {
@@ -377,13 +338,13 @@ export class Persistence {
     void this.#enqueue(async () => {
       this.#pulling = false;
       for (let listing = 1; listing <= LISTINGS; listing++) {
-        const keys = await this.#store.keys(this.#keys.prefix);
-        const [generation] = await this.#store.read([this.#keys.generation]);
-        if (numberOf(generation) > this.#generation) {
-          this.#beginGeneration(numberOf(generation));
-          this.#state.forget();
+        const keys = await this.#store.keys(this.#prefix);
+        const generation = await latestGeneration(this.#store, this.#prefix);
+        if (generation > this.#generation) {
+          this.#beginGeneration(generation);
+          this.#state.ask(undefined, "forget");
         }
-        if (await this.#mergeNew(this.#segmentsIn(keys))) return;
+        if (await this.#mergeNew(segmentsIn(this.#prefix, keys))) return;
       }
     });
   }
@@ -405,7 +366,7 @@ export class Persistence {
       // A checkpoint whose writer's segments were all read holds nothing new.
       return !(isCheckpoint && isNext);
     });
-    this.#reportStates(news.map(({ text }) => this.#state.merge(text)));
+    this.#reportStates(news.map(({ text }) => this.#state.ask("whole", "merge", text) as SegmentState));
     return read.length === unread.length;
   }
 
@@ -417,100 +378,53 @@ export class Persistence {
     this.#next.clear();
   }
 
-  /** A `storage` event reaches every other tab, and unlike locks and channels keeps none out of the back/forward cache. */
   #ring(): void {
-    if (this.#store.kind === "custom") return;
-    ringBell(this.#bell);
+    if (this.#store.kind !== "custom") ringBell(this.#bell);
   }
 
   #listen(): void {
-    if (typeof window === "undefined") return;
-    const onLeave = () => {
+    const { signal } = this.#stopping;
+    listen(signal, ["pagehide"], () => {
       this.#handOver();
-    };
-    const onHide = () => {
-      if (document.visibilityState === "hidden") void this.#enqueue(() => this.#noteCovered());
-    };
-    window.addEventListener("pagehide", onLeave);
-    document.addEventListener("visibilitychange", onHide);
-    this.#stopListening = () => {
-      window.removeEventListener("pagehide", onLeave);
-      document.removeEventListener("visibilitychange", onHide);
-    };
-    if (this.#store.kind !== "custom") this.#listenToOthers();
-  }
-
-  #listenToOthers(): void {
-    const onStorage = (event: StorageEvent) => {
-      if (event.key === this.#bell || event.key === null) this.#pull();
-    };
-    // A page that was frozen or in the back/forward cache heard nothing.
-    const onReturn = () => {
-      if (document.visibilityState === "visible") this.#pull();
-    };
+    });
+    listen(signal, ["visibilitychange"], () => {
+      if (isHidden()) void this.#enqueue(() => this.#noteCovered());
+    });
+    if (this.#store.kind === "custom") return;
     listenAtBell(this.#bell);
-    window.addEventListener("storage", onStorage);
-    window.addEventListener("pageshow", onReturn);
-    document.addEventListener("visibilitychange", onReturn);
-    const stopBefore = this.#stopListening;
-    this.#stopListening = () => {
-      stopBefore();
-      window.removeEventListener("storage", onStorage);
-      window.removeEventListener("pageshow", onReturn);
-      document.removeEventListener("visibilitychange", onReturn);
-    };
+    listen(signal, ["storage"], (event) => {
+      const { key } = event as StorageEvent;
+      if (key === this.#bell || key === null) this.#pull();
+    });
+    // A page that was frozen or in the back/forward cache heard nothing.
+    listen(signal, ["pageshow", "visibilitychange"], () => {
+      if (!isHidden()) this.#pull();
+    });
   }
 }
 
 /** Begins a new generation in storage and removes what earlier ones left. Returns the new one. */
-export async function clearNamespace(store: KeyValueStore, keys: NamespaceKeys, known = 0): Promise<number> {
-  const [stored] = await store.read([keys.generation]);
-  const present = await store.keys(keys.prefix);
-  const segments = present.map((key) => keys.parseSegment(key)).filter((segment) => segment !== undefined);
-  const generation = Math.max(numberOf(stored), known, ...segments.map((segment) => segment.generation)) + 1;
+export async function clearNamespace(store: KeyValueStore, prefix: string, known = 0): Promise<number> {
+  const present = await store.keys(prefix);
+  const generation = Math.max(known, await latestGeneration(store, prefix, segmentsIn(prefix, present))) + 1;
   // First the new generation, so that what a late writer still writes is void.
-  await store.write(keys.generation, generation.toString(10));
-  await store.remove(present.filter((key) => key !== keys.generation));
+  await store.write(prefix + GENERATION, String(generation));
+  await store.remove(present.filter((key) => key !== prefix + GENERATION));
   return generation;
 }
 
-/** WebKit tells of changes only to pages that have looked into localStorage themselves. */
-function listenAtBell(key: string): void {
-  try {
-    localStorage.getItem(key);
-  } catch {
-    // Where localStorage is denied there is no bell.
-  }
-}
-
-/** Tells other tabs to look. */
-export function ringBell(key: string): void {
-  try {
-    const value = Math.random()
-      .toString(DIGITS)
-      .slice(2, 2 + BELL_LENGTH);
-    // Always as long as before: there is room for it though the storage has filled up since.
-    localStorage.setItem(key, value.padEnd(BELL_LENGTH, "0"));
-  } catch {
-    // Without localStorage no tab hears of another before its next look.
-  }
-}
-
-/** Tells other tabs to look, too, and leaves nothing behind. */
-export function removeBell(key: string): void {
-  try {
-    localStorage.removeItem(key);
-  } catch {
-    // Then it was never there.
-  }
-}
-
-function numberOf(text: string | undefined): number {
-  const number = Number(text);
-  return Number.isSafeInteger(number) && number > 0 ? number : 0;
+/** The generation that is noted, or that of a later segment. */
+async function latestGeneration(
+  store: KeyValueStore,
+  prefix: string,
+  segments: readonly SegmentKey[] = [],
+): Promise<number> {
+  const [noted] = await store.read([prefix + GENERATION]);
+  const number = Number(noted);
+  return Math.max(0, Number.isSafeInteger(number) ? number : 0, ...segments.map(({ generation }) => generation));
 }
 
 function isQuotaError(cause: unknown): boolean {
-  const name = typeof cause === "object" && cause !== null ? (cause as { name?: unknown }).name : undefined;
+  const { name } = (cause ?? {}) as { name?: unknown };
   return name === "QuotaExceededError" || name === "NS_ERROR_DOM_QUOTA_REACHED";
 }

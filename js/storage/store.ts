@@ -1,21 +1,21 @@
 /** Where segments are kept: one small interface over IndexedDB, localStorage and a storage of the app's own. */
-import { createStore, type UseStore } from "idb-keyval";
+import { createStore, promisifyRequest } from "idb-keyval";
 
-import { SeenGuardError, describe } from "../errors.js";
+import { failure, type ErrorListener } from "../errors.js";
 import type { GuardOptions, GuardStats, SeenStorage } from "../seenguard.js";
-import { LeftBehind } from "./left-behind.js";
+import { allNamespaces } from "./keys.js";
+import { keysLeft, leave, readLeft, removeLeft } from "./left-behind.js";
 
 /** A key-value store of ASCII text. Every method may reject. */
 export interface KeyValueStore {
   readonly kind: GuardStats["storage"];
   /** The values of several keys, in their order; `undefined` for one that is absent. */
   read(keys: readonly string[]): Promise<(string | undefined)[]>;
-  write(key: string, value: string): Promise<void>;
+  /** Writes a value and removes others when it is there; IndexedDB both or neither. */
+  write(key: string, value: string, replaced?: readonly string[]): Promise<void>;
   remove(keys: readonly string[]): Promise<void>;
   /** All keys that begin with a prefix. */
   keys(prefix: string): Promise<string[]>;
-  /** Writes a value and removes others with it, all or nothing: where a storage has no such thing, one writes first and removes then. */
-  replace?(key: string, value: string, others: readonly string[]): Promise<void>;
   /** Keeps a value that the page is about to write, should it go before that is done. */
   leave?(key: string, value: string): void;
 }
@@ -23,24 +23,11 @@ export interface KeyValueStore {
 /** What names a storage in the options. */
 export type StorageOption = NonNullable<GuardOptions["storage"]>;
 
-const DATABASE = "seenguard";
-const OBJECT_STORE = "segments";
 /** After every key that begins with a prefix. */
 const LAST = "\uffff";
 
-function settled<T>(request: IDBRequest<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => {
-      resolve(request.result);
-    };
-    request.onerror = () => {
-      reject(request.error ?? new Error("the request failed"));
-    };
-  });
-}
-
 /** Runs once the whole transaction is done: only then is something written. */
-function committed(transaction: IDBTransaction): Promise<void> {
+function committed({ transaction }: IDBObjectStore): Promise<void> {
   return new Promise((resolve, reject) => {
     transaction.oncomplete = () => {
       resolve();
@@ -56,90 +43,61 @@ function committed(transaction: IDBTransaction): Promise<void> {
 
 class IndexedDbStore implements KeyValueStore {
   readonly kind = "indexeddb";
-  readonly #use: UseStore;
-  readonly #left = new LeftBehind();
-
-  constructor(use: UseStore) {
-    this.#use = use;
-  }
+  readonly #use = createStore("seenguard", "segments");
+  readonly leave = leave;
 
   async read(keys: readonly string[]): Promise<(string | undefined)[]> {
     const values = await this.#use("readonly", (store) =>
-      Promise.all(keys.map(async (key) => textOf(await settled(store.get(key))))),
+      Promise.all(keys.map(async (key) => textOf(await promisifyRequest<unknown>(store.get(key))))),
     );
-    return keys.map((key, index) => values[index] ?? this.#left.read(key));
+    return keys.map((key, index) => values[index] ?? readLeft(key));
   }
 
-  write(key: string, value: string): Promise<void> {
-    return this.replace(key, value, []);
-  }
-
-  async replace(key: string, value: string, others: readonly string[]): Promise<void> {
+  async write(key: string, value: string, replaced: readonly string[] = []): Promise<void> {
     await this.#use("readwrite", (store) => {
       store.put(value, key);
-      for (const other of others) store.delete(other);
-      return committed(store.transaction);
+      for (const other of replaced) store.delete(other);
+      return committed(store);
     });
-    this.#left.remove([key, ...others]);
+    removeLeft([key, ...replaced]);
   }
 
   async remove(keys: readonly string[]): Promise<void> {
     await this.#use("readwrite", (store) => {
       for (const key of keys) store.delete(key);
-      return committed(store.transaction);
+      return committed(store);
     });
-    this.#left.remove(keys);
+    removeLeft(keys);
   }
 
   async keys(prefix: string): Promise<string[]> {
     const keys = await this.#use("readonly", (store) =>
-      settled(store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST))),
+      promisifyRequest(store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST))),
     );
     const texts = keys.filter((key) => typeof key === "string");
-    return [...new Set([...texts, ...this.#left.keys(prefix)])];
-  }
-
-  leave(key: string, value: string): void {
-    this.#left.write(key, value);
+    return [...new Set([...texts, ...keysLeft(prefix)])];
   }
 }
 
-class LocalStore implements KeyValueStore {
-  readonly kind = "local";
-  readonly #storage: Storage;
+/** localStorage as if it were the app's own. */
+const local: SeenStorage = {
+  get: (key) => localStorage.getItem(key),
+  set: (key, value) => {
+    localStorage.setItem(key, value);
+  },
+  remove: (key) => {
+    localStorage.removeItem(key);
+  },
+  keys: () => Object.keys(localStorage),
+};
 
-  constructor(storage: Storage) {
-    this.#storage = storage;
-  }
-
-  // Async methods run synchronously up to their first await: what is written here is written at once.
-  // eslint-disable-next-line @typescript-eslint/require-await
-  async read(keys: readonly string[]): Promise<(string | undefined)[]> {
-    return keys.map((key) => this.#storage.getItem(key) ?? undefined);
-  }
-
-  // eslint-disable-next-line @typescript-eslint/require-await
-  async write(key: string, value: string): Promise<void> {
-    this.#storage.setItem(key, value);
-  }
-
-  // eslint-disable-next-line @typescript-eslint/require-await
-  async remove(keys: readonly string[]): Promise<void> {
-    for (const key of keys) this.#storage.removeItem(key);
-  }
-
-  // eslint-disable-next-line @typescript-eslint/require-await
-  async keys(prefix: string): Promise<string[]> {
-    const keys = Array.from({ length: this.#storage.length }, (_, index) => this.#storage.key(index));
-    return keys.filter((key) => key?.startsWith(prefix) === true) as string[];
-  }
-}
-
-class CustomStore implements KeyValueStore {
-  readonly kind = "custom";
+/** Async methods run synchronously up to their first await: localStorage has at once what is written here. */
+class SimpleStore implements KeyValueStore {
+  readonly kind: GuardStats["storage"];
   readonly #storage: SeenStorage;
 
-  constructor(storage: SeenStorage) {
+  constructor(kind: GuardStats["storage"], storage: SeenStorage) {
+    this.kind = kind;
     this.#storage = storage;
   }
 
@@ -147,8 +105,9 @@ class CustomStore implements KeyValueStore {
     return Promise.all(keys.map(async (key) => textOf(await this.#storage.get(key))));
   }
 
-  async write(key: string, value: string): Promise<void> {
+  async write(key: string, value: string, replaced: readonly string[] = []): Promise<void> {
     await this.#storage.set(key, value);
+    await this.remove(replaced);
   }
 
   async remove(keys: readonly string[]): Promise<void> {
@@ -167,40 +126,24 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : "";
 }
 
-/** A store that answered once. */
-async function proved(store: KeyValueStore): Promise<KeyValueStore> {
-  await store.keys("seenguard/");
-  return store;
-}
-
-async function openIndexedDb(): Promise<KeyValueStore> {
-  if (typeof indexedDB === "undefined") throw new Error("there is no IndexedDB here");
-  return proved(new IndexedDbStore(createStore(DATABASE, OBJECT_STORE)));
-}
-
-async function openLocal(): Promise<KeyValueStore> {
-  // Reading the property throws where storage is denied.
-  const storage = (globalThis as { localStorage?: Storage }).localStorage;
-  if (storage === undefined) throw new Error("there is no localStorage here");
-  return proved(new LocalStore(storage));
-}
-
 /**
  * Opens the storage that an option names; what it names not being available, the next best. `undefined`: nothing can be kept. What went wrong
  * goes to `report`.
  */
 export async function openStore(
   option: GuardOptions["storage"],
-  report: (error: SeenGuardError) => void,
+  report: ErrorListener,
 ): Promise<KeyValueStore | undefined> {
   if (option === "none") return undefined;
-  if (typeof option === "object") return new CustomStore(option);
-  for (const open of option === "local" ? [openLocal] : [openIndexedDb, openLocal]) {
+  if (typeof option === "object") return new SimpleStore("custom", option);
+  for (const isLocal of option === "local" ? [true] : [false, true]) {
     try {
-      return await open();
+      const store = isLocal ? new SimpleStore("local", local) : new IndexedDbStore();
+      // One that answers once is there.
+      await store.keys(allNamespaces);
+      return store;
     } catch (cause) {
-      const name = open === openLocal ? "localStorage" : "IndexedDB";
-      report(new SeenGuardError("storage", `${name} is not available: ${describe(cause)}`, cause));
+      report(failure("storage", `${isLocal ? "localStorage" : "IndexedDB"} is not available`, cause));
     }
   }
   return undefined;

@@ -49,6 +49,22 @@ const smaller = {
         return pointer;`,
 };
 
+/** How a text is taken that the module gives away, and in `takeText` more briefly: whoever traps while decoding has no memory to give back. */
+const takingText =
+  /let (\w+);\s+let (\w+);\s+try \{\s+const ret = (.*);\s+\1 = ret\[0\];\s+\2 = ret\[1\];\s+return getStringFromWasm0\(ret\[0\], ret\[1\]\);\s+\} finally \{\s+wasm\.__wbindgen_free\(\1, \2, 1\);\s+\}/g;
+const takingOptionalText =
+  /let (\w+);\s+if \(ret\[0\] !== 0\) \{\s+\1 = getStringFromWasm0\(ret\[0\], ret\[1\]\);\s+wasm\.__wbindgen_free\(ret\[0\], ret\[1\] \* 1, 1\);\s+\}\s+return \1;/g;
+const takeText = `
+    function takeText([pointer, length]) {
+        const text = getStringFromWasm0(pointer, length);
+        wasm.__wbindgen_free(pointer, length, 1);
+        return text;
+    }
+`;
+
+/** A number that is converted before it is used, once. */
+const convertedNumber = /^ *const (val\d+) = \+(\w+);\n([^]*?)\b\1\b/m;
+
 /** Classes whose objects live until the package frees them or drops their whole instance: nothing waits for the garbage collector to find them. */
 const freedByHand = ["IdBatch", "RawGuard"];
 
@@ -89,7 +105,7 @@ export function toFactory(script, declarations, names) {
   if (memory === undefined) throw changed("memory");
   const classes = withoutDispose(halves(declarations, "export type InitInput = ")[0]);
   return {
-    script: factory + shorten(simplify(start + rest), names) + init(memory),
+    script: factory + shorten(simplify(start + rest + takeText), names) + init(memory),
     types,
     classTypes: `/** Made by the build: the classes of the Wasm module, as types. */\n${classes}`,
   };
@@ -103,8 +119,13 @@ function simplify(body) {
   let simple = withoutDispose(body)
     // TypeScript has checked the classes of arguments, and the engine converts numbers itself.
     .replace(/^ *_assertClass\(.*\);\n/gm, "")
-    .replace(/^( *const val\d+ = )\+(\w+;\n)/gm, "$1$2")
-    .replace(/^ *__proto__: null,\n/gm, "");
+    .replace(/^ *__proto__: null,\n/gm, "")
+    .replace(takingText, "return takeText($3);")
+    .replace(takingOptionalText, "return ret[0] === 0 ? undefined : takeText(ret);");
+  for (let before = ""; before !== simple;) {
+    before = simple;
+    simple = simple.replace(convertedNumber, "$3$2");
+  }
   for (const [signature, body] of Object.entries(smaller)) simple = withBody(simple, signature, body);
   for (const [, name = ""] of simple.matchAll(/^ {4}class (\w+) \{$/gm)) {
     if (freedByHand.includes(name)) simple = withoutFinalization(simple, name);
