@@ -110,9 +110,7 @@ export class GuardCore {
     const { storage } = this.options;
     if (storage === "none") return;
     this.#storage = "unavailable";
-    const store = await openStore(storage, (error) => {
-      this.report(error);
-    });
+    const store = await openStore(storage, (error) => this.report(error));
     if (store === undefined || !this.isAlive) return;
     const writer = engine.call(undefined, () => engine.randomWriterId());
     if (writer === undefined) return;

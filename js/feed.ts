@@ -103,10 +103,11 @@ export class Feed implements Api.Feed {
     const { ids, places } = collectIds(list, typeof id === "function" ? id : undefined);
     const keys = ids.map(String);
     this.#decide(ids, keys, list.length - ids.length);
-    const passes = keys.map((key) => this.#verdicts.get(key) === true && takes(key));
+    const stopped = new Set<number>();
+    keys.forEach((key, index) => {
+      if (!this.#verdicts.get(key) || !takes(key)) stopped.add(places?.[index] ?? index);
+    });
     this.#forgetOldest(keys);
-    if (places === undefined) return passing(list, (index) => passes[index] === true);
-    const stopped = new Set(places.filter((_, index) => passes[index] === false));
     return passing(list, (index) => !stopped.has(index));
   }
 
@@ -123,20 +124,15 @@ export class Feed implements Api.Feed {
 
   /** Keeps the verdicts within their limit; those of the list at hand go last. */
   #forgetOldest(current: readonly string[]): void {
-    let excess = this.#verdicts.size - MAX_VERDICTS;
-    if (excess <= 0) return;
+    if (this.#verdicts.size <= MAX_VERDICTS) return;
     const message = `a feed keeps ${MAX_VERDICTS} verdicts: the oldest are forgotten, and decided anew if their items come back`;
     if (!this.#isFull) this.#report(new SeenGuardError("too-large", message));
     this.#isFull = true;
     const kept = new Set(current);
-    for (const pass of [(key: string) => !kept.has(key), () => true]) {
-      for (const key of this.#verdicts.keys()) {
-        if (excess <= 0) return;
-        if (!pass(key)) continue;
-        this.#verdicts.delete(key);
-        this.#admitted.delete(key);
-        excess--;
-      }
+    const others = [...this.#verdicts.keys()].filter((key) => !kept.has(key));
+    for (const key of [...others, ...kept].slice(0, this.#verdicts.size - MAX_VERDICTS)) {
+      this.#verdicts.delete(key);
+      this.#admitted.delete(key);
     }
   }
 }

@@ -79,9 +79,7 @@ export class FillRun<T> {
     const { signal } = this.#controller;
     const result = this.#result;
     const aborted = new Promise<null>((resolve) => {
-      signal.addEventListener("abort", () => {
-        resolve(null);
-      });
+      signal.addEventListener("abort", () => resolve(null));
     });
     try {
       // Callers that overlap join before anything happens.

@@ -96,9 +96,7 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   feed(): Feed {
-    return new Feed(this, (error) => {
-      callBack(this.#holder.onError, error);
-    });
+    return new Feed(this, (error) => callBack(this.#holder.onError, error));
   }
 
   observe(root: Element, options: Api.ObserveOptions = {}): () => void {

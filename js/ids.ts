@@ -183,22 +183,13 @@ export class BatchWriter {
     if (this.#bytes.byteLength > KEPT_BYTES) this.#batch.shrink(KEPT_BYTES);
   }
 
-  /** Encodes a text at an offset. Returns where it ends. Most ids are ASCII, so their length is tried first. */
+  /** Encodes a text at an offset, with room for three bytes a UTF-16 unit, the most that UTF-8 takes. Returns where it ends. */
   #writeText(text: string, offset: number): number | undefined {
-    let read = 0;
-    let written = offset;
-    let room = text.length;
-    do {
-      const start = this.#batch.reserve(written + room);
-      if (start === 0 && room > 0) return undefined;
-      this.#bytes = this.#view(start, written + room);
-      const result = encoder.encodeInto(read === 0 ? text : text.slice(read), this.#bytes.subarray(written));
-      read += result.read;
-      written += result.written;
-      // The most that the rest can take, in UTF-8 bytes for each UTF-16 unit.
-      room = 3 * (text.length - read);
-    } while (read < text.length);
-    return written;
+    const length = offset + 3 * text.length;
+    const start = this.#batch.reserve(length);
+    if (start === 0 && length > 0) return undefined;
+    this.#bytes = this.#view(start, length);
+    return offset + encoder.encodeInto(text, this.#bytes.subarray(offset)).written;
   }
 
   /** The way of ids that hold the separator: one after the other, with their ends beside them. */

@@ -47,9 +47,7 @@ export class Reporter {
     listen(signal, ["pagehide", "visibilitychange"], () => {
       if (isHidden()) this.#deliverLast();
     });
-    listen(signal, ["online"], () => {
-      this.#schedule(0);
-    });
+    listen(signal, ["online"], () => this.#schedule(0));
     this.#schedule(this.#intervalMs);
   }
 

@@ -60,9 +60,7 @@ export function watch(element: Element, ratio: number, dwellMs: number, onDwell:
   const subject: Subject = { element, threshold, dwellMs, onDwell, intersections, boxes: new Map() };
   subjects.add(subject);
   claim(subject, element);
-  return () => {
-    drop(subject);
-  };
+  return () => drop(subject);
 }
 
 function start(): void {

@@ -11,14 +11,10 @@ export function listenAtBell(key: string): void {
 
 export function ringBell(key: string): void {
   // Always as long as before: there is room for it though the storage has filled up since.
-  tolerant(() => {
-    localStorage.setItem(key, Math.random().toFixed(LENGTH));
-  });
+  tolerant(() => localStorage.setItem(key, Math.random().toFixed(LENGTH)));
 }
 
 /** Tells other tabs to look, too, and leaves nothing behind. */
 export function removeBell(key: string): void {
-  tolerant(() => {
-    localStorage.removeItem(key);
-  });
+  tolerant(() => localStorage.removeItem(key));
 }

@@ -18,9 +18,7 @@ export function readLeft(key: string): string | undefined {
 
 /** Where localStorage is denied or full nothing can be left. */
 export function leave(key: string, value: string): void {
-  tolerant(() => {
-    localStorage.setItem(ROOT + key, value);
-  });
+  tolerant(() => localStorage.setItem(ROOT + key, value));
 }
 
 export function removeLeft(keys: readonly string[]): void {

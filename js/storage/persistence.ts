@@ -384,9 +384,7 @@ export class Persistence {
 
   #listen(): void {
     const { signal } = this.#stopping;
-    listen(signal, ["pagehide"], () => {
-      this.#handOver();
-    });
+    listen(signal, ["pagehide"], () => this.#handOver());
     listen(signal, ["visibilitychange"], () => {
       if (isHidden()) void this.#enqueue(() => this.#noteCovered());
     });

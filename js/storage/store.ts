@@ -29,13 +29,9 @@ const LAST = "\uffff";
 /** Runs once the whole transaction is done: only then is something written. */
 function committed({ transaction }: IDBObjectStore): Promise<void> {
   return new Promise((resolve, reject) => {
-    transaction.oncomplete = () => {
-      resolve();
-    };
+    transaction.oncomplete = () => resolve();
     // An error comes first, without the reason; it aborts the transaction.
-    transaction.onabort = () => {
-      reject(transaction.error ?? new Error("the transaction was aborted"));
-    };
+    transaction.onabort = () => reject(transaction.error ?? new Error("the transaction was aborted"));
     // Without this, a page that reloads or dies before it hears of the request's success would take the transaction with it.
     transaction.commit();
   });
@@ -82,12 +78,8 @@ class IndexedDbStore implements KeyValueStore {
 /** localStorage as if it were the app's own. */
 const local: SeenStorage = {
   get: (key) => localStorage.getItem(key),
-  set: (key, value) => {
-    localStorage.setItem(key, value);
-  },
-  remove: (key) => {
-    localStorage.removeItem(key);
-  },
+  set: (key, value) => localStorage.setItem(key, value),
+  remove: (key) => localStorage.removeItem(key),
   keys: () => Object.keys(localStorage),
 };
 

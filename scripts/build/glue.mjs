@@ -130,7 +130,7 @@ function simplify(body) {
   for (const [, name = ""] of simple.matchAll(/^ {4}class (\w+) \{$/gm)) {
     if (freedByHand.includes(name)) simple = withoutFinalization(simple, name);
   }
-  return simple;
+  return simple.replace(/\b__wbg_ptr\b/g, "pointer");
 }
 
 /** @param {string} text */
