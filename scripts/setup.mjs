@@ -13,7 +13,15 @@ import { inProject } from "./lib/paths.mjs";
 import { programs, which } from "./lib/programs.mjs";
 import { CommandFailed, output, run } from "./lib/run.mjs";
 import { python, pythonEnvironment, pythonRequirements, pythonStamp } from "./lib/servers.mjs";
-import { findCargoTool, installRoot, minimumRust, wasmBindgenTool, wasmPackTool, wasmTarget } from "./lib/rust.mjs";
+import {
+  findCargoTool,
+  installRoot,
+  minimumRust,
+  wasmBindgenTool,
+  wasmPackTool,
+  wasmTarget,
+  wasmToolchain,
+} from "./lib/rust.mjs";
 
 /** @typedef {"start" | "test"} Level */
 
@@ -96,6 +104,7 @@ async function rustToolchain(level) {
   if (!existsSync(join(sysroot, "lib", "rustlib", wasmTarget))) {
     await rustup(`Rust's ${wasmTarget} target`, ["target", "add", wasmTarget]);
   }
+  await packageToolchain();
   if (level === "start") return;
   const ending = process.platform === "win32" ? ".exe" : "";
   for (const [component, binary] of /** @type {const} */ ([
@@ -104,6 +113,22 @@ async function rustToolchain(level) {
   ])) {
     if (existsSync(join(sysroot, "bin", binary + ending))) continue;
     await rustup(component, ["component", "add", component]);
+  }
+}
+
+/** The compiler of the package's Wasm modules, with the sources of its standard library, which is built into them. */
+async function packageToolchain() {
+  const toolchains = (await output("rustup", ["toolchain", "list"])) ?? "";
+  if (!toolchains.split("\n").some((line) => line.startsWith(`${wasmToolchain}-`))) {
+    const install = ["toolchain", "install", wasmToolchain, "--profile", "minimal", "--no-self-update"];
+    await rustup(`Rust ${wasmToolchain}, which builds the package's Wasm`, install);
+  }
+  const toolchain = ["--toolchain", wasmToolchain];
+  const sysroot = (await output("rustc", [`+${wasmToolchain}`, "--print", "sysroot"])) ?? "";
+  const has = (/** @type {string[]} */ ...path) => existsSync(join(sysroot, "lib", "rustlib", ...path));
+  if (!has(wasmTarget)) await rustup(`its ${wasmTarget} target`, ["target", "add", wasmTarget, ...toolchain]);
+  if (!has("src", "rust", "library", "Cargo.lock")) {
+    await rustup("the sources of its standard library", ["component", "add", "rust-src", ...toolchain]);
   }
 }
 

@@ -4,9 +4,18 @@ import { dirname, join } from "node:path";
 import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
 import { inProject, root } from "../lib/paths.mjs";
 import { output, run } from "../lib/run.mjs";
-import { pathWith, wasmBindgenTool, wasmTarget } from "../lib/rust.mjs";
+import { pathWith, wasmBindgenTool, wasmTarget, wasmToolchain } from "../lib/rust.mjs";
 import { checkFeatures, checkPaths, featureFlags, wasmOpt } from "./check-wasm.mjs";
 import { toFactory } from "./glue.mjs";
+
+/**
+ * A panic is a trap that says nothing: what would say it is a tenth of the module, and pages cannot do anything with it. For that the standard
+ * library is compiled anew, which no stable compiler promises; hence one version of it, which is told that we know.
+ */
+const wordlessPanics = [
+  ...["-Z", "build-std=std,panic_abort", "-Z", "panic-immediate-abort"],
+  ...["--config", 'profile.release.panic="immediate-abort"'],
+];
 
 const stampFile = inProject("target", "seenguard-wasm.stamp");
 
@@ -86,17 +95,19 @@ export async function buildWasm() {
  */
 async function compile(features) {
   const directories = await cargoDirectories();
-  // The messages of panics name files. What they name is the same on every machine, and nobody's home.
+  // What names a file names the same on every machine, and nobody's home.
   const remap = [[root, "seenguard"], ...directories.registries.map((path) => [path, "crates"])];
   const flags = remap.map(([from, to]) => `--remap-path-prefix=${String(from)}=${String(to)}`);
   await run(
     "cargo",
     [
+      `+${wasmToolchain}`,
       ...["build", "--release", "--lib", "--target", wasmTarget, "--no-default-features", "--features", features],
       ...["--config", `target.${wasmTarget}.rustflags=${JSON.stringify(flags)}`],
+      ...wordlessPanics,
     ],
     // Flags in the environment would replace these.
-    { env: { RUSTFLAGS: undefined, CARGO_ENCODED_RUSTFLAGS: undefined } },
+    { env: { RUSTFLAGS: undefined, CARGO_ENCODED_RUSTFLAGS: undefined, RUSTC_BOOTSTRAP: "1" } },
   );
   return join(directories.target, wasmTarget, "release", "seenguard.wasm");
 }
@@ -139,7 +150,17 @@ async function bindAndOptimise(compiled, workshop, module) {
   await run(process.execPath, [
     wasmOpt,
     join(workshop, "glue_bg.wasm"),
-    ...["--output", optimised, "-O3", "--strip-debug", "--strip-producers", "--strip-target-features", ...featureFlags],
+    // The lowest addresses are the end of the stack, far from what anybody points to.
+    ...[
+      "--output",
+      optimised,
+      "-O3",
+      "--low-memory-unused",
+      "--strip-debug",
+      "--strip-producers",
+      "--strip-target-features",
+      ...featureFlags,
+    ],
   ]);
   const names = await shortenNames(optimised);
   const wasm = readFileSync(optimised);

@@ -8,6 +8,9 @@ import { output } from "./run.mjs";
 
 export const wasmTarget = "wasm32-unknown-unknown";
 
+/** The compiler of the package's Wasm modules: one version, so that they are the same bytes wherever they are built, and because of how they are built. */
+export const wasmToolchain = "1.95.0";
+
 /** rustup puts cargo here, and PATH has it only in shells that were opened later. */
 const cargoBin = join(fromEnvironment("CARGO_HOME") ?? join(homedir(), ".cargo"), "bin");
 if (which("cargo") === undefined && existsSync(cargoBin)) {

@@ -31,7 +31,8 @@ pub fn random_writer_id() -> String {
         .collect()
 }
 
-/// Says where a panic happened; the trap that follows does not.
+/// Says where a panic happened; the trap that follows does not. Where panics have no words, nothing can be said.
+#[cfg(not(panic = "immediate-abort"))]
 #[wasm_bindgen(start)]
 fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
