@@ -1,6 +1,5 @@
 /** Checks the options of `ShardChain`. */
 import { refuse } from "./errors.js";
-import type { WasmSource } from "./engine.js";
 import { checkFormat, type FormatArguments } from "./format.js";
 import { checkOptions, withoutUndefined, type Rule } from "./options.js";
 import type { ShardFormat } from "./seenguard.js";
@@ -19,7 +18,6 @@ export interface ChainSettings extends Sizes {
   readonly shards: number;
   readonly seed: bigint;
   readonly ttlSeconds: number;
-  readonly wasm?: WasmSource;
 }
 
 const anything: Rule = ["", () => true];

@@ -57,7 +57,7 @@ export class ShardChain implements Api.ShardChain {
   }
 
   static async #make(stored: string[], settings: ChainSettings): Promise<ShardChain> {
-    const engine = await loadEngine(settings.wasm);
+    const engine = await loadEngine();
     const { format, capacity, shards, falsePositiveRate, seed, ttlSeconds } = settings;
     let refusal: unknown;
     const raw = engine.call(undefined, () => {

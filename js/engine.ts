@@ -3,10 +3,9 @@
  * traps: then that instance is never called again, and whoever opens next gets a new one.
  */
 import { describe, SeenGuardError } from "./errors.js";
-import { createGlue } from "./generated/glue.js";
+import type { Glue } from "./generated/whole/glue.js";
 import { BatchWriter } from "./ids.js";
 
-type Glue = ReturnType<typeof createGlue>;
 export type RawGuard = InstanceType<Glue["RawGuard"]>;
 export type RawChain = InstanceType<Glue["RawChain"]>;
 type RawBatch = InstanceType<Glue["IdBatch"]>;
@@ -37,7 +36,7 @@ export class Engine {
   }
 
   randomWriterId(): string {
-    return this.#glue.randomWriterId();
+    return this.#glue.randomWriterId(globalThis.crypto);
   }
 
   /** Tells `listener` when this instance has trapped. Returns how to stop that. */
@@ -61,10 +60,19 @@ export class Engine {
   }
 }
 
+/** Makes the glue of one instance. That of a page's module has no chains and that of a chain's no guards, which nothing there asks for. */
+export type CreateGlue = () => Glue;
+
+let createGlue: CreateGlue | undefined;
 let compileDefault: (() => Promise<WebAssembly.Module>) | undefined;
 let compiled: Promise<WebAssembly.Module> | undefined;
 let live: Engine | undefined;
 let starting: Promise<Engine> | undefined;
+
+/** Says what the entry point's module is called by. */
+export function provideGlue(create: CreateGlue): void {
+  createGlue = create;
+}
 
 /** Says where the entry point has the module. */
 export function provideWasm(compile: () => Promise<WebAssembly.Module>): void {
@@ -90,8 +98,8 @@ async function start(source: WasmSource | undefined): Promise<Engine> {
   try {
     compiled ??= source === undefined ? compileDefault?.() : compile(source);
     const module = await compiled;
-    if (module === undefined) throw new Error("no module");
-    const glue = createGlue();
+    const glue = createGlue?.();
+    if (module === undefined || glue === undefined) throw new Error("no module");
     const { memory } = await glue.init({ module_or_path: module });
     live = new Engine(glue, memory);
     return live;

@@ -13,6 +13,7 @@ export declare class SeenGuard extends Guard {
   static open(options: GuardOptions & { wasm?: WasmSource }): Promise<SeenGuard>;
 }
 
+/** Its module comes in a file of its own, when the first chain is made. `wasm` may be given as to `open`, and is not needed. */
 export declare class ShardChain extends Chain {
   static create(options?: ChainOptions & { wasm?: WasmSource }): Promise<ShardChain>;
   static from(

@@ -2,9 +2,9 @@
  * Builds the package into dist/: `npm run build`.
  *
  *     src/ ── cargo ──► Wasm ── wasm-bindgen ──► Wasm + glue ── wasm-opt ──► dist/seenguard.wasm
- *                                                       └──► js/generated/ (the glue as a factory, the Wasm as text)
- *     the same with the crate's feature "formats" ─► dist/formats.wasm and as text, with the same glue
- *     the same with the crate's feature "inspect" ─► dist/inspect.wasm, js/generated/inspect/
+ *                                                       └──► js/generated/page/ (the glue as a factory, the Wasm as text)
+ *     the same with other features of the crate ─► dist/formats.wasm, with the same glue; js/generated/chain/; js/generated/whole/;
+ *                                                  dist/inspect.wasm, js/generated/inspect/
  *     js/ + js/generated/ ── esbuild ──► dist/*.js, dist/*.cjs
  *     cli/ + js/ ── esbuild ──► dist/inspect.js, the package's command
  *     js/*.d.ts ──► dist/*.d.ts, dist/*.d.cts

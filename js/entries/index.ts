@@ -3,7 +3,7 @@
  * which most pages do with; Node gets `formats.ts`, since a server's bytes do not matter.
  */
 import { compileHex, provideWasm } from "../engine.js";
-import { wasmHex } from "../generated/wasm-hex.js";
+import { wasmHex } from "../generated/page/wasm-hex.js";
 
 provideWasm(() => compileHex(wasmHex));
 

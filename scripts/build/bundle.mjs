@@ -1,4 +1,4 @@
-/** The entries of the package, each one file without imports, and its command. */
+/** The entries of the package, each one file that imports at most one, when it is needed; and the command. */
 import { build } from "esbuild";
 import { minify } from "terser";
 import { inProject } from "../lib/paths.mjs";
@@ -19,8 +19,14 @@ export const entries = [
   { source: "formats.ts", file: "formats.cjs", format: "cjs" },
   { source: "slim.ts", file: "slim.js", format: "esm" },
   { source: "slim.ts", file: "slim.cjs", format: "cjs" },
-  { source: "index.ts", file: "seenguard.iife.js", format: "iife" },
+  { source: "chain.ts", file: "chain.js", format: "esm" },
+  { source: "chain.ts", file: "chain.cjs", format: "cjs" },
+  // A script tag has no file beside it.
+  { source: "formats.ts", file: "seenguard.iife.js", format: "iife" },
 ];
+
+/** What the other entries load when they need it. */
+const onDemand = { import: "./chain.js", require: "./chain.cjs" };
 
 export async function bundle() {
   await Promise.all([...entries.map(bundleEntry), bundleCommand()]);
@@ -46,8 +52,28 @@ async function bundleEntry({ source, file, format }) {
     ...(format === "iife" ? { globalName: "Seenguard" } : {}),
     platform: "neutral",
     target: ["chrome96", "safari15", "node20"],
+    ...beside(format === "cjs" ? "require" : "import"),
   });
 }
+
+/**
+ * Has the entry that another one loads on demand loaded from a file of its own.
+ * @param {"import" | "require"} by
+ * @returns {Partial<import("esbuild").BuildOptions>}
+ */
+const beside = (by) => ({
+  supported: { "dynamic-import": by === "import" },
+  plugins: [
+    {
+      name: "beside",
+      setup(build) {
+        build.onResolve({ filter: /\/entries\/chain\.js$/ }, ({ kind }) =>
+          kind === "dynamic-import" ? { path: onDemand[by], external: true } : undefined,
+        );
+      },
+    },
+  ],
+});
 
 /** @param {import("esbuild").BuildOptions & { outfile: string }} options */
 async function bundleFile(options) {
@@ -64,7 +90,8 @@ async function bundleFile(options) {
   });
   const imports = Object.values(result.metafile.outputs)
     .flatMap((output) => output.imports.map(({ path }) => path))
-    .filter((path) => options.platform !== "node" || !path.startsWith("node:"));
+    .filter((path) => options.platform !== "node" || !path.startsWith("node:"))
+    .filter((path) => !Object.values(onDemand).includes(path));
   if (imports.length > 0) throw new Error(`${options.outfile} imports ${imports.join(", ")}`);
   for (const { path, text } of result.outputFiles) writeWhole(path, await squeeze(text, options.format));
 }

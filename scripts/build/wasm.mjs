@@ -25,48 +25,40 @@ const sources = ["src", "Cargo.toml", "Cargo.lock", ".cargo", "scripts/build/was
 
 /**
  * @typedef {object} Module
+ * @property {string} name its directory in js/generated/; modules of one name have the very same glue, so that whoever has it may be given either
  * @property {string} features of the crate
- * @property {string} wasm
- * @property {string | undefined} hex the module as text, where it is inlined
- * @property {string} glue the directory of its glue; modules with one directory have the very same glue
+ * @property {string | undefined} file in dist/
+ * @property {boolean} isInlined
  */
 
 /** @type {readonly Module[]} */
 const modules = [
-  {
-    features: "guard",
-    wasm: inProject("dist", "seenguard.wasm"),
-    hex: inProject("js", "generated", "wasm-hex.ts"),
-    glue: inProject("js", "generated"),
-  },
-  {
-    features: "formats,guard",
-    wasm: inProject("dist", "formats.wasm"),
-    hex: inProject("js", "generated", "formats-wasm-hex.ts"),
-    glue: inProject("js", "generated"),
-  },
-  {
-    features: "formats,inspect",
-    wasm: inProject("dist", "inspect.wasm"),
-    hex: undefined,
-    glue: inProject("js", "generated", "inspect"),
-  },
+  { name: "page", features: "guard", file: "seenguard.wasm", isInlined: true },
+  { name: "page", features: "formats,guard", file: "formats.wasm", isInlined: false },
+  { name: "chain", features: "chain", file: undefined, isInlined: true },
+  { name: "whole", features: "chain,formats,guard", file: undefined, isInlined: true },
+  { name: "inspect", features: "formats,inspect", file: "inspect.wasm", isInlined: false },
 ];
 
-/** @param {Module} module */
-const glueFiles = ({ glue }) => ({
-  script: join(glue, "glue.js"),
-  types: join(glue, "glue.d.ts"),
-  classTypes: join(glue, "classes.d.ts"),
-  names: join(glue, "names.json"),
-});
+/**
+ * What is made of a module.
+ * @param {Module} module
+ */
+const products = ({ name, file, isInlined }) => {
+  const directory = inProject("js", "generated", name);
+  return {
+    wasm: file === undefined ? undefined : inProject("dist", file),
+    hex: isInlined ? join(directory, "wasm-hex.ts") : undefined,
+    script: join(directory, "glue.js"),
+    types: join(directory, "glue.d.ts"),
+    classTypes: join(directory, "classes.d.ts"),
+    names: join(directory, "names.json"),
+  };
+};
 
 /** What was built from what: equal when neither the sources nor the results have changed since. */
 const stamp = () =>
-  hashOf([
-    ...sources,
-    ...modules.flatMap((module) => [module.wasm, module.hex ?? [], ...Object.values(glueFiles(module))].flat()),
-  ]);
+  hashOf([...sources, ...modules.flatMap((module) => Object.values(products(module)).flatMap((path) => path ?? []))]);
 
 export async function buildWasm() {
   if (readIfThere(stampFile)?.toString() === stamp()) return;
@@ -80,8 +72,9 @@ export async function buildWasm() {
     const workshop = mkdtempSync(inProject("target", "wasm-"));
     try {
       const glue = await bindAndOptimise(compiled, workshop, module);
-      if ((glues.get(module.glue) ?? glue) !== glue) throw new Error(`${module.wasm} needs another glue than its kin`);
-      glues.set(module.glue, glue);
+      if ((glues.get(module.name) ?? glue) !== glue)
+        throw new Error(`${module.features} needs another glue than its kin`);
+      glues.set(module.name, glue);
     } finally {
       rmSync(workshop, { recursive: true, force: true });
     }
@@ -173,16 +166,16 @@ async function bindAndOptimise(compiled, workshop, module) {
     readFileSync(join(workshop, "web.d.ts"), "utf8"),
     names,
   );
-  const files = glueFiles(module);
+  const files = products(module);
   writeWhole(files.script, glue.script);
   writeWhole(files.types, glue.types);
   writeWhole(files.classTypes, glue.classTypes);
   writeWhole(files.names, `${JSON.stringify(names, undefined, 2)}\n`);
-  if (module.hex !== undefined) {
+  if (files.hex !== undefined) {
     const comment = "/** The Wasm module as hexadecimal text, which compresses better than base64. */";
-    writeWhole(module.hex, `${comment}\nexport const wasmHex = "${wasm.toString("hex")}";\n`);
+    writeWhole(files.hex, `${comment}\nexport const wasmHex = "${wasm.toString("hex")}";\n`);
   }
-  writeWhole(module.wasm, wasm);
+  if (files.wasm !== undefined) writeWhole(files.wasm, wasm);
   return glue.script;
 }
 

@@ -80,9 +80,11 @@ export const steps = [
     what: "Rust's linter on what is compiled for the browser alone",
     run: async () => {
       await cargo("clippy", "--lib", "--tests", "--all-features", "--target", wasmTarget, ...denyWarnings);
-      // And on the module without other formats.
-      const lean = ["--no-default-features", "--features", "guard"];
-      await cargo("clippy", "--lib", ...lean, "--target", wasmTarget, ...denyWarnings);
+      // And on the modules that have a part of it.
+      for (const feature of ["guard", "chain"]) {
+        const lean = ["--no-default-features", "--features", feature];
+        await cargo("clippy", "--lib", ...lean, "--target", wasmTarget, ...denyWarnings);
+      }
     },
   },
   { name: "core", what: "the core builds without any crate of the browser", run: coreWithoutWasm },

@@ -4,23 +4,23 @@
 //! explanations go out by serde-wasm-bindgen's `to_value`; its counterpart `from_value` is not used, since it would double the module. An error
 //! goes out as `{ code, message }`; nothing here throws or panics for what comes in.
 //!
-//! The features `guard` and `inspect` say whose classes a module offers: those of pages, or that of the command. The modules of pages come with
-//! the feature `formats` and without, and offer the same classes.
+//! The features `guard`, `chain` and `inspect` say which classes a module offers: that of pages, that of servers, that of the command.
 
-#[cfg(feature = "guard")]
+#[cfg(any(feature = "guard", feature = "chain"))]
 mod batch;
 mod browser;
-#[cfg(feature = "guard")]
+#[cfg(feature = "chain")]
 mod chain;
 #[cfg(feature = "guard")]
 mod guard;
 #[cfg(feature = "inspect")]
 mod inspect;
 
-#[cfg(feature = "guard")]
+#[cfg(any(feature = "guard", feature = "chain"))]
 pub use batch::IdBatch;
-pub use browser::random_writer_id;
 #[cfg(feature = "guard")]
+pub use browser::random_writer_id;
+#[cfg(feature = "chain")]
 pub use chain::RawChain;
 #[cfg(feature = "guard")]
 pub use guard::RawGuard;

@@ -7,7 +7,7 @@ const TRAPPING = "rawguard_explain";
 
 /** By what short name the module exports a function. */
 async function exportedAs(name: string): Promise<string> {
-  const names = await readFile(new URL("../../js/generated/names.json", import.meta.url), "utf8");
+  const names = await readFile(new URL("../../js/generated/page/names.json", import.meta.url), "utf8");
   const { exports } = JSON.parse(names) as { exports: readonly (readonly [name: string, short: string])[] };
   const found = exports.find(([long]) => long === name);
   if (found === undefined) throw new Error(`the module exports no ${name}`);

@@ -3,7 +3,7 @@ import { ShardChain, type ChainOptions, type ShardFormat, type Snapshot } from "
 import * as formats from "seenguard/formats";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { foreignFilters } from "./foreign.js";
-import { newPage, openGuard, uniqueNamespace, type Package } from "./support.js";
+import { openGuard, uniqueNamespace, type Package } from "./support.js";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date", "performance"], now: 1_764_000_000_000 });
@@ -212,7 +212,8 @@ describe("a snapshot whose format is wrong is refused with what to do", () => {
   });
 });
 
-describe("a copy without other formats, as pages get it", () => {
+describe("a copy without other formats, as pages get it", async () => {
+  const lean = (await import(new URL("../../dist/index.js", import.meta.url).href)) as Package;
   const [{ format, shards, ids, answers } = { format: "guava", shards: [], ids: [], answers: "" } as const] = filters;
   const every: readonly ShardFormat[] = [
     ...new Map(filters.map((filter) => [JSON.stringify(filter.format), filter.format])).values(),
@@ -221,14 +222,14 @@ describe("a copy without other formats, as pages get it", () => {
   const refusal = { applied: false, reason: "invalid", error: { code: "bad-snapshot" } };
 
   test.each(every)("refuses a snapshot of format %j, says what to import, and goes on", async (format) => {
-    const { guard, errors, codes } = await openGuard({}, newPage());
+    const { guard, errors, codes } = await openGuard({}, lean);
     guard.record("of this device");
     const ofFormat = filters.filter((filter) => filter.format === format).map(({ shards }) => shards);
     for (const shards of [...ofFormat, []]) expect(guard.apply({ format, shards })).toMatchObject(refusal);
     expect(codes()[0]).toBe("bad-snapshot");
     expect(errors[0]?.message).toMatch(/import "seenguard\/formats"/);
     expect(guard.filter(["of this device", "another"])).toEqual(["another"]);
-    const chain = await newPage().ShardChain.create();
+    const chain = await lean.ShardChain.create();
     chain.record("another");
     expect(guard.apply(chain.snapshot()).applied).toBe(true);
     expect(guard.filter(["of this device", "another"])).toEqual([]);
@@ -237,21 +238,28 @@ describe("a copy without other formats, as pages get it", () => {
   test.each<ShardFormat | { kind: "go-bloomfilter" }>([...every, { kind: "go-bloomfilter" }])(
     "refuses to keep a chain of format %j, and says what to import",
     async (format) => {
-      await expect(newPage().ShardChain.from(["1::AAAA"], { format })).rejects.toMatchObject({
+      await expect(lean.ShardChain.from(["1::AAAA"], { format })).rejects.toMatchObject({
         code: "bad-option",
         message: expect.stringMatching(/import "seenguard\/formats"/) as string,
       });
     },
   );
 
+  test("makes chains and throws errors of the classes that it exports, though they come from a file of their own", async () => {
+    const chain = await lean.ShardChain.create();
+    expect(chain).toBeInstanceOf(lean.ShardChain);
+    expect(chain).not.toBeInstanceOf(lean.SeenGuard);
+    await expect(lean.ShardChain.create({ capacity: 0 })).rejects.toBeInstanceOf(lean.SeenGuardError);
+    expect(() => chain.record("a", -1)).toThrow(lean.SeenGuardError);
+  });
+
   test("complains of a format that nobody has as every copy does", async () => {
-    const { guard, errors } = await openGuard({}, newPage());
+    const { guard, errors } = await openGuard({}, lean);
     guard.apply({ format: "bloom", shards: [] } as unknown as Snapshot);
     expect(errors[0]?.message).toMatch(/format must be/);
   });
 
   test("decides for a namespace that it has opened, and a copy with formats for one of its own", async () => {
-    const lean = (await import(new URL("../../dist/index.js", import.meta.url).href)) as Package;
     const namespace = uniqueNamespace();
     const [first, second] = [await openGuard({ namespace }, lean), await openGuard({ namespace }, formats)];
     expect(second.guard.apply({ format, shards })).toMatchObject(refusal);

@@ -51,6 +51,23 @@ test("seenguard/formats is what Node gets as seenguard, and keeps a server's own
   expect(stdout).toBe("true true\n1 2::\n");
 });
 
+test("seenguard/slim makes chains without being told where a module is, or when told of that of a guard", async () => {
+  const script = `
+    import { readFile } from "node:fs/promises";
+    import { createRequire } from "node:module";
+    import * as slim from "seenguard/slim";
+    const require = createRequire(process.cwd() + "/");
+    const wasm = await readFile(require.resolve("seenguard/seenguard.wasm"));
+    for (const entry of [slim, require("seenguard/slim")]) {
+      for (const options of [undefined, { wasm }]) {
+        const chain = await entry.ShardChain.create(options);
+        console.log(chain.record(["a", "b"]), chain.has("b"), chain instanceof entry.ShardChain);
+      }
+    }`;
+  const { stdout } = await runNode("--input-type=module", "--eval", script);
+  expect(stdout).toBe("2 true true\n".repeat(4));
+});
+
 test("importing it does nothing", async () => {
   const script = `
     const before = Reflect.ownKeys(globalThis).length;

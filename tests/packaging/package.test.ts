@@ -4,7 +4,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { build } from "esbuild";
+import { build, type Platform } from "esbuild";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { expect, inject, test } from "vitest";
@@ -16,7 +16,9 @@ test("the package holds what users need and nothing else", () => {
     [
       ...["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"],
       ...["index.cjs", "index.d.cts", "index.d.ts", "index.js", "seenguard.iife.js", "seenguard.wasm"].map(inDist),
-      ...["formats.cjs", "formats.js", "formats.wasm", "inspect.js", "inspect.wasm"].map(inDist),
+      ...["chain.cjs", "chain.js", "formats.cjs", "formats.js", "formats.wasm", "inspect.js", "inspect.wasm"].map(
+        inDist,
+      ),
       ...["slim.cjs", "slim.d.cts", "slim.d.ts", "slim.js"].map(inDist),
     ].sort(),
   );
@@ -47,7 +49,7 @@ test("installing it runs nothing and brings nothing else", async () => {
 test("its scripts have no source map and name no place on the machine that built them", async () => {
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
   const scripts = (await readdir(dist)).filter((name) => /\.c?js$/.test(name));
-  expect(scripts).toHaveLength(8);
+  expect(scripts).toHaveLength(10);
   for (const name of scripts) {
     const text = await readFile(join(dist, name), "utf8");
     expect(text).not.toContain("sourceMappingURL");
@@ -56,27 +58,45 @@ test("its scripts have no source map and name no place on the machine that built
 });
 
 test.each([
-  { platform: "browser", entry: "seenguard", gets: "index" },
-  { platform: "neutral", entry: "seenguard", gets: "index" },
-  { platform: "node", entry: "seenguard", gets: "formats" },
-  { platform: "browser", entry: "seenguard/formats", gets: "formats" },
-] as const)("a bundler for $platform finds dist/$gets as $entry", async ({ platform, entry, gets }) => {
-  for (const [contents, file] of [
-    [`export * from "${entry}";`, `${gets}.js`],
-    [`module.exports = require("${entry}");`, `${gets}.cjs`],
+  { platform: "browser", entry: "seenguard", gets: ["chain", "index"] },
+  { platform: "neutral", entry: "seenguard", gets: ["chain", "index"] },
+  { platform: "browser", entry: "seenguard/slim", gets: ["chain", "slim"] },
+  { platform: "node", entry: "seenguard", gets: ["formats"] },
+  { platform: "browser", entry: "seenguard/formats", gets: ["formats"] },
+] as const)("a bundler for $platform finds $gets in dist as $entry", async ({ platform, entry, gets }) => {
+  for (const [contents, ending] of [
+    [`export * from "${entry}";`, ".js"],
+    [`module.exports = require("${entry}");`, ".cjs"],
   ] as const) {
-    const { metafile } = await build({
-      stdin: { contents, resolveDir: inject("installed") },
-      platform,
-      bundle: true,
-      format: "esm",
-      metafile: true,
-      write: false,
-    });
-    const found = Object.keys(metafile.inputs).filter((path) => path.includes("seenguard/dist/"));
-    expect(found.map((path) => basename(path))).toEqual([file]);
+    expect((await bundled(contents, platform)).map(({ name }) => name)).toEqual(gets.map((name) => name + ending));
   }
 });
+
+test("what makes shards stays out of the bundle of an app that makes none", async () => {
+  const byName = async (contents: string) =>
+    Object.fromEntries((await bundled(contents, "browser")).map(({ name, bytes }) => [name, bytes]));
+  const guard = await byName('export { SeenGuard } from "seenguard";');
+  expect(guard["chain.js"] ?? 0).toBe(0);
+  expect(guard["index.js"]).toBeGreaterThan(0);
+  expect((await byName('export { ShardChain } from "seenguard";'))["chain.js"]).toBeGreaterThan(0);
+});
+
+/** The package's files that a bundler takes into one file, and how much of each. */
+async function bundled(contents: string, platform: Platform): Promise<{ name: string; bytes: number }[]> {
+  const { metafile } = await build({
+    stdin: { contents, resolveDir: inject("installed") },
+    platform,
+    bundle: true,
+    format: "esm",
+    metafile: true,
+    write: false,
+  });
+  return Object.values(metafile.outputs)
+    .flatMap(({ inputs }) => Object.entries(inputs))
+    .filter(([path]) => path.includes("seenguard/dist/"))
+    .map(([path, { bytesInOutput }]) => ({ name: basename(path), bytes: bytesInOutput }))
+    .sort((a, b) => a.name.localeCompare(b.name));
+}
 
 test("publint, which knows how bundlers and Node read a manifest, has nothing to say", async () => {
   const manifest = await manifestOf(root);

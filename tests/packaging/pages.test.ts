@@ -31,6 +31,19 @@ test("an app bundled by Vite with the Wasm module as a file of its own guards it
   expect(complaints).toEqual([]);
 });
 
+test("an app bundled by Vite that makes shards itself loads what that takes when it makes the first", async () => {
+  const { page, complaints, requests } = await openPage(await serve(await bundleApp("vite")));
+  expectGuarded(await whatWasTold(page), "indexeddb");
+  const chunks = () => requests.filter((url) => /\/chain-[^/]*\.js$/.test(url));
+  expect(chunks()).toEqual([]);
+  expect(await page.evaluate(() => window.makeShards(["a", "b"]))).toEqual({
+    held: [true, true, false],
+    isChain: true,
+  });
+  expect(chunks()).toHaveLength(1);
+  expect(complaints).toEqual([]);
+});
+
 test("an app bundled by Vite refuses what it cannot read, and goes on; with seenguard/formats it can", async () => {
   const lean = await openPage(`${await serve(await bundleApp("vite"))}/?guava`);
   expectRefused(await whatWasTold(lean.page), "indexeddb");

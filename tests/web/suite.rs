@@ -467,12 +467,17 @@ fn a_chain_records_filters_ships_and_goes_on() {
 
 #[wasm_bindgen_test]
 fn writers_ids_are_sixteen_hexadecimal_digits_and_differ() {
-    let all: std::collections::HashSet<String> = (0..1_000).map(|_| random_writer_id()).collect();
-    assert_eq!(all.len(), 1_000);
-    assert!(
-        all.iter()
-            .all(|id| id.len() == 16 && id.bytes().all(|digit| b"0123456789abcdef".contains(&digit)))
-    );
+    let crypto: web_sys::Crypto = js_sys::Reflect::get(&js_sys::global(), &"crypto".into())
+        .unwrap()
+        .unchecked_into();
+    for random in [Some(crypto), None] {
+        let all: std::collections::HashSet<String> = (0..1_000).map(|_| random_writer_id(random.clone())).collect();
+        assert_eq!(all.len(), 1_000);
+        assert!(
+            all.iter()
+                .all(|id| id.len() == 16 && id.bytes().all(|digit| b"0123456789abcdef".contains(&digit)))
+        );
+    }
 }
 
 /// Bytes of the module's memory, which never shrinks.

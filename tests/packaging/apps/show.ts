@@ -4,6 +4,8 @@ import type { Told } from "./story.js";
 declare global {
   interface Window {
     told?: Told;
+    /** What a page does that makes shards itself: tells which ids they hold, and one more. */
+    makeShards: (ids: string[]) => Promise<{ held: boolean[]; isChain: boolean }>;
   }
 }
 

@@ -5,4 +5,9 @@ import guavaChapters from "../guava-chapters.json";
 import { show } from "../show.js";
 import { tell } from "../story.js";
 
+window.makeShards = async (ids) => {
+  const chain = await seenguard.ShardChain.create();
+  chain.record(ids);
+  return { held: [...ids, "another"].map((id) => chain.has(id)), isChain: chain instanceof seenguard.ShardChain };
+};
 show(await tell(seenguard, location.search === "?guava" ? guavaChapters : chapters));
