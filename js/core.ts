@@ -3,12 +3,14 @@
  *
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
+import { NO_ANSWER, textOf, type Answer } from "./answer.js";
 import { loadEngine, type Engine, type RawGuard, type WasmSource } from "./engine.js";
 import { callBack, SeenGuardError, type ErrorListener } from "./errors.js";
 import type { OpenOptions } from "./options.js";
 import { Reporter } from "./report.js";
 import type {
   ApplyReport,
+  ErrorCode,
   Explanation,
   GuardOptions,
   GuardStats,
@@ -30,37 +32,19 @@ export interface Holder {
   readonly onLag: GuardOptions["onLag"];
 }
 
-/** What the module reports of a snapshot. */
-type ApplyOutcome =
-  | { applied: boolean; shards: number; reused: number; expired: number; covered: number; lags: [string, number][] }
-  | { error: { code: SeenGuardError["code"]; message: string }; shards: number; expired: number };
-
-/** What the module reports of itself. */
-type RawStats = Omit<GuardStats, "engine" | "storage" | "filtered"> & {
-  filtered: Omit<GuardStats["filtered"], "withoutId">;
-};
-type RawExplanation =
-  { by: "pending"; at: number } | { by: "memory" } | { by: "server"; shard: number; epoch?: number };
-
-/** What it reports without an instance; the caller's own. */
-const nothingHeld = (): RawStats => ({
-  shards: 0,
-  serverFalsePositiveRate: 0,
-  memoryFalsePositiveRate: 0,
-  pending: 0,
-  remembered: 0,
-  filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0 },
-  lag: { count: 0 },
-  bytes: 0,
-});
+/** What was wrong with a snapshot, and in which shard, -1 if it was none alone; and how many shards are held and expired. */
+type Refusal = readonly [code: string, text: string, shard: number, held: number, expired: number];
 
 /** The names of the methods of the module's guard. */
-type Method = Exclude<keyof RawGuard, "free" | "version">;
+type Method = Exclude<keyof RawGuard, "free">;
 /** What such a method takes before the two times that come last. */
 type Asked<M extends Method> =
   Parameters<RawGuard[M]> extends [...infer Before, wallMs: number, steadyMs: number]
     ? Before
     : Parameters<RawGuard[M]>;
+/** The names of those that take texts in the batch, and what they take behind it. */
+type BatchMethod = "apply" | "explain" | "record" | "takeIn";
+type AskedOf<M extends BatchMethod> = Asked<M> extends [batch: unknown, ...behind: infer Behind] ? Behind : never;
 
 /** One that was never started lets everything pass. */
 export class GuardCore {
@@ -156,6 +140,16 @@ export class GuardCore {
     );
   }
 
+  /** The same for a method that takes the batch, with these texts in it. */
+  askOf<M extends BatchMethod>(
+    texts: readonly ItemId[],
+    method: M,
+    ...args: AskedOf<M>
+  ): Answer | ReturnType<RawGuard[M]> {
+    const ask = ({ batch }: Engine) => this.ask(NO_ANSWER, method, ...([batch, ...args] as unknown as Asked<M>));
+    return this.#withBatch(texts, ask) ?? NO_ANSWER;
+  }
+
   apply(snapshot: unknown): ApplyReport {
     if (!this.isAlive) return refused("no-engine");
     const checked = checkSnapshot(snapshot);
@@ -166,18 +160,19 @@ export class GuardCore {
     }
     const { format, shards, version, nowMs } = checked;
     const wantsLags = [...this.holders].some(({ onLag }) => onLag);
-    const outcome = this.ask(undefined, "apply", ...format, shards, version, nowMs, wantsLags) as
-      ApplyOutcome | undefined;
-    if (outcome === undefined) return refused("no-engine");
-    if ("error" in outcome) {
-      const error = new SeenGuardError(outcome.error.code, outcome.error.message);
+    const outcome: Answer | Refusal = this.askOf(shards, "apply", ...format, version, nowMs, wantsLags);
+    if (isRefusal(outcome)) {
+      const [code, text, shard, held, expired] = outcome;
+      const error = new SeenGuardError(code as ErrorCode, shard < 0 ? text : `shard ${String(shard)}: ${text}`);
       this.report(error);
-      return { ...refused("invalid", error), shards: outcome.shards, expired: outcome.expired };
+      return { ...refused("invalid", error), shards: held, expired };
     }
-    const { lags, ...counts } = outcome;
-    if (counts.covered > 0) this.#persistence?.covered();
-    for (const [id, lagMs] of lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
-    return counts.applied ? counts : { ...counts, reason: "older-version" };
+    const [[isApplied, held = 0, reused = 0, expired = 0, covered = 0], lags] = outcome;
+    if (isApplied === undefined) return refused("no-engine");
+    if (covered > 0) this.#persistence?.covered();
+    for (const [id, lagMs] of lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, textOf(id));
+    const report = { applied: isApplied > 0, shards: held, reused, expired, covered };
+    return report.applied ? report : { ...report, reason: "older-version" };
   }
 
   /** The indices of the fresh ids, of equal ones the first; `undefined`: there is no engine, and everything passes. */
@@ -190,8 +185,7 @@ export class GuardCore {
 
   record(ids: readonly ItemId[]): number {
     if (ids.length === 0) return 0;
-    const recorded = this.#withBatch(ids, ({ batch }, raw) => raw.record(batch, Date.now(), performance.now()));
-    const [unknown = 0, displaced = 0] = recorded ?? [];
+    const [[unknown = 0, displaced = 0, undelivered = 0]] = this.askOf(ids, "record");
     // Once, until there is room again.
     if (displaced > 0 && !this.#isFull) {
       this.report(
@@ -203,30 +197,40 @@ export class GuardCore {
     }
     this.#isFull = displaced > 0;
     this.#persistence?.changed();
-    for (const reporter of this.#reporters) reporter.recorded();
+    for (const reporter of this.#reporters) reporter.recorded(undelivered);
     return unknown;
   }
 
   explain(id: ItemId): Explanation {
-    const explained = this.ask(undefined, "explain", String(id)) as RawExplanation | undefined;
-    if (explained === undefined) return { seen: false };
-    return explained.by === "pending"
-      ? { seen: true, by: "pending", at: new Date(explained.at) }
-      : { seen: true, ...explained };
+    const [[by, first = 0, epoch]] = this.askOf([id], "explain");
+    if (by === undefined) return { seen: false };
+    if (by === 0) return { seen: true, by: "pending", at: new Date(first) };
+    if (by === 1) return { seen: true, by: "memory" };
+    return { seen: true, by: "server", shard: first, ...(epoch === undefined ? {} : { epoch }) };
   }
 
   get version(): number | undefined {
-    const raw = this.#raw;
-    return raw && this.#engine?.call(undefined, () => raw.version);
+    const [[version = -1]] = this.ask(NO_ANSWER, "stats");
+    return version < 0 ? undefined : version;
   }
 
   stats(): GuardStats {
-    const { filtered, ...stats } = this.ask(nothingHeld(), "stats") as RawStats;
+    const [numbers] = this.ask(NO_ANSWER, "stats");
+    const [, shards = 0, serverFalsePositiveRate = 0, memoryFalsePositiveRate = 0] = numbers;
+    const [pending = 0, remembered = 0, bytes = 0] = numbers.slice(4);
+    const [passed = 0, byPending = 0, memory = 0, server = 0, duplicate = 0] = numbers.slice(7);
+    const [count = 0, lastMs = 0, p50Ms = 0, p95Ms = 0, p99Ms = 0] = numbers.slice(12);
     return {
       engine: this.isAlive ? "wasm" : "none",
       storage: this.#persistence?.storage ?? this.#storage,
-      ...stats,
-      filtered: { ...filtered, withoutId: this.#withoutId },
+      shards,
+      serverFalsePositiveRate,
+      memoryFalsePositiveRate,
+      pending,
+      remembered,
+      filtered: { passed, pending: byPending, memory, server, duplicate, withoutId: this.#withoutId },
+      lag: count > 0 ? { count, lastMs, p50Ms, p95Ms, p99Ms } : { count },
+      bytes,
     };
   }
 
@@ -280,6 +284,10 @@ export class GuardCore {
     this.#raw = undefined;
     this.#engine?.call(undefined, () => raw?.free());
   }
+}
+
+function isRefusal(outcome: Answer | Refusal): outcome is Refusal {
+  return typeof outcome[0] === "string";
 }
 
 function refused(reason: NonNullable<ApplyReport["reason"]>, error?: DeclaredError): ApplyReport {

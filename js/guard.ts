@@ -1,4 +1,5 @@
 /** `SeenGuard`: one holder's view of a namespace. */
+import { NO_ANSWER, textOf } from "./answer.js";
 import { closedReport, GuardCore, type Holder } from "./core.js";
 import type { WasmSource } from "./engine.js";
 import { callBack, failure, refuse, warnOncePerCode } from "./errors.js";
@@ -75,7 +76,7 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   has(id: Api.ItemId): boolean {
-    return isUsable(id) && this.#core.ask(false, "has", String(id));
+    return this.explain(id).seen;
   }
 
   explain(id: Api.ItemId): Api.Explanation {
@@ -88,7 +89,8 @@ export class SeenGuard implements Api.SeenGuard {
 
   pending(limit?: number): string[] {
     const most = typeof limit === "number" && limit >= 0 ? Math.min(Math.floor(limit), ALL) : ALL;
-    return this.#core.ask([], "pending", most);
+    const [, ids] = this.#core.ask(NO_ANSWER, "pending", most);
+    return ids.map(([id]) => textOf(id));
   }
 
   pendingShard(): string {

@@ -4,6 +4,7 @@
  * What to deliver, and what again, is the Wasm module's to decide; here is how: one request at a time, at an interval or as soon as many wait;
  * after a failure with exponential backoff and jitter; offline not at all. When the page hides, as much goes out as browsers let outlive a page.
  */
+import { NO_ANSWER, textOf } from "./answer.js";
 import type { GuardCore } from "./core.js";
 import { failure } from "./errors.js";
 import { isHidden, listen } from "./page.js";
@@ -51,9 +52,9 @@ export class Reporter {
     this.#schedule(this.#intervalMs);
   }
 
-  /** Something was recorded. */
-  recorded(): void {
-    if (!this.#isSending && this.#failures === 0 && this.#deliveries.ask(0, "undelivered") >= MANY) this.#schedule(0);
+  /** Something was recorded, and so many impressions wait now that were never delivered. */
+  recorded(undelivered: number): void {
+    if (!this.#isSending && this.#failures === 0 && undelivered >= MANY) this.#schedule(0);
   }
 
   stop(): void {
@@ -91,9 +92,9 @@ export class Reporter {
       limit > 0;
       limit = Math.floor(limit / 2), most = Math.ceil(most / 2)
     ) {
-      const [number, entries] = this.#deliveries.ask(NOTHING, "beginBatch", most, limit) as typeof NOTHING;
+      const [[number = 0], entries] = this.#deliveries.ask(NO_ANSWER, "beginBatch", most, limit);
       if (number === 0) return undefined;
-      const impressions = entries.map(([id, at]) => ({ id, at }));
+      const impressions = entries.map(([id, at]) => ({ id: textOf(id), at }));
       const body = JSON.stringify({ impressions });
       const bytes = new TextEncoder().encode(body).length;
       // One that is too long alone goes alone.
@@ -168,9 +169,6 @@ export class Reporter {
     }
   }
 }
-
-/** What the module says if there is nothing to deliver: else a batch's number and its ids, each with its time. */
-const NOTHING: [number: number, entries: [id: string, at: number][]] = [0, []];
 
 interface Batch {
   readonly number: number;

@@ -11,7 +11,7 @@ pub enum Error {
     #[error("{0}")]
     BadSnapshot(&'static str),
     /// The text is not base64: standard or URL-safe alphabet, canonical or no padding, no white space.
-    #[error("not base64 text of one alphabet without white space")]
+    #[error("{}", self.text())]
     BadBase64,
     /// Shorter than the smallest shard.
     #[error("{length} bytes are less than a shard's smallest size")]
@@ -20,13 +20,13 @@ pub enum Error {
         length: usize,
     },
     /// Not a shard of this format.
-    #[error("the first bytes are not those of a shard of this format")]
+    #[error("{}", self.text())]
     BadMagic,
     /// The shard was damaged on its way.
-    #[error("the checksum does not match: the shard was damaged on its way")]
+    #[error("{}", self.text())]
     BadChecksum,
     /// An unknown encoding or way of hashing, or reserved bytes that are not 0.
-    #[error("unknown encoding of the bits or way of hashing, or reserved bytes that are not 0")]
+    #[error("{}", self.text())]
     BadEncoding,
     /// m or k out of range.
     #[error("{0}")]
@@ -62,6 +62,32 @@ impl Error {
             Error::BadPayload(_) => "bad-payload",
             Error::TooLarge(_) => "too-large",
             Error::InShard { error, .. } => error.code(),
+        }
+    }
+
+    /// What was wrong, in words that are there already: formatting would cost the Wasm module 1.5 KB.
+    pub(crate) fn text(&self) -> &'static str {
+        match self {
+            Error::BadOption(text)
+            | Error::BadSnapshot(text)
+            | Error::BadParameters(text)
+            | Error::BadPayload(text)
+            | Error::TooLarge(text) => text,
+            Error::BadBase64 => "not base64 text of one alphabet without white space",
+            Error::Truncated { .. } => "fewer bytes than the smallest shard has",
+            Error::BadMagic => "the first bytes are not those of a shard of this format",
+            Error::BadChecksum => "the checksum does not match: the shard was damaged on its way",
+            Error::BadEncoding => "unknown encoding of the bits or way of hashing, or reserved bytes that are not 0",
+            Error::InShard { error, .. } => error.text(),
+        }
+    }
+
+    /// The place of the shard that is wrong, if it is one of several.
+    #[cfg(all(target_arch = "wasm32", feature = "guard"))]
+    pub(crate) fn shard(&self) -> Option<usize> {
+        match self {
+            Error::InShard { index, .. } => Some(*index),
+            _ => None,
         }
     }
 

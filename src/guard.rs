@@ -178,21 +178,26 @@ impl Guard {
         if !(window_days > 0.0 && window_days <= MAX_WINDOW_DAYS) {
             return Err(Error::BadOption("windowDays must be over 0 and at most 36500"));
         }
+        Ok(Guard::of_window(window_days))
+    }
+
+    /// The same for a window that is known to be in range.
+    pub(crate) fn of_window(window_days: f64) -> Self {
         // Up to the next second, so that nothing leaves early.
         let window_seconds = (window_days * SECONDS_A_DAY).ceil() as u32;
-        Ok(Guard {
+        Guard {
             window_ms: u64::from(window_seconds) * 1000,
             server: ServerView::default(),
             version: None,
             server_clock: None,
             journal: Journal::default(),
-            memory: Memory::new(window_seconds)?,
+            memory: Memory::new(window_seconds),
             unsaved: SegmentWriter::default(),
             filtered: Filtered::default(),
             lag: LagSamples::default(),
             delivering: false,
             list: HashedList::default(),
-        })
+        }
     }
 
     /// Takes a whole snapshot, or leaves everything as it was.
@@ -355,7 +360,11 @@ impl Guard {
 
     /// The pending ids, oldest first, at most `limit`.
     pub fn pending(&self, limit: usize) -> Vec<String> {
-        self.journal.pending().take(limit).map(Entry::text).collect()
+        self.pending_entries().take(limit).map(Entry::text).collect()
+    }
+
+    pub(crate) fn pending_entries(&self) -> impl Iterator<Item = &Entry> {
+        self.journal.pending()
     }
 
     /// The pending ids as one shard, the newest first if they do not all fit, with the parameters and seed of the newest server shard, else, as where
@@ -404,15 +413,12 @@ impl Guard {
 
     /// Forgets everything: the snapshot in use, the journal and the memory.
     pub fn forget(&mut self) {
-        let memory = Memory::new((self.window_ms / 1000) as u32);
+        self.memory = Memory::new((self.window_ms / 1000) as u32);
         self.server = ServerView::default();
         self.version = None;
         self.server_clock = None;
         self.journal = self.journal.begun_anew();
         self.unsaved = SegmentWriter::default();
-        if let Ok(memory) = memory {
-            self.memory = memory;
-        }
     }
 }
 
@@ -432,14 +438,25 @@ impl Guard {
     /// The next batch to deliver: its number, 0 if there is nothing to deliver, and ids with their times (Unix ms), oldest first. At most
     /// `impressions`, and about `bytes` as JSON.
     pub fn begin_batch(&mut self, impressions: usize, bytes: usize, now: Now) -> (u32, Vec<(String, u64)>) {
-        self.journal.begin_batch(
-            BatchLimits {
-                impressions,
-                bytes,
-                overhead: JSON_OVERHEAD,
-            },
-            now.wall_ms,
-        )
+        let mut ids = Vec::new();
+        let batch = self.begin_batch_with(impressions, bytes, now, |entry| ids.push((entry.text(), entry.at)));
+        (batch, ids)
+    }
+
+    /// The same, calling `take` with each impression of the batch.
+    pub(crate) fn begin_batch_with(
+        &mut self,
+        impressions: usize,
+        bytes: usize,
+        now: Now,
+        take: impl FnMut(&Entry),
+    ) -> u32 {
+        let limits = BatchLimits {
+            impressions,
+            bytes,
+            overhead: JSON_OVERHEAD,
+        };
+        self.journal.begin_batch(limits, now.wall_ms, take)
     }
 
     /// What became of a batch: what has arrived is delivered; what has not is in the next batch again.

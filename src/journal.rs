@@ -240,27 +240,28 @@ impl Journal {
 
 /// Delivery: each impression once, and again only if the stream runs and has lost it.
 impl Journal {
-    /// The next impressions to deliver, oldest first: at most so many, of at most so many bytes of ids with `overhead` for each; and the number
-    /// of their batch, 0 if there are none.
-    pub(crate) fn begin_batch(&mut self, limits: BatchLimits, now: u64) -> (u32, Vec<(String, u64)>) {
-        let (mut impressions, mut bytes) = (Vec::new(), 0);
+    /// Calls `take` with the next impressions to deliver, oldest first: at most so many, of at most so many bytes of ids with `overhead` for each.
+    /// Returns the number of their batch, 0 if there are none.
+    pub(crate) fn begin_batch(&mut self, limits: BatchLimits, now: u64, mut take: impl FnMut(&Entry)) -> u32 {
+        let (mut impressions, mut bytes) = (0, 0);
         let (batch, covered_delivery) = (self.batches.wrapping_add(1).max(1), self.covered_delivery);
         for entry in self.entries.iter_mut().flatten() {
             if !entry.is_due(covered_delivery, now) {
                 continue;
             }
             bytes += entry.id.len() + limits.overhead;
-            if impressions.len() == limits.impressions || (bytes > limits.bytes && !impressions.is_empty()) {
+            if impressions == limits.impressions || (bytes > limits.bytes && impressions > 0) {
                 break;
             }
+            impressions += 1;
             entry.delivery.batch = batch;
-            impressions.push((entry.text(), entry.at));
+            take(entry);
         }
-        if impressions.is_empty() {
-            return (0, impressions);
+        if impressions == 0 {
+            return 0;
         }
         self.batches = batch;
-        (batch, impressions)
+        batch
     }
 
     /// A batch has arrived, or has not. Calls `delivered` for each impression that arrived.

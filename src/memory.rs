@@ -20,8 +20,8 @@ use crate::{BloomFilter, Error, Parameters};
 pub const REMEMBERED: u64 = 10_000;
 /// Impressions a shard.
 pub(crate) const CAPACITY: u32 = 2_000;
-/// ε of a full shard.
-const FALSE_POSITIVE_RATE: f64 = 0.0001;
+/// What so many need at ε = 0.0001.
+const PARAMETERS: Parameters = Parameters::of_others(38_341, 13);
 /// Shards that cover the window; the slice of time that one covers is the window's quarter.
 const SHARDS_A_WINDOW: usize = 5;
 
@@ -63,16 +63,15 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// `window_seconds`: how long an impression is remembered.
-    pub(crate) fn new(window_seconds: u32) -> Result<Self, Error> {
-        let parameters = Parameters::for_capacity(CAPACITY, FALSE_POSITIVE_RATE)?;
-        Ok(Memory {
+    pub(crate) fn new(window_seconds: u32) -> Self {
+        Memory {
             // A slice of no length would begin a shard for each impression.
             slices: Slices::new(window_seconds.max(SHARDS_A_WINDOW as u32), SHARDS_A_WINDOW),
-            bank: FilterBank::new(Shape::native(parameters, 0)),
+            bank: FilterBank::new(Shape::native(PARAMETERS, 0)),
             lanes: Vec::new(),
             counter: 0,
             recorded: 0,
-        })
+        }
     }
 
     pub(crate) fn shape(&self) -> Shape {
@@ -102,10 +101,9 @@ impl Memory {
     }
 
     pub(crate) fn false_positive_rate(&self, now: u64) -> f64 {
-        let parameters = self.shape().parameters;
         union_rate(
             self.live(now)
-                .map(|lane| parameters.false_positive_rate(self.bank.set_bits(lane.lane))),
+                .map(|lane| PARAMETERS.false_positive_rate(self.bank.set_bits(lane.lane))),
         )
     }
 
@@ -368,7 +366,7 @@ mod tests {
     const NOW: u64 = 1_764_000_000;
 
     fn memory() -> Memory {
-        Memory::new(30 * DAY as u32).unwrap()
+        Memory::new(30 * DAY as u32)
     }
 
     fn record(memory: &mut Memory, id: &str, at: u64) {
@@ -377,6 +375,11 @@ mod tests {
 
     fn has(memory: &Memory, id: &str, now: u64) -> bool {
         memory.contains(HashedId::new(id.as_bytes()), now)
+    }
+
+    #[test]
+    fn a_shard_is_made_for_its_capacity() {
+        assert_eq!(Parameters::for_capacity(CAPACITY, 0.0001), Ok(PARAMETERS));
     }
 
     #[test]

@@ -84,7 +84,7 @@ impl Parameters {
     }
 
     /// What a filter of another format has, whose limits are not those of the native one.
-    pub(crate) fn of_others(bits: u32, hashes: u32) -> Self {
+    pub(crate) const fn of_others(bits: u32, hashes: u32) -> Self {
         Parameters { bits, hashes }
     }
 

@@ -17,10 +17,12 @@ import { bellKey, GENERATION, prefixOf, segmentKey, segmentsIn, SET_ASIDE, type 
 import type { KeyValueStore } from "./store.js";
 
 /** How much of a segment could be read. */
-type SegmentState = "whole" | "damaged" | "newer";
+const WHOLE = 0;
+const DAMAGED = 1;
+const NEWER = 2;
 
 /** The state whose storage this is. All of it lives in the Wasm module. */
-type Persisted = Pick<GuardCore, "ask" | "options" | "report">;
+type Persisted = Pick<GuardCore, "ask" | "askOf" | "options" | "report">;
 
 interface StoredSegment {
   readonly segment: SegmentKey;
@@ -150,12 +152,7 @@ export class Persistence {
 
   async #load(): Promise<void> {
     const { read, outdated } = await this.#readAll();
-    const states = this.#state.ask(
-      [],
-      "takeOver",
-      read.map(({ segment }) => segment.writer),
-      read.map(({ text }) => text),
-    ) as SegmentState[];
+    const states = this.#takeIn(read, true);
     for (const { segment } of read) {
       this.#seen.add(segment.key);
       this.#next.set(segment.writer, Math.max(this.#next.get(segment.writer) ?? 0, segment.number + 1));
@@ -163,10 +160,8 @@ export class Persistence {
     // Whatever fails from here on, the generation is known and what is stored is taken over.
     this.#loaded = true;
     this.#reportStates(states);
-    const isSetAside = await this.#setAside(read.filter((_, index) => states[index] === "damaged"));
-    const replaced = read.filter(
-      (_, index) => states[index] === "whole" || (states[index] === "damaged" && isSetAside),
-    );
+    const isSetAside = await this.#setAside(read.filter((_, index) => states[index] === DAMAGED));
+    const replaced = read.filter((_, index) => states[index] === WHOLE || (states[index] === DAMAGED && isSetAside));
     if (replaced.length > 0) await this.#writeCheckpoint(replaced.map(({ segment }) => segment.key));
     if (outdated.length > 0) await this.#store.remove(outdated);
     await this.#noteUse();
@@ -202,10 +197,16 @@ export class Persistence {
     });
   }
 
-  #reportStates(states: readonly SegmentState[]): void {
+  /** Gives segments to the module, those that others have left behind as its `own`. Returns the state of each. */
+  #takeIn(read: readonly StoredSegment[], own: boolean): readonly number[] {
+    const texts = read.flatMap(({ segment, text }) => [segment.writer, text]);
+    return this.#state.askOf(texts, "takeIn", own)[0];
+  }
+
+  #reportStates(states: readonly number[]): void {
     for (const [state, message] of [
-      ["damaged", "stored impressions were damaged: they are set aside, and what could be read of them is kept"],
-      ["newer", "impressions stored by a newer version of seenguard are left alone"],
+      [DAMAGED, "stored impressions were damaged: they are set aside, and what could be read of them is kept"],
+      [NEWER, "impressions stored by a newer version of seenguard are left alone"],
     ] as const) {
       if (states.includes(state)) this.#state.report(new SeenGuardError("storage", message));
     }
@@ -248,8 +249,8 @@ export class Persistence {
   }
 
   #takeUnsaved(): void {
-    const text = this.#state.ask(undefined, "takeUnsaved");
-    if (text !== undefined) this.#unwritten.push(text);
+    const text = this.#state.ask("", "takeUnsaved");
+    if (text !== "") this.#unwritten.push(text);
   }
 
   /** Puts one checkpoint in the place of all that this writer has stored. */
@@ -366,7 +367,7 @@ export class Persistence {
       // A checkpoint whose writer's segments were all read holds nothing new.
       return !(isCheckpoint && isNext);
     });
-    this.#reportStates(news.map(({ text }) => this.#state.ask("whole", "merge", text) as SegmentState));
+    this.#reportStates(news.flatMap((segment) => this.#takeIn([segment], false)));
     return read.length === unread.length;
   }
 

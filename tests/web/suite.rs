@@ -203,6 +203,49 @@ fn with_ends(batch: &mut IdBatch, ids: &[&str]) {
     write(batch.reserve_ends(ids.len()), &ends);
 }
 
+/// The numbers of an answer.
+fn numbers(answer: &JsValue) -> Vec<f64> {
+    let numbers: Array = part(answer, 0);
+    numbers.iter().filter_map(|number| number.as_f64()).collect()
+}
+
+/// The ids of an answer with their times.
+fn timed(answer: &JsValue) -> Vec<(String, f64)> {
+    let ids: Array = part(answer, 1);
+    let timed = |timed: JsValue| {
+        let id: Uint8Array = part(&timed, 0);
+        let time: JsValue = part(&timed, 1);
+        (String::from_utf8(id.to_vec()).unwrap(), time.as_f64().unwrap())
+    };
+    ids.iter().map(timed).collect()
+}
+
+fn part<T: JsCast>(list: &JsValue, index: u32) -> T {
+    list.unchecked_ref::<Array>().get(index).unchecked_into()
+}
+
+fn explain(guard: &RawGuard, id: &str, wall: f64, steady: f64) -> Vec<f64> {
+    let mut batch = IdBatch::new();
+    with_ends(&mut batch, &[id]);
+    numbers(&guard.explain(&mut batch, wall, steady))
+}
+
+fn has(guard: &RawGuard, id: &str, wall: f64, steady: f64) -> bool {
+    !explain(guard, id, wall, steady).is_empty()
+}
+
+/// Applies native shards; `server_ms` is the server's clock.
+fn apply(guard: &mut RawGuard, shards: &[&str], version: f64, server_ms: f64, wall: f64, steady: f64) -> JsValue {
+    let mut batch = IdBatch::new();
+    with_ends(&mut batch, shards);
+    guard.apply(&mut batch, 0, 0, 0.0, version, server_ms, true, wall, steady)
+}
+
+/// The version of the snapshot in use.
+fn version(guard: &RawGuard) -> f64 {
+    numbers(&guard.stats(WALL, 0.0))[0]
+}
+
 fn fresh_of(batch: &IdBatch, count: usize) -> Vec<u32> {
     let memory: WebAssembly::Memory = wasm_bindgen::memory().unchecked_into();
     js_sys::Uint32Array::new_with_byte_offset_and_length(&memory.buffer(), batch.fresh_pointer() as u32, count as u32)
@@ -211,9 +254,9 @@ fn fresh_of(batch: &IdBatch, count: usize) -> Vec<u32> {
 
 #[wasm_bindgen_test]
 fn ids_cross_in_one_batch() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0).unwrap(), IdBatch::new());
+    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
     assert!(joined(&mut batch, &["shown", "", "🦀"]));
-    assert_eq!(guard.record(&mut batch, WALL, 0.0), [3, 0]);
+    assert_eq!(numbers(&guard.record(&mut batch, WALL, 0.0)), [3.0, 0.0, 3.0]);
     assert!(joined(&mut batch, &["new", "shown", "", "new", "🦀", "other"]));
     let count = guard.filter(&mut batch, WALL, 0.0);
     assert_eq!(fresh_of(&batch, count), [0, 5]);
@@ -225,22 +268,22 @@ fn ids_cross_in_one_batch() {
 
 #[wasm_bindgen_test]
 fn ids_that_hold_a_nul_show_as_a_wrong_number_and_cross_with_their_ends() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0).unwrap(), IdBatch::new());
+    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
     for ids in [["a\0b", "c"], ["\0", ""], ["x", "\0\0"]] {
         assert!(!joined(&mut batch, &ids));
     }
     assert!(!joined(&mut batch, &["\0"]));
     with_ends(&mut batch, &["a\0b", "", "c"]);
-    assert_eq!(guard.record(&mut batch, WALL, 0.0), [3, 0]);
+    assert_eq!(numbers(&guard.record(&mut batch, WALL, 0.0)), [3.0, 0.0, 3.0]);
     with_ends(&mut batch, &["a", "a\0b", "b", "", "c", "\0"]);
     let count = guard.filter(&mut batch, WALL, 0.0);
     assert_eq!(fresh_of(&batch, count), [0, 2, 5]);
-    assert!(guard.has("a\0b", WALL, 0.0) && !guard.has("a", WALL, 0.0));
+    assert!(has(&guard, "a\0b", WALL, 0.0) && !has(&guard, "a", WALL, 0.0));
 }
 
 #[wasm_bindgen_test]
 fn impossible_ends_and_lengths_trap_nothing() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0).unwrap(), IdBatch::new());
+    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
     assert!(!batch.split(5, 1));
     write(batch.reserve(4), b"abcd");
     let ends: Vec<u8> = [9u32, 2, u32::MAX, 1]
@@ -258,7 +301,7 @@ fn impossible_ends_and_lengths_trap_nothing() {
 
 #[wasm_bindgen_test]
 fn a_batch_gives_back_unusual_memory_and_goes_on() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0).unwrap(), IdBatch::new());
+    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
     let many = ids("a rather long id", 0..20_000);
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert!(joined(&mut batch, &many));
@@ -270,162 +313,144 @@ fn a_batch_gives_back_unusual_memory_and_goes_on() {
 
 #[wasm_bindgen_test]
 fn apply_reports_what_became_of_a_snapshot() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0).unwrap(), IdBatch::new());
+    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
     assert!(joined(&mut batch, &["a", "b"]));
     guard.record(&mut batch, WALL, 0.0);
-    let shards = vec![
-        shard_of(&["a", "s"], 7, 0).to_base64(),
-        shard_of(&["t"], 6, 1).to_base64(),
-    ];
-    let report = guard.apply(0, 0, 0.0, shards.clone(), 9.0, -1.0, true, WALL + 250.0, 250.0);
-    assert_eq!(field(&report, "applied"), JsValue::TRUE);
-    let counts = ["shards", "reused", "expired", "covered"].map(|name| number(&report, name));
-    assert_eq!(counts, [2.0, 0.0, 1.0, 1.0]);
-    let lags: Array = field(&report, "lags").unchecked_into();
-    let lag: Array = lags.get(0).unchecked_into();
-    assert_eq!(
-        (lag.get(0).as_string(), lag.get(1).as_f64()),
-        (Some("a".into()), Some(250.0))
-    );
-    assert_eq!(guard.version(), Some(9.0));
-    let again = guard.apply(0, 0, 0.0, shards.clone(), 9.0, -1.0, false, WALL, 0.0);
-    assert_eq!((number(&again, "reused"), number(&again, "covered")), (2.0, 0.0));
-    let older = guard.apply(0, 0, 0.0, shards, 8.0, -1.0, false, WALL, 0.0);
-    assert_eq!((field(&older, "applied"), guard.version()), (JsValue::FALSE, Some(9.0)));
+    let shards = [shard_of(&["a", "s"], 7, 0), shard_of(&["t"], 6, 1)].map(|shard| shard.to_base64());
+    let shards = shards.each_ref().map(String::as_str);
+    let report = apply(&mut guard, &shards, 9.0, -1.0, WALL + 250.0, 250.0);
+    assert_eq!(numbers(&report), [1.0, 2.0, 0.0, 1.0, 1.0]);
+    assert_eq!(timed(&report), [("a".to_string(), 250.0)]);
+    assert_eq!(version(&guard), 9.0);
+    let again = apply(&mut guard, &shards, 9.0, -1.0, WALL, 0.0);
+    assert_eq!(numbers(&again), [1.0, 2.0, 2.0, 1.0, 0.0]);
+    let older = apply(&mut guard, &shards, 8.0, -1.0, WALL, 0.0);
+    assert_eq!((numbers(&older), version(&guard)), (vec![0.0, 2.0, 0.0, 1.0, 0.0], 9.0));
+}
+
+#[wasm_bindgen_test]
+fn apply_tells_lags_only_if_they_are_wanted() {
+    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
+    assert!(joined(&mut batch, &["a"]));
+    guard.record(&mut batch, WALL, 0.0);
+    with_ends(&mut batch, &[&shard_of(&["a"], 7, 0).to_base64()]);
+    let report = guard.apply(&mut batch, 0, 0, 0.0, -1.0, -1.0, false, WALL, 0.0);
+    assert_eq!((numbers(&report)[4], timed(&report).len()), (1.0, 0));
 }
 
 #[wasm_bindgen_test]
 fn apply_tells_errors_by_their_code_and_changes_nothing() {
-    let mut guard = RawGuard::new(30.0).unwrap();
+    let mut guard = RawGuard::new(30.0);
     let good = shard_of(&["s"], 7, 0).to_base64();
-    guard.apply(
-        0,
-        0,
-        0.0,
-        vec![good.clone()],
-        9_007_199_254_740_991.0,
-        -1.0,
-        false,
-        WALL,
-        0.0,
-    );
-    for (code, bad) in [("bad-base64", "?"), ("truncated", ""), ("bad-magic", &*"A".repeat(48))] {
-        let report = guard.apply(0, 0, 0.0, vec![good.clone(), bad.into()], -1.0, -1.0, false, WALL, 0.0);
-        let error = field(&report, "error");
-        assert_eq!(text(&error, "code"), code);
-        assert!(text(&error, "message").starts_with("shard 1: "));
-        assert_eq!((number(&report, "shards"), number(&report, "expired")), (1.0, 0.0));
-        assert_eq!(guard.version(), Some(9_007_199_254_740_991.0));
-        assert!(guard.has("s", WALL, 0.0));
+    let largest = 9_007_199_254_740_991.0;
+    apply(&mut guard, &[&good], largest, -1.0, WALL, 0.0);
+    for (code, bad) in [
+        ("bad-base64", "?"),
+        ("bad-base64", "\0"),
+        ("truncated", ""),
+        ("bad-magic", &*"A".repeat(48)),
+    ] {
+        let refusal: Array = apply(&mut guard, &[&good, bad], -1.0, -1.0, WALL, 0.0).unchecked_into();
+        assert_eq!(refusal.get(0).as_string().as_deref(), Some(code));
+        assert!(refusal.get(1).as_string().is_some_and(|text| text.len() > 20));
+        let about = [2, 3, 4].map(|index| refusal.get(index).as_f64().unwrap());
+        assert_eq!(about, [1.0, 1.0, 0.0]);
+        assert_eq!(version(&guard), largest);
+        assert!(has(&guard, "s", WALL, 0.0));
     }
+    let none = vec![""; 65];
+    let refusal: Array = apply(&mut guard, &none, -1.0, -1.0, WALL, 0.0).unchecked_into();
+    assert_eq!(
+        (refusal.get(0).as_string().as_deref(), refusal.get(2).as_f64()),
+        (Some("too-large"), Some(-1.0))
+    );
 }
 
 #[wasm_bindgen_test]
 fn the_servers_clock_is_carried_on_by_the_steady_one() {
-    let mut guard = RawGuard::new(30.0).unwrap();
+    let mut guard = RawGuard::new(30.0);
     let shard = shard_of(&["s"], 7, START as u32 + 10).to_base64();
     // This device's clock is at its beginning, or broken.
     for wall in [0.0, -5.0, f64::NAN, 8.64e15] {
-        guard.apply(0, 0, 0.0, vec![shard.clone()], -1.0, WALL, false, wall, 1_000.0);
-        assert!(guard.has("s", wall, 10_999.0) && !guard.has("s", wall, 11_000.0));
+        apply(&mut guard, &[&shard], -1.0, WALL, wall, 1_000.0);
+        assert!(has(&guard, "s", wall, 10_999.0) && !has(&guard, "s", wall, 11_000.0));
     }
 }
 
 #[wasm_bindgen_test]
-fn explanations_and_statistics_are_plain_objects() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0).unwrap(), IdBatch::new());
-    guard.apply(
-        0,
-        0,
-        0.0,
-        vec![shard_of(&["s"], 7, 0).to_base64()],
-        1.0,
-        -1.0,
-        false,
-        WALL,
-        0.0,
-    );
+fn explanations_and_statistics_are_numbers() {
+    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
+    apply(&mut guard, &[&shard_of(&["s"], 7, 0).to_base64()], 1.0, -1.0, WALL, 0.0);
     assert!(joined(&mut batch, &["s", "mine"]));
     guard.record(&mut batch, WALL, 0.0);
     let many = [ids("t", 0..300), vec!["t".into()]].concat();
-    guard.apply(
-        0,
-        0,
-        0.0,
-        vec![shard_of(&many, 8, 0).to_base64()],
-        2.0,
-        -1.0,
-        false,
-        WALL,
-        0.0,
-    );
-    assert!(guard.explain("fresh", WALL, 0.0).is_undefined());
-    let (pending, memory, server) = (
-        guard.explain("mine", WALL, 0.0),
-        guard.explain("s", WALL, 0.0),
-        guard.explain("t", WALL, 0.0),
-    );
-    assert_eq!((text(&pending, "by"), number(&pending, "at")), ("pending".into(), WALL));
-    assert_eq!(text(&memory, "by"), "memory");
-    assert_eq!(
-        (text(&server, "by"), number(&server, "shard"), number(&server, "epoch")),
-        ("server".into(), 0.0, 8.0)
-    );
+    apply(&mut guard, &[&shard_of(&many, 8, 0).to_base64()], 2.0, -1.0, WALL, 0.0);
+    let explained = ["fresh", "mine", "s", "t"].map(|id| explain(&guard, id, WALL, 0.0));
+    assert_eq!(explained, [vec![], vec![0.0, WALL], vec![1.0], vec![2.0, 0.0, 8.0]]);
 
     assert!(joined(&mut batch, &["fresh", "mine", "s", "t", "fresh"]));
     guard.filter(&mut batch, WALL, 0.0);
-    let stats = guard.stats(WALL, 0.0);
-    let held = ["shards", "pending", "remembered"].map(|name| number(&stats, name));
-    assert_eq!(held, [1.0, 1.0, 2.0]);
-    let filtered = field(&stats, "filtered");
-    let counted = ["passed", "pending", "memory", "server", "duplicate"].map(|name| number(&filtered, name));
-    assert_eq!(counted, [1.0; 5]);
-    let rates = ["serverFalsePositiveRate", "memoryFalsePositiveRate"].map(|name| number(&stats, name));
-    assert!(
-        rates[0] > 0.0 && rates[0] < 0.001 && rates[1] >= 0.0 && rates[1] < 0.0001,
-        "{rates:?}"
+    let stats = numbers(&guard.stats(WALL, 0.0));
+    let [
+        version,
+        shards,
+        server_rate,
+        memory_rate,
+        pending,
+        remembered,
+        bytes,
+        filtered @ ..,
+    ] = &stats[..13]
+    else {
+        panic!("{stats:?}");
+    };
+    assert_eq!(
+        [*version, *shards, *pending, *remembered, stats[13]],
+        [2.0, 1.0, 1.0, 2.0, 0.0]
     );
-    assert!(number(&stats, "bytes") > 1_000.0);
-    let lag = field(&stats, "lag");
-    assert_eq!(number(&lag, "count"), 0.0);
-    assert!(field(&lag, "lastMs").is_undefined() && field(&lag, "p50Ms").is_undefined());
+    // Passed, pending, memory, server, duplicate.
+    assert_eq!(filtered[..5], [1.0; 5]);
+    assert!((1e-9..0.001).contains(server_rate) && (0.0..0.0001).contains(memory_rate) && *bytes > 1_000.0);
 }
 
 #[wasm_bindgen_test]
 fn what_one_visit_stores_another_takes_over() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0).unwrap(), IdBatch::new());
-    assert!(guard.take_unsaved().is_none());
+    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
+    assert_eq!(guard.take_unsaved(), "");
     assert!(joined(&mut batch, &["a", "b"]));
     guard.record(&mut batch, WALL, 0.0);
-    let segment = guard.take_unsaved().unwrap();
-    let mut later = RawGuard::new(30.0).unwrap();
-    let texts = vec![segment.clone(), "rubbish".into(), "SGJ9\n".into()];
-    let writers = ["w1", "w2", "w3"].map(String::from).to_vec();
-    let states: Array = later.take_over(writers, texts, WALL, 0.0).unchecked_into();
-    let states: Vec<String> = states.iter().filter_map(|state| state.as_string()).collect();
-    assert_eq!(states, ["whole", "damaged", "newer"]);
-    assert_eq!(
-        (later.pending(9), later.pending(1)),
-        (vec!["a".into(), "b".into()], vec!["a".into()])
-    );
-    let shard = Shard::from_base64(&later.pending_shard()).unwrap();
+    let segment = guard.take_unsaved().as_string().unwrap();
+    let mut later = RawGuard::new(30.0);
+    with_ends(&mut batch, &["w1", &segment, "w2", "rubbish", "w3", "SGJ9\n"]);
+    let states = later.take_in(&mut batch, true, WALL, 0.0);
+    assert_eq!(numbers(&states), [0.0, 1.0, 2.0]);
+    assert_eq!(timed(&later.pending(9)), [("a".into(), WALL), ("b".into(), WALL)]);
+    assert_eq!(timed(&later.pending(1)).len(), 1);
+    let shard = Shard::from_base64(&later.pending_shard().as_string().unwrap()).unwrap();
     assert!(shard.filter.contains("a") && shard.filter.contains("b") && shard.count == 2);
 
-    let mut other = RawGuard::new(30.0).unwrap();
-    assert_eq!(
-        other.merge(&later.checkpoint(), WALL, 0.0).as_string().as_deref(),
-        Some("whole")
-    );
-    assert!(other.has("a", WALL, 0.0));
+    let mut other = RawGuard::new(30.0);
+    with_ends(&mut batch, &["w4", &later.checkpoint().as_string().unwrap()]);
+    assert_eq!(numbers(&other.take_in(&mut batch, false, WALL, 0.0)), [0.0]);
+    assert!(has(&other, "a", WALL, 0.0));
     other.forget();
-    assert!(!other.has("a", WALL, 0.0) && other.pending(9).is_empty());
+    assert!(!has(&other, "a", WALL, 0.0) && timed(&other.pending(9)).is_empty());
+}
+
+#[wasm_bindgen_test]
+fn a_batch_to_deliver_goes_out_with_its_number() {
+    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
+    assert_eq!(numbers(&guard.begin_batch(9, 1_000, WALL, 0.0)), [0.0]);
+    assert!(joined(&mut batch, &["a", "b"]));
+    guard.record(&mut batch, WALL, 0.0);
+    let first = guard.begin_batch(1, 1_000, WALL, 0.0);
+    assert_eq!((numbers(&first), timed(&first)), (vec![1.0], vec![("a".into(), WALL)]));
+    guard.end_batch(1, true, WALL, 0.0);
+    assert_eq!(timed(&guard.begin_batch(9, 1_000, WALL, 0.0)), [("b".into(), WALL)]);
 }
 
 #[wasm_bindgen_test]
 fn options_without_meaning_throw_their_code() {
-    for window in [0.0, -1.0, f64::NAN, 1e9] {
-        assert_eq!(text(&RawGuard::new(window).err().unwrap(), "code"), "bad-option");
-    }
     let chain = |capacity, shards, rate, ttl| {
         RawChain::new(0, 0, 0.0, vec![], capacity, shards, rate, 0, ttl)
             .err()
@@ -489,7 +514,7 @@ fn memory_bytes() -> u32 {
 #[wasm_bindgen_test]
 fn a_day_of_use_takes_no_more_and_more_memory() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
-    let mut guard = RawGuard::new(30.0).unwrap();
+    let mut guard = RawGuard::new(30.0);
     let mut batch = IdBatch::new();
     let mut used = 0;
     // A refresh every half minute, whose items differ in number and length.
@@ -500,8 +525,8 @@ fn a_day_of_use_takes_no_more_and_more_memory() {
         );
         let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
         let shipped = chain.snapshot(START + 30 * refresh);
-        let shards = shipped.shards.iter().map(String::from).collect();
-        guard.apply(0, 0, 0.0, shards, refresh as f64, -1.0, true, WALL, 0.0);
+        let shards: Vec<&str> = shipped.shards.iter().map(String::as_str).collect();
+        apply(&mut guard, &shards, refresh as f64, -1.0, WALL, 0.0);
         assert!(joined(&mut batch, &shown));
         guard.filter(&mut batch, WALL, 0.0);
         guard.record(&mut batch, WALL, 0.0);
