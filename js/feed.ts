@@ -1,6 +1,6 @@
 /** `Feed`: one visible list, which decides each id once, so that what was fresh when it arrived stays though it has been seen since. */
 import { SeenGuardError, type ErrorListener } from "./errors.js";
-import { checkFill, FillRun, type FetchPage, type Fillable } from "./fill.js";
+import { checkFill, FillRun, type FetchPage } from "./fill.js";
 import { collectIds, listOf, passing } from "./ids.js";
 import type * as Api from "./seenguard.js";
 
@@ -31,15 +31,10 @@ export class Feed implements Api.Feed {
   #filling: { abort(): void } | undefined;
   /** The number of the page that `fill` fetches next. */
   #nextPage = 0;
-  readonly #fillable: Fillable;
 
   constructor(guard: Decider, report: ErrorListener) {
     this.#guard = guard;
     this.#report = report;
-    this.#fillable = {
-      apply: (snapshot) => guard.apply(snapshot),
-      admit: (page, id) => this.#admit(page, id),
-    };
   }
 
   filter<T extends Identified>(items: readonly T[]): T[];
@@ -57,10 +52,6 @@ export class Feed implements Api.Feed {
   admit<T extends Identified>(page: readonly T[]): T[];
   admit<T>(page: readonly T[], id: Api.IdOf<T>): T[];
   admit<T>(page: readonly T[], id?: Api.IdOf<T>): T[] {
-    return this.#admit(page, id);
-  }
-
-  #admit<T>(page: readonly T[], id: Api.IdOf<T> | undefined): T[] {
     const list = listOf(page);
     let admitted = this.#pages.get(list) as readonly T[] | undefined;
     if (admitted === undefined) {
@@ -81,7 +72,7 @@ export class Feed implements Api.Feed {
       const onPage = () => {
         if (this.#filling === started) this.#nextPage++;
       };
-      const started = new FillRun<T>(this.#fillable, fetchPage, want, options, this.#nextPage, onPage);
+      const started = new FillRun<T>(this.#guard, this, fetchPage, want, options, this.#nextPage, onPage);
       run = this.#filling = started;
     }
     const result = await run.join(options.signal);

@@ -3,10 +3,12 @@ import { listOf } from "./ids.js";
 import { aFunction, checkEach, type Rules } from "./options.js";
 import type { FeedPage, FillOptions, FillResult, IdOf, Snapshot } from "./seenguard.js";
 
-/** What filling asks of its feed. */
-export interface Fillable {
+/** What filling asks of its guard and of its feed. */
+interface Guard {
   apply(snapshot: Snapshot): unknown;
-  admit<T>(page: readonly T[], id: IdOf<T> | undefined): T[];
+}
+interface Feed {
+  admit<T>(page: readonly T[], id?: IdOf<T>): T[];
 }
 
 export type FetchPage<T> = (page: number, signal: AbortSignal) => Promise<FeedPage<T> | null>;
@@ -27,20 +29,23 @@ export function checkFill(fetchPage: unknown, want: unknown, maxPages: unknown =
 /** One run of fetching, for all the callers that came while it went on. */
 export class FillRun<T> {
   readonly #controller = new AbortController();
-  readonly #feed: Fillable;
+  readonly #guard: Guard;
+  readonly #feed: Feed;
   readonly #result: FillResult<T> = { items: [], pages: 0, stopped: 0, end: "filled" };
   readonly #done: Promise<FillResult<T>>;
   #callers = 0;
 
   /** `firstPage` is the number of the first page to fetch; `onPage` hears of each one that came. */
   constructor(
-    feed: Fillable,
+    guard: Guard,
+    feed: Feed,
     fetchPage: FetchPage<T>,
     want: number,
     { id, maxPages = DEFAULT_MAX_PAGES }: FillOptions<T>,
     firstPage: number,
     onPage: () => void,
   ) {
+    this.#guard = guard;
     this.#feed = feed;
     this.#done = this.#run(fetchPage, want, id, maxPages, firstPage, onPage);
   }
@@ -113,7 +118,7 @@ export class FillRun<T> {
   /** Whether there was anything in the page. Code without types may well answer with `undefined`. What cannot be read throws. */
   #take(page: FeedPage<T> | null | undefined, id: IdOf<T> | undefined): boolean {
     if (page === null || page === undefined) return false;
-    if (page.seen !== undefined) this.#feed.apply(page.seen);
+    if (page.seen !== undefined) this.#guard.apply(page.seen);
     const items = listOf(page.items);
     const fresh = this.#feed.admit(items, id);
     const result = this.#result;
