@@ -153,10 +153,8 @@ export class Persistence {
   async #load(): Promise<void> {
     const { read, outdated } = await this.#readAll();
     const states = this.#takeIn(read, true);
-    for (const { segment } of read) {
-      this.#seen.add(segment.key);
-      this.#next.set(segment.writer, Math.max(this.#next.get(segment.writer) ?? 0, segment.number + 1));
-    }
+    // What their writers wrote before, others may have taken over damaged: a writer's next checkpoint is not passed over here.
+    for (const { segment } of read) this.#seen.add(segment.key);
     // Whatever fails from here on, the generation is known and what is stored is taken over.
     this.#loaded = true;
     this.#reportStates(states);
@@ -203,7 +201,7 @@ export class Persistence {
     return this.#state.askOf(texts, "takeIn", own)[0];
   }
 
-  #reportStates(states: readonly number[]): void {
+  #reportStates(states: readonly (number | undefined)[]): void {
     for (const [state, message] of [
       [DAMAGED, "stored impressions were damaged: they are set aside, and what could be read of them is kept"],
       [NEWER, "impressions stored by a newer version of seenguard are left alone"],
@@ -359,15 +357,18 @@ export class Persistence {
     const there = new Set(others.map(({ key }) => key));
     for (const key of this.#seen) if (!there.has(key)) this.#seen.delete(key);
     const read = await this.#readTexts(unread);
-    const news = read.filter(({ segment: { key, writer, number, isCheckpoint } }) => {
+    const states = read.map((stored) => {
+      const { key, writer, number, isCheckpoint } = stored.segment;
       this.#seen.add(key);
       const isNext = this.#next.get(writer) === number;
-      if (isNext || number === 0 || isCheckpoint) this.#next.set(writer, number + 1);
-      else this.#next.delete(writer);
       // A checkpoint whose writer's segments were all read holds nothing new.
-      return !(isCheckpoint && isNext);
+      const state = isCheckpoint && isNext ? WHOLE : this.#takeIn([stored], false)[0];
+      // What could not be read is in its writer's next checkpoint.
+      if (state === WHOLE && (isNext || number === 0 || isCheckpoint)) this.#next.set(writer, number + 1);
+      else this.#next.delete(writer);
+      return state;
     });
-    this.#reportStates(news.flatMap((segment) => this.#takeIn([segment], false)));
+    this.#reportStates(states);
     return read.length === unread.length;
   }
 

@@ -320,8 +320,6 @@ impl Writer {
             .collect();
         for (segment, _) in &texts.read {
             self.seen.insert(segment.key.clone());
-            let next = self.next.entry(segment.writer.clone()).or_default();
-            *next = (*next).max(segment.number + 1);
         }
         let taken: Vec<String> = texts.read.into_iter().map(|(segment, _)| segment.key).collect();
         let union = (!taken.is_empty()).then(|| self.checkpoint(around));
@@ -374,8 +372,11 @@ impl Writer {
                 self.next.remove(&segment.writer);
             }
             // A checkpoint whose writer's segments were all read holds nothing new.
-            if !(segment.is_checkpoint && is_next) {
-                around.guard.merge(text, around.now);
+            let is_whole =
+                segment.is_checkpoint && is_next || around.guard.merge(text, around.now) == SegmentState::Whole;
+            if !is_whole {
+                // Its writer's next checkpoint brings back what could not be read.
+                self.next.remove(&segment.writer);
             }
         }
         if texts.vanished {
