@@ -36,13 +36,15 @@ use crate::{Error, Format};
 #[global_allocator]
 static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
 
-/// An error as JavaScript takes it.
+/// An error as JavaScript takes it where it is thrown.
+#[cfg(any(feature = "chain", feature = "inspect"))]
 #[derive(Serialize)]
 struct Failure {
     code: &'static str,
     message: String,
 }
 
+#[cfg(any(feature = "chain", feature = "inspect"))]
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Failure {
@@ -73,6 +75,7 @@ fn to_js(value: &impl Serialize) -> JsValue {
     serde_wasm_bindgen::to_value(value).unwrap_or(JsValue::UNDEFINED)
 }
 
+#[cfg(any(feature = "chain", feature = "inspect"))]
 fn failure(error: Error) -> JsValue {
     to_js(&Failure::from(error))
 }
