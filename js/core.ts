@@ -20,7 +20,7 @@ import type {
 } from "./seenguard.js";
 import { checkSnapshot } from "./snapshot.js";
 import { Persistence } from "./storage/persistence.js";
-import { openStore, type StorageOption } from "./storage/store.js";
+import { openStore, type OpenStore, type StorageOption } from "./storage/store.js";
 import { within } from "./within.js";
 
 /** How long `open` waits for a storage that does not answer; what it holds is taken over when it does. */
@@ -34,6 +34,12 @@ export interface Holder {
 
 /** What was wrong with a snapshot, and in which shard, -1 if it was none alone; and how many shards are held and expired. */
 type Refusal = readonly [code: string, text: string, shard: number, held: number, expired: number];
+
+/** What came of opening a storage. */
+interface Opening {
+  readonly opened: OpenStore | undefined;
+  readonly errors: readonly SeenGuardError[];
+}
 
 /** The names of the methods of the module's guard. */
 type Method = Exclude<keyof RawGuard, "free">;
@@ -77,6 +83,8 @@ export class GuardCore {
       this.#persistence?.stop();
       this.report(error);
     };
+    // Both take their time, and neither needs the other.
+    const opening = this.#openStorage();
     try {
       const engine = (this.#engine = await loadEngine(wasm));
       this.#raw = engine.call(undefined, () => engine.newGuard(this.options.windowDays));
@@ -86,20 +94,26 @@ export class GuardCore {
       failed(error);
       return;
     }
-    this.#loading = this.#loadStorage(this.#engine);
+    this.#loading = this.#loadStorage(this.#engine, opening);
     await within(STORAGE_PATIENCE_MS, this.#loading);
   }
 
-  async #loadStorage(engine: Engine): Promise<void> {
-    const { storage } = this.options;
-    if (storage === "none") return;
+  /** Opens the storage, and keeps what was wrong with it for when it is needed. */
+  async #openStorage(): Promise<Opening> {
+    const errors: SeenGuardError[] = [];
+    return { opened: await openStore(this.options.storage, (error) => errors.push(error)), errors };
+  }
+
+  async #loadStorage(engine: Engine, opening: Promise<Opening>): Promise<void> {
+    if (this.options.storage === "none") return;
     this.#storage = "unavailable";
-    const store = await openStore(storage, (error) => this.report(error));
-    if (store === undefined || !this.isAlive) return;
+    const { opened, errors } = await opening;
+    for (const error of errors) this.report(error);
+    if (opened === undefined || !this.isAlive) return;
     const writer = engine.call(undefined, () => engine.randomWriterId());
     if (writer === undefined) return;
-    this.#persistence = new Persistence(store, writer, this);
-    await this.#persistence.start();
+    this.#persistence = new Persistence(opened.store, writer, this);
+    await this.#persistence.start(opened.keys);
     // What was recorded while the storage was not open yet.
     this.#persistence.changed();
   }

@@ -159,11 +159,11 @@ export class SeenGuard implements Api.SeenGuard {
 
 /** Clears a namespace where no guard of this document keeps it. What cannot be reached holds nothing that could be cleared. */
 async function clearStore(namespace: string, place: StorageOption, onlyIfUsed: boolean): Promise<void> {
-  const store = await openStore(place, () => {});
+  const { store, keys = [] } = (await openStore(place, () => {})) ?? {};
   const prefix = prefixOf(namespace);
   // The next best storage has its own turn.
   if (store === undefined || (typeof place === "string" && store.kind !== place)) return;
-  if (onlyIfUsed && (await store.keys(prefix)).length === 0) return;
+  if (onlyIfUsed && !keys.some((key) => key.startsWith(prefix))) return;
   await clearNamespace(store, prefix);
 }
 

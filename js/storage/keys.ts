@@ -58,9 +58,10 @@ export function segmentKey(
   return `${prefix}s/${generation.toString(DIGITS)}/${writer}/${number.toString(DIGITS)}${isCheckpoint ? "/c" : ""}`;
 }
 
-/** The segments among keys of a namespace. */
+/** The segments of a namespace among keys. */
 export function segmentsIn(prefix: string, keys: readonly string[]): SegmentKey[] {
   return keys.flatMap((key) => {
+    if (!key.startsWith(prefix)) return [];
     const [kind, generation = "", writer = "", digits = "", mark] = key.slice(prefix.length).split("/");
     const segment = {
       key,

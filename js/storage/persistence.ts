@@ -61,6 +61,8 @@ export class Persistence {
   /** Segments that could not be written yet, in order. */
   #unwritten: string[] = [];
   #tail: Promise<void> = Promise.resolve();
+  /** What is done beside that. */
+  #chores: Promise<void> = Promise.resolve();
   #flushing = false;
   /** Clearings that have been asked for and are not done. */
   #clearing = 0;
@@ -91,11 +93,17 @@ export class Persistence {
     return this.#trouble ?? this.#store.kind;
   }
 
-  /** Takes over what is there, and begins to listen for other tabs. */
-  start(): Promise<void> {
+  /** Takes over what is there, and begins to listen for other tabs. `keys`: all that the storage had when it was opened, if that is known. */
+  start(keys?: readonly string[]): Promise<void> {
     this.#listen();
-    const loaded = this.#enqueue(() => this.#load());
-    void this.#enqueue(() => removeIdle(this.#store, this.#prefix, this.#state.options.windowDays));
+    const loaded = this.#enqueue(() => this.#load(keys));
+    // What was written since then rang no bell that was heard.
+    if (keys !== undefined) this.#pull();
+    // Nobody waits for the house to be kept, least of all what is recorded meanwhile.
+    this.#chores = loaded
+      .then(() => this.#noteUse())
+      .then(() => removeIdle(this.#store, this.#prefix, this.#state.options.windowDays))
+      .catch(this.#failed);
     return loaded;
   }
 
@@ -120,7 +128,7 @@ export class Persistence {
     return this.#enqueue(() => {
       this.#flushing = false;
       return this.#write();
-    });
+    }).then(() => this.#chores);
   }
 
   /** Forgets the namespace, for all writers, once it is cleared elsewhere: should that be this very storage by another name, what is recorded from
@@ -129,6 +137,7 @@ export class Persistence {
     this.#clearing++;
     return this.#enqueue(async () => {
       try {
+        await this.#chores;
         await elsewhere().catch(this.#failed);
         this.#beginGeneration(await clearNamespace(this.#store, this.#prefix, this.#generation));
       } finally {
@@ -150,8 +159,8 @@ export class Persistence {
     return (this.#tail = this.#tail.then(work).catch(this.#failed));
   }
 
-  async #load(): Promise<void> {
-    const { read, outdated } = await this.#readAll();
+  async #load(listed?: readonly string[]): Promise<void> {
+    const { read, outdated } = await this.#readAll(listed);
     const states = this.#takeIn(read, true);
     // What their writers wrote before, others may have taken over damaged: a writer's next checkpoint is not passed over here.
     for (const { segment } of read) this.#seen.add(segment.key);
@@ -162,17 +171,18 @@ export class Persistence {
     const replaced = read.filter((_, index) => states[index] === WHOLE || (states[index] === DAMAGED && isSetAside));
     if (replaced.length > 0) await this.#writeCheckpoint(replaced.map(({ segment }) => segment.key));
     if (outdated.length > 0) await this.#store.remove(outdated);
-    await this.#noteUse();
   }
 
   /**
    * Reads the generation and all that is stored of it. Another page that opens at the same time may take segments over between the listing and the
    * reading: then the next listing has what it wrote before it removed them.
    */
-  async #readAll(): Promise<{ read: StoredSegment[]; outdated: string[] }> {
+  async #readAll(listed?: readonly string[]): Promise<{ read: StoredSegment[]; outdated: string[] }> {
     for (let listing = 1; ; listing++) {
-      const segments = segmentsIn(this.#prefix, await this.#store.keys(this.#prefix));
-      this.#generation = await latestGeneration(this.#store, this.#prefix, segments);
+      const isListed = listing === 1 && listed !== undefined;
+      const keys = isListed ? listed : await this.#store.keys(this.#prefix);
+      const segments = segmentsIn(this.#prefix, keys);
+      this.#generation = await latestGeneration(this.#store, this.#prefix, keys, segments);
       const current = segments.filter((segment) => segment.generation === this.#generation);
       const read = await this.#readTexts(current);
       if (read.length < current.length && listing < LISTINGS) continue;
@@ -188,7 +198,7 @@ export class Persistence {
   }
 
   async #readTexts(segments: readonly SegmentKey[]): Promise<StoredSegment[]> {
-    const texts = await this.#store.read(segments.map(({ key }) => key));
+    const texts = segments.length > 0 ? await this.#store.read(segments.map(({ key }) => key)) : [];
     return segments.flatMap((segment, index) => {
       const text = texts[index];
       return text === undefined ? [] : [{ segment, text }];
@@ -338,7 +348,7 @@ export class Persistence {
       this.#pulling = false;
       for (let listing = 1; listing <= LISTINGS; listing++) {
         const keys = await this.#store.keys(this.#prefix);
-        const generation = await latestGeneration(this.#store, this.#prefix);
+        const generation = await latestGeneration(this.#store, this.#prefix, keys);
         if (generation > this.#generation) {
           this.#beginGeneration(generation);
           this.#state.ask(undefined, "forget");
@@ -406,21 +416,22 @@ export class Persistence {
 /** Begins a new generation in storage and removes what earlier ones left. Returns the new one. */
 export async function clearNamespace(store: KeyValueStore, prefix: string, known = 0): Promise<number> {
   const present = await store.keys(prefix);
-  const generation = Math.max(known, await latestGeneration(store, prefix, segmentsIn(prefix, present))) + 1;
+  const generation = Math.max(known, await latestGeneration(store, prefix, present, segmentsIn(prefix, present))) + 1;
   // First the new generation, so that what a late writer still writes is void.
   await store.write(prefix + GENERATION, String(generation));
   await store.remove(present.filter((key) => key !== prefix + GENERATION));
   return generation;
 }
 
-/** The generation that is noted, or that of a later segment. */
+/** The generation that is noted, which a namespace that was never cleared spares the reading, or that of a later segment. */
 async function latestGeneration(
   store: KeyValueStore,
   prefix: string,
+  keys: readonly string[],
   segments: readonly SegmentKey[] = [],
 ): Promise<number> {
-  const [noted] = await store.read([prefix + GENERATION]);
-  const number = Number(noted);
+  const key = prefix + GENERATION;
+  const number = keys.includes(key) ? Number((await store.read([key]))[0]) : 0;
   return Math.max(0, Number.isSafeInteger(number) ? number : 0, ...segments.map(({ generation }) => generation));
 }
 

@@ -118,6 +118,13 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : "";
 }
 
+/** A storage that has answered. */
+export interface OpenStore {
+  readonly store: KeyValueStore;
+  /** All keys of all namespaces, if that was the question. */
+  readonly keys?: readonly string[];
+}
+
 /**
  * Opens the storage that an option names; what it names not being available, the next best. `undefined`: nothing can be kept. What went wrong
  * goes to `report`.
@@ -125,15 +132,14 @@ function textOf(value: unknown): string | undefined {
 export async function openStore(
   option: GuardOptions["storage"],
   report: ErrorListener,
-): Promise<KeyValueStore | undefined> {
+): Promise<OpenStore | undefined> {
   if (option === "none") return undefined;
-  if (typeof option === "object") return new SimpleStore("custom", option);
+  if (typeof option === "object") return { store: new SimpleStore("custom", option) };
   for (const isLocal of option === "local" ? [true] : [false, true]) {
     try {
       const store = isLocal ? new SimpleStore("local", local) : new IndexedDbStore();
       // One that answers once is there.
-      await store.keys(allNamespaces);
-      return store;
+      return { store, keys: await store.keys(allNamespaces) };
     } catch (cause) {
       report(failure("storage", `${isLocal ? "localStorage" : "IndexedDB"} is not available`, cause));
     }

@@ -48,7 +48,8 @@ export class MortalBrowser {
     this.#browser = browser;
   }
 
-  static async start(profile: string): Promise<MortalBrowser> {
+  /** Once in a while Chromium takes the connection and never answers: then it is started again. */
+  static async start(profile: string, attempts = 3): Promise<MortalBrowser> {
     const executable = programs.chromium.find();
     if (executable === undefined) throw new Error("chromium is missing: npm run setup");
     const child = spawn(
@@ -56,7 +57,15 @@ export class MortalBrowser {
       [...chromiumArguments, "--headless=new", "--remote-debugging-port=0", `--user-data-dir=${profile}`],
       { stdio: ["ignore", "ignore", "pipe"] },
     );
-    return new MortalBrowser(child, await chromium.connectOverCDP(await endpointOf(child)));
+    try {
+      return new MortalBrowser(child, await chromium.connectOverCDP(await endpointOf(child), { timeout: 15_000 }));
+    } catch (error) {
+      const gone = once(child, "exit");
+      child.kill("SIGKILL");
+      await gone;
+      if (attempts === 1) throw error;
+      return MortalBrowser.start(profile, attempts - 1);
+    }
   }
 
   newPage(): Promise<Page> {
