@@ -100,7 +100,7 @@ export class ShardChain implements Api.ShardChain {
     const { writer, batch } = this.#engine;
     const fresh = this.#call((raw) => {
       if (!writer.write(ids)) throw new RangeError("out of memory");
-      const found = writer.fresh(raw.filter(batch, nowSeconds())).slice();
+      const found = writer.fresh(raw.filter(batch, nowSeconds()));
       writer.done();
       return found;
     });

@@ -193,7 +193,7 @@ export class GuardCore {
   fresh(ids: readonly ItemId[], withoutId: number): Uint32Array | undefined {
     return this.#withBatch(ids, ({ batch, writer }, raw) => {
       this.#withoutId += withoutId;
-      return writer.fresh(raw.filter(batch, Date.now(), performance.now())).slice();
+      return writer.fresh(raw.filter(batch, Date.now(), performance.now()));
     });
   }
 

@@ -91,8 +91,8 @@ export function freshItems<T>(
   fresh: ArrayLike<number> & Iterable<number>,
 ): T[] {
   if (places === undefined) {
-    const kept: T[] = [];
-    for (const index of fresh) kept.push(itemAt(list, index));
+    const kept = new Array<T>(fresh.length);
+    for (let place = 0; place < kept.length; place++) kept[place] = itemAt(list, fresh[place] ?? 0);
     return kept;
   }
   const passes = new Uint8Array(list.length).fill(1);
@@ -136,7 +136,11 @@ const encoder = new TextEncoder();
 export class BatchWriter {
   readonly #batch: Batch;
   readonly #memory: WebAssembly.Memory;
+  // Views of places in the memory, which are used again as long as they are there: for a page of a feed, making them costs as much as filtering.
+  // When the memory grows they become empty.
   #bytes = new Uint8Array(0);
+  #ends = new Uint32Array(0);
+  #fresh = new Uint32Array(0);
 
   constructor(batch: Batch, memory: WebAssembly.Memory) {
     this.#batch = batch;
@@ -153,17 +157,21 @@ export class BatchWriter {
     const count = ids.length;
     const start = this.#batch.reserveEnds(count);
     if (start === 0) return false;
-    const ends = new Uint32Array(this.#memory.buffer, start, count);
+    const ends = (this.#ends = this.#numbers(this.#ends, start, count));
     // Adding texts one to the other is the quickest way there is: engines put off the copying until the whole is asked for.
     let text = "";
     for (let index = 0; index < count; index++) {
       text += String(ids[index]);
       ends[index] = text.length;
     }
-    const room = this.#batch.reserve(text.length);
-    if (room === 0 && text.length > 0) return false;
-    this.#bytes = this.#view(room, text.length);
-    return encoder.encodeInto(text, this.#bytes).read === text.length ? true : undefined;
+    // The text's place is where it was, unless it was too small.
+    if (this.#bytes.length < text.length) {
+      const room = this.#batch.reserve(text.length);
+      if (room === 0) return false;
+      this.#bytes = this.#view(room, text.length);
+    }
+    const { read, written } = encoder.encodeInto(text, this.#bytes);
+    return read === text.length && written === text.length ? true : undefined;
   }
 
   /** The way of other ids: the module finds their ends by the separators between them. */
@@ -173,14 +181,17 @@ export class BatchWriter {
     return this.#batch.split(written, ids.length) || this.#writeEach(ids);
   }
 
-  /** The indices of the fresh ids after a filter: a view that the next call into the module may invalidate. */
+  /** The indices of the fresh ids after a filter. */
   fresh(count: number): Uint32Array {
-    return new Uint32Array(this.#memory.buffer, this.#batch.freshPointer(), count);
+    this.#fresh = this.#numbers(this.#fresh, this.#batch.freshPointer(), count);
+    return this.#fresh.slice(0, count);
   }
 
   /** Gives back the memory of an unusually large batch. */
   done(): void {
-    if (this.#bytes.byteLength > KEPT_BYTES) this.#batch.shrink(KEPT_BYTES);
+    if (this.#bytes.length <= KEPT_BYTES) return;
+    this.#batch.shrink(KEPT_BYTES);
+    this.#bytes = new Uint8Array(0);
   }
 
   /** Encodes a text at an offset, with room for three bytes a UTF-16 unit, the most that UTF-8 takes. Returns where it ends. */
@@ -206,6 +217,12 @@ export class BatchWriter {
     if (start === 0) return false;
     new Uint32Array(this.#memory.buffer, start, ends.length).set(ends);
     return true;
+  }
+
+  /** The same view again, if it is of this place and long enough. */
+  #numbers(view: Uint32Array<ArrayBuffer>, start: number, count: number): Uint32Array<ArrayBuffer> {
+    if (view.byteOffset === start && view.length >= count) return view;
+    return new Uint32Array(this.#memory.buffer, start, count);
   }
 
   #view(start: number, length: number): Uint8Array<ArrayBuffer> {

@@ -17,6 +17,9 @@ const wordlessPanics = [
   ...["--config", 'profile.release.panic="immediate-abort"'],
 ];
 
+/** As quick in Wasm as 3, and 1% less to load. */
+const optimisation = ["--config", "profile.release.opt-level=2"];
+
 const stampFile = inProject("target", "seenguard-wasm.stamp");
 
 const sources = ["src", "Cargo.toml", "Cargo.lock", ".cargo", "scripts/build/wasm.mjs", "scripts/build/glue.mjs"].map(
@@ -98,6 +101,7 @@ async function compile(features) {
       ...["build", "--release", "--lib", "--target", wasmTarget, "--no-default-features", "--features", features],
       ...["--config", `target.${wasmTarget}.rustflags=${JSON.stringify(flags)}`],
       ...wordlessPanics,
+      ...optimisation,
     ],
     // Flags in the environment would replace these.
     { env: { RUSTFLAGS: undefined, CARGO_ENCODED_RUSTFLAGS: undefined, RUSTC_BOOTSTRAP: "1" } },
