@@ -18,7 +18,7 @@ export async function startGuard(entry, message, ids, storage) {
   const imported = performance.now();
   const guard = await SeenGuard.open({ namespace: "bench:cold", ...(storage === undefined ? {} : { storage }) });
   const opened = performance.now();
-  const { decode, compile } = spent();
+  const { decode, compile, database } = spent();
   /** @type {import("seenguard").Snapshot} */
   const snapshot = JSON.parse(message);
   const { applied } = guard.apply(snapshot);
@@ -34,6 +34,7 @@ export async function startGuard(entry, message, ids, storage) {
     ready: opened - begun,
     decode,
     compile,
+    ...(database > 0 ? { database } : {}),
     apply: taken - opened,
     filter: filtered - taken,
     all: filtered - begun,
@@ -41,11 +42,14 @@ export async function startGuard(entry, message, ids, storage) {
 }
 
 /**
- * Watches what `open` spends on decoding the inlined module, where the engine has a function for that, and on compiling and starting it. Returns how
- * to ask for the milliseconds, which also stops watching.
+ * Watches what `open` spends on decoding the inlined module, where the engine has a function for that, on compiling and starting it, and on
+ * opening its database. Returns how to ask for the milliseconds, which also stops watching.
  */
 function watch() {
-  const spent = { decode: 0, compile: 0 };
+  const spent = { decode: 0, compile: 0, database: 0 };
+  const unwatchDatabase = watchDatabase((milliseconds) => {
+    spent.database ||= milliseconds;
+  });
   const { compile, instantiate } = WebAssembly;
   const bytes = /** @type {{ fromHex?: (hex: string) => Uint8Array }} */ (/** @type {unknown} */ (Uint8Array));
   const { fromHex } = bytes;
@@ -71,8 +75,27 @@ function watch() {
   };
   return () => {
     Object.assign(WebAssembly, { compile, instantiate });
+    unwatchDatabase();
     if (fromHex !== undefined) bytes.fromHex = fromHex;
     return spent;
+  };
+}
+
+/**
+ * Tells how long it takes to open a database. Returns how to stop that.
+ * @param {(milliseconds: number) => void} tell
+ */
+function watchDatabase(tell) {
+  if (typeof indexedDB === "undefined") return () => undefined;
+  const open = indexedDB.open.bind(indexedDB);
+  indexedDB.open = (name, version) => {
+    const begun = performance.now();
+    const request = open(name, version);
+    request.addEventListener("success", () => tell(performance.now() - begun));
+    return request;
+  };
+  return () => {
+    indexedDB.open = open;
   };
 }
 

@@ -109,6 +109,7 @@ const STEPS: readonly (readonly [contender: string, step: string, title: string]
   ["seenguard, processor at a quarter", "ready", "import to ready, processor at a quarter"],
   ["seenguard, processor at a quarter", "decode", "of that: decoding the inlined module"],
   ["seenguard, processor at a quarter", "compile", "of that: compiling and starting it"],
+  ["seenguard, processor at a quarter", "database", "beside that: opening its IndexedDB"],
   ["Set", "all", "instead: a Set of the 5,000 ids from JSON"],
 ];
 
