@@ -80,11 +80,14 @@ for (const storage of ["indexeddb", "local"] as const) {
       for (const page of [two, three]) await expect.poll(() => fresh(page, idsOf("early", 50))).toEqual([]);
 
       // Tab two has recorded, and is too busy to write it until tab one has cleared.
+      const hasRecorded = two.waitForEvent("console", (message) => message.text() === "recorded");
       const busy = two.evaluate(() => {
         window.guard.record("late");
+        console.info("recorded");
         const until = performance.now() + 1500;
         while (performance.now() < until);
       });
+      await hasRecorded;
       await one.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
       expect(await fresh(one, ["early-0", "late"])).toEqual(["early-0", "late"]);
       await busy;
