@@ -55,6 +55,7 @@ export function checkChainOptions(options: unknown): ChainSettings {
   const sizes = sizesOf(format, options as Record<string, unknown>);
   return { ...given, ...sizes, format: checkedFormat, shippedFormat };
 }
+
 /** A go-bloomfilter format needs k, or the sizes that k follows from: where it tells neither, they are the chain's. */
 function withSizes(format: unknown, { capacity, falsePositiveRate }: Sizes): unknown {
   if (typeof format !== "object" || format === null || (format as { hashes?: unknown }).hashes !== undefined)

@@ -233,6 +233,15 @@ fn what_is_taken_over_while_a_report_runs_is_delivered_though_it_is_covered_by_t
     assert_eq!(deliver(&mut guard, at(START + 2)), ["a"]);
 }
 
+/// What a page delivers that takes over what one page promised and what another one stored, covers all of it and only then reports.
+fn deliver_after_both(promise: &str, there: &Guard) -> Vec<String> {
+    let mut next = Guard::new(30.0).unwrap();
+    next.take_over(&[("here", promise), ("there", &*there.checkpoint())], at(START + 3));
+    cover(&mut next, &["a"], at(START + 3));
+    next.set_delivering(true);
+    deliver(&mut next, at(START + 4))
+}
+
 #[test]
 fn a_promise_holds_for_the_impression_that_took_the_promised_ones_place() {
     let mut here = Guard::new(30.0).unwrap();
@@ -244,11 +253,7 @@ fn a_promise_holds_for_the_impression_that_took_the_promised_ones_place() {
     there.record(&["a"], at(START + 2));
     here.set_delivering(true);
     let promise = here.take_unsaved().unwrap();
-    let mut next = Guard::new(30.0).unwrap();
-    next.take_over(&[("here", &*promise), ("there", &*there.checkpoint())], at(START + 3));
-    cover(&mut next, &["a"], at(START + 3));
-    next.set_delivering(true);
-    assert_eq!(deliver(&mut next, at(START + 4)), ["a"]);
+    assert_eq!(deliver_after_both(&promise, &there), ["a"]);
 }
 
 #[test]
@@ -264,11 +269,7 @@ fn a_promise_holds_though_another_page_took_the_impression_over_and_dropped_it_a
     cover(&mut there, &[], at(START + 2));
     there.merge(&promise, at(START + 2));
     assert_eq!((there.undelivered(), there.pending(9).len()), (0, 0));
-    let mut next = Guard::new(30.0).unwrap();
-    next.take_over(&[("here", &*promise), ("there", &*there.checkpoint())], at(START + 3));
-    cover(&mut next, &["a"], at(START + 3));
-    next.set_delivering(true);
-    assert_eq!(deliver(&mut next, at(START + 4)), ["a"]);
+    assert_eq!(deliver_after_both(&promise, &there), ["a"]);
 }
 
 #[test]
