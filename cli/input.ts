@@ -83,8 +83,8 @@ function fromSnapshot(snapshot: object, format: ShardFormat | undefined): Source
     shards: checked.shards,
     format: named.format ?? "seenguard",
     snapshot: {
-      ...(checked.version < 0 ? {} : { version: checked.version }),
-      ...(checked.nowMs < 0 ? {} : { now: checked.nowMs / 1000 }),
+      ...(Number.isNaN(checked.version) ? {} : { version: checked.version }),
+      ...(Number.isNaN(checked.nowMs) ? {} : { now: checked.nowMs / 1000 }),
     },
   };
 }

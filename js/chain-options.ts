@@ -1,7 +1,7 @@
 /** Checks the options of `ShardChain`. */
 import { refuse } from "./errors.js";
 import { checkFormat, type FormatArguments } from "./format.js";
-import { checkOptions, withoutUndefined, type Rule } from "./options.js";
+import { anything, checkOptions, type Rule, type Rules } from "./options.js";
 import type { ShardFormat } from "./seenguard.js";
 
 /** For how many items a shard is made, and how often it may be wrong. */
@@ -20,35 +20,35 @@ export interface ChainSettings extends Sizes {
   readonly ttlSeconds: number;
 }
 
-const anything: Rule = ["", () => true];
-
-function whole(wanted: string, least: number, most: number): Rule {
+function whole(wanted: string, least: number, most: number, fallback: number): Rule {
   return [
     `a whole number${wanted}`,
     (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
+    fallback,
   ];
 }
 
 const rules = {
-  capacity: whole(", 1 or more", 1, 2 ** 32 - 1),
-  shards: whole(" from 1 to 64", 1, 64),
+  capacity: whole(", 1 or more", 1, 2 ** 32 - 1, 1000),
+  shards: whole(" from 1 to 64", 1, 64, 5),
   falsePositiveRate: [
     "a number between 0 and 1, neither included",
     (value) => typeof value === "number" && value > 0 && value < 1,
+    0.001,
   ],
   seed: [
     "a bigint from 0n to 2n ** 64n - 1n",
     (value) => typeof value === "bigint" && value >= 0n && value < 1n << 64n,
+    0n,
   ],
-  ttlSeconds: whole(" of seconds, 0 or more", 0, 2 ** 32 - 1),
+  ttlSeconds: whole(" of seconds, 0 or more", 0, 2 ** 32 - 1, 0),
   format: anything,
   wasm: anything,
-} satisfies Record<string, Rule>;
+} satisfies Rules;
 
 /** Checks the options of a chain. What depends on their combination is the module's to refuse. */
 export function checkChainOptions(options: unknown): ChainSettings {
-  const defaults = { capacity: 1000, shards: 5, falsePositiveRate: 0.001, seed: 0n, ttlSeconds: 0 };
-  const given = checkOptions("ShardChain", options, rules, defaults) as object as ChainSettings & { format: unknown };
+  const given = checkOptions("ShardChain", options, rules) as object as ChainSettings & { format: unknown };
   const format = withSizes(given.format, given);
   const checkedFormat = checkFormat(format, refuse);
   const shippedFormat = checkedFormat[0] === 0 ? undefined : (format as ShardFormat);
@@ -73,4 +73,8 @@ function sizesOf(format: unknown, options: Record<string, unknown>): Record<stri
       refuse(`${name} must be what the format says, or be left to it`);
   }
   return sizes;
+}
+
+function withoutUndefined(values: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }

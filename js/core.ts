@@ -6,7 +6,7 @@
 import { NO_ANSWER, textOf, type Answer } from "./answer.js";
 import { loadEngine, type Engine, type RawGuard, type WasmSource } from "./engine.js";
 import { callBack, SeenGuardError, type ErrorListener } from "./errors.js";
-import type { OpenOptions } from "./options.js";
+import type { CheckedReportOptions, OpenOptions } from "./options.js";
 import { Reporter } from "./report.js";
 import type {
   ApplyReport,
@@ -15,7 +15,6 @@ import type {
   GuardOptions,
   GuardStats,
   ItemId,
-  ReportOptions,
   SeenGuardError as DeclaredError,
 } from "./seenguard.js";
 import { checkSnapshot } from "./snapshot.js";
@@ -255,7 +254,7 @@ export class GuardCore {
   }
 
   /** Delivers impressions as long as the reporter runs. Returns stop. Several share the work. */
-  addReporter(options: ReportOptions): () => void {
+  addReporter(options: CheckedReportOptions): () => void {
     if (!this.isAlive) return () => {};
     const reporter = new Reporter(this, options);
     this.#reporters.add(reporter);

@@ -1,6 +1,6 @@
 /** `Feed`: one visible list, which decides each id once, so that what was fresh when it arrived stays though it has been seen since. */
 import { SeenGuardError, type ErrorListener } from "./errors.js";
-import { checkFill, FillRun, type FetchPage } from "./fill.js";
+import { checkFill, FillRun, type FetchPage, type Source } from "./fill.js";
 import { collectIds, listOf, passing } from "./ids.js";
 import type * as Api from "./seenguard.js";
 
@@ -28,7 +28,7 @@ export class Feed implements Api.Feed {
   #pages = new WeakMap<readonly unknown[], readonly unknown[]>();
 
   /** The run of `fill` that is going on. */
-  #filling: { abort(): void } | undefined;
+  #filling: FillRun<unknown> | undefined;
   /** The number of the page that `fill` fetches next. */
   #nextPage = 0;
 
@@ -40,41 +40,18 @@ export class Feed implements Api.Feed {
   filter<T extends Identified>(items: readonly T[]): T[];
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
-    const list = listOf(items);
-    const met = new Set<string>();
-    return this.#select(list, id, (key) => {
-      const isFirst = !met.has(key);
-      met.add(key);
-      return isFirst;
-    });
+    return this.#select(listOf(items), id, new Set());
   }
 
   admit<T extends Identified>(page: readonly T[]): T[];
   admit<T>(page: readonly T[], id: Api.IdOf<T>): T[];
   admit<T>(page: readonly T[], id?: Api.IdOf<T>): T[] {
-    const list = listOf(page);
-    let admitted = this.#pages.get(list) as readonly T[] | undefined;
-    if (admitted === undefined) {
-      admitted = this.#select(list, id, (key) => {
-        const isNew = !this.#admitted.has(key);
-        this.#admitted.add(key);
-        return isNew;
-      });
-      this.#pages.set(list, admitted);
-    }
-    return admitted.slice();
+    return this.#admit(listOf(page), id);
   }
 
   async fill<T>(fetchPage: FetchPage<T>, want: number, options: Api.FillOptions<T> = {}): Promise<Api.FillResult<T>> {
-    checkFill(fetchPage, want, options.maxPages);
-    let run = this.#filling as FillRun<T> | undefined;
-    if (run === undefined) {
-      const onPage = () => {
-        if (this.#filling === started) this.#nextPage++;
-      };
-      const started = new FillRun<T>(this.#guard, this, fetchPage, want, options, this.#nextPage, onPage);
-      run = this.#filling = started;
-    }
+    const maxPages = checkFill(fetchPage, want, options);
+    const run = (this.#filling ??= new FillRun(this.#source(fetchPage, options.id), want, maxPages)) as FillRun<T>;
     const result = await run.join(options.signal);
     if (this.#filling === run) this.#filling = undefined;
     return result;
@@ -89,14 +66,38 @@ export class Feed implements Api.Feed {
     this.#pages = new WeakMap();
   }
 
-  /** The items that are fresh by this feed's verdicts and that `takes` takes; those without an id stay. */
-  #select<T>(list: readonly T[], id: Api.IdOf<T> | undefined, takes: (key: string) => boolean): T[] {
+  /** Where `fill` has its pages from. */
+  #source<T>(fetchPage: FetchPage<T>, id: Api.IdOf<T> | undefined): Source<T> {
+    return {
+      fetch: (signal) => fetchPage(this.#nextPage, signal),
+      take: ({ items, seen }) => {
+        const list = listOf(items);
+        // Before the app hears of anything, and may reset this.
+        if (list.length > 0) this.#nextPage++;
+        if (seen !== undefined) this.#guard.apply(seen);
+        return [this.#admit(list, id), list.length];
+      },
+    };
+  }
+
+  #admit<T>(list: readonly T[], id: Api.IdOf<T> | undefined): T[] {
+    let admitted = this.#pages.get(list) as readonly T[] | undefined;
+    if (admitted === undefined) {
+      admitted = this.#select(list, id, this.#admitted);
+      this.#pages.set(list, admitted);
+    }
+    return admitted.slice();
+  }
+
+  /** The items that are fresh by this feed's verdicts and not yet `taken`, which they are then; those without an id stay. */
+  #select<T>(list: readonly T[], id: Api.IdOf<T> | undefined, taken: Set<string>): T[] {
     const { ids, places } = collectIds(list, typeof id === "function" ? id : undefined);
     const keys = ids.map(String);
     this.#decide(ids, keys, list.length - ids.length);
     const stopped = new Set<number>();
     keys.forEach((key, index) => {
-      if (!this.#verdicts.get(key) || !takes(key)) stopped.add(places?.[index] ?? index);
+      if (this.#verdicts.get(key) && !taken.has(key)) taken.add(key);
+      else stopped.add(places?.[index] ?? index);
     });
     this.#forgetOldest(keys);
     return passing(list, (index) => !stopped.has(index));

@@ -1,53 +1,42 @@
 /** Filling a page: fetching until enough fresh items are there. Calls that overlap share one run. */
-import { listOf } from "./ids.js";
-import { aFunction, checkEach, type Rules } from "./options.js";
-import type { FeedPage, FillOptions, FillResult, IdOf, Snapshot } from "./seenguard.js";
-
-/** What filling asks of its guard and of its feed. */
-interface Guard {
-  apply(snapshot: Snapshot): unknown;
-}
-interface Feed {
-  admit<T>(page: readonly T[], id?: IdOf<T>): T[];
-}
+import { checkEach, isFunction, REQUIRED, type Rules } from "./options.js";
+import type { FeedPage, FillOptions, FillResult } from "./seenguard.js";
 
 export type FetchPage<T> = (page: number, signal: AbortSignal) => Promise<FeedPage<T> | null>;
 
-const DEFAULT_MAX_PAGES = 5;
-
 const rules: Rules = {
-  fetchPage: aFunction,
-  want: ["the number of fresh items that are wanted", (want) => typeof want === "number" && want >= 0],
-  maxPages: ["a number, 1 or more", (pages) => typeof pages === "number" && pages >= 1],
+  fetchPage: ["a function", isFunction, REQUIRED],
+  want: ["the number of fresh items that are wanted", (want) => typeof want === "number" && want >= 0, REQUIRED],
+  maxPages: ["a number, 1 or more", (pages) => typeof pages === "number" && pages >= 1, 5],
 };
 
-/** Checks what `fill` was called with. */
-export function checkFill(fetchPage: unknown, want: unknown, maxPages: unknown = DEFAULT_MAX_PAGES): void {
-  checkEach({ fetchPage, want, maxPages }, rules);
+/** Checks what `fill` was called with. Returns the most pages that it fetches. */
+export function checkFill<T>(fetchPage: unknown, want: unknown, { maxPages }: FillOptions<T>): number {
+  return checkEach({ fetchPage, want, maxPages }, rules).maxPages as number;
+}
+
+/** Where a run has its pages from. */
+export interface Source<T> {
+  /** Fetches the next page. Code without types may well answer with `undefined`. */
+  fetch(signal: AbortSignal): Promise<FeedPage<T> | null | undefined>;
+  /** Takes a page: tells its fresh items, and how many it has in all. What cannot be read throws. */
+  take(page: FeedPage<T>): readonly [fresh: readonly T[], all: number];
 }
 
 /** One run of fetching, for all the callers that came while it went on. */
 export class FillRun<T> {
   readonly #controller = new AbortController();
-  readonly #guard: Guard;
-  readonly #feed: Feed;
   readonly #result: FillResult<T> = { items: [], pages: 0, stopped: 0, end: "filled" };
   readonly #done: Promise<FillResult<T>>;
   #callers = 0;
 
-  /** `firstPage` is the number of the first page to fetch; `onPage` hears of each one that came. */
-  constructor(
-    guard: Guard,
-    feed: Feed,
-    fetchPage: FetchPage<T>,
-    want: number,
-    { id, maxPages = DEFAULT_MAX_PAGES }: FillOptions<T>,
-    firstPage: number,
-    onPage: () => void,
-  ) {
-    this.#guard = guard;
-    this.#feed = feed;
-    this.#done = this.#run(fetchPage, want, id, maxPages, firstPage, onPage);
+  constructor(source: Source<T>, want: number, maxPages: number) {
+    this.#done = this.#run(source, want, maxPages);
+  }
+
+  /** A reset or the last caller's leaving may come in any pause. */
+  isAborted(): boolean {
+    return this.#controller.signal.aborted;
   }
 
   /** Ends the run: all callers get what has come so far. */
@@ -58,73 +47,51 @@ export class FillRun<T> {
   /** What the run brings, or, when this caller's signal aborts, what it has brought so far. The last caller's leaving ends the run. */
   join(signal: AbortSignal | undefined): Promise<FillResult<T>> {
     this.#callers++;
-    if (signal === undefined) return this.#done;
     return new Promise((resolve) => {
       const leave = () => {
         if (--this.#callers === 0) this.abort();
         resolve({ ...this.#result, items: this.#result.items.slice(), end: "aborted" });
       };
-      if (signal.aborted) leave();
-      signal.addEventListener("abort", leave);
+      if (signal?.aborted) leave();
+      signal?.addEventListener("abort", leave);
       void this.#done.then((result) => {
-        signal.removeEventListener("abort", leave);
+        signal?.removeEventListener("abort", leave);
         resolve(result);
       });
     });
   }
 
-  async #run(
-    fetchPage: FetchPage<T>,
-    want: number,
-    id: IdOf<T> | undefined,
-    maxPages: number,
-    firstPage: number,
-    onPage: () => void,
-  ): Promise<FillResult<T>> {
+  async #run(source: Source<T>, want: number, maxPages: number): Promise<FillResult<T>> {
+    const result = this.#result;
+    try {
+      result.end = await this.#fetch(source, want, maxPages);
+    } catch (error) {
+      result.end = "error";
+      if (!this.isAborted()) result.error = error;
+    }
+    if (this.isAborted()) result.end = "aborted";
+    return result;
+  }
+
+  /** Fetches until the run ends or is ended. Returns why it ends. */
+  async #fetch(source: Source<T>, want: number, maxPages: number): Promise<FillResult<T>["end"]> {
     const { signal } = this.#controller;
     const result = this.#result;
     const aborted = new Promise<null>((resolve) => {
       signal.addEventListener("abort", () => resolve(null));
     });
-    try {
-      // Callers that overlap join before anything happens.
-      await Promise.resolve();
-      while (result.items.length < want && !this.#isAborted()) {
-        if (result.pages >= maxPages) {
-          result.end = "max-pages";
-          break;
-        }
-        const page = await Promise.race([fetchPage(firstPage + result.pages, signal), aborted]);
-        if (this.#isAborted()) break;
-        if (!this.#take(page, id)) {
-          result.end = "exhausted";
-          break;
-        }
-        onPage();
-      }
-    } catch (error) {
-      result.end = "error";
-      if (!this.#isAborted()) result.error = error;
+    // Callers that overlap join before anything happens.
+    await Promise.resolve();
+    while (result.items.length < want && !this.isAborted()) {
+      if (result.pages >= maxPages) return "max-pages";
+      const page = await Promise.race([source.fetch(signal), aborted]);
+      if (!page || this.isAborted()) return "exhausted";
+      const [fresh, all] = source.take(page);
+      result.items.push(...fresh);
+      result.stopped += all - fresh.length;
+      result.pages++;
+      if (all === 0) return "exhausted";
     }
-    if (this.#isAborted()) result.end = "aborted";
-    return result;
-  }
-
-  /** A reset or the last caller's leaving may have come in any pause. */
-  #isAborted(): boolean {
-    return this.#controller.signal.aborted;
-  }
-
-  /** Whether there was anything in the page. Code without types may well answer with `undefined`. What cannot be read throws. */
-  #take(page: FeedPage<T> | null | undefined, id: IdOf<T> | undefined): boolean {
-    if (page === null || page === undefined) return false;
-    if (page.seen !== undefined) this.#guard.apply(page.seen);
-    const items = listOf(page.items);
-    const fresh = this.#feed.admit(items, id);
-    const result = this.#result;
-    result.items.push(...fresh);
-    result.stopped += items.length - fresh.length;
-    result.pages++;
-    return items.length > 0;
+    return "filled";
   }
 }

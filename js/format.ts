@@ -4,6 +4,8 @@
 export type FormatArguments = readonly [kind: number, number: number, rate: number];
 
 const NAMES = ["seenguard", "guava", "bits-and-blooms", "redisbloom"];
+/** Its shards are several texts each. */
+export const REDISBLOOM = 3;
 const GO = "go-bloomfilter";
 const GO_WITH_HASHES = 4;
 const GO_WITH_CAPACITY = 5;
@@ -15,13 +17,14 @@ export function checkFormat(format: unknown = NAMES[0], fail: (message: string) 
   const index = NAMES.indexOf(format as string);
   if (index >= 0) return [index, 0, 0];
   const { kind, hashes, capacity, falsePositiveRate: rate } = (format ?? {}) as Record<string, unknown>;
-  if (kind !== GO) return fail(`format must be "${NAMES.join('", "')}" or { kind: "${GO}", … }`);
   const isWhole = (value: unknown, most: number): value is number =>
     Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most;
-  if (capacity === undefined && rate === undefined && isWhole(hashes, MAX_HASHES)) return [GO_WITH_HASHES, hashes, 0];
-  if (hashes === undefined && isWhole(capacity, MAX_CAPACITY) && typeof rate === "number" && rate > 0 && rate < 1)
-    return [GO_WITH_CAPACITY, capacity, rate];
+  if (kind === GO) {
+    if (capacity === undefined && rate === undefined && isWhole(hashes, MAX_HASHES)) return [GO_WITH_HASHES, hashes, 0];
+    if (hashes === undefined && isWhole(capacity, MAX_CAPACITY) && typeof rate === "number" && rate > 0 && rate < 1)
+      return [GO_WITH_CAPACITY, capacity, rate];
+  }
   return fail(
-    `format must tell what ${GO}'s records do not: hashes, a whole number from 1 to 255, or capacity and falsePositiveRate as the server's filters are made with`,
+    `format must be "${NAMES.join('", "')}" or { kind: "${GO}" } with hashes, a whole number from 1 to 255, or with the capacity and falsePositiveRate of the server's filters`,
   );
 }

@@ -15,19 +15,31 @@ export interface OpenOptions extends GuardOptions {
   readonly wasm?: WasmSource;
 }
 
-/** What something must be: in words, and as a check. */
-export type Rule = readonly [wanted: string, isRight: (value: unknown) => boolean];
+/** Options of `report`, checked and filled in. */
+export interface CheckedReportOptions extends ReportOptions {
+  readonly intervalMs: number;
+}
+
+/** What something must be: in words, as a check, and what it is if nobody says; without that it may be left out. */
+export type Rule = readonly [wanted: string, isRight: (value: unknown) => boolean, fallback?: unknown];
 export type Rules = Readonly<Record<string, Rule>>;
 
-const anything: Rule = ["", () => true];
-export const aFunction: Rule = ["a function", (value) => typeof value === "function"];
+/** What must be given: this is not right anywhere. */
+export const REQUIRED = "";
+export const anything: Rule = ["", () => true];
+const aFunction: Rule = ["a function", isFunction];
 
 /** A number that is over 0, or 0 where that is right, too. */
-function upTo(most: number, unit = "", isZeroRight = true): Rule {
+function upTo(most: number, unit: string, isZeroRight: boolean, fallback: number): Rule {
   return [
     `a number${unit} ${isZeroRight ? "from" : "over"} 0 up to ${most}`,
     (value) => typeof value === "number" && (isZeroRight ? value >= 0 : value > 0) && value <= most,
+    fallback,
   ];
+}
+
+export function isFunction(value: unknown): boolean {
+  return typeof value === "function";
 }
 
 function isText(value: unknown): value is string {
@@ -39,85 +51,91 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 const clearRules = {
-  namespace: ['a text that is not empty: one for each signed-in user and feed, such as "home:" + userId', isText],
+  namespace: [
+    'a text that is not empty: one for each signed-in user and feed, such as "home:" + userId',
+    isText,
+    REQUIRED,
+  ],
   storage: [
     '"indexeddb", "local", "none" or an object with the methods get, set, remove and keys',
     (value) =>
       value === "indexeddb" ||
       value === "local" ||
       value === "none" ||
-      (isObject(value) && ["get", "set", "remove", "keys"].every((name) => typeof value[name] === "function")),
+      (isObject(value) && ["get", "set", "remove", "keys"].every((name) => isFunction(value[name]))),
   ],
 } satisfies Rules;
 
 const guardRules = {
   ...clearRules,
-  windowDays: upTo(MAX_WINDOW_DAYS, " of days", false),
+  windowDays: upTo(MAX_WINDOW_DAYS, " of days", false, 30),
   onError: aFunction,
   onLag: aFunction,
   wasm: anything,
 } satisfies Rules;
 
 const observeRules = {
-  attribute: ["an attribute's name", (value) => isText(value) && !/[\s"'<>/=]/.test(value)],
-  ratio: upTo(1),
-  dwellMs: upTo(MAX_MS, " of milliseconds"),
+  attribute: ["an attribute's name", (value) => isText(value) && !/[\s"'<>/=]/.test(value), "data-seen-id"],
+  ratio: upTo(1, "", true, 0.5),
+  dwellMs: upTo(MAX_MS, " of milliseconds", true, 1000),
   onImpression: aFunction,
 } satisfies Rules;
 
 const reportRules = {
-  url: ["the address that takes impressions", isText],
+  url: ["the address that takes impressions", isText, REQUIRED],
   headers: [
     "an object of texts",
     (value) => isObject(value) && Object.values(value).every((text) => typeof text === "string"),
   ],
   send: aFunction,
-  intervalMs: upTo(MAX_MS, " of milliseconds", false),
+  intervalMs: upTo(MAX_MS, " of milliseconds", false, 5000),
 } satisfies Rules;
 
-/** Calls `fail` with what is wrong with the first value that is not as its rule wants it. */
-export function checkEach(values: object, rules: Rules, fail: (message: string) => never = refuse): void {
-  for (const [name, value] of Object.entries(values)) {
-    const [wanted, isRight] = rules[name] ?? anything;
+/**
+ * The values that there are rules for, with the defaults of those that are absent or `undefined`. Calls `fail` with what is wrong with the first
+ * one that is not as its rule wants it.
+ */
+export function checkEach(
+  values: Readonly<Record<string, unknown>>,
+  rules: Rules,
+  fail: (message: string) => never = refuse,
+): Record<string, unknown> {
+  const checked: Record<string, unknown> = {};
+  for (const [name, [wanted, isRight, fallback]] of Object.entries(rules)) {
+    const { [name]: value = fallback } = values;
+    if (value === undefined) continue;
     if (!isRight(value)) fail(`${name} must be ${wanted}`);
+    checked[name] = value;
   }
+  return checked;
 }
 
 /** Checks options, which may have no names but those of the rules, so that a misspelt one does not pass unnoticed. Returns them with the defaults. */
-export function checkOptions(what: string, options: unknown, rules: Rules, defaults: object): Record<string, unknown> {
+export function checkOptions(what: string, options: unknown, rules: Rules): Record<string, unknown> {
   if (!isObject(options)) return refuse(`${what} takes an object of options`);
   const names = Object.keys(rules);
   for (const name of Object.keys(options)) {
     if (!names.includes(name)) refuse(`${what} has no option ${JSON.stringify(name)}; it has ${names.join(", ")}`);
   }
-  const checked = { ...defaults, ...withoutUndefined(options) };
-  checkEach(checked, rules);
-  return checked;
+  return checkEach(options, rules);
 }
 
 /** Checks what `clear` takes. */
 export function checkPlace(namespace: string, storage: StorageOption | undefined): void {
-  checkEach({ namespace, ...withoutUndefined({ storage }) }, clearRules);
+  checkEach({ namespace, storage }, clearRules);
 }
 
 /** Checks the options of `open`. */
 export function checkGuardOptions(options: unknown): OpenOptions {
-  const defaults = { namespace: "", windowDays: 30 };
-  return checkOptions("SeenGuard.open", options, guardRules, defaults) as object as OpenOptions;
+  return checkOptions("SeenGuard.open", options, guardRules) as object as OpenOptions;
 }
 
 /** Checks the options of `observe` and `track`. */
 export function checkObserveOptions(options: unknown): ObserverSettings & Pick<ObserveOptions, "onImpression"> {
-  const defaults = { attribute: "data-seen-id", ratio: 0.5, dwellMs: 1000 };
-  return checkOptions("observe", options, observeRules, defaults) as object as ObserverSettings;
+  return checkOptions("observe", options, observeRules) as object as ObserverSettings;
 }
 
 /** Checks the options of `report`. */
-export function checkReportOptions(options: unknown): ReportOptions {
-  return checkOptions("report", options, reportRules, { url: "" }) as object as ReportOptions;
-}
-
-/** An option that is given as `undefined` is one that is not given. */
-export function withoutUndefined(options: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+export function checkReportOptions(options: unknown): CheckedReportOptions {
+  return checkOptions("report", options, reportRules) as object as CheckedReportOptions;
 }

@@ -8,13 +8,13 @@ import { NO_ANSWER, textOf } from "./answer.js";
 import type { GuardCore } from "./core.js";
 import { failure } from "./errors.js";
 import { isHidden, listen } from "./page.js";
-import type { Impression, ReportOptions } from "./seenguard.js";
+import type { CheckedReportOptions } from "./options.js";
+import type { Impression } from "./seenguard.js";
 import { retryDelayMs } from "./within.js";
 
 /** What a reporter asks of its guard. */
 type Deliveries = Pick<GuardCore, "ask" | "endBatch" | "report">;
 
-const DEFAULT_INTERVAL_MS = 5_000;
 const MAX_BATCH = 200;
 /** So many wait no longer for the interval. */
 const MANY = 50;
@@ -29,7 +29,7 @@ const LONGEST_ASKED_MS = 3_600_000;
 
 export class Reporter {
   readonly #deliveries: Deliveries;
-  readonly #options: ReportOptions;
+  readonly #options: CheckedReportOptions;
   readonly #intervalMs: number;
   readonly #stopping = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -40,10 +40,10 @@ export class Reporter {
   #askedMs = 0;
   #retryAt = 0;
 
-  constructor(deliveries: Deliveries, options: ReportOptions) {
+  constructor(deliveries: Deliveries, options: CheckedReportOptions) {
     this.#deliveries = deliveries;
     this.#options = options;
-    this.#intervalMs = options.intervalMs ?? DEFAULT_INTERVAL_MS;
+    this.#intervalMs = options.intervalMs;
     const { signal } = this.#stopping;
     listen(signal, ["pagehide", "visibilitychange"], () => {
       if (isHidden()) this.#deliverLast();

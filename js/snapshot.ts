@@ -1,9 +1,9 @@
 /** Checks a snapshot's form before it goes into the module, which checks the shards themselves. */
 import { failure, SeenGuardError } from "./errors.js";
-import { checkFormat, type FormatArguments } from "./format.js";
-import { checkEach, isObject, type Rules } from "./options.js";
+import { checkFormat, REDISBLOOM, type FormatArguments } from "./format.js";
+import { checkEach, isObject, REQUIRED, type Rules } from "./options.js";
 
-/** A snapshot as the module takes it: negative numbers stand for what is absent. */
+/** A snapshot as the module takes it: NaN stands for what is absent. */
 export interface CheckedSnapshot {
   readonly format: FormatArguments;
   readonly shards: string[];
@@ -12,18 +12,14 @@ export interface CheckedSnapshot {
 }
 
 const MAX_SHARDS = 64;
-const ABSENT = -1;
 
 const rules: Rules = {
   version: [
-    "a whole number from 0 to 2^53 - 1, or absent",
-    (version) => version === undefined || (Number.isSafeInteger(version) && (version as number) >= 0),
+    "a whole number from 0 to 2^53 - 1",
+    (version) => Number.isSafeInteger(version) && (version as number) >= 0,
   ],
-  now: [
-    "the server's clock in Unix seconds, or absent",
-    (now) => now === undefined || (Number.isFinite(now) && (now as number) >= 0),
-  ],
-  shards: ["a list of texts", Array.isArray],
+  now: ["the server's clock in Unix seconds", (now) => Number.isFinite(now) && (now as number) >= 0],
+  shards: ["a list of texts", Array.isArray, REQUIRED],
 };
 
 /** Reads a snapshot of any origin. Never throws: returns the error. */
@@ -38,30 +34,30 @@ export function checkSnapshot(snapshot: unknown): CheckedSnapshot | SeenGuardErr
 
 function read(snapshot: unknown): CheckedSnapshot {
   if (!isObject(snapshot)) return bad("a snapshot is an object with the property shards");
-  const { version, shards, format, now } = snapshot;
   const badPart = (message: string) => bad(`a snapshot's ${message}`);
-  checkEach({ version, now, shards }, rules, badPart);
+  const { version, shards, now } = checkEach(snapshot, rules, badPart);
   const list = shards as readonly unknown[];
-  const checkedFormat = checkFormat(format, badPart);
+  const format = checkFormat(snapshot.format, badPart);
   if (list.length > MAX_SHARDS) return bad(`a snapshot has at most ${MAX_SHARDS} shards`, "too-large");
   return {
-    format: checkedFormat,
+    format,
     // Unlike map, this meets the holes of a sparse list, too: the module takes texts alone.
-    shards: Array.from(list, (shard, index) => textOf(shard, format === "redisbloom", `shard ${index}`)),
-    version: (version as number | undefined) ?? ABSENT,
-    nowMs: now === undefined ? ABSENT : Math.floor((now as number) * 1000),
+    shards: Array.from(list, (shard, index) => textOf(shard, format[0] === REDISBLOOM, `shard ${index}`)),
+    version: Number(version),
+    nowMs: Math.floor(Number(now) * 1000),
   };
 }
 
 /** A shard as the module takes it: the chunks of a dump joined by commas. */
 function textOf(shard: unknown, isChunked: boolean, name: string): string {
   if (!isChunked) return typeof shard === "string" ? shard : bad(`${name} is no text`);
-  if (!Array.isArray(shard)) return bad(`${name} is no list of texts: the chunks of BF.SCANDUMP, in order, as base64`);
-  return Array.from(shard, (chunk: unknown) => {
-    if (typeof chunk !== "string") return bad(`${name} has a chunk that is no text: each is base64`);
-    // Else one chunk could pass for two.
-    return chunk.includes(",") ? bad(`${name} has a chunk that is no base64 text`, "bad-base64") : chunk;
-  }).join(",");
+  const chunks: unknown[] = Array.isArray(shard) ? Array.from(shard) : [undefined];
+  if (!chunks.every((chunk) => typeof chunk === "string"))
+    return bad(`${name} is no list of texts: the chunks of BF.SCANDUMP, in order, as base64`);
+  // Else one chunk could pass for two.
+  if (chunks.some((chunk) => chunk.includes(",")))
+    return bad(`${name} has a chunk that is no base64 text`, "bad-base64");
+  return chunks.join();
 }
 
 function bad(message: string, code: SeenGuardError["code"] = "bad-snapshot"): never {

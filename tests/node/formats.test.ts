@@ -198,7 +198,7 @@ describe("a snapshot whose format is wrong is refused with what to do", () => {
     [{ format: { kind: "go-bloomfilter", capacity: 9, falsePositiveRate: 1 }, shards: [] }, "bad-snapshot", /capacity/],
     [{ format: { kind: "go-bloomfilter", capacity: 4e9, falsePositiveRate: 0.1 }, shards: [] }, "too-large", /2\^26/],
     [{ format: "redisbloom", shards: ["AAAA"] }, "bad-snapshot", /shard 0 is no list.*BF\.SCANDUMP/],
-    [{ format: "redisbloom", shards: [[1]] }, "bad-snapshot", /shard 0 has a chunk that is no text/],
+    [{ format: "redisbloom", shards: [[1]] }, "bad-snapshot", /shard 0 is no list of texts/],
     [{ format: "redisbloom", shards: [["AAAA,AAAA"]] }, "bad-base64", /shard 0/],
     [{ format: "redisbloom", shards: [[]] }, "truncated", /shard 0/],
     [{ format: "guava", shards: [["AAAA"]] }, "bad-snapshot", /shard 0 is no text/],
