@@ -42,8 +42,8 @@ export async function startGuard(entry, message, ids, storage) {
 }
 
 /**
- * Watches what `open` spends on decoding the inlined module, where the engine has a function for that, on compiling and starting it, and on
- * opening its database. Returns how to ask for the milliseconds, which also stops watching.
+ * Watches what `open` spends on decoding the inlined module, on compiling and starting it, and on opening its database. Returns how to ask for
+ * the milliseconds, which also stops watching.
  */
 function watch() {
   const spent = { decode: 0, compile: 0, database: 0 };
@@ -51,32 +51,33 @@ function watch() {
     spent.database ||= milliseconds;
   });
   const { compile, instantiate } = WebAssembly;
-  const bytes = /** @type {{ fromHex?: (hex: string) => Uint8Array }} */ (/** @type {unknown} */ (Uint8Array));
-  const { fromHex } = bytes;
-  /** @template T @param {"decode" | "compile"} step @param {number} begun @param {T} result */
-  const took = (step, begun, result) => {
-    spent[step] += performance.now() - begun;
+  /** @template T @param {number} begun @param {T} result */
+  const compiled = (begun, result) => {
+    spent.compile += performance.now() - begun;
     return result;
   };
-  if (fromHex !== undefined) {
-    bytes.fromHex = (hex) => {
-      const begun = performance.now();
-      return took("decode", begun, fromHex.call(Uint8Array, hex));
-    };
-  }
+  // What decodes is a module of its own: it begins with compiling that and ends with the call that compiles the other one.
+  let decodingSince = Infinity;
+  const { Module } = WebAssembly;
+  WebAssembly.Module = new Proxy(Module, {
+    construct(target, /** @type {ConstructorParameters<typeof Module>} */ args) {
+      decodingSince = performance.now();
+      return new target(...args);
+    },
+  });
   WebAssembly.compile = async (...args) => {
+    spent.decode = Math.max(0, performance.now() - decodingSince);
     const begun = performance.now();
-    return took("compile", begun, await compile(...args));
+    return compiled(begun, await compile(...args));
   };
   // @ts-expect-error: of its two forms the package uses the one that takes a compiled module.
   WebAssembly.instantiate = async (/** @type {WebAssembly.Module} */ module, imports) => {
     const begun = performance.now();
-    return took("compile", begun, await instantiate(module, imports));
+    return compiled(begun, await instantiate(module, imports));
   };
   return () => {
-    Object.assign(WebAssembly, { compile, instantiate });
+    Object.assign(WebAssembly, { compile, instantiate, Module });
     unwatchDatabase();
-    if (fromHex !== undefined) bytes.fromHex = fromHex;
     return spent;
   };
 }

@@ -128,21 +128,3 @@ async function compileResponse(response: Response): Promise<WebAssembly.Module> 
     WebAssembly.compile(await response.arrayBuffer()),
   );
 }
-
-/** Compiles the module from hexadecimal text. */
-export async function compileHex(hex: string): Promise<WebAssembly.Module> {
-  return WebAssembly.compile(bytesOfHex(hex));
-}
-
-function bytesOfHex(hex: string): Uint8Array<ArrayBuffer> {
-  const { fromHex } = Uint8Array as { fromHex?: (hex: string) => Uint8Array<ArrayBuffer> };
-  if (fromHex !== undefined) return fromHex.call(Uint8Array, hex);
-  const bytes = new Uint8Array(hex.length / 2);
-  // Digits 0 to 9 are codes 48 to 57, a to f are 97 to 102.
-  const digit = (at: number) => {
-    const code = hex.charCodeAt(at);
-    return code < 58 ? code - 48 : code - 87;
-  };
-  for (let index = 0; index < bytes.length; index++) bytes[index] = (digit(2 * index) << 4) | digit(2 * index + 1);
-  return bytes;
-}

@@ -2,12 +2,13 @@
  * The entry `seenguard/formats`: the same as `seenguard`, with a Wasm module that knows the filters of other libraries and has all in one file,
  * `ShardChain` too. In Node it is `seenguard`.
  */
-import { compileHex, provideGlue, provideWasm } from "../engine.js";
+import { provideGlue, provideWasm } from "../engine.js";
 import { createGlue } from "../generated/whole/glue.js";
-import { wasmHex } from "../generated/whole/wasm-hex.js";
+import { wasmText } from "../generated/whole/wasm-text.js";
+import { compileText } from "../wasm-text.js";
 
 provideGlue(createGlue);
-provideWasm(() => compileHex(wasmHex));
+provideWasm(() => compileText(wasmText));
 
 export { ShardChain } from "../chain.js";
 export { SeenGuardError } from "../errors.js";

@@ -2,9 +2,10 @@
  * The entry `seenguard`, but for Node: the Wasm module is inlined, so nothing has to be found, fetched or served. It knows the native format alone,
  * which most pages do with; Node gets `formats.ts`, since a server's bytes do not matter.
  */
-import { compileHex, provideWasm } from "../engine.js";
-import { wasmHex } from "../generated/page/wasm-hex.js";
+import { provideWasm } from "../engine.js";
+import { wasmText } from "../generated/page/wasm-text.js";
+import { compileText } from "../wasm-text.js";
 
-provideWasm(() => compileHex(wasmHex));
+provideWasm(() => compileText(wasmText));
 
 export * from "./slim.js";

@@ -7,6 +7,7 @@ import { output, run } from "../lib/run.mjs";
 import { pathWith, wasmBindgenTool, wasmTarget, wasmToolchain } from "../lib/rust.mjs";
 import { checkFeatures, checkPaths, featureFlags, wasmOpt } from "./check-wasm.mjs";
 import { toFactory } from "./glue.mjs";
+import { buildUnpacker, textOfBytes, unpacker } from "./wasm-text.mjs";
 
 /**
  * A panic is a trap that says nothing: what would say it is a tenth of the module, and pages cannot do anything with it. For that the standard
@@ -33,9 +34,16 @@ const sparingCopies = [
 
 const stampFile = inProject("target", "seenguard-wasm.stamp");
 
-const sources = ["src", "Cargo.toml", "Cargo.lock", ".cargo", "scripts/build/wasm.mjs", "scripts/build/glue.mjs"].map(
-  (path) => inProject(path),
-);
+const sources = [
+  "src",
+  "Cargo.toml",
+  "Cargo.lock",
+  ".cargo",
+  "scripts/build/wasm.mjs",
+  "scripts/build/glue.mjs",
+  "scripts/build/wasm-text.mjs",
+  "js/wasm-text.wat",
+].map((path) => inProject(path));
 
 /**
  * @typedef {object} Module
@@ -62,7 +70,7 @@ const products = ({ name, file, isInlined }) => {
   const directory = inProject("js", "generated", name);
   return {
     wasm: file === undefined ? undefined : inProject("dist", file),
-    hex: isInlined ? join(directory, "wasm-hex.ts") : undefined,
+    text: isInlined ? join(directory, "wasm-text.ts") : undefined,
     script: join(directory, "glue.js"),
     types: join(directory, "glue.d.ts"),
     classTypes: join(directory, "classes.d.ts"),
@@ -72,28 +80,41 @@ const products = ({ name, file, isInlined }) => {
 
 /** What was built from what: equal when neither the sources nor the results have changed since. */
 const stamp = () =>
-  hashOf([...sources, ...modules.flatMap((module) => Object.values(products(module)).flatMap((path) => path ?? []))]);
+  hashOf([
+    ...sources,
+    unpacker.product,
+    ...modules.flatMap((module) => Object.values(products(module)).flatMap((path) => path ?? [])),
+  ]);
 
 export async function buildWasm() {
   if (readIfThere(stampFile)?.toString() === stamp()) return;
   mkdirSync(inProject("target"), { recursive: true });
+  await inWorkshop(buildUnpacker);
   /** @type {Map<string, string>} */
   const glues = new Map();
   for (const module of modules) {
     console.log(`build: compiling Rust to Wasm: ${module.features}`);
     // Each is compiled to the same place.
     const compiled = await compile(module.features);
-    const workshop = mkdtempSync(inProject("target", "wasm-"));
-    try {
-      const glue = await bindAndOptimise(compiled, workshop, module);
-      if ((glues.get(module.name) ?? glue) !== glue)
-        throw new Error(`${module.features} needs another glue than its kin`);
-      glues.set(module.name, glue);
-    } finally {
-      rmSync(workshop, { recursive: true, force: true });
-    }
+    const glue = await inWorkshop((workshop) => bindAndOptimise(compiled, workshop, module));
+    if ((glues.get(module.name) ?? glue) !== glue)
+      throw new Error(`${module.features} needs another glue than its kin`);
+    glues.set(module.name, glue);
   }
   writeWhole(stampFile, stamp());
+}
+
+/**
+ * @template T
+ * @param {(workshop: string) => Promise<T>} work is given an empty directory, which goes with what is in it when the work is done
+ */
+async function inWorkshop(work) {
+  const workshop = mkdtempSync(inProject("target", "wasm-"));
+  try {
+    return await work(workshop);
+  } finally {
+    rmSync(workshop, { recursive: true, force: true });
+  }
 }
 
 /**
@@ -155,22 +176,7 @@ async function bindAndOptimise(compiled, workshop, module) {
     await run("wasm-bindgen", [compiled, "--target", target, "--out-name", name, ...flags], { env });
   }
   const optimised = join(workshop, "optimised.wasm");
-  await run(process.execPath, [
-    wasmOpt,
-    join(workshop, "glue_bg.wasm"),
-    // The lowest addresses are the end of the stack, far from what anybody points to.
-    ...[
-      "--output",
-      optimised,
-      "-O3",
-      "--low-memory-unused",
-      "--strip-debug",
-      "--strip-producers",
-      "--strip-target-features",
-      ...featureFlags,
-    ],
-  ]);
-  const names = await shortenNames(optimised);
+  const names = await optimise(join(workshop, "glue_bg.wasm"), optimised);
   const wasm = readFileSync(optimised);
   checkPaths(wasm);
   const used = await checkFeatures(optimised);
@@ -186,23 +192,32 @@ async function bindAndOptimise(compiled, workshop, module) {
   writeWhole(files.types, glue.types);
   writeWhole(files.classTypes, glue.classTypes);
   writeWhole(files.names, `${JSON.stringify(names, undefined, 2)}\n`);
-  if (files.hex !== undefined) {
-    const comment = "/** The Wasm module as hexadecimal text, which compresses better than base64. */";
-    writeWhole(files.hex, `${comment}\nexport const wasmHex = "${wasm.toString("hex")}";\n`);
+  if (files.text !== undefined) {
+    const comment = "/** The Wasm module as text, which ../../wasm-text.ts reads. */";
+    writeWhole(files.text, `${comment}\nexport const wasmText = ${JSON.stringify(textOfBytes(wasm))};\n`);
   }
   if (files.wasm !== undefined) writeWhole(files.wasm, wasm);
   return glue.script;
 }
 
 /**
- * Gives what the module imports and exports names of a letter or two: pages load the long ones twice, in the module and in its glue. Returns which.
- * @param {string} file
+ * Gives what the module imports and exports names of a letter or two, too: pages load the long ones twice, in the module and in its glue. Returns
+ * which.
+ * @param {string} from
+ * @param {string} to
  */
-async function shortenNames(file) {
-  const told = await output(process.execPath, [
-    ...[wasmOpt, file, "--output", file, "--minify-imports-and-exports-and-modules", ...featureFlags],
-  ]);
-  if (told === undefined) throw new Error("wasm-opt does not shorten the names of imports and exports");
+async function optimise(from, to) {
+  const passes = [
+    ...["--minify-imports-and-exports-and-modules", "-O3"],
+    // The lowest addresses are the end of the stack, far from what anybody points to.
+    ...["--low-memory-unused", "--strip-debug", "--strip-producers", "--strip-target-features"],
+  ];
+  const command = [wasmOpt, from, "--output", to, ...passes, ...featureFlags];
+  const told = await output(process.execPath, command);
+  if (told === undefined) {
+    await run(process.execPath, command); // which says what is wrong
+    throw new Error("wasm-opt works one time and not another");
+  }
   const names = /** @type {import("./glue.mjs").ShortNames} */ (JSON.parse(told));
   return names;
 }
