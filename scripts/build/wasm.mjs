@@ -209,6 +209,8 @@ async function bindAndOptimise(compiled, workshop, module) {
 async function optimise(from, to) {
   const passes = [
     ...["--minify-imports-and-exports-and-modules", "-O3"],
+    // Once more, for what the first pass has left; functions that are called much get short numbers.
+    ...["-Os", "--reorder-functions"],
     // The lowest addresses are the end of the stack, far from what anybody points to.
     ...["--low-memory-unused", "--strip-debug", "--strip-producers", "--strip-target-features"],
   ];
