@@ -45,7 +45,7 @@ export type Engine = (format: ShardFormat, text: string) => Inspection;
 
 export async function startEngine(): Promise<Engine> {
   const glue = createGlue();
-  await glue.init({ module_or_path: await compile() });
+  await glue.init(await compile());
   return (format, text) => {
     const kind = checkFormat(format, (message) => {
       throw new SeenGuardError("bad-option", message);

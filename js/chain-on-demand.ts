@@ -2,7 +2,7 @@
  * `ShardChain` where a page has it. Pages seldom make shards, so the class and its Wasm module are a file of their own beside this one, which is
  * loaded when the first chain is made.
  */
-import { describe, SeenGuardError } from "./errors.js";
+import { failure, SeenGuardError } from "./errors.js";
 import type * as Api from "./seenguard.js";
 
 let loading: Promise<Pick<typeof Api.ShardChain, "create" | "from">> | undefined;
@@ -16,7 +16,7 @@ async function load() {
     return chain.ShardChain;
   } catch (cause) {
     loading = undefined;
-    throw new SeenGuardError("wasm-unavailable", `ShardChain's own file did not load: ${describe(cause)}`, cause);
+    throw failure("wasm-unavailable", "ShardChain's own file did not load", cause);
   }
 }
 

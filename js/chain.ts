@@ -62,7 +62,7 @@ export class ShardChain implements Api.ShardChain {
     let refusal: unknown;
     const raw = engine.call(undefined, () => {
       try {
-        return engine.newChain(...format, stored, capacity, shards, falsePositiveRate, seed, ttlSeconds);
+        return new engine.glue.RawChain(...format, stored, capacity, shards, falsePositiveRate, seed, ttlSeconds);
       } catch (error) {
         // What the module refuses comes as a plain object; anything else is a trap.
         if (typeof (error as { code?: unknown } | null)?.code !== "string") throw error;

@@ -4,7 +4,7 @@
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
 import { NO_ANSWER, textOf, type Answer } from "./answer.js";
-import { loadEngine, type Engine, type RawGuard, type WasmSource } from "./engine.js";
+import { loadEngine, type Engine, type RawGuard } from "./engine.js";
 import { callBack, SeenGuardError, type ErrorListener } from "./errors.js";
 import type { CheckedReportOptions, OpenOptions } from "./options.js";
 import { Reporter } from "./report.js";
@@ -19,7 +19,7 @@ import type {
 } from "./seenguard.js";
 import { checkSnapshot } from "./snapshot.js";
 import { Persistence } from "./storage/persistence.js";
-import { openStore, type OpenStore, type StorageOption } from "./storage/store.js";
+import { openStore, placesOf, type Opening, type Place } from "./storage/store.js";
 import { within } from "./within.js";
 
 /** How long `open` waits for a storage that does not answer; what it holds is taken over when it does. */
@@ -34,14 +34,8 @@ export interface Holder {
 /** What was wrong with a snapshot, and in which shard, -1 if it was none alone; and how many shards are held and expired. */
 type Refusal = readonly [code: string, text: string, shard: number, held: number, expired: number];
 
-/** What came of opening a storage. */
-interface Opening {
-  readonly opened: OpenStore | undefined;
-  readonly errors: readonly SeenGuardError[];
-}
-
 /** The names of the methods of the module's guard. */
-type Method = Exclude<keyof RawGuard, "free">;
+type Method = keyof RawGuard;
 /** What such a method takes before the two times that come last. */
 type Asked<M extends Method> =
   Parameters<RawGuard[M]> extends [...infer Before, wallMs: number, steadyMs: number]
@@ -54,6 +48,7 @@ type AskedOf<M extends BatchMethod> = Asked<M> extends [batch: unknown, ...behin
 /** One that was never started lets everything pass. */
 export class GuardCore {
   readonly options: OpenOptions;
+  readonly #places: readonly Place[];
   readonly holders = new Set<Holder>();
   /** What the first one to open waits for, and whoever comes meanwhile. */
   started = Promise.resolve();
@@ -68,51 +63,44 @@ export class GuardCore {
   readonly #reporters = new Set<Reporter>();
   /** Whether the engine was lost, or never to be had: whoever opens next begins anew. */
   hasFailed = false;
-  #stopWatching = () => {};
 
   constructor(options: OpenOptions) {
     this.options = options;
+    this.#places = placesOf(options.storage);
   }
 
   /** Loads the module and what is stored. Rejects for wrong options alone. */
-  async start(wasm: WasmSource | undefined): Promise<void> {
-    const failed = (error: SeenGuardError) => {
-      this.#raw = undefined;
-      this.hasFailed = true;
-      this.#persistence?.stop();
-      this.report(error);
-    };
+  async start(): Promise<void> {
     // Both take their time, and neither needs the other.
-    const opening = this.#openStorage();
+    const opening = openStore(this.#places);
     try {
-      const engine = (this.#engine = await loadEngine(wasm));
-      this.#raw = engine.call(undefined, () => engine.newGuard(this.options.windowDays));
-      this.#stopWatching = engine.onTrap(failed);
+      const engine = (this.#engine = await loadEngine(this.options.wasm));
+      engine.onTrap.add(this.#failed);
+      this.#raw = engine.call(undefined, () => new engine.glue.RawGuard(this.options.windowDays));
     } catch (error) {
       if (!(error instanceof SeenGuardError) || error.code === "bad-option") throw error;
-      failed(error);
+      this.#failed(error);
       return;
     }
-    this.#loading = this.#loadStorage(this.#engine, opening);
+    this.#loading = this.#loadStorage(opening);
     await within(STORAGE_PATIENCE_MS, this.#loading);
   }
 
-  /** Opens the storage, and keeps what was wrong with it for when it is needed. */
-  async #openStorage(): Promise<Opening> {
-    const errors: SeenGuardError[] = [];
-    return { opened: await openStore(this.options.storage, (error) => errors.push(error)), errors };
-  }
+  readonly #failed = (error: SeenGuardError): void => {
+    this.#raw = undefined;
+    this.hasFailed = true;
+    this.#persistence?.stop();
+    this.report(error);
+  };
 
-  async #loadStorage(engine: Engine, opening: Promise<Opening>): Promise<void> {
-    if (this.options.storage === "none") return;
+  async #loadStorage(opening: Promise<Opening>): Promise<void> {
+    if (this.#places.length === 0) return;
     this.#storage = "unavailable";
-    const { opened, errors } = await opening;
+    const { store, keys, errors } = await opening;
     for (const error of errors) this.report(error);
-    if (opened === undefined || !this.isAlive) return;
-    const writer = engine.call(undefined, () => engine.randomWriterId());
-    if (writer === undefined) return;
-    this.#persistence = new Persistence(opened.store, writer, this);
-    await this.#persistence.start(opened.keys);
+    if (store === undefined || !this.isAlive) return;
+    this.#persistence = new Persistence(store, this);
+    await this.#persistence.start(keys);
     // What was recorded while the storage was not open yet.
     this.#persistence.changed();
   }
@@ -184,8 +172,10 @@ export class GuardCore {
     if (isApplied === undefined) return refused("no-engine");
     if (covered > 0) this.#persistence?.covered();
     for (const [id, lagMs] of lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, textOf(id));
-    const report = { applied: isApplied > 0, shards: held, reused, expired, covered };
-    return report.applied ? report : { ...report, reason: "older-version" };
+    return {
+      ...(isApplied > 0 ? { applied: true } : refused("older-version")),
+      ...{ shards: held, reused, expired, covered },
+    };
   }
 
   /** The indices of the fresh ids, of equal ones the first; `undefined`: there is no engine, and everything passes. */
@@ -278,9 +268,9 @@ export class GuardCore {
     await this.#persistence?.flush();
   }
 
-  /** Whether a storage option means the storage that this core keeps its impressions in. */
-  isKeptIn(storage: StorageOption): boolean {
-    return this.#persistence !== undefined && (this.options.storage === storage || this.#persistence.kind === storage);
+  /** Whether this core keeps its impressions in a storage. */
+  isKeptIn(place: Place): boolean {
+    return this.#persistence !== undefined && (this.options.storage === place || this.#persistence.kind === place);
   }
 
   /** Forgets everything that this namespace has here, in memory and in storage, and elsewhere. */
@@ -292,10 +282,9 @@ export class GuardCore {
   /** Gives the memory back: afterwards everything passes. */
   free(): void {
     this.#persistence?.stop();
-    this.#stopWatching();
-    const raw = this.#raw;
+    this.#engine?.onTrap.delete(this.#failed);
+    this.ask(undefined, "free");
     this.#raw = undefined;
-    this.#engine?.call(undefined, () => raw?.free());
   }
 }
 
@@ -303,10 +292,7 @@ function isRefusal(outcome: Answer | Refusal): outcome is Refusal {
   return typeof outcome[0] === "string";
 }
 
-function refused(reason: NonNullable<ApplyReport["reason"]>, error?: DeclaredError): ApplyReport {
-  const why = error === undefined ? { reason } : { reason, error };
-  return { applied: false, ...why, shards: 0, reused: 0, expired: 0, covered: 0 };
+/** The report of a snapshot that was not taken. */
+export function refused(reason: NonNullable<ApplyReport["reason"]>, error?: DeclaredError): ApplyReport {
+  return { applied: false, reason, ...(error && { error }), shards: 0, reused: 0, expired: 0, covered: 0 };
 }
-
-/** The report of a guard that was closed. */
-export const closedReport = refused("closed");

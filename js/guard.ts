@@ -1,6 +1,6 @@
 /** `SeenGuard`: one holder's view of a namespace. */
 import { NO_ANSWER, textOf } from "./answer.js";
-import { closedReport, GuardCore, type Holder } from "./core.js";
+import { GuardCore, refused, type Holder } from "./core.js";
 import type { WasmSource } from "./engine.js";
 import { callBack, failure, refuse, warnOncePerCode } from "./errors.js";
 import { Feed } from "./feed.js";
@@ -12,7 +12,7 @@ import type * as Api from "./seenguard.js";
 import { removeBell, ringBell } from "./storage/bell.js";
 import { bellKey, prefixOf } from "./storage/keys.js";
 import { clearNamespace } from "./storage/persistence.js";
-import { openStore, type StorageOption } from "./storage/store.js";
+import { openStore, placesOf, type Place } from "./storage/store.js";
 import { within } from "./within.js";
 
 type Identified = Api.ItemId | { readonly id: Api.ItemId };
@@ -38,27 +38,28 @@ export class SeenGuard implements Api.SeenGuard {
     const holder = { onError: checked.onError ?? warnOncePerCode(), onLag: checked.onLag };
     // Rendering on a server: there is no screen, and nobody to remember it for.
     const isServer = typeof document === "undefined" && checked.storage === undefined;
-    return new SeenGuard(isServer ? new GuardCore(checked) : await hold(checked, checked.wasm, holder), holder);
+    return new SeenGuard(isServer ? new GuardCore(checked) : await hold(checked, holder), holder);
   }
 
   static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
     checkPlace(namespace, storage);
     const core = findCore(namespace);
-    // A guard that could not have IndexedDB may have used localStorage.
-    const places = storage === undefined || storage === "indexeddb" ? (["indexeddb", "local"] as const) : [storage];
+    const places = placesOf(storage);
     const clearElsewhere = async () => {
       for (const place of places) {
         if (core?.isKeptIn(place) !== true) await clearStore(namespace, place, places.length > 1);
       }
     };
-    await (core?.clear(clearElsewhere) ?? clearElsewhere().catch(notCleared));
+    await (core?.clear(clearElsewhere) ?? clearElsewhere()).catch((cause: unknown) => {
+      throw failure("storage", "the storage failed, and the namespace is not cleared", cause);
+    });
     const bell = bellKey(namespace);
     ringBell(bell);
     removeBell(bell);
   }
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport {
-    return this.#closed ? { ...closedReport } : this.#core.apply(snapshot);
+    return this.#closed ? refused("closed") : this.#core.apply(snapshot);
   }
 
   filter<T extends Identified>(items: readonly T[]): T[];
@@ -158,17 +159,11 @@ export class SeenGuard implements Api.SeenGuard {
 }
 
 /** Clears a namespace where no guard of this document keeps it. What cannot be reached holds nothing that could be cleared. */
-async function clearStore(namespace: string, place: StorageOption, onlyIfUsed: boolean): Promise<void> {
-  const { store, keys = [] } = (await openStore(place, () => {})) ?? {};
+async function clearStore(namespace: string, place: Place, onlyIfUsed: boolean): Promise<void> {
+  const { store, keys = [] } = await openStore([place]);
   const prefix = prefixOf(namespace);
-  // The next best storage has its own turn.
-  if (store === undefined || (typeof place === "string" && store.kind !== place)) return;
   if (onlyIfUsed && !keys.some((key) => key.startsWith(prefix))) return;
-  await clearNamespace(store, prefix);
-}
-
-function notCleared(cause: unknown): never {
-  throw failure("storage", "the storage failed, and the namespace is not cleared", cause);
+  if (store !== undefined) await clearNamespace(store, prefix);
 }
 
 /** An element of another document, such as a frame's, is none of this document's class Element. */

@@ -3,7 +3,6 @@
  * two bundles of this package. The registry lives under a registered symbol, where all copies meet.
  */
 import { GuardCore, type Holder } from "./core.js";
-import type { WasmSource } from "./engine.js";
 import { callBack, SeenGuardError } from "./errors.js";
 import type { OpenOptions } from "./options.js";
 
@@ -18,12 +17,12 @@ function registry(): Registry {
 }
 
 /** The core of a namespace, started, and held by `holder`. Rejects for wrong options alone. */
-export async function hold(options: OpenOptions, wasm: WasmSource | undefined, holder: Holder): Promise<GuardCore> {
+export async function hold(options: OpenOptions, holder: Holder): Promise<GuardCore> {
   const { namespace } = options;
   let core = findCore(namespace);
   if (core === undefined || core.hasFailed) {
     core = new GuardCore(options);
-    core.started = core.start(wasm);
+    core.started = core.start();
     registry().set(namespace, core);
   } else if (differs(core.options, options)) {
     const message = `the namespace ${JSON.stringify(namespace)} is open with other options in this document, which stay in force`;

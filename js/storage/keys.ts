@@ -10,6 +10,8 @@
  * | `x/<number>` | a damaged segment that was set aside |
  */
 
+import { tolerant } from "./tolerant.js";
+
 /** The prefix of all keys of all namespaces. */
 export const allNamespaces = "seenguard/";
 export const GENERATION = "g";
@@ -26,6 +28,13 @@ export interface SegmentKey {
   readonly writer: string;
   readonly number: number;
   readonly isCheckpoint: boolean;
+}
+
+/** A writer's name, new for each `open`: 16 hexadecimal digits. Two must differ, and nobody has to be unable to guess. */
+export function newWriter(): string {
+  const bytes = new Uint8Array(8).map(() => Math.random() * 256);
+  tolerant(() => crypto.getRandomValues(bytes));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** The localStorage key that tells other tabs that something was written: its value is of no meaning. */

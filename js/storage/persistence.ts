@@ -13,7 +13,16 @@ import type { GuardStats } from "../seenguard.js";
 import { retryDelayMs } from "../within.js";
 import { listenAtBell, ringBell } from "./bell.js";
 import { noteUse, removeIdle, today } from "./idle.js";
-import { bellKey, GENERATION, prefixOf, segmentKey, segmentsIn, SET_ASIDE, type SegmentKey } from "./keys.js";
+import {
+  bellKey,
+  GENERATION,
+  newWriter,
+  prefixOf,
+  segmentKey,
+  segmentsIn,
+  SET_ASIDE,
+  type SegmentKey,
+} from "./keys.js";
 import type { KeyValueStore } from "./store.js";
 
 /** How much of a segment could be read. */
@@ -45,7 +54,7 @@ export class Persistence {
   readonly #store: KeyValueStore;
   readonly #prefix: string;
   readonly #bell: string;
-  readonly #writer: string;
+  readonly #writer = newWriter();
   readonly #state: Persisted;
   readonly #stopping = new AbortController();
 
@@ -75,11 +84,10 @@ export class Persistence {
   #failures = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(store: KeyValueStore, writer: string, state: Persisted) {
+  constructor(store: KeyValueStore, state: Persisted) {
     this.#store = store;
     this.#prefix = prefixOf(state.options.namespace);
     this.#bell = bellKey(state.options.namespace);
-    this.#writer = writer;
     this.#state = state;
   }
 

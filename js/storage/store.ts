@@ -1,7 +1,7 @@
 /** Where segments are kept: one small interface over IndexedDB, localStorage and a storage of the app's own. */
 import { createStore, promisifyRequest } from "idb-keyval";
 
-import { failure, type ErrorListener } from "../errors.js";
+import { failure, type SeenGuardError } from "../errors.js";
 import type { GuardOptions, GuardStats, SeenStorage } from "../seenguard.js";
 import { allNamespaces } from "./keys.js";
 import { keysLeft, leave, readLeft, removeLeft } from "./left-behind.js";
@@ -22,6 +22,8 @@ export interface KeyValueStore {
 
 /** What names a storage in the options. */
 export type StorageOption = NonNullable<GuardOptions["storage"]>;
+/** Where something can be kept. */
+export type Place = Exclude<StorageOption, "none">;
 
 /** After every key that begins with a prefix. */
 const LAST = "\uffff";
@@ -118,31 +120,34 @@ function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : "";
 }
 
-/** A storage that has answered. */
-export interface OpenStore {
-  readonly store: KeyValueStore;
+/** What came of opening a storage. */
+export interface Opening {
+  /** Absent: nothing can be kept. */
+  readonly store?: KeyValueStore;
   /** All keys of all namespaces, if that was the question. */
   readonly keys?: readonly string[];
+  /** What went wrong. */
+  readonly errors: readonly SeenGuardError[];
 }
 
-/**
- * Opens the storage that an option names; what it names not being available, the next best. `undefined`: nothing can be kept. What went wrong
- * goes to `report`.
- */
-export async function openStore(
-  option: GuardOptions["storage"],
-  report: ErrorListener,
-): Promise<OpenStore | undefined> {
-  if (option === "none") return undefined;
-  if (typeof option === "object") return { store: new SimpleStore("custom", option) };
-  for (const isLocal of option === "local" ? [true] : [false, true]) {
+/** The storages that an option names, each to be had where those before it are not. */
+export function placesOf(option: StorageOption = "indexeddb"): readonly Place[] {
+  if (option === "none") return [];
+  return option === "indexeddb" ? [option, "local"] : [option];
+}
+
+/** Opens the first of some storages that is available. */
+export async function openStore(places: readonly Place[]): Promise<Opening> {
+  const errors: SeenGuardError[] = [];
+  for (const place of places) {
+    if (typeof place === "object") return { store: new SimpleStore("custom", place), errors };
     try {
-      const store = isLocal ? new SimpleStore("local", local) : new IndexedDbStore();
+      const store = place === "local" ? new SimpleStore(place, local) : new IndexedDbStore();
       // One that answers once is there.
-      return { store, keys: await store.keys(allNamespaces) };
+      return { store, keys: await store.keys(allNamespaces), errors };
     } catch (cause) {
-      report(failure("storage", `${isLocal ? "localStorage" : "IndexedDB"} is not available`, cause));
+      errors.push(failure("storage", `the storage "${place}" is not available`, cause));
     }
   }
-  return undefined;
+  return { errors };
 }

@@ -20,13 +20,16 @@ export function createGlue() {
     const exports = {};
 `;
 
-/**
- * Engines refuse to instantiate large modules synchronously on a page's main thread, so this is asynchronous.
- * @param {string} memory the name of this export
- */
-const init = (memory) => `    exports.init = async ({ module_or_path: module }) => ({
-        memory: __wbg_finalize_init(await WebAssembly.instantiate(module, __wbg_get_imports())).${memory},
-    });
+/** What keeps the instance, of which nothing but the exports is needed. */
+const keeping = "    let wasmModule, wasmInstance, wasm;\n";
+
+/** Engines refuse to instantiate large modules synchronously on a page's main thread, so this is asynchronous. */
+const init = `    let wasm;
+    exports.init = async (module) => {
+        wasm = (await WebAssembly.instantiate(module, __wbg_get_imports())).exports;
+        wasm.__wbindgen_start();
+        return wasm.memory;
+    };
 
     return exports;
 }
@@ -62,6 +65,15 @@ const takeText = `
     }
 `;
 
+/** A method that gives its arguments to a function of the module, those behind the batch as they are, and returns what that returns. */
+const passingOn =
+  /^( {8}\w+)\(.*\) \{\n {12}(?:const ret = )?(wasm\.\w+\(this\.__wbg_ptr)(, batch\.__wbg_ptr)?(?:, \w+)*\);\n(?: {12}return ret;\n)? {8}\}/gm;
+const passOn = (/** @type {string} */ _, /** @type {string} */ name, /** @type {string} */ call, batch = "") =>
+  `${name}(${batch && "batch, "}...args) {\n            return ${call}${batch}, ...args);\n        }`;
+
+/** A constructor's object is what JavaScript makes, and is given its pointer. */
+const constructing = /const ret = (wasm\..*);\n {12}this\.__wbg_ptr = ret;\n {12}return this;/g;
+
 /** A number that is converted before it is used, once. */
 const convertedNumber = /^ *const (val\d+) = \+(\w+);\n([^]*?)\b\1\b/m;
 
@@ -75,7 +87,7 @@ export type * from "./classes.js";
 
 export type Glue = typeof classes & {
   /** Instantiates the compiled module. Once for each glue. */
-  init(options: { module_or_path: WebAssembly.Module }): Promise<{ readonly memory: WebAssembly.Memory }>;
+  init(module: WebAssembly.Module): Promise<WebAssembly.Memory>;
 };
 
 /** A glue of its own for one Wasm instance. */
@@ -101,11 +113,11 @@ export function toFactory(script, declarations, names) {
   const [head, body] = halves(before, opening);
   if (head.trim() !== "") throw changed(opening);
   const [start, rest] = halves(body, scriptSource);
-  const memory = names.exports.find(([name]) => name === "memory")?.[1];
-  if (memory === undefined) throw changed("memory");
+  const [all, kept] = halves(start + rest, keeping);
+  if (!kept.includes("wasm.__wbindgen_start();")) throw changed("wasm.__wbindgen_start();");
   const classes = withoutDispose(halves(declarations, "export type InitInput = ")[0]);
   return {
-    script: factory + shorten(simplify(start + rest + takeText), names) + init(memory),
+    script: factory + shorten(simplify(all) + init, names),
     types,
     classTypes: `/** Made by the build: the classes of the Wasm module, as types. */\n${classes}`,
   };
@@ -120,17 +132,20 @@ function simplify(body) {
     // TypeScript has checked the classes of arguments, and the engine converts numbers itself.
     .replace(/^ *_assertClass\(.*\);\n/gm, "")
     .replace(/^ *__proto__: null,\n/gm, "")
+    .replace(/^ *cached.*(?: = null;|\.decode\(\);)\n/gm, "")
+    .replace(/ \/ 1\b/g, "")
     .replace(takingText, "return takeText($3);")
     .replace(takingOptionalText, "return ret[0] === 0 ? undefined : takeText(ret);");
   for (let before = ""; before !== simple;) {
     before = simple;
     simple = simple.replace(convertedNumber, "$3$2");
   }
+  simple = simple.replace(passingOn, passOn).replace(constructing, "this.__wbg_ptr = $1;");
   for (const [signature, body] of Object.entries(smaller)) simple = withBody(simple, signature, body);
   for (const [, name = ""] of simple.matchAll(/^ {4}class (\w+) \{$/gm)) {
     if (freedByHand.includes(name)) simple = withoutFinalization(simple, name);
   }
-  return simple.replace(/\b__wbg_ptr\b/g, "pointer");
+  return (simple.includes("takeText(") ? simple + takeText : simple).replace(/\b__wbg_ptr\b/g, "pointer");
 }
 
 /** @param {string} text */

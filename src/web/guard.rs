@@ -56,7 +56,7 @@ impl RawGuard {
         RawGuard { guard }
     }
 
-    /// Takes a snapshot of the batch's shards in the format that the next three arguments tell. `version` and `server_now_ms` are negative where the
+    /// Takes a snapshot of the batch's shards in the format that the next three arguments tell. `version` and `server_now_ms` are NaN where the
     /// snapshot has none. Answers whether it was applied, how many shards are held, were held before and are expired, and how many impressions it
     /// covers, with their lags if `wants_lags`; or what was wrong: `[code, text, shard, held, expired]`, with -1 where it is none of the shards alone.
     // Plain arguments are what crosses this boundary most cheaply.

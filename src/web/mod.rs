@@ -8,6 +8,7 @@
 
 #[cfg(any(feature = "guard", feature = "chain"))]
 mod batch;
+#[cfg(not(panic = "immediate-abort"))]
 mod browser;
 #[cfg(feature = "chain")]
 mod chain;
@@ -18,8 +19,6 @@ mod inspect;
 
 #[cfg(any(feature = "guard", feature = "chain"))]
 pub use batch::IdBatch;
-#[cfg(feature = "guard")]
-pub use browser::random_writer_id;
 #[cfg(feature = "chain")]
 pub use chain::RawChain;
 #[cfg(feature = "guard")]

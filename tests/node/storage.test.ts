@@ -8,6 +8,7 @@ import {
   MapStorage,
   newPage,
   openGuard,
+  openPage,
   settled,
   shippedSnapshot,
   uniqueNamespace,
@@ -52,6 +53,25 @@ describe("with a storage of the app's own", () => {
     expect(second.guard.stats()).toMatchObject({ pending: 2, remembered: 5 });
     expect([...first.errors, ...second.errors]).toEqual([]);
   });
+
+  test.each(["", "crypto = undefined"])(
+    "writers have ids of 16 hexadecimal digits that differ, though %o",
+    async (before) => {
+      const page = openPage(before);
+      const writers = new Set<string | undefined>();
+      for (let visit = 0; visit < 50; visit++) {
+        const storage = new MapStorage();
+        const { guard } = await openGuard({ storage, namespace: uniqueNamespace() }, page.seenguard);
+        guard.record("a");
+        await guard.flush();
+        const key = storage.keys().find((key) => key.includes("/s/"));
+        writers.add(/\/s\/\d+\/([0-9a-f]{16})\//.exec(key ?? "")?.[1]);
+        await guard.close();
+      }
+      expect(writers).not.toContain(undefined);
+      expect(writers.size).toBe(50);
+    },
+  );
 
   test("one visit after the other keeps what all of them recorded", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];

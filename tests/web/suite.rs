@@ -2,7 +2,7 @@
 //! npm package, as JavaScript sees them.
 
 use js_sys::{Array, Reflect, Uint8Array, WebAssembly};
-use seenguard::web::{IdBatch, RawChain, RawGuard, random_writer_id};
+use seenguard::web::{IdBatch, RawChain, RawGuard};
 use seenguard::{ChainOptions, Explanation, Guard, MAX_BITS, Now, Parameters, SegmentState, Shard, ShardChain};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -488,21 +488,6 @@ fn a_chain_records_filters_ships_and_goes_on() {
     assert!(joined(&mut batch, &["a", "x", "d", "x"]));
     let count = again.filter(&mut batch, START as f64);
     assert_eq!(fresh_of(&batch, count), [1]);
-}
-
-#[wasm_bindgen_test]
-fn writers_ids_are_sixteen_hexadecimal_digits_and_differ() {
-    let crypto: web_sys::Crypto = js_sys::Reflect::get(&js_sys::global(), &"crypto".into())
-        .unwrap()
-        .unchecked_into();
-    for random in [Some(crypto), None] {
-        let all: std::collections::HashSet<String> = (0..1_000).map(|_| random_writer_id(random.clone())).collect();
-        assert_eq!(all.len(), 1_000);
-        assert!(
-            all.iter()
-                .all(|id| id.len() == 16 && id.bytes().all(|digit| b"0123456789abcdef".contains(&digit)))
-        );
-    }
 }
 
 /// Bytes of the module's memory, which never shrinks.
