@@ -194,7 +194,7 @@ export class GuardCore {
       this.report(
         new SeenGuardError(
           "too-large",
-          "more impressions are pending than there is room for: the oldest are still stopped, but no longer pending",
+          "too many impressions are pending: the oldest are still stopped, but no longer pending",
         ),
       );
     }

@@ -51,7 +51,7 @@ export class SeenGuard implements Api.SeenGuard {
       }
     };
     await (core?.clear(clearElsewhere) ?? clearElsewhere()).catch((cause: unknown) => {
-      throw failure("storage", "the storage failed, and the namespace is not cleared", cause);
+      throw failure("storage", "the namespace is not cleared: the storage failed", cause);
     });
     const bell = bellKey(namespace);
     ringBell(bell);
@@ -89,7 +89,7 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   pending(limit?: number): string[] {
-    const most = typeof limit === "number" && limit >= 0 ? Math.min(Math.floor(limit), ALL) : ALL;
+    const most = typeof limit === "number" && limit >= 0 ? Math.min(limit, ALL) : ALL;
     const [, ids] = this.#core.ask(NO_ANSWER, "pending", most);
     return ids.map(([id]) => textOf(id));
   }

@@ -66,14 +66,7 @@ export function observeElement(
   onImpression: OnImpression,
 ): () => void {
   if (!canObserve()) return () => undefined;
-  let stopped = false;
-  const unwatch = watch(element, settings.ratio, settings.dwellMs, () => {
-    if (!stopped) onImpression(id, element);
-  });
-  return () => {
-    stopped = true;
-    unwatch();
-  };
+  return watch(element, settings.ratio, settings.dwellMs, () => onImpression(id, element));
 }
 
 /** Neither servers nor the documents of some test runners have these. */

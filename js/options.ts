@@ -50,19 +50,16 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+const PLACES = ["indexeddb", "local", "none"];
+/** Those of a storage of the app's own. */
+const METHODS = ["get", "set", "remove", "keys"];
+
 const clearRules = {
-  namespace: [
-    'a text that is not empty: one for each signed-in user and feed, such as "home:" + userId',
-    isText,
-    REQUIRED,
-  ],
+  namespace: ['a text, one for each signed-in user and feed, such as "home:" + userId', isText, REQUIRED],
   storage: [
-    '"indexeddb", "local", "none" or an object with the methods get, set, remove and keys',
+    `"${PLACES.join('", "')}" or an object with the methods ${METHODS.join(", ")}`,
     (value) =>
-      value === "indexeddb" ||
-      value === "local" ||
-      value === "none" ||
-      (isObject(value) && ["get", "set", "remove", "keys"].every((name) => isFunction(value[name]))),
+      PLACES.includes(value as string) || (isObject(value) && METHODS.every((name) => isFunction(value[name]))),
   ],
 } satisfies Rules;
 

@@ -71,9 +71,9 @@ export class Reporter {
   async #tick(): Promise<void> {
     if (this.#isSending || isOffline()) return;
     this.#isSending = true;
-    for (;;) {
-      // What went out as the page hid comes first: together they could be more than browsers allow.
-      const batch = this.#stopping.signal.aborted || this.#inFlightBytes > 0 ? undefined : this.#begin(BATCH_BYTES);
+    // What went out as the page hid comes first: together they could be more than browsers allow.
+    while (!this.#stopping.signal.aborted && this.#inFlightBytes === 0) {
+      const batch = this.#begin(BATCH_BYTES);
       if (batch === undefined || !(await this.#deliver(batch))) break;
     }
     this.#isSending = false;
@@ -130,8 +130,8 @@ export class Reporter {
     }
     // A beacon cannot carry headers, and nobody tells whether it arrived: it counts as sent, not as delivered. As text: JSON would need a preflight,
     // for which there is no time.
-    const canBeacon = isLast && headers === undefined && typeof navigator.sendBeacon === "function";
-    if (canBeacon && navigator.sendBeacon(url, body)) {
+    const beacon = isLast && headers === undefined ? (navigator as Partial<Navigator>) : undefined;
+    if (beacon?.sendBeacon?.(url, body)) {
       await new Promise((resolve) => setTimeout(resolve, LAST_ONES_MS));
       return false;
     }
@@ -179,7 +179,8 @@ interface Batch {
 
 /** The header's seconds or date as a wait from now on. */
 function retryAfterMs(header: string): number {
-  const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  const seconds = Number(header);
+  const ms = seconds >= 0 ? seconds * 1000 : Date.parse(header) - Date.now();
   return ms > 0 ? Math.min(ms, LONGEST_ASKED_MS) : 0;
 }
 

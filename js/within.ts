@@ -1,16 +1,11 @@
 /** Waiting, but not for ever. */
 
 /** Resolves when `work` does, at the latest after so many milliseconds: a storage that never answers must not hold up a feed. */
-export async function within(ms: number, work: Promise<void>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
+export function within(ms: number, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    void work.then(resolve, reject).then(() => clearTimeout(timer));
   });
-  try {
-    await Promise.race([work, patience]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** How long to wait after so many failures in a row before this one: from a second on, twice as long each time, and not all at once. */

@@ -25,7 +25,8 @@ interface Subject {
   readonly element: Element;
   readonly threshold: number;
   readonly dwellMs: number;
-  readonly onDwell: () => void;
+  /** Nothing any more once it is stopped, though the dwell may be over. */
+  onDwell: () => void;
   readonly intersections: IntersectionObserver;
   /** What shows the subject, with the latest entry of each: the element and, without a box of its own, what is in it. */
   readonly boxes: Map<Element, IntersectionObserverEntry | undefined>;
@@ -60,7 +61,10 @@ export function watch(element: Element, ratio: number, dwellMs: number, onDwell:
   const subject: Subject = { element, threshold, dwellMs, onDwell, intersections, boxes: new Map() };
   subjects.add(subject);
   claim(subject, element);
-  return () => drop(subject);
+  return () => {
+    subject.onDwell = () => {};
+    drop(subject);
+  };
 }
 
 function start(): void {
@@ -144,7 +148,7 @@ function judge(subject: Subject): void {
   if (visible && subject.due) {
     drop(subject);
     // Not in the midst of this; and what it throws is reported as any uncaught error.
-    queueMicrotask(subject.onDwell);
+    queueMicrotask(() => subject.onDwell());
     return;
   }
   const now = performance.now();

@@ -8,17 +8,17 @@ import type { KeyValueStore } from "./store.js";
 const DAY_MS = 86_400_000;
 
 /** Days since 1970 on this device's clock. */
-export function today(): number {
+function today(): number {
   return Math.floor(Date.now() / DAY_MS);
 }
 
-function useToday(windowDays: number): string {
+/** What is noted of a namespace that is used today. */
+export function useToday(windowDays: number): string {
   return `${today()}/${windowDays}`;
 }
 
-/** Notes that a namespace is used today. */
-export async function noteUse(store: KeyValueStore, prefix: string, windowDays: number): Promise<void> {
-  const use = useToday(windowDays);
+/** Notes that a namespace is used. */
+export async function noteUse(store: KeyValueStore, prefix: string, use: string): Promise<void> {
   const [noted, foundIdle] = await store.read([prefix + LAST_USE, prefix + FOUND_IDLE]);
   if (noted !== use) await store.write(prefix + LAST_USE, use);
   if (foundIdle !== undefined) await store.remove([prefix + FOUND_IDLE]);
@@ -30,15 +30,17 @@ export async function removeIdle(store: KeyValueStore, own: string, windowDays: 
   for (const prefix of new Set(keys.map(prefixOfKey))) {
     if (prefix === own || prefix === "") continue;
     const [use = "", foundIdle] = await store.read([prefix + LAST_USE, prefix + FOUND_IDLE]);
-    const [lastUse = NaN, itsWindow = NaN] = use.split("/").map(Number);
-    if (Number.isNaN(lastUse)) {
+    const [lastUse = NaN, itsWindow = NaN] = use.split("/").map(parseFloat);
+    const idleDays = today() - lastUse;
+    const markedDays = today() - Number(foundIdle);
+    if (Number.isNaN(idleDays)) {
       // Nothing tells how old it is: its time begins now.
       await store.write(prefix + LAST_USE, useToday(windowDays));
-    } else if (today() - lastUse <= (Number.isNaN(itsWindow) ? windowDays : itsWindow)) {
+    } else if (idleDays <= (itsWindow || windowDays)) {
       if (foundIdle !== undefined) await store.remove([prefix + FOUND_IDLE]);
-    } else if (foundIdle === undefined || Number(foundIdle) > today()) {
+    } else if (!(markedDays >= 0)) {
       await store.write(prefix + FOUND_IDLE, String(today()));
-    } else if (today() - Number(foundIdle) > 1) {
+    } else if (markedDays > 1) {
       // Two days with one between them: then at least a day has passed, whatever hours they were.
       await store.remove(keys.filter((key) => key.startsWith(prefix)));
     }

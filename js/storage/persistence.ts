@@ -12,7 +12,7 @@ import { isHidden, listen } from "../page.js";
 import type { GuardStats } from "../seenguard.js";
 import { retryDelayMs } from "../within.js";
 import { listenAtBell, ringBell } from "./bell.js";
-import { noteUse, removeIdle, today } from "./idle.js";
+import { noteUse, removeIdle, useToday } from "./idle.js";
 import {
   bellKey,
   GENERATION,
@@ -62,9 +62,9 @@ export class Persistence {
   #generation = 0;
   #nextNumber = 0;
   /** This writer's keys. */
-  #own: string[] = [];
+  #own: readonly string[] = [];
   /** Keys of others that were read, or need not be. */
-  readonly #seen = new Set<string>();
+  #seen: ReadonlySet<string> = new Set();
   /** For each other writer the number of its next segment, as long as none was missed. */
   readonly #next = new Map<string, number>();
   /** Segments that could not be written yet, in order. */
@@ -79,7 +79,7 @@ export class Persistence {
   /** Whether something that is stored as pending has been covered since. */
   #hasCovered = false;
   #trouble: "unavailable" | "full" | undefined;
-  #notedDay: number | undefined;
+  #notedUse: string | undefined;
   /** In a row. */
   #failures = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
@@ -168,41 +168,47 @@ export class Persistence {
   }
 
   async #load(listed?: readonly string[]): Promise<void> {
-    const { read, outdated } = await this.#readAll(listed);
+    const { read, segments } = await this.#readNew(listed);
     const states = this.#takeIn(read, true);
-    // What their writers wrote before, others may have taken over damaged: a writer's next checkpoint is not passed over here.
-    for (const { segment } of read) this.#seen.add(segment.key);
     // Whatever fails from here on, the generation is known and what is stored is taken over.
     this.#loaded = true;
     this.#reportStates(states);
     const isSetAside = await this.#setAside(read.filter((_, index) => states[index] === DAMAGED));
     const replaced = read.filter((_, index) => states[index] === WHOLE || (states[index] === DAMAGED && isSetAside));
     if (replaced.length > 0) await this.#writeCheckpoint(replaced.map(({ segment }) => segment.key));
-    if (outdated.length > 0) await this.#store.remove(outdated);
+    const outdated = segments.filter(({ generation }) => generation < this.#generation);
+    if (outdated.length > 0) await this.#store.remove(outdated.map(({ key }) => key));
   }
 
   /**
-   * Reads the generation and all that is stored of it. Another page that opens at the same time may take segments over between the listing and the
-   * reading: then the next listing has what it wrote before it removed them.
+   * Reads the generation, and what is stored of it by others and was not read before. Another page may take segments over between the listing and
+   * the reading: then the next listing has what it wrote before it removed them.
    */
-  async #readAll(listed?: readonly string[]): Promise<{ read: StoredSegment[]; outdated: string[] }> {
-    for (let listing = 1; ; listing++) {
-      const isListed = listing === 1 && listed !== undefined;
-      const keys = isListed ? listed : await this.#store.keys(this.#prefix);
+  async #readNew(listed?: readonly string[]): Promise<{ read: StoredSegment[]; segments: readonly SegmentKey[] }> {
+    for (let listing = 1, keys = listed; ; listing++, keys = undefined) {
+      keys ??= await this.#store.keys(this.#prefix);
       const segments = segmentsIn(this.#prefix, keys);
-      this.#generation = await latestGeneration(this.#store, this.#prefix, keys, segments);
-      const current = segments.filter((segment) => segment.generation === this.#generation);
-      const read = await this.#readTexts(current);
-      if (read.length < current.length && listing < LISTINGS) continue;
-      const outdated = segments.filter((segment) => segment.generation < this.#generation);
-      return { read, outdated: outdated.map(({ key }) => key) };
+      const generation = await latestGeneration(this.#store, this.#prefix, keys);
+      if (generation > this.#generation) {
+        this.#beginGeneration(generation);
+        // What was recorded before anything was read is of any generation.
+        if (this.#loaded) this.#state.ask(undefined, "forget");
+      }
+      const others = segments.filter((one) => one.generation === this.#generation && one.writer !== this.#writer);
+      const unread = others.filter(({ key }) => !this.#seen.has(key)).sort((a, b) => a.number - b.number);
+      const read = await this.#readTexts(unread);
+      if (read.length < unread.length && listing < LISTINGS) continue;
+      const known = others.filter(({ key }) => this.#seen.has(key));
+      this.#seen = new Set([...known, ...read.map(({ segment }) => segment)].map(({ key }) => key));
+      return { read, segments };
     }
   }
 
   async #noteUse(): Promise<void> {
-    if (this.#notedDay === today()) return;
-    await noteUse(this.#store, this.#prefix, this.#state.options.windowDays);
-    this.#notedDay = today();
+    const use = useToday(this.#state.options.windowDays);
+    if (this.#notedUse === use) return;
+    await noteUse(this.#store, this.#prefix, use);
+    this.#notedUse = use;
   }
 
   async #readTexts(segments: readonly SegmentKey[]): Promise<StoredSegment[]> {
@@ -221,7 +227,7 @@ export class Persistence {
 
   #reportStates(states: readonly (number | undefined)[]): void {
     for (const [state, message] of [
-      [DAMAGED, "stored impressions were damaged: they are set aside, and what could be read of them is kept"],
+      [DAMAGED, "stored impressions are damaged: they are set aside, and what can be read is kept"],
       [NEWER, "impressions stored by a newer version of seenguard are left alone"],
     ] as const) {
       if (states.includes(state)) this.#state.report(new SeenGuardError("storage", message));
@@ -257,7 +263,8 @@ export class Persistence {
       if (!(await this.#writeSegment(this.#unwritten[0]))) break;
       wrote = true;
     }
-    if (this.#own.length > SEGMENTS_A_CHECKPOINT && this.#unwritten.length === 0) await this.#compact();
+    if (this.#own.length > SEGMENTS_A_CHECKPOINT && this.#unwritten.length === 0)
+      await this.#writeCheckpoint(this.#own);
     if (wrote) {
       this.#ring();
       await this.#noteUse();
@@ -269,17 +276,11 @@ export class Persistence {
     if (text !== "") this.#unwritten.push(text);
   }
 
-  /** Puts one checkpoint in the place of all that this writer has stored. */
-  async #compact(): Promise<void> {
-    const before = this.#own.slice();
-    if (await this.#writeCheckpoint(before)) this.#own = this.#own.filter((key) => !before.includes(key));
-  }
-
   /** The page hides, and may never be seen again. */
   async #noteCovered(): Promise<void> {
     if (!this.#loaded || !this.#hasCovered || this.#unwritten.length > 0 || this.#own.length === 0) return;
     this.#hasCovered = false;
-    await this.#compact();
+    await this.#writeCheckpoint(this.#own);
   }
 
   /** The page goes, and may never run again: what is not yet in storage is given to it at once, without waiting for the writes before. */
@@ -301,9 +302,10 @@ export class Persistence {
   }
 
   /** Writes a checkpoint in the place of other segments, which are removed when it is there. */
-  async #writeCheckpoint(others: readonly string[]): Promise<boolean> {
+  async #writeCheckpoint(others: readonly string[]): Promise<void> {
     const text = this.#state.ask(undefined, "checkpoint");
-    return text !== undefined && this.#put(text, true, others);
+    if (text !== undefined && (await this.#put(text, true, others)))
+      this.#own = this.#own.filter((key) => !others.includes(key));
   }
 
   /** Whether a text was stored, and what it replaces removed; what was wrong is reported. */
@@ -311,7 +313,7 @@ export class Persistence {
     // Each attempt has a number of its own: others may be under way.
     const key = segmentKey(this.#prefix, this.#generation, this.#writer, this.#nextNumber++, isCheckpoint);
     // It may be there though the removing fails.
-    if (isCheckpoint) this.#own.push(key);
+    if (isCheckpoint) this.#own = [...this.#own, key];
     if (isLast) this.#store.leave?.(key, text);
     try {
       await this.#store.write(key, text, replaced);
@@ -319,7 +321,7 @@ export class Persistence {
       this.#failed(cause);
       return false;
     }
-    if (!isCheckpoint) this.#own.push(key);
+    if (!isCheckpoint) this.#own = [...this.#own, key];
     this.#trouble = undefined;
     this.#failures = 0;
     clearTimeout(this.#retry);
@@ -328,18 +330,19 @@ export class Persistence {
   }
 
   readonly #failed = (cause: unknown): void => {
-    const full = isQuotaError(cause);
+    // Engines have several names for it.
+    const full = /quota/i.test((cause as Partial<Error> | null | undefined)?.name ?? "");
     const trouble = full ? "full" : "unavailable";
     if (this.#trouble !== trouble) {
       this.#trouble = trouble;
       const message = full
-        ? "the storage is full: what does not fit is kept in memory and tried again"
+        ? "the storage is full: impressions are kept in memory and tried again"
         : `the storage failed: ${describe(cause)}`;
       this.#state.report(new SeenGuardError(full ? "storage-full" : "storage", message, cause));
     }
     // What is recorded meanwhile is tried at once, and puts off nothing.
-    if (this.#stopping.signal.aborted || this.#retry !== undefined) return;
-    this.#retry = setTimeout(
+    if (this.#stopping.signal.aborted) return;
+    this.#retry ??= setTimeout(
       () => {
         this.#retry = undefined;
         void this.flush();
@@ -354,47 +357,29 @@ export class Persistence {
     this.#pulling = true;
     void this.#enqueue(async () => {
       this.#pulling = false;
-      for (let listing = 1; listing <= LISTINGS; listing++) {
-        const keys = await this.#store.keys(this.#prefix);
-        const generation = await latestGeneration(this.#store, this.#prefix, keys);
-        if (generation > this.#generation) {
-          this.#beginGeneration(generation);
-          this.#state.ask(undefined, "forget");
-        }
-        if (await this.#mergeNew(segmentsIn(this.#prefix, keys))) return;
-      }
+      if (!this.#loaded) return this.#load();
+      const { read } = await this.#readNew();
+      this.#reportStates(read.map((stored) => this.#merge(stored)));
     });
   }
 
-  /** Whether all of it could be read: what others take over meanwhile is in what they wrote. */
-  async #mergeNew(segments: readonly SegmentKey[]): Promise<boolean> {
-    const others = segments.filter(
-      ({ generation, writer }) => generation === this.#generation && writer !== this.#writer,
-    );
-    const unread = others.filter(({ key }) => !this.#seen.has(key)).sort((a, b) => a.number - b.number);
-    const there = new Set(others.map(({ key }) => key));
-    for (const key of this.#seen) if (!there.has(key)) this.#seen.delete(key);
-    const read = await this.#readTexts(unread);
-    const states = read.map((stored) => {
-      const { key, writer, number, isCheckpoint } = stored.segment;
-      this.#seen.add(key);
-      const isNext = this.#next.get(writer) === number;
-      // A checkpoint whose writer's segments were all read holds nothing new.
-      const state = isCheckpoint && isNext ? WHOLE : this.#takeIn([stored], false)[0];
-      // What could not be read is in its writer's next checkpoint.
-      if (state === WHOLE && (isNext || number === 0 || isCheckpoint)) this.#next.set(writer, number + 1);
-      else this.#next.delete(writer);
-      return state;
-    });
-    this.#reportStates(states);
-    return read.length === unread.length;
+  /** Takes in what another writer has written since. Returns its state. */
+  #merge(stored: StoredSegment): number | undefined {
+    const { writer, number, isCheckpoint } = stored.segment;
+    const isNext = this.#next.get(writer) === number;
+    // A checkpoint whose writer's segments were all read holds nothing new.
+    const state = isCheckpoint && isNext ? WHOLE : this.#takeIn([stored], false)[0];
+    // What could not be read is in its writer's next checkpoint.
+    if (state === WHOLE && (isNext || number === 0 || isCheckpoint)) this.#next.set(writer, number + 1);
+    else this.#next.delete(writer);
+    return state;
   }
 
   #beginGeneration(generation: number): void {
     this.#generation = generation;
     this.#own = [];
     this.#unwritten = [];
-    this.#seen.clear();
+    this.#seen = new Set();
     this.#next.clear();
   }
 
@@ -404,19 +389,18 @@ export class Persistence {
 
   #listen(): void {
     const { signal } = this.#stopping;
-    listen(signal, ["pagehide"], () => this.#handOver());
-    listen(signal, ["visibilitychange"], () => {
-      if (isHidden()) void this.#enqueue(() => this.#noteCovered());
+    const isShared = this.#store.kind !== "custom";
+    listen(signal, ["pagehide", "pageshow", "visibilitychange"], ({ type }) => {
+      if (type === "pagehide") this.#handOver();
+      else if (isHidden()) void this.#enqueue(() => this.#noteCovered());
+      // A page that was frozen or in the back/forward cache heard nothing.
+      else if (isShared) this.#pull();
     });
-    if (this.#store.kind === "custom") return;
+    if (!isShared) return;
     listenAtBell(this.#bell);
     listen(signal, ["storage"], (event) => {
       const { key } = event as StorageEvent;
       if (key === this.#bell || key === null) this.#pull();
-    });
-    // A page that was frozen or in the back/forward cache heard nothing.
-    listen(signal, ["pageshow", "visibilitychange"], () => {
-      if (!isHidden()) this.#pull();
     });
   }
 }
@@ -424,7 +408,7 @@ export class Persistence {
 /** Begins a new generation in storage and removes what earlier ones left. Returns the new one. */
 export async function clearNamespace(store: KeyValueStore, prefix: string, known = 0): Promise<number> {
   const present = await store.keys(prefix);
-  const generation = Math.max(known, await latestGeneration(store, prefix, present, segmentsIn(prefix, present))) + 1;
+  const generation = Math.max(known, await latestGeneration(store, prefix, present)) + 1;
   // First the new generation, so that what a late writer still writes is void.
   await store.write(prefix + GENERATION, String(generation));
   await store.remove(present.filter((key) => key !== prefix + GENERATION));
@@ -432,18 +416,9 @@ export async function clearNamespace(store: KeyValueStore, prefix: string, known
 }
 
 /** The generation that is noted, which a namespace that was never cleared spares the reading, or that of a later segment. */
-async function latestGeneration(
-  store: KeyValueStore,
-  prefix: string,
-  keys: readonly string[],
-  segments: readonly SegmentKey[] = [],
-): Promise<number> {
+async function latestGeneration(store: KeyValueStore, prefix: string, keys: readonly string[]): Promise<number> {
   const key = prefix + GENERATION;
-  const number = keys.includes(key) ? Number((await store.read([key]))[0]) : 0;
-  return Math.max(0, Number.isSafeInteger(number) ? number : 0, ...segments.map(({ generation }) => generation));
-}
-
-function isQuotaError(cause: unknown): boolean {
-  const { name } = (cause ?? {}) as { name?: unknown };
-  return name === "QuotaExceededError" || name === "NS_ERROR_DOM_QUOTA_REACHED";
+  const noted = keys.includes(key) ? Number((await store.read([key]))[0]) : 0;
+  const generations = segmentsIn(prefix, keys).map(({ generation }) => generation);
+  return Math.max(0, ...[...generations, noted].filter(Number.isSafeInteger));
 }

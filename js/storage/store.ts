@@ -45,35 +45,35 @@ class IndexedDbStore implements KeyValueStore {
   readonly leave = leave;
 
   async read(keys: readonly string[]): Promise<(string | undefined)[]> {
-    const values = await this.#use("readonly", (store) =>
-      Promise.all(keys.map(async (key) => textOf(await promisifyRequest<unknown>(store.get(key))))),
+    return this.#use("readonly", (store) =>
+      Promise.all(keys.map(async (key) => textOf(await promisifyRequest<unknown>(store.get(key))) ?? readLeft(key))),
     );
-    return keys.map((key, index) => values[index] ?? readLeft(key));
   }
 
-  async write(key: string, value: string, replaced: readonly string[] = []): Promise<void> {
-    await this.#use("readwrite", (store) => {
-      store.put(value, key);
-      for (const other of replaced) store.delete(other);
-      return committed(store);
-    });
-    removeLeft([key, ...replaced]);
+  write(key: string, value: string, replaced: readonly string[] = []): Promise<void> {
+    return this.#change([key, ...replaced], (store) => store.put(value, key));
   }
 
-  async remove(keys: readonly string[]): Promise<void> {
+  remove(keys: readonly string[]): Promise<void> {
+    return this.#change(keys, () => {});
+  }
+
+  /** Removes keys, and does what else belongs to that. */
+  async #change(removed: readonly string[], then: (store: IDBObjectStore) => void): Promise<void> {
     await this.#use("readwrite", (store) => {
-      for (const key of keys) store.delete(key);
+      for (const key of removed) store.delete(key);
+      then(store);
       return committed(store);
     });
-    removeLeft(keys);
+    removeLeft(removed);
   }
 
   async keys(prefix: string): Promise<string[]> {
     const keys = await this.#use("readonly", (store) =>
       promisifyRequest(store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST))),
     );
-    const texts = keys.filter((key) => typeof key === "string");
-    return [...new Set([...texts, ...keysLeft(prefix)])];
+    // Between two texts there are only texts.
+    return [...new Set([...(keys as string[]), ...keysLeft(prefix)])];
   }
 }
 
