@@ -38,7 +38,7 @@ export class Reporter {
   #failures = 0;
   /** How long the server asked to be left alone when it refused a batch. */
   #askedMs = 0;
-  #retryAt = 0;
+  #retryMs = 0;
 
   constructor(deliveries: Deliveries, options: CheckedReportOptions) {
     this.#deliveries = deliveries;
@@ -81,18 +81,15 @@ export class Reporter {
   }
 
   #untilNextMs(): number {
-    if (this.#failures > 0) return Math.max(0, this.#retryAt - performance.now());
+    if (this.#failures > 0) return this.#retryMs;
     return this.#inFlightBytes > 0 ? Math.min(LAST_ONES_MS, this.#intervalMs) : this.#intervalMs;
   }
 
   /** Takes a batch whose body is at most so many bytes. An id's JSON may be longer than the id, so the body decides. */
   #begin(mostBytes: number): Batch | undefined {
-    for (
-      let limit = mostBytes, most = MAX_BATCH;
-      limit > 0;
-      limit = Math.floor(limit / 2), most = Math.ceil(most / 2)
-    ) {
-      const [[number = 0], entries] = this.#deliveries.ask(NO_ANSWER, "beginBatch", most, limit);
+    let most = MAX_BATCH;
+    while (mostBytes > 0) {
+      const [[number = 0], entries] = this.#deliveries.ask(NO_ANSWER, "beginBatch", most, mostBytes);
       if (number === 0) return undefined;
       const impressions = entries.map(([id, at]) => ({ id: textOf(id), at }));
       const body = JSON.stringify({ impressions });
@@ -102,6 +99,7 @@ export class Reporter {
         return { number, impressions, body, bytes };
       this.#deliveries.endBatch(number, false);
       if (entries.length === 1) return undefined;
+      most = Math.ceil(entries.length / 2);
     }
     return undefined;
   }
@@ -151,8 +149,7 @@ export class Reporter {
     // Not earlier than asked, and not all at once.
     const asked = this.#askedMs * (1 + Math.random() / 4);
     this.#askedMs = 0;
-    this.#retryAt = performance.now() + Math.max(retryDelayMs(this.#failures, LAST_RETRY_MS), asked);
-    this.#failures++;
+    this.#retryMs = Math.max(retryDelayMs(this.#failures++, LAST_RETRY_MS), asked);
     // Once for a row of failures.
     if (this.#failures > 1) return;
     const message = `impressions could not be delivered to ${this.#options.url} and are tried again`;
@@ -186,5 +183,5 @@ function retryAfterMs(header: string): number {
 
 /** Not every navigator tells: Node's does not. */
 function isOffline(): boolean {
-  return typeof navigator !== "undefined" && (navigator as Partial<Navigator>).onLine === false;
+  return (globalThis.navigator as Navigator | undefined)?.onLine === false;
 }
