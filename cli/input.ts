@@ -74,11 +74,16 @@ function snapshotIn(value: unknown): object | undefined {
   return "seen" in value && typeof value.seen === "object" && value.seen !== null ? value.seen : undefined;
 }
 
+/** More are refused by the guard's Wasm module. */
+const MAX_SHARDS = 64;
+
 /** The guard's own check says what is wrong with it. A format on the command line goes before the snapshot's. */
 function fromSnapshot(snapshot: object, format: ShardFormat | undefined): Source {
   const named = { ...snapshot, ...(format === undefined ? {} : { format }) } as { format?: ShardFormat; now?: number };
   const checked = checkSnapshot(named);
   if (checked instanceof SeenGuardError) throw checked;
+  if (checked.shards.length > MAX_SHARDS)
+    throw new SeenGuardError("too-large", `a snapshot has at most ${MAX_SHARDS} shards`);
   return {
     shards: checked.shards,
     format: named.format ?? "seenguard",

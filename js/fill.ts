@@ -1,13 +1,13 @@
 /** Filling a page: fetching until enough fresh items are there. Calls that overlap share one run. */
-import { checkEach, isFunction, REQUIRED, type Rules } from "./options.js";
+import { checkEach, isFunction, REQUIRED, upTo, type Rules } from "./options.js";
 import type { FeedPage, FillOptions, FillResult } from "./seenguard.js";
 
 export type FetchPage<T> = (page: number, signal: AbortSignal) => Promise<FeedPage<T> | null>;
 
 const rules: Rules = {
   fetchPage: ["a function", isFunction, REQUIRED],
-  want: ["the number of fresh items that are wanted", (want) => typeof want === "number" && want >= 0, REQUIRED],
-  maxPages: ["a number, 1 or more", (pages) => typeof pages === "number" && pages >= 1, 5],
+  want: upTo(Infinity, " of fresh items", true, REQUIRED),
+  maxPages: upTo(Infinity, "", false, 5),
 };
 
 /** Checks what `fill` was called with. Returns the most pages that it fetches. */

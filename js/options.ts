@@ -30,7 +30,7 @@ export const anything: Rule = ["", () => true];
 const aFunction: Rule = ["a function", isFunction];
 
 /** A number that is over 0, or 0 where that is right, too. */
-function upTo(most: number, unit: string, isZeroRight: boolean, fallback: number): Rule {
+export function upTo(most: number, unit: string, isZeroRight: boolean, fallback: unknown): Rule {
   return [
     `a number${unit} ${isZeroRight ? "from" : "over"} 0 up to ${most}`,
     (value) => typeof value === "number" && (isZeroRight ? value >= 0 : value > 0) && value <= most,
@@ -46,7 +46,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -112,7 +112,7 @@ export function checkOptions(what: string, options: unknown, rules: Rules): Reco
   if (!isObject(options)) return refuse(`${what} takes an object of options`);
   const names = Object.keys(rules);
   for (const name of Object.keys(options)) {
-    if (!names.includes(name)) refuse(`${what} has no option ${JSON.stringify(name)}; it has ${names.join(", ")}`);
+    if (!names.includes(name)) refuse(`${what} has no option "${name}"; it has ${names.join(", ")}`);
   }
   return checkEach(options, rules);
 }

@@ -9,7 +9,7 @@ import type { OpenOptions } from "./options.js";
 type Registry = Map<string, GuardCore>;
 
 /** Copies meet only if they agree on what a core can do: the number grows when that changes. */
-const REGISTRY = Symbol.for("seenguard.registry.2");
+const REGISTRY = Symbol.for("seenguard.registry.3");
 
 function registry(): Registry {
   const place = globalThis as unknown as Record<symbol, Registry | undefined>;
@@ -25,7 +25,7 @@ export async function hold(options: OpenOptions, holder: Holder): Promise<GuardC
     core.started = core.start();
     registry().set(namespace, core);
   } else if (differs(core.options, options)) {
-    const message = `the namespace ${JSON.stringify(namespace)} is open with other options in this document, which stay in force`;
+    const message = `the namespace "${namespace}" is open with other options in this document, which stay in force`;
     callBack(holder.onError, new SeenGuardError("already-open", message));
   }
   core.holders.add(holder);
