@@ -93,7 +93,7 @@ export class Feed implements Api.Feed {
   #select<T>(list: readonly T[], id: Api.IdOf<T> | undefined, taken: Set<string>): T[] {
     const { ids, places } = collectIds(list, typeof id === "function" ? id : undefined);
     const keys = ids.map(String);
-    this.#decide(ids, keys, list.length - ids.length);
+    this.#decide(ids, list.length - ids.length);
     const stopped = new Set<number>();
     keys.forEach((key, index) => {
       if (this.#verdicts.get(key) && !taken.has(key)) taken.add(key);
@@ -104,14 +104,11 @@ export class Feed implements Api.Feed {
   }
 
   /** Asks the guard for what is not decided yet. It counts the items without an id, too: they come up at every call. */
-  #decide(ids: readonly Api.ItemId[], keys: readonly string[], withoutId: number): void {
-    const undecided = keys.flatMap((key, index) => (this.#verdicts.has(key) ? [] : [index]));
+  #decide(ids: readonly Api.ItemId[], withoutId: number): void {
+    const undecided = ids.filter((id) => !this.#verdicts.has(String(id)));
     if (undecided.length === 0 && withoutId === 0) return;
-    for (const index of undecided) this.#verdicts.set(keys[index] ?? "", false);
-    const asked = undecided.map((index) => ids[index] ?? "");
-    for (const fresh of this.#guard.freshOf(asked, withoutId)) {
-      this.#verdicts.set(keys[undecided[fresh] ?? 0] ?? "", true);
-    }
+    for (const id of undecided) this.#verdicts.set(String(id), false);
+    for (const index of this.#guard.freshOf(undecided, withoutId)) this.#verdicts.set(String(undecided[index]), true);
   }
 
   /** Keeps the verdicts within their limit; those of the list at hand go last. */

@@ -180,7 +180,7 @@ function isStale({ element, boxes }: Subject): boolean {
 /** After a busy while much may have changed that no entry tells yet: nothing counts without one asked for after its end. */
 function wake(subject: Subject): void {
   for (const observer of intersectionObservers.values()) take(observer.takeRecords());
-  subject.due = subject.since !== undefined && performance.now() - subject.since >= subject.dwellMs;
+  subject.due = performance.now() - (subject.since ?? NaN) >= subject.dwellMs;
   sample(subject);
 }
 

@@ -16,8 +16,8 @@ const FITS = 0.99;
 const ROUNDING = 1 - 1e-9;
 
 export function hasBox(entry: IntersectionObserverEntry | undefined): entry is IntersectionObserverEntry {
-  const box = entry?.boundingClientRect;
-  return !!box && box.width >= MIN_SIDE && box.height >= MIN_SIDE;
+  const { width = 0, height = 0 } = entry?.boundingClientRect ?? {};
+  return Math.min(width, height) >= MIN_SIDE;
 }
 
 export function isInView(boxes: Boxes): boolean {
