@@ -56,7 +56,6 @@ export class GuardCore {
   #raw: RawGuard | undefined;
   #persistence: Persistence | undefined;
   #loading: Promise<void> = Promise.resolve();
-  #storage: GuardStats["storage"] = "none";
   #withoutId = 0;
   /** Whether the last impressions displaced others that were pending. */
   #isFull = false;
@@ -77,8 +76,9 @@ export class GuardCore {
       const engine = (this.#engine = await loadEngine(this.options.wasm));
       engine.onTrap.add(this.#failed);
       this.#raw = engine.call(undefined, () => new engine.glue.RawGuard(this.options.windowDays));
-    } catch (error) {
-      if (!(error instanceof SeenGuardError) || error.code === "bad-option") throw error;
+    } catch (cause) {
+      const error = cause as SeenGuardError;
+      if (error.code === "bad-option") throw error;
       this.#failed(error);
       return;
     }
@@ -94,8 +94,6 @@ export class GuardCore {
   };
 
   async #loadStorage(opening: Promise<Opening>): Promise<void> {
-    if (this.#places.length === 0) return;
-    this.#storage = "unavailable";
     const { store, keys, errors } = await opening;
     for (const error of errors) this.report(error);
     if (store === undefined || !this.isAlive) return;
@@ -164,7 +162,7 @@ export class GuardCore {
     const outcome: Answer | Refusal = this.askOf(shards, "apply", ...format, version, nowMs, wantsLags);
     if (isRefusal(outcome)) {
       const [code, text, shard, held, expired] = outcome;
-      const error = new SeenGuardError(code as ErrorCode, shard < 0 ? text : `shard ${String(shard)}: ${text}`);
+      const error = new SeenGuardError(code as ErrorCode, shard < 0 ? text : `shard ${shard}: ${text}`);
       this.report(error);
       return { ...refused("invalid", error), shards: held, expired };
     }
@@ -225,7 +223,7 @@ export class GuardCore {
     const [count = 0, lastMs = 0, p50Ms = 0, p95Ms = 0, p99Ms = 0] = numbers.slice(12);
     return {
       engine: this.isAlive ? "wasm" : "none",
-      storage: this.#persistence?.storage ?? this.#storage,
+      storage: this.#persistence?.storage ?? (this.#engine && this.#places.length > 0 ? "unavailable" : "none"),
       shards,
       serverFalsePositiveRate,
       memoryFalsePositiveRate,

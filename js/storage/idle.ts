@@ -39,7 +39,7 @@ export async function removeIdle(store: KeyValueStore, own: string, windowDays: 
     } else if (idleDays <= (itsWindow || windowDays)) {
       if (foundIdle !== undefined) await store.remove([prefix + FOUND_IDLE]);
     } else if (!(markedDays >= 0)) {
-      await store.write(prefix + FOUND_IDLE, String(today()));
+      await store.write(prefix + FOUND_IDLE, `${today()}`);
     } else if (markedDays > 1) {
       // Two days with one between them: then at least a day has passed, whatever hours they were.
       await store.remove(keys.filter((key) => key.startsWith(prefix)));

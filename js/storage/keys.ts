@@ -30,11 +30,16 @@ export interface SegmentKey {
   readonly isCheckpoint: boolean;
 }
 
+/** A number of 16 bits. */
+function hex(number: number): string {
+  return number.toString(16).padStart(4, "0");
+}
+
 /** A writer's name, new for each `open`: 16 hexadecimal digits. Two must differ, and nobody has to be unable to guess. */
 export function newWriter(): string {
-  const bytes = new Uint8Array(8).map(() => Math.random() * 256);
-  tolerant(() => crypto.getRandomValues(bytes));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const parts = new Uint16Array(4).map(() => Math.random() * 2 ** 16);
+  tolerant(() => crypto.getRandomValues(parts));
+  return Array.from(parts, hex).join("");
 }
 
 /** The localStorage key that tells other tabs that something was written: its value is of no meaning. */
@@ -44,7 +49,7 @@ export function bellKey(namespace: string): string {
 
 /** Names may hold anything; keys are ASCII, and a slash ends a part. */
 function escapeName(name: string): string {
-  return name.replace(/[^\w.:@-]/g, (unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return name.replace(/[^\w.:@-]/g, (unit) => `%${hex(unit.charCodeAt(0))}`);
 }
 
 /** What all keys of a namespace begin with. */

@@ -33,8 +33,7 @@ const NEWER = 2;
 /** The state whose storage this is. All of it lives in the Wasm module. */
 type Persisted = Pick<GuardCore, "ask" | "askOf" | "options" | "report">;
 
-interface StoredSegment {
-  readonly segment: SegmentKey;
+interface StoredSegment extends SegmentKey {
   readonly text: string;
 }
 
@@ -173,9 +172,9 @@ export class Persistence {
     // Whatever fails from here on, the generation is known and what is stored is taken over.
     this.#loaded = true;
     this.#reportStates(states);
-    const isSetAside = await this.#setAside(read.filter((_, index) => states[index] === DAMAGED));
-    const replaced = read.filter((_, index) => states[index] === WHOLE || (states[index] === DAMAGED && isSetAside));
-    if (replaced.length > 0) await this.#writeCheckpoint(replaced.map(({ segment }) => segment.key));
+    const thoseOf = (state: number) => read.filter((_, index) => states[index] === state);
+    const replaced = [...thoseOf(WHOLE), ...(await this.#setAside(thoseOf(DAMAGED)))];
+    if (replaced.length > 0) await this.#writeCheckpoint(replaced.map(({ key }) => key));
     const outdated = segments.filter(({ generation }) => generation < this.#generation);
     if (outdated.length > 0) await this.#store.remove(outdated.map(({ key }) => key));
   }
@@ -196,10 +195,14 @@ export class Persistence {
       }
       const others = segments.filter((one) => one.generation === this.#generation && one.writer !== this.#writer);
       const unread = others.filter(({ key }) => !this.#seen.has(key)).sort((a, b) => a.number - b.number);
-      const read = await this.#readTexts(unread);
+      const texts = unread.length > 0 ? await this.#store.read(unread.map(({ key }) => key)) : [];
+      const read = unread.flatMap((segment, index) => {
+        const text = texts[index];
+        return text === undefined ? [] : [{ ...segment, text }];
+      });
       if (read.length < unread.length && listing < LISTINGS) continue;
       const known = others.filter(({ key }) => this.#seen.has(key));
-      this.#seen = new Set([...known, ...read.map(({ segment }) => segment)].map(({ key }) => key));
+      this.#seen = new Set([...known, ...read].map(({ key }) => key));
       return { read, segments };
     }
   }
@@ -211,17 +214,9 @@ export class Persistence {
     this.#notedUse = use;
   }
 
-  async #readTexts(segments: readonly SegmentKey[]): Promise<StoredSegment[]> {
-    const texts = segments.length > 0 ? await this.#store.read(segments.map(({ key }) => key)) : [];
-    return segments.flatMap((segment, index) => {
-      const text = texts[index];
-      return text === undefined ? [] : [{ segment, text }];
-    });
-  }
-
   /** Gives segments to the module, those that others have left behind as its `own`. Returns the state of each. */
   #takeIn(read: readonly StoredSegment[], own: boolean): readonly number[] {
-    const texts = read.flatMap(({ segment, text }) => [segment.writer, text]);
+    const texts = read.flatMap(({ writer, text }) => [writer, text]);
     return this.#state.askOf(texts, "takeIn", own)[0];
   }
 
@@ -234,16 +229,16 @@ export class Persistence {
     }
   }
 
-  /** Whether there was room for them. */
-  async #setAside(damaged: readonly StoredSegment[]): Promise<boolean> {
+  /** Returns them if there was room. */
+  async #setAside(damaged: readonly StoredSegment[]): Promise<readonly StoredSegment[]> {
     try {
       for (const [index, { text }] of damaged.slice(0, MOST_SET_ASIDE).entries()) {
-        await this.#store.write(this.#prefix + SET_ASIDE + String(index), text.slice(0, SET_ASIDE_CHARS));
+        await this.#store.write(`${this.#prefix}${SET_ASIDE}${index}`, text.slice(0, SET_ASIDE_CHARS));
       }
-      return true;
+      return damaged;
     } catch (cause) {
       this.#failed(cause);
-      return false;
+      return [];
     }
   }
 
@@ -278,7 +273,7 @@ export class Persistence {
 
   /** The page hides, and may never be seen again. */
   async #noteCovered(): Promise<void> {
-    if (!this.#loaded || !this.#hasCovered || this.#unwritten.length > 0 || this.#own.length === 0) return;
+    if (!this.#hasCovered || this.#unwritten.length > 0 || this.#own.length === 0) return;
     this.#hasCovered = false;
     await this.#writeCheckpoint(this.#own);
   }
@@ -365,7 +360,7 @@ export class Persistence {
 
   /** Takes in what another writer has written since. Returns its state. */
   #merge(stored: StoredSegment): number | undefined {
-    const { writer, number, isCheckpoint } = stored.segment;
+    const { writer, number, isCheckpoint } = stored;
     const isNext = this.#next.get(writer) === number;
     // A checkpoint whose writer's segments were all read holds nothing new.
     const state = isCheckpoint && isNext ? WHOLE : this.#takeIn([stored], false)[0];
@@ -410,7 +405,7 @@ export async function clearNamespace(store: KeyValueStore, prefix: string, known
   const present = await store.keys(prefix);
   const generation = Math.max(known, await latestGeneration(store, prefix, present)) + 1;
   // First the new generation, so that what a late writer still writes is void.
-  await store.write(prefix + GENERATION, String(generation));
+  await store.write(prefix + GENERATION, `${generation}`);
   await store.remove(present.filter((key) => key !== prefix + GENERATION));
   return generation;
 }
