@@ -108,7 +108,7 @@ async function squeeze(script, format) {
     // The one outermost name of an IIFE is what the page sees.
     toplevel: format !== "iife",
     // What a compressor sees again costs little: these make the same things look the same.
-    compress: { passes: 3, hoist_funs: true, inline: false, sequences: false, unsafe_methods: true },
+    compress: { passes: 3, hoist_funs: true, sequences: false, unsafe_methods: true },
     format: { ascii_only: true },
   });
   if (code === undefined) throw new Error("terser returned nothing");

@@ -134,18 +134,20 @@ function simplify(body) {
     .replace(/^ *__proto__: null,\n/gm, "")
     .replace(/^ *cached.*(?: = null;|\.decode\(\);)\n/gm, "")
     .replace(/ \/ 1\b/g, "")
+    .replace("return decodeText(", "return cachedTextDecoder.decode(")
     .replace(takingText, "return takeText($3);")
     .replace(takingOptionalText, "return ret[0] === 0 ? undefined : takeText(ret);");
   for (let before = ""; before !== simple;) {
     before = simple;
     simple = simple.replace(convertedNumber, "$3$2");
   }
-  simple = simple.replace(passingOn, passOn).replace(constructing, "this.__wbg_ptr = $1;");
+  simple = simple.replace(passingOn, passOn);
   for (const [signature, body] of Object.entries(smaller)) simple = withBody(simple, signature, body);
   for (const [, name = ""] of simple.matchAll(/^ {4}class (\w+) \{$/gm)) {
     if (freedByHand.includes(name)) simple = withoutFinalization(simple, name);
   }
-  return (simple.includes("takeText(") ? simple + takeText : simple).replace(/\b__wbg_ptr\b/g, "pointer");
+  if (simple.includes("takeText(")) simple += takeText;
+  return simple.replace(constructing, "this.__wbg_ptr = $1;").replace(/\b__wbg_ptr\b/g, "pointer");
 }
 
 /** @param {string} text */
