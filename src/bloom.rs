@@ -154,10 +154,15 @@ impl BloomFilter {
                 "only filters of one format with equal bits, hashes and seed unite",
             ));
         }
+        self.take_over(other);
+        Ok(())
+    }
+
+    /// The same for a filter that is known to be of this shape.
+    pub(crate) fn take_over(&mut self, other: &BloomFilter) {
         for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
             *mine |= theirs;
         }
-        Ok(())
     }
 
     /// Whether whatever `other` contains is contained here: they have one shape, and all of its bits are set here.
@@ -211,14 +216,38 @@ impl BloomFilter {
 
     /// The set positions in ascending order.
     pub(crate) fn set_positions(&self) -> impl Iterator<Item = u32> + '_ {
-        let words = self.words.iter().enumerate();
-        words.flat_map(|(index, &word)| bits_of(word, (index as u32) << 6))
+        let words = self.words.iter();
+        // The base of the first word is 64 more.
+        let (word, base) = (0, 0u32.wrapping_sub(64));
+        SetPositions { words, word, base }
     }
 }
 
 /// The set bits of one word, lowest first, of which the lowest has the number `base`.
 pub(crate) fn bits_of(word: u64, base: u32) -> impl Iterator<Item = u32> {
     BitsOf { word, base }
+}
+
+struct SetPositions<'a> {
+    /// The words that come after this one, of which these bits are left, the lowest of it being the position `base`.
+    words: std::slice::Iter<'a, u64>,
+    word: u64,
+    base: u32,
+}
+
+impl Iterator for SetPositions<'_> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        while self.word == 0 {
+            self.word = *self.words.next()?;
+            self.base = self.base.wrapping_add(64);
+        }
+        let bit = self.word.trailing_zeros();
+        self.word &= self.word - 1;
+        Some(self.base + bit)
+    }
 }
 
 struct BitsOf {

@@ -243,16 +243,39 @@ impl Memory {
             if own && !lane.own {
                 continue;
             }
-            let here = self.stored(lane);
-            let both_past = has_expired(here.age.expires, now) && has_expired(stored.age.expires, now);
-            let span = |age: &Age| (age.begun, age.expires);
-            let may_unite = both_past || self.slices.allow_union(span(&here.age), span(&stored.age));
-            let Some(joined) = joined(&here, stored, may_unite) else {
-                continue;
+            let (here, there) = (lane.age, stored.age);
+            let mut both = self.bank.filter(lane.lane);
+            both.take_over(&stored.filter);
+            let set_bits = both.set_bits();
+            let holds_there = set_bits == self.bank.set_bits(lane.lane);
+            let expires = if outlasts(here.expires, there.expires) {
+                here
+            } else {
+                there
+            }
+            .expires;
+            let mut age = if holds_there && here.expires == expires {
+                here
+            } else if set_bits == stored.filter.set_bits() && there.expires == expires {
+                there
+            } else {
+                let both_past = has_expired(here.expires, now) && has_expired(there.expires, now);
+                let span = |age: Age| (age.begun, age.expires);
+                let items = both.estimate_items();
+                if items > f64::from(CAPACITY) || !(both_past || self.slices.allow_union(span(here), span(there))) {
+                    continue;
+                }
+                Age {
+                    count: items.round() as u32,
+                    begun: here.begun.min(there.begun),
+                    expires,
+                    last: 0,
+                }
             };
-            if !lane.own || own || joined.filter == here.filter {
-                self.bank.load(lane.lane, &joined.filter);
-                self.lanes[index].age = joined.age;
+            age.last = here.last.max(there.last);
+            if !lane.own || own || holds_there {
+                self.bank.load(lane.lane, &both);
+                self.lanes[index].age = age;
                 return true;
             }
         }
@@ -326,31 +349,6 @@ impl Memory {
             self.lanes.retain(|lane| leaving >> lane.lane & 1 == 0);
         }
     }
-}
-
-/// One shard for two: the one that contains the other and lasts as long, or, if they may unite, their union, unless it holds more than a shard does.
-fn joined(a: &StoredShard, b: &StoredShard, may_unite: bool) -> Option<StoredShard> {
-    let mut filter = a.filter.clone();
-    filter.union(&b.filter).ok()?;
-    let expires = if outlasts(a.age.expires, b.age.expires) { a } else { b }.age.expires;
-    let contains_both = |one: &&&StoredShard| one.age.expires == expires && one.filter == filter;
-    let mut age = match [a, b].iter().find(contains_both) {
-        Some(container) => container.age,
-        None => {
-            let items = filter.estimate_items();
-            if !may_unite || items > f64::from(CAPACITY) {
-                return None;
-            }
-            Age {
-                count: items.round() as u32,
-                begun: a.age.begun.min(b.age.begun),
-                expires,
-                last: 0,
-            }
-        }
-    };
-    age.last = a.age.last.max(b.age.last);
-    Some(StoredShard { filter, age })
 }
 
 /// An expiry beyond the format's time is never.

@@ -14,22 +14,24 @@ const NO_SYMBOL: u8 = 0xFF;
 /// What each byte counts as.
 fn values_of(alphabet: &Alphabet) -> [u8; 256] {
     let mut values = [NO_SYMBOL; 256];
-    for (value, symbol) in alphabet.as_str().bytes().enumerate() {
-        values[usize::from(symbol)] = value as u8;
+    for (value, symbol) in alphabet.symbols().iter().enumerate() {
+        values[usize::from(symbol.as_u8())] = value as u8;
     }
     values
 }
 
 #[inline(never)]
 pub(crate) fn encode(bytes: &[u8]) -> String {
-    let symbols = STANDARD.as_str().as_bytes();
+    let symbols = STANDARD.symbols();
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let byte = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
-        let mut bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        let mut block = [0; 4];
+        block[..chunk.len()].copy_from_slice(chunk);
+        let mut bits = u32::from_be_bytes(block);
         for place in 0..4 {
-            let symbol = symbols[(bits >> 18 & 63) as usize];
-            text.push(char::from(if place > chunk.len() { PADDING } else { symbol }));
+            let symbol = symbols[(bits >> 26) as usize].as_u8();
+            // All symbols are ASCII: the mask says so, and how others would be written is not compiled.
+            text.push(char::from(0x7F & if place > chunk.len() { PADDING } else { symbol }));
             bits <<= 6;
         }
     }
