@@ -1,14 +1,25 @@
 /** What the Wasm module answers. It has no names for what it tells: in which order that comes, `src/web/guard.rs` says. */
 
-/** Numbers, and ids in UTF-8 with a time each. */
-export type Answer = readonly [numbers: readonly number[], ids: readonly (readonly [Uint8Array, number])[]];
+/** Numbers; of ids where each ends in the bytes and a time; and the ids' bytes, or a text's, in UTF-8. */
+export type Answer = readonly [numbers: readonly number[], ids: readonly number[], bytes: Uint8Array];
 
 /** The answer where there is none. */
-export const NO_ANSWER: Answer = [[], []];
+export const NO_ANSWER: Answer = [[], [], new Uint8Array()];
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** An id of an answer. */
-export function textOf(id: Uint8Array): string {
-  return decoder.decode(id);
+/** An answer's text. */
+export function textOf([, , bytes]: Answer): string {
+  return decoder.decode(bytes);
+}
+
+/** An answer's ids, each with its time. */
+export function idsOf([, ids, bytes]: Answer): (readonly [id: string, ms: number])[] {
+  let start = 0;
+  return Array.from({ length: ids.length / 2 }, (_, index) => {
+    const [end = 0, ms = 0] = ids.slice(2 * index);
+    const id = decoder.decode(bytes.subarray(start, end));
+    start = end;
+    return [id, ms] as const;
+  });
 }

@@ -3,7 +3,8 @@
  *
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
-import { NO_ANSWER, textOf, type Answer } from "./answer.js";
+import { idsOf, NO_ANSWER, textOf, type Answer } from "./answer.js";
+import { APPLY, END_BATCH, EXPLAIN, FORGET, RECORD, SET_DELIVERING, STATS } from "./asked.js";
 import { loadEngine, type Engine, type RawGuard } from "./engine.js";
 import { callBack, SeenGuardError, type ErrorListener } from "./errors.js";
 import type { CheckedReportOptions, OpenOptions } from "./options.js";
@@ -31,19 +32,8 @@ export interface Holder {
   readonly onLag: GuardOptions["onLag"];
 }
 
-/** What was wrong with a snapshot, and in which shard, -1 if it was none alone; and how many shards are held and expired. */
-type Refusal = readonly [code: string, text: string, shard: number, held: number, expired: number];
-
-/** The names of the methods of the module's guard. */
-type Method = keyof RawGuard;
-/** What such a method takes before the two times that come last. */
-type Asked<M extends Method> =
-  Parameters<RawGuard[M]> extends [...infer Before, wallMs: number, steadyMs: number]
-    ? Before
-    : Parameters<RawGuard[M]>;
-/** The names of those that take texts in the batch, and what they take behind it. */
-type BatchMethod = "apply" | "explain" | "record" | "takeIn";
-type AskedOf<M extends BatchMethod> = Asked<M> extends [batch: unknown, ...behind: infer Behind] ? Behind : never;
+/** What the module's guard is asked with: what is left out is no number, what is true is 1. */
+type Asked = [number, number, number, number, number, number];
 
 /** One that was never started lets everything pass. */
 export class GuardCore {
@@ -112,19 +102,6 @@ export class GuardCore {
     for (const { onError } of this.holders) callBack(onError, error);
   }
 
-  /** Calls a method of the module's guard with the time behind the other arguments; without a guard, or if it traps, the answer is `fallback`. */
-  ask<Fallback, M extends Method>(
-    fallback: Fallback,
-    method: M,
-    ...args: Asked<M>
-  ): ReturnType<RawGuard[M]> | Fallback {
-    // Those that take no time are given it in vain.
-    const methods = this.#raw as Record<Method, (...args: unknown[]) => ReturnType<RawGuard[M]>> | undefined;
-    return methods && this.#engine
-      ? this.#engine.call(fallback, () => methods[method](...args, Date.now(), performance.now()))
-      : fallback;
-  }
-
   /** Calls into the module with ids that are in its batch; `undefined`: without a guard, for want of memory, or after a trap. */
   #withBatch<T>(ids: readonly ItemId[], run: (engine: Engine, raw: RawGuard) => T): T | undefined {
     const [engine, raw] = [this.#engine, this.#raw];
@@ -139,13 +116,10 @@ export class GuardCore {
     );
   }
 
-  /** The same for a method that takes the batch, with these texts in it. */
-  askOf<M extends BatchMethod>(
-    texts: readonly ItemId[],
-    method: M,
-    ...args: AskedOf<M>
-  ): Answer | ReturnType<RawGuard[M]> {
-    const ask = ({ batch }: Engine) => this.ask(NO_ANSWER, method, ...([batch, ...args] as unknown as Asked<M>));
+  /** Asks the module's guard something, about these texts if it takes any. */
+  ask(question: number, texts: readonly ItemId[] = [], ...args: (number | boolean)[]): Answer {
+    const ask = ({ batch }: Engine, raw: RawGuard) =>
+      raw.ask(batch, Date.now(), performance.now(), question, ...(args as Asked));
     return this.#withBatch(texts, ask) ?? NO_ANSWER;
   }
 
@@ -159,19 +133,21 @@ export class GuardCore {
     }
     const { format, shards, version, nowMs } = checked;
     const wantsLags = [...this.holders].some(({ onLag }) => onLag);
-    const outcome: Answer | Refusal = this.askOf(shards, "apply", ...format, version, nowMs, wantsLags);
-    if (isRefusal(outcome)) {
-      const [code, text, shard, held, expired] = outcome;
-      const error = new SeenGuardError(code as ErrorCode, shard < 0 ? text : `shard ${shard}: ${text}`);
+    const answer = this.ask(APPLY, shards, ...format, version, nowMs, wantsLags);
+    // The third number tells whether it was applied; but of one that is wrong, in which shard.
+    const [held, expired = 0, isAppliedOrShard = 0, reused, covered = 0] = answer[0];
+    if (held === undefined) return refused("no-engine");
+    if (reused === undefined) {
+      const [code = "", ...words] = textOf(answer).split(" ");
+      const place = isAppliedOrShard < 0 ? "" : `shard ${isAppliedOrShard}: `;
+      const error = new SeenGuardError(code as ErrorCode, place + words.join(" "));
       this.report(error);
       return { ...refused("invalid", error), shards: held, expired };
     }
-    const [[isApplied, held = 0, reused = 0, expired = 0, covered = 0], lags] = outcome;
-    if (isApplied === undefined) return refused("no-engine");
     if (covered > 0) this.#persistence?.covered();
-    for (const [id, lagMs] of lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, textOf(id));
+    for (const [id, lagMs] of idsOf(answer)) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
     return {
-      ...(isApplied > 0 ? { applied: true } : refused("older-version")),
+      ...(isAppliedOrShard > 0 ? { applied: true } : refused("older-version")),
       ...{ shards: held, reused, expired, covered },
     };
   }
@@ -186,7 +162,7 @@ export class GuardCore {
 
   record(ids: readonly ItemId[]): number {
     if (ids.length === 0) return 0;
-    const [[unknown = 0, displaced = 0, undelivered = 0]] = this.askOf(ids, "record");
+    const [[unknown = 0, displaced = 0, undelivered = 0]] = this.ask(RECORD, ids);
     // Once, until there is room again.
     if (displaced > 0 && !this.#isFull) {
       this.report(
@@ -203,7 +179,7 @@ export class GuardCore {
   }
 
   explain(id: ItemId): Explanation {
-    const [[by, first = 0, epoch]] = this.askOf([id], "explain");
+    const [[by, first = 0, epoch]] = this.ask(EXPLAIN, [id]);
     if (by === undefined) return { seen: false };
     if (by === 0) return { seen: true, by: "pending", at: new Date(first) };
     if (by === 1) return { seen: true, by: "memory" };
@@ -211,12 +187,12 @@ export class GuardCore {
   }
 
   get version(): number | undefined {
-    const [[version = -1]] = this.ask(NO_ANSWER, "stats");
+    const [[version = -1]] = this.ask(STATS);
     return version < 0 ? undefined : version;
   }
 
   stats(): GuardStats {
-    const [numbers] = this.ask(NO_ANSWER, "stats");
+    const [numbers] = this.ask(STATS);
     const [, shards = 0, serverFalsePositiveRate = 0, memoryFalsePositiveRate = 0] = numbers;
     const [pending = 0, remembered = 0, bytes = 0] = numbers.slice(4);
     const [passed = 0, byPending = 0, memory = 0, server = 0, duplicate = 0] = numbers.slice(7);
@@ -237,7 +213,7 @@ export class GuardCore {
 
   /** Ends a batch that was to be delivered. */
   endBatch(batch: number, arrived: boolean): void {
-    this.ask(undefined, "endBatch", batch, arrived);
+    this.ask(END_BATCH, [], batch, arrived);
     if (arrived) this.#persistence?.changed();
   }
 
@@ -256,7 +232,7 @@ export class GuardCore {
 
   #setDelivering(): void {
     const isDelivering = this.#reporters.size > 0;
-    this.ask(undefined, "setDelivering", isDelivering);
+    this.ask(SET_DELIVERING, [], isDelivering);
     // What is to be delivered from now on is so on the next visit, too.
     if (isDelivering) this.#persistence?.changed();
   }
@@ -273,7 +249,7 @@ export class GuardCore {
 
   /** Forgets everything that this namespace has here, in memory and in storage, and elsewhere. */
   async clear(elsewhere: () => Promise<void>): Promise<void> {
-    this.ask(undefined, "forget");
+    this.ask(FORGET);
     await (this.#persistence?.clear(elsewhere) ?? elsewhere());
   }
 
@@ -281,13 +257,9 @@ export class GuardCore {
   free(): void {
     this.#persistence?.stop();
     this.#engine?.onTrap.delete(this.#failed);
-    this.ask(undefined, "free");
+    this.#engine?.call(undefined, () => this.#raw?.free());
     this.#raw = undefined;
   }
-}
-
-function isRefusal(outcome: Answer | Refusal): outcome is Refusal {
-  return typeof outcome[0] === "string";
 }
 
 /** The report of a snapshot that was not taken. */

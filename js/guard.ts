@@ -1,5 +1,6 @@
 /** `SeenGuard`: one holder's view of a namespace. */
-import { NO_ANSWER, textOf } from "./answer.js";
+import { idsOf, textOf } from "./answer.js";
+import { PENDING, PENDING_SHARD } from "./asked.js";
 import { GuardCore, refused, type Holder } from "./core.js";
 import type { WasmSource } from "./engine.js";
 import { callBack, failure, refuse, warnOncePerCode } from "./errors.js";
@@ -90,12 +91,11 @@ export class SeenGuard implements Api.SeenGuard {
 
   pending(limit?: number): string[] {
     const most = typeof limit === "number" && limit >= 0 ? Math.min(limit, ALL) : ALL;
-    const [, ids] = this.#core.ask(NO_ANSWER, "pending", most);
-    return ids.map(([id]) => textOf(id));
+    return idsOf(this.#core.ask(PENDING, [], most)).map(([id]) => id);
   }
 
   pendingShard(): string {
-    return this.#core.ask("", "pendingShard");
+    return textOf(this.#core.ask(PENDING_SHARD));
   }
 
   feed(): Feed {

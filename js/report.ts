@@ -4,7 +4,8 @@
  * What to deliver, and what again, is the Wasm module's to decide; here is how: one request at a time, at an interval or as soon as many wait;
  * after a failure with exponential backoff and jitter; offline not at all. When the page hides, as much goes out as browsers let outlive a page.
  */
-import { NO_ANSWER, textOf } from "./answer.js";
+import { idsOf } from "./answer.js";
+import { BEGIN_BATCH } from "./asked.js";
 import type { GuardCore } from "./core.js";
 import { failure } from "./errors.js";
 import { isHidden, listen } from "./page.js";
@@ -89,17 +90,18 @@ export class Reporter {
   #begin(mostBytes: number): Batch | undefined {
     let most = MAX_BATCH;
     while (mostBytes > 0) {
-      const [[number = 0], entries] = this.#deliveries.ask(NO_ANSWER, "beginBatch", most, mostBytes);
+      const answer = this.#deliveries.ask(BEGIN_BATCH, [], most, mostBytes);
+      const [[number = 0]] = answer;
       if (number === 0) return undefined;
-      const impressions = entries.map(([id, at]) => ({ id: textOf(id), at }));
+      const impressions = idsOf(answer).map(([id, at]) => ({ id, at }));
       const body = JSON.stringify({ impressions });
       const bytes = new TextEncoder().encode(body).length;
       // One that is too long alone goes alone.
-      if (bytes <= mostBytes || (entries.length === 1 && mostBytes === BATCH_BYTES))
+      if (bytes <= mostBytes || (impressions.length === 1 && mostBytes === BATCH_BYTES))
         return { number, impressions, body, bytes };
       this.#deliveries.endBatch(number, false);
-      if (entries.length === 1) return undefined;
-      most = Math.ceil(entries.length / 2);
+      if (impressions.length === 1) return undefined;
+      most = Math.ceil(impressions.length / 2);
     }
     return undefined;
   }

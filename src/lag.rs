@@ -47,19 +47,20 @@ impl LagSamples {
 
     pub(crate) fn summary(&self) -> Lag {
         let order = ascending(&self.samples);
+        let [p50_ms, p95_ms, p99_ms] = [50, 95, 99].map(|percent| self.percentile(&order, percent));
         let latest = self.count.wrapping_sub(1) % SAMPLES;
-        // Nearest rank: the smallest sample that at least this share does not exceed.
-        let percentile = |percent: usize| {
-            order
-                .get((order.len() * percent).div_ceil(100).saturating_sub(1))
-                .map(|&index| self.samples[index])
-        };
         Lag {
             count: self.count,
             last_ms: self.samples.get(latest as usize).copied(),
-            p50_ms: percentile(50),
-            p95_ms: percentile(95),
-            p99_ms: percentile(99),
+            p50_ms,
+            p95_ms,
+            p99_ms,
         }
+    }
+
+    /// Nearest rank: the smallest sample that at least this share does not exceed. `order` is that of the samples.
+    fn percentile(&self, order: &[usize], percent: usize) -> Option<u64> {
+        let rank = (order.len() * percent).div_ceil(100);
+        order.get(rank.saturating_sub(1)).map(|&index| self.samples[index])
     }
 }

@@ -6,6 +6,8 @@
  * removes exactly the keys that it read. In that order no interleaving of writers loses anything, and nobody needs a lock. What a segment
  * holds is the Wasm module's business.
  */
+import { textOf } from "../answer.js";
+import { CHECKPOINT, FORGET, TAKE_IN, TAKE_UNSAVED } from "../asked.js";
 import type { GuardCore } from "../core.js";
 import { describe, SeenGuardError } from "../errors.js";
 import { isHidden, listen } from "../page.js";
@@ -31,7 +33,7 @@ const DAMAGED = 1;
 const NEWER = 2;
 
 /** The state whose storage this is. All of it lives in the Wasm module. */
-type Persisted = Pick<GuardCore, "ask" | "askOf" | "options" | "report">;
+type Persisted = Pick<GuardCore, "ask" | "options" | "report">;
 
 interface StoredSegment extends SegmentKey {
   readonly text: string;
@@ -191,7 +193,7 @@ export class Persistence {
       if (generation > this.#generation) {
         this.#beginGeneration(generation);
         // What was recorded before anything was read is of any generation.
-        if (this.#loaded) this.#state.ask(undefined, "forget");
+        if (this.#loaded) this.#state.ask(FORGET);
       }
       const others = segments.filter((one) => one.generation === this.#generation && one.writer !== this.#writer);
       const unread = others.filter(({ key }) => !this.#seen.has(key)).sort((a, b) => a.number - b.number);
@@ -217,7 +219,7 @@ export class Persistence {
   /** Gives segments to the module, those that others have left behind as its `own`. Returns the state of each. */
   #takeIn(read: readonly StoredSegment[], own: boolean): readonly number[] {
     const texts = read.flatMap(({ writer, text }) => [writer, text]);
-    return this.#state.askOf(texts, "takeIn", own)[0];
+    return this.#state.ask(TAKE_IN, texts, own)[0];
   }
 
   #reportStates(states: readonly (number | undefined)[]): void {
@@ -250,8 +252,8 @@ export class Persistence {
     if (!this.#loaded) await this.#load();
     this.#takeUnsaved();
     if (this.#unwritten.length > UNWRITTEN) {
-      const whole = this.#state.ask(undefined, "checkpoint");
-      if (whole !== undefined) this.#unwritten = [whole];
+      const whole = this.#text(CHECKPOINT);
+      if (whole !== "") this.#unwritten = [whole];
     }
     let wrote = false;
     while (this.#unwritten[0] !== undefined) {
@@ -267,7 +269,7 @@ export class Persistence {
   }
 
   #takeUnsaved(): void {
-    const text = this.#state.ask("", "takeUnsaved");
+    const text = this.#text(TAKE_UNSAVED);
     if (text !== "") this.#unwritten.push(text);
   }
 
@@ -296,10 +298,15 @@ export class Persistence {
     return isWritten;
   }
 
+  /** A segment of the module's; empty if there is no guard any more. */
+  #text(question: number): string {
+    return textOf(this.#state.ask(question));
+  }
+
   /** Writes a checkpoint in the place of other segments, which are removed when it is there. */
   async #writeCheckpoint(others: readonly string[]): Promise<void> {
-    const text = this.#state.ask(undefined, "checkpoint");
-    if (text !== undefined && (await this.#put(text, true, others)))
+    const text = this.#text(CHECKPOINT);
+    if (text !== "" && (await this.#put(text, true, others)))
       this.#own = this.#own.filter((key) => !others.includes(key));
   }
 

@@ -22,7 +22,7 @@ pub use batch::IdBatch;
 #[cfg(feature = "chain")]
 pub use chain::RawChain;
 #[cfg(feature = "guard")]
-pub use guard::RawGuard;
+pub use guard::{RawGuard, asked};
 #[cfg(feature = "inspect")]
 pub use inspect::RawInspection;
 

@@ -1,9 +1,11 @@
-/** The package's own Wasm module with one function that traps when it is called. */
+/** The package's own Wasm module, which traps when it is asked one thing. */
 import { readFile } from "node:fs/promises";
 import binaryen from "binaryen";
+import { EXPLAIN } from "../../js/asked.js";
 
-/** The function behind `explain`. */
-const TRAPPING = "rawguard_explain";
+/** The function that is asked, and which of its parameters tells what. */
+const ASKED = "rawguard_ask";
+const QUESTION = 4;
 
 /** By what short name the module exports a function. */
 async function exportedAs(name: string): Promise<string> {
@@ -22,10 +24,16 @@ export async function trappingWasm(): Promise<Uint8Array<ArrayBuffer>> {
     ReferenceTypes | BulkMemory | BulkMemoryOpt | SignExt | NontrappingFPToInt | Multivalue | MutableGlobals,
   );
   try {
-    const { value: name } = binaryen.getExportInfo(module.getExport(await exportedAs(TRAPPING)));
+    const exported = await exportedAs(ASKED);
+    const { value: name } = binaryen.getExportInfo(module.getExport(exported));
     const { params, results } = binaryen.getFunctionInfo(module.getFunction(name));
-    module.removeFunction(name);
-    module.addFunction(name, params, results, [], module.unreachable());
+    const parameters = binaryen.expandType(params).map((type, index) => module.local.get(index, type));
+    const isTrapping = module.i32.eq(module.local.get(QUESTION, binaryen.i32), module.i32.const(EXPLAIN));
+    const answer = module.call(name, parameters, results);
+    const body = module.block(null, [module.if(isTrapping, module.unreachable()), answer], results);
+    module.addFunction("trapping", params, results, [], body);
+    module.removeExport(exported);
+    module.addFunctionExport("trapping", exported);
     if (module.validate() !== 1) throw new Error("the trapping module is not valid");
     return Uint8Array.from(module.emitBinary());
   } finally {

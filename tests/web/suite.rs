@@ -2,7 +2,7 @@
 //! npm package, as JavaScript sees them.
 
 use js_sys::{Array, Reflect, Uint8Array, WebAssembly};
-use seenguard::web::{IdBatch, RawChain, RawGuard};
+use seenguard::web::{IdBatch, RawChain, RawGuard, asked};
 use seenguard::{ChainOptions, Explanation, Guard, MAX_BITS, Now, Parameters, SegmentState, Shard, ShardChain};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -212,38 +212,101 @@ fn numbers(answer: &JsValue) -> Vec<f64> {
 /// The ids of an answer with their times.
 fn timed(answer: &JsValue) -> Vec<(String, f64)> {
     let ids: Array = part(answer, 1);
-    let timed = |timed: JsValue| {
-        let id: Uint8Array = part(&timed, 0);
-        let time: JsValue = part(&timed, 1);
-        (String::from_utf8(id.to_vec()).unwrap(), time.as_f64().unwrap())
+    let ids: Vec<f64> = ids.iter().filter_map(|number| number.as_f64()).collect();
+    let (text, mut start) = (text_of(answer), 0);
+    let timed = |timed: &[f64]| {
+        let end = timed[0] as usize;
+        let id = text[start..end].to_string();
+        start = end;
+        (id, timed[1])
     };
-    ids.iter().map(timed).collect()
+    ids.chunks(2).map(timed).collect()
 }
 
 fn part<T: JsCast>(list: &JsValue, index: u32) -> T {
     list.unchecked_ref::<Array>().get(index).unchecked_into()
 }
 
-fn explain(guard: &RawGuard, id: &str, wall: f64, steady: f64) -> Vec<f64> {
+fn explain(guard: &mut AskedGuard, id: &str, wall: f64, steady: f64) -> Vec<f64> {
     let mut batch = IdBatch::new();
     with_ends(&mut batch, &[id]);
-    numbers(&guard.explain(&mut batch, wall, steady))
+    numbers(&guard.ask(asked::EXPLAIN, &mut batch, &[], wall, steady))
 }
 
-fn has(guard: &RawGuard, id: &str, wall: f64, steady: f64) -> bool {
+fn has(guard: &mut AskedGuard, id: &str, wall: f64, steady: f64) -> bool {
     !explain(guard, id, wall, steady).is_empty()
 }
 
 /// Applies native shards; `server_ms` is the server's clock.
-fn apply(guard: &mut RawGuard, shards: &[&str], version: f64, server_ms: f64, wall: f64, steady: f64) -> JsValue {
+fn apply(guard: &mut AskedGuard, shards: &[&str], version: f64, server_ms: f64, wall: f64, steady: f64) -> JsValue {
     let mut batch = IdBatch::new();
     with_ends(&mut batch, shards);
-    guard.apply(&mut batch, 0, 0, 0.0, version, server_ms, true, wall, steady)
+    guard.ask(
+        asked::APPLY,
+        &mut batch,
+        &[0.0, 0.0, 0.0, version, server_ms, 1.0],
+        wall,
+        steady,
+    )
+}
+
+/// A guard as `js/core.ts` asks it: what is left out is no number.
+struct AskedGuard(RawGuard);
+
+impl AskedGuard {
+    fn new() -> Self {
+        AskedGuard(RawGuard::new(30.0))
+    }
+
+    fn ask(&mut self, question: u8, batch: &mut IdBatch, arguments: &[f64], wall: f64, steady: f64) -> JsValue {
+        let [a, b, c, d, e, f] = std::array::from_fn(|index| arguments.get(index).copied().unwrap_or(f64::NAN));
+        self.0.ask(batch, wall, steady, question, a, b, c, d, e, f)
+    }
+
+    /// Asks what takes neither texts nor times.
+    fn ask_alone(&mut self, question: u8, arguments: &[f64]) -> JsValue {
+        self.ask(question, &mut IdBatch::new(), arguments, WALL, 0.0)
+    }
+
+    fn filter(&mut self, batch: &mut IdBatch, wall: f64, steady: f64) -> usize {
+        self.0.filter(batch, wall, steady)
+    }
+
+    fn record(&mut self, batch: &mut IdBatch, wall: f64, steady: f64) -> JsValue {
+        self.ask(asked::RECORD, batch, &[], wall, steady)
+    }
+
+    fn stats(&mut self) -> JsValue {
+        self.ask_alone(asked::STATS, &[])
+    }
+
+    fn pending(&mut self, limit: f64) -> Vec<(String, f64)> {
+        timed(&self.ask_alone(asked::PENDING, &[limit]))
+    }
+
+    fn begin_batch(&mut self, impressions: f64) -> JsValue {
+        self.ask_alone(asked::BEGIN_BATCH, &[impressions, 1_000.0])
+    }
+
+    fn take_in(&mut self, batch: &mut IdBatch, own: bool) -> Vec<f64> {
+        numbers(&self.ask(asked::TAKE_IN, batch, &[f64::from(u8::from(own))], WALL, 0.0))
+    }
+
+    /// The text that answers.
+    fn text(&mut self, question: u8) -> String {
+        text_of(&self.ask_alone(question, &[]))
+    }
+}
+
+/// The text of an answer.
+fn text_of(answer: &JsValue) -> String {
+    let bytes: Uint8Array = part(answer, 2);
+    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// The version of the snapshot in use.
-fn version(guard: &RawGuard) -> f64 {
-    numbers(&guard.stats(WALL, 0.0))[0]
+fn version(guard: &mut AskedGuard) -> f64 {
+    numbers(&guard.stats())[0]
 }
 
 fn fresh_of(batch: &IdBatch, count: usize) -> Vec<u32> {
@@ -254,7 +317,7 @@ fn fresh_of(batch: &IdBatch, count: usize) -> Vec<u32> {
 
 #[wasm_bindgen_test]
 fn ids_cross_in_one_batch() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
+    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
     assert!(joined(&mut batch, &["shown", "", "🦀"]));
     assert_eq!(numbers(&guard.record(&mut batch, WALL, 0.0)), [3.0, 0.0, 3.0]);
     assert!(joined(&mut batch, &["new", "shown", "", "new", "🦀", "other"]));
@@ -268,7 +331,7 @@ fn ids_cross_in_one_batch() {
 
 #[wasm_bindgen_test]
 fn ids_that_hold_a_nul_show_as_a_wrong_number_and_cross_with_their_ends() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
+    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
     for ids in [["a\0b", "c"], ["\0", ""], ["x", "\0\0"]] {
         assert!(!joined(&mut batch, &ids));
     }
@@ -278,12 +341,12 @@ fn ids_that_hold_a_nul_show_as_a_wrong_number_and_cross_with_their_ends() {
     with_ends(&mut batch, &["a", "a\0b", "b", "", "c", "\0"]);
     let count = guard.filter(&mut batch, WALL, 0.0);
     assert_eq!(fresh_of(&batch, count), [0, 2, 5]);
-    assert!(has(&guard, "a\0b", WALL, 0.0) && !has(&guard, "a", WALL, 0.0));
+    assert!(has(&mut guard, "a\0b", WALL, 0.0) && !has(&mut guard, "a", WALL, 0.0));
 }
 
 #[wasm_bindgen_test]
 fn impossible_ends_and_lengths_trap_nothing() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
+    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
     assert!(!batch.split(5, 1));
     write(batch.reserve(4), b"abcd");
     let ends: Vec<u8> = [9u32, 2, u32::MAX, 1]
@@ -301,7 +364,7 @@ fn impossible_ends_and_lengths_trap_nothing() {
 
 #[wasm_bindgen_test]
 fn a_batch_gives_back_unusual_memory_and_goes_on() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
+    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
     let many = ids("a rather long id", 0..20_000);
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert!(joined(&mut batch, &many));
@@ -313,34 +376,37 @@ fn a_batch_gives_back_unusual_memory_and_goes_on() {
 
 #[wasm_bindgen_test]
 fn apply_reports_what_became_of_a_snapshot() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
+    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
     assert!(joined(&mut batch, &["a", "b"]));
     guard.record(&mut batch, WALL, 0.0);
     let shards = [shard_of(&["a", "s"], 7, 0), shard_of(&["t"], 6, 1)].map(|shard| shard.to_base64());
     let shards = shards.each_ref().map(String::as_str);
     let report = apply(&mut guard, &shards, 9.0, -1.0, WALL + 250.0, 250.0);
-    assert_eq!(numbers(&report), [1.0, 2.0, 0.0, 1.0, 1.0]);
+    assert_eq!(numbers(&report), [2.0, 1.0, 1.0, 0.0, 1.0]);
     assert_eq!(timed(&report), [("a".to_string(), 250.0)]);
-    assert_eq!(version(&guard), 9.0);
+    assert_eq!(version(&mut guard), 9.0);
     let again = apply(&mut guard, &shards, 9.0, -1.0, WALL, 0.0);
-    assert_eq!(numbers(&again), [1.0, 2.0, 2.0, 1.0, 0.0]);
+    assert_eq!(numbers(&again), [2.0, 1.0, 1.0, 2.0, 0.0]);
     let older = apply(&mut guard, &shards, 8.0, -1.0, WALL, 0.0);
-    assert_eq!((numbers(&older), version(&guard)), (vec![0.0, 2.0, 0.0, 1.0, 0.0], 9.0));
+    assert_eq!(
+        (numbers(&older), version(&mut guard)),
+        (vec![2.0, 1.0, 0.0, 0.0, 0.0], 9.0)
+    );
 }
 
 #[wasm_bindgen_test]
 fn apply_tells_lags_only_if_they_are_wanted() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
+    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
     assert!(joined(&mut batch, &["a"]));
     guard.record(&mut batch, WALL, 0.0);
     with_ends(&mut batch, &[&shard_of(&["a"], 7, 0).to_base64()]);
-    let report = guard.apply(&mut batch, 0, 0, 0.0, -1.0, -1.0, false, WALL, 0.0);
+    let report = guard.ask(asked::APPLY, &mut batch, &[0.0, 0.0, 0.0, -1.0, -1.0, 0.0], WALL, 0.0);
     assert_eq!((numbers(&report)[4], timed(&report).len()), (1.0, 0));
 }
 
 #[wasm_bindgen_test]
 fn apply_tells_errors_by_their_code_and_changes_nothing() {
-    let mut guard = RawGuard::new(30.0);
+    let mut guard = AskedGuard::new();
     let good = shard_of(&["s"], 7, 0).to_base64();
     let largest = 9_007_199_254_740_991.0;
     apply(&mut guard, &[&good], largest, -1.0, WALL, 0.0);
@@ -350,47 +416,47 @@ fn apply_tells_errors_by_their_code_and_changes_nothing() {
         ("truncated", ""),
         ("bad-magic", &*"A".repeat(48)),
     ] {
-        let refusal: Array = apply(&mut guard, &[&good, bad], -1.0, -1.0, WALL, 0.0).unchecked_into();
-        assert_eq!(refusal.get(0).as_string().as_deref(), Some(code));
-        assert!(refusal.get(1).as_string().is_some_and(|text| text.len() > 20));
-        let about = [2, 3, 4].map(|index| refusal.get(index).as_f64().unwrap());
-        assert_eq!(about, [1.0, 1.0, 0.0]);
-        assert_eq!(version(&guard), largest);
-        assert!(has(&guard, "s", WALL, 0.0));
+        let refusal = apply(&mut guard, &[&good, bad], -1.0, -1.0, WALL, 0.0);
+        let told = text_of(&refusal);
+        assert!(
+            told.split_once(' ')
+                .is_some_and(|(told, text)| told == code && text.len() > 20)
+        );
+        assert_eq!(numbers(&refusal), [1.0, 0.0, 1.0]);
+        assert_eq!(version(&mut guard), largest);
+        assert!(has(&mut guard, "s", WALL, 0.0));
     }
     let none = vec![""; 65];
-    let refusal: Array = apply(&mut guard, &none, -1.0, -1.0, WALL, 0.0).unchecked_into();
-    assert_eq!(
-        (refusal.get(0).as_string().as_deref(), refusal.get(2).as_f64()),
-        (Some("too-large"), Some(-1.0))
-    );
+    let refusal = apply(&mut guard, &none, -1.0, -1.0, WALL, 0.0);
+    assert!(text_of(&refusal).starts_with("too-large a snapshot"));
+    assert_eq!(numbers(&refusal), [1.0, 0.0, -1.0]);
 }
 
 #[wasm_bindgen_test]
 fn the_servers_clock_is_carried_on_by_the_steady_one() {
-    let mut guard = RawGuard::new(30.0);
+    let mut guard = AskedGuard::new();
     let shard = shard_of(&["s"], 7, START as u32 + 10).to_base64();
     // This device's clock is at its beginning, or broken.
     for wall in [0.0, -5.0, f64::NAN, 8.64e15] {
         apply(&mut guard, &[&shard], -1.0, WALL, wall, 1_000.0);
-        assert!(has(&guard, "s", wall, 10_999.0) && !has(&guard, "s", wall, 11_000.0));
+        assert!(has(&mut guard, "s", wall, 10_999.0) && !has(&mut guard, "s", wall, 11_000.0));
     }
 }
 
 #[wasm_bindgen_test]
 fn explanations_and_statistics_are_numbers() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
+    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
     apply(&mut guard, &[&shard_of(&["s"], 7, 0).to_base64()], 1.0, -1.0, WALL, 0.0);
     assert!(joined(&mut batch, &["s", "mine"]));
     guard.record(&mut batch, WALL, 0.0);
     let many = [ids("t", 0..300), vec!["t".into()]].concat();
     apply(&mut guard, &[&shard_of(&many, 8, 0).to_base64()], 2.0, -1.0, WALL, 0.0);
-    let explained = ["fresh", "mine", "s", "t"].map(|id| explain(&guard, id, WALL, 0.0));
+    let explained = ["fresh", "mine", "s", "t"].map(|id| explain(&mut guard, id, WALL, 0.0));
     assert_eq!(explained, [vec![], vec![0.0, WALL], vec![1.0], vec![2.0, 0.0, 8.0]]);
 
     assert!(joined(&mut batch, &["fresh", "mine", "s", "t", "fresh"]));
     guard.filter(&mut batch, WALL, 0.0);
-    let stats = numbers(&guard.stats(WALL, 0.0));
+    let stats = numbers(&guard.stats());
     let [
         version,
         shards,
@@ -415,38 +481,37 @@ fn explanations_and_statistics_are_numbers() {
 
 #[wasm_bindgen_test]
 fn what_one_visit_stores_another_takes_over() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
-    assert_eq!(guard.take_unsaved(), "");
+    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
+    assert_eq!(guard.text(asked::TAKE_UNSAVED), "");
     assert!(joined(&mut batch, &["a", "b"]));
     guard.record(&mut batch, WALL, 0.0);
-    let segment = guard.take_unsaved().as_string().unwrap();
-    let mut later = RawGuard::new(30.0);
+    let segment = guard.text(asked::TAKE_UNSAVED);
+    let mut later = AskedGuard::new();
     with_ends(&mut batch, &["w1", &segment, "w2", "rubbish", "w3", "SGJ9\n"]);
-    let states = later.take_in(&mut batch, true, WALL, 0.0);
-    assert_eq!(numbers(&states), [0.0, 1.0, 2.0]);
-    assert_eq!(timed(&later.pending(9)), [("a".into(), WALL), ("b".into(), WALL)]);
-    assert_eq!(timed(&later.pending(1)).len(), 1);
-    let shard = Shard::from_base64(&later.pending_shard().as_string().unwrap()).unwrap();
+    assert_eq!(later.take_in(&mut batch, true), [0.0, 1.0, 2.0]);
+    assert_eq!(later.pending(9.0), [("a".into(), WALL), ("b".into(), WALL)]);
+    assert_eq!(later.pending(1.0).len(), 1);
+    let shard = Shard::from_base64(&later.text(asked::PENDING_SHARD)).unwrap();
     assert!(shard.filter.contains("a") && shard.filter.contains("b") && shard.count == 2);
 
-    let mut other = RawGuard::new(30.0);
-    with_ends(&mut batch, &["w4", &later.checkpoint().as_string().unwrap()]);
-    assert_eq!(numbers(&other.take_in(&mut batch, false, WALL, 0.0)), [0.0]);
-    assert!(has(&other, "a", WALL, 0.0));
-    other.forget();
-    assert!(!has(&other, "a", WALL, 0.0) && timed(&other.pending(9)).is_empty());
+    let mut other = AskedGuard::new();
+    with_ends(&mut batch, &["w4", &later.text(asked::CHECKPOINT)]);
+    assert_eq!(other.take_in(&mut batch, false), [0.0]);
+    assert!(has(&mut other, "a", WALL, 0.0));
+    other.ask_alone(asked::FORGET, &[]);
+    assert!(!has(&mut other, "a", WALL, 0.0) && other.pending(9.0).is_empty());
 }
 
 #[wasm_bindgen_test]
 fn a_batch_to_deliver_goes_out_with_its_number() {
-    let (mut guard, mut batch) = (RawGuard::new(30.0), IdBatch::new());
-    assert_eq!(numbers(&guard.begin_batch(9, 1_000, WALL, 0.0)), [0.0]);
+    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
+    assert_eq!(numbers(&guard.begin_batch(9.0)), [0.0]);
     assert!(joined(&mut batch, &["a", "b"]));
     guard.record(&mut batch, WALL, 0.0);
-    let first = guard.begin_batch(1, 1_000, WALL, 0.0);
+    let first = guard.begin_batch(1.0);
     assert_eq!((numbers(&first), timed(&first)), (vec![1.0], vec![("a".into(), WALL)]));
-    guard.end_batch(1, true, WALL, 0.0);
-    assert_eq!(timed(&guard.begin_batch(9, 1_000, WALL, 0.0)), [("b".into(), WALL)]);
+    guard.ask_alone(asked::END_BATCH, &[1.0, 1.0]);
+    assert_eq!(timed(&guard.begin_batch(9.0)), [("b".into(), WALL)]);
 }
 
 #[wasm_bindgen_test]
@@ -497,9 +562,44 @@ fn memory_bytes() -> u32 {
 }
 
 #[wasm_bindgen_test]
+fn blocks_of_all_sizes_keep_what_is_in_them_and_are_used_again() {
+    let mut random = Random::seeded(7);
+    let mut held: Vec<(u8, Vec<u8>)> = Vec::new();
+    let mut used = 0;
+    for round in 0..40_000u32 {
+        let size = 1 << random.below(15);
+        let (mark, size) = (round as u8, random.index(size + 1));
+        match random.below(3) {
+            0 if !held.is_empty() => {
+                let (mark, bytes) = held.swap_remove(random.index(held.len()));
+                assert!(bytes.iter().all(|&byte| byte == mark));
+            }
+            1 if !held.is_empty() => {
+                let index = random.index(held.len());
+                let (mark, bytes) = &mut held[index];
+                bytes.resize(size, *mark);
+                bytes.shrink_to_fit();
+                assert!(bytes.iter().all(|byte| byte == mark));
+            }
+            _ if held.len() < 500 => held.push((mark, vec![mark; size])),
+            _ => {}
+        }
+        if round == 20_000 {
+            used = memory_bytes();
+        }
+    }
+    assert!(held.iter().all(|(mark, bytes)| bytes.iter().all(|byte| byte == mark)));
+    assert!(
+        memory_bytes() <= used + used / 2,
+        "{used} bytes became {}",
+        memory_bytes()
+    );
+}
+
+#[wasm_bindgen_test]
 fn a_day_of_use_takes_no_more_and_more_memory() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
-    let mut guard = RawGuard::new(30.0);
+    let mut guard = AskedGuard::new();
     let mut batch = IdBatch::new();
     let mut used = 0;
     // A refresh every half minute, whose items differ in number and length.
@@ -515,9 +615,9 @@ fn a_day_of_use_takes_no_more_and_more_memory() {
         assert!(joined(&mut batch, &shown));
         guard.filter(&mut batch, WALL, 0.0);
         guard.record(&mut batch, WALL, 0.0);
-        guard.take_unsaved();
+        guard.text(asked::TAKE_UNSAVED);
         if refresh % 16 == 0 {
-            guard.checkpoint();
+            guard.text(asked::CHECKPOINT);
         }
         chain.record(&shown, START + 30 * refresh);
         // By then all that is bounded has been full.
