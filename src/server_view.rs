@@ -9,36 +9,25 @@ use crate::hash::{HashedId, hash_id};
 use crate::ids::IdList;
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, union_rate};
 use crate::shard::has_expired;
-use crate::wire::{self, Decoded};
+use crate::wire;
 use crate::{BloomFilter, Error, Format};
 
 /// Two hashes and the length of a shard's text: what recognises one that is held already.
 type Fingerprint = (u64, u64, usize);
 
-/// One shard of the snapshot in use.
+/// One filter of the snapshot: its shard, and where its bits lie.
 #[derive(Debug, Clone, Copy)]
-struct HeldShard {
+struct HeldFilter {
+    /// What its shard's text was.
     fingerprint: Fingerprint,
     epoch: u32,
     expires: u32,
-}
-
-/// One filter: whose it is, and where its bits lie.
-#[derive(Debug, Clone, Copy)]
-struct HeldFilter {
+    /// Its shard's place in the snapshot.
     shard: usize,
+    /// Whether it is the first one of its shard.
+    is_first: bool,
     bank: usize,
     lane: usize,
-}
-
-/// A shard of the snapshot that is coming.
-struct Coming {
-    shard: HeldShard,
-    /// Its place in the snapshot in use, if it is held already.
-    held: Option<usize>,
-    /// Else what it is read from, and then its filters.
-    decoded: Decoded,
-    filters: Vec<BloomFilter>,
 }
 
 /// Which filters answer at one time, bank by bank: made once for a batch.
@@ -52,126 +41,114 @@ pub(crate) struct LiveShards {
 pub(crate) struct ServerView {
     format: Format,
     banks: Vec<FilterBank>,
-    /// Newest first, as shipped.
-    shards: Vec<HeldShard>,
-    /// In the order of their shards.
+    /// Those of the newest shard first, as shipped.
     filters: Vec<HeldFilter>,
 }
 
+/// The bank of a filter that has not been read.
+const NO_BANK: usize = usize::MAX;
+
 impl ServerView {
+    /// How many shards there are.
     pub(crate) fn len(&self) -> usize {
-        self.shards.len()
+        self.first_filters().count()
+    }
+
+    /// One filter of each shard.
+    fn first_filters(&self) -> impl Iterator<Item = &HeldFilter> {
+        self.filters.iter().filter(|filter| filter.is_first)
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.banks.iter().map(FilterBank::bytes).sum::<usize>()
-            + self.shards.capacity() * size_of::<HeldShard>()
-            + self.filters.capacity() * size_of::<HeldFilter>()
+        self.banks.iter().map(FilterBank::bytes).sum::<usize>() + self.filters.capacity() * size_of::<HeldFilter>()
     }
 
     /// Takes these shards in place of those in use, or, on an error, leaves everything as it is. Returns how many were held already.
-    pub(crate) fn replace<L: IdList + ?Sized>(&mut self, texts: &L, format: Format) -> Result<usize, Error> {
-        let coming = self.read(texts, format)?;
-        let reused = coming.iter().filter(|shard| shard.held.is_some()).count();
-        self.format = format;
-        self.take(&coming);
-        Ok(reused)
-    }
-
+    ///
     /// Learns the sizes of all shards before it reads any: nothing is allocated for bits until they are known to be bearable.
-    fn read<L: IdList + ?Sized>(&self, texts: &L, format: Format) -> Result<Vec<Coming>, Error> {
+    pub(crate) fn replace<L: IdList + ?Sized>(&mut self, texts: &L, format: Format) -> Result<usize, Error> {
         if !format.is_known() {
             return Err(Error::BadSnapshot(wire::NOT_KNOWN));
         }
         if texts.count() > MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a snapshot has at most 64 shards"));
         }
-        let mut coming = Vec::with_capacity(texts.count());
-        let (mut bits, mut filters) = (0, 0);
-        for index in 0..texts.count() {
-            let shard = self.size(texts.id(index), format, &coming);
-            let shard = shard.map_err(|error| error.in_shard(index))?;
-            for filter in self.filters_of(shard.held) {
-                bits += u64::from(self.shape_of(filter).bits());
-                filters += 1;
+        let (mut coming, mut new, mut bits, mut reused) = (Vec::new(), Vec::new(), 0, 0);
+        for shard in 0..texts.count() {
+            let text = texts.id(shard);
+            let fingerprint = fingerprint_of(text);
+            if let Some(held) = self.find_held(fingerprint, format, &coming) {
+                reused += 1;
+                for filter in self.filters.iter().filter(|filter| filter.shard == held) {
+                    bits += u64::from(self.shape_of(filter).bits());
+                    coming.push(HeldFilter { shard, ..*filter });
+                }
+                continue;
             }
-            bits += shard.decoded.bits();
-            filters += shard.decoded.filters.len();
-            coming.push(shard);
+            let decoded = wire::decode(format, text).map_err(|error| error.in_shard(shard))?;
+            bits += decoded.bits();
+            for index in 0..decoded.filters.len() {
+                coming.push(HeldFilter {
+                    fingerprint,
+                    epoch: decoded.epoch,
+                    expires: decoded.expires,
+                    shard,
+                    is_first: index == 0,
+                    bank: NO_BANK,
+                    lane: 0,
+                });
+            }
+            new.push((shard, decoded));
         }
         if bits > MAX_SNAPSHOT_BITS {
             return Err(Error::TooLarge("the snapshot's shards together have over 2^26 bits"));
         }
-        if filters > MAX_SNAPSHOT_SHARDS {
+        if coming.len() > MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("the snapshot's shards together have over 64 filters"));
         }
-        for (index, shard) in coming.iter_mut().enumerate() {
-            for unread in &shard.decoded.filters {
-                let filter = shard.decoded.filter(unread);
-                shard.filters.push(filter.map_err(|error| error.in_shard(index))?);
+        let mut read = Vec::new();
+        for (shard, decoded) in &new {
+            for unread in &decoded.filters {
+                read.push(decoded.filter(unread).map_err(|error| error.in_shard(*shard))?);
             }
         }
-        Ok(coming)
-    }
-
-    /// Recognises a shard that is held and that none of those before stands for, or learns the sizes of a new one.
-    fn size(&self, text: &[u8], format: Format, before: &[Coming]) -> Result<Coming, Error> {
-        let fingerprint = fingerprint_of(text);
-        let is_left = |&held: &usize| {
-            self.shards[held].fingerprint == fingerprint && before.iter().all(|coming| coming.held != Some(held))
-        };
-        let held = (0..self.shards.len()).filter(|_| self.format == format).find(is_left);
-        let (decoded, shard) = match held {
-            Some(held) => (Decoded::default(), self.shards[held]),
-            None => {
-                let decoded = wire::decode(format, text)?;
-                let shard = HeldShard {
-                    fingerprint,
-                    epoch: decoded.epoch,
-                    expires: decoded.expires,
-                };
-                (decoded, shard)
-            }
-        };
-        Ok(Coming {
-            shard,
-            held,
-            decoded,
-            filters: Vec::new(),
-        })
-    }
-
-    fn filters_of(&self, shard: Option<usize>) -> impl Iterator<Item = &HeldFilter> {
-        self.filters.iter().filter(move |filter| Some(filter.shard) == shard)
-    }
-
-    fn take(&mut self, coming: &[Coming]) {
-        self.drop_lanes_but(coming);
-        let mut filters = Vec::new();
-        for (shard, coming) in coming.iter().enumerate() {
-            filters.extend(self.filters_of(coming.held).map(|&held| HeldFilter { shard, ..held }));
-            filters.extend(coming.filters.iter().map(|filter| self.place(shard, filter)));
+        self.format = format;
+        self.drop_lanes_but(&coming);
+        let to_place = coming.iter_mut().filter(|filter| filter.bank == NO_BANK);
+        for (filter, bits) in to_place.zip(&read) {
+            (filter.bank, filter.lane) = self.place(bits);
         }
-        self.filters = filters;
-        self.shards = coming.iter().map(|coming| coming.shard).collect();
+        self.filters = coming;
+        Ok(reused)
+    }
+
+    /// The place of a shard that is held, is recognised by this, and that none of those that are coming stands for.
+    fn find_held(&self, fingerprint: Fingerprint, format: Format, coming: &[HeldFilter]) -> Option<usize> {
+        let is_left = |held: &HeldFilter| {
+            !coming
+                .iter()
+                .any(|coming| (coming.bank, coming.lane) == (held.bank, held.lane))
+        };
+        let found = self
+            .filters
+            .iter()
+            .find(|held| self.format.is(format) && held.fingerprint == fingerprint && is_left(held))?;
+        Some(found.shard)
     }
 
     /// Empties the lanes that no held shard needs any more. What is left of a bank without any takes no memory, and the next one goes there.
-    fn drop_lanes_but(&mut self, coming: &[Coming]) {
-        for bank in 0..self.banks.len() {
-            let mut kept = 0;
-            for coming in coming {
-                for filter in self.filters_of(coming.held).filter(|filter| filter.bank == bank) {
-                    kept |= 1 << filter.lane;
-                }
-            }
-            if self.banks[bank].used() & !kept != 0 {
-                self.banks[bank].remove(!kept);
+    fn drop_lanes_but(&mut self, coming: &[HeldFilter]) {
+        for (index, bank) in self.banks.iter_mut().enumerate() {
+            let kept = coming.iter().filter(|filter| filter.bank == index);
+            let kept = kept.fold(0, |kept, filter| kept | 1 << filter.lane);
+            if bank.used() & !kept != 0 {
+                bank.remove(!kept);
             }
         }
     }
 
-    fn place(&mut self, shard: usize, filter: &BloomFilter) -> HeldFilter {
+    /// Puts a filter's bits into a lane. Returns the bank and the lane.
+    fn place(&mut self, filter: &BloomFilter) -> (usize, usize) {
         let shape = filter.shape();
         let with_room = |bank: &FilterBank| bank.shape() == shape && bank.used() != u64::MAX;
         let place = self.banks.iter().position(with_room);
@@ -187,7 +164,7 @@ impl ServerView {
         });
         let lane = self.banks[bank].add_lane().unwrap_or_default();
         self.banks[bank].load(lane, filter);
-        HeldFilter { shard, bank, lane }
+        (bank, lane)
     }
 
     /// What answers at this time of the server's clock, Unix seconds.
@@ -209,17 +186,15 @@ impl ServerView {
 
     /// The newest live shard that contains the id: its place in the snapshot and, in the native format, its epoch.
     pub(crate) fn find(&self, id: HashedId<'_>, now: u64) -> Option<(usize, Option<u32>)> {
-        let matches: Vec<u64> = self.banks.iter().map(|bank| bank.matches(id)).collect();
-        let found = self
-            .live_filters(now)
-            .find(|filter| matches[filter.bank] >> filter.lane & 1 == 1)?;
-        let epoch = self.shards[found.shard].epoch;
-        Some((found.shard, self.format.is_native().then_some(epoch)))
+        let contains = |filter: &&HeldFilter| self.banks[filter.bank].matches(id) >> filter.lane & 1 == 1;
+        let found = self.live_filters(now).find(contains)?;
+        Some((found.shard, self.format.is_native().then_some(found.epoch)))
     }
 
     pub(crate) fn expired(&self, now: u64) -> usize {
-        let has_expired = |shard: &&HeldShard| has_expired(shard.expires, now);
-        self.shards.iter().filter(has_expired).count()
+        self.first_filters()
+            .filter(|filter| has_expired(filter.expires, now))
+            .count()
     }
 
     pub(crate) fn false_positive_rate(&self, now: u64) -> f64 {
@@ -242,7 +217,7 @@ impl ServerView {
     fn live_filters(&self, now: u64) -> impl Iterator<Item = &HeldFilter> {
         self.filters
             .iter()
-            .filter(move |filter| !has_expired(self.shards[filter.shard].expires, now))
+            .filter(move |filter| !has_expired(filter.expires, now))
     }
 }
 

@@ -65,6 +65,11 @@ impl Format {
         !cfg!(feature = "formats") || *self == Format::Native
     }
 
+    /// Whether both are the same, of formats that are known.
+    pub(crate) fn is(self, other: Format) -> bool {
+        !cfg!(feature = "formats") || self == other
+    }
+
     /// Whether this build has it: without the feature `formats` there is the native one alone.
     pub(crate) fn is_known(&self) -> bool {
         cfg!(feature = "formats") || *self == Format::Native
