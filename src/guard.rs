@@ -8,7 +8,7 @@ use crate::journal::{BatchLimits, Entry, Journal, MAX_ID_BYTES};
 use crate::lag::{Lag, LagSamples};
 use crate::memory::Memory;
 use crate::order::ascending;
-use crate::segment::{self, Count, Segment, SegmentState, SegmentWriter};
+use crate::segment::{self, Count, DELIVERIES, HASHES, PROMISES, Segment, SegmentState, SegmentWriter, Told};
 use crate::server_view::{LiveShards, ServerView};
 use crate::{BloomFilter, ChainOptions, Error, Format, Parameters, Shard};
 
@@ -522,7 +522,7 @@ impl Guard {
 
     /// Takes in segments, each preceded by its writer: those of others as this writer's `own`, or those of a writer that is alive.
     pub(crate) fn take_in<L: IdList + ?Sized>(&mut self, texts: &L, own: bool, now: Now) -> Vec<SegmentState> {
-        let segments: Vec<Segment> = (0..texts.count() / 2)
+        let mut segments: Vec<Segment> = (0..texts.count() / 2)
             .map(|index| segment::read(texts.id(2 * index + 1)))
             .collect();
         for count in segments.iter().filter_map(|segment| segment.count) {
@@ -543,56 +543,51 @@ impl Guard {
         }
 
         let states = segments.iter().map(|segment| segment.state).collect();
-        let (mut entries, mut impressions, mut deliveries) = (Vec::new(), Vec::new(), Vec::new());
-        for (segment, last) in segments.into_iter().zip(lasts) {
-            let shards_taken = self.absorb_shards(&segment, last, own, now) && segment.state == SegmentState::Whole;
-            for (hash, at) in segment.hashes {
-                self.memory
-                    .remember(HashedId::with_hash(&[], hash), at / 1000, last, own);
+        let mut all = Vec::new();
+        for (segment, last) in segments.iter_mut().zip(lasts) {
+            let shards_taken = self.absorb_shards(segment, last, own, now) && segment.state == SegmentState::Whole;
+            for told in &mut segment.told {
+                told.last = last;
+                told.in_shard &= shards_taken;
             }
-            // Whoever promised to deliver an impression and is alive does.
-            if own {
-                entries.extend(segment.promises.into_iter().map(|promise| (promise.entry, last, false)));
-            }
-            let coming = segment.impressions.into_iter();
-            impressions.extend(coming.map(|stored| (stored.entry, last, stored.in_shard && shards_taken)));
-            deliveries.extend(segment.deliveries);
+            all.append(&mut segment.told);
         }
-        // Of records of one impression the promise first: without it a snapshot that covers it would let it go.
-        entries.append(&mut impressions);
         let live = self.server.live(self.server_seconds(now));
-        for index in ascending(&entries.iter().map(|(entry, ..)| entry.at).collect::<Vec<u64>>()) {
-            let (entry, last, remembered) = &entries[index];
-            if !remembered {
-                self.memory.remember(entry.hashed(), entry.at / 1000, *last, own);
+        for index in ascending(&all.iter().map(Told::order).collect::<Vec<u64>>()) {
+            let Told { kind, entry, last, .. } = &all[index];
+            // Whoever promised to deliver an impression and is alive does.
+            if *kind == DELIVERIES {
+                self.journal.note_delivery(entry);
+            } else if *kind != PROMISES || own {
+                if !all[index].in_shard {
+                    self.memory.remember(entry.hashed(), entry.at / 1000, *last, own);
+                }
+                if *kind != HASHES {
+                    self.adopt(entry.clone(), own, &live);
+                }
             }
-            self.adopt(entry.clone(), own, &live);
-        }
-        for index in ascending(&deliveries.iter().map(|delivery| delivery.at).collect::<Vec<u64>>()) {
-            let delivery = &deliveries[index];
-            self.journal.note_delivery(delivery.key, delivery.times, delivery.at);
         }
         self.memory.rotate();
         states
     }
 
     /// Takes a segment's shards into the memory. Whether all of them could be taken: then its impressions need not be remembered once more.
-    fn absorb_shards(&mut self, segment: &Segment, last: u64, own: bool, now: Now) -> bool {
+    fn absorb_shards(&mut self, segment: &mut Segment, last: u64, own: bool, now: Now) -> bool {
         let mut all = true;
-        for stored in &segment.shards {
-            let mut stored = stored.clone();
+        for stored in &mut segment.shards {
             let counted_since = match segment.count {
                 Some(count) if own => count.counter.saturating_sub(stored.age.last),
                 _ => 0,
             };
             stored.age.last = last.saturating_sub(counted_since);
-            all &= self.memory.absorb(stored, own, now.wall_seconds()).is_ok();
+            stored.age.own = own;
+            all &= self.memory.absorb(stored, now.wall_seconds());
         }
         all
     }
 
     /// Puts a stored impression into the journal, unless it is of no use there or a later one of the same id is there.
-    fn adopt(&mut self, mut entry: Entry, own: bool, live: &LiveShards) {
+    fn adopt(&mut self, mut entry: Box<Entry>, own: bool, live: &LiveShards) {
         entry.own = own;
         entry.to_deliver |= self.delivering;
         let here = self.journal.get(entry.hashed());

@@ -45,8 +45,9 @@ pub(crate) struct Delivery {
 }
 
 impl Entry {
-    pub(crate) fn new(id: HashedId<'_>, at: u64, own: bool) -> Self {
-        Entry {
+    /// In a box, since it goes from hand to hand.
+    pub(crate) fn new(id: HashedId<'_>, at: u64, own: bool) -> Box<Self> {
+        Box::new(Entry {
             id: id.bytes().into(),
             hash: id.unseeded(),
             at,
@@ -54,7 +55,7 @@ impl Entry {
             covered: false,
             to_deliver: false,
             delivery: Delivery::default(),
-        }
+        })
     }
 
     pub(crate) fn hashed(&self) -> HashedId<'_> {
@@ -90,7 +91,7 @@ impl Entry {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Journal {
     /// In the order of recording; what has left is a hole until the journal is packed.
-    entries: Vec<Option<Entry>>,
+    entries: Vec<Option<Box<Entry>>>,
     /// How many of the first are known to be holes.
     holes: usize,
     /// Where each one's id lies.
@@ -127,12 +128,13 @@ impl Journal {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Option<Entry>>() + self.places.bytes() + self.id_bytes
+        let entries = self.entries.capacity() * size_of::<Option<Box<Entry>>>() + self.len() * size_of::<Entry>();
+        entries + self.places.bytes() + self.id_bytes
     }
 
     /// In the order of recording.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
-        self.entries.iter().flatten()
+        self.entries.iter().flatten().map(Box::as_ref)
     }
 
     /// Those that no snapshot has covered, oldest first.
@@ -142,7 +144,7 @@ impl Journal {
 
     #[inline]
     pub(crate) fn get(&self, id: HashedId<'_>) -> Option<&Entry> {
-        self.entries[self.place_of(id)?].as_ref()
+        self.entries[self.place_of(id)?].as_deref()
     }
 
     #[inline(never)]
@@ -152,7 +154,7 @@ impl Journal {
     }
 
     /// Appends an impression; one of the same id that is here leaves. Returns how many left for want of room.
-    pub(crate) fn push(&mut self, mut entry: Entry) -> usize {
+    pub(crate) fn push(&mut self, mut entry: Box<Entry>) -> usize {
         if let Some(before) = self.remove(entry.hashed()) {
             entry.delivery.first = before.delivery.first;
         }
@@ -185,7 +187,7 @@ impl Journal {
     }
 
     /// Takes an id out.
-    pub(crate) fn remove(&mut self, id: HashedId<'_>) -> Option<Entry> {
+    pub(crate) fn remove(&mut self, id: HashedId<'_>) -> Option<Box<Entry>> {
         let removed = self.take(self.place_of(id)?);
         self.pack();
         removed
@@ -209,7 +211,7 @@ impl Journal {
 
     /// Leaves a hole.
     #[inline(never)]
-    fn take(&mut self, place: usize) -> Option<Entry> {
+    fn take(&mut self, place: usize) -> Option<Box<Entry>> {
         let entry = self.entries[place].take()?;
         self.places.remove(entry.hash, place as u32);
         self.count(&entry, false);
@@ -298,9 +300,14 @@ impl Journal {
     }
 
     /// An impression, told by its [`Entry::key`], was delivered by whoever had it before, or has it too.
-    pub(crate) fn note_delivery(&mut self, key: (u64, u64), times: u8, delivered_at: u64) {
-        let is = |place: u32| matches!(&self.entries[place as usize], Some(entry) if entry.key() == key);
-        let Some(place) = self.places.find(key.0, is) else {
+    pub(crate) fn note_delivery(&mut self, told: &Entry) {
+        let Delivery {
+            times,
+            at: delivered_at,
+            ..
+        } = told.delivery;
+        let is = |place: u32| matches!(&self.entries[place as usize], Some(entry) if entry.key() == told.key());
+        let Some(place) = self.places.find(told.hash, is) else {
             return;
         };
         let order = self.order_of_noted(delivered_at);

@@ -14,7 +14,7 @@ use crate::hash::HashedId;
 use crate::order::ascending;
 use crate::params::union_rate;
 use crate::shard::has_expired;
-use crate::{BloomFilter, Error, Parameters};
+use crate::{BloomFilter, Parameters};
 
 /// Impressions after which a shard leaves.
 pub const REMEMBERED: u64 = 10_000;
@@ -42,13 +42,14 @@ pub(crate) struct Age {
     pub(crate) expires: u32,
     /// The namespace's impression counter at the last insertion.
     pub(crate) last: u64,
+    /// Whether this writer recorded it or took it over.
+    pub(crate) own: bool,
 }
 
 #[derive(Debug, Clone)]
 struct Lane {
     lane: usize,
     age: Age,
-    own: bool,
 }
 
 /// The device's memory of one namespace.
@@ -144,18 +145,13 @@ impl Memory {
         age.last = age.last.max(last);
     }
 
-    /// Remembers a stored shard.
-    ///
-    /// # Errors
-    /// [`Error::BadParameters`] if it is none of this memory's.
-    pub(crate) fn absorb(&mut self, stored: StoredShard, own: bool, now: u64) -> Result<(), Error> {
-        if stored.filter.shape() != self.shape() {
-            return Err(Error::BadParameters("not a shard of this memory"));
+    /// Remembers a stored shard. False if it is none of this memory's.
+    pub(crate) fn absorb(&mut self, stored: &StoredShard, now: u64) -> bool {
+        let fits = stored.filter.shape() == self.shape();
+        if fits && !self.join(stored, now) {
+            self.push(stored, now);
         }
-        if !self.join(&stored, own, now) {
-            self.push(&stored, own, now);
-        }
-        Ok(())
+        fits
     }
 
     /// Takes notice of the namespace's counter as another writer knew it. What is held here counts as recorded after what that writer counted:
@@ -179,7 +175,10 @@ impl Memory {
 
     /// This writer's shards, to be stored.
     pub(crate) fn own_shards(&self) -> impl Iterator<Item = StoredShard> + '_ {
-        self.lanes.iter().filter(|lane| lane.own).map(|lane| self.stored(lane))
+        self.lanes
+            .iter()
+            .filter(|lane| lane.age.own)
+            .map(|lane| self.stored(lane))
     }
 
     fn stored(&self, lane: &Lane) -> StoredShard {
@@ -214,9 +213,9 @@ impl Memory {
         };
         let needed = expiry(self.slices.end_of_ttl(at));
         let mut fitting: Option<usize> = None;
-        for (index, Lane { age, own: is_own, .. }) in self.lanes.iter().enumerate() {
+        for (index, Lane { age, .. }) in self.lanes.iter().enumerate() {
             let in_slice = age.begun <= at.saturating_add(early) && at < age.begun.saturating_add(slice);
-            let covers = in_slice && *is_own == own && age.count < CAPACITY && outlasts(age.expires, needed);
+            let covers = in_slice && age.own == own && age.count < CAPACITY && outlasts(age.expires, needed);
             // The one that ends first keeps nothing longer than it need be kept.
             if covers && fitting.is_none_or(|other| !outlasts(age.expires, self.lanes[other].age.expires)) {
                 fitting = Some(index);
@@ -230,17 +229,18 @@ impl Memory {
             begun: at,
             expires: expiry(self.slices.expires(at)),
             last,
+            own,
         };
         let filter = BloomFilter::of_shape(self.shape());
-        self.push(&StoredShard { filter, age }, own, at)
+        self.push(&StoredShard { filter, age }, at)
     }
 
     /// Lets a shard that is already here stand for this one too, where that keeps what either promises. Whether it did.
-    fn join(&mut self, stored: &StoredShard, own: bool, now: u64) -> bool {
+    fn join(&mut self, stored: &StoredShard, now: u64) -> bool {
         for index in 0..self.lanes.len() {
             let lane = &self.lanes[index];
             // What this writer must store does not vanish in what another one stores.
-            if own && !lane.own {
+            if stored.age.own && !lane.age.own {
                 continue;
             }
             let (here, there) = (lane.age, stored.age);
@@ -269,11 +269,12 @@ impl Memory {
                     count: items.round() as u32,
                     begun: here.begun.min(there.begun),
                     expires,
-                    last: 0,
+                    ..here
                 }
             };
             age.last = here.last.max(there.last);
-            if !lane.own || own || holds_there {
+            age.own = here.own;
+            if !here.own || there.own || holds_there {
                 self.bank.load(lane.lane, &both);
                 self.lanes[index].age = age;
                 return true;
@@ -282,14 +283,14 @@ impl Memory {
         false
     }
 
-    fn push(&mut self, stored: &StoredShard, own: bool, now: u64) -> Option<usize> {
+    fn push(&mut self, stored: &StoredShard, now: u64) -> Option<usize> {
         if self.lanes.len() == MAX_LANES {
             self.make_room(now);
         }
         let lane = self.bank.add_lane()?;
         self.bank.load(lane, &stored.filter);
         let age = stored.age;
-        self.lanes.push(Lane { lane, age, own });
+        self.lanes.push(Lane { lane, age });
         Some(self.lanes.len() - 1)
     }
 
@@ -329,16 +330,14 @@ impl Memory {
     #[inline(never)]
     fn unite(&mut self, lanes: u64, now: u64, past_at: u64) {
         let taken = self.lanes.iter().filter(|lane| lanes >> lane.lane & 1 == 1);
-        let taken: Vec<(StoredShard, bool)> = taken.map(|lane| (self.stored(lane), lane.own)).collect();
+        let taken: Vec<StoredShard> = taken.map(|lane| self.stored(lane)).collect();
         self.drop_lanes(lanes);
         // Those that are past first, then the smallest: what is united with something live is kept longer.
-        let rank = |(stored, _): &(StoredShard, bool)| {
-            u64::from(!has_expired(stored.age.expires, now)) << 32 | u64::from(stored.age.count)
-        };
+        let rank =
+            |stored: &StoredShard| u64::from(!has_expired(stored.age.expires, now)) << 32 | u64::from(stored.age.count);
         for index in ascending(&taken.iter().map(rank).collect::<Vec<u64>>()) {
-            let (stored, own) = &taken[index];
-            if !self.join(stored, *own, past_at) {
-                self.push(stored, *own, now);
+            if !self.join(&taken[index], past_at) {
+                self.push(&taken[index], now);
             }
         }
     }
@@ -469,7 +468,7 @@ mod tests {
             let mut next = self::memory();
             next.notice_counter(memory.counter());
             for stored in memory.own_shards() {
-                next.absorb(stored, true, NOW + day * DAY).unwrap();
+                assert!(next.absorb(&stored, NOW + day * DAY));
             }
             memory = next;
             for i in 0..5 {
@@ -498,8 +497,9 @@ mod tests {
         record(&mut memory, "a", NOW);
         let smaller: Vec<StoredShard> = memory.own_shards().collect();
         record(&mut memory, "b", NOW);
-        for stored in smaller {
-            memory.absorb(stored, false, NOW).unwrap();
+        for mut stored in smaller {
+            stored.age.own = false;
+            assert!(memory.absorb(&stored, NOW));
         }
         assert_eq!(memory.lanes.len(), 1);
     }

@@ -24,6 +24,7 @@ use crate::wire::base64;
 
 const FORMAT: &str = "SGJ";
 const VERSION: &str = "1";
+const FIRST_LINE: &str = "SGJ1\n";
 const VERSION_SEED: u64 = 1;
 /// A record is closed when its content has become this long: damage costs no more than that.
 const RECORD_BYTES: usize = 4096;
@@ -36,9 +37,9 @@ const IN_SHARD: u8 = 4;
 /// The kinds whose records hold several things each, in the order in which open records are closed.
 const KINDS: [u8; 4] = *b"ihpd";
 const IMPRESSIONS: usize = 0;
-const HASHES: usize = 1;
-const PROMISES: usize = 2;
-const DELIVERIES: usize = 3;
+pub(crate) const HASHES: usize = 1;
+pub(crate) const PROMISES: usize = 2;
+pub(crate) const DELIVERIES: usize = 3;
 
 /// Builds a segment's text.
 #[derive(Debug, Clone, Default)]
@@ -116,7 +117,8 @@ impl SegmentWriter {
         push_number(&mut content, count.recorded);
         // The counter comes last: a segment without one was cut off.
         push_record(&mut self.lines, b'c', &content);
-        [FORMAT, VERSION, "\n", &self.lines].concat()
+        self.lines.insert_str(0, FIRST_LINE);
+        self.lines
     }
 
     /// Closes all open records if one has become so long.
@@ -146,31 +148,41 @@ pub(crate) struct Count {
 /// What a segment holds, as far as it could be read.
 #[derive(Debug, Default)]
 pub(crate) struct Segment {
-    pub(crate) impressions: Vec<StoredImpression>,
-    /// Impressions that were written before, and are to be delivered since.
-    pub(crate) promises: Vec<StoredImpression>,
-    /// XXH64 of an id, and the impression's time.
-    pub(crate) hashes: Vec<(u64, u64)>,
-    pub(crate) deliveries: Vec<StoredDelivery>,
+    pub(crate) told: Vec<Told>,
     pub(crate) shards: Vec<StoredShard>,
     pub(crate) count: Option<Count>,
     pub(crate) state: SegmentState,
 }
 
+/// What is told of an impression.
 #[derive(Debug)]
-pub(crate) struct StoredImpression {
-    pub(crate) entry: Entry,
+pub(crate) struct Told {
+    /// The namespace's impression counter when it was recorded, as [`Age::last`].
+    pub(crate) last: u64,
+    /// One of [`KINDS`].
+    pub(crate) kind: usize,
+    /// Without its id in [`HASHES`] and [`DELIVERIES`]; with its delivery in these alone.
+    pub(crate) entry: Box<Entry>,
     /// Whether a shard of the same segment contains it, so that the memory need not take it once more.
     pub(crate) in_shard: bool,
 }
 
-#[derive(Debug)]
-pub(crate) struct StoredDelivery {
-    /// [`Entry::key`] of the impression.
-    pub(crate) key: (u64, u64),
-    pub(crate) times: u8,
-    pub(crate) at: u64,
+impl Told {
+    /// Where it comes among all that is told: as impressions were recorded, of one impression the promise first, since without it a snapshot that
+    /// covers it would let it go; then deliveries, as they were made.
+    pub(crate) fn order(&self) -> u64 {
+        let is_delivery = self.kind == DELIVERIES;
+        let at = if is_delivery {
+            self.entry.delivery.at
+        } else {
+            self.entry.at
+        };
+        u64::from(is_delivery) << 63 | at.min(LATEST) << 1 | u64::from(self.kind != PROMISES)
+    }
 }
+
+/// Later times than any clock tells are of one order.
+const LATEST: u64 = u64::MAX >> 2;
 
 /// How much of a segment could be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
@@ -208,8 +220,7 @@ pub(crate) fn read(text: &[u8]) -> Segment {
 
 impl Segment {
     fn is_empty(&self) -> bool {
-        let filled = self.impressions.len() + self.promises.len() + self.hashes.len() + self.deliveries.len();
-        filled + self.shards.len() == 0 && self.count.is_none()
+        self.told.is_empty() && self.shards.is_empty() && self.count.is_none()
     }
 
     /// Whether all could be read.
@@ -236,28 +247,12 @@ impl Segment {
                 let (counter, recorded) = (reader.number()?, reader.number()?);
                 self.count = Some(Count { counter, recorded });
             }
-            _ if KINDS.contains(&kind) => {
-                while !reader.bytes.is_empty() {
-                    self.read_one(kind, &mut reader)?;
+            _ => {
+                let known = KINDS.iter().position(|&known| known == kind);
+                while let (Some(kind), false) = (known, reader.bytes.is_empty()) {
+                    self.told.push(reader.told(kind)?);
                 }
             }
-            _ => {}
-        }
-        Some(())
-    }
-
-    /// Reads one of the things that a record of one of [`KINDS`] holds.
-    fn read_one(&mut self, kind: u8, reader: &mut Reader<'_>) -> Option<()> {
-        let at = reader.number()?;
-        match kind {
-            b'i' => self.impressions.push(reader.impression(at)?),
-            b'p' => self.promises.push(reader.impression(at)?),
-            b'h' => self.hashes.push((reader.hash()?, at)),
-            _ => self.deliveries.push(StoredDelivery {
-                key: (reader.hash()?, at),
-                times: reader.take(1)?[0],
-                at: reader.number()?,
-            }),
         }
         Some(())
     }
@@ -287,19 +282,33 @@ impl<'a> Reader<'a> {
         None
     }
 
-    fn hash(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
-    }
-
-    #[inline(never)]
-    fn impression(&mut self, at: u64) -> Option<StoredImpression> {
-        let flags = self.take(1)?[0];
-        let length = usize::try_from(self.number()?).ok()?;
-        let mut entry = Entry::new(HashedId::new(self.take(length)?), at, true);
+    /// One of the things that a record of one of [`KINDS`] holds.
+    fn told(&mut self, kind: usize) -> Option<Told> {
+        let at = self.number()?;
+        let has_id = kind == IMPRESSIONS || kind == PROMISES;
+        let (flags, id);
+        if has_id {
+            flags = self.take(1)?[0];
+            let length = usize::try_from(self.number()?).ok()?;
+            id = HashedId::new(self.take(length)?);
+        } else {
+            flags = 0;
+            id = HashedId::with_hash(&[], u64::from_le_bytes(self.take(8)?.try_into().ok()?));
+        }
+        let mut entry = Entry::new(id, at, true);
         entry.covered = flags & COVERED != 0;
         entry.to_deliver = flags & TO_DELIVER != 0;
         let in_shard = flags & IN_SHARD != 0;
-        Some(StoredImpression { entry, in_shard })
+        if kind == DELIVERIES {
+            entry.delivery.times = self.take(1)?[0];
+            entry.delivery.at = self.number()?;
+        }
+        Some(Told {
+            last: 0,
+            kind,
+            entry,
+            in_shard,
+        })
     }
 
     fn shard(&mut self) -> Option<StoredShard> {
@@ -310,6 +319,7 @@ impl<'a> Reader<'a> {
             begun,
             expires: shard.expires,
             last,
+            own: true,
         };
         let filter = shard.filter;
         Some(StoredShard { filter, age })
