@@ -6,6 +6,7 @@
 //!
 //! The features `guard`, `chain` and `inspect` say which classes a module offers: that of pages, that of servers, that of the command.
 
+mod allocator;
 #[cfg(any(feature = "guard", feature = "chain"))]
 mod batch;
 #[cfg(not(panic = "immediate-abort"))]
@@ -31,9 +32,8 @@ use wasm_bindgen::JsValue;
 
 use crate::{Error, Format};
 
-/// In constant time, and a tenth of the code of Rust's own for Wasm.
 #[global_allocator]
-static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
+static ALLOCATOR: allocator::Allocator = allocator::Allocator::new();
 
 /// An error as JavaScript takes it where it is thrown.
 #[cfg(any(feature = "chain", feature = "inspect"))]
