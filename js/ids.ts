@@ -27,14 +27,15 @@ export function collectIds<T>(items: readonly T[], idOf: IdOf<T> | undefined): C
 /** The ids of a list in which every one is a text, as most are: this loop is the shortest there is. */
 function collectTexts(items: readonly unknown[]): string[] | undefined {
   try {
-    const texts = new Array<string>(items.length);
+    const texts: unknown[] = [...items];
     for (let index = 0; index < texts.length; index++) {
-      const item = items[index];
-      const id = typeof item === "string" ? item : ownId(item);
+      const item = texts[index];
+      if (typeof item === "string") continue;
+      const id = ownId(item);
       if (typeof id !== "string") return undefined;
       texts[index] = id;
     }
-    return texts;
+    return texts as string[];
   } catch {
     // One that cannot be read leaves the others theirs.
     return undefined;
@@ -161,7 +162,7 @@ export class BatchWriter {
     // Adding texts one to the other is the quickest way there is: engines put off the copying until the whole is asked for.
     let text = "";
     for (let index = 0; index < count; index++) {
-      text += String(ids[index]);
+      text += ids[index] as string;
       ends[index] = text.length;
     }
     // The text's place is where it was, unless it was too small.
