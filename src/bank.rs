@@ -6,7 +6,7 @@
 
 use crate::BloomFilter;
 use crate::bloom::{Shape, bits_of};
-use crate::hash::{HashedId, Positions};
+use crate::hash::{HashedId, Positions, hash_id};
 use crate::wire::ForeignPositions;
 
 /// Most filters side by side.
@@ -15,16 +15,98 @@ pub(crate) const MAX_LANES: usize = 64;
 /// So many positions are looked at before the first question whether any lane is left: a processor guesses wrong where to stop, and that costs more.
 const FIRST_POSITIONS: u32 = 6;
 
+/// Positions of so many lanes are a byte each, which takes less work to look at than some bits of a word.
+const BYTE_LOG2: u32 = 3;
+
+/// 64 bits, the lowest first.
+type Word = [u8; 8];
+
 /// Up to 64 filters of one shape.
 #[derive(Debug, Clone)]
 pub(crate) struct FilterBank {
     shape: Shape,
     /// The lanes of a position are `1 << width_log2` adjacent bits, which never straddle a word.
     width_log2: u32,
-    words: Vec<u64>,
+    words: Vec<Word>,
     used: u64,
     /// How many bits each lane has set.
     set_bits: Vec<u32>,
+}
+
+/// The lanes of a bank that answer at one time, for many ids in turn: what each look needs lies together here.
+#[derive(Debug)]
+pub(crate) struct Probe<'a> {
+    bank: &'a FilterBank,
+    words: &'a [Word],
+    width_log2: u32,
+    bits: u32,
+    hashes: u32,
+    seed: u64,
+    lanes: u64,
+}
+
+impl Probe<'_> {
+    /// Whether a filter contains the id of this unseeded hash. Its text is asked for where the filters hash it otherwise.
+    #[inline]
+    pub(crate) fn finds<'id>(&self, unseeded: u64, text: impl Fn() -> &'id [u8]) -> bool {
+        if !self.bank.shape.is_native() {
+            let id = HashedId::with_hash(text(), unseeded);
+            return self.bank.foreign_matches(id) & self.lanes != 0;
+        }
+        let hash = if self.seed == 0 {
+            unseeded
+        } else {
+            seeded(text(), self.seed)
+        };
+        let positions = Positions::new(hash, self.bits);
+        if self.width_log2 == BYTE_LOG2 {
+            let bytes = self.words.as_flattened();
+            self.look(positions, |position| u64::from(bytes[position as usize]))
+        } else {
+            let (words, width_log2) = (self.words, self.width_log2);
+            self.look(positions, |position| lanes_from(words, width_log2, position))
+        }
+    }
+
+    /// Whether a lane is left after all of an id's positions, of which one look tells the lanes.
+    #[inline]
+    fn look(&self, mut positions: Positions, lanes_at: impl Fn(u32) -> u64) -> bool {
+        let mut lanes = self.lanes;
+        let Some(rest) = self.hashes.checked_sub(FIRST_POSITIONS) else {
+            return (0..self.hashes).fold(lanes, |lanes, _| lanes & lanes_at(positions.draw())) != 0;
+        };
+        for _ in 0..FIRST_POSITIONS {
+            lanes &= lanes_at(positions.draw());
+        }
+        if lanes != 0 {
+            for _ in 0..rest {
+                lanes &= lanes_at(positions.draw());
+            }
+        }
+        lanes != 0
+    }
+}
+
+/// Not copied into the loop that asks: most filters have no seed.
+#[inline(never)]
+fn seeded(text: &[u8], seed: u64) -> u64 {
+    hash_id(text, seed)
+}
+
+/// Sets a bit. Whether it was not set.
+#[inline]
+fn set(bytes: &mut [u8], offset: usize) -> bool {
+    let (byte, bit) = (&mut bytes[offset >> 3], 1 << (offset & 7));
+    let is_new = *byte & bit == 0;
+    *byte |= bit;
+    is_new
+}
+
+/// The lanes of a position, and above them what comes after them in their word.
+#[inline]
+fn lanes_from(words: &[Word], width_log2: u32, position: u32) -> u64 {
+    let offset = (position as usize) << width_log2;
+    u64::from_le_bytes(words[offset >> 6]) >> (offset & 63)
 }
 
 impl FilterBank {
@@ -53,39 +135,35 @@ impl FilterBank {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        self.words.capacity() * size_of::<u64>() + self.set_bits.capacity() * size_of::<u32>()
+        self.words.capacity() * size_of::<Word>() + self.set_bits.capacity() * size_of::<u32>()
     }
 
     /// The lanes whose filters contain the id, one bit each.
-    #[inline]
     pub(crate) fn matches(&self, id: HashedId<'_>) -> u64 {
         let mut lanes = self.used;
-        if lanes == 0 {
-            return 0;
-        }
-        if !self.shape.is_native() {
+        if lanes != 0 && !self.shape.is_native() {
             return self.foreign_matches(id);
         }
-        let (words, width_log2) = (self.words.as_slice(), self.width_log2);
-        // Lanes that are not used need no mask here.
-        let lanes_at = |position: u32| {
-            let offset = (position as usize) << width_log2;
-            words[offset >> 6] >> (offset & 63)
-        };
-        let mut positions = Positions::new(id.seeded(self.shape.seed), self.shape.bits());
-        let hashes = self.shape.parameters.hashes();
-        let Some(rest) = hashes.checked_sub(FIRST_POSITIONS) else {
-            return (0..hashes).fold(lanes, |lanes, _| lanes & lanes_at(positions.draw()));
-        };
-        for _ in 0..FIRST_POSITIONS {
-            lanes &= lanes_at(positions.draw());
-        }
-        if lanes != 0 {
-            for _ in 0..rest {
-                lanes &= lanes_at(positions.draw());
-            }
-        }
+        // Without lanes there are no words.
+        let _ = lanes != 0
+            && self.shape.all_positions(id, |position| {
+                lanes &= self.lanes_at(position);
+                lanes != 0
+            });
         lanes
+    }
+
+    /// Makes these lanes ready to be asked for many ids. There is one at least.
+    pub(crate) fn probe(&self, lanes: u64) -> Probe<'_> {
+        Probe {
+            bank: self,
+            words: &self.words,
+            width_log2: self.width_log2,
+            bits: self.shape.bits(),
+            hashes: self.shape.parameters.hashes(),
+            seed: self.shape.seed,
+            lanes,
+        }
     }
 
     #[inline(never)]
@@ -119,7 +197,7 @@ impl FilterBank {
         Some(lane)
     }
 
-    /// Copies a filter of this shape into a lane.
+    /// Copies a filter of this shape into a lane, to what is there.
     pub(crate) fn load(&mut self, lane: usize, filter: &BloomFilter) {
         debug_assert_eq!(self.shape, filter.shape());
         for position in filter.set_positions() {
@@ -142,7 +220,7 @@ impl FilterBank {
         let mut filter = BloomFilter::of_shape(self.shape);
         let mask = self.repeat_in_word(1 << lane);
         for (index, word) in self.words.iter().enumerate() {
-            for offset in bits_of(word & mask, (index as u32) << 6) {
+            for offset in bits_of(u64::from_le_bytes(*word) & mask, (index as u32) << 6) {
                 filter.set(offset >> self.width_log2);
             }
         }
@@ -158,7 +236,7 @@ impl FilterBank {
         }
         let keep = self.repeat_in_word(!lanes);
         for word in &mut self.words {
-            *word &= keep;
+            *word = (u64::from_le_bytes(*word) & keep).to_le_bytes();
         }
         for (lane, set_bits) in self.set_bits.iter_mut().enumerate() {
             *set_bits *= (!lanes >> lane & 1) as u32;
@@ -177,17 +255,14 @@ impl FilterBank {
 
     #[inline]
     fn lanes_at(&self, position: u32) -> u64 {
-        let offset = (position as usize) << self.width_log2;
-        (self.words[offset >> 6] >> (offset & 63)) & self.lane_mask()
+        lanes_from(&self.words, self.width_log2, position) & self.lane_mask()
     }
 
     /// Sets a bit. Whether it was not set.
     #[inline]
     fn set(&mut self, lane: usize, position: u32) -> bool {
         let offset = ((position as usize) << self.width_log2) + lane;
-        let (word, bit) = (&mut self.words[offset >> 6], 1 << (offset & 63));
-        let is_new = *word & bit == 0;
-        *word |= bit;
+        let is_new = set(self.words.as_flattened_mut(), offset);
         self.set_bits[lane] += u32::from(is_new);
         is_new
     }
@@ -205,20 +280,26 @@ impl FilterBank {
             .fold(0, |word, offset| word | (lanes & self.lane_mask()) << offset)
     }
 
-    fn words_for(&self, width_log2: u32) -> Vec<u64> {
+    fn words_for(&self, width_log2: u32) -> Vec<Word> {
         let bits = u64::from(self.shape.bits()) << width_log2;
-        vec![0; bits.div_ceil(64) as usize]
+        vec![Word::default(); bits.div_ceil(64) as usize]
     }
 
     fn resize(&mut self, width_log2: u32) {
         if !self.words.is_empty() {
             let mut words = self.words_for(width_log2);
             let positions_a_word = 64 >> self.width_log2;
-            for (index, _) in self.words.iter().enumerate().filter(|&(_, &word)| word != 0) {
+            for (index, _) in self
+                .words
+                .iter()
+                .enumerate()
+                .filter(|&(_, &word)| word != Word::default())
+            {
                 let first = index as u32 * positions_a_word;
                 for position in first..(first + positions_a_word).min(self.shape.bits()) {
                     let offset = (position as usize) << width_log2;
-                    words[offset >> 6] |= self.lanes_at(position) << (offset & 63);
+                    let word = &mut words[offset >> 6];
+                    *word = (u64::from_le_bytes(*word) | self.lanes_at(position) << (offset & 63)).to_le_bytes();
                 }
             }
             self.words = words;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::bank::Probe;
 use crate::hash::HashedId;
 use crate::ids::{HashedList, IdList};
 use crate::journal::{BatchLimits, Entry, Journal, MAX_ID_BYTES};
@@ -272,22 +273,26 @@ impl Guard {
     /// The same into a list that is used again, from any kind of list.
     pub(crate) fn filter_into<L: IdList + ?Sized>(&mut self, ids: &L, now: Now, fresh: &mut Vec<u32>) {
         fresh.clear();
-        let live = self.server.live(self.server_seconds(now));
-        let remembered = self.memory.live_lanes(now.wall_seconds());
         let mut list = std::mem::take(&mut self.list);
+        let live = self.server.live(self.server_seconds(now));
+        let mut probes: Vec<Probe<'_>> = self.memory.probe(now.wall_seconds()).into_iter().collect();
+        let of_memory = probes.len();
+        probes.extend(self.server.probes(&live));
         list.read(ids);
         let has_pending = self.journal.pending_len() > 0;
         let mut filtered = self.filtered;
         for index in 0..ids.count() {
-            let id = list.id(ids, index);
+            let hash = list.hash(index);
             let counter = if !list.is_first(ids, index) {
                 &mut filtered.duplicate
-            } else if has_pending && self.pending_entry(id, now).is_some() {
+            } else if has_pending && self.pending_entry(list.id(ids, index), now).is_some() {
                 &mut filtered.pending
-            } else if self.memory.contains_in(id, remembered) {
-                &mut filtered.memory
-            } else if self.server.contains(id, &live) {
-                &mut filtered.server
+            } else if let Some(probe) = probes.iter().position(|probe| probe.finds(hash, || ids.id(index))) {
+                if probe < of_memory {
+                    &mut filtered.memory
+                } else {
+                    &mut filtered.server
+                }
             } else {
                 fresh.push(index as u32);
                 &mut filtered.passed

@@ -22,45 +22,28 @@ impl<S: AsRef<[u8]>> IdList for [S] {
     }
 }
 
-/// Bits of a list's two bit maps for each of its ids: so many that hardly any two different ids share one.
-const BITS_AN_ID: usize = 64;
-const MIN_BITS_LOG2: u32 = 10;
-/// Beyond 64 KB the maps would no longer stay in a processor's nearest cache.
-const MAX_BITS_LOG2: u32 = 19;
-
 /// A list's ids, hashed, and which of them are the first of their kind.
-///
-/// Hardly any list repeats an id. So a bit map first tells which ids share a bit with an earlier one, and only those, mostly none, are compared.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HashedList {
     hashes: Vec<u64>,
-    /// The bits that ids have.
-    once: Vec<u64>,
-    /// Those that several have.
-    often: Vec<u64>,
-    bits_log2: u32,
-    /// Ids whose bit several have.
-    met: HashIndex,
+    /// The first of each kind among those that were asked for.
+    firsts: HashIndex,
 }
 
 impl HashedList {
     /// Hashes the ids of a new list. One loop that does nothing else keeps several hashes under way at once.
     pub(crate) fn read<L: IdList + ?Sized>(&mut self, ids: &L) {
-        let bits = (ids.count().saturating_mul(BITS_AN_ID)).max(1).ilog2();
-        self.bits_log2 = bits.clamp(MIN_BITS_LOG2, MAX_BITS_LOG2);
         self.hashes.clear();
         self.hashes
             .extend((0..ids.count()).map(|index| HashedId::new(ids.id(index)).unseeded()));
-        for map in [&mut self.once, &mut self.often] {
-            map.clear();
-            map.resize(1 << (self.bits_log2 - 6), 0);
-        }
-        for &hash in &self.hashes {
-            let (word, bit) = place(hash, self.bits_log2);
-            self.often[word] |= self.once[word] & bit;
-            self.once[word] |= bit;
-        }
-        self.met.clear(0);
+        // Twice the room: hardly any two ids then meet in the index, and what is rare costs little.
+        self.firsts.clear(ids.count().saturating_mul(2));
+    }
+
+    /// The hash of the id at `index`.
+    #[inline]
+    pub(crate) fn hash(&self, index: usize) -> u64 {
+        self.hashes[index]
     }
 
     /// The id at `index` of the list that was read.
@@ -72,30 +55,17 @@ impl HashedList {
     /// Whether the id at `index` is the first of its kind. To be asked for each id in turn.
     #[inline]
     pub(crate) fn is_first<L: IdList + ?Sized>(&mut self, ids: &L, index: usize) -> bool {
-        let hash = self.hashes[index];
-        let (word, bit) = place(hash, self.bits_log2);
-        self.often[word] & bit == 0 || self.meet(ids, index, hash)
-    }
-
-    #[cold]
-    fn meet<L: IdList + ?Sized>(&mut self, ids: &L, index: usize, hash: u64) -> bool {
-        self.met
-            .insert(hash, index as u32, |other| ids.id(other as usize) == ids.id(index))
+        self.firsts.insert(self.hashes[index], index as u32, |other| {
+            ids.id(other as usize) == ids.id(index)
+        })
     }
 
     /// Gives back the memory of an unusually long list.
     pub(crate) fn shrink(&mut self) {
-        if self.hashes.capacity() * size_of::<u64>() + self.met.bytes() > KEPT_BYTES {
+        if self.hashes.capacity() * size_of::<u64>() + self.firsts.bytes() > KEPT_BYTES {
             *self = HashedList::default();
         }
     }
-}
-
-/// The word and the bit that a hash has in a map of `1 << bits_log2` bits.
-#[inline]
-fn place(hash: u64, bits_log2: u32) -> (usize, u64) {
-    let position = (hash >> (64 - bits_log2)) as usize;
-    (position >> 6, 1 << (position & 63))
 }
 
 #[cfg(test)]
@@ -112,7 +82,6 @@ mod tests {
     #[test]
     fn of_equal_ids_the_first_is_known_in_lists_of_any_length() {
         let mut list = HashedList::default();
-        // The longest has more ids than its bit maps can keep apart.
         for (count, kinds) in [(0, 1), (1, 1), (7, 2), (300, 300), (5000, 100), (100_000, 90_000)] {
             let ids: Vec<String> = (0..count).map(|id| (id * 7919 % kinds).to_string()).collect();
             let mut met = HashSet::new();

@@ -7,7 +7,7 @@
 //! A device may have several writers (tabs, visits). Shards of *our own* are those that this writer recorded or took over, which it stores; the
 //! others are stored by who recorded them.
 
-use crate::bank::{FilterBank, MAX_LANES};
+use crate::bank::{FilterBank, MAX_LANES, Probe};
 use crate::bloom::Shape;
 use crate::chain::{Slices, outlasts};
 use crate::hash::HashedId;
@@ -108,18 +108,19 @@ impl Memory {
         )
     }
 
-    /// The lanes that answer at this time, for [`Memory::contains_in`].
-    pub(crate) fn live_lanes(&self, now: u64) -> u64 {
+    /// The lanes that answer at this time.
+    fn live_lanes(&self, now: u64) -> u64 {
         self.live(now).fold(0, |mask, lane| mask | 1 << lane.lane)
     }
 
-    #[inline]
-    pub(crate) fn contains_in(&self, id: HashedId<'_>, live_lanes: u64) -> bool {
-        live_lanes != 0 && self.bank.matches(id) & live_lanes != 0
+    /// What answers at this time, if anything does, made ready to be asked for many ids.
+    pub(crate) fn probe(&self, now: u64) -> Option<Probe<'_>> {
+        let lanes = self.live_lanes(now);
+        (lanes != 0).then(|| self.bank.probe(lanes))
     }
 
     pub(crate) fn contains(&self, id: HashedId<'_>, now: u64) -> bool {
-        self.contains_in(id, self.live_lanes(now))
+        self.bank.matches(id) & self.live_lanes(now) != 0
     }
 
     /// Records an impression of this writer at a time of this device's clock. An id that its shard contains renews the shard.

@@ -3,7 +3,7 @@
 //! A shard is one filter, or, where the server's format lets a filter grow by further ones, several: an id is in the shard if it is in any of
 //! them. Each of these filters counts against the limits of a snapshot.
 
-use crate::bank::FilterBank;
+use crate::bank::{FilterBank, Probe};
 use crate::bloom::Shape;
 use crate::hash::{HashedId, hash_id};
 use crate::ids::IdList;
@@ -177,7 +177,11 @@ impl ServerView {
         LiveShards { lanes }
     }
 
-    #[inline]
+    /// The same, made ready to be asked for many ids.
+    pub(crate) fn probes(&self, live: &LiveShards) -> impl Iterator<Item = Probe<'_>> {
+        live.lanes.iter().map(|&(bank, lanes)| self.banks[bank].probe(lanes))
+    }
+
     pub(crate) fn contains(&self, id: HashedId<'_>, live: &LiveShards) -> bool {
         live.lanes
             .iter()
