@@ -18,7 +18,7 @@ import { spreadOf } from "./statistics.ts";
 import { tablesOfBytes, tablesOfTimes } from "./tables.ts";
 
 const FULL = {
-  effort: { rounds: 30, roundMs: 100, warmupMs: 500 },
+  effort: { rounds: 30, roundMs: 40, warmupMs: 500 },
   starts: 25,
   rust: { warmUpSeconds: 0.2, seconds: 0.5 },
 };

@@ -1,6 +1,7 @@
 /**
- * How contenders are measured against each other: in many short rounds, each contender once a round, each round beginning with another one. So
- * what disturbs the machine for a while disturbs all of them, and a ratio is taken between neighbours in time. The timing itself is tinybench's.
+ * How contenders are measured against each other: in many short rounds, in which they take turns sample by sample, each round beginning with another
+ * one. So what disturbs the machine for a while disturbs all of them, a ratio is taken between neighbours in time, and nobody finds the processor's
+ * caches as it left them itself: a page that is filtered now and then does not, either. The timing itself is tinybench's.
  */
 import { Bench } from "tinybench";
 import { spreadOf, type Spread } from "./statistics.ts";
@@ -13,7 +14,7 @@ export interface Contender {
 
 export interface Effort {
   readonly rounds: number;
-  /** For each contender in each round. */
+  /** For each contender in each round: who has had so much sits out the rest of it. */
   readonly roundMs: number;
   /** For each contender before the first round, until the engine has optimised what it will. */
   readonly warmupMs: number;
@@ -54,26 +55,44 @@ export async function measure(contenders: readonly Contender[], repeats: number,
 
 /** For each contender its samples: milliseconds for one repetition. */
 async function samplesOfRound(contenders: readonly Contender[], repeats: number, time: number): Promise<number[][]> {
-  const bench = new Bench({ time, iterations: 1, warmup: false, retainSamples: true, throws: true });
-  for (const { name, prepare } of contenders) {
-    let ready: (() => unknown)[] = [];
-    const beforeEach = () => {
-      ready = Array.from({ length: repeats }, prepare);
-    };
-    bench.add(
-      name,
-      () => {
-        let result: unknown;
-        for (const run of ready) result = run();
-        // Handed out, so that no engine finds that nobody needs it.
-        return result;
-      },
-      { beforeEach, async: false },
-    );
+  const players = contenders.map((contender) => ({
+    sample: sampler(contender, repeats),
+    samples: [] as number[],
+    left: time,
+  }));
+  let playing = players;
+  while (playing.length > 0) {
+    for (const player of playing) {
+      const sample = await player.sample();
+      player.samples.push(sample);
+      player.left -= sample * repeats;
+    }
+    playing = playing.filter(({ left }) => left > 0);
   }
-  const tasks = await bench.run();
-  return tasks.map((task) => {
-    if (task.result.state !== "completed") throw new Error(`${task.name} was not measured: ${task.result.state}`);
-    return (task.result.latency.samples ?? []).map((ms) => ms / repeats);
-  });
+  return players.map(({ samples }) => samples);
+}
+
+/** Returns what takes one sample: milliseconds for one repetition. */
+function sampler({ name, prepare }: Contender, repeats: number): () => Promise<number> {
+  const bench = new Bench({ time: 0, iterations: 1, warmup: false, retainSamples: true, throws: true });
+  let ready: (() => unknown)[] = [];
+  const beforeEach = () => {
+    ready = Array.from({ length: repeats }, prepare);
+  };
+  bench.add(
+    name,
+    () => {
+      let result: unknown;
+      for (const run of ready) result = run();
+      // Handed out, so that no engine finds that nobody needs it.
+      return result;
+    },
+    { beforeEach, async: false },
+  );
+  return async () => {
+    const [task] = await bench.run();
+    const sample = task?.result.state === "completed" ? task.result.latency.samples?.at(-1) : undefined;
+    if (sample === undefined) throw new Error(`${name} was not measured`);
+    return sample / repeats;
+  };
 }
