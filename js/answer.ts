@@ -1,10 +1,10 @@
 /** What the Wasm module answers. It has no names for what it tells: in which order that comes, `src/web/guard.rs` says. */
 
 /** Numbers; of ids where each ends in the bytes and a time; and the ids' bytes, or a text's, in UTF-8. */
-export type Answer = readonly [numbers: readonly number[], ids: readonly number[], bytes: Uint8Array];
+export type Answer = readonly [numbers: Float64Array, ids: Float64Array, bytes: Uint8Array];
 
 /** The answer where there is none. */
-export const NO_ANSWER: Answer = [[], [], new Uint8Array()];
+export const NO_ANSWER: Answer = [new Float64Array(), new Float64Array(), new Uint8Array()];
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -17,7 +17,7 @@ export function textOf([, , bytes]: Answer): string {
 export function idsOf([, ids, bytes]: Answer): (readonly [id: string, ms: number])[] {
   let start = 0;
   return Array.from({ length: ids.length / 2 }, (_, index) => {
-    const [end = 0, ms = 0] = ids.slice(2 * index);
+    const [end = 0, ms = 0] = ids.subarray(2 * index);
     const id = decoder.decode(bytes.subarray(start, end));
     start = end;
     return [id, ms] as const;

@@ -6,7 +6,7 @@
  * removes exactly the keys that it read. In that order no interleaving of writers loses anything, and nobody needs a lock. What a segment
  * holds is the Wasm module's business.
  */
-import { textOf } from "../answer.js";
+import { textOf, type Answer } from "../answer.js";
 import { CHECKPOINT, FORGET, TAKE_IN, TAKE_UNSAVED } from "../asked.js";
 import type { GuardCore } from "../core.js";
 import { describe, SeenGuardError } from "../errors.js";
@@ -217,12 +217,12 @@ export class Persistence {
   }
 
   /** Gives segments to the module, those that others have left behind as its `own`. Returns the state of each. */
-  #takeIn(read: readonly StoredSegment[], own: boolean): readonly number[] {
+  #takeIn(read: readonly StoredSegment[], own: boolean): Answer[0] {
     const texts = read.flatMap(({ writer, text }) => [writer, text]);
     return this.#state.ask(TAKE_IN, texts, own)[0];
   }
 
-  #reportStates(states: readonly (number | undefined)[]): void {
+  #reportStates(states: { includes(state: number): boolean }): void {
     for (const [state, message] of [
       [DAMAGED, "stored impressions are damaged: they are set aside, and what can be read is kept"],
       [NEWER, "impressions stored by a newer version of seenguard are left alone"],

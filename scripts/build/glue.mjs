@@ -43,6 +43,7 @@ const init = `    let wasm;
 const smaller = {
   "getDataViewMemory0()": "return new DataView(wasm.memory.buffer);",
   "getUint8ArrayMemory0()": "return new Uint8Array(wasm.memory.buffer);",
+  "getFloat64ArrayMemory0()": "return new Float64Array(wasm.memory.buffer);",
   "getUint32ArrayMemory0()": "return new Uint32Array(wasm.memory.buffer);",
   "passStringToWasm0(arg, malloc, realloc)": `
         const bytes = cachedTextEncoder.encode(arg);

@@ -4,11 +4,11 @@
 //! are given to them by `js/core.ts`. All questions but one come in by one method and all answers go out in one form, so that each way over the
 //! boundary is compiled once, checks and all.
 
-use serde::{Serialize, Serializer};
+use js_sys::{Array, Float64Array, Uint8Array};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::IdBatch;
-use super::{format, now, to_js};
+use super::{format, now};
 use crate::ids::IdList;
 use crate::journal::Entry;
 use crate::{Explanation, Guard, Now};
@@ -31,7 +31,7 @@ pub mod asked {
     pub const FORGET: u8 = 12;
 }
 
-/// What is answered. Goes out as `[numbers, ids, Uint8Array]`.
+/// What is answered. Goes out as an array of these three.
 #[derive(Default)]
 struct Answer {
     numbers: Vec<f64>,
@@ -53,14 +53,6 @@ impl Answer {
 
     fn tell_text(&mut self, text: &str) {
         self.bytes.extend_from_slice(text.as_bytes());
-    }
-}
-
-struct Bytes<'a>(&'a [u8]);
-
-impl Serialize for Bytes<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(self.0)
     }
 }
 
@@ -89,7 +81,7 @@ impl RawGuard {
     /// Asks anything else, by its number in [`asked`]: with the batch, and with as many of the other arguments as it takes.
     // Plain arguments are what crosses this boundary most cheaply.
     #[allow(clippy::too_many_arguments)]
-    #[wasm_bindgen(unchecked_return_type = "[number[], number[], Uint8Array]")]
+    #[wasm_bindgen(unchecked_return_type = "[Float64Array, Float64Array, Uint8Array]")]
     pub fn ask(
         &mut self,
         batch: &mut IdBatch,
@@ -124,7 +116,12 @@ impl RawGuard {
             asked::FORGET => self.guard.forget(),
             _ => {}
         }
-        to_js(&(&answer.numbers, &answer.ids, Bytes(&answer.bytes)))
+        Array::of3(
+            &Float64Array::from(answer.numbers.as_slice()),
+            &Float64Array::from(answer.ids.as_slice()),
+            &Uint8Array::from(answer.bytes.as_slice()),
+        )
+        .into()
     }
 }
 

@@ -1,7 +1,8 @@
 //! The Wasm face of the crate: classes for `js/`, which validates what comes in and types what goes out.
 //!
-//! Ids cross in one batch ([`batch::IdBatch`]), other inputs as plain arguments that the TypeScript has checked. Reports, statistics and
-//! explanations go out by serde-wasm-bindgen's `to_value`; its counterpart `from_value` is not used, since it would double the module. An error
+//! Ids cross in one batch ([`batch::IdBatch`]), other inputs as plain arguments that the TypeScript has checked. A guard's
+//! answers go out as typed arrays, what chains and the inspection tell by serde-wasm-bindgen's `to_value`; its counterpart `from_value` is not used,
+//! since it would double the module. An error
 //! goes out as `{ code, message }`; nothing here throws or panics for what comes in.
 //!
 //! The features `guard`, `chain` and `inspect` say which classes a module offers: that of pages, that of servers, that of the command.
@@ -27,8 +28,8 @@ pub use guard::{RawGuard, asked};
 #[cfg(feature = "inspect")]
 pub use inspect::RawInspection;
 
-use serde::Serialize;
-use wasm_bindgen::JsValue;
+#[cfg(any(feature = "chain", feature = "inspect"))]
+use {serde::Serialize, wasm_bindgen::JsValue};
 
 use crate::{Error, Format};
 
@@ -70,6 +71,7 @@ fn format(kind: u8, number: u32, rate: f64) -> Result<Format, Error> {
 }
 
 /// Serializes what the crate reports; undefined if it cannot be, which no type that goes out allows.
+#[cfg(any(feature = "chain", feature = "inspect"))]
 fn to_js(value: &impl Serialize) -> JsValue {
     serde_wasm_bindgen::to_value(value).unwrap_or(JsValue::UNDEFINED)
 }

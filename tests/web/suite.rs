@@ -1,7 +1,7 @@
 //! What must hold of the crate as Wasm: the same answers, bytes and sizes as native code, though `usize` has 32 bits; and the classes behind the
 //! npm package, as JavaScript sees them.
 
-use js_sys::{Array, Reflect, Uint8Array, WebAssembly};
+use js_sys::{Array, Float64Array, Reflect, Uint8Array, WebAssembly};
 use seenguard::web::{IdBatch, RawChain, RawGuard, asked};
 use seenguard::{ChainOptions, Explanation, Guard, MAX_BITS, Now, Parameters, SegmentState, Shard, ShardChain};
 use wasm_bindgen::{JsCast, JsValue};
@@ -205,14 +205,12 @@ fn with_ends(batch: &mut IdBatch, ids: &[&str]) {
 
 /// The numbers of an answer.
 fn numbers(answer: &JsValue) -> Vec<f64> {
-    let numbers: Array = part(answer, 0);
-    numbers.iter().filter_map(|number| number.as_f64()).collect()
+    part::<Float64Array>(answer, 0).to_vec()
 }
 
 /// The ids of an answer with their times.
 fn timed(answer: &JsValue) -> Vec<(String, f64)> {
-    let ids: Array = part(answer, 1);
-    let ids: Vec<f64> = ids.iter().filter_map(|number| number.as_f64()).collect();
+    let ids = part::<Float64Array>(answer, 1).to_vec();
     let (text, mut start) = (text_of(answer), 0);
     let timed = |timed: &[f64]| {
         let end = timed[0] as usize;
