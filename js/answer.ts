@@ -6,6 +6,20 @@ export type Answer = readonly [numbers: Float64Array, ids: Float64Array, bytes: 
 /** The answer where there is none. */
 export const NO_ANSWER: Answer = [new Float64Array(), new Float64Array(), new Uint8Array()];
 
+/** How many numbers tell where an answer's parts are. */
+const COUNTS = 4;
+
+/** Copies an answer out of the module's memory, where the next one takes its place. */
+export function readAnswer({ buffer }: WebAssembly.Memory, place: number): Answer {
+  const [count = 0, idCount = 0, length, start] = new Float64Array(buffer, place >>> 0, COUNTS);
+  const numbers = new Float64Array(buffer, place >>> 0, COUNTS + count + idCount);
+  return [
+    numbers.slice(COUNTS, COUNTS + count),
+    numbers.slice(COUNTS + count),
+    new Uint8Array(buffer, start, length).slice(),
+  ];
+}
+
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** An answer's text. */

@@ -62,7 +62,10 @@ export class ShardChain implements Api.ShardChain {
     let refusal: unknown;
     const raw = engine.call(undefined, () => {
       try {
-        return new engine.glue.RawChain(...format, stored, capacity, shards, falsePositiveRate, seed, ttlSeconds);
+        return (
+          engine.glue &&
+          new engine.glue.RawChain(...format, stored, capacity, shards, falsePositiveRate, seed, ttlSeconds)
+        );
       } catch (error) {
         // What the module refuses comes as a plain object; anything else is a trap.
         if (typeof (error as { code?: unknown } | null)?.code !== "string") throw error;
@@ -78,10 +81,10 @@ export class ShardChain implements Api.ShardChain {
   record(ids: Api.ItemId | Iterable<Api.ItemId>, now = nowSeconds()): number {
     checkTime(now);
     const list = collectRecorded(ids);
-    const { writer, batch } = this.#engine;
+    const { writer } = this.#engine;
     return this.#call((raw) => {
       if (!writer.write(list)) throw new RangeError("out of memory");
-      const recorded = raw.record(batch, now);
+      const recorded = raw.record(now);
       writer.done();
       return recorded;
     });
@@ -97,10 +100,10 @@ export class ShardChain implements Api.ShardChain {
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = listOf(items);
     const { ids, places } = collectIds(list, typeof id === "function" ? id : undefined);
-    const { writer, batch } = this.#engine;
+    const { writer } = this.#engine;
     const fresh = this.#call((raw) => {
       if (!writer.write(ids)) throw new RangeError("out of memory");
-      const found = writer.fresh(raw.filter(batch, nowSeconds()));
+      const found = writer.fresh(raw.filter(nowSeconds()));
       writer.done();
       return found;
     });

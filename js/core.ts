@@ -3,9 +3,9 @@
  *
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
-import { idsOf, NO_ANSWER, textOf, type Answer } from "./answer.js";
+import { idsOf, NO_ANSWER, readAnswer, textOf, type Answer } from "./answer.js";
 import { APPLY, END_BATCH, EXPLAIN, FORGET, RECORD, SET_DELIVERING, STATS } from "./asked.js";
-import { loadEngine, type Engine, type RawGuard } from "./engine.js";
+import { loadEngine, type Engine } from "./engine.js";
 import { callBack, SeenGuardError, type ErrorListener } from "./errors.js";
 import type { CheckedReportOptions, OpenOptions } from "./options.js";
 import { Reporter } from "./report.js";
@@ -43,7 +43,8 @@ export class GuardCore {
   /** What the first one to open waits for, and whoever comes meanwhile. */
   started = Promise.resolve();
   #engine: Engine | undefined;
-  #raw: RawGuard | undefined;
+  /** The guard's number there. */
+  #guard: number | undefined;
   #persistence: Persistence | undefined;
   #loading: Promise<void> = Promise.resolve();
   #withoutId = 0;
@@ -65,7 +66,7 @@ export class GuardCore {
     try {
       const engine = (this.#engine = await loadEngine(this.options.wasm));
       engine.onTrap.add(this.#failed);
-      this.#raw = engine.call(undefined, () => new engine.glue.RawGuard(this.options.windowDays));
+      this.#guard = engine.call(undefined, () => engine.wasm.newGuard(this.options.windowDays));
     } catch (cause) {
       const error = cause as SeenGuardError;
       if (error.code === "bad-option") throw error;
@@ -77,7 +78,7 @@ export class GuardCore {
   }
 
   readonly #failed = (error: SeenGuardError): void => {
-    this.#raw = undefined;
+    this.#guard = undefined;
     this.hasFailed = true;
     this.#persistence?.stop();
     this.report(error);
@@ -95,7 +96,7 @@ export class GuardCore {
 
   /** Whether there is anything that could stop an item. */
   get isAlive(): boolean {
-    return this.#raw !== undefined;
+    return this.#guard !== undefined;
   }
 
   report(error: SeenGuardError): void {
@@ -103,23 +104,21 @@ export class GuardCore {
   }
 
   /** Calls into the module with ids that are in its batch; `undefined`: without a guard, for want of memory, or after a trap. */
-  #withBatch<T>(ids: readonly ItemId[], run: (engine: Engine, raw: RawGuard) => T): T | undefined {
-    const [engine, raw] = [this.#engine, this.#raw];
-    return (
-      raw &&
-      engine?.call(undefined, () => {
-        if (!engine.writer.write(ids)) return undefined;
-        const result = run(engine, raw);
-        engine.writer.done();
-        return result;
-      })
-    );
+  #withBatch<T>(ids: readonly ItemId[], run: (engine: Engine, guard: number) => T): T | undefined {
+    const [engine, guard] = [this.#engine, this.#guard];
+    if (guard === undefined) return undefined;
+    return engine?.call(undefined, () => {
+      if (!engine.writer.write(ids)) return undefined;
+      const result = run(engine, guard);
+      engine.writer.done();
+      return result;
+    });
   }
 
   /** Asks the module's guard something, about these texts if it takes any. */
   ask(question: number, texts: readonly ItemId[] = [], ...args: (number | boolean)[]): Answer {
-    const ask = ({ batch }: Engine, raw: RawGuard) =>
-      raw.ask(batch, Date.now(), performance.now(), question, ...(args as Asked));
+    const ask = ({ wasm }: Engine, guard: number) =>
+      readAnswer(wasm.memory, wasm.ask(guard, Date.now(), performance.now(), question, ...(args as Asked)));
     return this.#withBatch(texts, ask) ?? NO_ANSWER;
   }
 
@@ -154,9 +153,9 @@ export class GuardCore {
 
   /** The indices of the fresh ids, of equal ones the first; `undefined`: there is no engine, and everything passes. */
   fresh(ids: readonly ItemId[], withoutId: number): Uint32Array | undefined {
-    return this.#withBatch(ids, ({ batch, writer }, raw) => {
+    return this.#withBatch(ids, ({ wasm, writer }, guard) => {
       this.#withoutId += withoutId;
-      return writer.fresh(raw.filter(batch, Date.now(), performance.now()));
+      return writer.fresh(wasm.filter(guard, Date.now(), performance.now()));
     });
   }
 
@@ -257,8 +256,9 @@ export class GuardCore {
   free(): void {
     this.#persistence?.stop();
     this.#engine?.onTrap.delete(this.#failed);
-    this.#engine?.call(undefined, () => this.#raw?.free());
-    this.#raw = undefined;
+    const [engine, guard] = [this.#engine, this.#guard];
+    if (guard !== undefined) engine?.call(undefined, () => engine.wasm.freeGuard(guard));
+    this.#guard = undefined;
   }
 }
 

@@ -3,30 +3,38 @@
  * traps: then that instance is never called again, and whoever opens next gets a new one.
  */
 import { failure, refuse, type ErrorListener } from "./errors.js";
-import type { Glue } from "./generated/whole/glue.js";
-import { BatchWriter } from "./ids.js";
+import type { Glue, InitOutput, RawChain } from "./generated/whole/glue.js";
+import { BatchWriter, type Batch } from "./ids.js";
 
-export type RawGuard = InstanceType<Glue["RawGuard"]>;
-export type RawChain = InstanceType<Glue["RawChain"]>;
-type RawBatch = InstanceType<Glue["IdBatch"]>;
+export type { RawChain };
 
 /** Where the module may come from; `undefined`: from where the entry point has it. */
 export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
 
+/**
+ * What an instance offers: functions that take and give numbers, in Rust `src/web/`. A page's has none for chains and a chain's none for guards, which
+ * nothing there asks for.
+ */
+export type Wasm = InitOutput;
+
+/** The glue of one instance, which chains alone need: their class. */
+interface ChainGlue extends Pick<Glue, "RawChain"> {
+  init(module: WebAssembly.Module): Promise<Batch>;
+}
+
 /** One live instance. */
 export class Engine {
-  /** The classes of its module. */
-  readonly glue: Glue;
-  readonly batch: RawBatch;
+  readonly wasm: Wasm;
+  readonly glue: ChainGlue | undefined;
   readonly writer: BatchWriter;
   /** Who is told when it has trapped. */
   readonly onTrap = new Set<ErrorListener>();
   #isTrapped = false;
 
-  constructor(glue: Glue, memory: WebAssembly.Memory) {
+  constructor(wasm: Wasm, glue?: ChainGlue) {
+    this.wasm = wasm;
     this.glue = glue;
-    this.batch = new glue.IdBatch();
-    this.writer = new BatchWriter(this.batch, memory);
+    this.writer = new BatchWriter(wasm);
   }
 
   /** Calls into the module. Nothing there throws but a trap, after which the instance's memory is not to be trusted. */
@@ -45,17 +53,19 @@ export class Engine {
   }
 }
 
-/** Makes the glue of one instance. That of a page's module has no chains and that of a chain's no guards, which nothing there asks for. */
-export type CreateGlue = () => Glue;
-
-let createGlue: CreateGlue;
+/** Makes an instance of the module. What takes and gives numbers alone needs no glue. */
+let instantiate = async (module: WebAssembly.Module): Promise<Engine> =>
+  new Engine((await WebAssembly.instantiate(module)).exports as object as Wasm);
 let compileDefault: (() => Promise<WebAssembly.Module>) | undefined;
 let compiled: Promise<WebAssembly.Module> | undefined;
 let live: Promise<Engine> | undefined;
 
-/** Says what the entry point's module is called by. */
-export function provideGlue(create: CreateGlue): void {
-  createGlue = create;
+/** Says what glue the entry point's module needs. */
+export function provideGlue(create: () => ChainGlue): void {
+  instantiate = async (module) => {
+    const glue = create();
+    return new Engine((await glue.init(module)) as Wasm, glue);
+  };
 }
 
 /** Says where the entry point has the module. */
@@ -69,18 +79,15 @@ export async function loadEngine(source?: WasmSource): Promise<Engine> {
     compiled ??= source === undefined ? compileDefault?.() : compile(source);
     if (compiled === undefined)
       return refuse("seenguard/slim needs the option wasm: where seenguard.wasm is, or what it holds");
-    live = compiled.then(instantiate).catch((cause: unknown) => {
-      // The next one to open may try again.
-      live = compiled = undefined;
-      throw failure("wasm-unavailable", "WebAssembly is not available, so everything passes", cause);
-    });
+    live = compiled
+      .then((module) => instantiate(module))
+      .catch((cause: unknown) => {
+        // The next one to open may try again.
+        live = compiled = undefined;
+        throw failure("wasm-unavailable", "WebAssembly is not available, so everything passes", cause);
+      });
   }
   return live;
-}
-
-async function instantiate(module: WebAssembly.Module): Promise<Engine> {
-  const glue = createGlue();
-  return new Engine(glue, await glue.init(module));
 }
 
 async function compile(source: WasmSource): Promise<WebAssembly.Module> {

@@ -118,12 +118,13 @@ export function passing<T>(list: readonly T[], passes: (index: number) => boolea
   return kept;
 }
 
-/** What the batch class of the Wasm module offers. */
+/** What the Wasm module offers for its batch, in Rust `src/web/batch.rs`. */
 export interface Batch {
+  readonly memory: WebAssembly.Memory;
   reserve(bytes: number): number;
-  split(bytes: number, count: number): boolean;
+  split(bytes: number, count: number): number;
   reserveEnds(count: number): number;
-  freshPointer(): number;
+  fresh(): number;
   shrink(bytes: number): void;
 }
 
@@ -136,16 +137,14 @@ const encoder = new TextEncoder();
 /** Writes ids into the Wasm memory: one text, one call of `encodeInto`. */
 export class BatchWriter {
   readonly #batch: Batch;
-  readonly #memory: WebAssembly.Memory;
   // Views of places in the memory, which are used again as long as they are there: for a page of a feed, making them costs as much as filtering.
   // When the memory grows they become empty.
   #bytes = new Uint8Array(0);
   #ends = new Uint32Array(0);
   #fresh = new Uint32Array(0);
 
-  constructor(batch: Batch, memory: WebAssembly.Memory) {
+  constructor(batch: Batch) {
     this.#batch = batch;
-    this.#memory = memory;
   }
 
   /** Whether the ids are there now. False if there is no memory for them. */
@@ -179,12 +178,12 @@ export class BatchWriter {
   #writeJoined(ids: readonly ItemId[]): boolean {
     const written = this.#writeText(ids.join(SEPARATOR), 0);
     if (written === undefined) return false;
-    return this.#batch.split(written, ids.length) || this.#writeEach(ids);
+    return this.#batch.split(written, ids.length) > 0 || this.#writeEach(ids);
   }
 
   /** The indices of the fresh ids after a filter. */
   fresh(count: number): Uint32Array {
-    this.#fresh = this.#numbers(this.#fresh, this.#batch.freshPointer(), count);
+    this.#fresh = this.#numbers(this.#fresh, this.#batch.fresh(), count);
     return this.#fresh.slice(0, count);
   }
 
@@ -216,17 +215,17 @@ export class BatchWriter {
     }
     const start = this.#batch.reserveEnds(ends.length);
     if (start === 0) return false;
-    new Uint32Array(this.#memory.buffer, start, ends.length).set(ends);
+    new Uint32Array(this.#batch.memory.buffer, start, ends.length).set(ends);
     return true;
   }
 
   /** The same view again, if it is of this place and long enough. */
   #numbers(view: Uint32Array<ArrayBuffer>, start: number, count: number): Uint32Array<ArrayBuffer> {
     if (view.byteOffset === start && view.length >= count) return view;
-    return new Uint32Array(this.#memory.buffer, start, count);
+    return new Uint32Array(this.#batch.memory.buffer, start, count);
   }
 
   #view(start: number, length: number): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(this.#memory.buffer, start, length);
+    return new Uint8Array(this.#batch.memory.buffer, start, length);
   }
 }

@@ -23,12 +23,15 @@ export function createGlue() {
 /** What keeps the instance, of which nothing but the exports is needed. */
 const keeping = "    let wasmModule, wasmInstance, wasm;\n";
 
-/** Engines refuse to instantiate large modules synchronously on a page's main thread, so this is asynchronous. */
-const init = `    let wasm;
+/**
+ * Engines refuse to instantiate large modules synchronously on a page's main thread, so this is asynchronous.
+ * @param {readonly string[]} offered what of the instance is called without glue
+ */
+const init = (offered) => `    let wasm;
     exports.init = async (module) => {
         wasm = (await WebAssembly.instantiate(module, __wbg_get_imports())).exports;
         wasm.__wbindgen_start();
-        return wasm.memory;
+        return { ${offered.map((name) => `${name}: wasm.${name}`).join(", ")} };
     };
 
     return exports;
@@ -66,20 +69,19 @@ const takeText = `
     }
 `;
 
-/** A method that gives its arguments to a function of the module, those behind the batch as they are, and returns what that returns. */
+/** A function that hands numbers on to the module's, which is called as it is. */
+const plainFunction = /^ {4}function (\w+)\(.*\) \{\n[^]*?^ {4}\}\n {4}exports\.\1 = \1;\n/gm;
+
+/** A method that gives its arguments to a function of the module as they are, and returns what that returns. */
 const passingOn =
-  /^( {8}\w+)\(.*\) \{\n {12}(?:const ret = )?(wasm\.\w+\(this\.__wbg_ptr)(, batch\.__wbg_ptr)?(?:, \w+)*\);\n(?: {12}return ret;\n)? {8}\}/gm;
-const passOn = (/** @type {string} */ _, /** @type {string} */ name, /** @type {string} */ call, batch = "") =>
-  `${name}(${batch && "batch, "}...args) {\n            return ${call}${batch}, ...args);\n        }`;
+  /^( {8}\w+)\(.*\) \{\n {12}(?:const ret = )?(wasm\.\w+\(this\.__wbg_ptr)(?:, \w+)*\);\n(?: {12}return ret;\n)? {8}\}/gm;
+const passOn = "$1(...args) {\n            return $2, ...args);\n        }";
 
 /** A constructor's object is what JavaScript makes, and is given its pointer. */
 const constructing = /const ret = (wasm\..*);\n {12}this\.__wbg_ptr = ret;\n {12}return this;/g;
 
 /** A number that is converted before it is used, once. */
 const convertedNumber = /^ *const (val\d+) = \+(\w+);\n([^]*?)\b\1\b/m;
-
-/** Classes whose objects live until the package frees them or drops their whole instance: nothing waits for the garbage collector to find them. */
-const freedByHand = ["IdBatch", "RawGuard"];
 
 const types = `/** Made by the build: what one Wasm instance offers. */
 import type * as classes from "./classes.js";
@@ -88,7 +90,7 @@ export type * from "./classes.js";
 
 export type Glue = typeof classes & {
   /** Instantiates the compiled module. Once for each glue. */
-  init(module: WebAssembly.Module): Promise<WebAssembly.Memory>;
+  init(module: WebAssembly.Module): Promise<classes.InitOutput>;
 };
 
 /** A glue of its own for one Wasm instance. */
@@ -116,11 +118,12 @@ export function toFactory(script, declarations, names) {
   const [start, rest] = halves(body, scriptSource);
   const [all, kept] = halves(start + rest, keeping);
   if (!kept.includes("wasm.__wbindgen_start();")) throw changed("wasm.__wbindgen_start();");
+  const plain = [...all.matchAll(plainFunction)].map(([, name = ""]) => name);
   const classes = withoutDispose(halves(declarations, "export type InitInput = ")[0]);
   return {
-    script: factory + shorten(simplify(all) + init, names),
+    script: factory + shorten(simplify(all) + init(["memory", ...plain]), names),
     types,
-    classTypes: `/** Made by the build: the classes of the Wasm module, as types. */\n${classes}`,
+    classTypes: `/** Made by the build: the classes of the Wasm module and what it exports, as types. */\n${classes}\n${outputOf(declarations)}`,
   };
 }
 
@@ -130,6 +133,7 @@ export function toFactory(script, declarations, names) {
  */
 function simplify(body) {
   let simple = withoutDispose(body)
+    .replace(plainFunction, "")
     // TypeScript has checked the classes of arguments, and the engine converts numbers itself.
     .replace(/^ *_assertClass\(.*\);\n/gm, "")
     .replace(/^ *__proto__: null,\n/gm, "")
@@ -144,9 +148,6 @@ function simplify(body) {
   }
   simple = simple.replace(passingOn, passOn);
   for (const [signature, body] of Object.entries(smaller)) simple = withBody(simple, signature, body);
-  for (const [, name = ""] of simple.matchAll(/^ {4}class (\w+) \{$/gm)) {
-    if (freedByHand.includes(name)) simple = withoutFinalization(simple, name);
-  }
   if (simple.includes("takeText(")) simple += takeText;
   return simple.replace(constructing, "this.__wbg_ptr = $1;").replace(/\b__wbg_ptr\b/g, "pointer");
 }
@@ -170,38 +171,10 @@ function withBody(text, signature, body) {
   return `${before}${opening}${body}${rest.slice(rest.indexOf("\n    }\n"))}`;
 }
 
-/**
- * @param {string} text
- * @param {string} name of a class
- */
-function withoutFinalization(text, name) {
-  const free = `wasm.__wbg_${name.toLowerCase()}_free(`;
-  const parts = [
-    `        __destroy_into_raw() {
-            const ptr = this.__wbg_ptr;
-            this.__wbg_ptr = 0;
-            ${name}Finalization.unregister(this);
-            return ptr;
-        }
-        free() {
-            const ptr = this.__destroy_into_raw();
-            ${free}ptr, 0);
-        }
-`,
-    `            ${name}Finalization.register(this, this.__wbg_ptr, this);\n`,
-    `    const ${name}Finalization = (typeof FinalizationRegistry === 'undefined')
-        ? { register: () => {}, unregister: () => {} }
-        : new FinalizationRegistry(ptr => ${free}ptr, 1));
-`,
-  ];
-  const [start, ...rest] = parts.reduce(
-    (/** @type {string[]} */ pieces, part) => {
-      const last = pieces.pop() ?? "";
-      return [...pieces, ...halves(last, part)];
-    },
-    [text],
-  );
-  return [start, `        free() { ${free}this.__wbg_ptr, 0); }\n`, ...rest].join("");
+/** @param {string} declarations */
+function outputOf(declarations) {
+  const [, rest] = halves(declarations, "export interface InitOutput {");
+  return `export interface InitOutput {${rest.slice(0, rest.indexOf("\n}\n"))}\n}\n`;
 }
 
 /**

@@ -47,34 +47,38 @@ const sources = [
 
 /**
  * @typedef {object} Module
- * @property {string} name its directory in js/generated/; modules of one name have the very same glue, so that whoever has it may be given either
+ * @property {string} name its directory in js/generated/
  * @property {string} features of the crate
+ * @property {boolean} isPlain it takes and gives numbers alone, and needs no glue
  * @property {string | undefined} file in dist/
  * @property {boolean} isInlined
  */
 
 /** @type {readonly Module[]} */
 const modules = [
-  { name: "page", features: "guard", file: "seenguard.wasm", isInlined: true },
-  { name: "page", features: "formats,guard", file: "formats.wasm", isInlined: false },
-  { name: "chain", features: "chain", file: undefined, isInlined: true },
-  { name: "whole", features: "chain,formats,guard", file: undefined, isInlined: true },
-  { name: "inspect", features: "formats,inspect", file: "inspect.wasm", isInlined: false },
+  { name: "page", features: "guard", isPlain: true, file: "seenguard.wasm", isInlined: true },
+  { name: "page", features: "formats,guard", isPlain: true, file: "formats.wasm", isInlined: false },
+  { name: "chain", features: "chain", isPlain: false, file: undefined, isInlined: true },
+  { name: "whole", features: "chain,formats,guard", isPlain: false, file: undefined, isInlined: true },
+  { name: "inspect", features: "formats,inspect", isPlain: false, file: "inspect.wasm", isInlined: false },
 ];
 
 /**
  * What is made of a module.
  * @param {Module} module
  */
-const products = ({ name, file, isInlined }) => {
+const products = ({ name, isPlain, file, isInlined }) => {
   const directory = inProject("js", "generated", name);
   return {
     wasm: file === undefined ? undefined : inProject("dist", file),
     text: isInlined ? join(directory, "wasm-text.ts") : undefined,
-    script: join(directory, "glue.js"),
-    types: join(directory, "glue.d.ts"),
-    classTypes: join(directory, "classes.d.ts"),
-    names: join(directory, "names.json"),
+    glue: isPlain
+      ? undefined
+      : {
+          script: join(directory, "glue.js"),
+          types: join(directory, "glue.d.ts"),
+          classTypes: join(directory, "classes.d.ts"),
+        },
   };
 };
 
@@ -83,23 +87,21 @@ const stamp = () =>
   hashOf([
     ...sources,
     unpacker.product,
-    ...modules.flatMap((module) => Object.values(products(module)).flatMap((path) => path ?? [])),
+    ...modules.flatMap((module) => {
+      const { wasm, text, glue } = products(module);
+      return [wasm, text, glue?.script, glue?.types, glue?.classTypes].flatMap((path) => path ?? []);
+    }),
   ]);
 
 export async function buildWasm() {
   if (readIfThere(stampFile)?.toString() === stamp()) return;
   mkdirSync(inProject("target"), { recursive: true });
   await inWorkshop(buildUnpacker);
-  /** @type {Map<string, string>} */
-  const glues = new Map();
   for (const module of modules) {
     console.log(`build: compiling Rust to Wasm: ${module.features}`);
     // Each is compiled to the same place.
-    const compiled = await compile(module.features);
-    const glue = await inWorkshop((workshop) => bindAndOptimise(compiled, workshop, module));
-    if ((glues.get(module.name) ?? glue) !== glue)
-      throw new Error(`${module.features} needs another glue than its kin`);
-    glues.set(module.name, glue);
+    const compiled = await compile(module);
+    await inWorkshop((workshop) => bindAndOptimise(compiled, workshop, module));
   }
   writeWhole(stampFile, stamp());
 }
@@ -119,9 +121,9 @@ async function inWorkshop(work) {
 
 /**
  * Returns where cargo put the module.
- * @param {string} features
+ * @param {Module} module
  */
-async function compile(features) {
+async function compile({ features }) {
   const directories = await cargoDirectories();
   // What names a file names the same on every machine, and nobody's home.
   const remap = [[root, "seenguard"], ...directories.registries.map((path) => [path, "crates"])];
@@ -160,12 +162,13 @@ async function cargoDirectories() {
 }
 
 /**
- * Returns the glue.
  * @param {string} compiled
  * @param {string} workshop a directory for what comes in between
  * @param {Module} module
  */
 async function bindAndOptimise(compiled, workshop, module) {
+  const bindable = module.isPlain ? join(workshop, "plain.wasm") : compiled;
+  if (module.isPlain) writeWhole(bindable, withoutReferences(readFileSync(compiled)));
   const env = await pathWith([wasmBindgenTool()]);
   const flags = ["--remove-name-section", "--encode-into", "always", "--out-dir", workshop];
   // Declarations of modules are those of the "web" target; the glue to be turned into a factory is that of "no-modules".
@@ -173,42 +176,60 @@ async function bindAndOptimise(compiled, workshop, module) {
     ["web", "web"],
     ["no-modules", "glue"],
   ])) {
-    await run("wasm-bindgen", [compiled, "--target", target, "--out-name", name, ...flags], { env });
+    await run("wasm-bindgen", [bindable, "--target", target, "--out-name", name, ...flags], { env });
   }
   const optimised = join(workshop, "optimised.wasm");
-  const names = await optimise(join(workshop, "glue_bg.wasm"), optimised);
+  const names = await optimise(join(workshop, "glue_bg.wasm"), optimised, module);
   const wasm = readFileSync(optimised);
   checkPaths(wasm);
   const used = await checkFeatures(optimised);
   console.log(`build: beyond the first Wasm, the module uses ${used.join(", ")}`);
 
-  const glue = toFactory(
+  const { text, wasm: file, glue } = products(module);
+  if (text !== undefined) {
+    const comment = "/** The Wasm module as text, which ../../wasm-text.ts reads. */";
+    writeWhole(text, `${comment}\nexport const wasmText = ${JSON.stringify(textOfBytes(wasm))};\n`);
+  }
+  if (file !== undefined) writeWhole(file, wasm);
+  if (glue === undefined) {
+    if (WebAssembly.Module.imports(new WebAssembly.Module(wasm)).length > 0)
+      throw new Error(`the module ${module.features} needs glue`);
+    return;
+  }
+  const { script, types, classTypes } = toFactory(
     readFileSync(join(workshop, "glue.js"), "utf8"),
     readFileSync(join(workshop, "web.d.ts"), "utf8"),
     names,
   );
-  const files = products(module);
-  writeWhole(files.script, glue.script);
-  writeWhole(files.types, glue.types);
-  writeWhole(files.classTypes, glue.classTypes);
-  writeWhole(files.names, `${JSON.stringify(names, undefined, 2)}\n`);
-  if (files.text !== undefined) {
-    const comment = "/** The Wasm module as text, which ../../wasm-text.ts reads. */";
-    writeWhole(files.text, `${comment}\nexport const wasmText = ${JSON.stringify(textOfBytes(wasm))};\n`);
-  }
-  if (files.wasm !== undefined) writeWhole(files.wasm, wasm);
-  return glue.script;
+  writeWhole(glue.script, script);
+  writeWhole(glue.types, types);
+  writeWhole(glue.classTypes, classTypes);
 }
 
 /**
- * Gives what the module imports and exports names of a letter or two, too: pages load the long ones twice, in the module and in its glue. Returns
- * which.
+ * Has a module say that it does not use references ("-" instead of "+" before the feature's name in the list of those that were compiled for). To one
+ * that may, wasm-bindgen gives a table for them, with code and glue that fill it, though nothing is ever in it.
+ * @param {Buffer} wasm
+ */
+function withoutReferences(wasm) {
+  const name = "\x0Freference-types";
+  const [before, after, ...more] = wasm.toString("latin1").split(`+${name}`);
+  if (before === undefined || after === undefined || more.length > 0)
+    throw new Error("the module does not tell its features");
+  return Buffer.from(`${before}-${name}${after}`, "latin1");
+}
+
+/**
+ * Gives what the module imports and exports names of a letter or two, too, if it has glue: pages load the long ones twice, in the module and in its
+ * glue. Returns which.
  * @param {string} from
  * @param {string} to
+ * @param {Module} module
  */
-async function optimise(from, to) {
+async function optimise(from, to, { isPlain }) {
   const passes = [
-    ...["--minify-imports-and-exports-and-modules", "-O3"],
+    ...(isPlain ? [] : ["--minify-imports-and-exports-and-modules"]),
+    "-O3",
     // Once more, for what the first pass has left; functions that are called much get short numbers.
     ...["-Os", "--reorder-functions"],
     // The lowest addresses are the end of the stack, far from what anybody points to.
@@ -220,6 +241,7 @@ async function optimise(from, to) {
     await run(process.execPath, command); // which says what is wrong
     throw new Error("wasm-opt works one time and not another");
   }
-  const names = /** @type {import("./glue.mjs").ShortNames} */ (JSON.parse(told));
+  // Where there is nothing to rename, nothing is told.
+  const names = /** @type {import("./glue.mjs").ShortNames} */ (JSON.parse(told || '{"imports":[],"exports":[]}'));
   return names;
 }

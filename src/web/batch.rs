@@ -3,6 +3,8 @@
 //! JavaScript writes ids that are ASCII alone as one text, and their ends beside it. Others it joins with NUL between them, and [`IdBatch::split`]
 //! finds the ends. An id that holds a NUL itself shows as a wrong number of parts; then JavaScript encodes the ids one after the other.
 
+use std::cell::RefCell;
+
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::ids::IdList;
@@ -10,93 +12,101 @@ use crate::ids::IdList;
 /// What stands between ids in a joined text.
 const SEPARATOR: u8 = 0;
 
-/// Ids on their way in, and the indices of the fresh ones on their way out. Its memory is used again by each batch.
-#[wasm_bindgen]
-#[derive(Default)]
-pub struct IdBatch {
+thread_local! {
+    /// One for all guards and chains of an instance. Its memory is used again by each batch.
+    static BATCH: RefCell<Batch> = const { RefCell::new(Batch::new()) };
+}
+
+/// Ids on their way in, and the indices of the fresh ones on their way out.
+struct Batch {
     text: Vec<u8>,
     ends: Vec<u32>,
     /// Bytes between one id's end and the next one's start.
     gap: usize,
-    pub(super) fresh: Vec<u32>,
+    fresh: Vec<u32>,
 }
 
-#[wasm_bindgen]
-impl IdBatch {
-    /// An empty batch.
-    #[wasm_bindgen(constructor)]
-    pub fn new() -> IdBatch {
-        IdBatch::default()
+impl Batch {
+    const fn new() -> Self {
+        Batch {
+            text: Vec::new(),
+            ends: Vec::new(),
+            gap: 0,
+            fresh: Vec::new(),
+        }
     }
+}
 
-    /// Where JavaScript may write `length` bytes of text; what was written before stays. 0 if there is no memory for them.
-    pub fn reserve(&mut self, length: usize) -> usize {
-        if length > self.text.len() {
-            if self.text.try_reserve(length - self.text.len()).is_err() {
+/// Calls `run` with the ids, and with where the fresh ones' indices go.
+pub(super) fn with_batch<T>(run: impl FnOnce(&Ids<'_>, &mut Vec<u32>) -> T) -> T {
+    BATCH.with_borrow_mut(|Batch { text, ends, gap, fresh }| {
+        let ids = Ids { text, ends, gap: *gap };
+        run(&ids, fresh)
+    })
+}
+
+/// Where JavaScript may write `length` bytes of text; what was written before stays. 0 if there is no memory for them.
+#[wasm_bindgen]
+pub fn reserve(length: usize) -> usize {
+    BATCH.with_borrow_mut(|Batch { text, .. }| {
+        if length > text.len() {
+            if text.try_reserve(length - text.len()).is_err() {
                 return 0;
             }
-            self.text.resize(length, 0);
+            text.resize(length, 0);
         }
-        self.text.as_mut_ptr() as usize
-    }
-
-    /// Takes the first `length` bytes as `count` joined ids. False if they are not so many: then one of them holds a separator.
-    pub fn split(&mut self, length: usize, count: usize) -> bool {
-        self.ends.clear();
-        self.gap = 1;
-        if count == 0 || length > self.text.len() || self.ends.try_reserve(count).is_err() {
-            return count == 0;
-        }
-        for end in memchr::memchr_iter(SEPARATOR, &self.text[..length]) {
-            if self.ends.len() == count {
-                return false;
-            }
-            self.ends.push(end as u32);
-        }
-        self.ends.push(length as u32);
-        self.ends.len() == count
-    }
-
-    /// Where JavaScript may write `count` ends (u32) of ids that follow each other without a separator. 0 if there is no memory for them.
-    #[wasm_bindgen(js_name = reserveEnds)]
-    pub fn reserve_ends(&mut self, count: usize) -> usize {
-        self.gap = 0;
-        self.ends.clear();
-        if self.ends.try_reserve(count).is_err() {
-            return 0;
-        }
-        self.ends.resize(count, 0);
-        self.ends.as_mut_ptr() as usize
-    }
-
-    /// Where the indices (u32) of the fresh ids lie after a filter.
-    #[wasm_bindgen(js_name = freshPointer)]
-    pub fn fresh_pointer(&self) -> usize {
-        self.fresh.as_ptr() as usize
-    }
-
-    /// Gives back memory that an unusually large batch took.
-    pub fn shrink(&mut self, length: usize) {
-        if self.text.capacity() > length {
-            self.text = Vec::new();
-            self.ends = Vec::new();
-            self.fresh = Vec::new();
-        }
-    }
+        text.as_mut_ptr() as usize
+    })
 }
 
-impl IdBatch {
-    /// The ids, and where the fresh ones' indices go.
-    pub(super) fn parts(&mut self) -> (Ids<'_>, &mut Vec<u32>) {
-        (
-            Ids {
-                text: &self.text,
-                ends: &self.ends,
-                gap: self.gap,
-            },
-            &mut self.fresh,
-        )
-    }
+/// Takes the first `length` bytes as `count` joined ids. False if they are not so many: then one of them holds a separator.
+#[wasm_bindgen]
+pub fn split(length: usize, count: usize) -> bool {
+    BATCH.with_borrow_mut(|Batch { text, ends, gap, .. }| {
+        ends.clear();
+        *gap = 1;
+        if count == 0 || length > text.len() || ends.try_reserve(count).is_err() {
+            return count == 0;
+        }
+        for end in memchr::memchr_iter(SEPARATOR, &text[..length]) {
+            if ends.len() == count {
+                return false;
+            }
+            ends.push(end as u32);
+        }
+        ends.push(length as u32);
+        ends.len() == count
+    })
+}
+
+/// Where JavaScript may write `count` ends (u32) of ids that follow each other without a separator. 0 if there is no memory for them.
+#[wasm_bindgen(js_name = reserveEnds)]
+pub fn reserve_ends(count: usize) -> usize {
+    BATCH.with_borrow_mut(|Batch { ends, gap, .. }| {
+        *gap = 0;
+        ends.clear();
+        if ends.try_reserve(count).is_err() {
+            return 0;
+        }
+        ends.resize(count, 0);
+        ends.as_mut_ptr() as usize
+    })
+}
+
+/// Where the indices (u32) of the fresh ids lie after a filter.
+#[wasm_bindgen]
+pub fn fresh() -> *const u32 {
+    with_batch(|_, fresh| fresh.as_ptr())
+}
+
+/// Gives back memory that an unusually large batch took.
+#[wasm_bindgen]
+pub fn shrink(length: usize) {
+    BATCH.with_borrow_mut(|batch| {
+        if batch.text.capacity() > length {
+            *batch = Batch::new();
+        }
+    });
 }
 
 /// The ids of a batch.

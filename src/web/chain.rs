@@ -3,7 +3,7 @@
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use super::batch::IdBatch;
+use super::batch::with_batch;
 use super::{failure, format, to_js};
 use crate::ids::IdList;
 use crate::{ChainOptions, Rejected, ShardChain};
@@ -72,10 +72,11 @@ impl RawChain {
     }
 
     /// Records the batch's ids. Returns how many no live shard contained.
-    pub fn record(&mut self, batch: &mut IdBatch, now_seconds: f64) -> usize {
-        let (ids, _) = batch.parts();
-        self.chain
-            .record((0..ids.count()).map(|index| ids.id(index)), now_seconds as u64)
+    pub fn record(&mut self, now_seconds: f64) -> usize {
+        with_batch(|ids, _| {
+            self.chain
+                .record((0..ids.count()).map(|index| ids.id(index)), now_seconds as u64)
+        })
     }
 
     /// Whether a live shard contains the id.
@@ -83,11 +84,12 @@ impl RawChain {
         self.chain.contains(id, now_seconds as u64)
     }
 
-    /// Puts the indices of the batch's ids that no live shard contains where `freshPointer` tells. Returns how many they are.
-    pub fn filter(&self, batch: &mut IdBatch, now_seconds: f64) -> usize {
-        let (ids, fresh) = batch.parts();
-        self.chain.filter_into(&ids, now_seconds as u64, fresh);
-        fresh.len()
+    /// Puts the indices of the batch's ids that no live shard contains where `fresh` tells. Returns how many they are.
+    pub fn filter(&self, now_seconds: f64) -> usize {
+        with_batch(|ids, fresh| {
+            self.chain.filter_into(ids, now_seconds as u64, fresh);
+            fresh.len()
+        })
     }
 
     /// `{ version, shards, now }`, the version undefined in another format than the native one.

@@ -1,13 +1,15 @@
 //! The class behind `SeenGuard`.
 //!
 //! Ids and other texts come in as the batch. What goes out is numbers, and ids with a time each or a text: names, which would cost more than all of it,
-//! are given to them by `js/core.ts`. All questions but one come in by one method and all answers go out in one form, so that each way over the
-//! boundary is compiled once, checks and all.
+//! are given to them by `js/core.ts`. Guards go by numbers, and what they answer lies in memory where JavaScript reads it, so nothing that crosses
+//! this boundary needs glue. All questions but one come in by one function and all answers go out in one form, so that each way over it is compiled
+//! once, checks and all.
 
-use js_sys::{Array, Float64Array, Uint8Array};
-use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use std::cell::{Cell, RefCell};
 
-use super::batch::IdBatch;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use super::batch::{Ids, with_batch};
 use super::{format, now};
 use crate::ids::IdList;
 use crate::journal::Entry;
@@ -31,7 +33,89 @@ pub mod asked {
     pub const FORGET: u8 = 12;
 }
 
-/// What is answered. Goes out as an array of these three.
+thread_local! {
+    /// Each at its number; where one was freed there is room for another.
+    static GUARDS: RefCell<Vec<Option<Guard>>> = const { RefCell::new(Vec::new()) };
+    /// The latest one, which JavaScript reads before it asks again.
+    static ANSWER: Cell<Option<Answer>> = const { Cell::new(None) };
+}
+
+/// Makes a guard for one namespace. Returns its number. A window without meaning, which JavaScript refuses, would stop nothing for long.
+#[wasm_bindgen(js_name = newGuard)]
+pub fn new_guard(window_days: f64) -> usize {
+    let guard = Some(Guard::of_window(window_days));
+    GUARDS.with_borrow_mut(|guards| match guards.iter().position(Option::is_none) {
+        Some(number) => {
+            guards[number] = guard;
+            number
+        }
+        None => {
+            guards.push(guard);
+            guards.len() - 1
+        }
+    })
+}
+
+/// Gives a guard's memory back.
+#[wasm_bindgen(js_name = freeGuard)]
+pub fn free_guard(number: usize) {
+    GUARDS.with_borrow_mut(|guards| {
+        if let Some(place) = guards.get_mut(number) {
+            *place = None;
+        }
+    });
+}
+
+/// Calls `run` with a guard, the batch's ids and where the fresh ones' indices go. Without such a guard there is no result.
+fn with_guard<T>(number: usize, run: impl FnOnce(&mut Guard, &Ids<'_>, &mut Vec<u32>) -> T) -> Option<T> {
+    GUARDS.with_borrow_mut(|guards| {
+        let guard = guards.get_mut(number)?.as_mut()?;
+        with_batch(|ids, fresh| Some(run(guard, ids, fresh)))
+    })
+}
+
+/// Puts the indices of the batch's fresh ids where `fresh` tells. Returns how many they are. Times are `Date.now()` and `performance.now()`.
+#[wasm_bindgen]
+pub fn filter(guard: usize, wall_ms: f64, steady_ms: f64) -> usize {
+    with_guard(guard, |guard, ids, fresh| {
+        guard.filter_into(ids, now(wall_ms, steady_ms), fresh);
+        fresh.len()
+    })
+    .unwrap_or_default()
+}
+
+/// Asks a guard anything else, by its number in [`asked`]: with the batch, and with as many of the other arguments as it takes. Returns where the
+/// answer lies, in the form of [`Answer::place`].
+// Plain arguments are what crosses this boundary most cheaply.
+#[allow(clippy::too_many_arguments)]
+#[wasm_bindgen]
+pub fn ask(
+    guard: usize,
+    wall_ms: f64,
+    steady_ms: f64,
+    question: u8,
+    first: f64,
+    second: f64,
+    third: f64,
+    fourth: f64,
+    fifth: f64,
+    sixth: f64,
+) -> *const f64 {
+    let mut answer = Answer::default();
+    with_guard(guard, |guard, ids, _| {
+        let now = now(wall_ms, steady_ms);
+        let asked = Asked {
+            guard,
+            ids,
+            now,
+            answer: &mut answer,
+        };
+        asked.answer(question, [first, second, third, fourth, fifth, sixth]);
+    });
+    answer.place()
+}
+
+/// What is answered.
 #[derive(Default)]
 struct Answer {
     numbers: Vec<f64>,
@@ -54,98 +138,70 @@ impl Answer {
     fn tell_text(&mut self, text: &str) {
         self.bytes.extend_from_slice(text.as_bytes());
     }
+
+    /// Keeps it where JavaScript reads it, and returns where that is: how many numbers there are, how many of the ids, how many bytes, and where these
+    /// lie; then the numbers, and those of the ids.
+    fn place(mut self) -> *const f64 {
+        let bytes = self.bytes.as_ptr() as usize;
+        let counts = [self.numbers.len(), self.ids.len(), self.bytes.len(), bytes];
+        let counts = counts.map(|count| count as f64);
+        self.numbers = [&counts, self.numbers.as_slice(), &self.ids].concat();
+        let place = self.numbers.as_ptr();
+        ANSWER.set(Some(self));
+        place
+    }
 }
 
-/// A guard for one namespace. Times are `Date.now()` and `performance.now()`.
-#[wasm_bindgen]
-pub struct RawGuard {
-    guard: Guard,
+/// A question on its way to its answer.
+struct Asked<'a> {
+    guard: &'a mut Guard,
+    ids: &'a Ids<'a>,
+    now: Now,
+    answer: &'a mut Answer,
 }
 
-#[wasm_bindgen]
-impl RawGuard {
-    /// A window without meaning, which JavaScript refuses, would stop nothing for long.
-    #[wasm_bindgen(constructor)]
-    pub fn new(window_days: f64) -> RawGuard {
-        let guard = Guard::of_window(window_days);
-        RawGuard { guard }
-    }
-
-    /// Puts the indices of the batch's fresh ids where `freshPointer` tells. Returns how many they are.
-    pub fn filter(&mut self, batch: &mut IdBatch, wall_ms: f64, steady_ms: f64) -> usize {
-        let (ids, fresh) = batch.parts();
-        self.guard.filter_into(&ids, now(wall_ms, steady_ms), fresh);
-        fresh.len()
-    }
-
-    /// Asks anything else, by its number in [`asked`]: with the batch, and with as many of the other arguments as it takes.
-    // Plain arguments are what crosses this boundary most cheaply.
-    #[allow(clippy::too_many_arguments)]
-    #[wasm_bindgen(unchecked_return_type = "[Float64Array, Float64Array, Uint8Array]")]
-    pub fn ask(
-        &mut self,
-        batch: &mut IdBatch,
-        wall_ms: f64,
-        steady_ms: f64,
-        question: u8,
-        first: f64,
-        second: f64,
-        third: f64,
-        fourth: f64,
-        fifth: f64,
-        sixth: f64,
-    ) -> JsValue {
-        let now = now(wall_ms, steady_ms);
-        let answer = &mut Answer::default();
+impl Asked<'_> {
+    fn answer(mut self, question: u8, [first, second, third, fourth, fifth, sixth]: [f64; 6]) {
         match question {
-            asked::RECORD => self.record(batch, now, answer),
-            asked::EXPLAIN => self.explain(batch, now, answer),
-            asked::APPLY => {
-                let format = (first as u8, second as u32, third);
-                self.apply(batch, format, fourth, fifth, sixth > 0.0, now, answer);
-            }
-            asked::STATS => self.stats(now, answer),
-            asked::PENDING => self.pending(first as usize, answer),
-            asked::PENDING_SHARD => answer.tell_text(&self.guard.pending_shard().to_base64()),
+            asked::RECORD => self.record(),
+            asked::EXPLAIN => self.explain(),
+            asked::APPLY => self.apply((first as u8, second as u32, third), fourth, fifth, sixth > 0.0),
+            asked::STATS => self.stats(),
+            asked::PENDING => self.pending(first as usize),
+            asked::PENDING_SHARD => self.answer.tell_text(&self.guard.pending_shard().to_base64()),
             asked::SET_DELIVERING => self.guard.set_delivering(first > 0.0),
-            asked::BEGIN_BATCH => self.begin_batch(first as usize, second as usize, now, answer),
-            asked::END_BATCH => self.guard.end_batch(first as u32, second > 0.0, now),
-            asked::TAKE_UNSAVED => answer.tell_text(&self.guard.take_unsaved().unwrap_or_default()),
-            asked::CHECKPOINT => answer.tell_text(&self.guard.checkpoint()),
-            asked::TAKE_IN => self.take_in(batch, first > 0.0, now, answer),
+            asked::BEGIN_BATCH => self.begin_batch(first as usize, second as usize),
+            asked::END_BATCH => self.guard.end_batch(first as u32, second > 0.0, self.now),
+            asked::TAKE_UNSAVED => self.answer.tell_text(&self.guard.take_unsaved().unwrap_or_default()),
+            asked::CHECKPOINT => self.answer.tell_text(&self.guard.checkpoint()),
+            asked::TAKE_IN => self.take_in(first > 0.0),
             asked::FORGET => self.guard.forget(),
             _ => {}
         }
-        Array::of3(
-            &Float64Array::from(answer.numbers.as_slice()),
-            &Float64Array::from(answer.ids.as_slice()),
-            &Uint8Array::from(answer.bytes.as_slice()),
-        )
-        .into()
     }
 }
 
 /// What needs more words. Of what else there is to ask, `TAKE_UNSAVED` and `CHECKPOINT` answer a segment, empty if there is nothing in it, and
 /// `PENDING_SHARD` a base64 shard; `END_BATCH` takes a batch's number and whether it arrived.
-impl RawGuard {
+impl Asked<'_> {
     /// Records the batch's ids. Answers how many were not known on this device, how many others are no longer pending for want of room, and how many
     /// wait to be delivered.
-    fn record(&mut self, batch: &mut IdBatch, now: Now, answer: &mut Answer) {
-        let recorded = self.guard.record_list(&batch.parts().0, now);
+    fn record(&mut self) {
+        let recorded = self.guard.record_list(self.ids, self.now);
         let counts = [recorded.unknown, recorded.displaced, self.guard.undelivered()];
-        answer.tell(&counts.map(|count| count as f64));
+        self.answer.tell(&counts.map(|count| count as f64));
     }
 
     /// Why the batch's first id is stopped: `0, at` because it is pending, `1` by the memory, `2, shard, epoch` by the server, the epoch only where
     /// there is one; nothing if it is not.
-    fn explain(&self, batch: &mut IdBatch, now: Now, answer: &mut Answer) {
-        match self.guard.explain(batch.parts().0.id(0), now) {
+    fn explain(&mut self) {
+        match self.guard.explain(self.ids.id(0), self.now) {
             None => {}
-            Some(Explanation::Pending { at }) => answer.tell(&[0.0, at as f64]),
-            Some(Explanation::Memory) => answer.tell(&[1.0]),
+            Some(Explanation::Pending { at }) => self.answer.tell(&[0.0, at as f64]),
+            Some(Explanation::Memory) => self.answer.tell(&[1.0]),
             Some(Explanation::Server { shard, epoch }) => {
-                answer.tell(&[2.0, shard as f64]);
-                answer.numbers.extend(epoch.map(f64::from));
+                self.answer.tell(&[2.0, shard as f64]);
+                self.answer.numbers.extend(epoch.map(f64::from));
             }
         }
     }
@@ -154,41 +210,31 @@ impl RawGuard {
     /// snapshot has none. Answers how many shards are held and how many of them are expired; then whether it was applied, how many shards were held
     /// before, and how many impressions it covers, with their lags if `wants_lags`. Or, if it is wrong: in which shard, -1 where it is none of them
     /// alone, with the code of what is wrong and what is wrong, a space between them.
-    #[allow(clippy::too_many_arguments)]
-    fn apply(
-        &mut self,
-        batch: &mut IdBatch,
-        (kind, number, rate): (u8, u32, f64),
-        version: f64,
-        server_now_ms: f64,
-        wants_lags: bool,
-        now: Now,
-        answer: &mut Answer,
-    ) {
+    fn apply(&mut self, (kind, number, rate): (u8, u32, f64), version: f64, server_now_ms: f64, wants_lags: bool) {
         let given = |value: f64| (value >= 0.0).then_some(value as u64);
         let mut covered = 0.0;
         let tell = |entry: &Entry, lag: u64| {
             covered += 1.0;
             if wants_lags {
-                answer.tell_id(entry, lag);
+                self.answer.tell_id(entry, lag);
             }
         };
         let (version, server_ms) = (given(version), given(server_now_ms));
         let applied = format(kind, number, rate).and_then(|format| {
             self.guard
-                .apply_list(&batch.parts().0, format, version, server_ms, now, tell)
+                .apply_list(self.ids, format, version, server_ms, self.now, tell)
         });
-        let (shards, expired) = self.guard.held(now);
-        answer.tell(&[shards as f64, expired as f64]);
+        let (shards, expired) = self.guard.held(self.now);
+        self.answer.tell(&[shards as f64, expired as f64]);
         match applied {
             Ok(reused) => {
                 let applied = f64::from(u8::from(reused.is_some()));
-                answer.tell(&[applied, reused.unwrap_or(0) as f64, covered]);
+                self.answer.tell(&[applied, reused.unwrap_or(0) as f64, covered]);
             }
             Err(error) => {
-                answer.tell(&[error.shard().map_or(-1.0, |shard| shard as f64)]);
+                self.answer.tell(&[error.shard().map_or(-1.0, |shard| shard as f64)]);
                 for text in [error.code(), " ", error.text()] {
-                    answer.tell_text(text);
+                    self.answer.tell_text(text);
                 }
             }
         }
@@ -196,11 +242,11 @@ impl RawGuard {
 
     /// Answers the version of the snapshot in use, -1 where there is none; then what is held and was done, in the order of the `GuardStats` of
     /// JavaScript. The times of lags are 0 where there were none.
-    fn stats(&self, now: Now, answer: &mut Answer) {
-        let stats = self.guard.stats(now);
+    fn stats(&mut self) {
+        let stats = self.guard.stats(self.now);
         let (filtered, lag) = (stats.filtered, stats.lag);
         let ms = |lag: Option<u64>| lag.unwrap_or(0) as f64;
-        answer.tell(&[
+        self.answer.tell(&[
             self.guard.version().map_or(-1.0, |version| version as f64),
             stats.shards as f64,
             stats.server_false_positive_rate,
@@ -222,24 +268,24 @@ impl RawGuard {
     }
 
     /// Answers the pending ids with their times, oldest first.
-    fn pending(&self, limit: usize, answer: &mut Answer) {
+    fn pending(&mut self, limit: usize) {
         for entry in self.guard.pending_entries().take(limit) {
-            answer.tell_id(entry, entry.at);
+            self.answer.tell_id(entry, entry.at);
         }
     }
 
     /// Answers the next batch to deliver: its number, 0 if there is nothing to deliver, and the ids with their times.
-    fn begin_batch(&mut self, impressions: usize, bytes: usize, now: Now, answer: &mut Answer) {
-        let take = |entry: &Entry| answer.tell_id(entry, entry.at);
-        let batch = self.guard.begin_batch_with(impressions, bytes, now, take);
-        answer.tell(&[f64::from(batch)]);
+    fn begin_batch(&mut self, impressions: usize, bytes: usize) {
+        let take = |entry: &Entry| self.answer.tell_id(entry, entry.at);
+        let batch = self.guard.begin_batch_with(impressions, bytes, self.now, take);
+        self.answer.tell(&[f64::from(batch)]);
     }
 
     /// Takes in the batch's segments, each preceded by its writer: those that others have left behind as this writer's own, or those of a writer that
     /// is alive. Answers the state of each, as [`crate::SegmentState`] orders them.
-    fn take_in(&mut self, batch: &mut IdBatch, own: bool, now: Now, answer: &mut Answer) {
-        for state in self.guard.take_in(&batch.parts().0, own, now) {
-            answer.tell(&[f64::from(state as u8)]);
+    fn take_in(&mut self, own: bool) {
+        for state in self.guard.take_in(self.ids, own, self.now) {
+            self.answer.tell(&[f64::from(state as u8)]);
         }
     }
 }

@@ -1,30 +1,25 @@
-//! The Wasm face of the crate: classes for `js/`, which validates what comes in and types what goes out.
+//! The Wasm face of the crate: functions and classes for `js/`, which validates what comes in and types what goes out.
 //!
-//! Ids cross in one batch ([`batch::IdBatch`]), other inputs as plain arguments that the TypeScript has checked. A guard's
-//! answers go out as typed arrays, what chains and the inspection tell by serde-wasm-bindgen's `to_value`; its counterpart `from_value` is not used,
-//! since it would double the module. An error
-//! goes out as `{ code, message }`; nothing here throws or panics for what comes in.
+//! Ids cross in one batch ([`batch`]), other inputs as plain arguments that the TypeScript has checked. A guard takes and gives numbers alone
+//! ([`guard`]), so pages load no glue. What chains and the inspection tell goes out by serde-wasm-bindgen's `to_value`, an error as
+//! `{ code, message }`; its counterpart `from_value` is not used, since it would double the module. Nothing here throws or panics for what comes in.
 //!
 //! The features `guard`, `chain` and `inspect` say which classes a module offers: that of pages, that of servers, that of the command.
 
 mod allocator;
 #[cfg(any(feature = "guard", feature = "chain"))]
-mod batch;
+pub mod batch;
 #[cfg(not(panic = "immediate-abort"))]
 mod browser;
 #[cfg(feature = "chain")]
 mod chain;
 #[cfg(feature = "guard")]
-mod guard;
+pub mod guard;
 #[cfg(feature = "inspect")]
 mod inspect;
 
-#[cfg(any(feature = "guard", feature = "chain"))]
-pub use batch::IdBatch;
 #[cfg(feature = "chain")]
 pub use chain::RawChain;
-#[cfg(feature = "guard")]
-pub use guard::{RawGuard, asked};
 #[cfg(feature = "inspect")]
 pub use inspect::RawInspection;
 

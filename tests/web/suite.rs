@@ -1,8 +1,10 @@
 //! What must hold of the crate as Wasm: the same answers, bytes and sizes as native code, though `usize` has 32 bits; and the classes behind the
 //! npm package, as JavaScript sees them.
 
-use js_sys::{Array, Float64Array, Reflect, Uint8Array, WebAssembly};
-use seenguard::web::{IdBatch, RawChain, RawGuard, asked};
+use js_sys::{Array, Float64Array, Reflect, Uint8Array, Uint32Array, WebAssembly};
+use seenguard::web::RawChain;
+use seenguard::web::batch::{fresh, reserve, reserve_ends, shrink, split};
+use seenguard::web::guard::{ask, asked, filter, free_guard, new_guard};
 use seenguard::{ChainOptions, Explanation, Guard, MAX_BITS, Now, Parameters, SegmentState, Shard, ShardChain};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -177,284 +179,289 @@ fn text(object: &JsValue, name: &str) -> String {
     field(object, name).as_string().unwrap()
 }
 
+/// The module's memory, as JavaScript has it.
+fn buffer() -> JsValue {
+    wasm_bindgen::memory().unchecked_into::<WebAssembly::Memory>().buffer()
+}
+
 /// Writes bytes where JavaScript would.
 fn write(pointer: usize, bytes: &[u8]) {
-    let memory: WebAssembly::Memory = wasm_bindgen::memory().unchecked_into();
-    Uint8Array::new(&memory.buffer()).set(&Uint8Array::from(bytes), pointer as u32);
+    Uint8Array::new(&buffer()).set(&Uint8Array::from(bytes), pointer as u32);
 }
 
 /// A batch of ids joined by NUL. Whether it could be split again.
-fn joined(batch: &mut IdBatch, ids: &[&str]) -> bool {
+fn joined(ids: &[&str]) -> bool {
     let all = ids.join("\0");
-    write(batch.reserve(all.len()), all.as_bytes());
-    batch.split(all.len(), ids.len())
+    write(reserve(all.len()), all.as_bytes());
+    split(all.len(), ids.len())
 }
 
 /// A batch of ids one after the other, with their ends.
-fn with_ends(batch: &mut IdBatch, ids: &[&str]) {
+fn with_ends(ids: &[&str]) {
     let all = ids.concat();
-    write(batch.reserve(all.len()), all.as_bytes());
+    write(reserve(all.len()), all.as_bytes());
     let mut end = 0;
     let ends = ids.iter().flat_map(|id| {
         end += id.len() as u32;
         end.to_le_bytes()
     });
     let ends: Vec<u8> = ends.collect();
-    write(batch.reserve_ends(ids.len()), &ends);
+    write(reserve_ends(ids.len()), &ends);
 }
 
-/// The numbers of an answer.
-fn numbers(answer: &JsValue) -> Vec<f64> {
-    part::<Float64Array>(answer, 0).to_vec()
+/// An answer, copied from where it lies.
+struct Answer {
+    numbers: Vec<f64>,
+    /// With their times.
+    ids: Vec<(String, f64)>,
+    text: String,
 }
 
-/// The ids of an answer with their times.
-fn timed(answer: &JsValue) -> Vec<(String, f64)> {
-    let ids = part::<Float64Array>(answer, 1).to_vec();
-    let (text, mut start) = (text_of(answer), 0);
-    let timed = |timed: &[f64]| {
-        let end = timed[0] as usize;
-        let id = text[start..end].to_string();
-        start = end;
-        (id, timed[1])
-    };
-    ids.chunks(2).map(timed).collect()
+impl Answer {
+    fn at(place: *const f64) -> Answer {
+        let numbers_at = |place, count| {
+            Float64Array::new_with_byte_offset_and_length(&buffer(), place as u32, count as u32).to_vec()
+        };
+        let counts = numbers_at(place as usize, 4);
+        let [numbers, ids, length, bytes] = [counts[0], counts[1], counts[2], counts[3]].map(|count| count as usize);
+        let all = numbers_at(place as usize + 32, numbers + ids);
+        let text = Uint8Array::new_with_byte_offset_and_length(&buffer(), bytes as u32, length as u32).to_vec();
+        let text = String::from_utf8(text).unwrap();
+        let mut start = 0;
+        let timed = |timed: &[f64]| {
+            let end = timed[0] as usize;
+            let id = text[start..end].to_string();
+            start = end;
+            (id, timed[1])
+        };
+        Answer {
+            numbers: all[..numbers].to_vec(),
+            ids: all[numbers..].chunks(2).map(timed).collect(),
+            text,
+        }
+    }
 }
 
-fn part<T: JsCast>(list: &JsValue, index: u32) -> T {
-    list.unchecked_ref::<Array>().get(index).unchecked_into()
+fn explain(guard: &AskedGuard, id: &str, wall: f64, steady: f64) -> Vec<f64> {
+    with_ends(&[id]);
+    guard.ask(asked::EXPLAIN, &[], wall, steady).numbers
 }
 
-fn explain(guard: &mut AskedGuard, id: &str, wall: f64, steady: f64) -> Vec<f64> {
-    let mut batch = IdBatch::new();
-    with_ends(&mut batch, &[id]);
-    numbers(&guard.ask(asked::EXPLAIN, &mut batch, &[], wall, steady))
-}
-
-fn has(guard: &mut AskedGuard, id: &str, wall: f64, steady: f64) -> bool {
+fn has(guard: &AskedGuard, id: &str, wall: f64, steady: f64) -> bool {
     !explain(guard, id, wall, steady).is_empty()
 }
 
 /// Applies native shards; `server_ms` is the server's clock.
-fn apply(guard: &mut AskedGuard, shards: &[&str], version: f64, server_ms: f64, wall: f64, steady: f64) -> JsValue {
-    let mut batch = IdBatch::new();
-    with_ends(&mut batch, shards);
-    guard.ask(
-        asked::APPLY,
-        &mut batch,
-        &[0.0, 0.0, 0.0, version, server_ms, 1.0],
-        wall,
-        steady,
-    )
+fn apply(guard: &AskedGuard, shards: &[&str], version: f64, server_ms: f64, wall: f64, steady: f64) -> Answer {
+    with_ends(shards);
+    let arguments = [0.0, 0.0, 0.0, version, server_ms, 1.0];
+    guard.ask(asked::APPLY, &arguments, wall, steady)
 }
 
 /// A guard as `js/core.ts` asks it: what is left out is no number.
-struct AskedGuard(RawGuard);
+struct AskedGuard(usize);
 
 impl AskedGuard {
     fn new() -> Self {
-        AskedGuard(RawGuard::new(30.0))
+        AskedGuard(new_guard(30.0))
     }
 
-    fn ask(&mut self, question: u8, batch: &mut IdBatch, arguments: &[f64], wall: f64, steady: f64) -> JsValue {
+    /// Asks about the batch.
+    fn ask(&self, question: u8, arguments: &[f64], wall: f64, steady: f64) -> Answer {
         let [a, b, c, d, e, f] = std::array::from_fn(|index| arguments.get(index).copied().unwrap_or(f64::NAN));
-        self.0.ask(batch, wall, steady, question, a, b, c, d, e, f)
+        Answer::at(ask(self.0, wall, steady, question, a, b, c, d, e, f))
     }
 
-    /// Asks what takes neither texts nor times.
-    fn ask_alone(&mut self, question: u8, arguments: &[f64]) -> JsValue {
-        self.ask(question, &mut IdBatch::new(), arguments, WALL, 0.0)
+    /// Asks what takes no times.
+    fn ask_now(&self, question: u8, arguments: &[f64]) -> Answer {
+        self.ask(question, arguments, WALL, 0.0)
     }
 
-    fn filter(&mut self, batch: &mut IdBatch, wall: f64, steady: f64) -> usize {
-        self.0.filter(batch, wall, steady)
+    fn filter(&self) -> usize {
+        filter(self.0, WALL, 0.0)
     }
 
-    fn record(&mut self, batch: &mut IdBatch, wall: f64, steady: f64) -> JsValue {
-        self.ask(asked::RECORD, batch, &[], wall, steady)
+    fn record(&self) -> Vec<f64> {
+        self.ask_now(asked::RECORD, &[]).numbers
     }
 
-    fn stats(&mut self) -> JsValue {
-        self.ask_alone(asked::STATS, &[])
+    fn stats(&self) -> Vec<f64> {
+        self.ask_now(asked::STATS, &[]).numbers
     }
 
-    fn pending(&mut self, limit: f64) -> Vec<(String, f64)> {
-        timed(&self.ask_alone(asked::PENDING, &[limit]))
+    fn pending(&self, limit: f64) -> Vec<(String, f64)> {
+        self.ask_now(asked::PENDING, &[limit]).ids
     }
 
-    fn begin_batch(&mut self, impressions: f64) -> JsValue {
-        self.ask_alone(asked::BEGIN_BATCH, &[impressions, 1_000.0])
+    fn begin_batch(&self, impressions: f64) -> Answer {
+        self.ask_now(asked::BEGIN_BATCH, &[impressions, 1_000.0])
     }
 
-    fn take_in(&mut self, batch: &mut IdBatch, own: bool) -> Vec<f64> {
-        numbers(&self.ask(asked::TAKE_IN, batch, &[f64::from(u8::from(own))], WALL, 0.0))
+    fn take_in(&self, own: bool) -> Vec<f64> {
+        self.ask_now(asked::TAKE_IN, &[f64::from(u8::from(own))]).numbers
     }
 
     /// The text that answers.
-    fn text(&mut self, question: u8) -> String {
-        text_of(&self.ask_alone(question, &[]))
+    fn text(&self, question: u8) -> String {
+        self.ask_now(question, &[]).text
+    }
+
+    /// The version of the snapshot in use.
+    fn version(&self) -> f64 {
+        self.stats()[0]
     }
 }
 
-/// The text of an answer.
-fn text_of(answer: &JsValue) -> String {
-    let bytes: Uint8Array = part(answer, 2);
-    String::from_utf8(bytes.to_vec()).unwrap()
+impl Drop for AskedGuard {
+    fn drop(&mut self) {
+        free_guard(self.0);
+    }
 }
 
-/// The version of the snapshot in use.
-fn version(guard: &mut AskedGuard) -> f64 {
-    numbers(&guard.stats())[0]
-}
-
-fn fresh_of(batch: &IdBatch, count: usize) -> Vec<u32> {
-    let memory: WebAssembly::Memory = wasm_bindgen::memory().unchecked_into();
-    js_sys::Uint32Array::new_with_byte_offset_and_length(&memory.buffer(), batch.fresh_pointer() as u32, count as u32)
-        .to_vec()
+fn fresh_of(count: usize) -> Vec<u32> {
+    Uint32Array::new_with_byte_offset_and_length(&buffer(), fresh() as u32, count as u32).to_vec()
 }
 
 #[wasm_bindgen_test]
 fn ids_cross_in_one_batch() {
-    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
-    assert!(joined(&mut batch, &["shown", "", "🦀"]));
-    assert_eq!(numbers(&guard.record(&mut batch, WALL, 0.0)), [3.0, 0.0, 3.0]);
-    assert!(joined(&mut batch, &["new", "shown", "", "new", "🦀", "other"]));
-    let count = guard.filter(&mut batch, WALL, 0.0);
-    assert_eq!(fresh_of(&batch, count), [0, 5]);
-    assert!(joined(&mut batch, &[]));
-    assert_eq!(guard.filter(&mut batch, WALL, 0.0), 0);
-    assert!(joined(&mut batch, &[""]));
-    assert_eq!(guard.filter(&mut batch, WALL, 0.0), 0);
+    let guard = AskedGuard::new();
+    assert!(joined(&["shown", "", "🦀"]));
+    assert_eq!(guard.record(), [3.0, 0.0, 3.0]);
+    assert!(joined(&["new", "shown", "", "new", "🦀", "other"]));
+    let count = guard.filter();
+    assert_eq!(fresh_of(count), [0, 5]);
+    assert!(joined(&[]));
+    assert_eq!(guard.filter(), 0);
+    assert!(joined(&[""]));
+    assert_eq!(guard.filter(), 0);
 }
 
 #[wasm_bindgen_test]
 fn ids_that_hold_a_nul_show_as_a_wrong_number_and_cross_with_their_ends() {
-    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
+    let guard = AskedGuard::new();
     for ids in [["a\0b", "c"], ["\0", ""], ["x", "\0\0"]] {
-        assert!(!joined(&mut batch, &ids));
+        assert!(!joined(&ids));
     }
-    assert!(!joined(&mut batch, &["\0"]));
-    with_ends(&mut batch, &["a\0b", "", "c"]);
-    assert_eq!(numbers(&guard.record(&mut batch, WALL, 0.0)), [3.0, 0.0, 3.0]);
-    with_ends(&mut batch, &["a", "a\0b", "b", "", "c", "\0"]);
-    let count = guard.filter(&mut batch, WALL, 0.0);
-    assert_eq!(fresh_of(&batch, count), [0, 2, 5]);
-    assert!(has(&mut guard, "a\0b", WALL, 0.0) && !has(&mut guard, "a", WALL, 0.0));
+    assert!(!joined(&["\0"]));
+    with_ends(&["a\0b", "", "c"]);
+    assert_eq!(guard.record(), [3.0, 0.0, 3.0]);
+    with_ends(&["a", "a\0b", "b", "", "c", "\0"]);
+    let count = guard.filter();
+    assert_eq!(fresh_of(count), [0, 2, 5]);
+    assert!(has(&guard, "a\0b", WALL, 0.0) && !has(&guard, "a", WALL, 0.0));
 }
 
 #[wasm_bindgen_test]
 fn impossible_ends_and_lengths_trap_nothing() {
-    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
-    assert!(!batch.split(5, 1));
-    write(batch.reserve(4), b"abcd");
+    let guard = AskedGuard::new();
+    shrink(0);
+    assert!(!split(5, 1));
+    write(reserve(4), b"abcd");
     let ends: Vec<u8> = [9u32, 2, u32::MAX, 1]
         .iter()
         .flat_map(|end| end.to_le_bytes())
         .collect();
-    write(batch.reserve_ends(4), &ends);
-    guard.filter(&mut batch, WALL, 0.0);
-    guard.record(&mut batch, WALL, 0.0);
-    assert_eq!(batch.reserve(usize::MAX), 0);
-    assert_eq!(batch.reserve_ends(usize::MAX / 2), 0);
-    assert!(joined(&mut batch, &["a", "b"]));
-    assert_eq!(guard.filter(&mut batch, WALL, 0.0), 2);
+    write(reserve_ends(4), &ends);
+    guard.filter();
+    guard.record();
+    assert_eq!(reserve(usize::MAX), 0);
+    assert_eq!(reserve_ends(usize::MAX / 2), 0);
+    assert!(joined(&["a", "b"]));
+    assert_eq!(guard.filter(), 2);
 }
 
 #[wasm_bindgen_test]
 fn a_batch_gives_back_unusual_memory_and_goes_on() {
-    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
+    let guard = AskedGuard::new();
     let many = ids("a rather long id", 0..20_000);
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    assert!(joined(&mut batch, &many));
-    assert_eq!(guard.filter(&mut batch, WALL, 0.0), 20_000);
-    batch.shrink(1 << 10);
-    assert!(joined(&mut batch, &["a"]));
-    assert_eq!(guard.filter(&mut batch, WALL, 0.0), 1);
+    assert!(joined(&many));
+    assert_eq!(guard.filter(), 20_000);
+    shrink(1 << 10);
+    assert!(joined(&["a"]));
+    assert_eq!(guard.filter(), 1);
 }
 
 #[wasm_bindgen_test]
 fn apply_reports_what_became_of_a_snapshot() {
-    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
-    assert!(joined(&mut batch, &["a", "b"]));
-    guard.record(&mut batch, WALL, 0.0);
+    let guard = AskedGuard::new();
+    assert!(joined(&["a", "b"]));
+    guard.record();
     let shards = [shard_of(&["a", "s"], 7, 0), shard_of(&["t"], 6, 1)].map(|shard| shard.to_base64());
     let shards = shards.each_ref().map(String::as_str);
-    let report = apply(&mut guard, &shards, 9.0, -1.0, WALL + 250.0, 250.0);
-    assert_eq!(numbers(&report), [2.0, 1.0, 1.0, 0.0, 1.0]);
-    assert_eq!(timed(&report), [("a".to_string(), 250.0)]);
-    assert_eq!(version(&mut guard), 9.0);
-    let again = apply(&mut guard, &shards, 9.0, -1.0, WALL, 0.0);
-    assert_eq!(numbers(&again), [2.0, 1.0, 1.0, 2.0, 0.0]);
-    let older = apply(&mut guard, &shards, 8.0, -1.0, WALL, 0.0);
-    assert_eq!(
-        (numbers(&older), version(&mut guard)),
-        (vec![2.0, 1.0, 0.0, 0.0, 0.0], 9.0)
-    );
+    let report = apply(&guard, &shards, 9.0, -1.0, WALL + 250.0, 250.0);
+    assert_eq!(report.numbers, [2.0, 1.0, 1.0, 0.0, 1.0]);
+    assert_eq!(report.ids, [("a".to_string(), 250.0)]);
+    assert_eq!(guard.version(), 9.0);
+    let again = apply(&guard, &shards, 9.0, -1.0, WALL, 0.0);
+    assert_eq!(again.numbers, [2.0, 1.0, 1.0, 2.0, 0.0]);
+    let older = apply(&guard, &shards, 8.0, -1.0, WALL, 0.0);
+    assert_eq!((older.numbers, guard.version()), (vec![2.0, 1.0, 0.0, 0.0, 0.0], 9.0));
 }
 
 #[wasm_bindgen_test]
 fn apply_tells_lags_only_if_they_are_wanted() {
-    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
-    assert!(joined(&mut batch, &["a"]));
-    guard.record(&mut batch, WALL, 0.0);
-    with_ends(&mut batch, &[&shard_of(&["a"], 7, 0).to_base64()]);
-    let report = guard.ask(asked::APPLY, &mut batch, &[0.0, 0.0, 0.0, -1.0, -1.0, 0.0], WALL, 0.0);
-    assert_eq!((numbers(&report)[4], timed(&report).len()), (1.0, 0));
+    let guard = AskedGuard::new();
+    assert!(joined(&["a"]));
+    guard.record();
+    with_ends(&[&shard_of(&["a"], 7, 0).to_base64()]);
+    let report = guard.ask_now(asked::APPLY, &[0.0, 0.0, 0.0, -1.0, -1.0, 0.0]);
+    assert_eq!((report.numbers[4], report.ids.len()), (1.0, 0));
 }
 
 #[wasm_bindgen_test]
 fn apply_tells_errors_by_their_code_and_changes_nothing() {
-    let mut guard = AskedGuard::new();
+    let guard = AskedGuard::new();
     let good = shard_of(&["s"], 7, 0).to_base64();
     let largest = 9_007_199_254_740_991.0;
-    apply(&mut guard, &[&good], largest, -1.0, WALL, 0.0);
+    apply(&guard, &[&good], largest, -1.0, WALL, 0.0);
     for (code, bad) in [
         ("bad-base64", "?"),
         ("bad-base64", "\0"),
         ("truncated", ""),
         ("bad-magic", &*"A".repeat(48)),
     ] {
-        let refusal = apply(&mut guard, &[&good, bad], -1.0, -1.0, WALL, 0.0);
-        let told = text_of(&refusal);
+        let refusal = apply(&guard, &[&good, bad], -1.0, -1.0, WALL, 0.0);
+        let told = refusal.text;
         assert!(
             told.split_once(' ')
                 .is_some_and(|(told, text)| told == code && text.len() > 20)
         );
-        assert_eq!(numbers(&refusal), [1.0, 0.0, 1.0]);
-        assert_eq!(version(&mut guard), largest);
-        assert!(has(&mut guard, "s", WALL, 0.0));
+        assert_eq!(refusal.numbers, [1.0, 0.0, 1.0]);
+        assert_eq!(guard.version(), largest);
+        assert!(has(&guard, "s", WALL, 0.0));
     }
     let none = vec![""; 65];
-    let refusal = apply(&mut guard, &none, -1.0, -1.0, WALL, 0.0);
-    assert!(text_of(&refusal).starts_with("too-large a snapshot"));
-    assert_eq!(numbers(&refusal), [1.0, 0.0, -1.0]);
+    let refusal = apply(&guard, &none, -1.0, -1.0, WALL, 0.0);
+    assert!(refusal.text.starts_with("too-large a snapshot"));
+    assert_eq!(refusal.numbers, [1.0, 0.0, -1.0]);
 }
 
 #[wasm_bindgen_test]
 fn the_servers_clock_is_carried_on_by_the_steady_one() {
-    let mut guard = AskedGuard::new();
+    let guard = AskedGuard::new();
     let shard = shard_of(&["s"], 7, START as u32 + 10).to_base64();
     // This device's clock is at its beginning, or broken.
     for wall in [0.0, -5.0, f64::NAN, 8.64e15] {
-        apply(&mut guard, &[&shard], -1.0, WALL, wall, 1_000.0);
-        assert!(has(&mut guard, "s", wall, 10_999.0) && !has(&mut guard, "s", wall, 11_000.0));
+        apply(&guard, &[&shard], -1.0, WALL, wall, 1_000.0);
+        assert!(has(&guard, "s", wall, 10_999.0) && !has(&guard, "s", wall, 11_000.0));
     }
 }
 
 #[wasm_bindgen_test]
 fn explanations_and_statistics_are_numbers() {
-    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
-    apply(&mut guard, &[&shard_of(&["s"], 7, 0).to_base64()], 1.0, -1.0, WALL, 0.0);
-    assert!(joined(&mut batch, &["s", "mine"]));
-    guard.record(&mut batch, WALL, 0.0);
+    let guard = AskedGuard::new();
+    apply(&guard, &[&shard_of(&["s"], 7, 0).to_base64()], 1.0, -1.0, WALL, 0.0);
+    assert!(joined(&["s", "mine"]));
+    guard.record();
     let many = [ids("t", 0..300), vec!["t".into()]].concat();
-    apply(&mut guard, &[&shard_of(&many, 8, 0).to_base64()], 2.0, -1.0, WALL, 0.0);
-    let explained = ["fresh", "mine", "s", "t"].map(|id| explain(&mut guard, id, WALL, 0.0));
+    apply(&guard, &[&shard_of(&many, 8, 0).to_base64()], 2.0, -1.0, WALL, 0.0);
+    let explained = ["fresh", "mine", "s", "t"].map(|id| explain(&guard, id, WALL, 0.0));
     assert_eq!(explained, [vec![], vec![0.0, WALL], vec![1.0], vec![2.0, 0.0, 8.0]]);
 
-    assert!(joined(&mut batch, &["fresh", "mine", "s", "t", "fresh"]));
-    guard.filter(&mut batch, WALL, 0.0);
-    let stats = numbers(&guard.stats());
+    assert!(joined(&["fresh", "mine", "s", "t", "fresh"]));
+    guard.filter();
+    let stats = guard.stats();
     let [
         version,
         shards,
@@ -479,37 +486,37 @@ fn explanations_and_statistics_are_numbers() {
 
 #[wasm_bindgen_test]
 fn what_one_visit_stores_another_takes_over() {
-    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
+    let guard = AskedGuard::new();
     assert_eq!(guard.text(asked::TAKE_UNSAVED), "");
-    assert!(joined(&mut batch, &["a", "b"]));
-    guard.record(&mut batch, WALL, 0.0);
+    assert!(joined(&["a", "b"]));
+    guard.record();
     let segment = guard.text(asked::TAKE_UNSAVED);
-    let mut later = AskedGuard::new();
-    with_ends(&mut batch, &["w1", &segment, "w2", "rubbish", "w3", "SGJ9\n"]);
-    assert_eq!(later.take_in(&mut batch, true), [0.0, 1.0, 2.0]);
+    let later = AskedGuard::new();
+    with_ends(&["w1", &segment, "w2", "rubbish", "w3", "SGJ9\n"]);
+    assert_eq!(later.take_in(true), [0.0, 1.0, 2.0]);
     assert_eq!(later.pending(9.0), [("a".into(), WALL), ("b".into(), WALL)]);
     assert_eq!(later.pending(1.0).len(), 1);
     let shard = Shard::from_base64(&later.text(asked::PENDING_SHARD)).unwrap();
     assert!(shard.filter.contains("a") && shard.filter.contains("b") && shard.count == 2);
 
-    let mut other = AskedGuard::new();
-    with_ends(&mut batch, &["w4", &later.text(asked::CHECKPOINT)]);
-    assert_eq!(other.take_in(&mut batch, false), [0.0]);
-    assert!(has(&mut other, "a", WALL, 0.0));
-    other.ask_alone(asked::FORGET, &[]);
-    assert!(!has(&mut other, "a", WALL, 0.0) && other.pending(9.0).is_empty());
+    let other = AskedGuard::new();
+    with_ends(&["w4", &later.text(asked::CHECKPOINT)]);
+    assert_eq!(other.take_in(false), [0.0]);
+    assert!(has(&other, "a", WALL, 0.0));
+    other.ask_now(asked::FORGET, &[]);
+    assert!(!has(&other, "a", WALL, 0.0) && other.pending(9.0).is_empty());
 }
 
 #[wasm_bindgen_test]
 fn a_batch_to_deliver_goes_out_with_its_number() {
-    let (mut guard, mut batch) = (AskedGuard::new(), IdBatch::new());
-    assert_eq!(numbers(&guard.begin_batch(9.0)), [0.0]);
-    assert!(joined(&mut batch, &["a", "b"]));
-    guard.record(&mut batch, WALL, 0.0);
+    let guard = AskedGuard::new();
+    assert_eq!(guard.begin_batch(9.0).numbers, [0.0]);
+    assert!(joined(&["a", "b"]));
+    guard.record();
     let first = guard.begin_batch(1.0);
-    assert_eq!((numbers(&first), timed(&first)), (vec![1.0], vec![("a".into(), WALL)]));
-    guard.ask_alone(asked::END_BATCH, &[1.0, 1.0]);
-    assert_eq!(timed(&guard.begin_batch(9.0)), [("b".into(), WALL)]);
+    assert_eq!((first.numbers, first.ids), (vec![1.0], vec![("a".into(), WALL)]));
+    guard.ask_now(asked::END_BATCH, &[1.0, 1.0]);
+    assert_eq!(guard.begin_batch(9.0).ids, [("b".into(), WALL)]);
 }
 
 #[wasm_bindgen_test]
@@ -529,10 +536,9 @@ fn options_without_meaning_throw_their_code() {
 
 #[wasm_bindgen_test]
 fn a_chain_records_filters_ships_and_goes_on() {
-    let mut batch = IdBatch::new();
     let mut chain = RawChain::new(0, 0, 0.0, vec![], 3, 5, 0.001, u64::MAX, 0).unwrap();
-    assert!(joined(&mut batch, &["a", "b", "a", "c", "d"]));
-    assert_eq!(chain.record(&mut batch, START as f64), 4);
+    assert!(joined(&["a", "b", "a", "c", "d"]));
+    assert_eq!(chain.record(START as f64), 4);
     let shipped = chain.snapshot(START as f64);
     assert_eq!(number(&shipped, "version"), ((START + 1) * (1 << 21) + 1) as f64);
     assert_eq!(number(&shipped, "now"), START as f64);
@@ -548,9 +554,9 @@ fn a_chain_records_filters_ships_and_goes_on() {
         (1.0, "bad-base64".into())
     );
     assert!(again.has("a", START as f64) && !again.has("x", START as f64));
-    assert!(joined(&mut batch, &["a", "x", "d", "x"]));
-    let count = again.filter(&mut batch, START as f64);
-    assert_eq!(fresh_of(&batch, count), [1]);
+    assert!(joined(&["a", "x", "d", "x"]));
+    let count = again.filter(START as f64);
+    assert_eq!(fresh_of(count), [1]);
 }
 
 /// Bytes of the module's memory, which never shrinks.
@@ -597,8 +603,7 @@ fn blocks_of_all_sizes_keep_what_is_in_them_and_are_used_again() {
 #[wasm_bindgen_test]
 fn a_day_of_use_takes_no_more_and_more_memory() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
-    let mut guard = AskedGuard::new();
-    let mut batch = IdBatch::new();
+    let guard = AskedGuard::new();
     let mut used = 0;
     // A refresh every half minute, whose items differ in number and length.
     for refresh in 0..3000u64 {
@@ -609,10 +614,10 @@ fn a_day_of_use_takes_no_more_and_more_memory() {
         let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
         let shipped = chain.snapshot(START + 30 * refresh);
         let shards: Vec<&str> = shipped.shards.iter().map(String::as_str).collect();
-        apply(&mut guard, &shards, refresh as f64, -1.0, WALL, 0.0);
-        assert!(joined(&mut batch, &shown));
-        guard.filter(&mut batch, WALL, 0.0);
-        guard.record(&mut batch, WALL, 0.0);
+        apply(&guard, &shards, refresh as f64, -1.0, WALL, 0.0);
+        assert!(joined(&shown));
+        guard.filter();
+        guard.record();
         guard.text(asked::TAKE_UNSAVED);
         if refresh % 16 == 0 {
             guard.text(asked::CHECKPOINT);
