@@ -60,7 +60,7 @@ export class ShardChain implements Api.ShardChain {
     const engine = await loadEngine();
     const { format, capacity, shards, falsePositiveRate, seed, ttlSeconds } = settings;
     let refusal: unknown;
-    const raw = engine.call(undefined, () => {
+    const raw = engine.call(() => {
       try {
         return (
           engine.glue &&
@@ -74,7 +74,7 @@ export class ShardChain implements Api.ShardChain {
       }
     });
     if (raw === undefined) throw refused(refusal);
-    const rejected = engine.call([], () => raw.rejected() as ShardChain["rejected"]);
+    const rejected = engine.call(() => raw.rejected() as ShardChain["rejected"]) ?? [];
     return new ShardChain(engine, raw, settings.shippedFormat, rejected);
   }
 
@@ -125,7 +125,7 @@ export class ShardChain implements Api.ShardChain {
   free(): void {
     const raw = this.#raw;
     this.#raw = undefined;
-    this.#engine.call(undefined, () => {
+    this.#engine.call(() => {
       raw?.free();
     });
   }
@@ -134,7 +134,7 @@ export class ShardChain implements Api.ShardChain {
   #call<T>(run: (raw: RawChain) => T): T {
     const raw = this.#raw;
     if (raw === undefined) throw new SeenGuardError("bad-option", "this chain was freed");
-    const result = this.#engine.call(undefined, () => ({ value: run(raw) }));
+    const result = this.#engine.call(() => ({ value: run(raw) }));
     if (result === undefined)
       throw new SeenGuardError("trap", "the Wasm instance trapped: make a new chain from what the store holds");
     return result.value;

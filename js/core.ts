@@ -66,7 +66,7 @@ export class GuardCore {
     try {
       const engine = (this.#engine = await loadEngine(this.options.wasm));
       engine.onTrap.add(this.#failed);
-      this.#guard = engine.call(undefined, () => engine.wasm.newGuard(this.options.windowDays));
+      this.#guard = engine.call(() => engine.wasm.newGuard(this.options.windowDays));
     } catch (cause) {
       const error = cause as SeenGuardError;
       if (error.code === "bad-option") throw error;
@@ -105,14 +105,18 @@ export class GuardCore {
 
   /** Calls into the module with ids that are in its batch; `undefined`: without a guard, for want of memory, or after a trap. */
   #withBatch<T>(ids: readonly ItemId[], run: (engine: Engine, guard: number) => T): T | undefined {
-    const [engine, guard] = [this.#engine, this.#guard];
-    if (guard === undefined) return undefined;
-    return engine?.call(undefined, () => {
+    return this.#call((engine, guard) => {
       if (!engine.writer.write(ids)) return undefined;
       const result = run(engine, guard);
       engine.writer.done();
       return result;
     });
+  }
+
+  /** Calls into the module; `undefined`: without a guard, or after a trap. */
+  #call<T>(run: (engine: Engine, guard: number) => T): T | undefined {
+    const [engine, guard] = [this.#engine, this.#guard];
+    return guard === undefined ? undefined : engine?.call(() => run(engine, guard));
   }
 
   /** Asks the module's guard something, about these texts if it takes any. */
@@ -256,8 +260,7 @@ export class GuardCore {
   free(): void {
     this.#persistence?.stop();
     this.#engine?.onTrap.delete(this.#failed);
-    const [engine, guard] = [this.#engine, this.#guard];
-    if (guard !== undefined) engine?.call(undefined, () => engine.wasm.freeGuard(guard));
+    this.#call(({ wasm }, guard) => wasm.freeGuard(guard));
     this.#guard = undefined;
   }
 }

@@ -37,9 +37,9 @@ export class Engine {
     this.writer = new BatchWriter(wasm);
   }
 
-  /** Calls into the module. Nothing there throws but a trap, after which the instance's memory is not to be trusted. */
-  call<T, Fallback>(fallback: Fallback, run: () => T): T | Fallback {
-    if (this.#isTrapped) return fallback;
+  /** Calls into the module. Nothing there throws but a trap, after which the instance's memory is not to be trusted: then there is no result. */
+  call<T>(run: () => T): T | undefined {
+    if (this.#isTrapped) return undefined;
     try {
       return run();
     } catch (cause) {
@@ -48,7 +48,7 @@ export class Engine {
       live = undefined;
       const error = failure("trap", "the Wasm instance trapped", cause);
       for (const listener of this.onTrap) listener(error);
-      return fallback;
+      return undefined;
     }
   }
 }

@@ -122,13 +122,16 @@ export function passing<T>(list: readonly T[], passes: (index: number) => boolea
 export interface Batch {
   readonly memory: WebAssembly.Memory;
   reserve(bytes: number): number;
-  split(bytes: number, count: number): number;
   reserveEnds(count: number): number;
+  widen(bytes: number): void;
   fresh(): number;
   shrink(bytes: number): void;
 }
 
+/** Any byte that is a character by itself: halves of a character that two ids end and begin with must not become one. */
 const SEPARATOR = "\0";
+/** The most bytes that UTF-8 takes for a UTF-16 unit. */
+const WIDEST = 3;
 /** A batch that took more memory than this gives it back. */
 const KEPT_BYTES = 1 << 20;
 
@@ -149,11 +152,6 @@ export class BatchWriter {
 
   /** Whether the ids are there now. False if there is no memory for them. */
   write(ids: readonly ItemId[]): boolean {
-    return this.#writeAscii(ids) ?? this.#writeJoined(ids);
-  }
-
-  /** The way of ids that are ASCII alone, as most are: a byte for each UTF-16 unit, so JavaScript knows their ends. `undefined`: one is not. */
-  #writeAscii(ids: readonly ItemId[]): boolean | undefined {
     const count = ids.length;
     const start = this.#batch.reserveEnds(count);
     if (start === 0) return false;
@@ -164,21 +162,25 @@ export class BatchWriter {
       text += ids[index] as string;
       ends[index] = text.length;
     }
-    // The text's place is where it was, unless it was too small.
-    if (this.#bytes.length < text.length) {
-      const room = this.#batch.reserve(text.length);
-      if (room === 0) return false;
-      this.#bytes = this.#view(room, text.length);
-    }
+    if (!this.#makeRoom(text.length)) return false;
     const { read, written } = encoder.encodeInto(text, this.#bytes);
-    return read === text.length && written === text.length ? true : undefined;
+    // Of ASCII alone, as most ids are, each unit is a byte.
+    return (read === text.length && written === read) || this.#writeWide(ids.join(SEPARATOR));
   }
 
-  /** The way of other ids: the module finds their ends by the separators between them. */
-  #writeJoined(ids: readonly ItemId[]): boolean {
-    const written = this.#writeText(ids.join(SEPARATOR), 0);
-    if (written === undefined) return false;
-    return this.#batch.split(written, ids.length) > 0 || this.#writeEach(ids);
+  /** The way of ids that are not ASCII alone: the module finds where they end. */
+  #writeWide(text: string): boolean {
+    if (!this.#makeRoom(WIDEST * text.length)) return false;
+    this.#batch.widen(encoder.encodeInto(text, this.#bytes).written);
+    return true;
+  }
+
+  /** Whether there is room for so many bytes: where it was, unless that is too small. */
+  #makeRoom(bytes: number): boolean {
+    if (this.#bytes.length >= bytes) return true;
+    const start = this.#batch.reserve(bytes);
+    if (start !== 0) this.#bytes = new Uint8Array(this.#batch.memory.buffer, start >>> 0, bytes);
+    return start !== 0;
   }
 
   /** The indices of the fresh ids after a filter. */
@@ -194,38 +196,10 @@ export class BatchWriter {
     this.#bytes = new Uint8Array(0);
   }
 
-  /** Encodes a text at an offset, with room for three bytes a UTF-16 unit, the most that UTF-8 takes. Returns where it ends. */
-  #writeText(text: string, offset: number): number | undefined {
-    const length = offset + 3 * text.length;
-    const start = this.#batch.reserve(length);
-    if (start === 0 && length > 0) return undefined;
-    this.#bytes = this.#view(start, length);
-    return offset + encoder.encodeInto(text, this.#bytes.subarray(offset)).written;
-  }
-
-  /** The way of ids that hold the separator: one after the other, with their ends beside them. */
-  #writeEach(ids: readonly ItemId[]): boolean {
-    const ends: number[] = [];
-    let end = 0;
-    for (const id of ids) {
-      const next = this.#writeText(String(id), end);
-      if (next === undefined) return false;
-      end = next;
-      ends.push(end);
-    }
-    const start = this.#batch.reserveEnds(ends.length);
-    if (start === 0) return false;
-    new Uint32Array(this.#batch.memory.buffer, start, ends.length).set(ends);
-    return true;
-  }
-
   /** The same view again, if it is of this place and long enough. */
   #numbers(view: Uint32Array<ArrayBuffer>, start: number, count: number): Uint32Array<ArrayBuffer> {
-    if (view.byteOffset === start && view.length >= count) return view;
-    return new Uint32Array(this.#batch.memory.buffer, start, count);
-  }
-
-  #view(start: number, length: number): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(this.#batch.memory.buffer, start, length);
+    const place = start >>> 0;
+    if (view.byteOffset === place && view.length >= count) return view;
+    return new Uint32Array(this.#batch.memory.buffer, place, count);
   }
 }

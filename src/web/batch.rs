@@ -1,16 +1,13 @@
 //! A batch of ids as it crosses from JavaScript: one text, written by one `encodeInto`, since a call for each id costs more than the filter.
 //!
-//! JavaScript writes ids that are ASCII alone as one text, and their ends beside it. Others it joins with NUL between them, and [`IdBatch::split`]
-//! finds the ends. An id that holds a NUL itself shows as a wrong number of parts; then JavaScript encodes the ids one after the other.
+//! JavaScript writes the ids one after the other, and beside them where each ends, as it counts: in UTF-16 units. Of ids that are ASCII alone, as most
+//! are, these are bytes. Others have a byte between each two, so that halves of characters stay apart, and [`widen`] finds their ends.
 
 use std::cell::RefCell;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::ids::IdList;
-
-/// What stands between ids in a joined text.
-const SEPARATOR: u8 = 0;
 
 thread_local! {
     /// One for all guards and chains of an instance. Its memory is used again by each batch.
@@ -59,27 +56,7 @@ pub fn reserve(length: usize) -> usize {
     })
 }
 
-/// Takes the first `length` bytes as `count` joined ids. False if they are not so many: then one of them holds a separator.
-#[wasm_bindgen]
-pub fn split(length: usize, count: usize) -> bool {
-    BATCH.with_borrow_mut(|Batch { text, ends, gap, .. }| {
-        ends.clear();
-        *gap = 1;
-        if count == 0 || length > text.len() || ends.try_reserve(count).is_err() {
-            return count == 0;
-        }
-        for end in memchr::memchr_iter(SEPARATOR, &text[..length]) {
-            if ends.len() == count {
-                return false;
-            }
-            ends.push(end as u32);
-        }
-        ends.push(length as u32);
-        ends.len() == count
-    })
-}
-
-/// Where JavaScript may write `count` ends (u32) of ids that follow each other without a separator. 0 if there is no memory for them.
+/// Where JavaScript may write `count` ends (u32) of ids that follow each other. 0 if there is no memory for them.
 #[wasm_bindgen(js_name = reserveEnds)]
 pub fn reserve_ends(count: usize) -> usize {
     BATCH.with_borrow_mut(|Batch { ends, gap, .. }| {
@@ -91,6 +68,29 @@ pub fn reserve_ends(count: usize) -> usize {
         ends.resize(count, 0);
         ends.as_mut_ptr() as usize
     })
+}
+
+/// Turns ends that count UTF-16 units into those of the ids' UTF-8, which takes the first `length` bytes, with a byte between each two ids.
+#[wasm_bindgen]
+pub fn widen(length: usize) {
+    BATCH.with_borrow_mut(|Batch { text, ends, gap, .. }| {
+        *gap = 1;
+        let bytes = text.get(..length).unwrap_or_default();
+        let (mut at, mut units) = (0, 0);
+        for end in ends {
+            while let Some(&byte) = bytes.get(at) {
+                let is_first = byte & 0xC0 != 0x80;
+                if is_first && units >= *end {
+                    break;
+                }
+                // A character of four bytes has two units, any other one.
+                units += u32::from(is_first) + u32::from(byte >= 0xF0);
+                at += 1;
+            }
+            *end = at as u32;
+            at += 1;
+        }
+    });
 }
 
 /// Where the indices (u32) of the fresh ids lie after a filter.

@@ -3,7 +3,7 @@
 
 use js_sys::{Array, Float64Array, Reflect, Uint8Array, Uint32Array, WebAssembly};
 use seenguard::web::RawChain;
-use seenguard::web::batch::{fresh, reserve, reserve_ends, shrink, split};
+use seenguard::web::batch::{fresh, reserve, reserve_ends, shrink, widen};
 use seenguard::web::guard::{ask, asked, filter, free_guard, new_guard};
 use seenguard::{ChainOptions, Explanation, Guard, MAX_BITS, Now, Parameters, SegmentState, Shard, ShardChain};
 use wasm_bindgen::{JsCast, JsValue};
@@ -189,24 +189,32 @@ fn write(pointer: usize, bytes: &[u8]) {
     Uint8Array::new(&buffer()).set(&Uint8Array::from(bytes), pointer as u32);
 }
 
-/// A batch of ids joined by NUL. Whether it could be split again.
-fn joined(ids: &[&str]) -> bool {
-    let all = ids.join("\0");
-    write(reserve(all.len()), all.as_bytes());
-    split(all.len(), ids.len())
+/// Writes where ids end, one after the other, each as long as told.
+fn write_ends(lengths: impl Iterator<Item = usize>) {
+    let mut end = 0;
+    let ends: Vec<u32> = lengths
+        .map(|length| {
+            end += length as u32;
+            end
+        })
+        .collect();
+    let bytes: Vec<u8> = ends.iter().flat_map(|end| end.to_le_bytes()).collect();
+    write(reserve_ends(ends.len()), &bytes);
 }
 
-/// A batch of ids one after the other, with their ends.
+/// A batch of ids that are ASCII alone.
 fn with_ends(ids: &[&str]) {
     let all = ids.concat();
     write(reserve(all.len()), all.as_bytes());
-    let mut end = 0;
-    let ends = ids.iter().flat_map(|id| {
-        end += id.len() as u32;
-        end.to_le_bytes()
-    });
-    let ends: Vec<u8> = ends.collect();
-    write(reserve_ends(ids.len()), &ends);
+    write_ends(ids.iter().map(|id| id.len()));
+}
+
+/// A batch of any ids, with a byte between each two.
+fn joined(ids: &[&str]) {
+    write_ends(ids.iter().map(|id| id.encode_utf16().count()));
+    let all = ids.join("\0");
+    write(reserve(all.len()), all.as_bytes());
+    widen(all.len());
 }
 
 /// An answer, copied from where it lies.
@@ -325,48 +333,66 @@ fn fresh_of(count: usize) -> Vec<u32> {
 #[wasm_bindgen_test]
 fn ids_cross_in_one_batch() {
     let guard = AskedGuard::new();
-    assert!(joined(&["shown", "", "🦀"]));
+    joined(&["shown", "", "🦀"]);
     assert_eq!(guard.record(), [3.0, 0.0, 3.0]);
-    assert!(joined(&["new", "shown", "", "new", "🦀", "other"]));
+    joined(&["new", "shown", "", "new", "🦀", "other"]);
     let count = guard.filter();
     assert_eq!(fresh_of(count), [0, 5]);
-    assert!(joined(&[]));
+    joined(&[]);
     assert_eq!(guard.filter(), 0);
-    assert!(joined(&[""]));
+    joined(&[""]);
     assert_eq!(guard.filter(), 0);
 }
 
 #[wasm_bindgen_test]
-fn ids_that_hold_a_nul_show_as_a_wrong_number_and_cross_with_their_ends() {
+fn ids_of_any_characters_keep_their_ends() {
     let guard = AskedGuard::new();
-    for ids in [["a\0b", "c"], ["\0", ""], ["x", "\0\0"]] {
-        assert!(!joined(&ids));
+    let shown = ["a\0b", "", "\0", "\0\0", "é", "看見", "🦀", "\u{fffd}", "a🦀"];
+    joined(&shown);
+    assert_eq!(guard.record()[0], shown.len() as f64);
+    for id in shown {
+        assert!(has(&guard, id, WALL, 0.0));
     }
-    assert!(!joined(&["\0"]));
-    with_ends(&["a\0b", "", "c"]);
-    assert_eq!(guard.record(), [3.0, 0.0, 3.0]);
-    with_ends(&["a", "a\0b", "b", "", "c", "\0"]);
+    for other in ["a", "b", "a\0", "é\0", "\0é", "看", "見", "🦀\0"] {
+        assert!(!has(&guard, other, WALL, 0.0));
+    }
+    joined(&["🦀", "x", "看見", "見", "", "é", "🦀🦀"]);
     let count = guard.filter();
-    assert_eq!(fresh_of(count), [0, 2, 5]);
-    assert!(has(&guard, "a\0b", WALL, 0.0) && !has(&guard, "a", WALL, 0.0));
+    assert_eq!(fresh_of(count), [1, 3, 6]);
+}
+
+#[wasm_bindgen_test]
+fn what_an_earlier_batch_left_is_no_part_of_an_id() {
+    let guard = AskedGuard::new();
+    joined(&["看見看見看見"]);
+    for id in ["é", "éé", "a"] {
+        joined(&[id]);
+        assert_eq!(guard.record()[0], 1.0);
+        assert!(has(&guard, id, WALL, 0.0));
+    }
 }
 
 #[wasm_bindgen_test]
 fn impossible_ends_and_lengths_trap_nothing() {
     let guard = AskedGuard::new();
     shrink(0);
-    assert!(!split(5, 1));
+    widen(5);
     write(reserve(4), b"abcd");
     let ends: Vec<u8> = [9u32, 2, u32::MAX, 1]
         .iter()
         .flat_map(|end| end.to_le_bytes())
         .collect();
-    write(reserve_ends(4), &ends);
-    guard.filter();
-    guard.record();
+    for length in [0, 4, usize::MAX] {
+        write(reserve_ends(4), &ends);
+        guard.filter();
+        guard.record();
+        widen(length);
+        guard.filter();
+        guard.record();
+    }
     assert_eq!(reserve(usize::MAX), 0);
     assert_eq!(reserve_ends(usize::MAX / 2), 0);
-    assert!(joined(&["a", "b"]));
+    joined(&["a", "b"]);
     assert_eq!(guard.filter(), 2);
 }
 
@@ -375,17 +401,17 @@ fn a_batch_gives_back_unusual_memory_and_goes_on() {
     let guard = AskedGuard::new();
     let many = ids("a rather long id", 0..20_000);
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    assert!(joined(&many));
+    joined(&many);
     assert_eq!(guard.filter(), 20_000);
     shrink(1 << 10);
-    assert!(joined(&["a"]));
+    joined(&["a"]);
     assert_eq!(guard.filter(), 1);
 }
 
 #[wasm_bindgen_test]
 fn apply_reports_what_became_of_a_snapshot() {
     let guard = AskedGuard::new();
-    assert!(joined(&["a", "b"]));
+    joined(&["a", "b"]);
     guard.record();
     let shards = [shard_of(&["a", "s"], 7, 0), shard_of(&["t"], 6, 1)].map(|shard| shard.to_base64());
     let shards = shards.each_ref().map(String::as_str);
@@ -402,7 +428,7 @@ fn apply_reports_what_became_of_a_snapshot() {
 #[wasm_bindgen_test]
 fn apply_tells_lags_only_if_they_are_wanted() {
     let guard = AskedGuard::new();
-    assert!(joined(&["a"]));
+    joined(&["a"]);
     guard.record();
     with_ends(&[&shard_of(&["a"], 7, 0).to_base64()]);
     let report = guard.ask_now(asked::APPLY, &[0.0, 0.0, 0.0, -1.0, -1.0, 0.0]);
@@ -452,14 +478,14 @@ fn the_servers_clock_is_carried_on_by_the_steady_one() {
 fn explanations_and_statistics_are_numbers() {
     let guard = AskedGuard::new();
     apply(&guard, &[&shard_of(&["s"], 7, 0).to_base64()], 1.0, -1.0, WALL, 0.0);
-    assert!(joined(&["s", "mine"]));
+    joined(&["s", "mine"]);
     guard.record();
     let many = [ids("t", 0..300), vec!["t".into()]].concat();
     apply(&guard, &[&shard_of(&many, 8, 0).to_base64()], 2.0, -1.0, WALL, 0.0);
     let explained = ["fresh", "mine", "s", "t"].map(|id| explain(&guard, id, WALL, 0.0));
     assert_eq!(explained, [vec![], vec![0.0, WALL], vec![1.0], vec![2.0, 0.0, 8.0]]);
 
-    assert!(joined(&["fresh", "mine", "s", "t", "fresh"]));
+    joined(&["fresh", "mine", "s", "t", "fresh"]);
     guard.filter();
     let stats = guard.stats();
     let [
@@ -488,7 +514,7 @@ fn explanations_and_statistics_are_numbers() {
 fn what_one_visit_stores_another_takes_over() {
     let guard = AskedGuard::new();
     assert_eq!(guard.text(asked::TAKE_UNSAVED), "");
-    assert!(joined(&["a", "b"]));
+    joined(&["a", "b"]);
     guard.record();
     let segment = guard.text(asked::TAKE_UNSAVED);
     let later = AskedGuard::new();
@@ -511,7 +537,7 @@ fn what_one_visit_stores_another_takes_over() {
 fn a_batch_to_deliver_goes_out_with_its_number() {
     let guard = AskedGuard::new();
     assert_eq!(guard.begin_batch(9.0).numbers, [0.0]);
-    assert!(joined(&["a", "b"]));
+    joined(&["a", "b"]);
     guard.record();
     let first = guard.begin_batch(1.0);
     assert_eq!((first.numbers, first.ids), (vec![1.0], vec![("a".into(), WALL)]));
@@ -537,7 +563,7 @@ fn options_without_meaning_throw_their_code() {
 #[wasm_bindgen_test]
 fn a_chain_records_filters_ships_and_goes_on() {
     let mut chain = RawChain::new(0, 0, 0.0, vec![], 3, 5, 0.001, u64::MAX, 0).unwrap();
-    assert!(joined(&["a", "b", "a", "c", "d"]));
+    joined(&["a", "b", "a", "c", "d"]);
     assert_eq!(chain.record(START as f64), 4);
     let shipped = chain.snapshot(START as f64);
     assert_eq!(number(&shipped, "version"), ((START + 1) * (1 << 21) + 1) as f64);
@@ -554,7 +580,7 @@ fn a_chain_records_filters_ships_and_goes_on() {
         (1.0, "bad-base64".into())
     );
     assert!(again.has("a", START as f64) && !again.has("x", START as f64));
-    assert!(joined(&["a", "x", "d", "x"]));
+    joined(&["a", "x", "d", "x"]);
     let count = again.filter(START as f64);
     assert_eq!(fresh_of(count), [1]);
 }
@@ -615,7 +641,7 @@ fn a_day_of_use_takes_no_more_and_more_memory() {
         let shipped = chain.snapshot(START + 30 * refresh);
         let shards: Vec<&str> = shipped.shards.iter().map(String::as_str).collect();
         apply(&guard, &shards, refresh as f64, -1.0, WALL, 0.0);
-        assert!(joined(&shown));
+        joined(&shown);
         guard.filter();
         guard.record();
         guard.text(asked::TAKE_UNSAVED);
