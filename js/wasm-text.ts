@@ -1,27 +1,38 @@
 /**
- * The Wasm module inlined in a script: as printable ASCII, which every bundler and every charset leaves as it is, and which hides less of the
- * bytes' structure from compressors than base64 and hexadecimal digits do.
+ * The Wasm module inlined in a script: as printable ASCII, which every bundler and every charset leaves as it is, and sorted, so that compressors find
+ * more that repeats than in the module itself. scripts/build/wasm-text.mjs writes it; the module that unpacks it is wasm-text.wat.
  *
- * A byte below 92 is one character, the one 35 codes after it; most bytes of a module are. Of another byte the quotient by 92 is a character before
- * it, a space for 1 and an exclamation mark for 2, and the remainder is the character. scripts/build/wasm-text.mjs writes such a text.
+ * The text has parts, with quotation marks between them. The first says for each opcode which stream the number after it is in, if any. The others
+ * are the streams: the opcodes; what is taken verbatim; and the numbers after opcodes, in streams of their own for locals that are read and that are
+ * set, offsets of loads and of stores, constants of 32 and of 64 bits, functions, labels, types of blocks, and globals.
+ *
+ * - Opcode 6, which Wasm does not have, stands for bytes verbatim: in the stream there is how many, then these.
+ * - A local is told by how many others have been named since it was (move to front).
+ * - Alignments, which are hints, are 0, and not there.
+ *
+ * A byte below 92 is one character, the one 35 codes after it; most bytes are. Of another byte the quotient by 92 is a character before it, a space
+ * for 1 and an exclamation mark for 2, and the remainder is the character.
  */
 import { unpacker } from "./generated/unpacker.js";
 
-const PAGE_BYTES_LOG2 = 16;
+const TEXT_AT = 1024;
+
+/** Of the memory for each character: there is room for the text, and for the module after it. */
+const PAGES_LOG2 = 14;
 
 /** Compiles the module that a text holds. */
 export async function compileText(text: string): Promise<WebAssembly.Module> {
   return WebAssembly.compile(bytesOfText(text));
 }
 
-/** The bytes that a text holds. */
+/** The module that a text holds. */
 export function bytesOfText(text: string): Uint8Array<ArrayBuffer> {
   const { memory, unpack } = new WebAssembly.Instance(new WebAssembly.Module(unpacker)).exports as {
     memory: WebAssembly.Memory;
-    unpack: (length: number) => number;
+    unpack: (end: number) => number;
   };
-  memory.grow(text.length >> PAGE_BYTES_LOG2);
-  const bytes = new Uint8Array(memory.buffer);
-  new TextEncoder().encodeInto(text, bytes);
-  return bytes.subarray(0, unpack(text.length));
+  memory.grow(text.length >> PAGES_LOG2);
+  new TextEncoder().encodeInto(text, new Uint8Array(memory.buffer, TEXT_AT));
+  const end = TEXT_AT + text.length;
+  return new Uint8Array(memory.buffer).subarray(end, unpack(end));
 }

@@ -1,25 +1,96 @@
-;; Turns the text of a Wasm module (wasm-text.ts says what it is) back into the module's bytes, in place, and returns how many there are. The same
-;; loop in JavaScript, which runs but once and so is interpreted, takes longer than compiling the module.
+;; Turns the text of a Wasm module, which wasm-text.ts describes, back into the module. The same loops in JavaScript, which run but once and so are
+;; interpreted, take longer than compiling the module.
+;;
+;; The memory: 0, where each stream is read, 4 bytes each; 256, the locals of which the latest was named first; 1024, the text; after it, the module.
 (module
   (memory (export "memory") 1)
-  (func (export "unpack") (param $end i32) (result i32)
+  (global $to (mut i32) (i32.const 0))
+
+  ;; The next byte of a stream, which is told by where it is kept where it is read.
+  (func $read (param $stream i32) (result i32)
     (local $from i32)
-    (local $to i32)
     (local $code i32)
-    (loop $next
-      (if (i32.lt_u (local.get $from) (local.get $end))
+    (local.set $from (i32.load (local.get $stream)))
+    (local.set $code (i32.load8_u (local.get $from)))
+    (if (i32.lt_u (local.get $code) (i32.const 35))
+      (then
+        ;; A quotient: the remainder comes after it.
+        (local.set $from (i32.add (local.get $from) (i32.const 1)))
+        (local.set $code
+          (i32.add
+            (i32.mul (i32.sub (local.get $code) (i32.const 31)) (i32.const 92))
+            (i32.load8_u (local.get $from))))))
+    (i32.store (local.get $stream) (i32.add (local.get $from) (i32.const 1)))
+    (i32.sub (local.get $code) (i32.const 35)))
+
+  (func $write (param $byte i32)
+    (i32.store8 (global.get $to) (local.get $byte))
+    (global.set $to (i32.add (global.get $to) (i32.const 1))))
+
+  ;; The text ends at $end; returns where the module does, which begins there.
+  (func (export "unpack") (param $end i32) (result i32)
+    (local $at i32)
+    (local $byte i32)
+    (local $stream i32)
+    (global.set $to (local.get $end))
+
+    ;; Streams begin after quotation marks.
+    (local.set $at (i32.const 1024))
+    (loop $find
+      (if (i32.eq (i32.load8_u (local.get $at)) (i32.const 34))
         (then
-          (local.set $code (i32.load8_u (local.get $from)))
-          (if (i32.lt_u (local.get $code) (i32.const 35))
+          (i32.store (local.get $stream) (i32.add (local.get $at) (i32.const 1)))
+          (local.set $stream (i32.add (local.get $stream) (i32.const 4)))))
+      (local.set $at (i32.add (local.get $at) (i32.const 1)))
+      (br_if $find (i32.lt_u (local.get $at) (local.get $end))))
+
+    (local.set $at (i32.const 128))
+    (loop $number
+      (local.set $at (i32.sub (local.get $at) (i32.const 1)))
+      (i32.store8 offset=256 (local.get $at) (local.get $at))
+      (br_if $number (local.get $at)))
+
+    (loop $next
+      (local.set $byte (call $read (i32.const 0)))
+      (if (i32.eq (local.get $byte) (i32.const 6))
+        (then
+          ;; So many bytes as they are.
+          (local.set $at (call $read (i32.const 4)))
+          (loop $verbatim
+            (call $write (call $read (i32.const 4)))
+            (local.set $at (i32.sub (local.get $at) (i32.const 1)))
+            (br_if $verbatim (local.get $at))))
+        (else
+          (call $write (local.get $byte))
+          (if (i32.lt_u (local.get $byte) (i32.const 67))
             (then
-              ;; A quotient: the remainder comes after it.
-              (local.set $code
-                (i32.add
-                  (i32.mul (i32.sub (local.get $code) (i32.const 31)) (i32.const 92))
-                  (i32.load8_u offset=1 (local.get $from))))
-              (local.set $from (i32.add (local.get $from) (i32.const 1)))))
-          (i32.store8 (local.get $to) (i32.sub (local.get $code) (i32.const 35)))
-          (local.set $from (i32.add (local.get $from) (i32.const 1)))
-          (local.set $to (i32.add (local.get $to) (i32.const 1)))
-          (br $next))))
-    (local.get $to)))
+              (local.set $stream
+                (i32.shl
+                  (i32.sub (i32.load8_u offset=1024 (local.get $byte)) (i32.const 35))
+                  (i32.const 2)))
+              (if (local.get $stream)
+                (then
+                  (if (i32.lt_u (local.get $stream) (i32.const 16))
+                    (then
+                      ;; A local by its rank: it becomes the first.
+                      (local.set $at (call $read (local.get $stream)))
+                      (local.set $byte (i32.load8_u offset=256 (local.get $at)))
+                      (call $write (local.get $byte))
+                      (block $moved
+                        (loop $move
+                          (br_if $moved (i32.eqz (local.get $at)))
+                          (i32.store8 offset=256 (local.get $at) (i32.load8_u offset=255 (local.get $at)))
+                          (local.set $at (i32.sub (local.get $at) (i32.const 1)))
+                          (br $move)))
+                      (i32.store8 (i32.const 256) (local.get $byte)))
+                    (else
+                      ;; A number, of which all bytes but the last have their highest bit; before that of a load or a store, no alignment.
+                      (if (i32.lt_u (local.get $stream) (i32.const 24))
+                        (then (call $write (i32.const 0))))
+                      (loop $digit
+                        (local.set $byte (call $read (local.get $stream)))
+                        (call $write (local.get $byte))
+                        (br_if $digit (i32.gt_u (local.get $byte) (i32.const 127)))))))))))
+      )
+      (br_if $next (i32.ne (i32.load8_u (i32.load (i32.const 0))) (i32.const 34))))
+    (global.get $to)))

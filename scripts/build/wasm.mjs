@@ -7,7 +7,8 @@ import { output, run } from "../lib/run.mjs";
 import { pathWith, wasmBindgenTool, wasmTarget, wasmToolchain } from "../lib/rust.mjs";
 import { checkFeatures, checkPaths, featureFlags, wasmOpt } from "./check-wasm.mjs";
 import { toFactory } from "./glue.mjs";
-import { buildUnpacker, textOfBytes, unpacker } from "./wasm-text.mjs";
+import { withoutAlignments } from "./wasm-code.mjs";
+import { buildUnpacker, textOfModule, unpacker } from "./wasm-text.mjs";
 
 /**
  * A panic is a trap that says nothing: what would say it is a tenth of the module, and pages cannot do anything with it. For that the standard
@@ -41,6 +42,7 @@ const sources = [
   ".cargo",
   "scripts/build/wasm.mjs",
   "scripts/build/glue.mjs",
+  "scripts/build/wasm-code.mjs",
   "scripts/build/wasm-text.mjs",
   "js/wasm-text.wat",
 ].map((path) => inProject(path));
@@ -180,7 +182,8 @@ async function bindAndOptimise(compiled, workshop, module) {
   }
   const optimised = join(workshop, "optimised.wasm");
   const names = await optimise(join(workshop, "glue_bg.wasm"), optimised, module);
-  const wasm = readFileSync(optimised);
+  const wasm = withoutAlignments(readFileSync(optimised));
+  writeWhole(optimised, wasm);
   checkPaths(wasm);
   const used = await checkFeatures(optimised);
   console.log(`build: beyond the first Wasm, the module uses ${used.join(", ")}`);
@@ -188,7 +191,7 @@ async function bindAndOptimise(compiled, workshop, module) {
   const { text, wasm: file, glue } = products(module);
   if (text !== undefined) {
     const comment = "/** The Wasm module as text, which ../../wasm-text.ts reads. */";
-    writeWhole(text, `${comment}\nexport const wasmText = ${JSON.stringify(textOfBytes(wasm))};\n`);
+    writeWhole(text, `${comment}\nexport const wasmText = ${JSON.stringify(textOfModule(wasm))};\n`);
   }
   if (file !== undefined) writeWhole(file, wasm);
   if (glue === undefined) {
