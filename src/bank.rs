@@ -109,6 +109,22 @@ fn lanes_from(words: &[Word], width_log2: u32, position: u32) -> u64 {
     u64::from_le_bytes(words[offset >> 6]) >> (offset & 63)
 }
 
+/// The lowest bits, as many as there is room for, each `width` from the next one: of them all the upper half moves up, then of each half its upper
+/// half, and so on.
+#[inline]
+fn spread(bits: u64, width: usize) -> u64 {
+    let mut half = 64 / width;
+    let mut mask = u64::MAX >> (64 - half);
+    let mut bits = bits & mask;
+    while half > 1 {
+        half /= 2;
+        let (upper, gap) = (mask & mask << half, half * (width - 1));
+        mask ^= upper ^ upper << gap;
+        bits ^= (bits & upper) ^ (bits & upper) << gap;
+    }
+    bits
+}
+
 impl FilterBank {
     pub(crate) fn new(shape: Shape) -> Self {
         FilterBank {
@@ -178,14 +194,16 @@ impl FilterBank {
         lanes
     }
 
-    /// Takes an empty lane, if there are fewer than 64.
-    pub(crate) fn add_lane(&mut self) -> Option<usize> {
+    /// Takes an empty lane, if fewer than 64 are used. Makes room for as many as are `coming`, this one among them.
+    pub(crate) fn add_lane(&mut self, coming: usize) -> Option<usize> {
         let lane = self.used.trailing_ones() as usize;
         if lane == MAX_LANES {
             return None;
         }
-        while lane >= 1 << self.width_log2 {
-            self.resize(self.width_log2 + 1);
+        let needed = self.used.count_ones() as usize + coming;
+        let width_log2 = needed.next_power_of_two().trailing_zeros();
+        if width_log2 > self.width_log2 {
+            self.resize(width_log2);
         }
         if self.words.is_empty() {
             self.words = self.words_for(self.width_log2);
@@ -197,12 +215,17 @@ impl FilterBank {
         Some(lane)
     }
 
-    /// Copies a filter of this shape into a lane, to what is there.
+    /// Copies a filter of this shape into a lane, all of whose bits it has.
     pub(crate) fn load(&mut self, lane: usize, filter: &BloomFilter) {
         debug_assert_eq!(self.shape, filter.shape());
-        for position in filter.set_positions() {
-            self.set(lane, position);
+        let width = 1 << self.width_log2;
+        let positions_a_word = 64 / width;
+        for (index, word) in self.words.iter_mut().enumerate() {
+            let first = index * positions_a_word;
+            let bits = spread(filter.words()[first / 64] >> (first % 64), width);
+            *word = (u64::from_le_bytes(*word) | bits << lane).to_le_bytes();
         }
+        self.set_bits[lane] = filter.set_bits();
     }
 
     /// Inserts an id into a lane of a bank of native filters. Returns whether the lane's filter did not contain it.
@@ -288,19 +311,10 @@ impl FilterBank {
     fn resize(&mut self, width_log2: u32) {
         if !self.words.is_empty() {
             let mut words = self.words_for(width_log2);
-            let positions_a_word = 64 >> self.width_log2;
-            for (index, _) in self
-                .words
-                .iter()
-                .enumerate()
-                .filter(|&(_, &word)| word != Word::default())
-            {
-                let first = index as u32 * positions_a_word;
-                for position in first..(first + positions_a_word).min(self.shape.bits()) {
-                    let offset = (position as usize) << width_log2;
-                    let word = &mut words[offset >> 6];
-                    *word = (u64::from_le_bytes(*word) | self.lanes_at(position) << (offset & 63)).to_le_bytes();
-                }
+            for position in 0..self.shape.bits() {
+                let offset = (position as usize) << width_log2;
+                let word = &mut words[offset >> 6];
+                *word = (u64::from_le_bytes(*word) | self.lanes_at(position) << (offset & 63)).to_le_bytes();
             }
             self.words = words;
         }
@@ -330,12 +344,13 @@ mod tests {
         let filters: Vec<BloomFilter> = (0..MAX_LANES as u32).map(|i| filter_of(i * 40..i * 40 + 50)).collect();
         let mut bank = FilterBank::new(shape());
         for (index, filter) in filters.iter().enumerate() {
-            let lane = bank.add_lane().unwrap();
+            let lane = bank.add_lane(1).unwrap();
             assert_eq!(lane, index);
             bank.load(lane, filter);
             assert_eq!(bank.set_bits(lane), filter.set_bits());
+            assert!((0..=lane).all(|lane| bank.filter(lane) == filters[lane]));
         }
-        assert_eq!(bank.add_lane(), None);
+        assert_eq!(bank.add_lane(1), None);
         for id in 0..4000 {
             let id = id.to_string();
             let lanes = bank.matches(HashedId::new(id.as_bytes()));
@@ -349,17 +364,34 @@ mod tests {
     }
 
     #[test]
+    fn lanes_that_come_together_find_room_for_them_all() {
+        for coming in 1..=MAX_LANES {
+            let mut bank = FilterBank::new(shape());
+            for left in (1..=coming).rev() {
+                let lane = bank.add_lane(left).unwrap();
+                bank.load(lane, &filter_of(0..left as u32));
+            }
+            let mut one_by_one = FilterBank::new(shape());
+            for _ in 0..coming {
+                one_by_one.add_lane(1);
+            }
+            assert_eq!(bank.words.len(), one_by_one.words.len());
+            assert!((0..coming).all(|lane| bank.filter(lane) == filter_of(0..(coming - lane) as u32)));
+        }
+    }
+
+    #[test]
     fn removed_lanes_are_empty_when_they_are_taken_again() {
         let mut bank = FilterBank::new(shape());
         for i in 0..20 {
-            let lane = bank.add_lane().unwrap();
+            let lane = bank.add_lane(1).unwrap();
             bank.load(lane, &filter_of(i * 50..i * 50 + 50));
         }
         let before = bank.bytes();
         bank.remove(!0b101);
         assert!(bank.bytes() < before);
         assert_eq!(bank.filter(2), filter_of(100..150));
-        assert_eq!(bank.add_lane(), Some(1));
+        assert_eq!(bank.add_lane(1), Some(1));
         assert_eq!(
             (bank.set_bits(1), bank.set_bits(2)),
             (0, filter_of(100..150).set_bits())

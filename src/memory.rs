@@ -288,7 +288,7 @@ impl Memory {
         if self.lanes.len() == MAX_LANES {
             self.make_room(now);
         }
-        let lane = self.bank.add_lane()?;
+        let lane = self.bank.add_lane(1)?;
         self.bank.load(lane, &stored.filter);
         let age = stored.age;
         self.lanes.push(Lane { lane, age });

@@ -115,8 +115,8 @@ impl ServerView {
         self.format = format;
         self.drop_lanes_but(&coming);
         let to_place = coming.iter_mut().filter(|filter| filter.bank == NO_BANK);
-        for (filter, bits) in to_place.zip(&read) {
-            (filter.bank, filter.lane) = self.place(bits);
+        for (index, filter) in to_place.enumerate() {
+            (filter.bank, filter.lane) = self.place(&read[index..]);
         }
         self.filters = coming;
         Ok(reused)
@@ -147,9 +147,9 @@ impl ServerView {
         }
     }
 
-    /// Puts a filter's bits into a lane. Returns the bank and the lane.
-    fn place(&mut self, filter: &BloomFilter) -> (usize, usize) {
-        let shape = filter.shape();
+    /// Puts the first one's bits into a lane, where those of its shape among the others will find room. Returns the bank and the lane.
+    fn place(&mut self, filters: &[BloomFilter]) -> (usize, usize) {
+        let shape = filters[0].shape();
         let with_room = |bank: &FilterBank| bank.shape() == shape && bank.used() != u64::MAX;
         let place = self.banks.iter().position(with_room);
         let bank = place.unwrap_or_else(|| match self.banks.iter().position(FilterBank::is_empty) {
@@ -162,8 +162,9 @@ impl ServerView {
                 self.banks.len() - 1
             }
         });
-        let lane = self.banks[bank].add_lane().unwrap_or_default();
-        self.banks[bank].load(lane, filter);
+        let coming = filters.iter().filter(|filter| filter.shape() == shape).count();
+        let lane = self.banks[bank].add_lane(coming).unwrap_or_default();
+        self.banks[bank].load(lane, &filters[0]);
         (bank, lane)
     }
 
