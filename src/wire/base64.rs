@@ -1,35 +1,43 @@
 //! Base64 as shards travel: written in the standard alphabet with padding; read in the standard or the URL-safe one, padded canonically or not
 //! at all. White space, mixed alphabets, partial padding and trailing bits that are not 0 are refused.
 //!
-//! The alphabets are those of the crate base64. Its engines unroll their loops for speed, and would be a tenth of the Wasm module.
-
-use base64::alphabet::{Alphabet, STANDARD, URL_SAFE};
+//! The engines of the crate base64 unroll their loops for speed, and would be a tenth of the Wasm module; the tests read and write what they do.
 
 use crate::Error;
 
+/// The standard alphabet: a symbol's place is its value.
+const SYMBOLS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const PADDING: u8 = b'=';
-/// What a byte that is no symbol counts as.
-const NO_SYMBOL: u8 = 0xFF;
+
+/// What symbols count as beside their value that only one alphabet has. What is no symbol counts as if it were of both.
+const STANDARD_ONLY: u8 = 0x40;
+const URL_SAFE_ONLY: u8 = 0x80;
+const NO_SYMBOL: u8 = STANDARD_ONLY | URL_SAFE_ONLY;
 
 /// What each byte counts as.
-fn values_of(alphabet: &Alphabet) -> [u8; 256] {
+static VALUES: [u8; 256] = {
     let mut values = [NO_SYMBOL; 256];
-    for (value, symbol) in alphabet.symbols().iter().enumerate() {
-        values[usize::from(symbol.as_u8())] = value as u8;
+    let mut value = 0;
+    while value < SYMBOLS.len() {
+        values[SYMBOLS[value] as usize] = value as u8;
+        value += 1;
     }
+    values[b'+' as usize] |= STANDARD_ONLY;
+    values[b'/' as usize] |= STANDARD_ONLY;
+    values[b'-' as usize] = 62 | URL_SAFE_ONLY;
+    values[b'_' as usize] = 63 | URL_SAFE_ONLY;
     values
-}
+};
 
 #[inline(never)]
 pub(crate) fn encode(bytes: &[u8]) -> String {
-    let symbols = STANDARD.symbols();
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let mut block = [0; 4];
         block[..chunk.len()].copy_from_slice(chunk);
         let mut bits = u32::from_be_bytes(block);
         for place in 0..4 {
-            let symbol = symbols[(bits >> 26) as usize].as_u8();
+            let symbol = SYMBOLS[(bits >> 26) as usize];
             // All symbols are ASCII: the mask says so, and how others would be written is not compiled.
             text.push(char::from(0x7F & if place > chunk.len() { PADDING } else { symbol }));
             bits <<= 6;
@@ -44,8 +52,6 @@ pub(crate) fn decode(text: impl AsRef<[u8]>) -> Result<Vec<u8>, Error> {
 
 #[inline(never)]
 fn decode_bytes(text: &[u8]) -> Option<Vec<u8>> {
-    let is_url_safe = text.iter().any(|symbol| b"-_".contains(symbol));
-    let values = values_of(if is_url_safe { &URL_SAFE } else { &STANDARD });
     let (mut symbols, mut padding) = (text, 0);
     while let (Some((&PADDING, before)), 0..2) = (symbols.split_last(), padding) {
         (symbols, padding) = (before, padding + 1);
@@ -59,19 +65,19 @@ fn decode_bytes(text: &[u8]) -> Option<Vec<u8>> {
     let mut last = [b'A'; 4];
     last[..tail.len()].copy_from_slice(tail);
     let mut bytes = vec![0; 3 * blocks.len() + 3];
-    let mut all = 0;
+    let mut seen = 0;
     for (index, to) in bytes.as_chunks_mut::<3>().0.iter_mut().enumerate() {
         let mut bits = 0;
         for &symbol in blocks.get(index).unwrap_or(&last) {
-            let value = values[usize::from(symbol)];
-            all |= value;
-            bits = bits << 6 | u32::from(value);
+            let value = VALUES[usize::from(symbol)];
+            seen |= value;
+            bits = bits << 6 | u32::from(value & !NO_SYMBOL);
         }
         let [_, read @ ..] = bits.to_be_bytes();
         *to = read;
     }
     let length = symbols.len() * 3 / 4;
-    if all >= 64 || bytes[length..].iter().any(|&byte| byte != 0) {
+    if seen & NO_SYMBOL == NO_SYMBOL || bytes[length..].iter().any(|&byte| byte != 0) {
         return None;
     }
     bytes.truncate(length);
@@ -82,6 +88,7 @@ fn decode_bytes(text: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use base64::Engine;
+    use base64::alphabet::{STANDARD, URL_SAFE};
     use base64::engine::general_purpose::{NO_PAD, PAD};
     use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
