@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, SeenGuardError } from "../js/errors.ts";
 import { checkFormat } from "../js/format.ts";
-import { createGlue } from "../js/generated/inspect/glue.js";
+import { initSync, RawInspection } from "../js/generated/inspect/glue.js";
 import type { ErrorCode, ShardFormat } from "../js/seenguard.js";
 
 /** What one filter holds. */
@@ -44,14 +44,13 @@ export interface Inspection {
 export type Engine = (format: ShardFormat, text: string) => Inspection;
 
 export async function startEngine(): Promise<Engine> {
-  const glue = createGlue();
-  await glue.init(await compile());
+  initSync({ module: await compile() });
   return (format, text) => {
     const kind = checkFormat(format, (message) => {
       throw new SeenGuardError("bad-option", message);
     });
     try {
-      const raw = new glue.RawInspection(...kind, text);
+      const raw = new RawInspection(...kind, text);
       return { report: raw.report() as ShardReport, has: (id, nowSeconds) => raw.has(id, nowSeconds) };
     } catch (thrown) {
       const { code, message } = thrown as { code?: ErrorCode; message: string };

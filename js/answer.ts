@@ -1,6 +1,8 @@
-/** What the Wasm module answers. It has no names for what it tells: in which order that comes, `src/web/guard.rs` says. */
+/** What the Wasm module answers. It has no names for what it tells: in which order that comes, `src/web/` says. */
+import { SeenGuardError } from "./errors.js";
+import type { ErrorCode } from "./seenguard.js";
 
-/** Numbers; of ids where each ends in the bytes and a time; and the ids' bytes, or a text's, in UTF-8. */
+/** Numbers; of ids or other texts where each ends in the bytes and a number that goes with it, mostly a time; and their bytes, or one text's, in UTF-8. */
 export type Answer = readonly [numbers: Float64Array, ids: Float64Array, bytes: Uint8Array];
 
 /** The answer where there is none. */
@@ -25,6 +27,12 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 /** An answer's text. */
 export function textOf([, , bytes]: Answer): string {
   return decoder.decode(bytes);
+}
+
+/** The error that an answer's text tells: its code and what is wrong, which happened at `place`. */
+export function errorOf(answer: Answer, place = ""): SeenGuardError {
+  const [code = "", ...words] = textOf(answer).split(" ");
+  return new SeenGuardError(code as ErrorCode, place + words.join(" "));
 }
 
 /** An answer's ids, each with its time. */

@@ -1,5 +1,6 @@
 /** `ShardChain`: a user's shards on the server. */
-import { loadEngine, type Engine, type RawChain } from "./engine.js";
+import { errorOf, idsOf, readAnswer } from "./answer.js";
+import { loadEngine, type Engine } from "./engine.js";
 import { SeenGuardError } from "./errors.js";
 import { collectIds, collectRecorded, freshItems, isUsable, listOf } from "./ids.js";
 import { checkChainOptions, type ChainSettings } from "./chain-options.js";
@@ -20,22 +21,29 @@ function checkTime(now: unknown): asserts now is number {
   }
 }
 
+/** Chains that nobody holds any more give their memory back. */
+const forgotten = new FinalizationRegistry((free: () => void) => {
+  free();
+});
+
 export class ShardChain implements Api.ShardChain {
   readonly #engine: Engine;
-  #raw: RawChain | undefined;
+  /** The chain's number there, until it is freed. */
+  #chain: number | undefined;
   readonly #format: Api.ShardFormat | undefined;
   readonly rejected: readonly { index: number; code: Api.ErrorCode }[];
 
   private constructor(
     engine: Engine,
-    raw: RawChain,
+    chain: number,
     format: Api.ShardFormat | undefined,
     rejected: readonly { index: number; code: Api.ErrorCode }[],
   ) {
     this.#engine = engine;
-    this.#raw = raw;
+    this.#chain = chain;
     this.#format = format;
     this.rejected = rejected;
+    forgotten.register(this, () => engine.call(() => engine.wasm.freeChain(chain)), this);
   }
 
   static async create(options: Api.ChainOptions = {}): Promise<ShardChain> {
@@ -59,40 +67,24 @@ export class ShardChain implements Api.ShardChain {
   static async #make(stored: string[], settings: ChainSettings): Promise<ShardChain> {
     const engine = await loadEngine();
     const { format, capacity, shards, falsePositiveRate, seed, ttlSeconds } = settings;
-    let refusal: unknown;
-    const raw = engine.call(() => {
-      try {
-        return (
-          engine.glue &&
-          new engine.glue.RawChain(...format, stored, capacity, shards, falsePositiveRate, seed, ttlSeconds)
-        );
-      } catch (error) {
-        // What the module refuses comes as a plain object; anything else is a trap.
-        if (typeof (error as { code?: unknown } | null)?.code !== "string") throw error;
-        refusal = error;
-        return undefined;
-      }
-    });
-    if (raw === undefined) throw refused(refusal);
-    const rejected = engine.call(() => raw.rejected() as ShardChain["rejected"]) ?? [];
-    return new ShardChain(engine, raw, settings.shippedFormat, rejected);
+    const answer = withBatch(engine, stored, (wasm) =>
+      readAnswer(wasm.memory, wasm.newChain(...format, capacity, shards, falsePositiveRate, seed, ttlSeconds)),
+    );
+    if (answer === undefined) throw new SeenGuardError("trap", "the Wasm instance trapped");
+    const [[chain]] = answer;
+    if (chain === undefined) throw errorOf(answer);
+    const rejected = idsOf(answer).map(([code, index]) => ({ index, code: code as Api.ErrorCode }));
+    return new ShardChain(engine, chain, settings.shippedFormat, rejected);
   }
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>, now = nowSeconds()): number {
     checkTime(now);
-    const list = collectRecorded(ids);
-    const { writer } = this.#engine;
-    return this.#call((raw) => {
-      if (!writer.write(list)) throw new RangeError("out of memory");
-      const recorded = raw.record(now);
-      writer.done();
-      return recorded;
-    });
+    return this.#call(collectRecorded(ids), ({ wasm }, chain) => wasm.recordInChain(chain, now));
   }
 
   has(id: Api.ItemId, now = nowSeconds()): boolean {
     checkTime(now);
-    return isUsable(id) && this.#call((raw) => raw.has(String(id), now));
+    return isUsable(id) && this.#call([id], ({ wasm }, chain) => wasm.filterByChain(chain, now)) === 0;
   }
 
   filter<T extends Identified>(items: readonly T[]): T[];
@@ -100,51 +92,48 @@ export class ShardChain implements Api.ShardChain {
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = listOf(items);
     const { ids, places } = collectIds(list, typeof id === "function" ? id : undefined);
-    const { writer } = this.#engine;
-    const fresh = this.#call((raw) => {
-      if (!writer.write(ids)) throw new RangeError("out of memory");
-      const found = writer.fresh(raw.filter(nowSeconds()));
-      writer.done();
-      return found;
-    });
+    const fresh = this.#call(ids, ({ wasm, writer }, chain) => writer.fresh(wasm.filterByChain(chain, nowSeconds())));
     return freshItems(list, places, fresh);
   }
 
   snapshot(now = nowSeconds()): Api.Snapshot {
     checkTime(now);
-    const { version, shards, now: shippedAt } = this.#call((raw) => raw.snapshot(now) as Api.Snapshot);
+    const answer = this.#call([], ({ wasm }, chain) => readAnswer(wasm.memory, wasm.shipChain(chain, now)));
+    const [[shippedAt = now, version]] = answer;
     // A format without epochs has no version to ship.
     return {
       ...(version === undefined ? {} : { version }),
-      shards,
+      shards: idsOf(answer).map(([shard]) => shard),
       ...(this.#format === undefined ? {} : { format: this.#format }),
-      ...(shippedAt === undefined ? {} : { now: shippedAt }),
+      now: shippedAt,
     };
   }
 
   free(): void {
-    const raw = this.#raw;
-    this.#raw = undefined;
-    this.#engine.call(() => {
-      raw?.free();
-    });
+    const [engine, chain] = [this.#engine, this.#chain];
+    if (chain === undefined) return;
+    this.#chain = undefined;
+    forgotten.unregister(this);
+    engine.call(() => engine.wasm.freeChain(chain));
   }
 
   /** A chain's answers matter to whoever stores them: what cannot be answered throws. */
-  #call<T>(run: (raw: RawChain) => T): T {
-    const raw = this.#raw;
-    if (raw === undefined) throw new SeenGuardError("bad-option", "this chain was freed");
-    const result = this.#engine.call(() => ({ value: run(raw) }));
+  #call<T>(ids: readonly Api.ItemId[], run: (engine: Engine, chain: number) => T): T {
+    const [engine, chain] = [this.#engine, this.#chain];
+    if (chain === undefined) throw new SeenGuardError("bad-option", "this chain was freed");
+    const result = withBatch(engine, ids, () => run(engine, chain));
     if (result === undefined)
       throw new SeenGuardError("trap", "the Wasm instance trapped: make a new chain from what the store holds");
-    return result.value;
+    return result;
   }
 }
 
-function refused(error: unknown): SeenGuardError {
-  const { code, message } = (error ?? { code: "trap", message: "the Wasm instance trapped" }) as {
-    code: Api.ErrorCode;
-    message: string;
-  };
-  return new SeenGuardError(code, message);
+/** Calls into the module with ids or shards that are in its batch; `undefined`: it has trapped, or has no memory for them. */
+function withBatch<T>(engine: Engine, texts: readonly Api.ItemId[], run: (wasm: Engine["wasm"]) => T): T | undefined {
+  return engine.call(() => {
+    if (!engine.writer.write(texts)) throw new RangeError("out of memory");
+    const result = run(engine.wasm);
+    engine.writer.done();
+    return result;
+  });
 }

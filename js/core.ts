@@ -3,7 +3,7 @@
  *
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
-import { idsOf, NO_ANSWER, readAnswer, textOf, type Answer } from "./answer.js";
+import { errorOf, idsOf, NO_ANSWER, readAnswer, type Answer } from "./answer.js";
 import { APPLY, END_BATCH, EXPLAIN, FORGET, RECORD, SET_DELIVERING, STATS } from "./asked.js";
 import { loadEngine, type Engine } from "./engine.js";
 import { callBack, SeenGuardError, type ErrorListener } from "./errors.js";
@@ -11,7 +11,6 @@ import type { CheckedReportOptions, OpenOptions } from "./options.js";
 import { Reporter } from "./report.js";
 import type {
   ApplyReport,
-  ErrorCode,
   Explanation,
   GuardOptions,
   GuardStats,
@@ -141,9 +140,7 @@ export class GuardCore {
     const [held, expired = 0, isAppliedOrShard = 0, reused, covered = 0] = answer[0];
     if (held === undefined) return refused("no-engine");
     if (reused === undefined) {
-      const [code = "", ...words] = textOf(answer).split(" ");
-      const place = isAppliedOrShard < 0 ? "" : `shard ${isAppliedOrShard}: `;
-      const error = new SeenGuardError(code as ErrorCode, place + words.join(" "));
+      const error = errorOf(answer, isAppliedOrShard < 0 ? "" : `shard ${isAppliedOrShard}: `);
       this.report(error);
       return { ...refused("invalid", error), shards: held, expired };
     }

@@ -3,37 +3,26 @@
  * traps: then that instance is never called again, and whoever opens next gets a new one.
  */
 import { failure, refuse, type ErrorListener } from "./errors.js";
-import type { Glue, InitOutput, RawChain } from "./generated/whole/glue.js";
-import { BatchWriter, type Batch } from "./ids.js";
-
-export type { RawChain };
+import type { Wasm } from "./generated/whole/wasm.js";
+import { BatchWriter } from "./ids.js";
 
 /** Where the module may come from; `undefined`: from where the entry point has it. */
 export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
 
-/**
- * What an instance offers: functions that take and give numbers, in Rust `src/web/`. A page's has none for chains and a chain's none for guards, which
- * nothing there asks for.
- */
-export type Wasm = InitOutput;
-
-/** The glue of one instance, which chains alone need: their class. */
-interface ChainGlue extends Pick<Glue, "RawChain"> {
-  init(module: WebAssembly.Module): Promise<Batch>;
-}
-
 /** One live instance. */
 export class Engine {
+  /**
+   * What it offers: functions that take and give numbers, in Rust `src/web/`. A page's has none for chains and a chain's none for guards, which nothing
+   * there asks for.
+   */
   readonly wasm: Wasm;
-  readonly glue: ChainGlue | undefined;
   readonly writer: BatchWriter;
   /** Who is told when it has trapped. */
   readonly onTrap = new Set<ErrorListener>();
   #isTrapped = false;
 
-  constructor(wasm: Wasm, glue?: ChainGlue) {
+  constructor(wasm: Wasm) {
     this.wasm = wasm;
-    this.glue = glue;
     this.writer = new BatchWriter(wasm);
   }
 
@@ -53,20 +42,9 @@ export class Engine {
   }
 }
 
-/** Makes an instance of the module. What takes and gives numbers alone needs no glue. */
-let instantiate = async (module: WebAssembly.Module): Promise<Engine> =>
-  new Engine((await WebAssembly.instantiate(module)).exports as object as Wasm);
 let compileDefault: (() => Promise<WebAssembly.Module>) | undefined;
 let compiled: Promise<WebAssembly.Module> | undefined;
 let live: Promise<Engine> | undefined;
-
-/** Says what glue the entry point's module needs. */
-export function provideGlue(create: () => ChainGlue): void {
-  instantiate = async (module) => {
-    const glue = create();
-    return new Engine((await glue.init(module)) as Wasm, glue);
-  };
-}
 
 /** Says where the entry point has the module. */
 export function provideWasm(compile: () => Promise<WebAssembly.Module>): void {
@@ -80,7 +58,7 @@ export async function loadEngine(source?: WasmSource): Promise<Engine> {
     if (compiled === undefined)
       return refuse("seenguard/slim needs the option wasm: where seenguard.wasm is, or what it holds");
     live = compiled
-      .then((module) => instantiate(module))
+      .then(async (module) => new Engine((await WebAssembly.instantiate(module)).exports as object as Wasm))
       .catch((cause: unknown) => {
         // The next one to open may try again.
         live = compiled = undefined;

@@ -2,8 +2,8 @@
  * Builds the package into dist/: `npm run build`.
  *
  *     src/ ── cargo ──► Wasm ── wasm-bindgen, wasm-opt ──► dist/seenguard.wasm, js/generated/page/ (the Wasm as text)
- *     the same with other features of the crate ─► dist/formats.wasm; with glue as a factory js/generated/chain/, js/generated/whole/;
- *                                                  dist/inspect.wasm, js/generated/inspect/
+ *     the same with other features of the crate ─► dist/formats.wasm; js/generated/chain/; js/generated/whole/;
+ *                                                  dist/inspect.wasm, js/generated/inspect/ (its glue)
  *     js/ + js/generated/ ── esbuild ──► dist/*.js, dist/*.cjs
  *     cli/ + js/ ── esbuild ──► dist/inspect.js, the package's command
  *     js/*.d.ts ──► dist/*.d.ts, dist/*.d.cts

@@ -1,10 +1,8 @@
 /** What pages load when they make a `ShardChain`: the class and its Wasm module, in the native format. */
-import { provideGlue, provideWasm } from "../engine.js";
-import { createGlue } from "../generated/chain/glue.js";
+import { provideWasm } from "../engine.js";
 import { wasmText } from "../generated/chain/wasm-text.js";
 import { compileText } from "../wasm-text.js";
 
-provideGlue(createGlue);
 provideWasm(() => compileText(wasmText));
 
 export { ShardChain } from "../chain.js";

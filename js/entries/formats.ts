@@ -2,12 +2,10 @@
  * The entry `seenguard/formats`: the same as `seenguard`, with a Wasm module that knows the filters of other libraries and has all in one file,
  * `ShardChain` too. In Node it is `seenguard`.
  */
-import { provideGlue, provideWasm } from "../engine.js";
-import { createGlue } from "../generated/whole/glue.js";
+import { provideWasm } from "../engine.js";
 import { wasmText } from "../generated/whole/wasm-text.js";
 import { compileText } from "../wasm-text.js";
 
-provideGlue(createGlue);
 provideWasm(() => compileText(wasmText));
 
 export { ShardChain } from "../chain.js";

@@ -1,4 +1,4 @@
-/** Rust to Wasm: compiled, given its JavaScript glue, optimised, checked, and written where the bundles and the package take it from. */
+/** Rust to Wasm: compiled, rid of what is for wasm-bindgen, optimised, checked, and written where the bundles and the package take it from. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
@@ -6,7 +6,6 @@ import { inProject, root } from "../lib/paths.mjs";
 import { output, run } from "../lib/run.mjs";
 import { pathWith, wasmBindgenTool, wasmTarget, wasmToolchain } from "../lib/rust.mjs";
 import { checkFeatures, checkPaths, featureFlags, wasmOpt } from "./check-wasm.mjs";
-import { toFactory } from "./glue.mjs";
 import { withoutAlignments } from "./wasm-code.mjs";
 import { buildUnpacker, textOfModule, unpacker } from "./wasm-text.mjs";
 
@@ -42,7 +41,6 @@ const sources = [
   "Cargo.lock",
   ".cargo",
   "scripts/build/wasm.mjs",
-  "scripts/build/glue.mjs",
   "scripts/build/wasm-code.mjs",
   "scripts/build/wasm-text.mjs",
   "js/wasm-text.wat",
@@ -52,7 +50,7 @@ const sources = [
  * @typedef {object} Module
  * @property {string} name its directory in js/generated/
  * @property {string} features of the crate
- * @property {boolean} isPlain it takes and gives numbers alone, and needs no glue
+ * @property {boolean} isPlain it takes and gives numbers alone; another one needs glue
  * @property {string | undefined} file in dist/
  * @property {boolean} isInlined
  */
@@ -61,8 +59,8 @@ const sources = [
 const modules = [
   { name: "page", features: "guard", isPlain: true, file: "seenguard.wasm", isInlined: true },
   { name: "page", features: "formats,guard", isPlain: true, file: "formats.wasm", isInlined: false },
-  { name: "chain", features: "chain", isPlain: false, file: undefined, isInlined: true },
-  { name: "whole", features: "chain,formats,guard", isPlain: false, file: undefined, isInlined: true },
+  { name: "chain", features: "chain", isPlain: true, file: undefined, isInlined: true },
+  { name: "whole", features: "chain,formats,guard", isPlain: true, file: undefined, isInlined: true },
   { name: "inspect", features: "formats,inspect", isPlain: false, file: "inspect.wasm", isInlined: false },
 ];
 
@@ -75,13 +73,8 @@ const products = ({ name, isPlain, file, isInlined }) => {
   return {
     wasm: file === undefined ? undefined : inProject("dist", file),
     text: isInlined ? join(directory, "wasm-text.ts") : undefined,
-    glue: isPlain
-      ? undefined
-      : {
-          script: join(directory, "glue.js"),
-          types: join(directory, "glue.d.ts"),
-          classTypes: join(directory, "classes.d.ts"),
-        },
+    types: join(directory, isPlain ? "wasm.d.ts" : "glue.d.ts"),
+    glue: isPlain ? undefined : join(directory, "glue.js"),
   };
 };
 
@@ -90,10 +83,7 @@ const stamp = () =>
   hashOf([
     ...sources,
     unpacker.product,
-    ...modules.flatMap((module) => {
-      const { wasm, text, glue } = products(module);
-      return [wasm, text, glue?.script, glue?.types, glue?.classTypes].flatMap((path) => path ?? []);
-    }),
+    ...modules.flatMap((module) => Object.values(products(module)).flatMap((path) => path ?? [])),
   ]);
 
 export async function buildWasm() {
@@ -174,40 +164,40 @@ async function bindAndOptimise(compiled, workshop, module) {
   if (module.isPlain) writeWhole(bindable, withoutReferences(readFileSync(compiled)));
   const env = await pathWith([wasmBindgenTool()]);
   const flags = ["--remove-name-section", "--encode-into", "always", "--out-dir", workshop];
-  // Declarations of modules are those of the "web" target; the glue to be turned into a factory is that of "no-modules".
-  for (const [target, name] of /** @type {const} */ ([
-    ["web", "web"],
-    ["no-modules", "glue"],
-  ])) {
-    await run("wasm-bindgen", [bindable, "--target", target, "--out-name", name, ...flags], { env });
-  }
+  await run("wasm-bindgen", [bindable, "--target", "web", "--out-name", "glue", ...flags], { env });
   const optimised = join(workshop, "optimised.wasm");
-  const names = await optimise(join(workshop, "glue_bg.wasm"), optimised, module);
+  await optimise(join(workshop, "glue_bg.wasm"), optimised);
   const wasm = withoutAlignments(readFileSync(optimised));
   writeWhole(optimised, wasm);
   checkPaths(wasm);
   const used = await checkFeatures(optimised);
   console.log(`build: beyond the first Wasm, the module uses ${used.join(", ")}`);
 
-  const { text, wasm: file, glue } = products(module);
-  if (text !== undefined) {
+  const files = products(module);
+  if (files.text !== undefined) {
     const comment = "/** The Wasm module as text, which ../../wasm-text.ts reads. */";
-    writeWhole(text, `${comment}\nexport const wasmText = ${JSON.stringify(textOfModule(wasm))};\n`);
+    writeWhole(files.text, `${comment}\nexport const wasmText = ${JSON.stringify(textOfModule(wasm))};\n`);
   }
-  if (file !== undefined) writeWhole(file, wasm);
-  if (glue === undefined) {
+  if (files.wasm !== undefined) writeWhole(files.wasm, wasm);
+  const types = readFileSync(join(workshop, "glue.d.ts"), "utf8");
+  if (files.glue !== undefined) {
+    writeWhole(files.glue, readFileSync(join(workshop, "glue.js")));
+    writeWhole(files.types, types);
+  } else {
     if (WebAssembly.Module.imports(new WebAssembly.Module(wasm)).length > 0)
       throw new Error(`the module ${module.features} needs glue`);
-    return;
+    writeWhole(files.types, exportsOf(types));
   }
-  const { script, types, classTypes } = toFactory(
-    readFileSync(join(workshop, "glue.js"), "utf8"),
-    readFileSync(join(workshop, "web.d.ts"), "utf8"),
-    names,
-  );
-  writeWhole(glue.script, script);
-  writeWhole(glue.types, types);
-  writeWhole(glue.classTypes, classTypes);
+}
+
+/**
+ * What a module exports, as a type.
+ * @param {string} declarations of its glue
+ */
+function exportsOf(declarations) {
+  const found = /^export interface InitOutput (\{.*?^\})$/ms.exec(declarations)?.[1];
+  if (found === undefined) throw new Error("wasm-bindgen does not declare what the module exports as it did");
+  return `/** Made by the build: what the Wasm module exports. */\nexport interface Wasm ${found}\n`;
 }
 
 /**
@@ -224,28 +214,16 @@ function withoutReferences(wasm) {
 }
 
 /**
- * Gives what the module imports and exports names of a letter or two, too, if it has glue: pages load the long ones twice, in the module and in its
- * glue. Returns which.
  * @param {string} from
  * @param {string} to
- * @param {Module} module
  */
-async function optimise(from, to, { isPlain }) {
+async function optimise(from, to) {
   const passes = [
-    ...(isPlain ? [] : ["--minify-imports-and-exports-and-modules"]),
     "-O3",
     // Once more, for what the first pass has left; functions that are called much get short numbers.
     ...["-Os", "--reorder-functions"],
     // The lowest addresses are the end of the stack, far from what anybody points to.
     ...["--low-memory-unused", "--strip-debug", "--strip-producers", "--strip-target-features"],
   ];
-  const command = [wasmOpt, from, "--output", to, ...passes, ...featureFlags];
-  const told = await output(process.execPath, command);
-  if (told === undefined) {
-    await run(process.execPath, command); // which says what is wrong
-    throw new Error("wasm-opt works one time and not another");
-  }
-  // Where there is nothing to rename, nothing is told.
-  const names = /** @type {import("./glue.mjs").ShortNames} */ (JSON.parse(told || '{"imports":[],"exports":[]}'));
-  return names;
+  await run(process.execPath, [wasmOpt, from, "--output", to, ...passes, ...featureFlags]);
 }

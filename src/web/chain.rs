@@ -1,104 +1,112 @@
-//! The class behind `ShardChain`.
+//! The functions behind `ShardChain`. Ids and stored shards come in as the batch.
 
-use serde::Serialize;
-use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use std::cell::RefCell;
 
-use super::batch::with_batch;
-use super::{failure, format, to_js};
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use super::answer::Answer;
+use super::batch::{Ids, with_batch};
+use super::format;
+use super::numbered::Numbered;
 use crate::ids::IdList;
-use crate::{ChainOptions, Rejected, ShardChain};
+use crate::{ChainOptions, Error, ShardChain};
 
-#[derive(Serialize)]
-struct RejectedShard {
-    index: usize,
-    code: &'static str,
+thread_local! {
+    static CHAINS: RefCell<Numbered<ShardChain>> = const { RefCell::new(Numbered::new()) };
 }
 
-/// A snapshot without its format, which JavaScript knows.
-#[derive(Serialize)]
-struct ShippedChain {
-    version: Option<u64>,
-    shards: Vec<String>,
-    now: u64,
+/// Goes on from the batch's stored shards in the format that the first three arguments tell, newest first; from none, a new chain. Answers its number,
+/// and the codes of the shards that could not be read, each with its place. Or no number, for options without meaning, and what is wrong with them.
+// Plain arguments are what crosses this boundary most cheaply.
+#[allow(clippy::too_many_arguments)]
+#[wasm_bindgen(js_name = newChain)]
+pub fn new_chain(
+    kind: u8,
+    number: u32,
+    rate: f64,
+    capacity: u32,
+    shards: usize,
+    false_positive_rate: f64,
+    seed: u64,
+    ttl_seconds: u32,
+) -> *const f64 {
+    let mut answer = Answer::default();
+    let options = format(kind, number, rate).map(|format| ChainOptions {
+        capacity,
+        shards,
+        false_positive_rate,
+        seed,
+        ttl_seconds,
+        format,
+    });
+    if let Err(error) = options.and_then(|options| go_on(options, &mut answer)) {
+        answer.tell_error(&error);
+    }
+    answer.place()
 }
 
-/// A user's chain on the server. Times are Unix seconds.
-#[wasm_bindgen]
-pub struct RawChain {
-    chain: ShardChain,
-    rejected: Vec<Rejected>,
+fn go_on(options: ChainOptions, answer: &mut Answer) -> Result<(), Error> {
+    let (chain, rejected) = with_batch(|ids, _| {
+        let stored = (0..ids.count()).map(|index| {
+            // What is no UTF-8, which JavaScript does not write, is no base64 either.
+            std::str::from_utf8(ids.id(index)).unwrap_or("!")
+        });
+        ShardChain::from_shards(&stored.collect::<Vec<_>>(), options)
+    })?;
+    let number = CHAINS.with_borrow_mut(|chains| chains.add(chain));
+    answer.tell(&[number as f64]);
+    for shard in rejected {
+        answer.tell_text_at(shard.error.code().as_bytes(), shard.index as u64);
+    }
+    Ok(())
 }
 
-#[wasm_bindgen]
-impl RawChain {
-    /// Goes on from stored shards in the format that the first three arguments tell, newest first; from none, a new chain. Throws `{ code, message }` for options without meaning.
-    // Plain arguments are what crosses this boundary most cheaply.
-    #[allow(clippy::too_many_arguments)]
-    #[wasm_bindgen(constructor)]
-    pub fn new(
-        kind: u8,
-        number: u32,
-        rate: f64,
-        stored: Vec<String>,
-        capacity: u32,
-        shards: usize,
-        false_positive_rate: f64,
-        seed: u64,
-        ttl_seconds: u32,
-    ) -> Result<RawChain, JsValue> {
-        let options = ChainOptions {
-            capacity,
-            shards,
-            false_positive_rate,
-            seed,
-            ttl_seconds,
-            format: format(kind, number, rate).map_err(failure)?,
-        };
-        let (chain, rejected) = ShardChain::from_shards(&stored, options).map_err(failure)?;
-        Ok(RawChain { chain, rejected })
-    }
+/// Gives a chain's memory back.
+#[wasm_bindgen(js_name = freeChain)]
+pub fn free_chain(number: usize) {
+    CHAINS.with_borrow_mut(|chains| chains.remove(number));
+}
 
-    /// What could not be read: `{ index, code }` each.
-    pub fn rejected(&self) -> JsValue {
-        let listed: Vec<RejectedShard> = self
-            .rejected
-            .iter()
-            .map(|rejected| RejectedShard {
-                index: rejected.index,
-                code: rejected.error.code(),
-            })
-            .collect();
-        to_js(&listed)
-    }
+/// Calls `run` with a chain, the batch's ids and where the fresh ones' indices go. Without such a chain there is no result.
+fn with_chain<T>(number: usize, run: impl FnOnce(&mut ShardChain, &Ids<'_>, &mut Vec<u32>) -> T) -> Option<T> {
+    CHAINS.with_borrow_mut(|chains| {
+        let chain = chains.get_mut(number)?;
+        with_batch(|ids, fresh| Some(run(chain, ids, fresh)))
+    })
+}
 
-    /// Records the batch's ids. Returns how many no live shard contained.
-    pub fn record(&mut self, now_seconds: f64) -> usize {
-        with_batch(|ids, _| {
-            self.chain
-                .record((0..ids.count()).map(|index| ids.id(index)), now_seconds as u64)
-        })
-    }
+/// Records the batch's ids. Returns how many no live shard contained. Times are Unix seconds.
+#[wasm_bindgen(js_name = recordInChain)]
+pub fn record_in_chain(chain: usize, now_seconds: f64) -> usize {
+    with_chain(chain, |chain, ids, _| {
+        chain.record((0..ids.count()).map(|index| ids.id(index)), now_seconds as u64)
+    })
+    .unwrap_or_default()
+}
 
-    /// Whether a live shard contains the id.
-    pub fn has(&self, id: &str, now_seconds: f64) -> bool {
-        self.chain.contains(id, now_seconds as u64)
-    }
+/// Puts the indices of the batch's ids that no live shard contains where `fresh` tells. Returns how many they are.
+#[wasm_bindgen(js_name = filterByChain)]
+pub fn filter_by_chain(chain: usize, now_seconds: f64) -> usize {
+    with_chain(chain, |chain, ids, fresh| {
+        chain.filter_into(ids, now_seconds as u64, fresh);
+        fresh.len()
+    })
+    .unwrap_or_default()
+}
 
-    /// Puts the indices of the batch's ids that no live shard contains where `fresh` tells. Returns how many they are.
-    pub fn filter(&self, now_seconds: f64) -> usize {
-        with_batch(|ids, fresh| {
-            self.chain.filter_into(ids, now_seconds as u64, fresh);
-            fresh.len()
-        })
-    }
-
-    /// `{ version, shards, now }`, the version undefined in another format than the native one.
-    pub fn snapshot(&self, now_seconds: f64) -> JsValue {
-        let snapshot = self.chain.snapshot(now_seconds as u64);
-        to_js(&ShippedChain {
-            version: snapshot.version,
-            shards: snapshot.shards,
-            now: snapshot.now,
-        })
-    }
+/// Answers what the server ships: its clock, the version if the format has any, and the shards' texts.
+#[wasm_bindgen(js_name = shipChain)]
+pub fn ship_chain(chain: usize, now_seconds: f64) -> *const f64 {
+    let mut answer = Answer::default();
+    with_chain(chain, |chain, _, _| {
+        let snapshot = chain.snapshot(now_seconds as u64);
+        answer.tell(&[snapshot.now as f64]);
+        if let Some(version) = snapshot.version {
+            answer.tell(&[version as f64]);
+        }
+        for shard in &snapshot.shards {
+            answer.tell_text_at(shard.as_bytes(), 0);
+        }
+    });
+    answer.place()
 }

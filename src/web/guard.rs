@@ -5,11 +5,13 @@
 //! this boundary needs glue. All questions but one come in by one function and all answers go out in one form, so that each way over it is compiled
 //! once, checks and all.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
+use super::answer::Answer;
 use super::batch::{Ids, with_batch};
+use super::numbered::Numbered;
 use super::{format, now};
 use crate::ids::IdList;
 use crate::journal::Entry;
@@ -34,42 +36,25 @@ pub mod asked {
 }
 
 thread_local! {
-    /// Each at its number; where one was freed there is room for another.
-    static GUARDS: RefCell<Vec<Option<Guard>>> = const { RefCell::new(Vec::new()) };
-    /// The latest one, which JavaScript reads before it asks again.
-    static ANSWER: Cell<Option<Answer>> = const { Cell::new(None) };
+    static GUARDS: RefCell<Numbered<Guard>> = const { RefCell::new(Numbered::new()) };
 }
 
 /// Makes a guard for one namespace. Returns its number. A window without meaning, which JavaScript refuses, would stop nothing for long.
 #[wasm_bindgen(js_name = newGuard)]
 pub fn new_guard(window_days: f64) -> usize {
-    let guard = Some(Guard::of_window(window_days));
-    GUARDS.with_borrow_mut(|guards| match guards.iter().position(Option::is_none) {
-        Some(number) => {
-            guards[number] = guard;
-            number
-        }
-        None => {
-            guards.push(guard);
-            guards.len() - 1
-        }
-    })
+    GUARDS.with_borrow_mut(|guards| guards.add(Guard::of_window(window_days)))
 }
 
 /// Gives a guard's memory back.
 #[wasm_bindgen(js_name = freeGuard)]
 pub fn free_guard(number: usize) {
-    GUARDS.with_borrow_mut(|guards| {
-        if let Some(place) = guards.get_mut(number) {
-            *place = None;
-        }
-    });
+    GUARDS.with_borrow_mut(|guards| guards.remove(number));
 }
 
 /// Calls `run` with a guard, the batch's ids and where the fresh ones' indices go. Without such a guard there is no result.
 fn with_guard<T>(number: usize, run: impl FnOnce(&mut Guard, &Ids<'_>, &mut Vec<u32>) -> T) -> Option<T> {
     GUARDS.with_borrow_mut(|guards| {
-        let guard = guards.get_mut(number)?.as_mut()?;
+        let guard = guards.get_mut(number)?;
         with_batch(|ids, fresh| Some(run(guard, ids, fresh)))
     })
 }
@@ -113,43 +98,6 @@ pub fn ask(
         asked.answer(question, [first, second, third, fourth, fifth, sixth]);
     });
     answer.place()
-}
-
-/// What is answered.
-#[derive(Default)]
-struct Answer {
-    numbers: Vec<f64>,
-    /// Of each id where it ends in the bytes, and a time in milliseconds.
-    ids: Vec<f64>,
-    /// The ids' UTF-8 bytes, or a text's: to check them once more would only be code.
-    bytes: Vec<u8>,
-}
-
-impl Answer {
-    fn tell(&mut self, numbers: &[f64]) {
-        self.numbers.extend_from_slice(numbers);
-    }
-
-    fn tell_id(&mut self, entry: &Entry, ms: u64) {
-        self.bytes.extend_from_slice(&entry.id);
-        self.ids.extend_from_slice(&[self.bytes.len() as f64, ms as f64]);
-    }
-
-    fn tell_text(&mut self, text: &str) {
-        self.bytes.extend_from_slice(text.as_bytes());
-    }
-
-    /// Keeps it where JavaScript reads it, and returns where that is: how many numbers there are, how many of the ids, how many bytes, and where these
-    /// lie; then the numbers, and those of the ids.
-    fn place(mut self) -> *const f64 {
-        let bytes = self.bytes.as_ptr() as usize;
-        let counts = [self.numbers.len(), self.ids.len(), self.bytes.len(), bytes];
-        let counts = counts.map(|count| count as f64);
-        self.numbers = [&counts, self.numbers.as_slice(), &self.ids].concat();
-        let place = self.numbers.as_ptr();
-        ANSWER.set(Some(self));
-        place
-    }
 }
 
 /// A question on its way to its answer.
@@ -201,7 +149,9 @@ impl Asked<'_> {
             Some(Explanation::Memory) => self.answer.tell(&[1.0]),
             Some(Explanation::Server { shard, epoch }) => {
                 self.answer.tell(&[2.0, shard as f64]);
-                self.answer.numbers.extend(epoch.map(f64::from));
+                if let Some(epoch) = epoch {
+                    self.answer.tell(&[f64::from(epoch)]);
+                }
             }
         }
     }
@@ -216,7 +166,7 @@ impl Asked<'_> {
         let tell = |entry: &Entry, lag: u64| {
             covered += 1.0;
             if wants_lags {
-                self.answer.tell_id(entry, lag);
+                self.answer.tell_text_at(&entry.id, lag);
             }
         };
         let (version, server_ms) = (given(version), given(server_now_ms));
@@ -233,9 +183,7 @@ impl Asked<'_> {
             }
             Err(error) => {
                 self.answer.tell(&[error.shard().map_or(-1.0, |shard| shard as f64)]);
-                for text in [error.code(), " ", error.text()] {
-                    self.answer.tell_text(text);
-                }
+                self.answer.tell_error(&error);
             }
         }
     }
@@ -270,13 +218,13 @@ impl Asked<'_> {
     /// Answers the pending ids with their times, oldest first.
     fn pending(&mut self, limit: usize) {
         for entry in self.guard.pending_entries().take(limit) {
-            self.answer.tell_id(entry, entry.at);
+            self.answer.tell_text_at(&entry.id, entry.at);
         }
     }
 
     /// Answers the next batch to deliver: its number, 0 if there is nothing to deliver, and the ids with their times.
     fn begin_batch(&mut self, impressions: usize, bytes: usize) {
-        let take = |entry: &Entry| self.answer.tell_id(entry, entry.at);
+        let take = |entry: &Entry| self.answer.tell_text_at(&entry.id, entry.at);
         let batch = self.guard.begin_batch_with(impressions, bytes, self.now, take);
         self.answer.tell(&[f64::from(batch)]);
     }

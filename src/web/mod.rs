@@ -1,29 +1,31 @@
 //! The Wasm face of the crate: functions and classes for `js/`, which validates what comes in and types what goes out.
 //!
-//! Ids cross in one batch ([`batch`]), other inputs as plain arguments that the TypeScript has checked. A guard takes and gives numbers alone
-//! ([`guard`]), so pages load no glue. What chains and the inspection tell goes out by serde-wasm-bindgen's `to_value`, an error as
-//! `{ code, message }`; its counterpart `from_value` is not used, since it would double the module. Nothing here throws or panics for what comes in.
+//! Ids cross in one batch ([`batch`]), other inputs as plain arguments that the TypeScript has checked, and answers lie where JavaScript reads them.
+//! So guards and chains take and give numbers alone, and pages load no glue. What the inspection tells goes out by serde-wasm-bindgen's `to_value`, an
+//! error of it as `{ code, message }`. Nothing here throws or panics for what comes in.
 //!
-//! The features `guard`, `chain` and `inspect` say which classes a module offers: that of pages, that of servers, that of the command.
+//! The features `guard`, `chain` and `inspect` say what a module offers: that of pages, that of servers, that of the command.
 
 mod allocator;
+#[cfg(any(feature = "guard", feature = "chain"))]
+mod answer;
 #[cfg(any(feature = "guard", feature = "chain"))]
 pub mod batch;
 #[cfg(not(panic = "immediate-abort"))]
 mod browser;
 #[cfg(feature = "chain")]
-mod chain;
+pub mod chain;
 #[cfg(feature = "guard")]
 pub mod guard;
 #[cfg(feature = "inspect")]
 mod inspect;
+#[cfg(any(feature = "guard", feature = "chain"))]
+mod numbered;
 
-#[cfg(feature = "chain")]
-pub use chain::RawChain;
 #[cfg(feature = "inspect")]
 pub use inspect::RawInspection;
 
-#[cfg(any(feature = "chain", feature = "inspect"))]
+#[cfg(feature = "inspect")]
 use {serde::Serialize, wasm_bindgen::JsValue};
 
 use crate::{Error, Format};
@@ -32,14 +34,14 @@ use crate::{Error, Format};
 static ALLOCATOR: allocator::Allocator = allocator::Allocator::new();
 
 /// An error as JavaScript takes it where it is thrown.
-#[cfg(any(feature = "chain", feature = "inspect"))]
+#[cfg(feature = "inspect")]
 #[derive(Serialize)]
 struct Failure {
     code: &'static str,
     message: String,
 }
 
-#[cfg(any(feature = "chain", feature = "inspect"))]
+#[cfg(feature = "inspect")]
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Failure {
@@ -66,12 +68,12 @@ fn format(kind: u8, number: u32, rate: f64) -> Result<Format, Error> {
 }
 
 /// Serializes what the crate reports; undefined if it cannot be, which no type that goes out allows.
-#[cfg(any(feature = "chain", feature = "inspect"))]
+#[cfg(feature = "inspect")]
 fn to_js(value: &impl Serialize) -> JsValue {
     serde_wasm_bindgen::to_value(value).unwrap_or(JsValue::UNDEFINED)
 }
 
-#[cfg(any(feature = "chain", feature = "inspect"))]
+#[cfg(feature = "inspect")]
 fn failure(error: Error) -> JsValue {
     to_js(&Failure::from(error))
 }

@@ -1,9 +1,9 @@
 //! What must hold of the crate as Wasm: the same answers, bytes and sizes as native code, though `usize` has 32 bits; and the classes behind the
 //! npm package, as JavaScript sees them.
 
-use js_sys::{Array, Float64Array, Reflect, Uint8Array, Uint32Array, WebAssembly};
-use seenguard::web::RawChain;
+use js_sys::{Float64Array, Uint8Array, Uint32Array, WebAssembly};
 use seenguard::web::batch::{fresh, reserve, reserve_ends, shrink, widen};
+use seenguard::web::chain::{filter_by_chain, free_chain, new_chain, record_in_chain, ship_chain};
 use seenguard::web::guard::{ask, asked, filter, free_guard, new_guard};
 use seenguard::{ChainOptions, Explanation, Guard, MAX_BITS, Now, Parameters, SegmentState, Shard, ShardChain};
 use wasm_bindgen::{JsCast, JsValue};
@@ -166,18 +166,6 @@ fn times_of_javascript_keep_their_milliseconds() {
 // As JavaScript sees it.
 
 const WALL: f64 = START as f64 * 1000.0;
-
-fn field(object: &JsValue, name: &str) -> JsValue {
-    Reflect::get(object, &name.into()).unwrap()
-}
-
-fn number(object: &JsValue, name: &str) -> f64 {
-    field(object, name).as_f64().unwrap()
-}
-
-fn text(object: &JsValue, name: &str) -> String {
-    field(object, name).as_string().unwrap()
-}
 
 /// The module's memory, as JavaScript has it.
 fn buffer() -> JsValue {
@@ -546,43 +534,61 @@ fn a_batch_to_deliver_goes_out_with_its_number() {
 }
 
 #[wasm_bindgen_test]
-fn options_without_meaning_throw_their_code() {
-    let chain = |capacity, shards, rate, ttl| {
-        RawChain::new(0, 0, 0.0, vec![], capacity, shards, rate, 0, ttl)
-            .err()
-            .map(|error| text(&error, "code"))
+fn options_without_meaning_are_told_by_their_code() {
+    let told = |capacity, shards, rate, ttl| {
+        joined(&[]);
+        let answer = Answer::at(new_chain(0, 0, 0.0, capacity, shards, rate, 0, ttl));
+        assert_eq!(answer.numbers.is_empty(), !answer.text.is_empty());
+        answer.numbers.iter().for_each(|&chain| free_chain(chain as usize));
+        answer.text.split(' ').next().unwrap_or_default().to_string()
     };
-    assert_eq!(chain(0, 5, 0.001, 0).as_deref(), Some("bad-option"));
-    assert_eq!(chain(1000, 65, 0.001, 0).as_deref(), Some("bad-option"));
-    assert_eq!(chain(1000, 5, f64::NAN, 0).as_deref(), Some("bad-option"));
-    assert_eq!(chain(1000, 5, 1e-12, 0).as_deref(), Some("bad-parameters"));
-    assert_eq!(chain(1_100_000, 5, 0.001, 0).as_deref(), Some("too-large"));
-    assert_eq!(chain(1000, 32, 0.001, 60), None);
+    assert_eq!(told(0, 5, 0.001, 0), "bad-option");
+    assert_eq!(told(1000, 65, 0.001, 0), "bad-option");
+    assert_eq!(told(1000, 5, f64::NAN, 0), "bad-option");
+    assert_eq!(told(1000, 5, 1e-12, 0), "bad-parameters");
+    assert_eq!(told(1_100_000, 5, 0.001, 0), "too-large");
+    assert_eq!(told(1000, 32, 0.001, 60), "");
 }
 
 #[wasm_bindgen_test]
 fn a_chain_records_filters_ships_and_goes_on() {
-    let mut chain = RawChain::new(0, 0, 0.0, vec![], 3, 5, 0.001, u64::MAX, 0).unwrap();
+    let go_on = |stored: &[&str]| {
+        joined(stored);
+        let answer = Answer::at(new_chain(0, 0, 0.0, 3, 5, 0.001, u64::MAX, 0));
+        (answer.numbers[0] as usize, answer.ids)
+    };
+    let (chain, rejected) = go_on(&[]);
+    assert_eq!(rejected, []);
     joined(&["a", "b", "a", "c", "d"]);
-    assert_eq!(chain.record(START as f64), 4);
-    let shipped = chain.snapshot(START as f64);
-    assert_eq!(number(&shipped, "version"), ((START + 1) * (1 << 21) + 1) as f64);
-    assert_eq!(number(&shipped, "now"), START as f64);
-    let shards: Array = field(&shipped, "shards").unchecked_into();
-    let mut stored: Vec<String> = shards.iter().filter_map(|shard| shard.as_string()).collect();
+    assert_eq!(record_in_chain(chain, START as f64), 4);
+    let shipped = Answer::at(ship_chain(chain, START as f64));
+    assert_eq!(shipped.numbers, [START as f64, ((START + 1) * (1 << 21) + 1) as f64]);
+    let mut stored: Vec<&str> = shipped.ids.iter().map(|(shard, _)| shard.as_str()).collect();
     assert_eq!(stored.len(), 2);
-    stored.insert(1, "damaged".into());
-    let again = RawChain::new(0, 0, 0.0, stored, 3, 5, 0.001, u64::MAX, 0).unwrap();
-    let rejected: Array = again.rejected().unchecked_into();
-    assert_eq!(rejected.length(), 1);
-    assert_eq!(
-        (number(&rejected.get(0), "index"), text(&rejected.get(0), "code")),
-        (1.0, "bad-base64".into())
-    );
-    assert!(again.has("a", START as f64) && !again.has("x", START as f64));
+    stored.insert(1, "damaged");
+    let (again, rejected) = go_on(&stored);
+    assert_ne!(again, chain);
+    assert_eq!(rejected, [("bad-base64".to_string(), 1.0)]);
     joined(&["a", "x", "d", "x"]);
-    let count = again.filter(START as f64);
+    let count = filter_by_chain(again, START as f64);
     assert_eq!(fresh_of(count), [1]);
+}
+
+#[wasm_bindgen_test]
+fn numbers_of_nothing_answer_nothing() {
+    let guard = AskedGuard::new();
+    let number = guard.0;
+    drop(guard);
+    joined(&["a"]);
+    for unknown in [number, usize::MAX] {
+        free_guard(unknown);
+        free_chain(unknown);
+        assert_eq!((filter(unknown, WALL, 0.0), filter_by_chain(unknown, 0.0)), (0, 0));
+        assert_eq!(record_in_chain(unknown, 0.0), 0);
+        assert!(Answer::at(ship_chain(unknown, 0.0)).numbers.is_empty());
+        assert!(AskedGuard(unknown).stats().is_empty());
+    }
+    assert_eq!(AskedGuard::new().0, number);
 }
 
 /// Bytes of the module's memory, which never shrinks.

@@ -1,0 +1,54 @@
+//! What goes out: numbers, and texts with a number each or one alone. JavaScript reads it where it lies, so it crosses without glue.
+
+use std::cell::Cell;
+
+use crate::Error;
+
+thread_local! {
+    /// The latest one, which JavaScript reads before it asks again.
+    static ANSWER: Cell<Option<Answer>> = const { Cell::new(None) };
+}
+
+/// What is answered.
+#[derive(Default)]
+pub(super) struct Answer {
+    numbers: Vec<f64>,
+    /// Of each of several texts where it ends in the bytes, and a number that goes with it, mostly a time in milliseconds.
+    texts: Vec<f64>,
+    /// The texts' UTF-8 bytes: to check them once more would only be code.
+    bytes: Vec<u8>,
+}
+
+impl Answer {
+    pub(super) fn tell(&mut self, numbers: &[f64]) {
+        self.numbers.extend_from_slice(numbers);
+    }
+
+    pub(super) fn tell_text_at(&mut self, text: &[u8], ms: u64) {
+        self.bytes.extend_from_slice(text);
+        self.texts.extend_from_slice(&[self.bytes.len() as f64, ms as f64]);
+    }
+
+    /// The code of what is wrong and what is wrong, a space between them.
+    pub(super) fn tell_error(&mut self, error: &Error) {
+        for text in [error.code(), " ", error.text()] {
+            self.tell_text(text);
+        }
+    }
+
+    pub(super) fn tell_text(&mut self, text: &str) {
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// Keeps it where JavaScript reads it, and returns where that is: how many numbers there are, how many of the texts, how many bytes, and where
+    /// these lie; then the numbers, and those of the texts.
+    pub(super) fn place(mut self) -> *const f64 {
+        let bytes = self.bytes.as_ptr() as usize;
+        let counts = [self.numbers.len(), self.texts.len(), self.bytes.len(), bytes];
+        let counts = counts.map(|count| count as f64);
+        self.numbers = [&counts, self.numbers.as_slice(), &self.texts].concat();
+        let place = self.numbers.as_ptr();
+        ANSWER.set(Some(self));
+        place
+    }
+}
