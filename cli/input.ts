@@ -3,8 +3,11 @@ import { readFile, stat } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
 import { describe, SeenGuardError } from "../js/errors.ts";
 import type { ShardFormat } from "../js/seenguard.js";
-import { checkSnapshot } from "../js/snapshot.ts";
+import { readFormats } from "../js/formats.ts";
+import { checkSnapshot, provideFormats } from "../js/snapshot.ts";
 import { badUsage, type Options } from "./options.ts";
+
+provideFormats(readFormats);
 
 /** Shards, newest first, each as the module takes it: the chunks of a RedisBloom dump are joined by commas. */
 export interface Source {

@@ -2,11 +2,11 @@
  * The Wasm module and its instance. It is compiled once; all guards and chains of this copy of the package share an instance, until one call
  * traps: then that instance is never called again, and whoever opens next gets a new one.
  */
-import { failure, refuse, type ErrorListener } from "./errors.js";
+import { failure, type ErrorListener } from "./errors.js";
 import type { Wasm } from "./generated/whole/wasm.js";
 import { BatchWriter } from "./ids.js";
 
-/** Where the module may come from; `undefined`: from where the entry point has it. */
+/** Where the module may come from, if the entry point does not have it. */
 export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
 
 /** One live instance. */
@@ -42,21 +42,19 @@ export class Engine {
   }
 }
 
-let compileDefault: (() => Promise<WebAssembly.Module>) | undefined;
+let compile: (source?: WasmSource) => Promise<WebAssembly.Module>;
 let compiled: Promise<WebAssembly.Module> | undefined;
 let live: Promise<Engine> | undefined;
 
-/** Says where the entry point has the module. */
-export function provideWasm(compile: () => Promise<WebAssembly.Module>): void {
-  compileDefault = compile;
+/** Says how the entry point has the module. */
+export function provideWasm(from: typeof compile): void {
+  compile = from;
 }
 
 /** The instance of this copy of the package. Rejects with `wasm-unavailable`; with `bad-option` if nobody said where the module is. */
 export async function loadEngine(source?: WasmSource): Promise<Engine> {
   if (live === undefined) {
-    compiled ??= source === undefined ? compileDefault?.() : compile(source);
-    if (compiled === undefined)
-      return refuse("seenguard/slim needs the option wasm: where seenguard.wasm is, or what it holds");
+    compiled ??= compile(source);
     live = compiled
       .then(async (module) => new Engine((await WebAssembly.instantiate(module)).exports as object as Wasm))
       .catch((cause: unknown) => {
@@ -66,17 +64,4 @@ export async function loadEngine(source?: WasmSource): Promise<Engine> {
       });
   }
   return live;
-}
-
-async function compile(source: WasmSource): Promise<WebAssembly.Module> {
-  const given = typeof source === "string" || source instanceof URL ? await fetch(source) : source;
-  if (!isResponse(given)) return given instanceof WebAssembly.Module ? given : WebAssembly.compile(given);
-  if (!given.ok) throw new Error(`${given.url} answered ${given.status}`);
-  // A wrong MIME type makes streaming fail where the bytes themselves are right.
-  return WebAssembly.compileStreaming(given.clone()).catch(async () => WebAssembly.compile(await given.arrayBuffer()));
-}
-
-/** Not every environment has the class. */
-function isResponse(given: object): given is Response {
-  return "arrayBuffer" in given;
 }

@@ -1,6 +1,6 @@
 /** Checks a snapshot's form before it goes into the module, which checks the shards themselves. */
 import { failure, SeenGuardError } from "./errors.js";
-import { checkFormat, REDISBLOOM, type FormatArguments } from "./format.js";
+import type { FormatArguments } from "./format.js";
 import { checkEach, REQUIRED, type Rules } from "./options.js";
 
 /** A snapshot as the module takes it: NaN stands for what is absent. */
@@ -9,6 +9,20 @@ export interface CheckedSnapshot {
   readonly shards: string[];
   readonly version: number;
   readonly nowMs: number;
+}
+
+/** Reads shards of the format that a snapshot names. What is wrong throws. */
+export type ReadShards = (format: unknown, shards: readonly unknown[]) => Pick<CheckedSnapshot, "format" | "shards">;
+
+/** A module that knows the native format alone says itself what to do about any other one, whichever that is. */
+let readShards: ReadShards = (format, shards) =>
+  format === undefined || format === "seenguard"
+    ? { format: [0, 0, 0], shards: mapShards(shards, textOf) }
+    : { format: [1, 0, 0], shards: [] };
+
+/** Says that the entry point may be given a module that knows the formats of others. */
+export function provideFormats(read: ReadShards): void {
+  readShards = read;
 }
 
 const rules: Rules = {
@@ -33,31 +47,27 @@ export function checkSnapshot(snapshot: unknown): CheckedSnapshot | SeenGuardErr
 /** What is no object has no shards. */
 function read(snapshot: unknown): CheckedSnapshot {
   const parts = (snapshot ?? {}) as Record<string, unknown>;
-  const badPart = (message: string) => bad(`a snapshot's ${message}`);
   const { version, shards, now } = checkEach(parts, rules, badPart);
-  const list = shards as readonly unknown[];
-  const format = checkFormat(parts.format, badPart);
   return {
-    format,
-    // Unlike map, this meets the holes of a sparse list, too: the module takes texts alone.
-    shards: Array.from(list, (shard, index) => textOf(shard, format[0] === REDISBLOOM, `shard ${index}`)),
+    ...readShards(parts.format, shards as readonly unknown[]),
     version: Number(version),
     nowMs: Math.floor(Number(now) * 1000),
   };
 }
 
-/** A shard as the module takes it: the chunks of a dump joined by commas. */
-function textOf(shard: unknown, isChunked: boolean, name: string): string {
-  if (!isChunked) return typeof shard === "string" ? shard : bad(`${name} is no text`);
-  const chunks: unknown[] = Array.isArray(shard) ? Array.from(shard) : [undefined];
-  if (!chunks.every((chunk) => typeof chunk === "string"))
-    return bad(`${name} is no list of texts: the chunks of BF.SCANDUMP, in order, as base64`);
-  // Else one chunk could pass for two.
-  if (chunks.some((chunk) => chunk.includes(",")))
-    return bad(`${name} has a chunk that is no base64 text`, "bad-base64");
-  return chunks.join();
+/** The shards as texts. Unlike map, this meets the holes of a sparse list, too: the module takes texts alone. */
+export function mapShards(shards: readonly unknown[], textOf: (shard: unknown, name: string) => string): string[] {
+  return Array.from(shards, (shard, index) => textOf(shard, `shard ${index}`));
 }
 
-function bad(message: string, code: SeenGuardError["code"] = "bad-snapshot"): never {
+export function textOf(shard: unknown, name: string): string {
+  return typeof shard === "string" ? shard : bad(`${name} is no text`);
+}
+
+export function badPart(message: string): never {
+  bad(`a snapshot's ${message}`);
+}
+
+export function bad(message: string, code: SeenGuardError["code"] = "bad-snapshot"): never {
   throw new SeenGuardError(code, message);
 }

@@ -3,9 +3,12 @@
  * `ShardChain` too. In Node it is `seenguard`.
  */
 import { provideWasm } from "../engine.js";
+import { readFormats } from "../formats.js";
 import { wasmText } from "../generated/whole/wasm-text.js";
+import { provideFormats } from "../snapshot.js";
 import { compileText } from "../wasm-text.js";
 
+provideFormats(readFormats);
 provideWasm(() => compileText(wasmText));
 
 export { ShardChain } from "../chain.js";

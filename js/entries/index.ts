@@ -8,4 +8,7 @@ import { compileText } from "../wasm-text.js";
 
 provideWasm(() => compileText(wasmText));
 
-export * from "./slim.js";
+export { ShardChain } from "../chain-on-demand.js";
+export { SeenGuardError } from "../errors.js";
+export { Feed } from "../feed.js";
+export { SeenGuard } from "../guard.js";

@@ -253,10 +253,13 @@ describe("a copy without other formats, as pages get it", async () => {
     expect(() => chain.record("a", -1)).toThrow(lean.SeenGuardError);
   });
 
-  test("complains of a format that nobody has as every copy does", async () => {
+  test("says of a format that nobody has what it says of those that it lacks", async () => {
     const { guard, errors } = await openGuard({}, lean);
-    guard.apply({ format: "bloom", shards: [] } as unknown as Snapshot);
-    expect(errors[0]?.message).toMatch(/format must be/);
+    for (const format of ["bloom", null, 7, { kind: "guava" }]) {
+      const told = errors.length;
+      expect(guard.apply({ format, shards: ["AAAA", ["AAAA"]] } as unknown as Snapshot)).toMatchObject(refusal);
+      expect(errors[told]?.message).toMatch(/import "seenguard\/formats"/);
+    }
   });
 
   test("decides for a namespace that it has opened, and a copy with formats for one of its own", async () => {

@@ -1,0 +1,19 @@
+/** Reads shards of the formats of other libraries, for the entry points whose module may know them. */
+import { checkFormat, REDISBLOOM } from "./format.js";
+import { bad, badPart, mapShards, textOf, type ReadShards } from "./snapshot.js";
+
+export const readFormats: ReadShards = (named, shards) => {
+  const format = checkFormat(named, badPart);
+  return { format, shards: mapShards(shards, format[0] === REDISBLOOM ? chunksOf : textOf) };
+};
+
+/** The chunks of a dump as the module takes them: joined by commas. */
+function chunksOf(shard: unknown, name: string): string {
+  const chunks: unknown[] = Array.isArray(shard) ? Array.from(shard) : [undefined];
+  if (!chunks.every((chunk) => typeof chunk === "string"))
+    return bad(`${name} is no list of texts: the chunks of BF.SCANDUMP, in order, as base64`);
+  // Else one chunk could pass for two.
+  if (chunks.some((chunk) => chunk.includes(",")))
+    return bad(`${name} has a chunk that is no base64 text`, "bad-base64");
+  return chunks.join();
+}
