@@ -481,7 +481,7 @@ pub(crate) fn united(a: &BloomFilter, b: &BloomFilter, capacity: u32) -> Option<
     let mut union = a.clone();
     union.union(b).ok()?;
     let items = union.estimate_items();
-    (items <= f64::from(capacity)).then(|| (union, items.round() as u32))
+    (items <= f64::from(capacity)).then(|| (union, items.round_ties_even() as u32))
 }
 
 fn version_of(newest: &Shard) -> u64 {

@@ -267,7 +267,7 @@ impl Memory {
                     continue;
                 }
                 Age {
-                    count: items.round() as u32,
+                    count: items.round_ties_even() as u32,
                     begun: here.begun.min(there.begun),
                     expires,
                     ..here

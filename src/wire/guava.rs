@@ -30,7 +30,7 @@ const MAX_LONG: u64 = u64::MAX >> 1;
 /// m and k of a filter for so many items at this false positive rate, as Guava takes them.
 pub(crate) fn parameters(capacity: u32, rate: f64) -> Result<Parameters, Error> {
     let bits = Parameters::ideal_bits(capacity, rate)?.trunc();
-    let hashes = (bits / f64::from(capacity) * LN_2).round().max(1.0);
+    let hashes = (bits / f64::from(capacity) * LN_2).round_ties_even().max(1.0);
     super::parameters((bits as u64).max(1).next_multiple_of(64), hashes as u64)
 }
 

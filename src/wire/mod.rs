@@ -213,7 +213,9 @@ impl Decoded {
     pub(crate) fn shard(&self, unread: &Unread) -> Result<Shard, Error> {
         let filter = self.filter(unread)?;
         Ok(Shard {
-            count: unread.count.unwrap_or_else(|| filter.estimate_items().round() as u32),
+            count: unread
+                .count
+                .unwrap_or_else(|| filter.estimate_items().round_ties_even() as u32),
             filter,
             epoch: self.epoch,
             expires: self.expires,
