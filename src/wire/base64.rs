@@ -1,7 +1,11 @@
 //! Base64 as shards travel: written in the standard alphabet with padding; read in the standard or the URL-safe one, padded canonically or not
 //! at all. White space, mixed alphabets, partial padding and trailing bits that are not 0 are refused.
 //!
-//! The engines of the crate base64 unroll their loops for speed, and would be a tenth of the Wasm module; the tests read and write what they do.
+//! Servers write with an engine of the crate base64. These unroll their loops for speed, and would be a tenth of the Wasm module, which writes more
+//! compactly; the tests compare.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 use crate::Error;
 
@@ -29,8 +33,16 @@ static VALUES: [u8; 256] = {
     values
 };
 
-#[inline(never)]
 pub(crate) fn encode(bytes: &[u8]) -> String {
+    if cfg!(target_arch = "wasm32") {
+        encode_compactly(bytes)
+    } else {
+        STANDARD.encode(bytes)
+    }
+}
+
+#[inline(never)]
+fn encode_compactly(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let mut block = [0; 4];
@@ -87,7 +99,6 @@ fn decode_bytes(text: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base64::Engine;
     use base64::alphabet::{STANDARD, URL_SAFE};
     use base64::engine::general_purpose::{NO_PAD, PAD};
     use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
@@ -105,7 +116,8 @@ mod tests {
     #[test]
     fn it_writes_what_the_crate_writes_and_reads_all_that_the_crate_writes() {
         for bytes in samples() {
-            assert_eq!(encode(&bytes), engines()[0].encode(&bytes));
+            assert_eq!(encode_compactly(&bytes), engines()[0].encode(&bytes));
+            assert_eq!(encode_compactly(&bytes), encode(&bytes));
             for engine in engines() {
                 assert_eq!(decode(engine.encode(&bytes)), Ok(bytes.clone()));
             }
