@@ -6,7 +6,7 @@
  * removes exactly the keys that it read. In that order no interleaving of writers loses anything, and nobody needs a lock. What a segment
  * holds is the Wasm module's business.
  */
-import { textOf, type Answer } from "../answer.js";
+import { NO_ANSWER, textOf, type Answer } from "../answer.js";
 import { CHECKPOINT, FORGET, TAKE_IN, TAKE_UNSAVED } from "../asked.js";
 import type { GuardCore } from "../core.js";
 import { describe, SeenGuardError } from "../errors.js";
@@ -218,6 +218,8 @@ export class Persistence {
 
   /** Gives segments to the module, those that others have left behind as its `own`. Returns the state of each. */
   #takeIn(read: readonly StoredSegment[], own: boolean): Answer[0] {
+    // The module's functions are compiled when they are first called: a page that finds nothing does without for now.
+    if (read.length === 0) return NO_ANSWER[0];
     const texts = read.flatMap(({ writer, text }) => [writer, text]);
     return this.#state.ask(TAKE_IN, texts, own)[0];
   }

@@ -69,11 +69,14 @@ class IndexedDbStore implements KeyValueStore {
   }
 
   async keys(prefix: string): Promise<string[]> {
+    // First, so that what is written meanwhile and is not left any more is among the others. Engines that fetch localStorage when it is asked for the
+    // first time do so while the database is being opened.
+    const left = keysLeft(prefix);
     const keys = await this.#use("readonly", (store) =>
       promisifyRequest(store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST))),
     );
     // Between two texts there are only texts.
-    return [...new Set([...(keys as string[]), ...keysLeft(prefix)])];
+    return [...new Set([...(keys as string[]), ...left])];
   }
 }
 
