@@ -71,7 +71,7 @@ test.describe("observing", () => {
     await page.evaluate(() => {
       window.guard.observe(document.body, { dwellMs: 50 });
     });
-    await expect.poll(() => page.evaluate(() => window.guard.pending())).toEqual(["a", "b", "c"]);
+    await expect.poll(() => page.evaluate(() => window.guard.pending().sort())).toEqual(["a", "b", "c"]);
     await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
     await expect.poll(() => page.evaluate(() => window.guard.pending().sort())).toEqual(["a", "b", "c", "d", "e", "f"]);
     await page.evaluate(() => window.guard.flush());
