@@ -56,7 +56,8 @@ impl ServerView {
 
     /// One filter of each shard.
     fn first_filters(&self) -> impl Iterator<Item = &HeldFilter> {
-        self.filters.iter().filter(|filter| filter.is_first)
+        let is_first = |filter: &&HeldFilter| !cfg!(feature = "formats") || filter.is_first;
+        self.filters.iter().filter(is_first)
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -103,7 +104,8 @@ impl ServerView {
         if bits > MAX_SNAPSHOT_BITS {
             return Err(Error::TooLarge("the snapshot's shards together have over 2^26 bits"));
         }
-        if coming.len() > MAX_SNAPSHOT_SHARDS {
+        // Of the native format a shard is one filter.
+        if cfg!(feature = "formats") && coming.len() > MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("the snapshot's shards together have over 64 filters"));
         }
         let mut read = Vec::new();
