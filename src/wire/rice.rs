@@ -53,21 +53,23 @@ pub(super) fn plan(filter: &BloomFilter) -> Plan {
 
 /// Appends the payload.
 pub(super) fn write(filter: &BloomFilter, plan: &Plan, out: &mut Vec<u8>) {
-    out.push(plan.r as u8);
+    out.extend_from_slice(&[plan.r as u8]);
     out.extend_from_slice(&plan.set_bits.to_le_bytes());
-    let mut stream = BitWriter {
-        out,
-        pending: 0,
-        length: 0,
+    let mut at = 8 * out.len();
+    out.resize(out.len() + plan.stream_bits.div_ceil(8) as usize, 0);
+    let mut push = |bit: u32| {
+        out[at >> 3] |= (bit as u8) << (at & 7);
+        at += 1;
     };
     for gap in gaps(filter) {
         for _ in 0..gap >> plan.r {
-            stream.push(1, 1);
+            push(1);
         }
-        stream.push(0, 1);
-        stream.push(u64::from(gap) & ((1 << plan.r) - 1), plan.r);
+        push(0);
+        for place in 0..plan.r {
+            push(gap >> place & 1);
+        }
     }
-    stream.finish();
 }
 
 /// Sets the bits that a payload names. No memory is taken before the payload is known to be long enough for what it claims.
@@ -119,31 +121,6 @@ fn gaps(filter: &BloomFilter) -> impl Iterator<Item = u32> + '_ {
         next = position + 1;
         gap
     })
-}
-
-struct BitWriter<'a> {
-    out: &'a mut Vec<u8>,
-    pending: u64,
-    length: u32,
-}
-
-impl BitWriter<'_> {
-    /// Appends the `length` (at most 31) low bits of `bits`, the others being 0.
-    fn push(&mut self, bits: u64, length: u32) {
-        self.pending |= bits << self.length;
-        self.length += length;
-        while self.length >= 8 {
-            self.out.push(self.pending as u8);
-            self.pending >>= 8;
-            self.length -= 8;
-        }
-    }
-
-    fn finish(self) {
-        if self.length > 0 {
-            self.out.push(self.pending as u8);
-        }
-    }
 }
 
 struct BitReader<'a> {
