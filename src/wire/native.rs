@@ -143,13 +143,19 @@ pub(crate) fn encode(shard: &Shard) -> Vec<u8> {
     };
 
     let mut bytes = Vec::with_capacity(HEADER_LENGTH + raw_length + CHECKSUM_LENGTH);
-    bytes.extend_from_slice(&MAGIC);
-    bytes.extend_from_slice(&[encoding as u8, filter.parameters().hashes() as u8, 0, 0]);
-    bytes.extend_from_slice(&filter.parameters().bits().to_le_bytes());
-    bytes.extend_from_slice(&shard.count.to_le_bytes());
-    bytes.extend_from_slice(&filter.seed().to_le_bytes());
-    bytes.extend_from_slice(&shard.epoch.to_le_bytes());
-    bytes.extend_from_slice(&shard.expires.to_le_bytes());
+    let header: [u32; HEADER_LENGTH / 4] = [
+        u32::from_le_bytes(MAGIC),
+        encoding as u32 | filter.parameters().hashes() << 8,
+        filter.parameters().bits(),
+        shard.count,
+        filter.seed() as u32,
+        (filter.seed() >> 32) as u32,
+        shard.epoch,
+        shard.expires,
+    ];
+    for field in header {
+        bytes.extend_from_slice(&field.to_le_bytes());
+    }
     match encoding {
         Encoding::Raw => payload::write(filter, &mut bytes),
         Encoding::Rice => rice::write(filter, &plan, &mut bytes),
