@@ -50,35 +50,34 @@ pub enum Error {
 impl Error {
     /// The stable code, as in the `ErrorCode` of the TypeScript declarations.
     pub fn code(&self) -> &'static str {
-        match self {
-            Error::BadOption(_) => "bad-option",
-            Error::BadSnapshot(_) => "bad-snapshot",
-            Error::BadBase64 => "bad-base64",
-            Error::Truncated { .. } => "truncated",
-            Error::BadMagic => "bad-magic",
-            Error::BadChecksum => "bad-checksum",
-            Error::BadEncoding => "bad-encoding",
-            Error::BadParameters(_) => "bad-parameters",
-            Error::BadPayload(_) => "bad-payload",
-            Error::TooLarge(_) => "too-large",
-            Error::InShard { error, .. } => error.code(),
-        }
+        self.told().0
     }
 
     /// What was wrong, in words that are there already: formatting would cost the Wasm module 1.5 KB.
     pub(crate) fn text(&self) -> &'static str {
+        self.told().1
+    }
+
+    /// Its code and its text.
+    pub(crate) fn told(&self) -> (&'static str, &'static str) {
         match self {
-            Error::BadOption(text)
-            | Error::BadSnapshot(text)
-            | Error::BadParameters(text)
-            | Error::BadPayload(text)
-            | Error::TooLarge(text) => text,
-            Error::BadBase64 => "not base64 text of one alphabet without white space",
-            Error::Truncated { .. } => "fewer bytes than the smallest shard has",
-            Error::BadMagic => "the first bytes are not those of a shard of this format",
-            Error::BadChecksum => "the checksum does not match: the shard was damaged on its way",
-            Error::BadEncoding => "unknown encoding of the bits or way of hashing, or reserved bytes that are not 0",
-            Error::InShard { error, .. } => error.text(),
+            Error::BadOption(text) => ("bad-option", text),
+            Error::BadSnapshot(text) => ("bad-snapshot", text),
+            Error::BadBase64 => ("bad-base64", "not base64 text of one alphabet without white space"),
+            Error::Truncated { .. } => ("truncated", "fewer bytes than the smallest shard has"),
+            Error::BadMagic => ("bad-magic", "the first bytes are not those of a shard of this format"),
+            Error::BadChecksum => (
+                "bad-checksum",
+                "the checksum does not match: the shard was damaged on its way",
+            ),
+            Error::BadEncoding => (
+                "bad-encoding",
+                "unknown encoding of the bits or way of hashing, or reserved bytes that are not 0",
+            ),
+            Error::BadParameters(text) => ("bad-parameters", text),
+            Error::BadPayload(text) => ("bad-payload", text),
+            Error::TooLarge(text) => ("too-large", text),
+            Error::InShard { error, .. } => error.told(),
         }
     }
 

@@ -31,7 +31,8 @@ impl Answer {
 
     /// The code of what is wrong and what is wrong, a space between them.
     pub(super) fn tell_error(&mut self, error: &Error) {
-        for text in [error.code(), " ", error.text()] {
+        let (code, text) = error.told();
+        for text in [code, " ", text] {
             self.tell_text(text);
         }
     }
