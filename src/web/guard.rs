@@ -36,13 +36,13 @@ pub mod asked {
 }
 
 thread_local! {
-    static GUARDS: RefCell<Numbered<Guard>> = const { RefCell::new(Numbered::new()) };
+    static GUARDS: RefCell<Numbered<Box<Guard>>> = const { RefCell::new(Numbered::new()) };
 }
 
 /// Makes a guard for one namespace. Returns its number. A window without meaning, which JavaScript refuses, would stop nothing for long.
 #[wasm_bindgen(js_name = newGuard)]
 pub fn new_guard(window_days: f64) -> usize {
-    GUARDS.with_borrow_mut(|guards| guards.add(Guard::of_window(window_days)))
+    GUARDS.with_borrow_mut(|guards| guards.add(Box::new(Guard::of_window(window_days))))
 }
 
 /// Gives a guard's memory back.
