@@ -169,9 +169,9 @@ impl Slices {
     }
 }
 
-/// Whether a shard with the expiry `a` answers as long as one with the expiry `b`; 0 is never.
+/// Whether a shard with the expiry `a` answers as long as one with the expiry `b`; 0 is never, and wraps around to the latest of all.
 pub(crate) fn outlasts(a: u32, b: u32) -> bool {
-    a == 0 || (b != 0 && a >= b)
+    a.wrapping_sub(1) >= b.wrapping_sub(1)
 }
 
 /// A shard and when it was begun: for a united one that is the earlier beginning, which its expiry does not tell.
