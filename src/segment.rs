@@ -69,7 +69,8 @@ impl SegmentWriter {
         let content = &mut self.open[kind];
         push_number(content, entry.at);
         let flag = |holds: bool, flag: u8| u8::from(holds) * flag;
-        content.push(flag(entry.covered, COVERED) | flag(entry.to_deliver, TO_DELIVER) | flag(in_shard, IN_SHARD));
+        let flags = flag(entry.covered, COVERED) | flag(entry.to_deliver, TO_DELIVER) | flag(in_shard, IN_SHARD);
+        content.extend_from_slice(&[flags]);
         push_number(content, entry.id.len() as u64);
         content.extend_from_slice(&entry.id);
         self.close(RECORD_BYTES);
@@ -85,7 +86,7 @@ impl SegmentWriter {
     pub(crate) fn delivery(&mut self, entry: &Entry) {
         self.push_key(DELIVERIES, entry.key());
         let content = &mut self.open[DELIVERIES];
-        content.push(entry.delivery.times);
+        content.extend_from_slice(&[entry.delivery.times]);
         push_number(content, entry.delivery.at);
         self.close(RECORD_BYTES);
     }
@@ -328,11 +329,12 @@ impl<'a> Reader<'a> {
 
 #[inline(never)]
 fn push_number(out: &mut Vec<u8>, mut value: u64) {
+    // One way to append to bytes: `push` would bring another way to grow.
     while value >= 0x80 {
-        out.push(value as u8 | 0x80);
+        out.extend_from_slice(&[value as u8 | 0x80]);
         value >>= 7;
     }
-    out.push(value as u8);
+    out.extend_from_slice(&[value as u8]);
 }
 
 #[inline(never)]
