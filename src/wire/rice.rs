@@ -35,9 +35,9 @@ pub(super) fn plan(filter: &BloomFilter) -> Plan {
     let mut best = Plan {
         r: 0,
         set_bits,
-        stream_bits: stream_bits(0),
+        stream_bits: u64::MAX,
     };
-    for r in 1..=MAX_R {
+    for r in 0..=MAX_R {
         let bits = stream_bits(r);
         if bits >= best.stream_bits {
             break;
