@@ -135,8 +135,7 @@ pub(crate) struct Decoded {
     pub(crate) filters: Vec<Unread>,
     pub(crate) epoch: u32,
     pub(crate) expires: u32,
-    /// The bits are Rice-coded.
-    rice: bool,
+    encoding: native::Encoding,
 }
 
 /// A filter whose sizes are right and whose bits have not been looked at.
@@ -191,22 +190,13 @@ impl Decoded {
     }
 
     pub(crate) fn encoding(&self) -> native::Encoding {
-        if self.rice {
-            native::Encoding::Rice
-        } else {
-            native::Encoding::Raw
-        }
+        self.encoding
     }
 
     /// Reads the bits of one of its filters.
-    #[inline(never)]
     pub(crate) fn filter(&self, unread: &Unread) -> Result<BloomFilter, Error> {
         let bits = self.bytes.get(unread.start..unread.end).unwrap_or_default();
-        if self.rice {
-            rice::read(bits, unread.shape)
-        } else {
-            payload::read(bits, unread.shape)
-        }
+        native::read_bits(self.encoding(), bits, unread.shape)
     }
 
     /// The same, with what is known of it.

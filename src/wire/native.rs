@@ -23,7 +23,7 @@
 
 use crate::bloom::Shape;
 use crate::hash::hash_id;
-use crate::{Error, Parameters, Shard};
+use crate::{BloomFilter, Error, Parameters, Shard};
 
 use super::{Decoded, Unread, base64, payload, rice};
 
@@ -34,9 +34,10 @@ const HEADER_LENGTH: usize = 32;
 const CHECKSUM_LENGTH: usize = 4;
 
 /// How a payload holds the bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// All bits, one after the other.
+    #[default]
     Raw = 0,
     /// The gaps between the set bits, Rice-coded.
     Rice = 1,
@@ -98,10 +99,7 @@ impl<'a> Header<'a> {
     /// [`Error::BadPayload`].
     pub fn read_payload(&self) -> Result<Shard, Error> {
         Ok(Shard {
-            filter: match self.encoding {
-                Encoding::Raw => payload::read(self.payload, self.shape())?,
-                Encoding::Rice => rice::read(self.payload, self.shape())?,
-            },
+            filter: read_bits(self.encoding, self.payload, self.shape())?,
             count: self.count,
             epoch: self.epoch,
             expires: self.expires,
@@ -110,6 +108,15 @@ impl<'a> Header<'a> {
 
     fn shape(&self) -> Shape {
         Shape::native(self.parameters, self.seed)
+    }
+}
+
+/// Reads the bits of a filter, which only in the native format may be Rice-coded.
+#[inline(never)]
+pub(super) fn read_bits(encoding: Encoding, bits: &[u8], shape: Shape) -> Result<BloomFilter, Error> {
+    match encoding {
+        Encoding::Raw => payload::read(bits, shape),
+        Encoding::Rice => rice::read(bits, shape),
     }
 }
 
@@ -126,7 +133,7 @@ pub(super) fn decode(text: &[u8]) -> Result<Decoded, Error> {
         filters: vec![filter],
         epoch: header.epoch,
         expires: header.expires,
-        rice: header.encoding == Encoding::Rice,
+        encoding: header.encoding,
         bytes,
     })
 }
