@@ -136,6 +136,11 @@ impl FilterBank {
         }
     }
 
+    /// Has an empty bank take filters of this shape.
+    pub(crate) fn reshape(&mut self, shape: Shape) {
+        self.shape = shape;
+    }
+
     pub(crate) fn shape(&self) -> Shape {
         self.shape
     }

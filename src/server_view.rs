@@ -154,16 +154,12 @@ impl ServerView {
         let shape = filters[0].shape();
         let with_room = |bank: &FilterBank| bank.shape() == shape && bank.used() != u64::MAX;
         let place = self.banks.iter().position(with_room);
-        let bank = place.unwrap_or_else(|| match self.banks.iter().position(FilterBank::is_empty) {
-            Some(empty) => {
-                self.banks[empty] = FilterBank::new(shape);
-                empty
-            }
-            None => {
-                self.banks.push(FilterBank::new(shape));
-                self.banks.len() - 1
-            }
-        });
+        let place = place.or_else(|| self.banks.iter().position(FilterBank::is_empty));
+        let bank = place.unwrap_or(self.banks.len());
+        if place.is_none() {
+            self.banks.push(FilterBank::new(shape));
+        }
+        self.banks[bank].reshape(shape);
         let coming = filters.iter().filter(|filter| filter.shape() == shape).count();
         let lane = self.banks[bank].add_lane(coming).unwrap_or_default();
         self.banks[bank].load(lane, &filters[0]);
