@@ -86,7 +86,7 @@ export class GuardCore {
   async #loadStorage(opening: Promise<Opening>): Promise<void> {
     const { store, keys, errors } = await opening;
     for (const error of errors) this.report(error);
-    if (store === undefined || !this.isAlive) return;
+    if (!store || !this.isAlive) return;
     this.#persistence = new Persistence(store, this);
     await this.#persistence.start(keys);
     // What was recorded while the storage was not open yet.
@@ -193,10 +193,25 @@ export class GuardCore {
 
   stats(): GuardStats {
     const [numbers] = this.ask(STATS);
-    const [, shards = 0, serverFalsePositiveRate = 0, memoryFalsePositiveRate = 0] = numbers;
-    const [pending = 0, remembered = 0, bytes = 0] = numbers.slice(4);
-    const [passed = 0, byPending = 0, memory = 0, server = 0, duplicate = 0] = numbers.slice(7);
-    const [count = 0, lastMs = 0, p50Ms = 0, p95Ms = 0, p99Ms = 0] = numbers.slice(12);
+    const [
+      ,
+      shards = 0,
+      serverFalsePositiveRate = 0,
+      memoryFalsePositiveRate = 0,
+      pending = 0,
+      remembered = 0,
+      bytes = 0,
+      passed = 0,
+      byPending = 0,
+      memory = 0,
+      server = 0,
+      duplicate = 0,
+      count = 0,
+      lastMs = 0,
+      p50Ms = 0,
+      p95Ms = 0,
+      p99Ms = 0,
+    ] = numbers;
     return {
       engine: this.isAlive ? "wasm" : "none",
       storage: this.#persistence?.storage ?? (this.#engine && this.#places.length > 0 ? "unavailable" : "none"),

@@ -53,7 +53,7 @@ export function provideWasm(from: typeof compile): void {
 
 /** The instance of this copy of the package. Rejects with `wasm-unavailable`; with `bad-option` if nobody said where the module is. */
 export async function loadEngine(source?: WasmSource): Promise<Engine> {
-  if (live === undefined) {
+  if (!live) {
     compiled ??= compile(source);
     live = compiled
       .then(async (module) => new Engine((await WebAssembly.instantiate(module)).exports as object as Wasm))

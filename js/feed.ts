@@ -82,7 +82,7 @@ export class Feed implements Api.Feed {
 
   #admit<T>(list: readonly T[], id: Api.IdOf<T> | undefined): T[] {
     let admitted = this.#pages.get(list) as readonly T[] | undefined;
-    if (admitted === undefined) {
+    if (!admitted) {
       admitted = this.#select(list, id, this.#admitted);
       this.#pages.set(list, admitted);
     }
@@ -91,7 +91,7 @@ export class Feed implements Api.Feed {
 
   /** The items that are fresh by this feed's verdicts and not yet `taken`, which they are then; those without an id stay. */
   #select<T>(list: readonly T[], id: Api.IdOf<T> | undefined, taken: Set<string>): T[] {
-    const { ids, places } = collectIds(list, typeof id === "function" ? id : undefined);
+    const { ids, places } = collectIds(list, id);
     const keys = ids.map(String);
     this.#decide(ids, list.length - ids.length);
     const stopped = new Set<number>();

@@ -48,7 +48,7 @@ export class SeenGuard implements Api.SeenGuard {
     const places = placesOf(storage);
     const clearElsewhere = async () => {
       for (const place of places) {
-        if (core?.isKeptIn(place) !== true) await clearStore(namespace, place, places.length > 1);
+        if (!core?.isKeptIn(place)) await clearStore(namespace, place, places.length > 1);
       }
     };
     await (core?.clear(clearElsewhere) ?? clearElsewhere()).catch((cause: unknown) => {
@@ -67,7 +67,7 @@ export class SeenGuard implements Api.SeenGuard {
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = listOf(items);
-    const { ids, places } = collectIds(list, typeof id === "function" ? id : undefined);
+    const { ids, places } = collectIds(list, id);
     const fresh = this.freshOf(ids, list.length - ids.length);
     return freshItems(list, places, fresh);
   }
@@ -163,7 +163,7 @@ async function clearStore(namespace: string, place: Place, onlyIfUsed: boolean):
   const { store, keys = [] } = await openStore([place]);
   const prefix = prefixOf(namespace);
   if (onlyIfUsed && !keys.some((key) => key.startsWith(prefix))) return;
-  if (store !== undefined) await clearNamespace(store, prefix);
+  if (store) await clearNamespace(store, prefix);
 }
 
 /** An element of another document, such as a frame's, is none of this document's class Element. */
@@ -174,7 +174,6 @@ function checkElement(element: unknown, method: string): void {
 
 /** Everything passes, a duplicate id once. */
 function firstOfEach(ids: readonly Api.ItemId[]): number[] {
-  const first = new Map<string, number>();
-  ids.forEach((id, index) => first.set(String(id), first.get(String(id)) ?? index));
-  return [...first.values()];
+  const known = new Set<string>();
+  return [...ids.keys()].filter((index) => known.size < known.add(String(ids[index])).size);
 }

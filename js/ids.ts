@@ -5,7 +5,7 @@ import type { IdOf, ItemId } from "./seenguard.js";
 export interface CollectedIds {
   readonly ids: ItemId[];
   /** Index of each id's item; absent if every item has an id. */
-  readonly places: number[] | undefined;
+  readonly places?: number[] | undefined;
 }
 
 /** Whether a value can be an id. A number that is not a safe integer cannot: `JSON.parse` has already rounded it. */
@@ -15,13 +15,14 @@ export function isUsable(id: unknown): id is ItemId {
 
 /** The id of an item that is one, or has a property `id`. */
 function ownId(item: unknown): unknown {
-  return typeof item === "object" && item !== null ? (item as { id?: unknown }).id : item;
+  return typeof item === "object" ? (item as { id?: unknown } | null)?.id : item;
 }
 
-/** The ids of a list's items. Never throws: an item whose id cannot be had has none. */
-export function collectIds<T>(items: readonly T[], idOf: IdOf<T> | undefined): CollectedIds {
-  const texts = idOf === undefined ? collectTexts(items) : undefined;
-  return texts === undefined ? collectEach(items, idOf) : { ids: texts, places: undefined };
+/** The ids of a list's items, which they are themselves or have, unless `idOf` is a function. Never throws: an item whose id cannot be had has none. */
+export function collectIds<T>(items: readonly T[], idOf?: IdOf<T>): CollectedIds {
+  if (typeof idOf === "function") return collectEach(items, idOf);
+  const texts = collectTexts(items);
+  return texts ? { ids: texts } : collectEach(items, ownId);
 }
 
 /** The ids of a list in which every one is a text, as most are: this loop is the shortest there is. */
@@ -42,13 +43,13 @@ function collectTexts(items: readonly unknown[]): string[] | undefined {
   }
 }
 
-function collectEach<T>(items: readonly T[], idOf: IdOf<T> | undefined): CollectedIds {
+function collectEach<T>(items: readonly T[], idOf: (item: T) => unknown): CollectedIds {
   const ids: ItemId[] = [];
   let places: number[] | undefined;
   for (let index = 0; index < items.length; index++) {
     let id: unknown;
     try {
-      id = idOf === undefined ? ownId(items[index]) : idOf(items[index] as T);
+      id = idOf(items[index] as T);
     } catch {
       id = undefined;
     }
@@ -66,7 +67,6 @@ function collectEach<T>(items: readonly T[], idOf: IdOf<T> | undefined): Collect
 export function collectRecorded(ids: unknown): ItemId[] {
   if (isUsable(ids)) return [ids];
   const usable: ItemId[] = [];
-  if (typeof ids !== "object" || ids === null) return usable;
   try {
     for (const id of ids as Iterable<unknown>) if (isUsable(id)) usable.push(id);
   } catch {
@@ -91,7 +91,7 @@ export function freshItems<T>(
   places: CollectedIds["places"],
   fresh: ArrayLike<number> & Iterable<number>,
 ): T[] {
-  if (places === undefined) {
+  if (!places) {
     const kept = new Array<T>(fresh.length);
     for (let place = 0; place < kept.length; place++) kept[place] = itemAt(list, fresh[place] ?? 0);
     return kept;

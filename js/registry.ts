@@ -20,7 +20,7 @@ function registry(): Registry {
 export async function hold(options: OpenOptions, holder: Holder): Promise<GuardCore> {
   const { namespace } = options;
   let core = findCore(namespace);
-  if (core === undefined || core.hasFailed) {
+  if (!core || core.hasFailed) {
     core = new GuardCore(options);
     core.started = core.start();
     registry().set(namespace, core);

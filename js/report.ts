@@ -75,7 +75,7 @@ export class Reporter {
     // What went out as the page hid comes first: together they could be more than browsers allow.
     while (!this.#stopping.signal.aborted && this.#inFlightBytes === 0) {
       const batch = this.#begin(BATCH_BYTES);
-      if (batch === undefined || !(await this.#deliver(batch))) break;
+      if (!batch || !(await this.#deliver(batch))) break;
     }
     this.#isSending = false;
     this.#schedule(this.#untilNextMs());
@@ -124,7 +124,7 @@ export class Reporter {
   /** Up to where the request is made this waits for nothing: the page may be gone by then. */
   async #send({ impressions, body, bytes }: Batch, isLast: boolean): Promise<boolean> {
     const { url, headers, send } = this.#options;
-    if (send !== undefined) {
+    if (send) {
       await send(impressions);
       return true;
     }
@@ -163,7 +163,7 @@ export class Reporter {
     if (isOffline() || this.#failures > 0) return;
     for (;;) {
       const batch = this.#begin(MAX_IN_FLIGHT_BYTES - this.#inFlightBytes);
-      if (batch === undefined) return;
+      if (!batch) return;
       void this.#deliver(batch, true);
     }
   }

@@ -75,7 +75,6 @@ export function segmentKey(
 /** The segments of a namespace among keys. */
 export function segmentsIn(prefix: string, keys: readonly string[]): SegmentKey[] {
   return keys.flatMap((key) => {
-    if (!key.startsWith(prefix)) return [];
     const [kind, generation = "", writer = "", digits = "", mark] = key.slice(prefix.length).split("/");
     const segment = {
       key,
@@ -84,6 +83,7 @@ export function segmentsIn(prefix: string, keys: readonly string[]): SegmentKey[
       number: parseInt(digits, DIGITS),
       isCheckpoint: mark === "c",
     };
-    return kind === "s" && Number.isSafeInteger(segment.generation + segment.number) ? [segment] : [];
+    const isOne = key.startsWith(prefix) && kind === "s" && Number.isSafeInteger(segment.generation + segment.number);
+    return isOne ? [segment] : [];
   });
 }

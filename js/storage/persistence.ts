@@ -107,7 +107,7 @@ export class Persistence {
     this.#listen();
     const loaded = this.#enqueue(() => this.#load(keys));
     // What was written since then rang no bell that was heard.
-    if (keys !== undefined) this.#pull();
+    if (keys) this.#pull();
     // Nobody waits for the house to be kept, least of all what is recorded meanwhile.
     this.#chores = loaded
       .then(() => this.#noteUse())
