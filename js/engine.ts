@@ -60,7 +60,7 @@ export async function loadEngine(source?: WasmSource): Promise<Engine> {
       .catch((cause: unknown) => {
         // The next one to open may try again.
         live = compiled = undefined;
-        throw failure("wasm-unavailable", "WebAssembly is not available, so everything passes", cause);
+        throw failure("wasm-unavailable", "WebAssembly is not available: everything passes", cause);
       });
   }
   return live;

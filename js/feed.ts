@@ -114,7 +114,7 @@ export class Feed implements Api.Feed {
   /** Keeps the verdicts within their limit; those of the list at hand go last. */
   #forgetOldest(current: readonly string[]): void {
     if (this.#verdicts.size <= MAX_VERDICTS) return;
-    const message = `a feed keeps ${MAX_VERDICTS} verdicts: the oldest are forgotten, and decided anew`;
+    const message = `a feed keeps ${MAX_VERDICTS} verdicts: the oldest are decided anew`;
     if (!this.#isFull) this.#report(new SeenGuardError("too-large", message));
     this.#isFull = true;
     const kept = new Set(current);

@@ -25,7 +25,7 @@ export async function hold(options: OpenOptions, holder: Holder): Promise<GuardC
     core.started = core.start();
     registry().set(namespace, core);
   } else if (differs(core.options, options)) {
-    const message = `the namespace "${namespace}" is open with other options in this document, which stay in force`;
+    const message = `the namespace "${namespace}" is open with other options, which stay in force`;
     callBack(holder.onError, new SeenGuardError("already-open", message));
   }
   core.holders.add(holder);

@@ -5,7 +5,7 @@ import { refuse } from "./errors.js";
 /** Compiles the module from wherever it is. Throws if nobody says where that is. */
 export function compileSource(source?: WasmSource): Promise<WebAssembly.Module> {
   return source === undefined
-    ? refuse("seenguard/slim needs the option wasm: where seenguard.wasm is, or what it holds")
+    ? refuse("seenguard/slim needs the option wasm: the address or content of seenguard.wasm")
     : compile(source);
 }
 

@@ -226,8 +226,8 @@ export class Persistence {
 
   #reportStates(states: { includes(state: number): boolean }): void {
     for (const [state, message] of [
-      [DAMAGED, "stored impressions are damaged: they are set aside, and what can be read is kept"],
-      [NEWER, "impressions stored by a newer version of seenguard are left alone"],
+      [DAMAGED, "stored impressions are damaged and set aside; what can be read is kept"],
+      [NEWER, "stored impressions of a newer version are left alone"],
     ] as const) {
       if (states.includes(state)) this.#state.report(new SeenGuardError("storage", message));
     }
