@@ -91,7 +91,7 @@ export class ShardChain implements Api.ShardChain {
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = listOf(items);
-    const { ids, places } = collectIds(list, typeof id === "function" ? id : undefined);
+    const { ids, places } = collectIds(list, id);
     const fresh = this.#call(ids, ({ wasm, writer }, chain) => writer.fresh(wasm.filterByChain(chain, nowSeconds())));
     return freshItems(list, places, fresh);
   }

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::answer::Answer;
-use super::batch::{Ids, with_batch};
+use super::batch::with_batch;
 use super::format;
-use super::numbered::Numbered;
+use super::numbered::{Numbered, with_numbered};
 use crate::ids::IdList;
 use crate::{ChainOptions, Error, ShardChain};
 
@@ -67,18 +67,10 @@ pub fn free_chain(number: usize) {
     CHAINS.with_borrow_mut(|chains| chains.remove(number));
 }
 
-/// Calls `run` with a chain, the batch's ids and where the fresh ones' indices go. Without such a chain there is no result.
-fn with_chain<T>(number: usize, run: impl FnOnce(&mut ShardChain, &Ids<'_>, &mut Vec<u32>) -> T) -> Option<T> {
-    CHAINS.with_borrow_mut(|chains| {
-        let chain = chains.get_mut(number)?;
-        with_batch(|ids, fresh| Some(run(chain, ids, fresh)))
-    })
-}
-
 /// Records the batch's ids. Returns how many no live shard contained. Times are Unix seconds.
 #[wasm_bindgen(js_name = recordInChain)]
 pub fn record_in_chain(chain: usize, now_seconds: f64) -> usize {
-    with_chain(chain, |chain, ids, _| {
+    with_numbered(&CHAINS, chain, |chain, ids, _| {
         chain.record((0..ids.count()).map(|index| ids.id(index)), now_seconds as u64)
     })
     .unwrap_or_default()
@@ -87,7 +79,7 @@ pub fn record_in_chain(chain: usize, now_seconds: f64) -> usize {
 /// Puts the indices of the batch's ids that no live shard contains where `fresh` tells. Returns how many they are.
 #[wasm_bindgen(js_name = filterByChain)]
 pub fn filter_by_chain(chain: usize, now_seconds: f64) -> usize {
-    with_chain(chain, |chain, ids, fresh| {
+    with_numbered(&CHAINS, chain, |chain, ids, fresh| {
         chain.filter_into(ids, now_seconds as u64, fresh);
         fresh.len()
     })
@@ -98,7 +90,7 @@ pub fn filter_by_chain(chain: usize, now_seconds: f64) -> usize {
 #[wasm_bindgen(js_name = shipChain)]
 pub fn ship_chain(chain: usize, now_seconds: f64) -> *const f64 {
     let mut answer = Answer::default();
-    with_chain(chain, |chain, _, _| {
+    with_numbered(&CHAINS, chain, |chain, _, _| {
         let snapshot = chain.snapshot(now_seconds as u64);
         answer.tell(&[snapshot.now as f64]);
         if let Some(version) = snapshot.version {

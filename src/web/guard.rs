@@ -1,4 +1,4 @@
-//! The class behind `SeenGuard`.
+//! The functions behind `SeenGuard`.
 //!
 //! Ids and other texts come in as the batch. What goes out is numbers, and ids with a time each or a text: names, which would cost more than all of it,
 //! are given to them by `js/core.ts`. Guards go by numbers, and what they answer lies in memory where JavaScript reads it, so nothing that crosses
@@ -10,8 +10,8 @@ use std::cell::RefCell;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::answer::Answer;
-use super::batch::{Ids, with_batch};
-use super::numbered::Numbered;
+use super::batch::Ids;
+use super::numbered::{Numbered, with_numbered};
 use super::{format, now};
 use crate::ids::IdList;
 use crate::journal::Entry;
@@ -51,18 +51,10 @@ pub fn free_guard(number: usize) {
     GUARDS.with_borrow_mut(|guards| guards.remove(number));
 }
 
-/// Calls `run` with a guard, the batch's ids and where the fresh ones' indices go. Without such a guard there is no result.
-fn with_guard<T>(number: usize, run: impl FnOnce(&mut Guard, &Ids<'_>, &mut Vec<u32>) -> T) -> Option<T> {
-    GUARDS.with_borrow_mut(|guards| {
-        let guard = guards.get_mut(number)?;
-        with_batch(|ids, fresh| Some(run(guard, ids, fresh)))
-    })
-}
-
 /// Puts the indices of the batch's fresh ids where `fresh` tells. Returns how many they are. Times are `Date.now()` and `performance.now()`.
 #[wasm_bindgen]
 pub fn filter(guard: usize, wall_ms: f64, steady_ms: f64) -> usize {
-    with_guard(guard, |guard, ids, fresh| {
+    with_numbered(&GUARDS, guard, |guard, ids, fresh| {
         guard.filter_into(ids, now(wall_ms, steady_ms), fresh);
         fresh.len()
     })
@@ -87,7 +79,7 @@ pub fn ask(
     sixth: f64,
 ) -> *const f64 {
     let mut answer = Answer::default();
-    with_guard(guard, |guard, ids, _| {
+    with_numbered(&GUARDS, guard, |guard, ids, _| {
         let now = now(wall_ms, steady_ms);
         let asked = Asked {
             guard,
