@@ -133,13 +133,17 @@ fn ln_of_share(share: f64) -> f64 {
         ln -= LN_2;
     }
     let ratio = (share - 1.0) / (share + 1.0);
-    let mut power = 2.0 * ratio;
-    // The ratio is a third at most: what comes after 17 terms is lost in the last digit.
-    for divisor in (1..34).step_by(2) {
-        ln += power / f64::from(divisor);
+    let (mut power, mut divisor) = (2.0 * ratio, 1.0);
+    // The ratio is a third at most: soon what comes is lost in the last digit.
+    loop {
+        let sum = ln + power / divisor;
+        if sum == ln {
+            return ln;
+        }
+        ln = sum;
         power *= ratio * ratio;
+        divisor += 2.0;
     }
-    ln
 }
 
 /// The rate at which any of several filters answers "contained" for an item that is in none: `1 − ∏(1 − rate)`.
