@@ -3,12 +3,16 @@
  * more that repeats than in the module itself. scripts/build/wasm-text.mjs writes it; the module that unpacks it is wasm-text.wat.
  *
  * The text has parts, with quotation marks between them. The first says for each opcode which stream the number after it is in, if any. The others
- * are the streams: the opcodes; what is taken verbatim; and the numbers after opcodes, in streams of their own for locals that are read and that are
- * set, offsets of loads and of stores, constants of 32 and of 64 bits, functions, labels, types of blocks, and globals.
+ * are the streams: the opcodes; bytes as they are; and the numbers after opcodes, in streams of their own for locals that are read and that are
+ * set, offsets of loads and of stores, constants of 32 and of 64 bits, functions, labels, types of blocks, and globals; then characters.
  *
- * - Opcode 6, which Wasm does not have, stands for bytes verbatim: in the stream there is how many, then these.
- * - A local is told by how many others have been named since it was (move to front).
- * - Alignments, which are hints, are 0, and not there.
+ * Opcodes that Wasm does not have stand for what is no instruction, or one of another form; in the stream of bytes there is how many, then these:
+ *
+ * - 6: a function begins, the bytes tell its locals. Its size is not there: the unpacker counts.
+ * - 7: bytes as they are.
+ * - 8: characters as they are, in a stream of their own, which is the last. Compressors know words.
+ *
+ * A local is told by how many others of its function have been named since it was (move to front). Alignments, which are hints, are 0, and not there.
  *
  * A byte below 92 is one character, the one 35 codes after it; most bytes are. Of another byte the quotient by 92 is a character before it, a space
  * for 1 and an exclamation mark for 2, and the remainder is the character.

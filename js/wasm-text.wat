@@ -1,7 +1,8 @@
 ;; Turns the text of a Wasm module, which wasm-text.ts describes, back into the module. The same loops in JavaScript, which run but once and so are
 ;; interpreted, take longer than compiling the module.
 ;;
-;; The memory: 0, where each stream is read, 4 bytes each; 256, the locals of which the latest was named first; 1024, the text; after it, the module.
+;; The memory: 0, where each stream is read, 4 bytes each; 48, where what is plain is; 256, the locals of which the latest was named first; 1024, the
+;; text; after it, the module.
 (module
   (memory (export "memory") 1)
   (global $to (mut i32) (i32.const 0))
@@ -32,6 +33,7 @@
     (local $at i32)
     (local $byte i32)
     (local $stream i32)
+    (local $function i32)
     (global.set $to (local.get $end))
 
     ;; Streams begin after quotation marks.
@@ -44,24 +46,39 @@
       (local.set $at (i32.add (local.get $at) (i32.const 1)))
       (br_if $find (i32.lt_u (local.get $at) (local.get $end))))
 
-    (local.set $at (i32.const 128))
-    (loop $number
-      (local.set $at (i32.sub (local.get $at) (i32.const 1)))
-      (i32.store8 offset=256 (local.get $at) (local.get $at))
-      (br_if $number (local.get $at)))
-
     (loop $next
       (local.set $byte (call $read (i32.const 0)))
-      (if (i32.eq (local.get $byte) (i32.const 6))
+      (if (i32.lt_u (i32.sub (local.get $byte) (i32.const 6)) (i32.const 3))
         (then
+          (if (i32.eq (local.get $byte) (i32.const 6))
+            (then
+              ;; A function: room for its size, and its locals by their numbers.
+              (local.set $function (global.get $to))
+              (global.set $to (i32.add (global.get $to) (i32.const 4)))
+              (local.set $at (i32.const 128))
+              (loop $number
+                (local.set $at (i32.sub (local.get $at) (i32.const 1)))
+                (i32.store8 offset=256 (local.get $at) (local.get $at))
+                (br_if $number (local.get $at)))))
           ;; So many bytes as they are.
           (local.set $at (call $read (i32.const 4)))
-          (loop $verbatim
-            (call $write (call $read (i32.const 4)))
-            (local.set $at (i32.sub (local.get $at) (i32.const 1)))
-            (br_if $verbatim (local.get $at))))
+          (if (i32.eq (local.get $byte) (i32.const 8))
+            (then
+              (memory.copy (global.get $to) (i32.load offset=48 (i32.const 0)) (local.get $at))
+              (i32.store offset=48 (i32.const 0) (i32.add (i32.load offset=48 (i32.const 0)) (local.get $at)))
+              (global.set $to (i32.add (global.get $to) (local.get $at))))
+            (else
+              (loop $verbatim
+                (call $write (call $read (i32.const 4)))
+                (local.set $at (i32.sub (local.get $at) (i32.const 1)))
+                (br_if $verbatim (local.get $at))))))
         (else
           (call $write (local.get $byte))
+          ;; The function's size so far, 7 bits in each byte, of which all but the last have their highest bit.
+          (local.set $at (i32.sub (i32.sub (global.get $to) (local.get $function)) (i32.const 4)))
+          (local.set $at (i32.add (local.get $at) (i32.and (local.get $at) (i32.const -0x80))))
+          (local.set $at (i32.add (local.get $at) (i32.and (local.get $at) (i32.const -0x8000))))
+          (i32.store (local.get $function) (i32.or (local.get $at) (i32.const 0x808080)))
           (if (i32.lt_u (local.get $byte) (i32.const 67))
             (then
               (local.set $stream

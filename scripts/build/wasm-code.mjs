@@ -10,9 +10,14 @@
  */
 
 /**
- * An opcode with the bytes of its number or offset; or bytes as they are: instructions of all other forms, heads of functions, and sections without
- * code.
- * @typedef {{ opcode: number, kind: Kind | undefined, number: Uint8Array, alignmentAt: number | undefined } | { verbatim: Uint8Array }} Part
+ * An opcode with the bytes of its number or offset.
+ * @typedef {{ opcode: number, kind: Kind | undefined, number: Uint8Array, alignmentAt: number | undefined }} Instruction
+ */
+
+/**
+ * An instruction; the size of the section with the code, which its number and this begin; the bytes that tell a function's locals, before which stands
+ * its size; or bytes as they are: instructions of all other forms, and all that is not code.
+ * @typedef {Instruction | { codeBytes: number } | { locals: Uint8Array, sizeBytes: number } | { verbatim: Uint8Array }} Part
  */
 
 /** @type {readonly (readonly [first: number, last: number, kind: Kind | undefined])[]} */
@@ -37,7 +42,7 @@ const forms = [
 ];
 
 const MAGIC_AND_VERSION_BYTES = 8;
-const CODE_SECTION = 10;
+export const CODE_SECTION = 10;
 
 /**
  * What stands after this opcode; undefined if nothing does, or something of another form.
@@ -49,7 +54,7 @@ export const kindOf = (opcode) => formOf(opcode)?.[2];
 const formOf = (opcode) => forms.find(([first, last]) => first <= opcode && opcode <= last);
 
 /**
- * The module's parts, in order: one after the other, an alignment of 0 before each offset, they are the module.
+ * The module's parts, in order: one after the other, with sizes before functions and alignments before offsets, they are the module.
  * @param {Uint8Array} wasm
  * @returns {Generator<Part>}
  */
@@ -65,21 +70,27 @@ export function* partsOf(wasm) {
       yield reader.taken();
       continue;
     }
+    reader.taken();
+    yield { codeBytes: bytes };
     const functions = reader.number();
     yield reader.taken();
     for (let index = 0; index < functions; index++) yield* functionParts(reader);
   }
 }
 
-/** @param {Reader} reader */
+/**
+ * @param {Reader} reader
+ * @returns {Generator<Part>}
+ */
 function* functionParts(reader) {
   const size = reader.number();
+  const sizeBytes = reader.taken().verbatim.length;
   const end = reader.at + size;
   for (let groups = reader.number(); groups > 0; groups--) {
     reader.number();
     reader.byte(); // the type of so many locals
   }
-  yield reader.taken();
+  yield { locals: reader.taken().verbatim, sizeBytes };
   while (!reader.isAt(end)) yield instruction(reader);
 }
 
@@ -157,6 +168,16 @@ export function withoutAlignments(wasm) {
     if ("opcode" in part && part.alignmentAt !== undefined) copy[part.alignmentAt] = 0;
   }
   return copy;
+}
+
+/**
+ * A number in LEB128.
+ * @param {number} number
+ */
+export function bytesOfNumber(number) {
+  const bytes = [];
+  for (; number >= 128; number = Math.floor(number / 128)) bytes.push((number % 128) + 128);
+  return [...bytes, number];
 }
 
 class Reader {

@@ -5,7 +5,7 @@ import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
 import { run } from "../lib/run.mjs";
 import { featureFlags, wasmOpt } from "./check-wasm.mjs";
-import { kindOf, partsOf } from "./wasm-code.mjs";
+import { CODE_SECTION, bytesOfNumber, kindOf, partsOf } from "./wasm-code.mjs";
 
 /** The unpacker: where it is written, and where scripts find it. */
 export const unpacker = {
@@ -34,12 +34,22 @@ const streams = /** @type {const} */ ([
 /** Opcodes from here on have nothing after them. */
 const OPCODES_WITH_KIND = 0x43;
 
-/** An opcode that Wasm does not have: here come bytes verbatim. */
-const VERBATIM = 0x06;
+/** Opcodes that Wasm does not have: here a function begins; here come bytes verbatim; here come characters. */
+const [FUNCTION, VERBATIM, PLAIN] = [0x06, 0x07, 0x08];
 
-const MOST_VERBATIM = 255;
+/** Bytes that are taken as the characters that they are: of fewer it would not pay to say so. */
+const plain = /[ -~]{8,}/g;
+
+/** Most bytes that are told of at once. */
+const MOST_BYTES = 255;
+
+/** A function's size has so many in the module that is unpacked. */
+const SIZE_BYTES = 4;
+
 const RANKED = 128;
 const SEPARATOR = '"';
+/** Among the characters. The unpacker writes down where each part of the text begins, and so what comes after each of these. */
+const MOST_SEPARATORS = 50;
 
 /**
  * The text that stands for this module.
@@ -49,35 +59,69 @@ export function textOfModule(wasm) {
   const written = new Map(streams.map((name) => [name, /** @type {number[]} */ ([])]));
   /** @param {(typeof streams)[number]} stream @param {Iterable<number>} bytes */
   const write = (stream, bytes) => written.get(stream)?.push(...bytes);
-  const ranks = Array.from({ length: RANKED }, (_, index) => index);
+  let characters = "";
+  let ranks = unnamed();
 
   /** @param {Uint8Array} bytes */
   const writeVerbatim = (bytes) => {
-    for (let from = 0; from < bytes.length; from += MOST_VERBATIM) {
-      const some = bytes.subarray(from, from + MOST_VERBATIM);
+    for (const some of piecesOf(bytes)) {
       write("opcodes", [VERBATIM]);
       write("verbatim", [some.length, ...some]);
     }
   };
-  for (const part of partsOf(wasm)) {
-    if ("verbatim" in part) {
-      writeVerbatim(part.verbatim);
-      continue;
+  /** @param {Uint8Array} bytes */
+  const writePlain = (bytes) => {
+    for (const some of piecesOf(bytes)) {
+      write("opcodes", [PLAIN]);
+      write("verbatim", [some.length]);
+      characters += String.fromCharCode(...some);
     }
-    const { opcode, kind, number } = part;
-    if (kind !== "get" && kind !== "set") {
-      write("opcodes", [opcode]);
-      if (kind) write(kind, number);
-    } else if (number.length > 1) {
-      writeVerbatim(Uint8Array.of(opcode, ...number));
+  };
+  const parts = [...partsOf(wasm)];
+  const missing = parts.reduce((sum, part) => sum + ("locals" in part ? SIZE_BYTES - part.sizeBytes : 0), 0);
+  for (const part of parts) {
+    if ("verbatim" in part) {
+      const { verbatim } = part;
+      let from = 0;
+      for (const { index, 0: found } of Buffer.from(verbatim).toString("latin1").matchAll(plain)) {
+        writeVerbatim(verbatim.subarray(from, index));
+        from = index + found.length;
+        writePlain(verbatim.subarray(index, from));
+      }
+      writeVerbatim(verbatim.subarray(from));
+    } else if ("codeBytes" in part) {
+      writeVerbatim(Uint8Array.of(CODE_SECTION, ...bytesOfNumber(part.codeBytes + missing)));
+    } else if ("locals" in part) {
+      ranks = unnamed();
+      write("opcodes", [FUNCTION]);
+      write("verbatim", [part.locals.length, ...part.locals]);
     } else {
-      write("opcodes", [opcode]);
-      write(kind, [rankOf(number[0], ranks)]);
+      const { opcode, kind, number } = part;
+      const isLocal = kind === "get" || kind === "set";
+      if (isLocal && number.length > 1) {
+        writeVerbatim(Uint8Array.of(opcode, ...number));
+      } else {
+        write("opcodes", [opcode]);
+        if (kind) write(kind, isLocal ? [rankOf(number[0], ranks)] : number);
+      }
     }
   }
+  if (characters.split(SEPARATOR).length > MOST_SEPARATORS)
+    throw new Error("too many quotation marks for the unpacker");
   const kinds = Array.from({ length: OPCODES_WITH_KIND }, (_, opcode) => streams.indexOf(kindOf(opcode) ?? "opcodes"));
-  return [kinds, ...written.values()].map(textOfBytes).join(SEPARATOR);
+  return [...[kinds, ...written.values()].map(textOfBytes), characters].join(SEPARATOR);
 }
+
+/**
+ * @param {Uint8Array} bytes
+ * @returns {Generator<Uint8Array>}
+ */
+function* piecesOf(bytes) {
+  for (let from = 0; from < bytes.length; from += MOST_BYTES) yield bytes.subarray(from, from + MOST_BYTES);
+}
+
+/** The locals of a function that has named none, by their numbers. */
+const unnamed = () => Array.from({ length: RANKED }, (_, index) => index);
 
 /**
  * How many others were named since this one was, which now is the latest.

@@ -52,18 +52,29 @@ const assembled = assemble(`
 `);
 const everyForm = withoutAlignments(assembled);
 
+/** Equal for modules that differ in how their sizes are written alone, which the text does not tell. */
+const plainSizes = (wasm: Uint8Array) => {
+  const module = binaryen.readBinary(wasm);
+  const bytes = Uint8Array.from(module.emitBinary());
+  module.dispose();
+  return bytes;
+};
+
+/** What a text of this module gives back. */
+const throughText = (wasm: Uint8Array) => plainSizes(bytesOfText(textOfModule(wasm)));
+
 describe("the module's text", () => {
   test("gives back instructions of every form", () => {
-    expect(bytesOfText(textOfModule(everyForm))).toEqual(everyForm);
+    expect(throughText(everyForm)).toEqual(plainSizes(everyForm));
   });
 
   test.each(["seenguard.wasm", "formats.wasm", "inspect.wasm"])("gives back %s", (name) => {
     const wasm = Uint8Array.from(built(name));
-    expect(bytesOfText(textOfModule(wasm))).toEqual(wasm);
+    expect(throughText(wasm)).toEqual(plainSizes(wasm));
   });
 
   test("that is inlined is of the module that is shipped", () => {
-    expect(bytesOfText(wasmText)).toEqual(Uint8Array.from(built("seenguard.wasm")));
+    expect(plainSizes(bytesOfText(wasmText))).toEqual(plainSizes(built("seenguard.wasm")));
   });
 
   test("is printable ASCII", () => {
