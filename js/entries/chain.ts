@@ -3,7 +3,7 @@ import { provideWasm } from "../engine.js";
 import { wasmText } from "../generated/chain/wasm-text.js";
 import { compileText } from "../wasm-text.js";
 
-provideWasm(() => compileText(wasmText));
+provideWasm(compileText.bind(undefined, wasmText));
 
 export { ShardChain } from "../chain.js";
 export { SeenGuardError } from "../errors.js";

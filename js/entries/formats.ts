@@ -9,7 +9,7 @@ import { provideFormats } from "../snapshot.js";
 import { compileText } from "../wasm-text.js";
 
 provideFormats(readFormats);
-provideWasm(() => compileText(wasmText));
+provideWasm(compileText.bind(undefined, wasmText));
 
 export { ShardChain } from "../chain.js";
 export { SeenGuardError } from "../errors.js";

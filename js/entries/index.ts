@@ -6,7 +6,7 @@ import { provideWasm } from "../engine.js";
 import { wasmText } from "../generated/page/wasm-text.js";
 import { compileText } from "../wasm-text.js";
 
-provideWasm(() => compileText(wasmText));
+provideWasm(compileText.bind(undefined, wasmText));
 
 export { ShardChain } from "../chain-on-demand.js";
 export { SeenGuardError } from "../errors.js";
