@@ -46,6 +46,7 @@ export class GuardCore {
   #guard: number | undefined;
   #persistence: Persistence | undefined;
   #loading: Promise<void> = Promise.resolve();
+  #isSettled = false;
   #withoutId = 0;
   /** Whether the last impressions displaced others that were pending. */
   #isFull = false;
@@ -88,9 +89,14 @@ export class GuardCore {
     for (const error of errors) this.report(error);
     if (!store || !this.isAlive) return;
     this.#persistence = new Persistence(store, this);
-    await this.#persistence.start(keys);
-    // What was recorded while the storage was not open yet.
-    this.#persistence.changed();
+    await this.#persistence.load(keys);
+  }
+
+  /** Begins, once what is stored is there, what nobody waits for. */
+  settle(): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    void this.#loading.then(() => this.#persistence?.settle());
   }
 
   /** Whether there is anything that could stop an item. */

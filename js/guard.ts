@@ -39,7 +39,10 @@ export class SeenGuard implements Api.SeenGuard {
     const holder = { onError: checked.onError ?? warnOncePerCode(), onLag: checked.onLag };
     // Rendering on a server: there is no screen, and nobody to remember it for.
     const isServer = typeof document === "undefined" && checked.storage === undefined;
-    return new SeenGuard(isServer ? new GuardCore(checked) : await hold(checked, holder), holder);
+    const core = isServer ? new GuardCore(checked) : await hold(checked, holder);
+    // The first to go on is whoever waits for this.
+    queueMicrotask(() => core.settle());
+    return new SeenGuard(core, holder);
   }
 
   static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {

@@ -4,11 +4,6 @@ import { tolerant } from "./tolerant.js";
 /** Digits enough that two values in a row differ, without which no event would tell of them. */
 const LENGTH = 10;
 
-/** WebKit tells of changes only to pages that have looked into localStorage themselves. */
-export function listenAtBell(key: string): void {
-  tolerant(() => localStorage.getItem(key));
-}
-
 export function ringBell(key: string): void {
   // Always as long as before: there is room for it though the storage has filled up since.
   tolerant(() => localStorage.setItem(key, Math.random().toFixed(LENGTH)));

@@ -13,7 +13,7 @@ import { describe, SeenGuardError } from "../errors.js";
 import { isHidden, listen } from "../page.js";
 import type { GuardStats } from "../seenguard.js";
 import { retryDelayMs } from "../within.js";
-import { listenAtBell, ringBell } from "./bell.js";
+import { ringBell } from "./bell.js";
 import { noteUse, removeIdle, useToday } from "./idle.js";
 import {
   bellKey,
@@ -102,18 +102,20 @@ export class Persistence {
     return this.#trouble ?? this.#store.kind;
   }
 
-  /** Takes over what is there, and begins to listen for other tabs. `keys`: all that the storage had when it was opened, if that is known. */
-  start(keys?: readonly string[]): Promise<void> {
+  /** Takes over what is there. `keys`: all that the storage had when it was opened, if that is known. */
+  load(keys?: readonly string[]): Promise<void> {
+    return this.#enqueue(() => this.#load(keys));
+  }
+
+  /** Begins what can wait until what is loaded has been of use: to write, to listen for other tabs, and to keep the house. */
+  settle(): void {
+    // What was recorded before it was loaded.
+    this.changed();
     this.#listen();
-    const loaded = this.#enqueue(() => this.#load(keys));
-    // What was written since then rang no bell that was heard.
-    if (keys) this.#pull();
-    // Nobody waits for the house to be kept, least of all what is recorded meanwhile.
-    this.#chores = loaded
+    this.#chores = this.#tail
       .then(() => this.#noteUse())
       .then(() => removeIdle(this.#store, this.#prefix, this.#state.options.windowDays))
       .catch(this.#failed);
-    return loaded;
   }
 
   /** Something was recorded: writes it as soon as the present task ends. */
@@ -401,11 +403,13 @@ export class Persistence {
       else if (isShared) this.#pull();
     });
     if (!isShared) return;
-    listenAtBell(this.#bell);
+    // WebKit tells of changes only to pages that have looked into localStorage themselves, as this one did to list the keys.
     listen(signal, ["storage"], (event) => {
       const { key } = event as StorageEvent;
       if (key === this.#bell || key === null) this.#pull();
     });
+    // What was written since the loading rang no bell that was heard.
+    this.#pull();
   }
 }
 
