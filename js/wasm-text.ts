@@ -2,9 +2,10 @@
  * The Wasm module inlined in a script: as printable ASCII, which every bundler and every charset leaves as it is, and sorted, so that compressors find
  * more that repeats than in the module itself. scripts/build/wasm-text.mjs writes it; the module that unpacks it is wasm-text.wat.
  *
- * The text has parts, with quotation marks between them. The first says for each opcode which stream the number after it is in, if any. The others
- * are the streams: the opcodes; bytes as they are; and the numbers after opcodes, in streams of their own for locals that are read and that are
- * set, offsets of loads and of stores, constants of 32 and of 64 bits, functions, labels, types of blocks, and globals; then characters.
+ * The text has parts, with quotation marks between them. The first is a table of the opcodes below 92: for each, in which stream the number after it
+ * is, if any; or, from 12 on, by how much more than 94 the opcode is that it stands for, one of those that come often. The other parts are the streams:
+ * the opcodes; bytes as they are; and the numbers after opcodes, in streams of their own for locals that are read and that are set, offsets of loads and
+ * of stores, constants of 32 and of 64 bits, functions, labels, types of blocks, and globals; then characters.
  *
  * Opcodes that Wasm does not have stand for what is no instruction, or one of another form; in the stream of bytes there is how many, then these:
  *

@@ -73,41 +73,45 @@
                 (local.set $at (i32.sub (local.get $at) (i32.const 1)))
                 (br_if $verbatim (local.get $at))))))
         (else
+          ;; Of a short opcode, the table tells its stream, or another opcode that it stands for.
+          (local.set $stream (i32.const 0))
+          (if (i32.lt_u (local.get $byte) (i32.const 92))
+            (then
+              (local.set $stream (i32.sub (i32.load8_u offset=1024 (local.get $byte)) (i32.const 35)))
+              (if (i32.gt_u (local.get $stream) (i32.const 11))
+                (then
+                  (local.set $byte (i32.add (local.get $stream) (i32.const 94)))
+                  (local.set $stream (i32.const 0))))))
           (call $write (local.get $byte))
           ;; The function's size so far, 7 bits in each byte, of which all but the last have their highest bit.
           (local.set $at (i32.sub (i32.sub (global.get $to) (local.get $function)) (i32.const 4)))
           (local.set $at (i32.add (local.get $at) (i32.and (local.get $at) (i32.const -0x80))))
           (local.set $at (i32.add (local.get $at) (i32.and (local.get $at) (i32.const -0x8000))))
           (i32.store (local.get $function) (i32.or (local.get $at) (i32.const 0x808080)))
-          (if (i32.lt_u (local.get $byte) (i32.const 67))
+          (local.set $stream (i32.shl (local.get $stream) (i32.const 2)))
+          (if (local.get $stream)
             (then
-              (local.set $stream
-                (i32.shl
-                  (i32.sub (i32.load8_u offset=1024 (local.get $byte)) (i32.const 35))
-                  (i32.const 2)))
-              (if (local.get $stream)
+              (if (i32.lt_u (local.get $stream) (i32.const 16))
                 (then
-                  (if (i32.lt_u (local.get $stream) (i32.const 16))
-                    (then
-                      ;; A local by its rank: it becomes the first.
-                      (local.set $at (call $read (local.get $stream)))
-                      (local.set $byte (i32.load8_u offset=256 (local.get $at)))
-                      (call $write (local.get $byte))
-                      (block $moved
-                        (loop $move
-                          (br_if $moved (i32.eqz (local.get $at)))
-                          (i32.store8 offset=256 (local.get $at) (i32.load8_u offset=255 (local.get $at)))
-                          (local.set $at (i32.sub (local.get $at) (i32.const 1)))
-                          (br $move)))
-                      (i32.store8 (i32.const 256) (local.get $byte)))
-                    (else
-                      ;; A number, of which all bytes but the last have their highest bit; before that of a load or a store, no alignment.
-                      (if (i32.lt_u (local.get $stream) (i32.const 24))
-                        (then (call $write (i32.const 0))))
-                      (loop $digit
-                        (local.set $byte (call $read (local.get $stream)))
-                        (call $write (local.get $byte))
-                        (br_if $digit (i32.gt_u (local.get $byte) (i32.const 127)))))))))))
+                  ;; A local by its rank: it becomes the first.
+                  (local.set $at (call $read (local.get $stream)))
+                  (local.set $byte (i32.load8_u offset=256 (local.get $at)))
+                  (call $write (local.get $byte))
+                  (block $moved
+                    (loop $move
+                      (br_if $moved (i32.eqz (local.get $at)))
+                      (i32.store8 offset=256 (local.get $at) (i32.load8_u offset=255 (local.get $at)))
+                      (local.set $at (i32.sub (local.get $at) (i32.const 1)))
+                      (br $move)))
+                  (i32.store8 (i32.const 256) (local.get $byte)))
+                (else
+                  ;; A number, of which all bytes but the last have their highest bit; before that of a load or a store, no alignment.
+                  (if (i32.lt_u (local.get $stream) (i32.const 24))
+                    (then (call $write (i32.const 0))))
+                  (loop $digit
+                    (local.set $byte (call $read (local.get $stream)))
+                    (call $write (local.get $byte))
+                    (br_if $digit (i32.gt_u (local.get $byte) (i32.const 127)))))))))
       )
       (br_if $next (i32.ne (i32.load8_u (i32.load (i32.const 0))) (i32.const 34))))
     (global.get $to)))

@@ -31,8 +31,14 @@ const streams = /** @type {const} */ ([
   ...["i32", "i64", "call", "branch", "block", "global"],
 ]);
 
-/** Opcodes from here on have nothing after them. */
-const OPCODES_WITH_KIND = 0x43;
+/** So many values of a byte are one character, the others two. */
+const SHORT = 92;
+
+/** Of the opcodes with two characters, those that come so often get one: for others, the table would cost what they gain. */
+const OFTEN = 20;
+
+/** The table tells an opcode by its distance from here, which is no stream's number: that of i32.add is the first one after these. */
+const FIRST_TOLD = 94;
 
 /** Opcodes that Wasm does not have: here a function begins; here come bytes verbatim; here come characters. */
 const [FUNCTION, VERBATIM, PLAIN] = [0x06, 0x07, 0x08];
@@ -78,6 +84,7 @@ export function textOfModule(wasm) {
     }
   };
   const parts = [...partsOf(wasm)];
+  const { table, shortFor } = shortOpcodes(parts);
   const missing = parts.reduce((sum, part) => sum + ("locals" in part ? SIZE_BYTES - part.sizeBytes : 0), 0);
   for (const part of parts) {
     if ("verbatim" in part) {
@@ -101,15 +108,37 @@ export function textOfModule(wasm) {
       if (isLocal && number.length > 1) {
         writeVerbatim(Uint8Array.of(opcode, ...number));
       } else {
-        write("opcodes", [opcode]);
+        write("opcodes", [shortFor.get(opcode) ?? opcode]);
         if (kind) write(kind, isLocal ? [rankOf(number[0], ranks)] : number);
       }
     }
   }
   if (characters.split(SEPARATOR).length > MOST_SEPARATORS)
     throw new Error("too many quotation marks for the unpacker");
-  const kinds = Array.from({ length: OPCODES_WITH_KIND }, (_, opcode) => streams.indexOf(kindOf(opcode) ?? "opcodes"));
-  return [...[kinds, ...written.values()].map(textOfBytes), characters].join(SEPARATOR);
+  return [...[table, ...written.values()].map(textOfBytes), characters].join(SEPARATOR);
+}
+
+/**
+ * What each short opcode stands for, as the table tells it: itself, with the stream of the number after it; or another one, which is often, if no
+ * instruction has the short one. And which short ones stand for others.
+ * @param {readonly import("./wasm-code.mjs").Part[]} parts
+ */
+function shortOpcodes(parts) {
+  const counts = /** @type {Map<number, number>} */ (new Map());
+  for (const part of parts) if ("opcode" in part) counts.set(part.opcode, (counts.get(part.opcode) ?? 0) + 1);
+  const often = [...counts]
+    .filter(([opcode, count]) => count >= OFTEN && FIRST_TOLD + streams.length <= opcode && opcode < FIRST_TOLD + SHORT)
+    .sort(([, count], [, other]) => other - count)
+    .map(([opcode]) => opcode);
+  const shortFor = /** @type {Map<number, number>} */ (new Map());
+  const table = Array.from({ length: SHORT }, (_, opcode) => {
+    const isFree = !counts.has(opcode) && ![FUNCTION, VERBATIM, PLAIN].includes(opcode);
+    const other = isFree ? often.shift() : undefined;
+    if (other === undefined) return streams.indexOf(kindOf(opcode) ?? "opcodes");
+    shortFor.set(other, opcode);
+    return other - FIRST_TOLD;
+  });
+  return { table, shortFor };
 }
 
 /**
@@ -141,10 +170,10 @@ function rankOf(named, ranks) {
  * @param {readonly number[]} bytes
  */
 function textOfBytes(bytes) {
-  const [singles, firstSingle, quotientOne] = [92, 35, 32];
+  const [firstSingle, quotientOne] = [35, 32];
   const codes = bytes.flatMap((byte) => {
-    const last = (byte % singles) + firstSingle;
-    return byte < singles ? [last] : [quotientOne - 1 + Math.floor(byte / singles), last];
+    const last = (byte % SHORT) + firstSingle;
+    return byte < SHORT ? [last] : [quotientOne - 1 + Math.floor(byte / SHORT), last];
   });
   return codes.map((code) => String.fromCharCode(code)).join("");
 }
