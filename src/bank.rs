@@ -29,8 +29,6 @@ pub(crate) struct FilterBank {
     width_log2: u32,
     words: Vec<Word>,
     used: u64,
-    /// How many bits each lane has set.
-    set_bits: Vec<u32>,
 }
 
 /// The lanes of a bank that answer at one time, for many ids in turn: what each look needs lies together here.
@@ -93,15 +91,6 @@ fn seeded(text: &[u8], seed: u64) -> u64 {
     hash_id(text, seed)
 }
 
-/// Sets a bit. Whether it was not set.
-#[inline]
-fn set(bytes: &mut [u8], offset: usize) -> bool {
-    let (byte, bit) = (&mut bytes[offset >> 3], 1 << (offset & 7));
-    let is_new = *byte & bit == 0;
-    *byte |= bit;
-    is_new
-}
-
 /// The lanes of a position, and above them what comes after them in their word.
 #[inline]
 fn lanes_from(words: &[Word], width_log2: u32, position: u32) -> u64 {
@@ -132,7 +121,6 @@ impl FilterBank {
             width_log2: 0,
             words: Vec::new(),
             used: 0,
-            set_bits: Vec::new(),
         }
     }
 
@@ -156,7 +144,7 @@ impl FilterBank {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        self.words.capacity() * size_of::<Word>() + self.set_bits.capacity() * size_of::<u32>()
+        self.words.capacity() * size_of::<Word>()
     }
 
     /// The lanes whose filters contain the id, one bit each.
@@ -213,9 +201,6 @@ impl FilterBank {
         if self.words.is_empty() {
             self.words = self.words_for(self.width_log2);
         }
-        if self.set_bits.len() <= lane {
-            self.set_bits.resize(lane + 1, 0);
-        }
         self.used |= 1 << lane;
         Some(lane)
     }
@@ -230,7 +215,6 @@ impl FilterBank {
             let bits = spread(filter.words()[first / 64] >> (first % 64), width);
             *word = (u64::from_le_bytes(*word) | bits << lane).to_le_bytes();
         }
-        self.set_bits[lane] = filter.set_bits();
     }
 
     /// Inserts an id into a lane of a bank of native filters. Returns whether the lane's filter did not contain it.
@@ -266,9 +250,6 @@ impl FilterBank {
         for word in &mut self.words {
             *word = (u64::from_le_bytes(*word) & keep).to_le_bytes();
         }
-        for (lane, set_bits) in self.set_bits.iter_mut().enumerate() {
-            *set_bits *= (!lanes >> lane & 1) as u32;
-        }
         let needed = 64 - self.used.leading_zeros();
         let width_log2 = needed.next_power_of_two().trailing_zeros();
         if width_log2 + 1 < self.width_log2 {
@@ -278,7 +259,9 @@ impl FilterBank {
 
     /// How many bits a lane has set.
     pub(crate) fn set_bits(&self, lane: usize) -> u32 {
-        self.set_bits.get(lane).copied().unwrap_or(0)
+        let mask = self.repeat_in_word(1 << lane);
+        let in_word = |word: &Word| (u64::from_le_bytes(*word) & mask).count_ones();
+        self.words.iter().map(in_word).sum()
     }
 
     #[inline]
@@ -290,8 +273,9 @@ impl FilterBank {
     #[inline]
     fn set(&mut self, lane: usize, position: u32) -> bool {
         let offset = ((position as usize) << self.width_log2) + lane;
-        let is_new = set(self.words.as_flattened_mut(), offset);
-        self.set_bits[lane] += u32::from(is_new);
+        let (byte, bit) = (&mut self.words.as_flattened_mut()[offset >> 3], 1 << (offset & 7));
+        let is_new = *byte & bit == 0;
+        *byte |= bit;
         is_new
     }
 
