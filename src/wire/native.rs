@@ -30,7 +30,9 @@ use super::{Decoded, Unread, base64, payload, rice};
 /// The first bytes of every shard; the digit is the version.
 pub const MAGIC: [u8; 4] = *b"SGS1";
 
-const HEADER_LENGTH: usize = 32;
+const HEADER_LENGTH: usize = 4 * FIELDS;
+/// The header's, of 4 bytes each: some hold several things, the seed takes two.
+const FIELDS: usize = 8;
 const CHECKSUM_LENGTH: usize = 4;
 
 /// How a payload holds the bits.
@@ -67,29 +69,34 @@ impl<'a> Header<'a> {
     /// # Errors
     /// [`Error::Truncated`], [`Error::BadMagic`], [`Error::BadChecksum`], [`Error::BadEncoding`] or [`Error::BadParameters`].
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
-        if bytes.len() < HEADER_LENGTH + CHECKSUM_LENGTH {
-            return Err(Error::Truncated { length: bytes.len() });
-        }
-        let (body, checksum) = bytes.split_at(bytes.len() - CHECKSUM_LENGTH);
-        if body[..4] != MAGIC {
+        let truncated = Error::Truncated { length: bytes.len() };
+        let Some((body, checksum)) = bytes.split_last_chunk() else {
+            return Err(truncated);
+        };
+        let Some((header, payload)) = body.split_first_chunk() else {
+            return Err(truncated);
+        };
+        let [magic, kind, bits, count, seed_low, seed_high, epoch, expires] = fields(header);
+        if magic != u32::from_le_bytes(MAGIC) {
             return Err(Error::BadMagic);
         }
-        if u32_at(checksum, 0) != checksum_of(body) {
+        if u32::from_le_bytes(*checksum) != checksum_of(body) {
             return Err(Error::BadChecksum);
         }
-        let encoding = match (body[4], body[6], body[7]) {
-            (0, 0, 0) => Encoding::Raw,
-            (1, 0, 0) => Encoding::Rice,
+        let [encoding, hashes, reserved @ ..] = kind.to_le_bytes();
+        let encoding = match (encoding, reserved) {
+            (0, [0, 0]) => Encoding::Raw,
+            (1, [0, 0]) => Encoding::Rice,
             _ => return Err(Error::BadEncoding),
         };
         Ok(Header {
             encoding,
-            parameters: Parameters::new(u32_at(body, 8), u32::from(body[5]))?,
-            seed: u64::from(u32_at(body, 16)) | u64::from(u32_at(body, 20)) << 32,
-            count: u32_at(body, 12),
-            epoch: u32_at(body, 24),
-            expires: u32_at(body, 28),
-            payload: &body[HEADER_LENGTH..],
+            parameters: Parameters::new(bits, u32::from(hashes))?,
+            seed: u64::from(seed_low) | u64::from(seed_high) << 32,
+            count,
+            epoch,
+            expires,
+            payload,
         })
     }
 
@@ -150,7 +157,7 @@ pub(crate) fn encode(shard: &Shard) -> Vec<u8> {
     };
 
     let mut bytes = Vec::with_capacity(HEADER_LENGTH + raw_length + CHECKSUM_LENGTH);
-    let header: [u32; HEADER_LENGTH / 4] = [
+    let header: [u32; FIELDS] = [
         u32::from_le_bytes(MAGIC),
         encoding as u32 | filter.parameters().hashes() << 8,
         filter.parameters().bits(),
@@ -176,6 +183,10 @@ fn checksum_of(body: &[u8]) -> u32 {
     hash_id(body, 0) as u32
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+fn fields(header: &[u8; HEADER_LENGTH]) -> [u32; FIELDS] {
+    let mut fields = [0; FIELDS];
+    for (field, bytes) in fields.iter_mut().zip(header.as_chunks().0) {
+        *field = u32::from_le_bytes(*bytes);
+    }
+    fields
 }
