@@ -166,7 +166,7 @@ async function bindAndOptimise(compiled, workshop, module) {
   const flags = ["--remove-name-section", "--encode-into", "always", "--out-dir", workshop];
   await run("wasm-bindgen", [bindable, "--target", "web", "--out-name", "glue", ...flags], { env });
   const optimised = join(workshop, "optimised.wasm");
-  await optimise(join(workshop, "glue_bg.wasm"), optimised);
+  await optimise(join(workshop, "glue_bg.wasm"), optimised, module);
   const wasm = withoutAlignments(readFileSync(optimised));
   writeWhole(optimised, wasm);
   checkPaths(wasm);
@@ -216,9 +216,12 @@ function withoutReferences(wasm) {
 /**
  * @param {string} from
  * @param {string} to
+ * @param {Module} module
  */
-async function optimise(from, to) {
+async function optimise(from, to, { isPlain }) {
   const passes = [
+    // What wasm-bindgen exports for its glue.
+    ...(isPlain ? ["--remove-exports", "--pass-arg=remove-exports@__*"] : []),
     "-O3",
     // Once more, for what the first pass has left; functions that are called much get short numbers.
     ...["-Os", "--reorder-functions"],
