@@ -1,13 +1,10 @@
 //! What goes out: numbers, and texts with a number each or one alone. JavaScript reads it where it lies, so it crosses without glue.
 
-use std::cell::Cell;
-
+use super::single::Single;
 use crate::Error;
 
-thread_local! {
-    /// The latest one, which JavaScript reads before it asks again.
-    static ANSWER: Cell<Option<Answer>> = const { Cell::new(None) };
-}
+/// The latest one, which JavaScript reads before it asks again.
+static ANSWER: Single<Option<Answer>> = Single::new(None);
 
 /// What is answered.
 #[derive(Default)]
@@ -49,7 +46,7 @@ impl Answer {
         let counts = counts.map(|count| count as f64);
         self.numbers = [&counts, self.numbers.as_slice(), &self.texts].concat();
         let place = self.numbers.as_ptr();
-        ANSWER.set(Some(self));
+        ANSWER.with(|answer| *answer = Some(self));
         place
     }
 }

@@ -3,16 +3,13 @@
 //! JavaScript writes the ids one after the other, and beside them where each ends, as it counts: in UTF-16 units. Of ids that are ASCII alone, as most
 //! are, these are bytes. Others have a byte between each two, so that halves of characters stay apart, and [`widen`] finds their ends.
 
-use std::cell::RefCell;
-
 use wasm_bindgen::prelude::wasm_bindgen;
 
+use super::single::Single;
 use crate::ids::IdList;
 
-thread_local! {
-    /// One for all guards and chains of an instance. Its memory is used again by each batch.
-    static BATCH: RefCell<Batch> = const { RefCell::new(Batch::new()) };
-}
+/// One for all guards and chains of an instance. Its memory is used again by each batch.
+static BATCH: Single<Batch> = Single::new(Batch::new());
 
 /// Ids on their way in, and the indices of the fresh ones on their way out.
 struct Batch {
@@ -36,7 +33,7 @@ impl Batch {
 
 /// Calls `run` with the ids, and with where the fresh ones' indices go.
 pub(super) fn with_batch<T>(run: impl FnOnce(&Ids<'_>, &mut Vec<u32>) -> T) -> T {
-    BATCH.with_borrow_mut(|Batch { text, ends, gap, fresh }| {
+    BATCH.with(|Batch { text, ends, gap, fresh }| {
         let ids = Ids { text, ends, gap: *gap };
         run(&ids, fresh)
     })
@@ -45,7 +42,7 @@ pub(super) fn with_batch<T>(run: impl FnOnce(&Ids<'_>, &mut Vec<u32>) -> T) -> T
 /// Where JavaScript may write `length` bytes of text; what was written before stays. 0 if there is no memory for them.
 #[wasm_bindgen]
 pub fn reserve(length: usize) -> usize {
-    BATCH.with_borrow_mut(|Batch { text, .. }| {
+    BATCH.with(|Batch { text, .. }| {
         if length > text.len() {
             if text.try_reserve(length - text.len()).is_err() {
                 return 0;
@@ -59,7 +56,7 @@ pub fn reserve(length: usize) -> usize {
 /// Where JavaScript may write `count` ends (u32) of ids that follow each other. 0 if there is no memory for them.
 #[wasm_bindgen(js_name = reserveEnds)]
 pub fn reserve_ends(count: usize) -> usize {
-    BATCH.with_borrow_mut(|Batch { ends, gap, .. }| {
+    BATCH.with(|Batch { ends, gap, .. }| {
         *gap = 0;
         ends.clear();
         if ends.try_reserve(count).is_err() {
@@ -73,7 +70,7 @@ pub fn reserve_ends(count: usize) -> usize {
 /// Turns ends that count UTF-16 units into those of the ids' UTF-8, which takes the first `length` bytes, with a byte between each two ids.
 #[wasm_bindgen]
 pub fn widen(length: usize) {
-    BATCH.with_borrow_mut(|Batch { text, ends, gap, .. }| {
+    BATCH.with(|Batch { text, ends, gap, .. }| {
         *gap = 1;
         let bytes = text.get(..length).unwrap_or_default();
         let (mut at, mut units) = (0, 0);
@@ -102,7 +99,7 @@ pub fn fresh() -> *const u32 {
 /// Gives back memory that an unusually large batch took.
 #[wasm_bindgen]
 pub fn shrink(length: usize) {
-    BATCH.with_borrow_mut(|batch| {
+    BATCH.with(|batch| {
         if batch.text.capacity() > length {
             *batch = Batch::new();
         }
