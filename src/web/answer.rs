@@ -4,7 +4,7 @@ use super::single::Single;
 use crate::Error;
 
 /// The latest one, which JavaScript reads before it asks again.
-static ANSWER: Single<Option<Answer>> = Single::new(None);
+static ANSWER: Single<(Vec<f64>, Vec<u8>)> = Single::new((Vec::new(), Vec::new()));
 
 /// What is answered.
 #[derive(Default)]
@@ -40,13 +40,16 @@ impl Answer {
 
     /// Keeps it where JavaScript reads it, and returns where that is: how many numbers there are, how many of the texts, how many bytes, and where
     /// these lie; then the numbers, and those of the texts.
-    pub(super) fn place(mut self) -> *const f64 {
+    pub(super) fn place(self) -> *const f64 {
         let bytes = self.bytes.as_ptr() as usize;
         let counts = [self.numbers.len(), self.texts.len(), self.bytes.len(), bytes];
         let counts = counts.map(|count| count as f64);
-        self.numbers = [&counts, self.numbers.as_slice(), &self.texts].concat();
-        let place = self.numbers.as_ptr();
-        ANSWER.with(|answer| *answer = Some(self));
+        let mut numbers = Vec::new();
+        for some in [&counts, self.numbers.as_slice(), &self.texts] {
+            numbers.extend_from_slice(some);
+        }
+        let place = numbers.as_ptr();
+        ANSWER.with(|answer| *answer = (numbers, self.bytes));
         place
     }
 }
