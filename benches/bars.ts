@@ -22,7 +22,12 @@ const NPM_FILTERS = ["bloomfilter", "bloom-filters"];
 export function barsOf({ places, bytes, rust }: Omit<Results, "bars">): Bar[] {
   const found: Unjudged[] = [
     ...places.flatMap((place) => barsOfPlace(place)),
-    { what: "memory for 5,000 ids, against the Set", place: "", found: bytes.held.shards / bytes.held.set, bar: 0.15 },
+    ...Object.entries(bytes.sets).map(([place, set]) => ({
+      what: "memory for 5,000 ids, against the Set",
+      place,
+      found: bytes.held.shards / set,
+      bar: 0.15,
+    })),
     { what: "`Guard`, 5 shards, against `fastbloom`", place: "Rust", found: ratioOf(rust, "fastbloom"), bar: 0.8 },
     sizeBar("`seenguard`, brotli", bytes.files["index.js"]?.brotli, 28, 20),
     sizeBar("`seenguard/slim` without the `.wasm`, brotli", bytes.files["slim.js"]?.brotli, 8),

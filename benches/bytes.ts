@@ -4,8 +4,8 @@ import { brotliCompressSync, constants } from "node:zlib";
 import { SeenGuard } from "seenguard";
 import { inProject } from "../scripts/lib/paths.mjs";
 import { shortIds } from "./ids.ts";
-import { evaluate } from "./places/node.ts";
 import type { Peer } from "./peers.ts";
+import type { Place } from "./places/place.ts";
 
 export interface FileSize {
   readonly bytes: number;
@@ -18,11 +18,14 @@ export interface Bytes {
   readonly files: Readonly<Record<string, FileSize>>;
   /** What a server sends of 5 shards of 1,000 ids, for each peer. */
   readonly message: Readonly<Record<string, { bytes: number; brotli: number }>>;
-  /** What a guard holds in memory: of those shards, and of 1,000 impressions more; and what a Set of the ids takes of the heap. */
-  readonly held: { readonly shards: number; readonly withImpressions: number; readonly set: number };
+  /** What a guard holds in memory: of those shards, and of 1,000 impressions more. */
+  readonly held: { readonly shards: number; readonly withImpressions: number };
+  /** What a Set of the ids takes of the heap instead, in each place. */
+  readonly sets: Readonly<Record<string, number>>;
 }
 
-export async function weigh(peers: readonly Peer[]): Promise<Bytes> {
+/** `places`: how to open each, and its Set is weighed there. */
+export async function weigh(peers: readonly Peer[], places: readonly (() => Promise<Place>)[]): Promise<Bytes> {
   const shards = Array.from({ length: 5 }, (_, seed) => shortIds(1000, seed));
   const messages = await Promise.all(peers.map(async (peer) => [peer.name, await peer.message(shards)] as const));
   const { sizes } = JSON.parse(readFileSync(inProject("dist", "sizes.json"), "utf8")) as {
@@ -32,7 +35,8 @@ export async function weigh(peers: readonly Peer[]): Promise<Bytes> {
   return {
     files: sizes,
     message: Object.fromEntries(messages.map(([name, message]) => [name, weightOf(message)])),
-    held: { ...(await weightOfGuard(snapshot)), set: await weightOfSet(shards.flat()) },
+    held: await weightOfGuard(snapshot),
+    sets: await weightOfSets(JSON.stringify(shards.flat()), places),
   };
 }
 
@@ -42,7 +46,7 @@ function weightOf(message: string): { bytes: number; brotli: number } {
   return { bytes: Buffer.byteLength(message), brotli: brotliCompressSync(message, quick).length };
 }
 
-async function weightOfGuard(snapshot: string): Promise<Omit<Bytes["held"], "set">> {
+async function weightOfGuard(snapshot: string): Promise<Bytes["held"]> {
   const guard = await SeenGuard.open({ namespace: "bench:weight", storage: "none" });
   guard.apply(JSON.parse(snapshot) as { shards: string[] });
   const shards = guard.stats().bytes;
@@ -52,13 +56,12 @@ async function weightOfGuard(snapshot: string): Promise<Omit<Bytes["held"], "set
   return { shards, withImpressions };
 }
 
-/** By how much the heap grows, in a process of its own that collects its garbage when it is told to. */
-async function weightOfSet(ids: readonly string[]): Promise<number> {
-  const heap = inProject("benches", "heap.mjs");
-  return (await evaluate(
-    heap,
-    "(heap, json) => heap.heapOfSets(json)",
-    [JSON.stringify(ids)],
-    ["--expose-gc"],
-  )) as number;
+async function weightOfSets(ids: string, places: readonly (() => Promise<Place>)[]): Promise<Bytes["sets"]> {
+  const sets: Record<string, number> = {};
+  for (const open of places) {
+    const place = await open();
+    sets[place.title] = await place.heapOfSet(ids);
+    await place.close();
+  }
+  return sets;
 }

@@ -35,7 +35,7 @@ const { values } = parseArgs({
 async function main(): Promise<void> {
   let tables: Record<string, string>;
   if (values.bytes === true) {
-    tables = tablesOfBytes(await weigh(peers));
+    tables = tablesOfBytes(await weigh(peers, await openings()));
   } else {
     const results = await measureEverything(values.quick === true ? QUICK : FULL);
     mkdirSync(inProject("bench"), { recursive: true });
@@ -47,11 +47,11 @@ async function main(): Promise<void> {
 }
 
 async function measureEverything({ effort, starts, rust }: typeof FULL): Promise<Results> {
-  const bytes = await weigh(peers);
-  const suiteFile = await bundleSuite();
+  const open = await openings();
+  const bytes = await weigh(peers, open);
   const places: PlaceResults[] = [];
-  for (const open of [nodePlace, chromiumPlace]) {
-    const place = await open(suiteFile);
+  for (const openPlace of open) {
+    const place = await openPlace();
     say(`${place.title}: every contender in turn`);
     const outcomes = await place.suite(effort);
     say(`${place.title}: starts from nothing`);
@@ -64,6 +64,12 @@ async function measureEverything({ effort, starts, rust }: typeof FULL): Promise
   const machine = describeMachine() + describeLoad();
   const found = { at: new Date().toISOString(), machine, quick: values.quick === true, bytes, places, rust: inRust };
   return { ...found, bars: barsOf(found) };
+}
+
+/** How to open each place. */
+async function openings(): Promise<(() => Promise<Place>)[]> {
+  const suiteFile = await bundleSuite();
+  return [() => Promise.resolve(nodePlace(suiteFile)), () => chromiumPlace(suiteFile)];
 }
 
 /** Starts from nothing, one contender after the other, again and again. */

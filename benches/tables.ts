@@ -7,7 +7,7 @@ import type { Outcome } from "./suite.ts";
 
 type Row = readonly string[];
 
-export function tablesOfBytes({ files, message, held }: Bytes): Record<string, string> {
+export function tablesOfBytes({ files, message, held, sets }: Bytes): Record<string, string> {
   return {
     files: table(
       ["file", "minified", "gzip", "brotli"],
@@ -31,7 +31,7 @@ export function tablesOfBytes({ files, message, held }: Bytes): Record<string, s
       [
         ["those 5 shards", kilobytes(held.shards)],
         ["and 1,000 impressions of its own", kilobytes(held.withImpressions)],
-        ["instead: a Set of the 5,000 ids, in Node", kilobytes(held.set)],
+        ...Object.entries(sets).map(([place, set]) => [`instead: a Set of the 5,000 ids, in ${place}`, kilobytes(set)]),
       ],
     ),
   };

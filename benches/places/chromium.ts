@@ -11,6 +11,7 @@ export async function chromiumPlace(suiteFile: string): Promise<Place> {
   const server = await serve({
     "/suite.mjs": suiteFile,
     "/cold.mjs": inProject("benches", "cold.mjs"),
+    "/heap.mjs": inProject("benches", "heap.mjs"),
     "/index.js": inProject("dist", "index.js"),
   });
   const address = await server.listen({ port: 0, host: "127.0.0.1" });
@@ -42,6 +43,17 @@ export async function chromiumPlace(suiteFile: string): Promise<Place> {
         "seenguard, processor at a quarter": await start("startGuard", ["/index.js", messages.seenguard, ids], 4),
       };
     },
+    heapOfSet: (ids) =>
+      onNewPage(browser, address, async (page) => {
+        const devtools = await page.context().newCDPSession(page);
+        await page.exposeFunction("heapUsed", async () => {
+          await devtools.send("HeapProfiler.collectGarbage");
+          return (await devtools.send("Runtime.getHeapUsage")).usedSize;
+        });
+        return page.evaluate<number>(
+          `import("/heap.mjs").then((heap) => heap.heapOfSets(${JSON.stringify(ids)}, heapUsed))`,
+        );
+      }),
     close: async () => {
       await browser.close();
       await server.close();

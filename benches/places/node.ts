@@ -25,6 +25,11 @@ export function nodePlace(suiteFile: string): Place {
       const set = await evaluate(cold, "(cold, args) => cold.startSet(...args)", [[messages.Set, ids]]);
       return { seenguard: guard as Steps, Set: set as Steps };
     },
+    heapOfSet: async (ids) => {
+      const used = "async () => (globalThis.gc(), process.memoryUsage().heapUsed)";
+      const call = `(heap, ids) => heap.heapOfSets(ids, ${used})`;
+      return (await evaluate(inProject("benches", "heap.mjs"), call, [ids], ["--expose-gc"])) as number;
+    },
     close: () => Promise.resolve(),
   };
 }
