@@ -403,7 +403,7 @@ export class Persistence {
       else if (isShared) this.#pull();
     });
     if (!isShared) return;
-    // WebKit tells of changes only to pages that have looked into localStorage themselves, as this one did to list the keys.
+    // WebKit tells of changes only to pages that have looked into localStorage themselves, as the listing of keys does.
     listen(signal, ["storage"], (event) => {
       const { key } = event as StorageEvent;
       if (key === this.#bell || key === null) this.#pull();

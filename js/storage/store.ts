@@ -1,8 +1,7 @@
 /** Where segments are kept: one small interface over IndexedDB, localStorage and a storage of the app's own. */
-import { createStore, promisifyRequest } from "idb-keyval";
-
 import { failure, type SeenGuardError } from "../errors.js";
 import type { GuardOptions, GuardStats, SeenStorage } from "../seenguard.js";
+import { Database, resultOf } from "./database.js";
 import { allNamespaces } from "./keys.js";
 import { keysLeft, leave, readLeft, removeLeft } from "./left-behind.js";
 
@@ -41,12 +40,12 @@ function committed({ transaction }: IDBObjectStore): Promise<void> {
 
 class IndexedDbStore implements KeyValueStore {
   readonly kind = "indexeddb";
-  readonly #use = createStore("seenguard", "segments");
+  readonly #database = new Database("seenguard", "segments");
   readonly leave = leave;
 
   async read(keys: readonly string[]): Promise<(string | undefined)[]> {
-    return this.#use("readonly", (store) =>
-      Promise.all(keys.map(async (key) => textOf(await promisifyRequest<unknown>(store.get(key))) ?? readLeft(key))),
+    return this.#database.use("readonly", (store) =>
+      Promise.all(keys.map(async (key) => textOf(await resultOf<unknown>(store.get(key))) ?? readLeft(key))),
     );
   }
 
@@ -60,7 +59,7 @@ class IndexedDbStore implements KeyValueStore {
 
   /** Removes keys, and does what else belongs to that. */
   async #change(removed: readonly string[], then: (store: IDBObjectStore) => void): Promise<void> {
-    await this.#use("readwrite", (store) => {
+    await this.#database.use("readwrite", (store) => {
       for (const key of removed) store.delete(key);
       then(store);
       return committed(store);
@@ -69,12 +68,14 @@ class IndexedDbStore implements KeyValueStore {
   }
 
   async keys(prefix: string): Promise<string[]> {
-    // First, so that what is written meanwhile and is not left any more is among the others. Engines that fetch localStorage when it is asked for the
-    // first time do so while the database is being opened.
-    const left = keysLeft(prefix);
-    const keys = await this.#use("readonly", (store) =>
-      promisifyRequest(store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST))),
-    );
+    let left: string[] = [];
+    const keys = await this.#database.use("readonly", async (store, isNew) => {
+      // Nobody can have left anything behind. A first visit begins sooner without localStorage, which engines fetch when it is first asked.
+      if (isNew) return [];
+      // First, so that what is written meanwhile and is not left any more is among the others.
+      left = keysLeft(prefix);
+      return resultOf(store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST)));
+    });
     // Between two texts there are only texts.
     return [...new Set([...(keys as string[]), ...left])];
   }
