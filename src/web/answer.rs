@@ -1,10 +1,13 @@
 //! What goes out: numbers, and texts with a number each or one alone. JavaScript reads it where it lies, so it crosses without glue.
 
-use super::single::Single;
+use std::cell::Cell;
+
 use crate::Error;
 
-/// The latest one, which JavaScript reads before it asks again.
-static ANSWER: Single<(Vec<f64>, Vec<u8>)> = Single::new((Vec::new(), Vec::new()));
+thread_local! {
+    /// The latest one, which JavaScript reads before it asks again.
+    static ANSWER: Cell<(Vec<f64>, Vec<u8>)> = const { Cell::new((Vec::new(), Vec::new())) };
+}
 
 /// What is answered.
 #[derive(Default)]
@@ -49,7 +52,7 @@ impl Answer {
             numbers.extend_from_slice(some);
         }
         let place = numbers.as_ptr();
-        ANSWER.with(|answer| *answer = (numbers, self.bytes));
+        ANSWER.set((numbers, self.bytes));
         place
     }
 }

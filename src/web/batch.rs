@@ -3,13 +3,16 @@
 //! JavaScript writes the ids one after the other, and beside them where each ends, as it counts: in UTF-16 units. Of ids that are ASCII alone, as most
 //! are, these are bytes. Others have a byte between each two, so that halves of characters stay apart, and [`widen`] finds their ends.
 
+use std::cell::RefCell;
+
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use super::single::Single;
 use crate::ids::IdList;
 
-/// One for all guards and chains of an instance. Its memory is used again by each batch.
-static BATCH: Single<Batch> = Single::new(Batch::new());
+thread_local! {
+    /// One for all guards and chains of an instance. Its memory is used again by each batch.
+    static BATCH: RefCell<Batch> = const { RefCell::new(Batch::new()) };
+}
 
 /// Ids on their way in, and the indices of the fresh ones on their way out.
 struct Batch {
@@ -33,7 +36,7 @@ impl Batch {
 
 /// Calls `run` with the ids, and with where the fresh ones' indices go.
 pub(super) fn with_batch<T>(run: impl FnOnce(&Ids<'_>, &mut Vec<u32>) -> T) -> T {
-    BATCH.with(|Batch { text, ends, gap, fresh }| {
+    BATCH.with_borrow_mut(|Batch { text, ends, gap, fresh }| {
         let ids = Ids { text, ends, gap: *gap };
         run(&ids, fresh)
     })
@@ -42,7 +45,7 @@ pub(super) fn with_batch<T>(run: impl FnOnce(&Ids<'_>, &mut Vec<u32>) -> T) -> T
 /// Where JavaScript may write `length` bytes of text; what was written before stays. 0 if there is no memory for them.
 #[wasm_bindgen]
 pub fn reserve(length: usize) -> usize {
-    BATCH.with(|Batch { text, .. }| {
+    BATCH.with_borrow_mut(|Batch { text, .. }| {
         if length > text.len() {
             if text.try_reserve(length - text.len()).is_err() {
                 return 0;
@@ -56,7 +59,7 @@ pub fn reserve(length: usize) -> usize {
 /// Where JavaScript may write `count` ends (u32) of ids that follow each other. 0 if there is no memory for them.
 #[wasm_bindgen(js_name = reserveEnds)]
 pub fn reserve_ends(count: usize) -> usize {
-    BATCH.with(|Batch { ends, gap, .. }| {
+    BATCH.with_borrow_mut(|Batch { ends, gap, .. }| {
         *gap = 0;
         ends.clear();
         if ends.try_reserve(count).is_err() {
@@ -70,7 +73,7 @@ pub fn reserve_ends(count: usize) -> usize {
 /// Turns ends that count UTF-16 units into those of the ids' UTF-8, which takes the first `length` bytes, with a byte between each two ids.
 #[wasm_bindgen]
 pub fn widen(length: usize) {
-    BATCH.with(|Batch { text, ends, gap, .. }| {
+    BATCH.with_borrow_mut(|Batch { text, ends, gap, .. }| {
         *gap = 1;
         let bytes = text.get(..length).unwrap_or_default();
         let (mut at, mut units) = (0, 0);
@@ -99,7 +102,7 @@ pub fn fresh() -> *const u32 {
 /// Gives back memory that an unusually large batch took.
 #[wasm_bindgen]
 pub fn shrink(length: usize) {
-    BATCH.with(|batch| {
+    BATCH.with_borrow_mut(|batch| {
         if batch.text.capacity() > length {
             *batch = Batch::new();
         }

@@ -1,16 +1,19 @@
 //! The functions behind `ShardChain`. Ids and stored shards come in as the batch.
 
+use std::cell::RefCell;
+
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::answer::Answer;
 use super::batch::with_batch;
 use super::format;
 use super::numbered::{Numbered, with_numbered};
-use super::single::Single;
 use crate::ids::IdList;
 use crate::{ChainOptions, Error, ShardChain};
 
-static CHAINS: Single<Numbered<ShardChain>> = Single::new(Numbered::new());
+thread_local! {
+    static CHAINS: RefCell<Numbered<ShardChain>> = const { RefCell::new(Numbered::new()) };
+}
 
 /// Goes on from the batch's stored shards in the format that the first three arguments tell, newest first; from none, a new chain. Answers its number,
 /// and the codes of the shards that could not be read, each with its place. Or no number, for options without meaning, and what is wrong with them.
@@ -50,7 +53,7 @@ fn go_on(options: ChainOptions, answer: &mut Answer) -> Result<(), Error> {
         });
         ShardChain::from_shards(&stored.collect::<Vec<_>>(), options)
     })?;
-    let number = CHAINS.with(|chains| chains.add(chain));
+    let number = CHAINS.with_borrow_mut(|chains| chains.add(chain));
     answer.tell(&[number as f64]);
     for shard in rejected {
         answer.tell_text_at(shard.error.code().as_bytes(), shard.index as u64);
@@ -61,7 +64,7 @@ fn go_on(options: ChainOptions, answer: &mut Answer) -> Result<(), Error> {
 /// Gives a chain's memory back.
 #[wasm_bindgen(js_name = freeChain)]
 pub fn free_chain(number: usize) {
-    CHAINS.with(|chains| chains.remove(number));
+    CHAINS.with_borrow_mut(|chains| chains.remove(number));
 }
 
 /// Records the batch's ids. Returns how many no live shard contained. Times are Unix seconds.

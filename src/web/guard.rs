@@ -5,12 +5,13 @@
 //! this boundary needs glue. All questions but one come in by one function and all answers go out in one form, so that each way over it is compiled
 //! once, checks and all.
 
+use std::cell::RefCell;
+
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::answer::Answer;
 use super::batch::Ids;
 use super::numbered::{Numbered, with_numbered};
-use super::single::Single;
 use super::{format, now};
 use crate::ids::IdList;
 use crate::journal::Entry;
@@ -34,18 +35,20 @@ pub mod asked {
     pub const FORGET: u8 = 12;
 }
 
-static GUARDS: Single<Numbered<Box<Guard>>> = Single::new(Numbered::new());
+thread_local! {
+    static GUARDS: RefCell<Numbered<Box<Guard>>> = const { RefCell::new(Numbered::new()) };
+}
 
 /// Makes a guard for one namespace. Returns its number. A window without meaning, which JavaScript refuses, would stop nothing for long.
 #[wasm_bindgen(js_name = newGuard)]
 pub fn new_guard(window_days: f64) -> usize {
-    GUARDS.with(|guards| guards.add(Box::new(Guard::of_window(window_days))))
+    GUARDS.with_borrow_mut(|guards| guards.add(Box::new(Guard::of_window(window_days))))
 }
 
 /// Gives a guard's memory back.
 #[wasm_bindgen(js_name = freeGuard)]
 pub fn free_guard(number: usize) {
-    GUARDS.with(|guards| guards.remove(number));
+    GUARDS.with_borrow_mut(|guards| guards.remove(number));
 }
 
 /// Puts the indices of the batch's fresh ids where `fresh` tells. Returns how many they are. Times are `Date.now()` and `performance.now()`.

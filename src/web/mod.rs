@@ -21,8 +21,6 @@ pub mod guard;
 mod inspect;
 #[cfg(any(feature = "guard", feature = "chain"))]
 mod numbered;
-#[cfg(any(feature = "guard", feature = "chain"))]
-mod single;
 
 #[cfg(feature = "inspect")]
 pub use inspect::RawInspection;

@@ -1,7 +1,9 @@
 //! Things that JavaScript holds by their numbers.
 
+use std::cell::RefCell;
+use std::thread::LocalKey;
+
 use super::batch::{Ids, with_batch};
-use super::single::Single;
 
 /// Each at its number; where one was removed there is room for another.
 pub(super) struct Numbered<T>(Vec<Option<T>>);
@@ -34,11 +36,11 @@ impl<T> Numbered<T> {
 
 /// Calls `run` with the thing of a number, the batch's ids and where the fresh ones' indices go. Without such a thing there is no result.
 pub(super) fn with_numbered<T, R>(
-    things: &Single<Numbered<T>>,
+    things: &'static LocalKey<RefCell<Numbered<T>>>,
     number: usize,
     run: impl FnOnce(&mut T, &Ids<'_>, &mut Vec<u32>) -> R,
 ) -> Option<R> {
-    things.with(|things| {
+    things.with_borrow_mut(|things| {
         let thing = things.0.get_mut(number)?.as_mut()?;
         with_batch(|ids, fresh| Some(run(thing, ids, fresh)))
     })
