@@ -1,7 +1,7 @@
 /** Storage that is full, denied, damaged, or taken away while the page is open: the feed goes on, and what can be kept is kept. */
 import type { Page } from "@playwright/test";
 import { Profile } from "./browsers.js";
-import { codes, expect, flush, fresh, idsOf, openGuard, record, stats, test, visit } from "./pages.js";
+import { codes, expect, flush, fresh, idsOf, keysInIndexedDb, openGuard, record, stats, test, visit } from "./pages.js";
 import { documentOf, type Site } from "./site.js";
 
 /** Gives the origin a megabyte, as long as the returned session lives. */
@@ -275,5 +275,39 @@ test.describe("content of IndexedDB", () => {
     await page.reload();
     await openGuard(page);
     expect(await fresh(page, ["after", "new"])).toEqual(["new"]);
+  });
+
+  test("that is gone, though localStorage has what a page left behind, loses nothing of that", async ({
+    page,
+    site,
+  }) => {
+    await visit(page, site);
+    await record(page, ["left"]);
+    await flush(page);
+    const segments = (await keysInIndexedDb(page)).filter((key) => key.includes("/s/"));
+    expect(segments).toHaveLength(1);
+    // As a page does that goes before its write is done.
+    await inDatabase(page, (store) => {
+      const keys = store.getAllKeys();
+      const values = store.getAll();
+      values.onsuccess = () => {
+        for (const [index, key] of keys.result.entries())
+          if (typeof key === "string" && key.includes("/s/"))
+            localStorage.setItem(`seenguard-left/${key}`, String(values.result[index]));
+      };
+    });
+    const session = await page.context().newCDPSession(page);
+    await session.send("Storage.clearDataForOrigin", { origin: site.origin, storageTypes: "indexeddb" });
+    await page.reload();
+    await openGuard(page);
+    await expect.poll(() => fresh(page, ["left", "new"])).toEqual(["new"]);
+    // The next visit takes it over into the database.
+    await page.reload();
+    await openGuard(page);
+    expect(await fresh(page, ["left", "new"])).toEqual(["new"]);
+    await flush(page);
+    expect(
+      await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("seenguard-left/"))),
+    ).toEqual([]);
   });
 });
