@@ -7,6 +7,12 @@ import { chromiumArguments, programs } from "../../scripts/lib/programs.mjs";
 import type { Outcome } from "../suite.ts";
 import { say, type Place, type Steps } from "./place.ts";
 
+/**
+ * Having made a page, Chromium goes on to prepare a process for the next one. On two cores that takes a third of the time of whatever the page begins
+ * meanwhile, whichever package it is.
+ */
+const SETTLE_MS = 500;
+
 export async function chromiumPlace(suiteFile: string): Promise<Place> {
   const server = await serve({
     "/suite.mjs": suiteFile,
@@ -33,6 +39,7 @@ export async function chromiumPlace(suiteFile: string): Promise<Place> {
     coldStarts: async (messages, ids) => {
       const start = (name: string, args: readonly unknown[], slowdown = 1) =>
         onNewPage(browser, address, async (page) => {
+          await page.waitForTimeout(SETTLE_MS);
           const devtools = await page.context().newCDPSession(page);
           await devtools.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
           return page.evaluate<Steps>(`import("/cold.mjs").then((cold) => cold.${name}(...${JSON.stringify(args)}))`);
