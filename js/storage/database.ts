@@ -1,12 +1,8 @@
-/** IndexedDB with promises: a database of one object store, which is opened when it is used, and once more after the browser has closed it. */
-
-/** Resolves with a request's result. */
-export function resultOf<T>(request: IDBRequest<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error ?? new Error("the request failed"));
-  });
-}
+/**
+ * IndexedDB with promises: a database of one object store, which is opened when it is used, and once more after the browser has closed it. idb-keyval
+ * would do that, too, but does not tell whether it has made the database.
+ */
+import { promisifyRequest } from "idb-keyval";
 
 export class Database {
   readonly #name: string;
@@ -33,7 +29,7 @@ export class Database {
       request.result.createObjectStore(this.#store);
       this.#isNew = true;
     };
-    const opened = resultOf(request);
+    const opened = promisifyRequest(request);
     // Whoever comes next tries again.
     const forget = () => (this.#opened = undefined);
     opened.then((database) => (database.onclose = forget), forget);

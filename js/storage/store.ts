@@ -1,7 +1,9 @@
 /** Where segments are kept: one small interface over IndexedDB, localStorage and a storage of the app's own. */
+import { promisifyRequest } from "idb-keyval";
+
 import { failure, type SeenGuardError } from "../errors.js";
 import type { GuardOptions, GuardStats, SeenStorage } from "../seenguard.js";
-import { Database, resultOf } from "./database.js";
+import { Database } from "./database.js";
 import { allNamespaces } from "./keys.js";
 import { keysLeft, leave, readLeft, removeLeft } from "./left-behind.js";
 
@@ -45,7 +47,7 @@ class IndexedDbStore implements KeyValueStore {
 
   async read(keys: readonly string[]): Promise<(string | undefined)[]> {
     return this.#database.use("readonly", (store) =>
-      Promise.all(keys.map(async (key) => textOf(await resultOf<unknown>(store.get(key))) ?? readLeft(key))),
+      Promise.all(keys.map(async (key) => textOf(await promisifyRequest<unknown>(store.get(key))) ?? readLeft(key))),
     );
   }
 
@@ -74,7 +76,7 @@ class IndexedDbStore implements KeyValueStore {
       if (isNew) return [];
       // First, so that what is written meanwhile and is not left any more is among the others.
       left = keysLeft(prefix);
-      return resultOf(store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST)));
+      return promisifyRequest(store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST)));
     });
     // Between two texts there are only texts.
     return [...new Set([...(keys as string[]), ...left])];
