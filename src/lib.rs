@@ -43,6 +43,7 @@ mod error;
 mod guard;
 pub mod hash;
 mod hash_index;
+mod id_map;
 mod ids;
 mod inspect;
 mod journal;

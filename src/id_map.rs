@@ -1,0 +1,86 @@
+//! Maps from the XXH64 of an id.
+//!
+//! XXH64 spreads ids evenly, but whoever knows it can make ids of any hash. So the map's buckets are chosen by multiply-shift hashing with a random
+//! odd factor (Dietzfelbinger, Hagerup, Katajainen and Penttonen 1997): ids that were made to meet in one bucket do not.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::OnceLock;
+
+/// A map whose keys are hashes of ids.
+pub(crate) type IdMap<V> = HashMap<u64, V, MultiplyShift>;
+
+static FACTOR: OnceLock<u64> = OnceLock::new();
+
+/// Sets the factor of all maps, unless one was made already. For targets on which the standard library has no source of randomness, such as
+/// wasm32-unknown-unknown.
+#[cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]
+pub(crate) fn set_random_factor(random: u64) {
+    let _ = FACTOR.set(random | 1);
+}
+
+/// Hashes a `u64` by one multiplication.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MultiplyShift {
+    factor: u64,
+}
+
+impl Default for MultiplyShift {
+    fn default() -> Self {
+        MultiplyShift {
+            factor: *FACTOR.get_or_init(|| RandomState::new().hash_one(0u8) | 1),
+        }
+    }
+}
+
+impl BuildHasher for MultiplyShift {
+    type Hasher = MultiplyShiftHasher;
+
+    fn build_hasher(&self) -> MultiplyShiftHasher {
+        MultiplyShiftHasher {
+            factor: self.factor,
+            product: 0,
+        }
+    }
+}
+
+pub(crate) struct MultiplyShiftHasher {
+    factor: u64,
+    product: u64,
+}
+
+impl Hasher for MultiplyShiftHasher {
+    fn finish(&self) -> u64 {
+        // The highest bits are the good ones, and the map takes the lowest.
+        self.product.swap_bytes()
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(self.product ^ u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.product = key.wrapping_mul(self.factor);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_agree_in_most_of_their_bits_do_not_meet_in_one_bucket() {
+        let state = MultiplyShift::default();
+        for shift in [0, 16, 32, 47] {
+            let mut buckets = vec![0u32; 1 << 13];
+            for key in 0..1u64 << 16 {
+                buckets[state.hash_one(key << shift) as usize % buckets.len()] += 1;
+            }
+            // Eight in each if they are spread evenly; as many as the low bits of the second byte have values at worst.
+            let fullest = buckets.iter().max().copied().unwrap_or(0);
+            assert!(fullest <= 8 * 64, "{fullest} keys of shift {shift} in one bucket");
+        }
+    }
+}
