@@ -9,7 +9,7 @@
 
 use crate::bit_sliced::{BitSlicedFilters, MAX_SLOTS, Query};
 use crate::bloom::FilterSpec;
-use crate::chain::{RotationSchedule, outlasts};
+use crate::chain::{Lifetime, RotationSchedule, outlasts};
 use crate::hash::HashedId;
 use crate::order::ascending;
 use crate::params::union_rate;
@@ -21,7 +21,7 @@ pub const REMEMBERED: u64 = 10_000;
 /// Impressions a shard.
 pub(crate) const CAPACITY: u32 = 2_000;
 /// What so many need at ε = 0.0001.
-const PARAMETERS: Parameters = Parameters::of_others(38_341, 13);
+const PARAMETERS: Parameters = Parameters::unchecked(38_341, 13);
 /// Shards that cover the window; the slice of time that one covers is the window's quarter.
 const SHARDS_A_WINDOW: usize = 5;
 
@@ -232,7 +232,7 @@ impl Memory {
             last,
             own,
         };
-        let filter = BloomFilter::with_spec(self.spec());
+        let filter = BloomFilter::new(PARAMETERS, 0);
         self.push(&StoredShard { filter, age }, at)
     }
 
@@ -246,7 +246,7 @@ impl Memory {
             }
             let (here, there) = (slot.age, stored.age);
             let mut both = self.bank.filter(slot.slot);
-            both.take_over(&stored.filter);
+            let _ = both.union(&stored.filter);
             let set_bits = both.set_bits();
             let holds_there = set_bits == self.bank.set_bits(slot.slot);
             let expires = if outlasts(here.expires, there.expires) {
@@ -261,7 +261,10 @@ impl Memory {
                 there
             } else {
                 let both_past = has_expired(here.expires, now) && has_expired(there.expires, now);
-                let span = |age: Age| (age.begun, age.expires);
+                let span = |age: Age| Lifetime {
+                    begun: age.begun,
+                    expires: age.expires,
+                };
                 let items = both.estimate_items();
                 if items > f64::from(CAPACITY) || !(both_past || self.slices.allow_union(span(here), span(there))) {
                     continue;
@@ -276,7 +279,7 @@ impl Memory {
             age.last = here.last.max(there.last);
             age.own = here.own;
             if !here.own || there.own || holds_there {
-                self.bank.load(slot.slot, &both);
+                self.bank.merge(slot.slot, &both);
                 self.slots[index].age = age;
                 return true;
             }
@@ -288,8 +291,7 @@ impl Memory {
         if self.slots.len() == MAX_SLOTS {
             self.make_room(now);
         }
-        let slot = self.bank.add_slot(1)?;
-        self.bank.load(slot, &stored.filter);
+        let slot = self.bank.add(&stored.filter, 1).ok()?;
         let age = stored.age;
         self.slots.push(Lane { slot, age });
         Some(self.slots.len() - 1)
@@ -345,7 +347,9 @@ impl Memory {
 
     fn drop_slots(&mut self, leaving: u64) {
         if leaving != 0 {
-            self.bank.remove(leaving);
+            if let Ok(bank) = self.bank.with_slots(!leaving) {
+                self.bank = bank;
+            }
             self.slots.retain(|slot| leaving >> slot.slot & 1 == 0);
         }
     }

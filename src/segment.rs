@@ -106,7 +106,7 @@ impl SegmentWriter {
             epoch: 0,
             expires: stored.age.expires,
         };
-        content.extend_from_slice(&shard.to_bytes());
+        content.extend_from_slice(&shard.to_bytes().unwrap_or_default());
         push_record(&mut self.lines, b'm', &content);
     }
 

@@ -145,8 +145,8 @@ pub struct Recorded {
 /// use seenguard::{ChainOptions, Guard, Now, ShardChain, Snapshot};
 /// // The server's chain lags: it knows of "a" alone.
 /// let mut chain = ShardChain::new(ChainOptions::default())?;
-/// chain.record(["a"], 1_764_000_000);
-/// let shipped = chain.snapshot(1_764_000_000);
+/// chain.record(&["a"], 1_764_000_000)?;
+/// let shipped = chain.snapshot(1_764_000_000)?;
 ///
 /// let now = Now::at(1_764_000_001_000);
 /// let mut guard = Guard::new(30.0)?;
@@ -280,12 +280,15 @@ impl Guard {
         let mut queries: Vec<Query<'_>> = self.memory.query(now.wall_seconds()).into_iter().collect();
         let of_memory = queries.len();
         queries.extend(self.server.queries(&live));
-        list.read(ids);
+        if list.read(ids).is_err() {
+            fresh.extend(0..ids.len() as u32);
+            return;
+        }
         let has_pending = self.journal.pending_len() > 0;
         let mut filtered = self.filtered;
-        for index in 0..ids.len() {
+        for (index, is_first) in list.firsts() {
             let hash = list.hash(index);
-            let counter = if !list.is_first(ids, index) {
+            let counter = if !is_first {
                 &mut filtered.duplicate
             } else if has_pending && self.pending_entry(list.id(ids, index), now).is_some() {
                 &mut filtered.pending
@@ -325,7 +328,10 @@ impl Guard {
         }
         self.server
             .find(id, self.server_seconds(now))
-            .map(|(shard, epoch)| Explanation::Server { shard, epoch })
+            .map(|found| Explanation::Server {
+                shard: found.shard,
+                epoch: found.epoch,
+            })
     }
 
     /// The pending impression of an id, unless it is past the window: then it is pending still, and stops nothing.
@@ -378,7 +384,7 @@ impl Guard {
     /// the server's format is not the native one, the defaults of [`ChainOptions`]. For the next request: a server tests it for that request and never unites it with its own.
     pub fn pending_shard(&self) -> Shard {
         let filter = match self.server.newest_native_spec() {
-            Some(spec) => BloomFilter::with_spec(spec),
+            Some(spec) => BloomFilter::new(spec.parameters, spec.seed),
             None => BloomFilter::new(Parameters::DEFAULT, ChainOptions::default().seed),
         };
         let capacity = filter.parameters().capacity();

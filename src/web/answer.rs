@@ -31,10 +31,7 @@ impl Answer {
 
     /// The code of what is wrong and what is wrong, a space between them.
     pub(super) fn tell_error(&mut self, error: &Error) {
-        let (code, text) = error.told();
-        for text in [code, " ", text] {
-            self.tell_text(text);
-        }
+        self.tell_text(&format!("{} {error}", error.code()));
     }
 
     pub(super) fn tell_text(&mut self, text: &str) {

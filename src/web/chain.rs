@@ -6,10 +6,8 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::answer::Answer;
 use super::batch::with_batch;
-use super::format;
 use super::numbered::{Numbered, with_numbered};
-use crate::id_list::IdList;
-use crate::{ChainOptions, Error, ShardChain};
+use crate::{ChainOptions, Error, Format, ShardChain};
 
 thread_local! {
     static CHAINS: RefCell<Numbered<ShardChain>> = const { RefCell::new(Numbered::new()) };
@@ -31,7 +29,7 @@ pub fn new_chain(
     ttl_seconds: u32,
 ) -> *const f64 {
     let mut answer = Answer::default();
-    let options = format(kind, number, rate).map(|format| ChainOptions {
+    let options = Format::from_arguments(kind, number, rate).map(|format| ChainOptions {
         capacity,
         shards,
         false_positive_rate,
@@ -46,13 +44,7 @@ pub fn new_chain(
 }
 
 fn go_on(options: ChainOptions, answer: &mut Answer) -> Result<(), Error> {
-    let (chain, rejected) = with_batch(|ids, _| {
-        let stored = (0..ids.len()).map(|index| {
-            // What is no UTF-8, which JavaScript does not write, is no base64 either.
-            std::str::from_utf8(ids.get(index)).unwrap_or("!")
-        });
-        ShardChain::from_shards(&stored.collect::<Vec<_>>(), options)
-    })?;
+    let (chain, rejected) = with_batch(|ids, _| ShardChain::from_shards(ids, options))?;
     let number = CHAINS.with_borrow_mut(|chains| chains.add(chain));
     answer.tell(&[number as f64]);
     for shard in rejected {
@@ -71,7 +63,7 @@ pub fn free_chain(number: usize) {
 #[wasm_bindgen(js_name = recordInChain)]
 pub fn record_in_chain(chain: usize, now_seconds: f64) -> usize {
     with_numbered(&CHAINS, chain, |chain, ids, _| {
-        chain.record((0..ids.len()).map(|index| ids.get(index)), now_seconds as u64)
+        chain.record(ids, now_seconds as u64).unwrap_or_default()
     })
     .unwrap_or_default()
 }
@@ -80,7 +72,7 @@ pub fn record_in_chain(chain: usize, now_seconds: f64) -> usize {
 #[wasm_bindgen(js_name = filterByChain)]
 pub fn filter_by_chain(chain: usize, now_seconds: f64) -> usize {
     with_numbered(&CHAINS, chain, |chain, ids, fresh| {
-        chain.filter_into(ids, now_seconds as u64, fresh);
+        *fresh = chain.filter(ids, now_seconds as u64).unwrap_or_default();
         fresh.len()
     })
     .unwrap_or_default()
@@ -91,7 +83,9 @@ pub fn filter_by_chain(chain: usize, now_seconds: f64) -> usize {
 pub fn ship_chain(chain: usize, now_seconds: f64) -> *const f64 {
     let mut answer = Answer::default();
     with_numbered(&CHAINS, chain, |chain, _, _| {
-        let snapshot = chain.snapshot(now_seconds as u64);
+        let Ok(snapshot) = chain.snapshot(now_seconds as u64) else {
+            return;
+        };
         answer.tell(&[snapshot.now as f64]);
         if let Some(version) = snapshot.version {
             answer.tell(&[version as f64]);

@@ -11,11 +11,11 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use super::answer::Answer;
 use super::batch::Ids;
+use super::now;
 use super::numbered::{Numbered, with_numbered};
-use super::{format, now};
 use crate::id_list::IdList;
 use crate::journal::Entry;
-use crate::{Explanation, Guard, Now};
+use crate::{Explanation, Format, Guard, Now};
 
 /// What there is to ask, as `js/asked.ts` numbers it.
 #[allow(missing_docs)]
@@ -108,7 +108,9 @@ impl Asked<'_> {
             asked::APPLY => self.apply((first as u8, second as u32, third), fourth, fifth, sixth > 0.0),
             asked::STATS => self.stats(),
             asked::PENDING => self.pending(first as usize),
-            asked::PENDING_SHARD => self.answer.tell_text(&self.guard.pending_shard().to_base64()),
+            asked::PENDING_SHARD => self
+                .answer
+                .tell_text(&self.guard.pending_shard().to_base64().unwrap_or_default()),
             asked::SET_DELIVERING => self.guard.set_delivering(first > 0.0),
             asked::BEGIN_BATCH => self.begin_batch(first as usize, second as usize),
             asked::END_BATCH => self.guard.end_batch(first as u32, second > 0.0, self.now),
@@ -162,7 +164,7 @@ impl Asked<'_> {
             }
         };
         let (version, server_ms) = (given(version), given(server_now_ms));
-        let applied = format(kind, number, rate).and_then(|format| {
+        let applied = Format::from_arguments(kind, number, rate).and_then(|format| {
             self.guard
                 .apply_list(self.ids, format, version, server_ms, self.now, tell)
         });

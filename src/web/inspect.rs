@@ -3,8 +3,8 @@
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use super::{failure, format, to_js};
-use crate::wire::native::Encoding;
+use super::{failure, to_js};
+use crate::wire::{Encoding, Format};
 use crate::{InspectedFilter, Inspection, Shard};
 
 /// One shard, read.
@@ -18,7 +18,7 @@ impl RawInspection {
     /// Reads a shard in the format that the first three arguments tell. Throws `{ code, message }` for what cannot be read.
     #[wasm_bindgen(constructor)]
     pub fn new(kind: u8, number: u32, rate: f64, text: &str) -> Result<RawInspection, JsValue> {
-        let format = format(kind, number, rate).map_err(failure)?;
+        let format = Format::from_arguments(kind, number, rate).map_err(failure)?;
         crate::inspect(format, text)
             .map(|inspection| RawInspection { inspection })
             .map_err(failure)
