@@ -36,15 +36,15 @@
 #![cfg_attr(target_arch = "wasm32", deny(unsafe_code))]
 #![warn(missing_docs)]
 
-mod bank;
+mod bit_sliced;
 mod bloom;
 mod chain;
 mod error;
 mod guard;
 pub mod hash;
 mod hash_index;
+pub mod id_list;
 mod id_map;
-mod ids;
 mod inspect;
 mod journal;
 mod lag;
@@ -52,7 +52,6 @@ mod memory;
 mod order;
 mod params;
 mod segment;
-mod server_view;
 mod shard;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]

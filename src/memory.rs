@@ -7,9 +7,9 @@
 //! A device may have several writers (tabs, visits). Shards of *our own* are those that this writer recorded or took over, which it stores; the
 //! others are stored by who recorded them.
 
-use crate::bank::{FilterBank, MAX_LANES, Probe};
-use crate::bloom::Shape;
-use crate::chain::{Slices, outlasts};
+use crate::bit_sliced::{BitSlicedFilters, MAX_SLOTS, Query};
+use crate::bloom::FilterSpec;
+use crate::chain::{RotationSchedule, outlasts};
 use crate::hash::HashedId;
 use crate::order::ascending;
 use crate::params::union_rate;
@@ -48,16 +48,16 @@ pub(crate) struct Age {
 
 #[derive(Debug, Clone)]
 struct Lane {
-    lane: usize,
+    slot: usize,
     age: Age,
 }
 
 /// The device's memory of one namespace.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
-    slices: Slices,
-    bank: FilterBank,
-    lanes: Vec<Lane>,
+    slices: RotationSchedule,
+    bank: BitSlicedFilters,
+    slots: Vec<Lane>,
     counter: u64,
     recorded: u64,
 }
@@ -67,16 +67,16 @@ impl Memory {
     pub(crate) fn new(window_seconds: u32) -> Self {
         Memory {
             // A slice of no length would begin a shard for each impression.
-            slices: Slices::new(window_seconds.max(SHARDS_A_WINDOW as u32), SHARDS_A_WINDOW),
-            bank: FilterBank::new(Shape::native(PARAMETERS, 0)),
-            lanes: Vec::new(),
+            slices: RotationSchedule::new(window_seconds.max(SHARDS_A_WINDOW as u32), SHARDS_A_WINDOW),
+            bank: BitSlicedFilters::new(FilterSpec::native(PARAMETERS, 0)),
+            slots: Vec::new(),
             counter: 0,
             recorded: 0,
         }
     }
 
-    pub(crate) fn shape(&self) -> Shape {
-        self.bank.shape()
+    pub(crate) fn spec(&self) -> FilterSpec {
+        self.bank.spec()
     }
 
     /// Impressions counted in this namespace, as far as known here.
@@ -90,13 +90,13 @@ impl Memory {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.bank.bytes() + self.lanes.capacity() * size_of::<Lane>()
+        self.bank.bytes() + self.slots.capacity() * size_of::<Lane>()
     }
 
     /// Impressions held to be remembered: the newest 10,000 at most, though older ones in the same shards may be remembered too.
     pub(crate) fn remembered(&self, now: u64) -> u64 {
         self.live(now)
-            .map(|lane| u64::from(lane.age.count))
+            .map(|slot| u64::from(slot.age.count))
             .sum::<u64>()
             .min(REMEMBERED)
     }
@@ -104,23 +104,23 @@ impl Memory {
     pub(crate) fn false_positive_rate(&self, now: u64) -> f64 {
         union_rate(
             self.live(now)
-                .map(|lane| PARAMETERS.false_positive_rate(self.bank.set_bits(lane.lane))),
+                .map(|slot| PARAMETERS.false_positive_rate(self.bank.set_bits(slot.slot))),
         )
     }
 
-    /// The lanes that answer at this time.
-    fn live_lanes(&self, now: u64) -> u64 {
-        self.live(now).fold(0, |mask, lane| mask | 1 << lane.lane)
+    /// The slots that answer at this time.
+    fn live_slots(&self, now: u64) -> u64 {
+        self.live(now).fold(0, |mask, slot| mask | 1 << slot.slot)
     }
 
     /// What answers at this time, if anything does, made ready to be asked for many ids.
-    pub(crate) fn probe(&self, now: u64) -> Option<Probe<'_>> {
-        let lanes = self.live_lanes(now);
-        (lanes != 0).then(|| self.bank.probe(lanes))
+    pub(crate) fn query(&self, now: u64) -> Option<Query<'_>> {
+        let slots = self.live_slots(now);
+        (slots != 0).then(|| self.bank.query(slots))
     }
 
     pub(crate) fn contains(&self, id: HashedId<'_>, now: u64) -> bool {
-        self.bank.matches(id) & self.live_lanes(now) != 0
+        self.bank.matches(id) & self.live_slots(now) != 0
     }
 
     /// Records an impression of this writer at a time of this device's clock. An id that its shard contains renews the shard.
@@ -132,7 +132,7 @@ impl Memory {
             self.counter = self.counter.saturating_add(1);
             self.recorded += 1;
         }
-        self.lanes[index].age.last = self.counter;
+        self.slots[index].age.last = self.counter;
         self.rotate();
     }
 
@@ -142,13 +142,13 @@ impl Memory {
             return;
         };
         self.insert(index, id);
-        let age = &mut self.lanes[index].age;
+        let age = &mut self.slots[index].age;
         age.last = age.last.max(last);
     }
 
     /// Remembers a stored shard. False if it is none of this memory's.
     pub(crate) fn absorb(&mut self, stored: &StoredShard, now: u64) -> bool {
-        let fits = stored.filter.shape() == self.shape();
+        let fits = stored.filter.spec() == self.spec();
         if fits && !self.join(stored, now) {
             self.push(stored, now);
         }
@@ -159,8 +159,8 @@ impl Memory {
     /// nothing leaves early because two writers counted at the same time.
     pub(crate) fn notice_counter(&mut self, counter: u64) {
         let ahead = counter.saturating_sub(self.counter);
-        for lane in &mut self.lanes {
-            lane.age.last = lane.age.last.saturating_add(ahead);
+        for slot in &mut self.slots {
+            slot.age.last = slot.age.last.saturating_add(ahead);
         }
         self.counter += ahead;
     }
@@ -168,37 +168,37 @@ impl Memory {
     /// Drops the shards that more than [`REMEMBERED`] impressions came after.
     pub(crate) fn rotate(&mut self) {
         let mut leaving = 0;
-        for lane in &self.lanes {
-            leaving |= u64::from(self.counter.saturating_sub(lane.age.last) > REMEMBERED) << lane.lane;
+        for slot in &self.slots {
+            leaving |= u64::from(self.counter.saturating_sub(slot.age.last) > REMEMBERED) << slot.slot;
         }
-        self.drop_lanes(leaving);
+        self.drop_slots(leaving);
     }
 
     /// This writer's shards, to be stored.
     pub(crate) fn own_shards(&self) -> impl Iterator<Item = StoredShard> + '_ {
-        self.lanes
+        self.slots
             .iter()
-            .filter(|lane| lane.age.own)
-            .map(|lane| self.stored(lane))
+            .filter(|slot| slot.age.own)
+            .map(|slot| self.stored(slot))
     }
 
-    fn stored(&self, lane: &Lane) -> StoredShard {
+    fn stored(&self, slot: &Lane) -> StoredShard {
         StoredShard {
-            filter: self.bank.filter(lane.lane),
-            age: lane.age,
+            filter: self.bank.filter(slot.slot),
+            age: slot.age,
         }
     }
 
     fn live(&self, now: u64) -> impl Iterator<Item = &Lane> {
-        self.lanes
+        self.slots
             .iter()
-            .filter(move |lane| !has_expired(lane.age.expires, now))
+            .filter(move |slot| !has_expired(slot.age.expires, now))
     }
 
     /// Inserts into a shard; whether its bits changed.
     fn insert(&mut self, index: usize, id: HashedId<'_>) -> bool {
-        let new = self.bank.insert(self.lanes[index].lane, id);
-        self.lanes[index].age.count += u32::from(new);
+        let new = self.bank.insert(self.slots[index].slot, id);
+        self.slots[index].age.count += u32::from(new);
         new
     }
 
@@ -207,18 +207,18 @@ impl Memory {
     fn covering(&mut self, at: u64, own: bool, last: u64) -> Option<usize> {
         self.unite_past(at);
         let slice = self.slices.slice();
-        let early = if self.lanes.len() < MAX_LANES / 2 {
+        let early = if self.slots.len() < MAX_SLOTS / 2 {
             slice / 8
         } else {
             u64::MAX
         };
         let needed = expiry(self.slices.end_of_ttl(at));
         let mut fitting: Option<usize> = None;
-        for (index, Lane { age, .. }) in self.lanes.iter().enumerate() {
+        for (index, Lane { age, .. }) in self.slots.iter().enumerate() {
             let in_slice = age.begun <= at.saturating_add(early) && at < age.begun.saturating_add(slice);
             let covers = in_slice && age.own == own && age.count < CAPACITY && outlasts(age.expires, needed);
             // The one that ends first keeps nothing longer than it need be kept.
-            if covers && fitting.is_none_or(|other| !outlasts(age.expires, self.lanes[other].age.expires)) {
+            if covers && fitting.is_none_or(|other| !outlasts(age.expires, self.slots[other].age.expires)) {
                 fitting = Some(index);
             }
         }
@@ -232,23 +232,23 @@ impl Memory {
             last,
             own,
         };
-        let filter = BloomFilter::of_shape(self.shape());
+        let filter = BloomFilter::with_spec(self.spec());
         self.push(&StoredShard { filter, age }, at)
     }
 
     /// Lets a shard that is already here stand for this one too, where that keeps what either promises. Whether it did.
     fn join(&mut self, stored: &StoredShard, now: u64) -> bool {
-        for index in 0..self.lanes.len() {
-            let lane = &self.lanes[index];
+        for index in 0..self.slots.len() {
+            let slot = &self.slots[index];
             // What this writer must store does not vanish in what another one stores.
-            if stored.age.own && !lane.age.own {
+            if stored.age.own && !slot.age.own {
                 continue;
             }
-            let (here, there) = (lane.age, stored.age);
-            let mut both = self.bank.filter(lane.lane);
+            let (here, there) = (slot.age, stored.age);
+            let mut both = self.bank.filter(slot.slot);
             both.take_over(&stored.filter);
             let set_bits = both.set_bits();
-            let holds_there = set_bits == self.bank.set_bits(lane.lane);
+            let holds_there = set_bits == self.bank.set_bits(slot.slot);
             let expires = if outlasts(here.expires, there.expires) {
                 here
             } else {
@@ -276,8 +276,8 @@ impl Memory {
             age.last = here.last.max(there.last);
             age.own = here.own;
             if !here.own || there.own || holds_there {
-                self.bank.load(lane.lane, &both);
-                self.lanes[index].age = age;
+                self.bank.load(slot.slot, &both);
+                self.slots[index].age = age;
                 return true;
             }
         }
@@ -285,54 +285,54 @@ impl Memory {
     }
 
     fn push(&mut self, stored: &StoredShard, now: u64) -> Option<usize> {
-        if self.lanes.len() == MAX_LANES {
+        if self.slots.len() == MAX_SLOTS {
             self.make_room(now);
         }
-        let lane = self.bank.add_lane(1)?;
-        self.bank.load(lane, &stored.filter);
+        let slot = self.bank.add_slot(1)?;
+        self.bank.load(slot, &stored.filter);
         let age = stored.age;
-        self.lanes.push(Lane { lane, age });
-        Some(self.lanes.len() - 1)
+        self.slots.push(Lane { slot, age });
+        Some(self.slots.len() - 1)
     }
 
     /// Where there are many shards, unites the small ones that are past: a page that stays open leaves one behind with each slice, and that is no
     /// reason to keep anything longer.
     fn unite_past(&mut self, now: u64) {
-        if self.lanes.len() < MAX_LANES / 2 {
+        if self.slots.len() < MAX_SLOTS / 2 {
             return;
         }
         let mut past = 0u64;
-        for lane in &self.lanes {
+        for slot in &self.slots {
             // Any two of them fit into one, so few are left.
-            let is_small = lane.age.count <= CAPACITY / 2;
-            past |= u64::from(is_small && has_expired(lane.age.expires, now)) << lane.lane;
+            let is_small = slot.age.count <= CAPACITY / 2;
+            past |= u64::from(is_small && has_expired(slot.age.expires, now)) << slot.slot;
         }
-        if past.count_ones() as usize >= MAX_LANES / 8 {
+        if past.count_ones() as usize >= MAX_SLOTS / 8 {
             self.unite(past, now, now);
         }
     }
 
-    /// Unites shards until half of the lanes are free. A clock that jumps to and fro can leave many small shards; nothing of them is lost, some
+    /// Unites shards until half of the slots are free. A clock that jumps to and fro can leave many small shards; nothing of them is lost, some
     /// of it is only kept longer.
     fn make_room(&mut self, now: u64) {
         // Whatever fits into one shard unites, as if all of it were past.
         self.unite(u64::MAX, now, u64::MAX);
         // Sixty-four shards that no two fit into one hold far more than is to be remembered.
-        let lasts: Vec<u64> = self.lanes.iter().map(|lane| lane.age.last).collect();
+        let lasts: Vec<u64> = self.slots.iter().map(|slot| slot.age.last).collect();
         let oldest = ascending(&lasts)
             .into_iter()
-            .take(lasts.len().saturating_sub(MAX_LANES / 2));
-        let leaving = oldest.fold(0, |leaving, index| leaving | 1 << self.lanes[index].lane);
-        self.drop_lanes(leaving);
+            .take(lasts.len().saturating_sub(MAX_SLOTS / 2));
+        let leaving = oldest.fold(0, |leaving, index| leaving | 1 << self.slots[index].slot);
+        self.drop_slots(leaving);
     }
 
     /// Takes shards out and in again, where each may join one that is there at a time when both are past.
     #[cold]
     #[inline(never)]
-    fn unite(&mut self, lanes: u64, now: u64, past_at: u64) {
-        let taken = self.lanes.iter().filter(|lane| lanes >> lane.lane & 1 == 1);
-        let taken: Vec<StoredShard> = taken.map(|lane| self.stored(lane)).collect();
-        self.drop_lanes(lanes);
+    fn unite(&mut self, slots: u64, now: u64, past_at: u64) {
+        let taken = self.slots.iter().filter(|slot| slots >> slot.slot & 1 == 1);
+        let taken: Vec<StoredShard> = taken.map(|slot| self.stored(slot)).collect();
+        self.drop_slots(slots);
         // Those that are past first, then the smallest: what is united with something live is kept longer.
         let rank =
             |stored: &StoredShard| u64::from(!has_expired(stored.age.expires, now)) << 32 | u64::from(stored.age.count);
@@ -343,10 +343,10 @@ impl Memory {
         }
     }
 
-    fn drop_lanes(&mut self, leaving: u64) {
+    fn drop_slots(&mut self, leaving: u64) {
         if leaving != 0 {
             self.bank.remove(leaving);
-            self.lanes.retain(|lane| leaving >> lane.lane & 1 == 0);
+            self.slots.retain(|slot| leaving >> slot.slot & 1 == 0);
         }
     }
 }
@@ -408,7 +408,7 @@ mod tests {
         assert!((15_000..25_000).all(|i| has(&memory, &format!("id-{i}"), NOW)));
         assert!((0..12_000).filter(|i| has(&memory, &format!("id-{i}"), NOW)).count() < 60);
         assert_eq!(memory.remembered(NOW), REMEMBERED);
-        assert!(memory.lanes.len() <= 7);
+        assert!(memory.slots.len() <= 7);
     }
 
     #[test]
@@ -421,7 +421,7 @@ mod tests {
                 .wrapping_add(1_442_695_040_888_963_407);
             let at = clock >> 33;
             record(&mut memory, &format!("id-{i}"), at);
-            assert!(has(&memory, &format!("id-{i}"), at) && memory.lanes.len() <= MAX_LANES);
+            assert!(has(&memory, &format!("id-{i}"), at) && memory.slots.len() <= MAX_SLOTS);
         }
         let earliest = 0;
         assert!((0..2_000).all(|i| has(&memory, &format!("id-{i}"), earliest)));
@@ -435,7 +435,7 @@ mod tests {
         for day in days {
             memory.remember(HashedId::new(b"in time"), NOW + day * DAY, 0, false);
         }
-        assert!(memory.lanes.len() >= MAX_LANES / 2);
+        assert!(memory.slots.len() >= MAX_SLOTS / 2);
         memory.remember(HashedId::new(b"late"), NOW + 100 * DAY, 0, false);
         assert!(has(&memory, "late", NOW + 130 * DAY - 1) && !has(&memory, "late", NOW + 138 * DAY));
     }
@@ -459,7 +459,7 @@ mod tests {
             assert!(has(&memory, &format!("here-{visit}"), at) && has(&memory, &format!("there-{visit}"), at));
         }
         assert!((0..visits - 1).all(|visit| !has(&memory, &format!("here-{visit}"), now)));
-        assert!(memory.lanes.len() <= MAX_LANES / 2);
+        assert!(memory.slots.len() <= MAX_SLOTS / 2);
     }
 
     #[test]
@@ -479,7 +479,7 @@ mod tests {
         let now = NOW + 99 * DAY;
         assert!((69..100).all(|day| has(&memory, &format!("{day}-0"), now)));
         assert!((0..60).all(|day| !has(&memory, &format!("{day}-0"), now)));
-        assert!(memory.lanes.len() <= 7, "{}", memory.lanes.len());
+        assert!(memory.slots.len() <= 7, "{}", memory.slots.len());
     }
 
     #[test]
@@ -502,6 +502,6 @@ mod tests {
             stored.age.own = false;
             assert!(memory.absorb(&stored, NOW));
         }
-        assert_eq!(memory.lanes.len(), 1);
+        assert_eq!(memory.slots.len(), 1);
     }
 }

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::ids::IdList;
+use crate::id_list::IdList;
 
 thread_local! {
     /// One for all guards and chains of an instance. Its memory is used again by each batch.
@@ -117,12 +117,12 @@ pub(super) struct Ids<'a> {
 }
 
 impl IdList for Ids<'_> {
-    fn count(&self) -> usize {
+    fn len(&self) -> usize {
         self.ends.len()
     }
 
     #[inline]
-    fn id(&self, index: usize) -> &[u8] {
+    fn get(&self, index: usize) -> &[u8] {
         let start = if index == 0 {
             0
         } else {

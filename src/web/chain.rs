@@ -8,7 +8,7 @@ use super::answer::Answer;
 use super::batch::with_batch;
 use super::format;
 use super::numbered::{Numbered, with_numbered};
-use crate::ids::IdList;
+use crate::id_list::IdList;
 use crate::{ChainOptions, Error, ShardChain};
 
 thread_local! {
@@ -47,9 +47,9 @@ pub fn new_chain(
 
 fn go_on(options: ChainOptions, answer: &mut Answer) -> Result<(), Error> {
     let (chain, rejected) = with_batch(|ids, _| {
-        let stored = (0..ids.count()).map(|index| {
+        let stored = (0..ids.len()).map(|index| {
             // What is no UTF-8, which JavaScript does not write, is no base64 either.
-            std::str::from_utf8(ids.id(index)).unwrap_or("!")
+            std::str::from_utf8(ids.get(index)).unwrap_or("!")
         });
         ShardChain::from_shards(&stored.collect::<Vec<_>>(), options)
     })?;
@@ -71,7 +71,7 @@ pub fn free_chain(number: usize) {
 #[wasm_bindgen(js_name = recordInChain)]
 pub fn record_in_chain(chain: usize, now_seconds: f64) -> usize {
     with_numbered(&CHAINS, chain, |chain, ids, _| {
-        chain.record((0..ids.count()).map(|index| ids.id(index)), now_seconds as u64)
+        chain.record((0..ids.len()).map(|index| ids.get(index)), now_seconds as u64)
     })
     .unwrap_or_default()
 }

@@ -13,7 +13,7 @@ use super::answer::Answer;
 use super::batch::Ids;
 use super::numbered::{Numbered, with_numbered};
 use super::{format, now};
-use crate::ids::IdList;
+use crate::id_list::IdList;
 use crate::journal::Entry;
 use crate::{Explanation, Guard, Now};
 
@@ -135,7 +135,7 @@ impl Asked<'_> {
     /// Why the batch's first id is stopped: `0, at` because it is pending, `1` by the memory, `2, shard, epoch` by the server, the epoch only where
     /// there is one; nothing if it is not.
     fn explain(&mut self) {
-        match self.guard.explain(self.ids.id(0), self.now) {
+        match self.guard.explain(self.ids.get(0), self.now) {
             None => {}
             Some(Explanation::Pending { at }) => self.answer.tell(&[0.0, at as f64]),
             Some(Explanation::Memory) => self.answer.tell(&[1.0]),

@@ -1,16 +1,18 @@
 //! The guard: the server's view, the journal and the memory together decide which items are fresh.
 
+mod server_view;
+
 use serde::Serialize;
 
-use crate::bank::Probe;
+use self::server_view::{LiveShards, ServerView};
+use crate::bit_sliced::Query;
 use crate::hash::HashedId;
-use crate::ids::{HashedList, IdList};
+use crate::id_list::{HashedList, IdList};
 use crate::journal::{BatchLimits, Entry, Journal, MAX_ID_BYTES};
 use crate::lag::{Lag, LagSamples};
 use crate::memory::Memory;
 use crate::order::ascending;
 use crate::segment::{self, Count, DELIVERIES, HASHES, PROMISES, Segment, SegmentState, SegmentWriter, Told};
-use crate::server_view::{LiveShards, ServerView};
 use crate::{BloomFilter, ChainOptions, Error, Format, Parameters, Shard};
 
 /// Bytes of `{"id":"","at":1764000000000},`.
@@ -275,20 +277,20 @@ impl Guard {
         fresh.clear();
         let mut list = std::mem::take(&mut self.list);
         let live = self.server.live(self.server_seconds(now));
-        let mut probes: Vec<Probe<'_>> = self.memory.probe(now.wall_seconds()).into_iter().collect();
-        let of_memory = probes.len();
-        probes.extend(self.server.probes(&live));
+        let mut queries: Vec<Query<'_>> = self.memory.query(now.wall_seconds()).into_iter().collect();
+        let of_memory = queries.len();
+        queries.extend(self.server.queries(&live));
         list.read(ids);
         let has_pending = self.journal.pending_len() > 0;
         let mut filtered = self.filtered;
-        for index in 0..ids.count() {
+        for index in 0..ids.len() {
             let hash = list.hash(index);
             let counter = if !list.is_first(ids, index) {
                 &mut filtered.duplicate
             } else if has_pending && self.pending_entry(list.id(ids, index), now).is_some() {
                 &mut filtered.pending
-            } else if let Some(probe) = probes.iter().position(|probe| probe.finds(hash, || ids.id(index))) {
-                if probe < of_memory {
+            } else if let Some(query) = queries.iter().position(|query| query.finds(hash, || ids.get(index))) {
+                if query < of_memory {
                     &mut filtered.memory
                 } else {
                     &mut filtered.server
@@ -342,8 +344,8 @@ impl Guard {
     pub(crate) fn record_list<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Recorded {
         let live = self.server.live(self.server_seconds(now));
         let mut recorded = Recorded::default();
-        for index in 0..ids.count() {
-            let id = HashedId::new(ids.id(index));
+        for index in 0..ids.len() {
+            let id = HashedId::new(ids.get(index));
             let known = self.journal.get(id).is_some() || self.memory.contains(id, now.wall_seconds());
             recorded.unknown += usize::from(!known);
             self.memory.record(id, now.wall_seconds());
@@ -375,8 +377,8 @@ impl Guard {
     /// The pending ids as one shard, the newest first if they do not all fit, with the parameters and seed of the newest server shard, else, as where
     /// the server's format is not the native one, the defaults of [`ChainOptions`]. For the next request: a server tests it for that request and never unites it with its own.
     pub fn pending_shard(&self) -> Shard {
-        let filter = match self.server.newest_native_shape() {
-            Some(shape) => BloomFilter::of_shape(shape),
+        let filter = match self.server.newest_native_spec() {
+            Some(spec) => BloomFilter::with_spec(spec),
             None => BloomFilter::new(Parameters::DEFAULT, ChainOptions::default().seed),
         };
         let capacity = filter.parameters().capacity();
@@ -527,8 +529,8 @@ impl Guard {
 
     /// Takes in segments, each preceded by its writer: those of others as this writer's `own`, or those of a writer that is alive.
     pub(crate) fn take_in<L: IdList + ?Sized>(&mut self, texts: &L, own: bool, now: Now) -> Vec<SegmentState> {
-        let mut segments: Vec<Segment> = (0..texts.count() / 2)
-            .map(|index| segment::read(texts.id(2 * index + 1)))
+        let mut segments: Vec<Segment> = (0..texts.len() / 2)
+            .map(|index| segment::read(texts.get(2 * index + 1)))
             .collect();
         for count in segments.iter().filter_map(|segment| segment.count) {
             self.memory.notice_counter(count.counter);
@@ -540,7 +542,7 @@ impl Guard {
             let recorded = |segment: &Segment| segment.count.map_or(0, |count| count.recorded);
             let mut since = 0;
             for (other, segment) in segments.iter().enumerate() {
-                if segments[index].count.is_some() && texts.id(2 * other) == texts.id(2 * index) {
+                if segments[index].count.is_some() && texts.get(2 * other) == texts.get(2 * index) {
                     since = recorded(segment).saturating_sub(recorded(&segments[index])).max(since);
                 }
             }
@@ -615,11 +617,11 @@ impl Guard {
 struct Texts<'a, S>(&'a [S]);
 
 impl<S: AsRef<str>> IdList for Texts<'_, S> {
-    fn count(&self) -> usize {
+    fn len(&self) -> usize {
         self.0.len()
     }
 
-    fn id(&self, index: usize) -> &[u8] {
+    fn get(&self, index: usize) -> &[u8] {
         self.0[index].as_ref().as_bytes()
     }
 }
