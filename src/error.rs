@@ -37,6 +37,9 @@ pub enum Error {
     /// More shards or bits than a snapshot may have.
     #[error("{0}")]
     TooLarge(&'static str),
+    /// There is no memory for what the input needs.
+    #[error("{}", self.text())]
+    OutOfMemory,
     /// One of several shards is wrong.
     #[error("shard {index}: {error}")]
     InShard {
@@ -77,6 +80,7 @@ impl Error {
             Error::BadParameters(text) => ("bad-parameters", text),
             Error::BadPayload(text) => ("bad-payload", text),
             Error::TooLarge(text) => ("too-large", text),
+            Error::OutOfMemory => ("out-of-memory", "there is not enough memory"),
             Error::InShard { error, .. } => error.told(),
         }
     }

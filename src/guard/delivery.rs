@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use super::impressions::Impressions;
 use super::recording::{Kind, Open, Recording};
+use super::types::Now;
 
 /// Before an impression is delivered again, and before a sign counts.
 const REDELIVERY_WAIT_MS: u64 = 5 * 60 * 1000;
@@ -94,13 +95,12 @@ impl Deliveries {
         impressions: &mut Impressions,
         max_impressions: usize,
         max_bytes: usize,
-        now_ms: u64,
-        steady_ms: u64,
+        now: Now,
     ) -> DeliveryBatch {
-        let passed = self.progress.passed(steady_ms);
+        let passed = self.progress.passed(now.steady_ms);
         let (mut hashes, mut taken, mut bytes) = (Vec::new(), Vec::new(), 0);
         for (hash, recording, open) in impressions.open() {
-            if !is_due(hash, recording, open, passed, now_ms) {
+            if !is_due(hash, recording, open, passed, now.wall_ms) {
                 continue;
             }
             bytes += open.id.len() + JSON_OVERHEAD;
@@ -131,7 +131,9 @@ impl Deliveries {
 
     /// A batch has arrived, or has not and is due again.
     pub(crate) fn end_batch(&self, impressions: &mut Impressions, batch: u32, arrived: bool, now_ms: u64) {
-        let in_batch = impressions.open().filter(|(_, _, open)| batch != 0 && open.batch == batch);
+        let in_batch = impressions
+            .open()
+            .filter(|(_, _, open)| batch != 0 && open.batch == batch);
         let hashes: Vec<u64> = in_batch.map(|(hash, _, _)| hash).collect();
         for hash in hashes {
             impressions.change_open(hash, |open| open.batch = 0);

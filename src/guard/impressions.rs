@@ -93,10 +93,6 @@ impl Impressions {
         self.recordings.is_empty()
     }
 
-    pub(crate) fn counter(&self) -> u64 {
-        self.counter
-    }
-
     pub(crate) fn forgotten(&self) -> Option<Forgotten> {
         self.forgotten
     }
@@ -141,7 +137,11 @@ impl Impressions {
     fn add(&mut self, id: HashedId<'_>, at: u64, kind: Kind, covered: bool) -> Result<usize, Error> {
         self.reserve_one()?;
         let has_room = id.bytes().len() <= MAX_TEXT_BYTES;
-        let open = if has_room { Some(Open::new(id.bytes(), true)?) } else { None };
+        let open = if has_room {
+            Some(Open::new(id.bytes(), true)?)
+        } else {
+            None
+        };
         self.take(id.unseeded());
         let recording = Recording {
             seq: self.next_seq(),

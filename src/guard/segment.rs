@@ -83,7 +83,10 @@ fn header(impressions: &Impressions, recordings: usize) -> Vec<u8> {
     push_number(&mut content, recordings as u64);
     push_number(&mut content, u64::from(impressions.is_reporting()));
     let forgotten = impressions.forgotten();
-    push_number(&mut content, forgotten.map_or(0, |forgotten| u64::from(forgotten.before)));
+    push_number(
+        &mut content,
+        forgotten.map_or(0, |forgotten| u64::from(forgotten.before)),
+    );
     push_number(&mut content, forgotten.map_or(0, |forgotten| forgotten.at));
     content
 }
