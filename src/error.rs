@@ -86,13 +86,6 @@ impl Error {
     }
 
     /// The place of the shard that is wrong, if it is one of several.
-    #[cfg(all(target_arch = "wasm32", feature = "guard"))]
-    pub(crate) fn shard(&self) -> Option<usize> {
-        match self {
-            Error::InShard { index, .. } => Some(*index),
-            _ => None,
-        }
-    }
 
     /// The same error, said of the shard at `index` of a list.
     pub(crate) fn in_shard(self, index: usize) -> Self {
