@@ -6,8 +6,6 @@
 //! The counter of recordings is a Lamport clock: 1 above the highest that this copy has heard of. The device's clock decides nothing but the window, so a
 //! clock that jumps drops nothing: what has expired is skipped, and stays until `remember` higher recordings push it out.
 
-use std::collections::BTreeSet;
-
 use super::recording::{Kind, MAX_SEQ, Open, Recording};
 use crate::error::Error;
 use crate::hash::HashedId;
@@ -169,12 +167,9 @@ impl Impressions {
         if self.provisional.take().is_none() {
             return;
         }
-        let mut early: Vec<(u64, u64)> = self.recordings.iter().map(|(&hash, early)| (early.seq, hash)).collect();
-        early.retain(|&(seq, _)| seq > PROVISIONAL_SEQ);
-        early.sort_unstable();
-        for (_, hash) in early {
+        for early in self.in_order(|recording| recording.seq > PROVISIONAL_SEQ) {
             let seq = self.next_seq();
-            self.change(hash, |recording| recording.seq = seq);
+            self.change(early.hash, |recording| recording.seq = seq);
         }
         self.evict();
     }
@@ -244,10 +239,10 @@ impl Impressions {
         let Some(recording) = self.recordings.get_mut(&hash) else {
             return;
         };
-        self.tally.remove(hash, recording);
+        self.tally.remove(recording);
         change(recording);
         recording.drop_unneeded_text(self.reporting);
-        self.tally.add(hash, recording);
+        self.tally.add(recording);
     }
 
     /// Changes the text or the delivery of a recording that has one.
@@ -288,36 +283,40 @@ impl Impressions {
 
     fn take(&mut self, hash: u64) -> Option<Recording> {
         let taken = self.recordings.remove(&hash)?;
-        self.tally.remove(hash, &taken);
+        self.tally.remove(&taken);
         Some(taken)
     }
 
     /// Inserts the recording of an id that has none, for which room was reserved.
     fn insert(&mut self, hash: u64, mut recording: Recording) {
         recording.drop_unneeded_text(self.reporting);
-        self.tally.add(hash, &recording);
+        self.tally.add(&recording);
         self.recordings.insert(hash, recording);
     }
 
     fn retain(&mut self, mut keep: impl FnMut(&Recording) -> bool) {
         let tally = &mut self.tally;
-        self.recordings.retain(|&hash, recording| {
+        self.recordings.retain(|_, recording| {
             let kept = keep(recording);
             if !kept {
-                tally.remove(hash, recording);
+                tally.remove(recording);
             }
             kept
         });
     }
 
-    /// Takes their text from the oldest until the others fit. Returns how many were pending or to be delivered.
+    /// Takes their text from the oldest, once there are too many or too long ones, until a tenth of the room is free. Returns how many lost it.
     fn drop_texts(&mut self) -> usize {
+        if self.tally.texts <= MAX_TEXTS && self.tally.text_bytes <= MAX_TEXT_BYTES {
+            return 0;
+        }
+        let (texts, bytes) = (MAX_TEXTS - MAX_TEXTS / 10, MAX_TEXT_BYTES - MAX_TEXT_BYTES / 10);
         let mut dropped = 0;
-        while self.tally.open.len() > MAX_TEXTS || self.tally.text_bytes > MAX_TEXT_BYTES {
-            let Some(&OpenKey { hash, .. }) = self.tally.open.first() else {
+        for oldest in self.in_order(|recording| recording.open.is_some()) {
+            if self.tally.texts <= texts && self.tally.text_bytes <= bytes {
                 break;
-            };
-            self.change(hash, |recording| recording.open = None);
+            }
+            self.change(oldest.hash, |recording| recording.open = None);
             dropped += 1;
         }
         dropped
@@ -333,17 +332,34 @@ impl Impressions {
         }
     }
 
-    /// Keeps of the recordings that `counts` names the `most` highest by counter, time and hash.
+    /// Keeps of the recordings that `counts` names the `most` highest.
     fn keep_highest(&mut self, most: usize, counts: impl Fn(&Recording) -> bool) {
-        let counted = self.recordings.iter().filter(|(_, recording)| counts(recording));
-        let mut order: Vec<(u64, u64, u64)> = counted.map(|(&hash, each)| (each.seq, each.at, hash)).collect();
-        let Some(excess) = order.len().checked_sub(most).filter(|&excess| excess > 0) else {
-            return;
-        };
-        order.select_nth_unstable(excess - 1);
-        for &(_, _, hash) in &order[..excess] {
-            self.take(hash);
+        let order = self.in_order(counts);
+        let excess = order.len().saturating_sub(most);
+        for evicted in &order[..excess] {
+            self.take(evicted.hash);
         }
+    }
+
+    /// The places of the recordings that `counts` names, lowest first.
+    fn in_order(&self, counts: impl Fn(&Recording) -> bool) -> Vec<Place> {
+        let counted = self.recordings.iter().filter(|(_, recording)| counts(recording));
+        let mut places: Vec<Place> = counted.map(|(&hash, recording)| Place::of(hash, recording)).collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// The recordings of these hashes, as far as the table has them, lowest first.
+    pub(crate) fn get_in_order(&self, hashes: Vec<u64>) -> impl Iterator<Item = (u64, &Recording)> {
+        let places = hashes
+            .into_iter()
+            .filter_map(|hash| Some(Place::of(hash, self.get(hash)?)));
+        let mut places: Vec<Place> = places.collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+            .into_iter()
+            .filter_map(|place| Some((place.hash, self.get(place.hash)?)))
     }
 }
 
@@ -355,9 +371,10 @@ fn with_slack(limit: usize) -> usize {
 impl Impressions {
     /// The recordings that have their text, oldest first, each with its hash.
     pub(crate) fn open(&self) -> impl DoubleEndedIterator<Item = (u64, &Recording, &Open)> {
-        self.tally.open.iter().filter_map(|key| {
-            let recording = self.recordings.get(&key.hash)?;
-            Some((key.hash, recording, recording.open.as_deref()?))
+        let places = self.in_order(|recording| recording.open.is_some());
+        places.into_iter().filter_map(|place| {
+            let recording = self.get(place.hash)?;
+            Some((place.hash, recording, recording.open.as_deref()?))
         })
     }
 
@@ -386,8 +403,7 @@ impl Impressions {
 
     pub(crate) fn bytes(&self) -> usize {
         let table = self.recordings.capacity() * (size_of::<(u64, Recording)>() + 1);
-        let open = self.tally.open.len() * (size_of::<Open>() + size_of::<OpenKey>());
-        table + open + self.tally.text_bytes
+        table + self.tally.texts * size_of::<Open>() + self.tally.text_bytes
     }
 }
 
@@ -415,17 +431,28 @@ impl Impressions {
     }
 }
 
-/// Orders recordings with text by their age.
+/// What orders recordings: the table drops the lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct OpenKey {
+struct Place {
     seq: u64,
+    at: u64,
     hash: u64,
+}
+
+impl Place {
+    fn of(hash: u64, recording: &Recording) -> Place {
+        Place {
+            seq: recording.seq,
+            at: recording.at,
+            hash,
+        }
+    }
 }
 
 /// Counts of recordings, kept up to date by each change.
 #[derive(Debug, Clone, Default)]
 struct Tally {
-    open: BTreeSet<OpenKey>,
+    texts: usize,
     text_bytes: usize,
     pending: usize,
     undelivered: usize,
@@ -433,27 +460,17 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, hash: u64, recording: &Recording) {
-        if let Some(open) = &recording.open {
-            self.open.insert(OpenKey {
-                seq: recording.seq,
-                hash,
-            });
-            self.text_bytes += open.id.len();
-        }
+    fn add(&mut self, recording: &Recording) {
+        self.texts += usize::from(recording.open.is_some());
+        self.text_bytes += recording.text_bytes();
         self.pending += usize::from(recording.is_pending());
         self.undelivered += usize::from(recording.is_undelivered());
         self.unseen += usize::from(recording.kind == Kind::Unseen);
     }
 
-    fn remove(&mut self, hash: u64, recording: &Recording) {
-        if let Some(open) = &recording.open {
-            self.open.remove(&OpenKey {
-                seq: recording.seq,
-                hash,
-            });
-            self.text_bytes -= open.id.len();
-        }
+    fn remove(&mut self, recording: &Recording) {
+        self.texts -= usize::from(recording.open.is_some());
+        self.text_bytes -= recording.text_bytes();
         self.pending -= usize::from(recording.is_pending());
         self.undelivered -= usize::from(recording.is_undelivered());
         self.unseen -= usize::from(recording.kind == Kind::Unseen);

@@ -106,6 +106,10 @@ impl Recording {
         !self.delivered && self.open.as_ref().is_some_and(|open| open.own && open.batch == 0)
     }
 
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.open.as_ref().map_or(0, |open| open.id.len())
+    }
+
     /// Drops the text once the recording is neither pending nor to be delivered. `reporting`: impressions of this namespace are delivered.
     pub(crate) fn drop_unneeded_text(&mut self, reporting: bool) {
         let to_deliver = !self.delivered && reporting;

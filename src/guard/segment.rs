@@ -54,12 +54,8 @@ pub enum SegmentState {
 }
 
 /// Writes the recordings of these hashes, as far as the table has them.
-pub(crate) fn write(impressions: &Impressions, hashes: impl IntoIterator<Item = u64>) -> Segment {
-    let with_hash = |hash| Some((hash, impressions.get(hash)?));
-    let mut recordings: Vec<(u64, &Recording)> = hashes.into_iter().filter_map(with_hash).collect();
-    recordings.sort_unstable_by_key(|&(hash, recording)| (recording.seq, hash));
-    recordings.dedup_by_key(|&mut (hash, _)| hash);
-
+pub(crate) fn write(impressions: &Impressions, hashes: Vec<u64>) -> Segment {
+    let recordings: Vec<(u64, &Recording)> = impressions.get_in_order(hashes).collect();
     let mut text = format!("{FORMAT}{VERSION}\n");
     push_chunk(&mut text, HEADER, &header(impressions, recordings.len()));
     let mut writer = ChunkWriter::default();
@@ -74,7 +70,7 @@ pub(crate) fn write(impressions: &Impressions, hashes: impl IntoIterator<Item = 
     }
     Segment {
         text,
-        level: recordings.len().max(1).ilog(4),
+        level: recordings.len().max(1).ilog2() / 2,
     }
 }
 

@@ -23,7 +23,10 @@ use crate::wire::Format;
 fn start() {
     id_map::set_random_factor((js_sys::Math::random() * 2f64.powi(53)) as u64 ^ js_sys::Math::random().to_bits());
     std::panic::set_hook(Box::new(|panic| {
-        web_sys::console::error_1(&format!("seenguard: internal error: {panic}").into());
+        if let Some(place) = panic.location() {
+            let text = format!("seenguard: internal error at {}:{}", place.file(), place.line());
+            web_sys::console::error_1(&text.into());
+        }
     }));
 }
 
