@@ -45,7 +45,10 @@ async function translate(directory: string): Promise<void> {
   await writeFile(inDirectory("package.json"), '{ "type": "module" }');
   // A memory that is an array cannot detach the views of what it was before it grew.
   const glue = await readFile(inDirectory("seenguard_bg.js"), "utf8");
-  const growing = glue.replaceAll(/(cached\w+)\.(?:byteLength === 0|buffer\.detached === true)/g, "$1.buffer !== wasm.memory.buffer");
+  const growing = glue.replaceAll(
+    /(cached\w+)\.(?:byteLength === 0|buffer\.detached === true)/g,
+    "$1.buffer !== wasm.memory.buffer",
+  );
   expect(growing).not.toBe(glue);
   await writeFile(inDirectory("seenguard_bg.js"), growing);
 }

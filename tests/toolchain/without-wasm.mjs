@@ -1,4 +1,4 @@
-/** Prints the answers of the module as JavaScript, in a process that has no WebAssembly: `node without-wasm.mjs DIRECTORY`. */
+/** Prints what the module stops as JavaScript, in a process without WebAssembly: `node without-wasm.mjs DIRECTORY`. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { stoppedBy } from "./page.mjs";
