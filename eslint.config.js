@@ -33,7 +33,7 @@ export default defineConfig(
   },
   {
     // The published declarations keep the words that they were published with.
-    files: ["js/seenguard.d.ts"],
+    files: ["js/types/seenguard.d.ts"],
     rules: { "@typescript-eslint/array-type": "off" },
   },
   {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { describe, SeenGuardError } from "../js/errors.ts";
 import { checkFormat } from "../js/format.ts";
 import { initSync, RawInspection } from "../js/generated/inspect/glue.js";
-import type { ErrorCode, ShardFormat } from "../js/seenguard.js";
+import type { ErrorCode, ShardFormat } from "../js/types/seenguard.js";
 
 /** What one filter holds. */
 export interface FilterReport {

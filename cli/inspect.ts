@@ -1,6 +1,6 @@
 /** From shards to what the command prints: the shape of `--json`. */
 import { describe, SeenGuardError } from "../js/errors.ts";
-import type { ErrorCode, ShardFormat } from "../js/seenguard.js";
+import type { ErrorCode, ShardFormat } from "../js/types/seenguard.js";
 import type { Engine, Inspection, ShardReport } from "./engine.ts";
 import type { Source } from "./input.ts";
 import { badUsage, type Options } from "./options.ts";

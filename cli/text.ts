@@ -1,5 +1,5 @@
 /** What the command prints for people. */
-import type { ShardFormat } from "../js/seenguard.js";
+import type { ShardFormat } from "../js/types/seenguard.js";
 import type { FilterReport } from "./engine.ts";
 import type { Inspected, InspectedShard } from "./inspect.ts";
 

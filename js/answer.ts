@@ -1,6 +1,6 @@
 /** What the Wasm module answers. It has no names for what it tells: in which order that comes, `src/web/` says. */
 import { SeenGuardError } from "./errors.js";
-import type { ErrorCode } from "./seenguard.js";
+import type { ErrorCode } from "./types/seenguard.js";
 
 /** Numbers; of ids or other texts where each ends in the bytes and a number that goes with it, mostly a time; and their bytes, or one text's, in UTF-8. */
 export type Answer = readonly [numbers: Float64Array, ids: Float64Array, bytes: Uint8Array];

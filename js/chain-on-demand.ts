@@ -3,7 +3,7 @@
  * loaded when the first chain is made.
  */
 import { failure, SeenGuardError } from "./errors.js";
-import type * as Api from "./seenguard.js";
+import type * as Api from "./types/seenguard.js";
 
 let loading: Promise<Pick<typeof Api.ShardChain, "create" | "from">> | undefined;
 

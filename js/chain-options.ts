@@ -2,7 +2,7 @@
 import { refuse } from "./errors.js";
 import { checkFormat, type FormatArguments } from "./format.js";
 import { anything, checkOptions, type Rule, type Rules } from "./options.js";
-import type { ShardFormat } from "./seenguard.js";
+import type { ShardFormat } from "./types/seenguard.js";
 
 /** For how many items a shard is made, and how often it may be wrong. */
 interface Sizes {

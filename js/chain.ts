@@ -1,10 +1,10 @@
 /** `ShardChain`: a user's shards on the server. */
 import { errorOf, idsOf, readAnswer } from "./answer.js";
-import { loadEngine, type Engine } from "./engine.js";
+import { loadEngine, type Engine } from "./engine/engine.js";
 import { SeenGuardError } from "./errors.js";
 import { collectIds, collectRecorded, freshItems, isUsable, listOf } from "./ids.js";
 import { checkChainOptions, type ChainSettings } from "./chain-options.js";
-import type * as Api from "./seenguard.js";
+import type * as Api from "./types/seenguard.js";
 
 type Identified = Api.ItemId | { readonly id: Api.ItemId };
 

@@ -1,5 +1,5 @@
 /** The one error class, and what the parts of the package do with errors. */
-import type { ErrorCode } from "./seenguard.js";
+import type { ErrorCode } from "./types/seenguard.js";
 
 /** What went wrong: `code` is stable and for programs, `message` is for people. */
 export class SeenGuardError extends Error {

@@ -1,5 +1,5 @@
 /** From items to ids, and from ids to one batch in the Wasm memory. */
-import type { IdOf, ItemId } from "./seenguard.js";
+import type { IdOf, ItemId } from "./types/seenguard.js";
 
 /** Ids of a list's items; where some have none, the places of those that have. */
 export interface CollectedIds {

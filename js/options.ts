@@ -1,8 +1,8 @@
 /** Checks what comes from the app's code: wrong options are the one thing that throws. */
 import { refuse } from "./errors.js";
-import type { WasmSource } from "./engine.js";
-import type { ObserverSettings } from "./observer.js";
-import type { GuardOptions, ObserveOptions, ReportOptions } from "./seenguard.js";
+import type { WasmSource } from "./engine/engine.js";
+import type { ObserverSettings } from "./observer/observer.js";
+import type { GuardOptions, ObserveOptions, ReportOptions } from "./types/seenguard.js";
 import type { StorageOption } from "./storage/store.js";
 
 const MAX_WINDOW_DAYS = 36_500;

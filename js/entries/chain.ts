@@ -1,5 +1,5 @@
 /** What pages load when they make a `ShardChain`: the class and its Wasm module, in the native format. */
-import { provideWasm } from "../engine.js";
+import { provideWasm } from "../engine/engine.js";
 import { wasmText } from "../generated/chain/wasm-text.js";
 import { compileText } from "../wasm-text.js";
 

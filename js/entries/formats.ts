@@ -2,10 +2,10 @@
  * The entry `seenguard/formats`: the same as `seenguard`, with a Wasm module that knows the filters of other libraries and has all in one file,
  * `ShardChain` too. In Node it is `seenguard`.
  */
-import { provideWasm } from "../engine.js";
+import { provideWasm } from "../engine/engine.js";
 import { readFormats } from "../formats.js";
 import { wasmText } from "../generated/whole/wasm-text.js";
-import { provideFormats } from "../snapshot.js";
+import { provideFormats } from "../guard/snapshot.js";
 import { compileText } from "../wasm-text.js";
 
 provideFormats(readFormats);
@@ -13,5 +13,5 @@ provideWasm(compileText.bind(undefined, wasmText));
 
 export { ShardChain } from "../chain.js";
 export { SeenGuardError } from "../errors.js";
-export { Feed } from "../feed.js";
-export { SeenGuard } from "../guard.js";
+export { Feed } from "../feed/feed.js";
+export { SeenGuard } from "../guard/guard.js";

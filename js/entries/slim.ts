@@ -1,13 +1,13 @@
 /** The entry `seenguard/slim`: the app says where `seenguard.wasm` is, or `formats.wasm`. */
-import { provideWasm } from "../engine.js";
+import { provideWasm } from "../engine/engine.js";
 import { readFormats } from "../formats.js";
-import { provideFormats } from "../snapshot.js";
-import { compileSource } from "../wasm-source.js";
+import { provideFormats } from "../guard/snapshot.js";
+import { compileSource } from "../engine/wasm-source.js";
 
 provideFormats(readFormats);
 provideWasm(compileSource);
 
 export { ShardChain } from "../chain-on-demand.js";
 export { SeenGuardError } from "../errors.js";
-export { Feed } from "../feed.js";
-export { SeenGuard } from "../guard.js";
+export { Feed } from "../feed/feed.js";
+export { SeenGuard } from "../guard/guard.js";

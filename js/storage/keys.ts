@@ -10,7 +10,7 @@
  * | `x/<number>` | a damaged segment that was set aside |
  */
 
-import { tolerant } from "./tolerant.js";
+import { tolerant } from "./attempt.js";
 
 /** The prefix of all keys of all namespaces. */
 export const allNamespaces = "seenguard/";

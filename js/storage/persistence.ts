@@ -8,12 +8,12 @@
  */
 import { NO_ANSWER, textOf, type Answer } from "../answer.js";
 import { CHECKPOINT, FORGET, TAKE_IN, TAKE_UNSAVED } from "../asked.js";
-import type { GuardCore } from "../core.js";
+import type { GuardCore } from "../guard/core.js";
 import { describe, SeenGuardError } from "../errors.js";
 import { isHidden, listen } from "../page.js";
-import type { GuardStats } from "../seenguard.js";
-import { retryDelayMs } from "../within.js";
-import { ringBell } from "./bell.js";
+import type { GuardStats } from "../types/seenguard.js";
+import { retryDelayMs } from "../timeouts.js";
+import { ringBell } from "./cross-tab-signal.js";
 import { noteUse, removeIdle, useToday } from "./idle.js";
 import {
   bellKey,

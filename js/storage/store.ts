@@ -2,10 +2,10 @@
 import { promisifyRequest } from "idb-keyval";
 
 import { failure, type SeenGuardError } from "../errors.js";
-import type { GuardOptions, GuardStats, SeenStorage } from "../seenguard.js";
+import type { GuardOptions, GuardStats, SeenStorage } from "../types/seenguard.js";
 import { Database } from "./database.js";
 import { allNamespaces } from "./keys.js";
-import { keysLeft, leave, readLeft, removeLeft } from "./left-behind.js";
+import { keysLeft, leave, readLeft, removeLeft } from "./unload-stash.js";
 
 /** A key-value store of ASCII text. Every method may reject. */
 export interface KeyValueStore {

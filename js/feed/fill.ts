@@ -1,6 +1,6 @@
 /** Filling a page: fetching until enough fresh items are there. Calls that overlap share one run. */
-import { checkEach, isFunction, REQUIRED, upTo, type Rules } from "./options.js";
-import type { FeedPage, FillOptions, FillResult } from "./seenguard.js";
+import { checkEach, isFunction, REQUIRED, upTo, type Rules } from "../options.js";
+import type { FeedPage, FillOptions, FillResult } from "../types/seenguard.js";
 
 export type FetchPage<T> = (page: number, signal: AbortSignal) => Promise<FeedPage<T> | null>;
 

@@ -2,7 +2,7 @@
  * What a page leaves in localStorage as it goes. localStorage takes a value at once, while WebKit drops a write to IndexedDB that is under way when the
  * page unloads. It stays there until the write has been done after all, or whoever opens next has taken it over.
  */
-import { tolerant } from "./tolerant.js";
+import { tolerant } from "./attempt.js";
 
 const ROOT = "seenguard-left/";
 

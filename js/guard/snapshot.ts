@@ -1,7 +1,7 @@
 /** Checks a snapshot's form before it goes into the module, which checks the shards themselves. */
-import { failure, SeenGuardError } from "./errors.js";
-import type { FormatArguments } from "./format.js";
-import { checkEach, REQUIRED, type Rules } from "./options.js";
+import { failure, SeenGuardError } from "../errors.js";
+import type { FormatArguments } from "../format.js";
+import { checkEach, REQUIRED, type Rules } from "../options.js";
 
 /** A snapshot as the module takes it: NaN stands for what is absent. */
 export interface CheckedSnapshot {

@@ -1,5 +1,5 @@
 /** Telling other tabs to look: a `storage` event reaches each of them, and unlike locks and channels keeps none out of the back/forward cache. */
-import { tolerant } from "./tolerant.js";
+import { tolerant } from "./attempt.js";
 
 /** Digits enough that two values in a row differ, without which no event would tell of them. */
 const LENGTH = 10;

@@ -1,6 +1,6 @@
 /** Where the app has the Wasm module, for the entry point that is without it. */
 import type { WasmSource } from "./engine.js";
-import { refuse } from "./errors.js";
+import { refuse } from "../errors.js";
 
 /** Compiles the module from wherever it is. Throws if nobody says where that is. */
 export function compileSource(source?: WasmSource): Promise<WebAssembly.Module> {

@@ -1,8 +1,8 @@
 /** `Feed`: one visible list, which decides each id once, so that what was fresh when it arrived stays though it has been seen since. */
-import { SeenGuardError, type ErrorListener } from "./errors.js";
+import { SeenGuardError, type ErrorListener } from "../errors.js";
 import { checkFill, FillRun, type FetchPage, type Source } from "./fill.js";
-import { collectIds, listOf, passing } from "./ids.js";
-import type * as Api from "./seenguard.js";
+import { collectIds, listOf, passing } from "../ids.js";
+import type * as Api from "../types/seenguard.js";
 
 type Identified = Api.ItemId | { readonly id: Api.ItemId };
 

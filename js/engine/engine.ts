@@ -2,9 +2,9 @@
  * The Wasm module and its instance. It is compiled once; all guards and chains of this copy of the package share an instance, until one call
  * traps: then that instance is never called again, and whoever opens next gets a new one.
  */
-import { failure, type ErrorListener } from "./errors.js";
-import type { Wasm } from "./generated/whole/wasm.js";
-import { BatchWriter } from "./ids.js";
+import { failure, type ErrorListener } from "../errors.js";
+import type { Wasm } from "../generated/whole/wasm.js";
+import { BatchWriter } from "../ids.js";
 
 /** Where the module may come from, if the entry point does not have it. */
 export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;

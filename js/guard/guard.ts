@@ -1,20 +1,20 @@
 /** `SeenGuard`: one holder's view of a namespace. */
-import { idsOf, textOf } from "./answer.js";
-import { PENDING, PENDING_SHARD } from "./asked.js";
+import { idsOf, textOf } from "../answer.js";
+import { PENDING, PENDING_SHARD } from "../asked.js";
 import { GuardCore, refused, type Holder } from "./core.js";
-import type { WasmSource } from "./engine.js";
-import { callBack, failure, refuse, warnOncePerCode } from "./errors.js";
-import { Feed } from "./feed.js";
-import { collectIds, collectRecorded, freshItems, isUsable, listOf } from "./ids.js";
-import { observeBelow, observeElement } from "./observer.js";
-import { checkGuardOptions, checkObserveOptions, checkPlace, checkReportOptions } from "./options.js";
+import type { WasmSource } from "../engine/engine.js";
+import { callBack, failure, refuse, warnOncePerCode } from "../errors.js";
+import { Feed } from "../feed/feed.js";
+import { collectIds, collectRecorded, freshItems, isUsable, listOf } from "../ids.js";
+import { observeBelow, observeElement } from "../observer/observer.js";
+import { checkGuardOptions, checkObserveOptions, checkPlace, checkReportOptions } from "../options.js";
 import { findCore, hold, release } from "./registry.js";
-import type * as Api from "./seenguard.js";
-import { removeBell, ringBell } from "./storage/bell.js";
-import { bellKey, prefixOf } from "./storage/keys.js";
-import { clearNamespace } from "./storage/persistence.js";
-import { openStore, placesOf, type Place } from "./storage/store.js";
-import { within } from "./within.js";
+import type * as Api from "../types/seenguard.js";
+import { removeBell, ringBell } from "../storage/cross-tab-signal.js";
+import { bellKey, prefixOf } from "../storage/keys.js";
+import { clearNamespace } from "../storage/persistence.js";
+import { openStore, placesOf, type Place } from "../storage/store.js";
+import { within } from "../timeouts.js";
 
 type Identified = Api.ItemId | { readonly id: Api.ItemId };
 

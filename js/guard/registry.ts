@@ -3,8 +3,8 @@
  * two bundles of this package. The registry lives under a registered symbol, where all copies meet.
  */
 import { GuardCore, type Holder } from "./core.js";
-import { callBack, SeenGuardError } from "./errors.js";
-import type { OpenOptions } from "./options.js";
+import { callBack, SeenGuardError } from "../errors.js";
+import type { OpenOptions } from "../options.js";
 
 type Registry = Map<string, GuardCore>;
 

@@ -4,14 +4,14 @@
  * What to deliver, and what again, is the Wasm module's to decide; here is how: one request at a time, at an interval or as soon as many wait;
  * after a failure with exponential backoff and jitter; offline not at all. When the page hides, as much goes out as browsers let outlive a page.
  */
-import { idsOf } from "./answer.js";
-import { BEGIN_BATCH } from "./asked.js";
-import type { GuardCore } from "./core.js";
-import { failure } from "./errors.js";
-import { isHidden, listen } from "./page.js";
-import type { CheckedReportOptions } from "./options.js";
-import type { Impression } from "./seenguard.js";
-import { retryDelayMs } from "./within.js";
+import { idsOf } from "../answer.js";
+import { BEGIN_BATCH } from "../asked.js";
+import type { GuardCore } from "../guard/core.js";
+import { failure } from "../errors.js";
+import { isHidden, listen } from "../page.js";
+import type { CheckedReportOptions } from "../options.js";
+import type { Impression } from "../types/seenguard.js";
+import { retryDelayMs } from "../timeouts.js";
 
 /** What a reporter asks of its guard. */
 type Deliveries = Pick<GuardCore, "ask" | "endBatch" | "report">;

@@ -3,12 +3,12 @@
  *
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
-import { errorOf, idsOf, NO_ANSWER, readAnswer, type Answer } from "./answer.js";
-import { APPLY, END_BATCH, EXPLAIN, FORGET, RECORD, SET_DELIVERING, STATS } from "./asked.js";
-import { loadEngine, type Engine } from "./engine.js";
-import { callBack, SeenGuardError, type ErrorListener } from "./errors.js";
-import type { CheckedReportOptions, OpenOptions } from "./options.js";
-import { Reporter } from "./report.js";
+import { errorOf, idsOf, NO_ANSWER, readAnswer, type Answer } from "../answer.js";
+import { APPLY, END_BATCH, EXPLAIN, FORGET, RECORD, SET_DELIVERING, STATS } from "../asked.js";
+import { loadEngine, type Engine } from "../engine/engine.js";
+import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
+import type { CheckedReportOptions, OpenOptions } from "../options.js";
+import { Reporter } from "../delivery/reporter.js";
 import type {
   ApplyReport,
   Explanation,
@@ -16,11 +16,11 @@ import type {
   GuardStats,
   ItemId,
   SeenGuardError as DeclaredError,
-} from "./seenguard.js";
+} from "../types/seenguard.js";
 import { checkSnapshot } from "./snapshot.js";
-import { Persistence } from "./storage/persistence.js";
-import { openStore, placesOf, type Opening, type Place } from "./storage/store.js";
-import { within } from "./within.js";
+import { Persistence } from "../storage/persistence.js";
+import { openStore, placesOf, type Opening, type Place } from "../storage/store.js";
+import { within } from "../timeouts.js";
 
 /** How long `open` waits for a storage that does not answer; what it holds is taken over when it does. */
 const STORAGE_PATIENCE_MS = 2_000;

@@ -1,5 +1,5 @@
 /** Finds the elements that show items, and reports each item that was looked at for long enough: one impression for an element and id. */
-import { watch } from "./observer/dwell.js";
+import { watch } from "./dwell.js";
 
 /** What an observer needs, all resolved and validated. */
 export interface ObserverSettings {
