@@ -1,5 +1,6 @@
 /** The filters that servers already have, through the built package: every answer, every way to ask, every refusal. */
-import { ShardChain, type ChainOptions, type ShardFormat, type Snapshot } from "seenguard";
+import { type ShardFormat, type Snapshot } from "seenguard";
+import { ShardChain, type ChainOptions } from "seenguard/server";
 import * as formats from "seenguard/formats";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { foreignFilters } from "./foreign.js";
@@ -250,7 +251,7 @@ describe("a copy without other formats, as pages get it", async () => {
     expect(chain).toBeInstanceOf(lean.ShardChain);
     expect(chain).not.toBeInstanceOf(lean.SeenGuard);
     await expect(lean.ShardChain.create({ capacity: 0 })).rejects.toBeInstanceOf(lean.SeenGuardError);
-    expect(() => chain.record("a", -1)).toThrow(lean.SeenGuardError);
+    expect(() => chain.record("a", { now: -1 })).toThrow(lean.SeenGuardError);
   });
 
   test("says of a format that nobody has what it says of those that it lacks", async () => {

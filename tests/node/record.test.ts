@@ -1,5 +1,5 @@
 /** What `record` counts, what is pending, and what `pendingShard` carries to the server. */
-import { ShardChain } from "seenguard";
+import { ShardChain } from "seenguard/server";
 import type { ItemId } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { idsOf, NOW, openGuard, shardText, shippedSnapshot } from "./support.js";
@@ -152,7 +152,7 @@ describe("pendingShard", () => {
     guard.apply(await shippedSnapshot(["x"], { capacity: 100 }));
     guard.record(idsOf("item", 1000));
     const chain = await ShardChain.from([guard.pendingShard()], { capacity: 100 });
-    const held = idsOf("item", 1000).filter((id) => chain.has(id, NOW));
+    const held = idsOf("item", 1000).filter((id) => chain.has(id, { now: NOW }));
     expect(idsOf("item", 95, 905).every((id) => held.includes(id))).toBe(true);
     expect(held.length).toBeLessThan(120);
     chain.free();
