@@ -3,7 +3,7 @@ import { provideEngine } from "../engine/engine.js";
 import { bytesOfHex } from "../engine/wasm-hex.js";
 import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../formats.js";
-import { wasmHex } from "../generated/formats/wasm-hex.js";
+import wasmHex from "../generated/formats/seenguard.wasm";
 import { provideFormats } from "../guard/snapshot.js";
 
 provideFormats(readFormats);

@@ -2,7 +2,7 @@
 import { provideEngine } from "../engine/engine.js";
 import { bytesOfHex } from "../engine/wasm-hex.js";
 import { compileSource } from "../engine/wasm-source.js";
-import { wasmHex } from "../generated/client/wasm-hex.js";
+import wasmHex from "../generated/client/seenguard.wasm";
 
 provideEngine(async (source) => ({
   glue: await import("../generated/client/seenguard.js"),

@@ -3,7 +3,7 @@ import { loadEngine, provideEngine, type Engine } from "../engine/engine.js";
 import { bytesOfHex } from "../engine/wasm-hex.js";
 import { describe, SeenGuardError } from "../errors.js";
 import type * as server from "../generated/server/seenguard.js";
-import { wasmHex } from "../generated/server/wasm-hex.js";
+import wasmHex from "../generated/server/seenguard.wasm";
 import type { ItemId } from "../types/server.js";
 
 export type ServerEngine = Engine<typeof server>;
