@@ -25,6 +25,7 @@ export function nodePlace(suiteFile: string): Place {
       const set = await evaluate(cold, "(cold, args) => cold.startSet(...args)", [[messages.Set, ids]]);
       return { seenguard: guard as Steps, Set: set as Steps };
     },
+    openings: () => Promise.resolve([]),
     heapOfSet: async (ids) => {
       const used = "async () => (globalThis.gc(), process.memoryUsage().heapUsed)";
       const call = `(heap, ids) => heap.heapOfSets(ids, ${used})`;
