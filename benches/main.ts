@@ -7,7 +7,7 @@ import { candidatesOf, shortIds } from "./ids.ts";
 import { describeLoad, describeMachine } from "./machine.ts";
 import { barsOf } from "./bars.ts";
 import { peers } from "./peers.ts";
-import { bundleSuite } from "./places/bundle.ts";
+import { bundleAll } from "./places/bundle.ts";
 import { chromiumPlace } from "./places/chromium.ts";
 import { nodePlace } from "./places/node.ts";
 import { say, type Place, type Steps } from "./places/place.ts";
@@ -81,8 +81,8 @@ async function measureEverything({ effort, starts, rust }: typeof FULL): Promise
 
 /** How to open each place. */
 async function placesToOpen(): Promise<(() => Promise<Place>)[]> {
-  const suiteFile = await bundleSuite();
-  return [() => Promise.resolve(nodePlace(suiteFile)), () => chromiumPlace(suiteFile)];
+  const files = await bundleAll();
+  return [() => Promise.resolve(nodePlace(files)), () => chromiumPlace(files)];
 }
 
 /** Starts from nothing, one contender after the other, again and again. */

@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance } from "fastify";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { chromiumArguments, programs } from "../../scripts/lib/programs.mjs";
 import type { Outcome } from "../suite.ts";
+import type { BenchFiles } from "./bundle.ts";
 import { say, type Place, type Steps, type StoredImpressions } from "./place.ts";
 
 /**
@@ -13,12 +14,12 @@ import { say, type Place, type Steps, type StoredImpressions } from "./place.ts"
  */
 const SETTLE_MS = 500;
 
-export async function chromiumPlace(suiteFile: string): Promise<Place> {
+export async function chromiumPlace({ suite, seenguard }: BenchFiles): Promise<Place> {
   const server = await serve({
-    "/suite.mjs": suiteFile,
+    "/suite.mjs": suite,
     "/cold.mjs": inProject("benches", "cold.mjs"),
     "/heap.mjs": inProject("benches", "heap.mjs"),
-    "/index.js": inProject("dist", "index.js"),
+    "/seenguard.mjs": seenguard,
   });
   const address = await server.listen({ port: 0, host: "127.0.0.1" });
   const browser = await chromium.launch({
@@ -45,9 +46,9 @@ export async function chromiumPlace(suiteFile: string): Promise<Place> {
           return page.evaluate<Steps>(`import("/cold.mjs").then((cold) => cold.${name}(...${JSON.stringify(args)}))`);
         });
       return {
-        seenguard: await start("startGuard", ["/index.js", messages.seenguard, ids]),
+        seenguard: await start("startGuard", ["/seenguard.mjs", messages.seenguard, ids]),
         Set: await start("startSet", [messages.Set, ids]),
-        "seenguard, processor at a quarter": await start("startGuard", ["/index.js", messages.seenguard, ids], 4),
+        "seenguard, processor at a quarter": await start("startGuard", ["/seenguard.mjs", messages.seenguard, ids], 4),
       };
     },
     openings: (impressions, times) => openAgain(browser, address, impressions, times),
@@ -81,7 +82,7 @@ async function openAgain(
     const page = await context.newPage();
     await page.goto(address);
     await page.waitForTimeout(SETTLE_MS);
-    const call = `import("/cold.mjs").then((cold) => cold.${name}("/index.js", ...${JSON.stringify(args)}))`;
+    const call = `import("/cold.mjs").then((cold) => cold.${name}("/seenguard.mjs", ...${JSON.stringify(args)}))`;
     const result = await page.evaluate<T>(call);
     await page.close();
     return result;

@@ -37,7 +37,7 @@ export function call<T>(engine: ServerEngine, run: () => T): T {
 /** Calls into the module with each part of the texts in the engine's batch. `start`: the index of the part's first. */
 export function callWithParts(engine: ServerEngine, texts: readonly ItemId[], run: (start: number) => void): void {
   call(engine, () => {
-    for (let start = 0; start < texts.length; ) {
+    for (let start = 0; start < texts.length;) {
       const { end, fits } = engine.writer.writePart(texts, start);
       if (!fits) throw outOfMemory();
       run(start);
