@@ -4,7 +4,7 @@ import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(
-  globalIgnores(["dist/", "target/", "js/generated/", "www/dist/", "test-results/", "tests/types/contract.d.ts"]),
+  globalIgnores(["dist/", "target/", "js/generated/", "www/dist/", "test-results/", "tests/types/contract/"]),
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,

@@ -1,8 +1,5 @@
 /** The server's side: a user's shards. */
-import { SeenGuardError } from "seenguard";
-import { ShardChain } from "seenguard/server";
-import type { ItemId, Snapshot } from "seenguard";
-import type { ChainOptions } from "seenguard/server";
+import { SeenGuardError, ShardChain, type ChainOptions, type ItemId, type Snapshot } from "seenguard/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { bytesOf, shardOf, textOf } from "./shards.js";
 import { DAY_SECONDS, idsOf, NOW, openGuard, readVectors } from "./support.js";
@@ -41,7 +38,7 @@ describe("a chain", () => {
     expect(chain.has(1, { now: NOW })).toBe(true);
     expect(chain.has("other", { now: NOW })).toBe(false);
     expect(chain.filter([{ id: "a" }, { id: "d" }, { id: "d" }])).toEqual([{ id: "d" }]);
-    expect(chain.filter(["x", "c"], (item) => item)).toEqual(["x"]);
+    expect(chain.filter(["x", "c"], { id: (item) => item, now: NOW })).toEqual(["x"]);
   });
 
   test("filters whatever it is given as a guard does", async () => {
@@ -49,7 +46,7 @@ describe("a chain", () => {
     chain.record("seen", { now: NOW });
     const odd = [null, { id: "seen" }, {}, 1.5, { id: "a" }, Symbol("b")] as { id: string }[];
     expect(chain.filter(odd)).toEqual(odd.filter((_, index) => index !== 1));
-    for (const none of [null, undefined, 7, {}]) expect(chain.filter(none as string[])).toEqual([]);
+    for (const none of [null, undefined, 7, {}]) expect(chain.filter(none)).toEqual([]);
     expect(chain.filter(idsOf("many", 200_000))).toHaveLength(200_000);
   });
 
@@ -133,20 +130,53 @@ describe("a chain", () => {
     }
   });
 
-  test("refuses a time that is none, and goes on", async () => {
+  const wrongTimes = [NaN, -1, Infinity, 1e300, "1764000000", 5n, null, {}, 2 ** 32, NOW * 1000];
+  test.each(wrongTimes)("refuses the time %o and goes on: Unix seconds have 32 bits", async (wrong) => {
     const chain = await createChain();
     chain.record("a", { now: NOW });
-    for (const now of [NaN, -1, Infinity, 1e300, "1764000000", 5n, null, {}]) {
-      for (const call of [
-        () => chain.record("b", { now: now as number }),
-        () => chain.has("a", { now: now as number }),
-        () => chain.snapshot({ now: now as number }),
-      ]) {
-        expect(call).toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
-      }
-    }
+    const before = chain.snapshot({ now: NOW });
+    const now = wrong as number;
+    for (const call of [
+      () => chain.record("b", { now }),
+      () => chain.has("a", { now }),
+      () => chain.filter(["a"], { now }),
+      () => chain.snapshot({ now }),
+    ])
+      expect(call).toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
+    expect(chain.snapshot({ now: NOW })).toEqual(before);
     expect(chain.record("c", { now: NOW + 0.5 })).toBe(1);
-    expect(chain.filter(["a", "b", "c"])).toEqual(["b"]);
+    expect(chain.record("d", { now: 2 ** 32 - 1 })).toBe(1);
+    expect(chain.filter(["a", "b", "c", "d"])).toEqual(["b"]);
+  });
+
+  test("refuses options that it does not have", async () => {
+    const chain = await createChain();
+    for (const options of [NOW, { nowSeconds: NOW }, null, "now", [NOW]] as object[]) {
+      for (const call of [
+        () => chain.record("a", options),
+        () => chain.has("a", options),
+        () => chain.filter(["a"], options),
+        () => chain.snapshot(options),
+      ])
+        expect(call).toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
+    }
+    expect(() => chain.filter(["a"], { id: "id" } as object)).toThrow(/id must be a function/);
+    expect(chain.has("a", { now: undefined } as object)).toBe(false);
+  });
+
+  test("works inside of a proxy, as reactive state wraps it", async () => {
+    const reactive = <T extends object>(target: T): T =>
+      new Proxy(target, {
+        get: (from, name, receiver) => {
+          const value: unknown = Reflect.get(from, name, receiver);
+          return Object.prototype.toString.call(value) === "[object Object]" ? reactive(value as object) : value;
+        },
+      });
+    const chain = reactive(await createChain());
+    expect(chain.record(["a", "b"], { now: NOW })).toBe(2);
+    expect(chain.filter(["a", "c"], { now: NOW })).toEqual(["c"]);
+    expect(chain.snapshot({ now: NOW }).shards).toHaveLength(1);
+    expect(chain.rejected).toEqual([]);
   });
 
   test("that was freed says so, and may be freed again", async () => {
@@ -177,7 +207,7 @@ describe("a chain that goes on from what the store holds", () => {
       expect(resumed.record(ids, { now: NOW + batch })).toBe(whole.record(ids, { now: NOW + batch }));
       expect(resumed.snapshot({ now: NOW + batch })).toEqual(whole.snapshot({ now: NOW + batch }));
       resumed = await chainFrom(
-        batch % 2 === 0 ? resumed.snapshot({ now: NOW }) : (resumed.snapshot({ now: NOW }).shards as string[]),
+        batch % 2 === 0 ? resumed.snapshot({ now: NOW }) : resumed.snapshot({ now: NOW }).shards,
         options,
       );
       expect(resumed.rejected).toEqual([]);
@@ -187,7 +217,7 @@ describe("a chain that goes on from what the store holds", () => {
   test("leaves out what cannot be read, and lists it with its place in what was given", async () => {
     const chain = await createChain({ capacity: 10 });
     chain.record(idsOf("item", 25), { now: NOW });
-    const [newest = "", middle = "", oldest = ""] = chain.snapshot({ now: NOW }).shards as string[];
+    const [newest = "", middle = "", oldest = ""] = chain.snapshot({ now: NOW }).shards;
     const cut = textOf(bytesOf(middle).subarray(0, 30));
     const stored = [undefined, newest, "!", null, cut, middle, 7, shardOf({ hashes: 33 }), oldest, {}, `${oldest} `];
     // A hole, as `delete` leaves it.
@@ -241,7 +271,7 @@ describe("a chain that goes on from what the store holds", () => {
 
   test("rejects for what is no list of shards", async () => {
     for (const none of [null, undefined, 7, "U0dTMQ==", {}, { shards: "U0dTMQ==" }, { shards: null }]) {
-      await expect(ShardChain.from(none as unknown as string[])).rejects.toMatchObject({ code: "bad-snapshot" });
+      await expect(ShardChain.from(none as unknown)).rejects.toMatchObject({ code: "bad-snapshot" });
     }
   });
 });

@@ -72,12 +72,12 @@ let script: vm.Script | undefined;
 export async function shippedSnapshot(
   ids: Iterable<ItemId>,
   options: ChainOptions = {},
-  nowSeconds = NOW,
+  now = NOW,
 ): Promise<Snapshot & { version: number; shards: string[] }> {
   const chain = await ShardChain.create(options);
   onTestFinished(() => chain.free());
-  chain.record(ids, { now: nowSeconds });
-  return chain.snapshot({ now: nowSeconds }) as Snapshot & { version: number; shards: string[] };
+  chain.record(ids, { now });
+  return { version: 0, ...chain.snapshot({ now }) };
 }
 
 /** One shard as text that holds these ids. */

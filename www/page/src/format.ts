@@ -1,4 +1,4 @@
-/** Numbers, times and reasons as the page says them. */
+/** Formats numbers, times and explanations for people. */
 import type { Explanation, GuardStats } from "seenguard";
 
 const whole = new Intl.NumberFormat("en");
@@ -14,7 +14,7 @@ export function plural(value: number, noun: string): string {
   return `${whole.format(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
-/** As people read chances: "1 in 25,000". Below 1 in a million millions nobody cares, and doubles cannot tell it from 0. */
+/** A probability: "1 in 25,000". Below 1 in 10¹² doubles cannot tell it from 0. */
 export function rate(value: number): string {
   if (value < 1e-12) return "under 1 in 10¹²";
   return `1 in ${value < 1e-6 ? short.format(1 / value) : whole.format(Math.round(1 / value))}`;
@@ -34,7 +34,7 @@ export function lag(seconds: number): string {
   return `${String(Math.floor(seconds / 60))} min${rest === 0 ? "" : ` ${String(rest)} s`}`;
 }
 
-/** How a device's memory fares, as the guard says it. */
+/** Describes the state of the guard's storage. */
 export function storageState(state: GuardStats["storage"]): string {
   switch (state) {
     case "indexeddb":
@@ -57,18 +57,19 @@ export function ago(atMs: number): string {
   return seconds < 5400 ? `${String(Math.round(seconds / 60))} min ago` : `${String(Math.round(seconds / 3600))} h ago`;
 }
 
-/** Why an item was kept back. `seenAt` is what the exact record says: nothing for a false positive. */
+/** Why an item was stopped. `seenAt`: when the exact record has it; `undefined` for a false positive. */
 export function reason(why: Explanation, seenAt: number | undefined, falsePositiveRate: number): string {
+  const falsePositive = `a false positive, as about ${rate(falsePositiveRate)} items meets one`;
   const record =
     seenAt === undefined
-      ? `By this page's exact record you have not seen it: a false positive, as about ${rate(falsePositiveRate)} items meets one.`
+      ? `By this page's exact record you have not seen it: ${falsePositive}.`
       : `You saw it ${ago(seenAt)}.`;
   if (!why.seen) return "It is in this list already, further up.";
   switch (why.by) {
     case "pending":
-      return `Pending. It was on this screen at ${clock.format(why.at)}, and no state that the server has sent since contains it.`;
+      return `Pending. It was on this screen at ${clock.format(why.at)}, and no state of the server contains it since.`;
     case "memory":
-      return `Remembered by this device, whatever the server knows. ${record}`;
+      return `Remembered by this device, whatever the server knows. It was on this screen at ${clock.format(why.at)}.`;
     case "server":
       return `Known to the server: shard ${String(why.shard + 1)} of its chain contains it. ${record}`;
   }

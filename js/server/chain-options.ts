@@ -1,36 +1,30 @@
-/** Checks the options of `ShardChain`. */
-import { refuse } from "./errors.js";
-import { checkFormat, type FormatArguments } from "./format.js";
-import { anything, checkOptions, type Rule, type Rules } from "./options.js";
-import type { ShardFormat } from "./types/seenguard.js";
+/** Checks the options of `ShardChain.create` and `ShardChain.from`. */
+import { refuse } from "../errors.js";
+import { checkFormat, type FormatArguments } from "../format.js";
+import { anything, checkOptions, wholeNumber, type Rules } from "../options.js";
+import type { ShardFormat } from "../types/server.js";
 
-/** For how many items a shard is made, and how often it may be wrong. */
+/** How many items a shard is for, and how often it may be wrong. */
 interface Sizes {
   readonly capacity: number;
   readonly falsePositiveRate: number;
 }
 
-/** Options of a chain as the module takes them. */
+/** The options as the module takes them. */
 export interface ChainSettings extends Sizes {
   readonly format: FormatArguments;
-  /** What a snapshot says of its format: nothing of the native one. */
+  /** The format that snapshots name: none for the native one. */
   readonly shippedFormat: ShardFormat | undefined;
   readonly shards: number;
   readonly seed: bigint;
   readonly ttlSeconds: number;
 }
 
-function whole(wanted: string, least: number, most: number, fallback: number): Rule {
-  return [
-    `a whole number${wanted}`,
-    (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
-    fallback,
-  ];
-}
+const MAX_U32 = 2 ** 32 - 1;
 
 const rules = {
-  capacity: whole(", 1 or more", 1, 2 ** 32 - 1, 1000),
-  shards: whole(" from 1 to 64", 1, 64, 5),
+  capacity: wholeNumber(1, MAX_U32, 1000),
+  shards: wholeNumber(1, 64, 5),
   falsePositiveRate: [
     "a number between 0 and 1, neither included",
     (value) => typeof value === "number" && value > 0 && value < 1,
@@ -41,12 +35,11 @@ const rules = {
     (value) => typeof value === "bigint" && value >= 0n && value < 1n << 64n,
     0n,
   ],
-  ttlSeconds: whole(" of seconds, 0 or more", 0, 2 ** 32 - 1, 0),
+  ttlSeconds: wholeNumber(0, MAX_U32, 0),
   format: anything,
-  wasm: anything,
 } satisfies Rules;
 
-/** Checks the options of a chain. What depends on their combination is the module's to refuse. */
+/** Checks the options of a chain. The module refuses combinations that are wrong. */
 export function checkChainOptions(options: unknown): ChainSettings {
   const given = checkOptions("ShardChain", options, rules) as object as ChainSettings & { format: unknown };
   const format = withSizes(given.format, given);
@@ -56,14 +49,14 @@ export function checkChainOptions(options: unknown): ChainSettings {
   return { ...given, ...sizes, format: checkedFormat, shippedFormat };
 }
 
-/** A go-bloomfilter format needs k, or the sizes that k follows from: where it tells neither, they are the chain's. */
+/** A go-bloomfilter format that names neither k nor the sizes that k follows from has the chain's sizes. */
 function withSizes(format: unknown, { capacity, falsePositiveRate }: Sizes): unknown {
   if (typeof format !== "object" || format === null || (format as { hashes?: unknown }).hashes !== undefined)
     return format;
   return { capacity, falsePositiveRate, ...withoutUndefined({ ...format }) };
 }
 
-/** What a go-bloomfilter format says of its filters' sizes need not be said again, and must not be contradicted. */
+/** The sizes that a go-bloomfilter format names. Refuses options that contradict them. */
 function sizesOf(format: unknown, options: Record<string, unknown>): Record<string, unknown> {
   if (typeof format !== "object" || format === null) return {};
   const { capacity, falsePositiveRate } = format as Record<string, unknown>;

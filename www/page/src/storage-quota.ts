@@ -1,38 +1,44 @@
 /**
- * Fills what this origin may store, and frees it again.
+ * Uses up this origin's storage quota, and frees it again.
  *
- * localStorage holds 5 MB everywhere. What IndexedDB may hold depends on the disk; where that is more than anybody should write
- * for a demo, it is emptied again, and the page offers itself with localStorage instead.
+ * localStorage holds 5 MB everywhere. What IndexedDB may hold depends on the disk; where that is more than a demo
+ * should write, the data is removed again, and the page offers itself with localStorage instead.
  */
-import { bytes } from "./words.ts";
+import { bytes } from "./format.ts";
 
-/** What browsers say of their room is a figure of their own making, so writing is what tells. */
+/** Browsers report a quota that is not the real one: only writing shows it. */
 const MOST_TO_WRITE = 24_000_000;
-const DATABASE = "demo-filling";
+const DATABASE = "demo-quota";
 const PARTS = "parts";
-const LOCAL_KEY = "demo-filling:";
+const LOCAL_KEY = "demo-quota:";
 const LARGEST_PART = 1 << 20;
-/** Chromium puts larger values into files beside the database, which count late; and hands out no more random bytes at once. */
+/**
+ * Chromium puts larger values into files beside the database, which count late; `getRandomValues` makes no more at
+ * once.
+ */
 const LARGEST_DATABASE_PART = 1 << 16;
 const SMALLEST_DATABASE_PART = 1 << 9;
 
 export interface Outcome {
   readonly filled: boolean;
-  readonly words: string;
+  readonly message: string;
 }
 
-/** Fills localStorage, and the database too if that is where impressions are kept; `progress` hears how far it is. */
-export async function fillStorage(kind: "local" | "indexeddb", progress: (words: string) => void): Promise<Outcome> {
+/** Fills localStorage, and the database too if that is where impressions are kept; `progress` reports how far it is. */
+export async function fillStorage(kind: "local" | "indexeddb", progress: (message: string) => void): Promise<Outcome> {
   let written = 0;
   if (kind === "indexeddb") {
     written = await fillDatabase((size) => progress(`Filling: ${bytes(size)} …`));
     if (written >= MOST_TO_WRITE) {
       await freeStorage();
-      return { filled: false, words: `This browser has room for more than ${bytes(MOST_TO_WRITE)}: too much to fill.` };
+      return {
+        filled: false,
+        message: `This browser has room for more than ${bytes(MOST_TO_WRITE)}: too much to fill.`,
+      };
     }
   }
   written += fillLocalStorage();
-  return { filled: true, words: `Filled with ${bytes(written)}.` };
+  return { filled: true, message: `Filled with ${bytes(written)}.` };
 }
 
 export async function freeStorage(): Promise<void> {
@@ -77,7 +83,7 @@ function fits(database: IDBDatabase, size: number): Promise<boolean> {
     const transaction = database.transaction(PARTS, "readwrite");
     transaction.oncomplete = () => resolve(true);
     transaction.onabort = () => resolve(false);
-    // Random, since what repeats itself would be compressed.
+    // Random, since repeated bytes would be compressed.
     transaction.objectStore(PARTS).add(crypto.getRandomValues(new Uint8Array(size)));
   });
 }

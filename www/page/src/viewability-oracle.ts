@@ -1,26 +1,27 @@
 /**
- * Where the person looks, for the oracle: written apart from the guard's own observer, so that each checks the other.
+ * The viewability oracle: decides for the experiment which items were seen. It is written apart from the guard's own
+ * observer, so that each checks the other.
  *
- * An item is seen once half of it, or as much of it as covers half of the window, has been in view for a dwell without
- * a break while the page was visible, and still is when that has been asked a few times more.
+ * An item is seen once half of it, or as much of it as covers half of the window, has been in view for the dwell time
+ * without a break while the page was visible, and still is in a few checks after that.
  */
 
 /**
- * The oracle is later than the guard, by so many times a short wait and a frame. What it calls seen has then surely reached
- * the guard, however busy the browser is, and no repeat is put down to two timers that ran out in the other order.
+ * The oracle decides later than the guard, by so many rounds of a short wait and a frame: what it calls seen has
+ * reached the guard, however busy the browser is, and no repeat is due to two timers that fired in the other order.
  */
 const MARGIN_ROUNDS = 3;
 const MARGIN_MS = 20;
 
-/** Shares of an element at which the browser tells how much of it is in view. */
-const STEPS = Array.from({ length: 21 }, (_, step) => step / 20);
+/** Visible shares of an element at which the browser reports. */
+const THRESHOLDS = Array.from({ length: 21 }, (_, step) => step / 20);
 
-export class Gaze {
+export class ViewabilityOracle {
   private readonly observer: IntersectionObserver;
   private readonly inView = new Set<Element>();
   private readonly timers = new Map<Element, ReturnType<typeof setTimeout>>();
-  /** Asked for where it is now, and how often to ask again. */
-  private readonly asked = new Map<Element, number>();
+  /** Elements under a check, and how many more rounds follow. */
+  private readonly checks = new Map<Element, number>();
 
   constructor(
     private readonly dwellMs: number,
@@ -28,9 +29,9 @@ export class Gaze {
   ) {
     this.observer = new IntersectionObserver(
       (entries) => {
-        for (const entry of entries) this.moved(entry);
+        for (const entry of entries) this.update(entry);
       },
-      { threshold: STEPS },
+      { threshold: THRESHOLDS },
     );
     document.addEventListener("visibilitychange", () => {
       for (const element of this.inView) this.startDwell(element);
@@ -50,7 +51,7 @@ export class Gaze {
     }
   }
 
-  private moved({
+  private update({
     target,
     isIntersecting,
     intersectionRatio,
@@ -64,37 +65,37 @@ export class Gaze {
     } else if (!this.inView.has(target)) {
       this.inView.add(target);
       this.startDwell(target);
-    } else this.answered(target);
+    } else this.finishCheck(target);
   }
 
   private startDwell(element: Element): void {
     this.stopDwell(element);
-    if (document.visibilityState === "visible") this.askAfter(element, this.dwellMs, MARGIN_ROUNDS);
+    if (document.visibilityState === "visible") this.checkAfter(element, this.dwellMs, MARGIN_ROUNDS);
   }
 
   private stopDwell(element: Element): void {
     clearTimeout(this.timers.get(element));
     this.timers.delete(element);
-    this.asked.delete(element);
+    this.checks.delete(element);
   }
 
-  /** Asks the browser, in a while, where the element is in the next frame. */
-  private askAfter(element: Element, delayMs: number, roundsLeft: number): void {
+  /** Has the browser report, after a delay, where the element is in the next frame. */
+  private checkAfter(element: Element, delayMs: number, roundsLeft: number): void {
     const timer = setTimeout(() => {
-      this.asked.set(element, roundsLeft);
+      this.checks.set(element, roundsLeft);
       this.observer.unobserve(element);
       this.observer.observe(element);
     }, delayMs);
     this.timers.set(element, timer);
   }
 
-  /** It is still in view. */
-  private answered(element: Element): void {
-    const roundsLeft = this.asked.get(element);
-    this.asked.delete(element);
+  /** The element is still in view. */
+  private finishCheck(element: Element): void {
+    const roundsLeft = this.checks.get(element);
+    this.checks.delete(element);
     if (roundsLeft === 0) {
       this.forget([element]);
       this.onSeen(element);
-    } else if (roundsLeft !== undefined) this.askAfter(element, MARGIN_MS, roundsLeft - 1);
+    } else if (roundsLeft !== undefined) this.checkAfter(element, MARGIN_MS, roundsLeft - 1);
   }
 }
