@@ -5,7 +5,7 @@ import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(
-  globalIgnores(["dist/", "target/", "js/generated/", "www/dist/", "test-results/", "tests/types/contract.d.ts"]),
+  globalIgnores(["dist/", "target/", "js/generated/", "www/dist/", "test-results/", "tests/types/contract/"]),
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
@@ -35,7 +35,7 @@ export default defineConfig(
   },
   {
     // The published declarations keep the words that they were published with.
-    files: ["js/seenguard.d.ts"],
+    files: ["js/types/seenguard.d.ts"],
     rules: { "@typescript-eslint/array-type": "off" },
   },
   {

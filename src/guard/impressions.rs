@@ -1,12 +1,17 @@
 //! The impression table: what this device showed, exactly, by the XXH64 of the id.
 //!
-//! A device with several tabs has a copy of the table in each, and storage holds what all of them wrote. Copies become one by [`Impressions::merge`],
-//! which is commutative, associative and idempotent before anything is dropped: the order, the number and the grouping of merges do not matter.
+//! A device with several tabs has a copy of the table in each, and storage holds what all of them wrote. Copies become
+//! one by [`Impressions::merge`], which is commutative, associative and idempotent before anything is dropped: the
+//! order, the number and the grouping of merges do not matter.
 //!
-//! The counter of recordings is a Lamport clock: 1 above the highest that this copy has heard of. The device's clock decides nothing but the window, so a
-//! clock that jumps drops nothing: what has expired is skipped, and stays until `remember` higher recordings push it out.
+//! The counter of recordings is a Lamport clock: 1 above the highest that this copy has heard of. The device's clock
+//! decides nothing but the window, so a clock that jumps drops nothing: what has expired is skipped, and stays until
+//! `remember` higher recordings push it out.
 
-use super::recording::{Kind, MAX_SEQ, Open, Recording};
+use super::forgotten::Forgotten;
+use super::recording::{Kind, MAX_SEQ, Open, Place, Recording};
+use super::tally::Tally;
+use super::unsaved::Unsaved;
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_map::IdMap;
@@ -22,39 +27,8 @@ pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// Most ids that are taken back.
 pub(crate) const MAX_UNSEEN: usize = 1_000;
 
-/// Counts up to which a deletion of the history reaches, for each second of the server's clock.
-const SEQ_PER_SECOND: u64 = 1 << 20;
 /// Before the storage has loaded, recordings are numbered from here, above all that it may hold.
 const PROVISIONAL_SEQ: u64 = 1 << 62;
-
-/// A history that the person has deleted on the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Forgotten {
-    /// The server's time of it, Unix seconds.
-    pub(crate) before: u32,
-    /// The device's time of it, Unix milliseconds.
-    pub(crate) at: u64,
-}
-
-impl Forgotten {
-    fn max_seq(self) -> u64 {
-        (u64::from(self.before) * SEQ_PER_SECOND).min(MAX_SEQ)
-    }
-
-    fn covers(self, recording: &Recording) -> bool {
-        recording.seq <= self.max_seq() && recording.at < self.at
-    }
-}
-
-/// What has changed since it was last written to storage.
-#[derive(Debug, Clone, Default)]
-struct Unsaved {
-    /// Written at once.
-    recordings: Vec<u64>,
-    /// Written with the next that is, or when the page hides: a snapshot has covered them, and would again after a reload.
-    covered: Vec<u64>,
-    header: bool,
-}
 
 /// The impressions of one namespace.
 #[derive(Debug, Clone)]
@@ -198,7 +172,8 @@ impl Impressions {
         Ok(())
     }
 
-    /// Forgets what was recorded before a deletion of the history on the server. Of two deletions the later one counts, of one the earlier time.
+    /// Forgets what was recorded before a deletion of the history on the server. Of two deletions the later one counts,
+    /// of one the earlier time.
     pub(crate) fn forget_before(&mut self, forgotten: Forgotten) {
         let is_known = self.forgotten.is_some_and(|known| {
             (known.before, std::cmp::Reverse(known.at)) >= (forgotten.before, std::cmp::Reverse(forgotten.at))
@@ -212,7 +187,8 @@ impl Impressions {
         self.retain(|recording| !forgotten.covers(recording));
     }
 
-    /// Forgets what was recorded before `cleared_at`, or with a clock that was ahead of `now`. What stays is unsaved again.
+    /// Forgets what was recorded before `cleared_at`, or with a clock that was ahead of `now`. What stays is unsaved
+    /// again.
     pub(crate) fn clear_before(&mut self, cleared_at: u64, now_ms: u64) {
         self.retain(|recording| recording.at >= cleared_at && recording.at <= now_ms);
         self.unsaved = Unsaved {
@@ -305,7 +281,8 @@ impl Impressions {
         });
     }
 
-    /// Takes their text from the oldest, once there are too many or too long ones, until a tenth of the room is free. Returns how many lost it.
+    /// Takes their text from the oldest, once there are too many or too long ones, until a tenth of the room is free.
+    /// Returns how many lost it.
     fn drop_texts(&mut self) -> usize {
         if self.tally.texts <= MAX_TEXTS && self.tally.text_bytes <= MAX_TEXT_BYTES {
             return 0;
@@ -322,7 +299,8 @@ impl Impressions {
         dropped
     }
 
-    /// Drops the lowest recordings once there are a tenth more than are to be remembered, and of those taken back likewise.
+    /// Drops the lowest recordings once there are a tenth more than are to be remembered, and of those taken back
+    /// likewise.
     fn evict(&mut self) {
         if self.provisional.is_none() && self.recordings.len() > with_slack(self.remember) {
             self.keep_highest(self.remember, |_| true);
@@ -411,68 +389,11 @@ impl Impressions {
 impl Impressions {
     /// Whether anything has to be written. `everything`: what only a snapshot has covered, too.
     pub(crate) fn is_unsaved(&self, everything: bool) -> bool {
-        let Unsaved {
-            recordings,
-            covered,
-            header,
-        } = &self.unsaved;
-        *header || !recordings.is_empty() || (everything && !covered.is_empty())
+        self.unsaved.is_due(everything)
     }
 
     /// The hashes of what has changed since the last call.
     pub(crate) fn take_unsaved(&mut self) -> Vec<u64> {
-        let Unsaved {
-            mut recordings,
-            mut covered,
-            ..
-        } = std::mem::take(&mut self.unsaved);
-        recordings.append(&mut covered);
-        recordings
-    }
-}
-
-/// What orders recordings: the table drops the lowest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    seq: u64,
-    at: u64,
-    hash: u64,
-}
-
-impl Place {
-    fn of(hash: u64, recording: &Recording) -> Place {
-        Place {
-            seq: recording.seq,
-            at: recording.at,
-            hash,
-        }
-    }
-}
-
-/// Counts of recordings, kept up to date by each change.
-#[derive(Debug, Clone, Default)]
-struct Tally {
-    texts: usize,
-    text_bytes: usize,
-    pending: usize,
-    undelivered: usize,
-    unseen: usize,
-}
-
-impl Tally {
-    fn add(&mut self, recording: &Recording) {
-        self.texts += usize::from(recording.open.is_some());
-        self.text_bytes += recording.text_bytes();
-        self.pending += usize::from(recording.is_pending());
-        self.undelivered += usize::from(recording.is_undelivered());
-        self.unseen += usize::from(recording.kind == Kind::Unseen);
-    }
-
-    fn remove(&mut self, recording: &Recording) {
-        self.texts -= usize::from(recording.open.is_some());
-        self.text_bytes -= recording.text_bytes();
-        self.pending -= usize::from(recording.is_pending());
-        self.undelivered -= usize::from(recording.is_undelivered());
-        self.unseen -= usize::from(recording.kind == Kind::Unseen);
+        std::mem::take(&mut self.unsaved).into_hashes()
     }
 }

@@ -1,5 +1,5 @@
-//! The stream's lag as this device sees it: from recording an impression to the first snapshot that covers it. An upper bound, since it is
-//! sampled when snapshots come.
+//! The stream's lag as this device sees it: from recording an impression to the first snapshot that covers it. An upper
+//! bound, since it is sampled when snapshots come.
 
 use std::collections::VecDeque;
 

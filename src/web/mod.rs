@@ -1,7 +1,8 @@
 //! The Wasm face of the crate: classes for `js/`, which checks what comes in and types what goes out.
 //!
-//! Texts cross in one [`batch`], since a call for each costs more than the filter itself; all else are plain arguments, and answers are plain values.
-//! What is wrong with an input is thrown as `{ code, message, shard }`. Nothing here panics for what comes in.
+//! Texts cross in one [`batch`], since a call for each costs more than the filter itself; all else are plain arguments,
+//! and answers are plain values. What is wrong with an input is thrown as `{ code, message, shard }`. Nothing here
+//! panics for what comes in.
 
 pub mod batch;
 #[cfg(feature = "server")]
@@ -56,7 +57,8 @@ fn to_js(value: &impl Serialize) -> JsValue {
     serde_wasm_bindgen::to_value(value).unwrap_or(JsValue::UNDEFINED)
 }
 
-/// A format as `js/format.ts` numbers them, with what a go-bloomfilter's needs: k, or the capacity and the false positive rate.
+/// A format as `js/format.ts` numbers them, with what a go-bloomfilter's needs: k, or the capacity and the false
+/// positive rate.
 fn format(kind: u8, number: u32, rate: f64) -> Result<Format, Error> {
     Ok(match kind {
         0 => Format::Native,
