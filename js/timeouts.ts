@@ -1,14 +1,21 @@
 /** Waiting, but not for ever. */
 
-/** Resolves when `work` does, at the latest after so many milliseconds: a storage that never answers must not hold up a feed. */
-export function within(ms: number, work: Promise<void>): Promise<void> {
+/**
+ * Waits for `work`, at most so long: a storage that never answers must not hold up a feed. Returns whether it is done.
+ */
+export function withTimeout(ms: number, work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    void work.then(resolve, reject).then(() => clearTimeout(timer));
+    const timer = setTimeout(() => resolve(false), ms);
+    work.then(() => resolve(true), reject).finally(() => clearTimeout(timer));
   });
 }
 
-/** How long to wait after so many failures in a row before this one: from a second on, twice as long each time, and not all at once. */
+/** How long to wait after so many failures in a row before this one: doubling from a second, with jitter. */
 export function retryDelayMs(failures: number, mostMs: number): number {
   return Math.min(1_000 * 2 ** failures, mostMs) * (0.5 + Math.random() / 2);
+}
+
+/** Resolves in a task of its own, so that others run before. */
+export function nextTask(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
 }

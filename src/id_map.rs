@@ -1,7 +1,8 @@
 //! Maps from the XXH64 of an id.
 //!
-//! XXH64 spreads ids evenly, but whoever knows it can make ids of any hash. So the map's buckets are chosen by multiply-shift hashing with a random
-//! odd factor (Dietzfelbinger, Hagerup, Katajainen and Penttonen 1997): ids that were made to meet in one bucket do not.
+//! XXH64 spreads ids evenly, but whoever knows it can make ids of any hash. So the map's buckets are chosen by
+//! multiply-shift hashing with a random odd factor (Dietzfelbinger, Hagerup, Katajainen and Penttonen 1997): ids that
+//! were made to meet in one bucket do not.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -12,8 +13,8 @@ pub(crate) type IdMap<V> = HashMap<u64, V, MultiplyShift>;
 
 static FACTOR: OnceLock<u64> = OnceLock::new();
 
-/// Sets the factor of all maps, unless one was made already. For targets on which the standard library has no source of randomness, such as
-/// wasm32-unknown-unknown.
+/// Sets the factor of all maps, unless one was made already. For targets on which the standard library has no source of
+/// randomness, such as wasm32-unknown-unknown.
 #[cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]
 pub(crate) fn set_random_factor(random: u64) {
     let _ = FACTOR.set(random | 1);
@@ -76,7 +77,8 @@ mod tests {
         for shift in [0, 16, 32, 47] {
             let mut buckets = vec![0u32; 1 << 13];
             for key in 0..1u64 << 16 {
-                buckets[state.hash_one(key << shift) as usize % buckets.len()] += 1;
+                let bucket = state.hash_one(key << shift) as usize % buckets.len();
+                buckets[bucket] += 1;
             }
             // Eight in each if they are spread evenly; as many as the low bits of the second byte have values at worst.
             let fullest = buckets.iter().max().copied().unwrap_or(0);

@@ -1,75 +1,76 @@
 /** `SeenGuard`: one holder's view of a namespace. */
-import { idsOf, textOf } from "../answer.js";
-import { PENDING, PENDING_SHARD } from "../asked.js";
-import { GuardCore, refused, type Holder } from "./core.js";
-import type { WasmSource } from "../engine/engine.js";
 import { callBack, failure, refuse, warnOncePerCode } from "../errors.js";
 import { Feed } from "../feed/feed.js";
-import { collectIds, collectRecorded, freshItems, isUsable, listOf } from "../ids.js";
+import { collectIds, collectRecorded, copyList, firstOfEach, freshItems, isUsable } from "../ids.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
-import { checkGuardOptions, checkObserveOptions, checkPlace, checkReportOptions } from "../options.js";
-import { findCore, hold, release } from "./registry.js";
+import { clearPlaces } from "../storage/clear.js";
+import { removeSignal, sendSignal } from "../storage/cross-tab-signal.js";
+import { signalKey } from "../storage/keys.js";
+import { placesOf } from "../storage/store.js";
+import { withTimeout } from "../timeouts.js";
 import type * as Api from "../types/seenguard.js";
-import { removeBell, ringBell } from "../storage/cross-tab-signal.js";
-import { bellKey, prefixOf } from "../storage/keys.js";
-import { clearNamespace } from "../storage/persistence.js";
-import { openStore, placesOf, type Place } from "../storage/store.js";
-import { within } from "../timeouts.js";
+import { GuardCore, refused, type Holder } from "./core.js";
+import { checkClearArguments, checkGuardOptions, checkObserveOptions, checkReportOptions } from "./options.js";
+import { findCore, hold, noteClearing, release } from "./registry.js";
 
-type Identified = Api.ItemId | { readonly id: Api.ItemId };
-
-/** Most ids that `pending` returns if nobody says otherwise: all of them. */
+/** Most ids that `pending` returns by default: all of them. */
 const ALL = 2 ** 32 - 1;
-/** How long `close` waits for a storage that does not answer. */
-const CLOSE_PATIENCE_MS = 2_000;
+/** How long `clear` waits for a storage that does not answer. */
+const CLEAR_TIMEOUT_MS = 10_000;
 
 export class SeenGuard implements Api.SeenGuard {
-  readonly #holder: Holder;
-  #core: GuardCore;
-  #closed = false;
-  readonly #stops = new Set<() => void>();
+  private readonly holder: Holder;
+  private core: GuardCore;
+  private isClosed = false;
+  private readonly stops = new Set<() => void>();
 
   private constructor(core: GuardCore, holder: Holder) {
-    this.#core = core;
-    this.#holder = holder;
+    this.core = core;
+    this.holder = holder;
   }
 
-  static async open(options: Api.GuardOptions & { wasm?: WasmSource }): Promise<SeenGuard> {
+  static async open(options: Api.GuardOptions): Promise<SeenGuard> {
     const checked = checkGuardOptions(options);
     const holder = { onError: checked.onError ?? warnOncePerCode(), onLag: checked.onLag };
-    // Rendering on a server: there is no screen, and nobody to remember it for.
-    const isServer = typeof document === "undefined" && checked.storage === undefined;
-    const core = isServer ? new GuardCore(checked) : await hold(checked, holder);
-    // The first to go on is whoever waits for this.
-    queueMicrotask(() => core.settle());
+    const core = rendersOnServer(checked) ? new GuardCore(checked) : await hold(checked, holder);
+    // Whoever waits for this goes on first.
+    queueMicrotask(() => core.startBackgroundWork());
     return new SeenGuard(core, holder);
   }
 
   static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
-    checkPlace(namespace, storage);
+    checkClearArguments(namespace, storage);
+    // Nothing may come between the call and this: what is recorded from here on stays.
+    const clearedAtMs = Date.now() + 1;
     const core = findCore(namespace);
+    const clearOwn = core?.clear(clearedAtMs);
     const places = placesOf(storage);
-    const clearElsewhere = async () => {
-      for (const place of places) {
-        if (!core?.isKeptIn(place)) await clearStore(namespace, place, places.length > 1);
-      }
-    };
-    await (core?.clear(clearElsewhere) ?? clearElsewhere()).catch((cause: unknown) => {
+    const others = places.filter((place) => !core?.isKeptIn(place));
+    // The core's own storage comes last: should it be one of the others by another name, what is recorded from now on
+    // belongs to the last generation.
+    const clearing = withTimeout(
+      CLEAR_TIMEOUT_MS,
+      clearPlaces(namespace, others, clearedAtMs, others.length < places.length).finally(() => clearOwn?.()),
+    );
+    noteClearing(namespace, clearing);
+    try {
+      if (!(await clearing)) throw new Error("it does not answer");
+    } catch (cause) {
       throw failure("storage", "the namespace is not cleared: the storage failed", cause);
-    });
-    const bell = bellKey(namespace);
-    ringBell(bell);
-    removeBell(bell);
+    }
+    const key = signalKey(namespace);
+    sendSignal(key);
+    removeSignal(key);
   }
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport {
-    return this.#closed ? refused("closed") : this.#core.apply(snapshot);
+    return this.isClosed ? refused("closed") : this.core.apply(snapshot);
   }
 
-  filter<T extends Identified>(items: readonly T[]): T[];
+  filter<T extends Api.Identified>(items: readonly T[]): T[];
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
-    const list = listOf(items);
+    const list = copyList(items);
     const { ids, places } = collectIds(list, id);
     const fresh = this.freshOf(ids, list.length - ids.length);
     return freshItems(list, places, fresh);
@@ -77,7 +78,7 @@ export class SeenGuard implements Api.SeenGuard {
 
   /** The indices of the fresh ids, of equal ones the first. For feeds; never throws. */
   freshOf(ids: readonly Api.ItemId[], withoutId = 0): ArrayLike<number> & Iterable<number> {
-    return this.#core.fresh(ids, withoutId) ?? firstOfEach(ids);
+    return this.core.fresh(ids, withoutId) ?? firstOfEach(ids);
   }
 
   has(id: Api.ItemId): boolean {
@@ -85,40 +86,40 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   explain(id: Api.ItemId): Api.Explanation {
-    return isUsable(id) ? this.#core.explain(id) : { seen: false };
+    return isUsable(id) ? this.core.explain(id) : { seen: false };
   }
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>): number {
-    return this.#core.record(collectRecorded(ids));
+    return this.core.record(collectRecorded(ids));
   }
 
   pending(limit?: number): string[] {
     const most = typeof limit === "number" && limit >= 0 ? Math.min(limit, ALL) : ALL;
-    return idsOf(this.#core.ask(PENDING, [], most)).map(([id]) => id);
+    return this.core.pending(most);
   }
 
   pendingShard(): string {
-    return textOf(this.#core.ask(PENDING_SHARD));
+    return this.core.pendingShard();
   }
 
   feed(): Feed {
-    return new Feed(this, (error) => callBack(this.#holder.onError, error));
+    return new Feed(this, (error) => callBack(this.holder.onError, error));
   }
 
   observe(root: Element, options: Api.ObserveOptions = {}): () => void {
     const settings = checkObserveOptions(options);
     checkElement(root, "observe");
-    return this.#until(observeBelow(root, settings, this.#recorder(settings)));
+    return this.untilClosed(observeBelow(root, settings, this.recorder(settings)));
   }
 
   track(element: Element, id: Api.ItemId, options: Api.ObserveOptions = {}): () => void {
     const settings = checkObserveOptions(options);
     checkElement(element, "track");
     if (!isUsable(id)) return () => {};
-    return this.#until(observeElement(element, String(id), settings, this.#recorder(settings)));
+    return this.untilClosed(observeElement(element, String(id), settings, this.recorder(settings)));
   }
 
-  #recorder({ onImpression }: Api.ObserveOptions): (id: string, element: Element) => void {
+  private recorder({ onImpression }: Api.ObserveOptions): (id: string, element: Element) => void {
     return (id, element) => {
       this.record(id);
       callBack(onImpression, id, element);
@@ -126,57 +127,48 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   /** Remembers what `close` has to stop. */
-  #until(stop: () => void): () => void {
+  private untilClosed(stop: () => void): () => void {
     const stopOnce = () => {
-      if (this.#stops.delete(stopOnce)) stop();
+      if (this.stops.delete(stopOnce)) stop();
     };
-    this.#stops.add(stopOnce);
-    if (this.#closed) stopOnce();
+    this.stops.add(stopOnce);
+    if (this.isClosed) stopOnce();
     return stopOnce;
   }
 
   report(options: Api.ReportOptions): () => void {
-    return this.#until(this.#core.addReporter(checkReportOptions(options)));
+    return this.untilClosed(this.core.addReporter(checkReportOptions(options)));
   }
 
   stats(): Api.GuardStats {
-    return this.#core.stats();
+    return this.core.stats();
   }
 
   get version(): number | undefined {
-    return this.#core.version;
+    return this.core.version;
   }
 
   flush(): Promise<void> {
-    return this.#core.flush();
+    return this.core.flush();
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    for (const stop of [...this.#stops]) stop();
-    const core = this.#core;
-    this.#core = new GuardCore(core.options);
-    await within(CLOSE_PATIENCE_MS, release(core, this.#holder));
+    if (this.isClosed) return;
+    this.isClosed = true;
+    for (const stop of [...this.stops]) stop();
+    const core = this.core;
+    this.core = new GuardCore(core.options);
+    await release(core, this.holder);
   }
 }
 
-/** Clears a namespace where no guard of this document keeps it. What cannot be reached holds nothing that could be cleared. */
-async function clearStore(namespace: string, place: Place, onlyIfUsed: boolean): Promise<void> {
-  const { store, keys = [] } = await openStore([place]);
-  const prefix = prefixOf(namespace);
-  if (onlyIfUsed && !keys.some((key) => key.startsWith(prefix))) return;
-  if (store) await clearNamespace(store, prefix);
+/** There is no screen, and nobody to remember it for. */
+function rendersOnServer({ storage }: Api.GuardOptions): boolean {
+  return typeof document === "undefined" && typeof indexedDB === "undefined" && storage === undefined;
 }
 
 /** An element of another document, such as a frame's, is none of this document's class Element. */
 function checkElement(element: unknown, method: string): void {
   if (typeof document !== "undefined" && (element as Partial<Node> | null | undefined)?.nodeType !== 1)
     refuse(`${method} takes an element`);
-}
-
-/** Everything passes, a duplicate id once. */
-function firstOfEach(ids: readonly Api.ItemId[]): number[] {
-  const known = new Set<string>();
-  return [...ids.keys()].filter((index) => known.size < known.add(String(ids[index])).size);
 }

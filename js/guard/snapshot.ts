@@ -1,26 +1,18 @@
-/** Checks a snapshot's form before it goes into the module, which checks the shards themselves. */
+/** Checks a snapshot's form before it goes into the engine, which checks the shards themselves. */
 import { failure, SeenGuardError } from "../errors.js";
-import type { FormatArguments } from "../format.js";
 import { checkEach, REQUIRED, type Rules } from "../options.js";
-
-/** A snapshot as the module takes it: NaN stands for what is absent. */
-export interface CheckedSnapshot {
-  readonly format: FormatArguments;
-  readonly shards: string[];
-  readonly version: number;
-  readonly nowMs: number;
-}
+import type { SnapshotArguments } from "./wasm-guard.js";
 
 /** Reads shards of the format that a snapshot names. What is wrong throws. */
-export type ReadShards = (format: unknown, shards: readonly unknown[]) => Pick<CheckedSnapshot, "format" | "shards">;
+export type ReadShards = (format: unknown, shards: readonly unknown[]) => Pick<SnapshotArguments, "format" | "shards">;
 
-/** A module that knows the native format alone says itself what to do about any other one, whichever that is. */
+/** An engine that knows the native format alone refuses any other one itself, whichever it is. */
 let readShards: ReadShards = (format, shards) =>
   format === undefined || format === "seenguard"
     ? { format: [0, 0, 0], shards: mapShards(shards, textOf) }
     : { format: [1, 0, 0], shards: [] };
 
-/** Says that the entry point may be given a module that knows the formats of others. */
+/** Says that this entry's engine may know the formats of other libraries. */
 export function provideFormats(read: ReadShards): void {
   readShards = read;
 }
@@ -34,28 +26,24 @@ const rules: Rules = {
   shards: ["a list of texts", Array.isArray, REQUIRED],
 };
 
-/** Reads a snapshot of any origin. Never throws: returns the error. */
-export function checkSnapshot(snapshot: unknown): CheckedSnapshot | SeenGuardError {
+/** Reads a snapshot of any origin. Throws a `SeenGuardError`. */
+export function checkSnapshot(snapshot: unknown): SnapshotArguments {
   try {
-    return read(snapshot);
+    // What is no object has no shards.
+    const parts = (snapshot ?? {}) as Record<string, unknown>;
+    const { version, shards, now } = checkEach(parts, rules, badPart);
+    return {
+      ...readShards(parts.format, shards as readonly unknown[]),
+      version: Number(version),
+      nowMs: Math.floor(Number(now) * 1000),
+    };
   } catch (cause) {
     // A getter of the app's may throw what it likes.
-    return cause instanceof SeenGuardError ? cause : failure("bad-snapshot", "the snapshot cannot be read", cause);
+    throw cause instanceof SeenGuardError ? cause : failure("bad-snapshot", "the snapshot cannot be read", cause);
   }
 }
 
-/** What is no object has no shards. */
-function read(snapshot: unknown): CheckedSnapshot {
-  const parts = (snapshot ?? {}) as Record<string, unknown>;
-  const { version, shards, now } = checkEach(parts, rules, badPart);
-  return {
-    ...readShards(parts.format, shards as readonly unknown[]),
-    version: Number(version),
-    nowMs: Math.floor(Number(now) * 1000),
-  };
-}
-
-/** The shards as texts. Unlike map, this meets the holes of a sparse list, too: the module takes texts alone. */
+/** The shards as texts. Unlike `map`, this meets the holes of a sparse list, too. */
 export function mapShards(shards: readonly unknown[], textOf: (shard: unknown, name: string) => string): string[] {
   return Array.from(shards, (shard, index) => textOf(shard, `shard ${index}`));
 }

@@ -1,7 +1,7 @@
-/** localStorage is a help where it is to be had: reading the property throws where it is denied, and writing where it is full. */
-export function tolerant<T>(use: () => T): T | undefined {
+/** The result of something that may throw; `undefined` if it does. Merely reading localStorage throws where it is denied. */
+export function attempt<T>(run: () => T): T | undefined {
   try {
-    return use();
+    return run();
   } catch {
     return undefined;
   }
