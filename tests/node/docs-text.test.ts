@@ -4,7 +4,7 @@ import { dirname, join, relative } from "node:path";
 import ts from "typescript";
 import { describe, expect, test } from "vitest";
 import { steps } from "../../scripts/test/steps.mjs";
-import { exampleWith, pages, readPage, root, type Page } from "./docs/examples.ts";
+import { examplesIn, pages, readPage, root, type Page } from "./docs/examples.ts";
 
 const MAX_COLUMNS = 120;
 const MAX_README_LINES = 300;
@@ -71,15 +71,19 @@ test("the README links to every page in docs/", () => {
   expect(linksOf(readme)).toEqual(expect.arrayContaining(guides));
 });
 
-test("the tree in CONTRIBUTING.md is the project's", () => {
-  const tree = exampleWith("text", "src/").code;
+test.each([
+  { page: contributing, below: "" },
+  { page: readPage("www/README.md"), below: "www/" },
+])("the tree in $page.path exists", ({ page, below }) => {
+  const [tree] = examplesIn(page).filter(({ kind }) => kind === "text");
   const directories: string[] = [];
-  for (const [, indent = "", name = ""] of tree.matchAll(/^( *)(\S+)/gm)) {
+  for (const [, indent = "", name = ""] of (tree?.code ?? "").matchAll(/^( {0,4})(\S+)  /gm)) {
     const depth = indent.length / 2;
-    const path = [...directories.slice(0, depth), name].join("");
+    const path = [below, ...directories.slice(0, depth), name].join("");
     expect(existsSync(root + path), path).toBe(true);
     directories[depth] = name;
   }
+  expect(directories).not.toEqual([]);
 });
 
 test("the API's pages name every public member, option and error code", () => {
