@@ -1,17 +1,17 @@
-/** What every app must have told, whichever way it got the package. */
+/** The data that the test apps filter, and what an app must report, whichever way it got the package. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject } from "vitest";
 import type { Chapters, Told } from "./apps/story.js";
 
-/** A file of chapters: with a shard of the native format, or with one of Guava's. */
+/** Items and a snapshot: with a shard of the native format, or of Guava's. */
 export type ChaptersFile = "chapters.json" | "guava-chapters.json";
 
 export function readChapters(file: ChaptersFile = "chapters.json"): Chapters {
   return JSON.parse(readFileSync(join(inject("installed"), file), "utf8")) as Chapters;
 }
 
-/** The guard worked: nothing that the snapshot holds came through, nor what was recorded. */
+/** The guard worked: nothing that the snapshot contains or that was recorded passed. */
 export function expectGuarded(told: Told | undefined, storage: string, file?: ChaptersFile): void {
   const { page, fresh } = readChapters(file);
   expect(fresh.length).toBeGreaterThan(40);
@@ -28,7 +28,7 @@ export function expectGuarded(told: Told | undefined, storage: string, file?: Ch
   });
 }
 
-/** The guard could not read the snapshot, said so, and worked without it. */
+/** The guard could not read the snapshot, reported it, and worked without it. */
 export function expectRefused(told: Told | undefined, storage: string): void {
   const ids = readChapters("guava-chapters.json").page.map(({ id }) => id);
   expect(told).toEqual({
