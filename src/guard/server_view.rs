@@ -1,7 +1,7 @@
 //! The server's shards as this device holds them: the snapshot in use.
 //!
-//! A shard is one filter, or, where the server's format lets a filter grow by further ones, several: an id is in the shard if it is in any of
-//! them. Each of these filters counts against the limits of a snapshot.
+//! A shard is one filter, or, where the server's format lets a filter grow by further ones, several: an id is in the
+//! shard if it is in any of them. Each of these filters counts against the limits of a snapshot.
 
 use crate::bit_sliced::{BitSlicedFilters, Query};
 use crate::bloom::FilterSpec;
@@ -65,9 +65,11 @@ impl ServerView {
             + self.filters.capacity() * size_of::<HeldFilter>()
     }
 
-    /// Takes these shards in place of those in use, or, on an error, leaves everything as it is. Returns how many were held already.
+    /// Takes these shards in place of those in use, or, on an error, leaves everything as it is. Returns how many were
+    /// held already.
     ///
-    /// Learns the sizes of all shards before it reads any: nothing is allocated for bits until they are known to be bearable.
+    /// Learns the sizes of all shards before it reads any: nothing is allocated for bits until they are known to be
+    /// bearable.
     pub(crate) fn replace<L: IdList + ?Sized>(&mut self, texts: &L, format: Format) -> Result<usize, Error> {
         if !format.is_known() {
             return Err(Error::BadSnapshot(wire::NOT_KNOWN));
@@ -139,7 +141,8 @@ impl ServerView {
         Some(found.shard)
     }
 
-    /// Empties the slots that no held shard needs any more. What is left of a bank without any takes no memory, and the next one goes there.
+    /// Empties the slots that no held shard needs any more. What is left of a bank without any takes no memory, and the
+    /// next one goes there.
     fn drop_slots_but(&mut self, coming: &[HeldFilter]) {
         for (index, bank) in self.banks.iter_mut().enumerate() {
             let kept = coming.iter().filter(|filter| filter.bank == index);
@@ -150,7 +153,8 @@ impl ServerView {
         }
     }
 
-    /// Puts the first one's bits into a slot, where those of its spec among the others will find room. Returns the bank and the slot.
+    /// Puts the first one's bits into a slot, where those of its spec among the others will find room. Returns the bank
+    /// and the slot.
     fn place(&mut self, filters: &[BloomFilter]) -> (usize, usize) {
         let spec = filters[0].spec();
         let with_room = |bank: &BitSlicedFilters| bank.spec() == spec && bank.used() != u64::MAX;

@@ -23,7 +23,8 @@ struct RejectedShard {
 
 #[wasm_bindgen]
 impl Chain {
-    /// Goes on from the batch's stored shards, newest first, in the format that the first three arguments tell; from none, a new chain.
+    /// Goes on from the batch's stored shards, newest first, in the format that the first three arguments tell; from
+    /// none, a new chain.
     #[wasm_bindgen(constructor)]
     #[allow(clippy::too_many_arguments)]
     pub fn new(
@@ -63,7 +64,8 @@ impl Chain {
         self.chain.record(ids, now_seconds as u64).map_err(failure)
     }
 
-    /// Leaves the indices of the batch's ids that no live shard contains with the batch, of equal ids the first. Returns how many they are.
+    /// Leaves the indices of the batch's ids that no live shard contains with the batch, of equal ids the first.
+    /// Returns how many they are.
     pub fn filter(&self, ids: &mut TextBatch, now_seconds: f64) -> Result<usize, JsValue> {
         let fresh = self.chain.filter(ids, now_seconds as u64).map_err(failure)?;
         Ok(ids.answer(fresh))

@@ -32,7 +32,8 @@ impl Guard {
         Ok(Guard { guard })
     }
 
-    /// Takes a snapshot of the batch's shards, in the format that three arguments tell. `version` and `server_now_ms` are NaN where it has none.
+    /// Takes a snapshot of the batch's shards, in the format that three arguments tell. `version` and `server_now_ms`
+    /// are NaN where it has none.
     #[allow(clippy::too_many_arguments)]
     pub fn apply(
         &mut self,

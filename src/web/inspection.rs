@@ -15,7 +15,8 @@ pub struct RawInspection {
 
 #[wasm_bindgen]
 impl RawInspection {
-    /// Reads a shard in the format that the first three arguments tell. Throws `{ code, message }` for what cannot be read.
+    /// Reads a shard in the format that the first three arguments tell. Throws `{ code, message }` for what cannot be
+    /// read.
     #[wasm_bindgen(constructor)]
     pub fn new(kind: u8, number: u32, rate: f64, text: &str) -> Result<RawInspection, JsValue> {
         let format = format(kind, number, rate).map_err(failure)?;

@@ -1,5 +1,6 @@
 /** What an app's TypeScript sees of the package; compiled by each way that TypeScript has of finding it, and never run. */
-import { SeenGuard, SeenGuardError, ShardChain, type Feed, type GuardOptions, type Snapshot } from "seenguard";
+import { SeenGuard, SeenGuardError, type Feed, type GuardOptions, type Snapshot } from "seenguard";
+import { ShardChain } from "seenguard/server";
 import { SeenGuard as FormatsGuard, ShardChain as FormatsChain } from "seenguard/formats";
 import { SeenGuard as SlimGuard, ShardChain as SlimChain, type ApplyReport } from "seenguard/slim";
 
@@ -33,7 +34,7 @@ export async function pageOfAnotherLibrary(shards: readonly string[], seen: Snap
 }
 
 export const serve = async (ids: readonly string[]): Promise<Snapshot> =>
-  (await ShardChain.from([])).snapshot(ids.length);
+  (await ShardChain.from([])).snapshot({ now: ids.length });
 
 export const isOurs = (error: unknown): boolean => error instanceof SeenGuardError && error.code === "bad-option";
 
