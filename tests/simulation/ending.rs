@@ -37,19 +37,19 @@ fn gather(world: &mut World, device: usize) -> usize {
     world.devices[device].store.is_full = false;
     for tab in 0..world.devices[device].tabs.len() {
         world.now += SECOND;
-        let (place, scene) = world.on(device);
+        let (place, mut scene) = world.on(device);
         if place.tabs[tab].frozen {
             place.thaw(tab, scene.now);
         }
         place.tabs[tab].ask(super::writer::Job::Flush, scene.now);
-        place.settle(tab, scene.now, scene.conditions, scene.items, scene.tally);
+        place.settle(tab, &mut scene);
     }
     // Those that were told of a clear by then have not told others of what they know.
     world.now += SECOND;
     world.devices[device].tabs.clear();
-    let (place, scene) = world.on(device);
+    let (place, mut scene) = world.on(device);
     place.open(scene.now, scene.conditions, scene.random);
-    place.settle(0, scene.now, scene.conditions, scene.items, scene.tally);
+    place.settle(0, &mut scene);
     0
 }
 
@@ -66,7 +66,7 @@ fn deliver(world: &mut World, device: usize, tab: usize, round: usize) {
     world.now = world.server.caught_up_at().max(world.now);
     world.server.run(world.now, &world.items);
     let (place, mut scene) = world.on(device);
-    place.settle(tab, scene.now, scene.conditions, scene.items, scene.tally);
+    place.settle(tab, &mut scene);
     let state = scene.server.ship(scene.now, scene.conditions, scene.random);
     feeds::apply(place, tab, &state, &mut scene);
     world.now += HOUR * (1 + round as u64);

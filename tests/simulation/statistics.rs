@@ -17,19 +17,11 @@ const TOLERANCE: f64 = 1.03;
 pub enum Question {
     /// Fresh items that the server's shards stop, against `server_false_positive_rate`.
     StoppedByServer,
-    /// Fresh items that the memory stops, against `memory_false_positive_rate`.
-    StoppedByMemory,
-    /// Fresh impressions that `record` counts as known, against the same.
-    CountedAsKnown,
-    /// Items that the memory stops half a window after it may have forgotten them.
-    StoppedTooLong,
-    /// Items that the memory stops though the namespace was cleared.
-    StoppedAfterClear,
     /// Items that the server's chain contains long after their time.
     KeptTooLongByServer,
 }
 
-const QUESTIONS: f64 = 6.0;
+const QUESTIONS: f64 = 2.0;
 
 /// How often something was expected at most, and how often it was seen.
 #[derive(Debug, Clone, Copy, Default)]
