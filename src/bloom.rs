@@ -3,34 +3,34 @@
 //! To ask for an item is to look at its k bits: one that is 0 proves that the item was never inserted; all 1 means that it was, or, at the
 //! false positive rate, that others happened to set them.
 
-use crate::hash::{HashedId, Hashing, Positions};
+use crate::hash::{HashScheme, HashedId, Positions};
 use crate::wire::ForeignPositions;
 use crate::{Error, Parameters};
 
-/// What decides which bits an id has. Filters of one shape answer for the same positions, so they unite, and are asked together.
+/// What decides which bits an id has. Filters of one spec answer for the same positions, so they unite, and are asked together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Shape {
+pub(crate) struct FilterSpec {
     pub(crate) parameters: Parameters,
     /// Of the native hash; 0 for every other.
     pub(crate) seed: u64,
-    pub(crate) hashing: Hashing,
+    pub(crate) scheme: HashScheme,
 }
 
-impl Shape {
+impl FilterSpec {
     pub(crate) fn native(parameters: Parameters, seed: u64) -> Self {
-        Shape {
+        FilterSpec {
             parameters,
             seed,
-            hashing: Hashing::Native,
+            scheme: HashScheme::Native,
         }
     }
 
-    /// The shape of a filter of another format.
-    pub(crate) fn foreign(hashing: Hashing, parameters: Parameters) -> Self {
-        Shape {
+    /// The spec of a filter of another format.
+    pub(crate) fn foreign(scheme: HashScheme, parameters: Parameters) -> Self {
+        FilterSpec {
             parameters,
             seed: 0,
-            hashing,
+            scheme,
         }
     }
 
@@ -41,7 +41,7 @@ impl Shape {
     /// Without the feature `formats` no filter is of another one, and what could only be meant for such filters is not compiled.
     #[inline]
     pub(crate) fn is_native(self) -> bool {
-        !cfg!(feature = "formats") || self.hashing == Hashing::Native
+        !cfg!(feature = "formats") || self.scheme == HashScheme::Native
     }
 
     /// Calls `visit` with the id's positions in the native format until it answers false; true if it never did. Other formats have
@@ -67,39 +67,39 @@ impl Shape {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BloomFilter {
-    shape: Shape,
+    spec: FilterSpec,
     words: Vec<u64>,
 }
 
 impl BloomFilter {
     /// An empty filter. `seed` is that of XXH64: one for a deployment.
     pub fn new(parameters: Parameters, seed: u64) -> Self {
-        BloomFilter::of_shape(Shape::native(parameters, seed))
+        BloomFilter::with_spec(FilterSpec::native(parameters, seed))
     }
 
-    pub(crate) fn of_shape(shape: Shape) -> Self {
+    pub(crate) fn with_spec(spec: FilterSpec) -> Self {
         BloomFilter {
-            shape,
-            words: vec![0; shape.bits().div_ceil(64) as usize],
+            spec,
+            words: vec![0; spec.bits().div_ceil(64) as usize],
         }
     }
 
-    pub(crate) fn shape(&self) -> Shape {
-        self.shape
+    pub(crate) fn spec(&self) -> FilterSpec {
+        self.spec
     }
 
     pub(crate) fn is_native(&self) -> bool {
-        self.shape.is_native()
+        self.spec.is_native()
     }
 
     /// m and k.
     pub fn parameters(&self) -> Parameters {
-        self.shape.parameters
+        self.spec.parameters
     }
 
     /// The seed of XXH64; 0 for a filter of another format.
     pub fn seed(&self) -> u64 {
-        self.shape.seed
+        self.spec.seed
     }
 
     /// Inserts an id, the UTF-8 bytes of its text. Returns whether the filter did not contain it before.
@@ -109,15 +109,15 @@ impl BloomFilter {
 
     pub(crate) fn insert_hashed(&mut self, id: HashedId<'_>) -> bool {
         let mut new = false;
-        if !self.shape.is_native() {
-            for position in ForeignPositions::new(self.shape, id) {
+        if !self.spec.is_native() {
+            for position in ForeignPositions::new(self.spec, id) {
                 new |= !self.is_set(position);
                 self.set(position);
             }
             return new;
         }
         let words = &mut self.words;
-        self.shape.all_positions(id, |position| {
+        self.spec.all_positions(id, |position| {
             let (word, bit) = ((position >> 6) as usize, 1 << (position & 63));
             new |= words[word] & bit == 0;
             words[word] |= bit;
@@ -133,15 +133,15 @@ impl BloomFilter {
 
     #[inline]
     pub(crate) fn contains_hashed(&self, id: HashedId<'_>) -> bool {
-        if !self.shape.is_native() {
+        if !self.spec.is_native() {
             return self.contains_foreign(id);
         }
-        self.shape.all_positions(id, |position| self.is_set(position))
+        self.spec.all_positions(id, |position| self.is_set(position))
     }
 
     #[inline(never)]
     fn contains_foreign(&self, id: HashedId<'_>) -> bool {
-        ForeignPositions::new(self.shape, id).all(|position| self.is_set(position))
+        ForeignPositions::new(self.spec, id).all(|position| self.is_set(position))
     }
 
     /// Takes over what `other` contains.
@@ -149,7 +149,7 @@ impl BloomFilter {
     /// # Errors
     /// [`Error::BadParameters`] if the two differ in bits, hashes, seed or format: their bits then mean different items.
     pub fn union(&mut self, other: &BloomFilter) -> Result<(), Error> {
-        if self.shape != other.shape {
+        if self.spec != other.spec {
             return Err(Error::BadParameters(
                 "only filters of one format with equal bits, hashes and seed unite",
             ));
@@ -158,16 +158,16 @@ impl BloomFilter {
         Ok(())
     }
 
-    /// The same for a filter that is known to be of this shape.
+    /// The same for a filter that is known to be of this spec.
     pub(crate) fn take_over(&mut self, other: &BloomFilter) {
         for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
             *mine |= theirs;
         }
     }
 
-    /// Whether whatever `other` contains is contained here: they have one shape, and all of its bits are set here.
+    /// Whether whatever `other` contains is contained here: they have one spec, and all of its bits are set here.
     pub(crate) fn contains_all_of(&self, other: &BloomFilter) -> bool {
-        self.shape == other.shape
+        self.spec == other.spec
             && self
                 .words
                 .iter()

@@ -37,6 +37,9 @@ pub enum Error {
     /// More shards or bits than a snapshot may have.
     #[error("{0}")]
     TooLarge(&'static str),
+    /// There is no memory for what the input needs.
+    #[error("{}", self.text())]
+    OutOfMemory,
     /// One of several shards is wrong.
     #[error("shard {index}: {error}")]
     InShard {
@@ -77,18 +80,12 @@ impl Error {
             Error::BadParameters(text) => ("bad-parameters", text),
             Error::BadPayload(text) => ("bad-payload", text),
             Error::TooLarge(text) => ("too-large", text),
+            Error::OutOfMemory => ("out-of-memory", "there is not enough memory"),
             Error::InShard { error, .. } => error.told(),
         }
     }
 
     /// The place of the shard that is wrong, if it is one of several.
-    #[cfg(all(target_arch = "wasm32", feature = "guard"))]
-    pub(crate) fn shard(&self) -> Option<usize> {
-        match self {
-            Error::InShard { index, .. } => Some(*index),
-            _ => None,
-        }
-    }
 
     /// The same error, said of the shard at `index` of a list.
     pub(crate) fn in_shard(self, index: usize) -> Self {

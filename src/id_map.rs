@@ -76,7 +76,8 @@ mod tests {
         for shift in [0, 16, 32, 47] {
             let mut buckets = vec![0u32; 1 << 13];
             for key in 0..1u64 << 16 {
-                buckets[state.hash_one(key << shift) as usize % buckets.len()] += 1;
+                let bucket = state.hash_one(key << shift) as usize % buckets.len();
+                buckets[bucket] += 1;
             }
             // Eight in each if they are spread evenly; as many as the low bits of the second byte have values at worst.
             let fullest = buckets.iter().max().copied().unwrap_or(0);

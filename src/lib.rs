@@ -36,23 +36,17 @@
 #![cfg_attr(target_arch = "wasm32", deny(unsafe_code))]
 #![warn(missing_docs)]
 
-mod bank;
+mod bit_sliced;
 mod bloom;
 mod chain;
 mod error;
 mod guard;
 pub mod hash;
 mod hash_index;
+pub mod id_list;
 mod id_map;
-mod ids;
 mod inspect;
-mod journal;
-mod lag;
-mod memory;
-mod order;
 mod params;
-mod segment;
-mod server_view;
 mod shard;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
@@ -62,10 +56,11 @@ pub mod wire;
 pub use bloom::BloomFilter;
 pub use chain::{ChainOptions, ChainSnapshot, Rejected, ShardChain};
 pub use error::Error;
-pub use guard::{Applied, Explanation, Filtered, Guard, GuardStats, Now, Recorded, Snapshot};
+pub use guard::{
+    Applied, CoveredImpression, DEFAULT_REMEMBER, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Impression,
+    Lag, MAX_REMEMBER, Now, Recorded, Segment, SegmentState, Snapshot,
+};
 pub use inspect::{InspectedFilter, Inspection, inspect};
-pub use lag::Lag;
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
-pub use segment::SegmentState;
 pub use shard::Shard;
 pub use wire::Format;

@@ -1,54 +1,56 @@
-//! The Wasm face of the crate: functions and classes for `js/`, which validates what comes in and types what goes out.
+//! The Wasm face of the crate: classes for `js/`, which checks what comes in and types what goes out.
 //!
-//! Ids cross in one batch ([`batch`]), other inputs as plain arguments that the TypeScript has checked, and answers lie where JavaScript reads them.
-//! So guards and chains take and give numbers alone, and pages load no glue. What the inspection tells goes out by serde-wasm-bindgen's `to_value`, an
-//! error of it as `{ code, message }`. Nothing here throws or panics for what comes in.
-//!
-//! The features `guard`, `chain` and `inspect` say what a module offers: that of pages, that of servers, that of the command.
+//! Texts cross in one [`batch`], since a call for each costs more than the filter itself; all else are plain arguments, and answers are plain values.
+//! What is wrong with an input is thrown as `{ code, message, shard }`. Nothing here panics for what comes in.
 
-mod allocator;
-#[cfg(any(feature = "guard", feature = "chain"))]
-mod answer;
-#[cfg(any(feature = "guard", feature = "chain"))]
 pub mod batch;
-#[cfg(not(panic = "immediate-abort"))]
-mod browser;
-#[cfg(feature = "chain")]
+#[cfg(feature = "server")]
 pub mod chain;
-#[cfg(feature = "guard")]
+#[cfg(feature = "client")]
 pub mod guard;
-#[cfg(feature = "inspect")]
-mod inspect;
-#[cfg(any(feature = "guard", feature = "chain"))]
-mod numbered;
+#[cfg(feature = "server")]
+pub mod inspection;
 
-#[cfg(feature = "inspect")]
-pub use inspect::RawInspection;
+use serde::Serialize;
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-#[cfg(feature = "inspect")]
-use {serde::Serialize, wasm_bindgen::JsValue};
+use crate::error::Error;
+use crate::id_map;
+use crate::wire::Format;
 
-use crate::{Error, Format};
+/// Gives the maps a random factor, and panics a voice.
+#[wasm_bindgen(start)]
+fn start() {
+    id_map::set_random_factor((js_sys::Math::random() * 2f64.powi(53)) as u64 ^ js_sys::Math::random().to_bits());
+    std::panic::set_hook(Box::new(|panic| {
+        web_sys::console::error_1(&format!("seenguard: internal error: {panic}").into());
+    }));
+}
 
-#[global_allocator]
-static ALLOCATOR: allocator::Allocator = allocator::Allocator::new();
-
-/// An error as JavaScript takes it where it is thrown.
-#[cfg(feature = "inspect")]
+/// An error as JavaScript catches it.
 #[derive(Serialize)]
 struct Failure {
     code: &'static str,
     message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<usize>,
 }
 
-#[cfg(feature = "inspect")]
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure {
-            code: error.code(),
-            message: error.to_string(),
-        }
-    }
+fn failure(error: Error) -> JsValue {
+    let shard = match &error {
+        Error::InShard { index, .. } => Some(*index),
+        _ => None,
+    };
+    to_js(&Failure {
+        code: error.code(),
+        message: error.to_string(),
+        shard,
+    })
+}
+
+/// Serializes what the crate reports; undefined if it cannot be, which no type that goes out allows.
+fn to_js(value: &impl Serialize) -> JsValue {
+    serde_wasm_bindgen::to_value(value).unwrap_or(JsValue::UNDEFINED)
 }
 
 /// A format as `js/format.ts` numbers them, with what a go-bloomfilter's needs: k, or the capacity and the false positive rate.
@@ -58,31 +60,10 @@ fn format(kind: u8, number: u32, rate: f64) -> Result<Format, Error> {
         1 => Format::Guava,
         2 => Format::BitsAndBlooms,
         3 => Format::RedisBloom,
-        5 if cfg!(feature = "formats") => Format::go_bloomfilter(number, rate)?,
-        // Where it is not known it is refused, whatever its sizes.
+        5 => Format::go_bloomfilter(number, rate)?,
         _ => Format::GoBloomfilter {
             hashes: number,
             bits: None,
         },
     })
-}
-
-/// Serializes what the crate reports; undefined if it cannot be, which no type that goes out allows.
-#[cfg(feature = "inspect")]
-fn to_js(value: &impl Serialize) -> JsValue {
-    serde_wasm_bindgen::to_value(value).unwrap_or(JsValue::UNDEFINED)
-}
-
-#[cfg(feature = "inspect")]
-fn failure(error: Error) -> JsValue {
-    to_js(&Failure::from(error))
-}
-
-/// `Date.now()` and `performance.now()`, in milliseconds. Casts saturate: a clock before 1970 counts as 1970, NaN as 0.
-#[cfg(feature = "guard")]
-fn now(wall_ms: f64, steady_ms: f64) -> crate::Now {
-    crate::Now {
-        wall_ms: wall_ms as u64,
-        steady_ms: steady_ms as u64,
-    }
 }

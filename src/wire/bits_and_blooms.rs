@@ -7,8 +7,8 @@
 //! `h(i mod 2) + i · h(3 or 2)`, the last one being h3 where `(i + i mod 2) mod 4` is 2.
 
 use crate::Error;
-use crate::bloom::Shape;
-use crate::hash::Hashing;
+use crate::bloom::FilterSpec;
+use crate::hash::HashScheme;
 
 use super::murmur3::murmur3_128;
 use super::{Decoded, base64, integer, number};
@@ -25,11 +25,11 @@ pub(super) fn decode(text: &[u8]) -> Result<Decoded, Error> {
         (integer(&bytes, 0, 8)?, integer(&bytes, 8, 8)?, bytes, 16)
     };
     let length = integer(&bytes, at, 8)?;
-    let shape = Shape::foreign(Hashing::BitsAndBlooms, super::parameters(bits, hashes)?);
+    let spec = FilterSpec::foreign(HashScheme::BitsAndBlooms, super::parameters(bits, hashes)?);
     if length != bits {
         return Err(Error::BadPayload("the set of bits must have m bits"));
     }
-    Ok(Decoded::single(bytes, at + 8, shape, None))
+    Ok(Decoded::single(bytes, at + 8, spec, None))
 }
 
 /// Reads the one JSON object that there can be.

@@ -11,8 +11,8 @@
 
 use std::f64::consts::LN_2;
 
-use crate::bloom::Shape;
-use crate::hash::Hashing;
+use crate::bloom::FilterSpec;
+use crate::hash::HashScheme;
 use crate::{Error, Parameters, Shard};
 
 use super::{Decoded, base64, number, payload};
@@ -46,8 +46,8 @@ pub(super) fn decode(text: &[u8], hashes: u32, bits: Option<u32>) -> Result<Deco
         return Err(Error::BadPayload("a record's bits must be whole words of 32"));
     }
     let bits = bits.map_or(bytes.len() as u64 * 8, u64::from);
-    let shape = Shape::foreign(Hashing::GoBloomfilter, super::parameters(bits, u64::from(hashes))?);
-    Ok(Decoded::single(bytes, 0, shape, count))
+    let spec = FilterSpec::foreign(HashScheme::GoBloomfilter, super::parameters(bits, u64::from(hashes))?);
+    Ok(Decoded::single(bytes, 0, spec, count))
 }
 
 pub(super) fn write(shard: &Shard) -> String {

@@ -16,8 +16,8 @@
 
 use std::f64::consts::LN_2;
 
-use crate::bloom::Shape;
-use crate::hash::Hashing;
+use crate::bloom::FilterSpec;
+use crate::hash::HashScheme;
 use crate::{Error, Parameters, Shard};
 
 use super::murmur3::murmur3_128;
@@ -37,23 +37,23 @@ pub(crate) fn parameters(capacity: u32, rate: f64) -> Result<Parameters, Error> 
 pub(super) fn decode(text: &[u8]) -> Result<Decoded, Error> {
     let bytes = base64::decode(text)?;
     let words = integer(&bytes, 2, 4)?;
-    let hashing = match bytes[0] {
-        0 => Hashing::Guava32,
-        1 => Hashing::Guava64,
+    let scheme = match bytes[0] {
+        0 => HashScheme::Guava32,
+        1 => HashScheme::Guava64,
         _ => return Err(Error::BadEncoding),
     };
     let parameters = super::parameters(words * 64, u64::from(bytes[1]))?;
-    let shape = Shape::foreign(hashing, parameters);
-    Ok(Decoded::single(bytes, HEADER_LENGTH, shape, None))
+    let spec = FilterSpec::foreign(scheme, parameters);
+    Ok(Decoded::single(bytes, HEADER_LENGTH, spec, None))
 }
 
 pub(super) fn encode(shard: &Shard) -> Vec<u8> {
-    let shape = shard.filter.shape();
+    let spec = shard.filter.spec();
     let mut bytes = vec![
-        u8::from(shape.hashing == Hashing::Guava64),
-        shape.parameters.hashes() as u8,
+        u8::from(spec.scheme == HashScheme::Guava64),
+        spec.parameters.hashes() as u8,
     ];
-    bytes.extend_from_slice(&(shape.bits() / 64).to_be_bytes());
+    bytes.extend_from_slice(&(spec.bits() / 64).to_be_bytes());
     payload::write(&shard.filter, &mut bytes);
     bytes
 }

@@ -21,8 +21,8 @@ mod rice;
 
 use serde::{Serialize, Serializer};
 
-use crate::bloom::Shape;
-use crate::hash::{HashedId, Hashing};
+use crate::bloom::FilterSpec;
+use crate::hash::{HashScheme, HashedId};
 use crate::params::MAX_SNAPSHOT_BITS;
 use crate::{BloomFilter, Error, Parameters, Shard};
 
@@ -132,15 +132,15 @@ pub(crate) const NOT_KNOWN: &str = if cfg!(target_arch = "wasm32") {
 #[derive(Default)]
 pub(crate) struct Decoded {
     bytes: Vec<u8>,
-    pub(crate) filters: Vec<Unread>,
+    pub(crate) filters: Vec<EncodedFilter>,
     pub(crate) epoch: u32,
     pub(crate) expires: u32,
     encoding: native::Encoding,
 }
 
 /// A filter whose sizes are right and whose bits have not been looked at.
-pub(crate) struct Unread {
-    shape: Shape,
+pub(crate) struct EncodedFilter {
+    spec: FilterSpec,
     /// Where its bits lie.
     start: usize,
     end: usize,
@@ -167,12 +167,12 @@ pub(crate) fn decode(format: Format, text: impl AsRef<[u8]>) -> Result<Decoded, 
 impl Decoded {
     /// A single filter of another format, whose bits are all bytes from `start` on.
     #[inline(never)]
-    fn single(bytes: Vec<u8>, start: usize, shape: Shape, count: Option<u32>) -> Self {
+    fn single(bytes: Vec<u8>, start: usize, spec: FilterSpec, count: Option<u32>) -> Self {
         let end = bytes.len();
         Decoded {
             bytes,
-            filters: vec![Unread {
-                shape,
+            filters: vec![EncodedFilter {
+                spec,
                 start,
                 end,
                 count,
@@ -182,7 +182,7 @@ impl Decoded {
     }
 
     pub(crate) fn bits(&self) -> u64 {
-        self.filters.iter().map(|filter| u64::from(filter.shape.bits())).sum()
+        self.filters.iter().map(|filter| u64::from(filter.spec.bits())).sum()
     }
 
     pub(crate) fn byte_length(&self) -> usize {
@@ -194,13 +194,13 @@ impl Decoded {
     }
 
     /// Reads the bits of one of its filters.
-    pub(crate) fn filter(&self, unread: &Unread) -> Result<BloomFilter, Error> {
+    pub(crate) fn filter(&self, unread: &EncodedFilter) -> Result<BloomFilter, Error> {
         let bits = self.bytes.get(unread.start..unread.end).unwrap_or_default();
-        native::read_bits(self.encoding(), bits, unread.shape)
+        native::read_bits(self.encoding(), bits, unread.spec)
     }
 
     /// The same, with what is known of it.
-    pub(crate) fn shard(&self, unread: &Unread) -> Result<Shard, Error> {
+    pub(crate) fn shard(&self, unread: &EncodedFilter) -> Result<Shard, Error> {
         let filter = self.filter(unread)?;
         Ok(Shard {
             count: unread
@@ -213,7 +213,7 @@ impl Decoded {
     }
 }
 
-impl Unread {
+impl EncodedFilter {
     pub(crate) fn count(&self) -> Option<u32> {
         self.count
     }
@@ -221,11 +221,11 @@ impl Unread {
 
 /// A shard's text in the format of its filter; empty in a format that is only read.
 pub(crate) fn write(shard: &Shard) -> String {
-    let shape = shard.filter.shape();
-    let bytes = match shape.hashing {
-        _ if shape.is_native() => native::encode(shard),
-        Hashing::GoBloomfilter => return go_bloomfilter::write(shard),
-        Hashing::Guava32 | Hashing::Guava64 => guava::encode(shard),
+    let spec = shard.filter.spec();
+    let bytes = match spec.scheme {
+        _ if spec.is_native() => native::encode(shard),
+        HashScheme::GoBloomfilter => return go_bloomfilter::write(shard),
+        HashScheme::Guava32 | HashScheme::Guava64 => guava::encode(shard),
         _ => Vec::new(),
     };
     base64::encode(&bytes)
@@ -233,22 +233,22 @@ pub(crate) fn write(shard: &Shard) -> String {
 
 /// The k positions of an id in a filter of any format but the native one.
 pub(crate) struct ForeignPositions {
-    shape: Shape,
+    spec: FilterSpec,
     hash: [u64; 4],
     index: u32,
 }
 
 impl ForeignPositions {
     #[inline(never)]
-    pub(crate) fn new(shape: Shape, id: HashedId<'_>) -> Self {
+    pub(crate) fn new(spec: FilterSpec, id: HashedId<'_>) -> Self {
         let id = id.bytes();
-        let hash = match shape.hashing {
-            Hashing::GoBloomfilter => go_bloomfilter::hash(id),
-            Hashing::RedisBloom => redisbloom::hash(id),
-            Hashing::BitsAndBlooms => bits_and_blooms::hash(id),
+        let hash = match spec.scheme {
+            HashScheme::GoBloomfilter => go_bloomfilter::hash(id),
+            HashScheme::RedisBloom => redisbloom::hash(id),
+            HashScheme::BitsAndBlooms => bits_and_blooms::hash(id),
             _ => guava::hash(id),
         };
-        ForeignPositions { shape, hash, index: 0 }
+        ForeignPositions { spec, hash, index: 0 }
     }
 }
 
@@ -257,15 +257,15 @@ impl Iterator for ForeignPositions {
 
     #[inline(never)]
     fn next(&mut self) -> Option<u32> {
-        if self.index == self.shape.parameters.hashes() {
+        if self.index == self.spec.parameters.hashes() {
             return None;
         }
-        let (hash, bits) = (&mut self.hash, u64::from(self.shape.bits()));
-        let place = match self.shape.hashing {
-            Hashing::GoBloomfilter => go_bloomfilter::place(hash, bits),
-            Hashing::RedisBloom => redisbloom::place(hash),
-            Hashing::BitsAndBlooms => bits_and_blooms::place(hash, u64::from(self.index)),
-            Hashing::Guava32 => guava::place_32(hash),
+        let (hash, bits) = (&mut self.hash, u64::from(self.spec.bits()));
+        let place = match self.spec.scheme {
+            HashScheme::GoBloomfilter => go_bloomfilter::place(hash, bits),
+            HashScheme::RedisBloom => redisbloom::place(hash),
+            HashScheme::BitsAndBlooms => bits_and_blooms::place(hash, u64::from(self.index)),
+            HashScheme::Guava32 => guava::place_32(hash),
             _ => guava::place_64(hash),
         };
         self.index += 1;

@@ -21,11 +21,11 @@
 //! sizes of a snapshot's shards have been added up, `too-large`, then `bad-payload`. That is why reading is in two steps: [`Header::read`]
 //! allocates nothing, and [`Header::read_payload`] runs once the sizes are known to be bearable.
 
-use crate::bloom::Shape;
+use crate::bloom::FilterSpec;
 use crate::hash::hash_id;
 use crate::{BloomFilter, Error, Parameters, Shard};
 
-use super::{Decoded, Unread, base64, payload, rice};
+use super::{Decoded, EncodedFilter, base64, payload, rice};
 
 /// The first bytes of every shard; the digit is the version.
 pub const MAGIC: [u8; 4] = *b"SGS1";
@@ -106,32 +106,32 @@ impl<'a> Header<'a> {
     /// [`Error::BadPayload`].
     pub fn read_payload(&self) -> Result<Shard, Error> {
         Ok(Shard {
-            filter: read_bits(self.encoding, self.payload, self.shape())?,
+            filter: read_bits(self.encoding, self.payload, self.spec())?,
             count: self.count,
             epoch: self.epoch,
             expires: self.expires,
         })
     }
 
-    fn shape(&self) -> Shape {
-        Shape::native(self.parameters, self.seed)
+    fn spec(&self) -> FilterSpec {
+        FilterSpec::native(self.parameters, self.seed)
     }
 }
 
 /// Reads the bits of a filter, which only in the native format may be Rice-coded.
 #[inline(never)]
-pub(super) fn read_bits(encoding: Encoding, bits: &[u8], shape: Shape) -> Result<BloomFilter, Error> {
+pub(super) fn read_bits(encoding: Encoding, bits: &[u8], spec: FilterSpec) -> Result<BloomFilter, Error> {
     match encoding {
-        Encoding::Raw => payload::read(bits, shape),
-        Encoding::Rice => rice::read(bits, shape),
+        Encoding::Raw => payload::read(bits, spec),
+        Encoding::Rice => rice::read(bits, spec),
     }
 }
 
 pub(super) fn decode(text: &[u8]) -> Result<Decoded, Error> {
     let bytes = base64::decode(text)?;
     let header = Header::read(&bytes)?;
-    let filter = Unread {
-        shape: header.shape(),
+    let filter = EncodedFilter {
+        spec: header.spec(),
         start: HEADER_LENGTH,
         end: bytes.len() - CHECKSUM_LENGTH,
         count: Some(header.count),
@@ -148,7 +148,7 @@ pub(super) fn decode(text: &[u8]) -> Result<Decoded, Error> {
 /// The canonical bytes of a shard.
 pub(crate) fn encode(shard: &Shard) -> Vec<u8> {
     let filter = &shard.filter;
-    let raw_length = payload::length(filter.shape());
+    let raw_length = payload::length(filter.spec());
     let plan = rice::plan(filter);
     let encoding = if plan.byte_length() < raw_length as u64 {
         Encoding::Rice

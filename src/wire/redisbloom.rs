@@ -17,11 +17,11 @@
 //! mod m.
 
 use crate::Error;
-use crate::bloom::Shape;
-use crate::hash::Hashing;
+use crate::bloom::FilterSpec;
+use crate::hash::HashScheme;
 use crate::params::MAX_SNAPSHOT_BITS;
 
-use super::{Decoded, TOO_LARGE, Unread, base64, payload};
+use super::{Decoded, EncodedFilter, TOO_LARGE, base64, payload};
 
 const HEADER_LENGTH: usize = 20;
 const FILTER_LENGTH: usize = 53;
@@ -75,7 +75,7 @@ pub(super) fn decode(text: &[u8]) -> Result<Decoded, Error> {
 }
 
 /// The filter of a link, whose bytes begin at `start`.
-fn read_link(link: &[u8; FILTER_LENGTH], start: usize) -> Result<Unread, Error> {
+fn read_link(link: &[u8; FILTER_LENGTH], start: usize) -> Result<EncodedFilter, Error> {
     let (length, bits) = (integer(link, 0, 8)?, integer(link, 8, 8)?);
     let (items, hashes) = (integer(link, 16, 8)?, integer(link, 40, 4)?);
     let used = match link[52] {
@@ -84,14 +84,14 @@ fn read_link(link: &[u8; FILTER_LENGTH], start: usize) -> Result<Unread, Error> 
         _ => u64::MAX,
     };
     let parameters = super::parameters(used, hashes)?;
-    let shape = Shape::foreign(Hashing::RedisBloom, parameters);
-    if length.wrapping_mul(8) != bits || length != payload::length(shape) as u64 {
+    let spec = FilterSpec::foreign(HashScheme::RedisBloom, parameters);
+    if length.wrapping_mul(8) != bits || length != payload::length(spec) as u64 {
         return Err(Error::BadParameters(
             "a filter's bytes, bits and m do not fit each other",
         ));
     }
-    Ok(Unread {
-        shape,
+    Ok(EncodedFilter {
+        spec,
         start,
         end: start + length as usize,
         count: Some(u32::try_from(items).unwrap_or(u32::MAX)),

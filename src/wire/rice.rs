@@ -4,7 +4,7 @@
 //! ascending order, gap = position − previous − 1 (the previous of the first is −1): `gap >> r` as so many 1 bits and a 0 bit, then the r low
 //! bits of gap. The last byte is filled with 0. Writers take the smallest r of those that make the stream shortest.
 
-use crate::bloom::Shape;
+use crate::bloom::FilterSpec;
 use crate::{BloomFilter, Error};
 
 const PREFIX_LENGTH: usize = 5;
@@ -73,8 +73,8 @@ pub(super) fn write(filter: &BloomFilter, plan: &Plan, out: &mut Vec<u8>) {
 }
 
 /// Sets the bits that a payload names. No memory is taken before the payload is known to be long enough for what it claims.
-pub(super) fn read(payload: &[u8], shape: Shape) -> Result<BloomFilter, Error> {
-    let bits = u64::from(shape.bits());
+pub(super) fn read(payload: &[u8], spec: FilterSpec) -> Result<BloomFilter, Error> {
+    let bits = u64::from(spec.bits());
     let [r, n0, n1, n2, n3, stream @ ..] = payload else {
         return Err(Error::BadPayload("a Rice payload has at least 5 bytes"));
     };
@@ -89,7 +89,7 @@ pub(super) fn read(payload: &[u8], shape: Shape) -> Result<BloomFilter, Error> {
     if u64::from(count) * u64::from(1 + r) > stream.len() as u64 * 8 {
         return Err(ENDS_EARLY);
     }
-    let mut filter = BloomFilter::of_shape(shape);
+    let mut filter = BloomFilter::with_spec(spec);
     let mut reader = BitReader { bytes: stream, at: 0 };
     let mut next = 0u64;
     for _ in 0..count {

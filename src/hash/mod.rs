@@ -1,8 +1,8 @@
 //! From an item id to its hash and its bit positions.
 //!
-//! An id's UTF-8 bytes are hashed once with XXH64; the k positions are drawn from the two halves of the hash by double hashing with a growing
-//! step, which keeps the false positive rate at its theoretical value where plain double hashing does not (Dillinger and Manolios 2004 call
-//! it enhanced double hashing; the measurements for this variant are in the format's description).
+//! An id's UTF-8 bytes are hashed once with XXH64; the k positions are drawn from the two halves of the hash by double scheme with a growing
+//! step, which keeps the false positive rate at its theoretical value where plain double scheme does not (Dillinger and Manolios 2004 call
+//! it enhanced double scheme; the measurements for this variant are in the format's description).
 
 use xxhash_rust::xxh64::xxh64;
 
@@ -64,7 +64,7 @@ impl Iterator for Positions {
 
 /// From which hash a filter draws its positions: each format has its own, some have two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Hashing {
+pub(crate) enum HashScheme {
     /// XXH64 and [`Positions`].
     Native,
     /// See [`crate::wire::go_bloomfilter`].

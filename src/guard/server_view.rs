@@ -3,10 +3,10 @@
 //! A shard is one filter, or, where the server's format lets a filter grow by further ones, several: an id is in the shard if it is in any of
 //! them. Each of these filters counts against the limits of a snapshot.
 
-use crate::bank::{FilterBank, Probe};
-use crate::bloom::Shape;
+use crate::bit_sliced::{BitSlicedFilters, Query};
+use crate::bloom::FilterSpec;
 use crate::hash::{HashedId, hash_id};
-use crate::ids::IdList;
+use crate::id_list::IdList;
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, union_rate};
 use crate::shard::has_expired;
 use crate::wire;
@@ -27,20 +27,20 @@ struct HeldFilter {
     /// Whether it is the first one of its shard.
     is_first: bool,
     bank: usize,
-    lane: usize,
+    slot: usize,
 }
 
 /// Which filters answer at one time, bank by bank: made once for a batch.
 #[derive(Debug, Default)]
 pub(crate) struct LiveShards {
-    lanes: Vec<(usize, u64)>,
+    slots: Vec<(usize, u64)>,
 }
 
 /// The shards of the snapshot in use.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ServerView {
     format: Format,
-    banks: Vec<FilterBank>,
+    banks: Vec<BitSlicedFilters>,
     /// Those of the newest shard first, as shipped.
     filters: Vec<HeldFilter>,
 }
@@ -61,7 +61,8 @@ impl ServerView {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.banks.iter().map(FilterBank::bytes).sum::<usize>() + self.filters.capacity() * size_of::<HeldFilter>()
+        self.banks.iter().map(BitSlicedFilters::bytes).sum::<usize>()
+            + self.filters.capacity() * size_of::<HeldFilter>()
     }
 
     /// Takes these shards in place of those in use, or, on an error, leaves everything as it is. Returns how many were held already.
@@ -71,17 +72,17 @@ impl ServerView {
         if !format.is_known() {
             return Err(Error::BadSnapshot(wire::NOT_KNOWN));
         }
-        if texts.count() > MAX_SNAPSHOT_SHARDS {
+        if texts.len() > MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a snapshot has at most 64 shards"));
         }
         let (mut coming, mut new, mut bits, mut reused) = (Vec::new(), Vec::new(), 0, 0);
-        for shard in 0..texts.count() {
-            let text = texts.id(shard);
+        for shard in 0..texts.len() {
+            let text = texts.get(shard);
             let fingerprint = fingerprint_of(text);
             if let Some(held) = self.find_held(fingerprint, format, &coming) {
                 reused += 1;
                 for filter in self.filters.iter().filter(|filter| filter.shard == held) {
-                    bits += u64::from(self.shape_of(filter).bits());
+                    bits += u64::from(self.spec_of(filter).bits());
                     coming.push(HeldFilter { shard, ..*filter });
                 }
                 continue;
@@ -96,7 +97,7 @@ impl ServerView {
                     shard,
                     is_first: index == 0,
                     bank: NO_BANK,
-                    lane: 0,
+                    slot: 0,
                 });
             }
             new.push((shard, decoded));
@@ -115,10 +116,10 @@ impl ServerView {
             }
         }
         self.format = format;
-        self.drop_lanes_but(&coming);
+        self.drop_slots_but(&coming);
         let to_place = coming.iter_mut().filter(|filter| filter.bank == NO_BANK);
         for (index, filter) in to_place.enumerate() {
-            (filter.bank, filter.lane) = self.place(&read[index..]);
+            (filter.bank, filter.slot) = self.place(&read[index..]);
         }
         self.filters = coming;
         Ok(reused)
@@ -129,7 +130,7 @@ impl ServerView {
         let is_left = |held: &HeldFilter| {
             !coming
                 .iter()
-                .any(|coming| (coming.bank, coming.lane) == (held.bank, held.lane))
+                .any(|coming| (coming.bank, coming.slot) == (held.bank, held.slot))
         };
         let found = self
             .filters
@@ -138,58 +139,58 @@ impl ServerView {
         Some(found.shard)
     }
 
-    /// Empties the lanes that no held shard needs any more. What is left of a bank without any takes no memory, and the next one goes there.
-    fn drop_lanes_but(&mut self, coming: &[HeldFilter]) {
+    /// Empties the slots that no held shard needs any more. What is left of a bank without any takes no memory, and the next one goes there.
+    fn drop_slots_but(&mut self, coming: &[HeldFilter]) {
         for (index, bank) in self.banks.iter_mut().enumerate() {
             let kept = coming.iter().filter(|filter| filter.bank == index);
-            let kept = kept.fold(0, |kept, filter| kept | 1 << filter.lane);
+            let kept = kept.fold(0, |kept, filter| kept | 1 << filter.slot);
             if bank.used() & !kept != 0 {
                 bank.remove(!kept);
             }
         }
     }
 
-    /// Puts the first one's bits into a lane, where those of its shape among the others will find room. Returns the bank and the lane.
+    /// Puts the first one's bits into a slot, where those of its spec among the others will find room. Returns the bank and the slot.
     fn place(&mut self, filters: &[BloomFilter]) -> (usize, usize) {
-        let shape = filters[0].shape();
-        let with_room = |bank: &FilterBank| bank.shape() == shape && bank.used() != u64::MAX;
+        let spec = filters[0].spec();
+        let with_room = |bank: &BitSlicedFilters| bank.spec() == spec && bank.used() != u64::MAX;
         let place = self.banks.iter().position(with_room);
-        let place = place.or_else(|| self.banks.iter().position(FilterBank::is_empty));
+        let place = place.or_else(|| self.banks.iter().position(BitSlicedFilters::is_empty));
         let bank = place.unwrap_or(self.banks.len());
         if place.is_none() {
-            self.banks.push(FilterBank::new(shape));
+            self.banks.push(BitSlicedFilters::new(spec));
         }
-        self.banks[bank].reshape(shape);
-        let coming = filters.iter().filter(|filter| filter.shape() == shape).count();
-        let lane = self.banks[bank].add_lane(coming).unwrap_or_default();
-        self.banks[bank].load(lane, &filters[0]);
-        (bank, lane)
+        self.banks[bank].set_spec(spec);
+        let coming = filters.iter().filter(|filter| filter.spec() == spec).count();
+        let slot = self.banks[bank].add_slot(coming).unwrap_or_default();
+        self.banks[bank].load(slot, &filters[0]);
+        (bank, slot)
     }
 
     /// What answers at this time of the server's clock, Unix seconds.
     pub(crate) fn live(&self, now: u64) -> LiveShards {
-        let mut lanes: Vec<(usize, u64)> = (0..self.banks.len()).map(|bank| (bank, 0)).collect();
+        let mut slots: Vec<(usize, u64)> = (0..self.banks.len()).map(|bank| (bank, 0)).collect();
         for filter in self.live_filters(now) {
-            lanes[filter.bank].1 |= 1 << filter.lane;
+            slots[filter.bank].1 |= 1 << filter.slot;
         }
-        lanes.retain(|&(_, lanes)| lanes != 0);
-        LiveShards { lanes }
+        slots.retain(|&(_, slots)| slots != 0);
+        LiveShards { slots }
     }
 
     /// The same, made ready to be asked for many ids.
-    pub(crate) fn probes(&self, live: &LiveShards) -> impl Iterator<Item = Probe<'_>> {
-        live.lanes.iter().map(|&(bank, lanes)| self.banks[bank].probe(lanes))
+    pub(crate) fn queries(&self, live: &LiveShards) -> impl Iterator<Item = Query<'_>> {
+        live.slots.iter().map(|&(bank, slots)| self.banks[bank].query(slots))
     }
 
     pub(crate) fn contains(&self, id: HashedId<'_>, live: &LiveShards) -> bool {
-        live.lanes
+        live.slots
             .iter()
-            .any(|&(bank, lanes)| self.banks[bank].matches(id) & lanes != 0)
+            .any(|&(bank, slots)| self.banks[bank].matches(id) & slots != 0)
     }
 
     /// The newest live shard that contains the id: its place in the snapshot and, in the native format, its epoch.
     pub(crate) fn find(&self, id: HashedId<'_>, now: u64) -> Option<(usize, Option<u32>)> {
-        let contains = |filter: &&HeldFilter| self.banks[filter.bank].matches(id) >> filter.lane & 1 == 1;
+        let contains = |filter: &&HeldFilter| self.banks[filter.bank].matches(id) >> filter.slot & 1 == 1;
         let found = self.live_filters(now).find(contains)?;
         Some((found.shard, self.format.is_native().then_some(found.epoch)))
     }
@@ -202,19 +203,19 @@ impl ServerView {
 
     pub(crate) fn false_positive_rate(&self, now: u64) -> f64 {
         union_rate(self.live_filters(now).map(|filter| {
-            let set_bits = self.banks[filter.bank].set_bits(filter.lane);
-            self.shape_of(filter).parameters.false_positive_rate(set_bits)
+            let set_bits = self.banks[filter.bank].set_bits(filter.slot);
+            self.spec_of(filter).parameters.false_positive_rate(set_bits)
         }))
     }
 
     /// What the newest shard's positions follow, if it is a native one.
-    pub(crate) fn newest_native_shape(&self) -> Option<Shape> {
+    pub(crate) fn newest_native_spec(&self) -> Option<FilterSpec> {
         let newest = self.filters.first().filter(|_| self.format.is_native());
-        newest.map(|filter| self.shape_of(filter))
+        newest.map(|filter| self.spec_of(filter))
     }
 
-    fn shape_of(&self, filter: &HeldFilter) -> Shape {
-        self.banks[filter.bank].shape()
+    fn spec_of(&self, filter: &HeldFilter) -> FilterSpec {
+        self.banks[filter.bank].spec()
     }
 
     fn live_filters(&self, now: u64) -> impl Iterator<Item = &HeldFilter> {

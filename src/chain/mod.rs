@@ -10,9 +10,9 @@
 
 use serde::Serialize;
 
-use crate::bloom::Shape;
-use crate::hash::{HashedId, Hashing};
-use crate::ids::{HashedList, IdList};
+use crate::bloom::FilterSpec;
+use crate::hash::{HashScheme, HashedId};
+use crate::id_list::{HashedList, IdList};
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS};
 use crate::wire::{self, go_bloomfilter, guava};
 use crate::{BloomFilter, Error, Format, Parameters, Shard};
@@ -57,7 +57,7 @@ impl Default for ChainOptions {
 
 impl ChainOptions {
     /// What the shards are like that such a chain begins.
-    fn shape(&self) -> Result<Shape, Error> {
+    fn spec(&self) -> Result<FilterSpec, Error> {
         let (capacity, rate) = (self.capacity, self.false_positive_rate);
         if !self.format.is_known() {
             return Err(Error::BadOption(wire::NOT_KNOWN));
@@ -68,7 +68,7 @@ impl ChainOptions {
             ));
         }
         match self.format {
-            Format::Native => Ok(Shape::native(Parameters::for_capacity(capacity, rate)?, self.seed)),
+            Format::Native => Ok(FilterSpec::native(Parameters::for_capacity(capacity, rate)?, self.seed)),
             Format::GoBloomfilter { hashes, bits } => {
                 let sized = go_bloomfilter::parameters(capacity, rate)?;
                 let bits = bits.unwrap_or(sized.bits());
@@ -78,9 +78,12 @@ impl ChainOptions {
                     ));
                 }
                 let parameters = wire::parameters(bits.into(), hashes.into())?;
-                Ok(Shape::foreign(Hashing::GoBloomfilter, parameters))
+                Ok(FilterSpec::foreign(HashScheme::GoBloomfilter, parameters))
             }
-            Format::Guava => Ok(Shape::foreign(Hashing::Guava64, guava::parameters(capacity, rate)?)),
+            Format::Guava => Ok(FilterSpec::foreign(
+                HashScheme::Guava64,
+                guava::parameters(capacity, rate)?,
+            )),
             Format::BitsAndBlooms | Format::RedisBloom => Err(Error::BadOption(
                 "bits-and-blooms and redisbloom are only read: a chain is kept in \"seenguard\", \"go-bloomfilter\" or \"guava\"",
             )),
@@ -115,16 +118,16 @@ pub struct Rejected {
 
 /// The times of a chain whose shards expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slices {
+pub(crate) struct RotationSchedule {
     ttl: u64,
     slice: u64,
 }
 
-impl Slices {
+impl RotationSchedule {
     /// `shards` is the number of shards that cover the ttl.
     pub(crate) fn new(ttl_seconds: u32, shards: usize) -> Self {
         let ttl = u64::from(ttl_seconds);
-        Slices {
+        RotationSchedule {
             ttl,
             slice: ttl / shards.saturating_sub(1).max(1) as u64,
         }
@@ -197,8 +200,8 @@ struct Link {
 #[derive(Debug, Clone)]
 pub struct ShardChain {
     options: ChainOptions,
-    slices: Slices,
-    shape: Shape,
+    slices: RotationSchedule,
+    spec: FilterSpec,
     links: Vec<Link>,
     last_epoch: Option<u32>,
 }
@@ -210,7 +213,7 @@ impl ShardChain {
     /// [`Error::BadOption`] or [`Error::BadParameters`] for options without meaning; [`Error::TooLarge`] if the chain could grow beyond what a
     /// snapshot may hold.
     pub fn new(options: ChainOptions) -> Result<Self, Error> {
-        let shape = options.shape()?;
+        let spec = options.spec()?;
         let with_ttl = options.ttl_seconds > 0;
         let most = if with_ttl {
             MAX_SHARDS_WITH_TTL
@@ -230,15 +233,15 @@ impl ShardChain {
             ));
         }
         let longest = options.shards as u64 * if with_ttl { 2 } else { 1 };
-        if longest * u64::from(shape.bits()) > MAX_SNAPSHOT_BITS {
+        if longest * u64::from(spec.bits()) > MAX_SNAPSHOT_BITS {
             return Err(Error::TooLarge(
                 "the chain's shards could together have over 2^26 bits, which no client takes",
             ));
         }
         Ok(ShardChain {
             options,
-            slices: Slices::new(options.ttl_seconds, options.shards),
-            shape,
+            slices: RotationSchedule::new(options.ttl_seconds, options.shards),
+            spec,
             links: Vec::new(),
             last_epoch: None,
         })
@@ -342,7 +345,7 @@ impl ShardChain {
         let mut list = HashedList::default();
         list.read(ids);
         let live: Vec<&Shard> = self.live(now_seconds).collect();
-        for index in 0..ids.count() {
+        for index in 0..ids.len() {
             let id = list.id(ids, index);
             if list.is_first(ids, index) && !live.iter().any(|shard| shard.filter.contains_hashed(id)) {
                 fresh.push(index as u32);
@@ -395,8 +398,7 @@ impl ShardChain {
             return true;
         };
         let expires = self.slices.ttl > 0;
-        if shard.filter.shape() != self.shape || shard.count >= self.options.capacity || expires != (shard.expires != 0)
-        {
+        if shard.filter.spec() != self.spec || shard.count >= self.options.capacity || expires != (shard.expires != 0) {
             return true;
         }
         // A newer one was here, and versions must grow.
@@ -416,7 +418,7 @@ impl ShardChain {
             (Some(last), false) => last.saturating_add(1),
         };
         self.last_epoch = Some(epoch);
-        let shard = Shard::new(BloomFilter::of_shape(self.shape), epoch, self.slices.expires(now));
+        let shard = Shard::new(BloomFilter::with_spec(self.spec), epoch, self.slices.expires(now));
         self.links.insert(0, Link { shard, begun: now });
         self.drop_oldest();
     }
@@ -447,7 +449,7 @@ impl ShardChain {
 
 impl Link {
     /// Stands for `other` too, if it contains it or the rule allows to unite them; whether it does.
-    fn unite(&mut self, other: &Link, capacity: u32, slices: Slices) -> bool {
+    fn unite(&mut self, other: &Link, capacity: u32, slices: RotationSchedule) -> bool {
         let (mine, theirs) = (&self.shard, &other.shard);
         let epoch = mine.epoch.max(theirs.epoch);
         if outlasts(mine.expires, theirs.expires) && mine.filter.contains_all_of(&theirs.filter) {
@@ -476,7 +478,7 @@ impl Link {
     }
 }
 
-/// The union of two filters and the estimated number of its items, if they have one shape and the union stays within the capacity.
+/// The union of two filters and the estimated number of its items, if they have one spec and the union stays within the capacity.
 pub(crate) fn united(a: &BloomFilter, b: &BloomFilter, capacity: u32) -> Option<(BloomFilter, u32)> {
     let mut union = a.clone();
     union.union(b).ok()?;

@@ -6,18 +6,49 @@ use crate::hash_index::HashIndex;
 /// A list may leave so much memory behind for the next one.
 const KEPT_BYTES: usize = 1 << 18;
 
-/// An indexed list of ids.
-pub(crate) trait IdList {
-    fn count(&self) -> usize;
-    fn id(&self, index: usize) -> &[u8];
+/// A list of ids, each the UTF-8 bytes of its text.
+pub trait IdList {
+    /// How many ids there are.
+    fn len(&self) -> usize;
+
+    /// The id at `index`, which is below [`IdList::len`].
+    fn get(&self, index: usize) -> &[u8];
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 impl<S: AsRef<[u8]>> IdList for [S] {
-    fn count(&self) -> usize {
+    fn len(&self) -> usize {
         self.len()
     }
 
-    fn id(&self, index: usize) -> &[u8] {
+    #[inline]
+    fn get(&self, index: usize) -> &[u8] {
+        self[index].as_ref()
+    }
+}
+
+impl<S: AsRef<[u8]>, const N: usize> IdList for [S; N] {
+    fn len(&self) -> usize {
+        N
+    }
+
+    #[inline]
+    fn get(&self, index: usize) -> &[u8] {
+        self[index].as_ref()
+    }
+}
+
+impl<S: AsRef<[u8]>> IdList for Vec<S> {
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn get(&self, index: usize) -> &[u8] {
         self[index].as_ref()
     }
 }
@@ -35,9 +66,9 @@ impl HashedList {
     pub(crate) fn read<L: IdList + ?Sized>(&mut self, ids: &L) {
         self.hashes.clear();
         self.hashes
-            .extend((0..ids.count()).map(|index| HashedId::new(ids.id(index)).unseeded()));
+            .extend((0..ids.len()).map(|index| HashedId::new(ids.get(index)).unseeded()));
         // Twice the room: hardly any two ids then meet in the index, and what is rare costs little.
-        self.firsts.clear(ids.count().saturating_mul(2));
+        self.firsts.clear(ids.len().saturating_mul(2));
     }
 
     /// The hash of the id at `index`.
@@ -49,14 +80,14 @@ impl HashedList {
     /// The id at `index` of the list that was read.
     #[inline]
     pub(crate) fn id<'a, L: IdList + ?Sized>(&self, ids: &'a L, index: usize) -> HashedId<'a> {
-        HashedId::with_hash(ids.id(index), self.hashes[index])
+        HashedId::with_hash(ids.get(index), self.hashes[index])
     }
 
     /// Whether the id at `index` is the first of its kind. To be asked for each id in turn.
     #[inline]
     pub(crate) fn is_first<L: IdList + ?Sized>(&mut self, ids: &L, index: usize) -> bool {
         self.firsts.insert(self.hashes[index], index as u32, |other| {
-            ids.id(other as usize) == ids.id(index)
+            ids.get(other as usize) == ids.get(index)
         })
     }
 
