@@ -31,6 +31,7 @@ mod simulation {
     pub mod items;
     pub mod ledger;
     pub mod run;
+    pub mod scene;
     pub mod server;
     pub mod statistics;
     pub mod store;

@@ -164,6 +164,9 @@ impl Device {
                 let clocks = self.clocks(tab, scene.now);
                 self.tabs[tab].clearing = None;
                 self.cleared(tab, cleared_at_ms, clocks);
+                if self.tabs[tab].known_count > 0 {
+                    scene.tally.reach("what was recorded since a clear is kept");
+                }
             }
             Effect::Signalled => self.signal(tab, scene),
             Effect::Noticed(what) => scene.tally.reach(what),
@@ -179,6 +182,9 @@ impl Device {
         for &index in &holds.recordings {
             let recording = &mut ledger.recordings[index];
             recording.stored_ms.get_or_insert(now);
+        }
+        for index in holds.promised {
+            ledger.recordings[index].to_deliver = true;
         }
         for index in holds.covered {
             ledger.stored_coverages.entry(index).or_insert(now);
@@ -272,15 +278,11 @@ impl Device {
             if recording.generation != page.writer.generation || !page.learn(index) {
                 continue;
             }
-            page.is_reporting |= recording.to_deliver;
+            page.is_reporting |= recording.was_to_deliver;
             page.knows_deletion = page.knows_deletion.max(recording.knew_deletion);
             let item = recording.item;
-            if ledger.covered.contains(&item) || recording.unseen {
-                continue;
-            }
-            if page.view.contains(scene.items.text(item), clocks) {
-                ledger.covered.insert(item);
-            } else {
+            let is_settled = ledger.covered.contains(&item) || page.view.contains(scene.items.text(item), clocks);
+            if !is_settled && !recording.unseen {
                 page.due.insert(index);
             }
         }

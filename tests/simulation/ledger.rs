@@ -69,8 +69,9 @@ pub struct Ledger {
     pub deletions: Vec<Deletion>,
     /// Since when it is in storage that impressions are delivered.
     pub reporting_stored_ms: Option<u64>,
-    /// How often a tab was told that a batch had arrived.
+    /// How often a tab was told that a batch had arrived, and for each delivered impression which of them was its first.
     pub confirmations: u64,
+    pub first_confirmed: BTreeMap<(Item, u64), u64>,
     /// The deliveries and coverages that are in storage, each with the time since when.
     pub stored_deliveries: BTreeMap<(Item, u64), (Confirmed, u64)>,
     pub stored_coverages: BTreeMap<usize, u64>,

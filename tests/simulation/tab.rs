@@ -71,6 +71,16 @@ pub struct Confirmed {
     pub is_own: bool,
 }
 
+/// A delivered impression was covered: the stream has come as far.
+#[derive(Debug, Clone, Copy)]
+pub struct Sign {
+    /// The place of its first delivery among all of the device.
+    pub serial: u64,
+    pub steady_ms: u64,
+    /// Whether this tab made it.
+    pub is_own: bool,
+}
+
 /// Ids of the latest recordings, for the limits of texts.
 #[derive(Debug, Clone, Copy)]
 pub struct TextLimits {
@@ -123,10 +133,10 @@ pub struct Tab {
     pub settled: BTreeSet<usize>,
     pub flights: Vec<Flight>,
     pub confirmed: BTreeMap<(Item, u64), Confirmed>,
-    /// For each delivered impression that a snapshot covered here the place of its first delivery, and when that was by the tab's steady clock.
-    pub signs: Vec<(u64, u64)>,
-    /// Whether a snapshot claimed to cover what no server has seen.
-    pub was_misled: bool,
+    /// The delivered impressions that a snapshot covered here.
+    pub signs: Vec<Sign>,
+    /// How many of these signs are of no delivery that this device knows of.
+    pub misleading_signs: usize,
 }
 
 impl Tab {
@@ -157,7 +167,7 @@ impl Tab {
             flights: Vec::new(),
             confirmed: BTreeMap::new(),
             signs: Vec::new(),
-            was_misled: false,
+            misleading_signs: 0,
         }
     }
 
@@ -196,7 +206,7 @@ impl Tab {
         self.view = View::default();
         self.confirmed.clear();
         self.signs.clear();
-        self.was_misled = false;
+        self.misleading_signs = 0;
         self.knows_deletion = 0;
     }
 
@@ -240,7 +250,11 @@ impl Tab {
         here.filter(move |&(index, recording)| {
             let is_replaced = ledger
                 .of(item)
-                .any(|(later, _)| ledger.replaces(later, index) && self.must_remember(ledger, later, remember));
+                .any(|(later, replacing)| {
+                    ledger.replaces(later, index)
+                        && self.must_remember(ledger, later, remember)
+                        && !ledger.may_be_deleted(replacing)
+                });
             !is_replaced && !ledger.is_deleted(recording, self.knows_deletion)
         })
     }
@@ -255,6 +269,24 @@ impl Tab {
             must_be_there |= self.must_remember(ledger, index, remember);
         }
         must_be_there
+    }
+
+    /// Whether an item must pass, whatever the server's shards contain: it was taken back.
+    pub fn must_pass(&self, ledger: &Ledger, item: Item, wall_ms: u64, window_ms: u64, remember: usize) -> bool {
+        let mut must_be_there = false;
+        for (index, recording) in self.candidates(ledger, item, remember) {
+            if !recording.unseen || wall_ms >= recording.at + window_ms || ledger.may_be_deleted(recording) {
+                return false;
+            }
+            must_be_there |= self.must_remember(ledger, index, remember);
+        }
+        must_be_there
+    }
+
+    /// Whether an item may pass although a shard contains it.
+    pub fn may_be_taken_back(&self, ledger: &Ledger, item: Item, wall_ms: u64, window_ms: u64, remember: usize) -> bool {
+        self.candidates(ledger, item, remember)
+            .any(|(_, recording)| recording.unseen && wall_ms < recording.at + window_ms)
     }
 
     /// Whether the table may stop an item because of a recording of this time, or of any.

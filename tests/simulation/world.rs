@@ -221,7 +221,7 @@ impl World {
 
     /// Of two pages the one whose turn it is. The other sleeps if it would hear of what happens here.
     fn page_in_turn(&mut self, device: usize) -> Option<usize> {
-        let (now, sleeps) = (self.now, self.conditions.has_bell);
+        let (now, sleeps) = (self.now, self.conditions.has_signals);
         let place = &mut self.devices[device];
         if place.tabs.len() < 2 {
             return None;

@@ -38,6 +38,8 @@ pub struct Holds {
     pub covered: Vec<usize>,
     /// Deliveries that have arrived.
     pub delivered: Vec<(Item, u64)>,
+    /// Recordings that the tab held pending when it began to deliver.
+    pub promised: Vec<usize>,
 }
 
 /// A segment that is written, and what it holds of its tab.
@@ -261,11 +263,11 @@ impl Writer {
         reading.void = void.into_iter().map(|segment| segment.key).collect();
         reading.has_missed = false;
         reading.read.retain(|(segment, _)| segment.generation == self.generation);
+        self.seen.retain(|key| current.iter().any(|segment| segment.key == *key));
         let is_wanted = |segment: &SegmentKey| match reading.purpose {
             Purpose::Compact(level) => segment.level == level,
             _ => segment.writer != self.name && !self.seen.contains(&segment.key),
         };
-        self.seen.retain(|key| current.iter().any(|segment| segment.key == *key));
         let is_read = |segment: &SegmentKey| reading.read.iter().any(|(read, _)| read.key == segment.key);
         let wanted = current.into_iter().filter(|segment| is_wanted(segment) && !is_read(segment));
         reading.wanted = wanted.collect();
@@ -302,7 +304,7 @@ impl Writer {
     }
 
     fn load(&mut self, reading: Reading, around: &mut Surroundings<'_>) -> Step {
-        let states = around.guard.load(&reading.texts(), around.now).expect("there is memory");
+        let states = around.guard.load(&reading.texts()).expect("there is memory");
         around.guard.finish_loading();
         self.is_loaded = true;
         around.effects.push(Effect::Heard);
@@ -336,7 +338,7 @@ impl Writer {
     }
 
     fn merge(&mut self, reading: &Reading, around: &mut Surroundings<'_>) {
-        around.guard.merge(&reading.texts(), around.now).expect("there is memory");
+        around.guard.merge(&reading.texts()).expect("there is memory");
         self.seen.extend(reading.keys());
         around.effects.push(Effect::Heard);
         around.effects.push(Effect::CaughtUp {
@@ -356,7 +358,7 @@ impl Writer {
             return None;
         }
         let texts: Vec<&str> = read.iter().map(|(_, text)| text.as_str()).collect();
-        let segment = around.guard.compact(&texts, around.now).expect("there is memory");
+        let segment = around.guard.compact(&texts).expect("there is memory");
         around.effects.push(Effect::Heard);
         let next = level.map_or(0, |level| level + 1);
         Some(Step::LookBeforeUnion(Union {
