@@ -122,6 +122,14 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
         .iter()
         .any(|flight| flight.generation == page.writer.generation && flight.impressions.contains(&(item, at)));
     assert!(!is_under_way, "batches: {item:?} is under way already");
+    let dropped = |index| {
+        !page.must_remember(&device.ledger, index, scene.remember()) || page.may_have_lost_text(&device.ledger, index)
+    };
+    let mut recordings = device.ledger.of(item).filter(|(_, recording)| recording.at == at);
+    if recordings.any(|(index, _)| dropped(index)) {
+        // What was dropped may come back from a segment that was not compacted yet.
+        return;
+    }
     let Some(confirmed) = page.confirmed.get(&(item, at)) else {
         return;
     };
@@ -131,7 +139,8 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
     }
     let steady_ms = device.clocks(tab, scene.now).steady_ms;
     // What other tabs deliver has counters that are compared with nothing here.
-    let is_later = |serial: u64| serial > confirmed.serial || !confirmed.is_own;
+    let first = device.ledger.first_confirmed.get(&(item, at)).copied().unwrap_or(0);
+    let is_later = |serial: u64| serial > first || !confirmed.is_own;
     let counts = |sign: &&Sign| sign.steady_ms + FIRST_WAIT_MS <= steady_ms && (!sign.is_own || is_later(sign.serial));
     let signs = page.signs.iter().filter(counts).count();
     assert!(

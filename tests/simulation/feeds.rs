@@ -105,9 +105,7 @@ pub fn apply(device: &mut Device, tab: usize, state: &State, scene: &mut Scene<'
         scene.tally.reach("a shipped shard is past its expiry");
     }
     let is_deleting = state.forget_before > page.knows_deletion;
-    if is_deleting {
-        take_deletion(device, tab, state.forget_before, now_ms, scene);
-    }
+    take_deletion(device, tab, state.forget_before, now_ms, scene);
     check_settled(device, tab, &before, &applied, is_deleting, scene);
 }
 
@@ -119,6 +117,10 @@ fn take_deletion(device: &mut Device, tab: usize, before: u32, server_ms: Option
     let at = i64::from(before) * 1000 + if is_off { offset } else { 0 };
     let at = at.clamp(0, wall_ms) as u64;
     let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
+    if before <= page.knows_deletion {
+        ledger.date_deletion_back(before, at);
+        return;
+    }
     page.knows_deletion = before;
     page.may_know_deletion = page.may_know_deletion.max(before);
     page.ask(Job::Flush, scene.now);
@@ -397,8 +399,10 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     assert_eq!(there.len(), pending.len(), "pending: an id is there once");
     for &item in &there {
         let mut candidates = page.candidates(ledger, item, remember);
+        // What was dropped may come back from a segment that was not compacted yet.
+        let is_settled = |index| page.settled.contains(&index) && page.must_remember(ledger, index, remember);
         assert!(
-            candidates.any(|(index, recording)| !recording.unseen && !page.settled.contains(&index)),
+            candidates.any(|(index, recording)| !recording.unseen && !is_settled(index)),
             "pending: {item:?} was not seen here, or taken back, or is known to be covered: {:?}",
             ledger.of(item).collect::<Vec<_>>()
         );

@@ -130,6 +130,13 @@ impl Ledger {
         }
     }
 
+    /// Notes that a tab dates a deletion that it knows anew: the earlier time counts.
+    pub fn date_deletion_back(&mut self, before: u32, at_ms: u64) {
+        if let Some(known) = self.deletions.iter_mut().find(|known| known.before == before) {
+            known.earliest_ms = known.earliest_ms.min(at_ms);
+        }
+    }
+
     pub fn last_deletion(&self) -> u32 {
         self.deletions.iter().map(|deletion| deletion.before).max().unwrap_or(0)
     }
@@ -154,9 +161,13 @@ impl Ledger {
         self.arrivals.entry(item).or_default().push(arrival);
     }
 
-    /// Whether an impression has reached the server: itself, or a later one of the same item, by either clock.
+    /// Whether an impression has reached the server: itself, or a later one of the same item, by either clock; or any that its tab had missed, whose
+    /// counter may be higher.
     pub fn has_arrived(&self, recording: &Recording) -> bool {
         let arrivals = self.arrivals.get(&recording.item).map_or(&[][..], Vec::as_slice);
+        if !recording.missed_of_item.is_empty() && !arrivals.is_empty() {
+            return true;
+        }
         arrivals
             .iter()
             .any(|arrival| arrival.at >= recording.at || arrival.sent_ms >= recording.true_ms)
