@@ -10,8 +10,8 @@
 //!
 //! // On the server: what this user is known to have seen.
 //! let mut chain = ShardChain::new(ChainOptions::default())?;
-//! chain.record(&["article-1", "article-2"], 1_764_000_000)?;
-//! let shipped = chain.snapshot(1_764_000_100)?;
+//! chain.record(["article-1", "article-2"], 1_764_000_000);
+//! let shipped = chain.snapshot(1_764_000_100);
 //!
 //! // On the device: the server's shards, and what was shown here a moment ago.
 //! let mut guard = Guard::new(30.0)?;
@@ -43,16 +43,10 @@ mod chain;
 mod error;
 mod guard;
 pub mod hash;
-mod hash_index;
 mod id_list;
 mod id_map;
 mod inspect;
-mod journal;
-mod lag;
-mod memory;
-mod order;
 mod params;
-mod segment;
 mod shard;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
@@ -62,11 +56,12 @@ pub mod wire;
 pub use bloom::BloomFilter;
 pub use chain::{ChainOptions, ChainSnapshot, Rejected, ShardChain};
 pub use error::Error;
-pub use guard::{Applied, Explanation, Filtered, Guard, GuardStats, Now, Recorded, Snapshot};
+pub use guard::{
+    Applied, CoveredImpression, DEFAULT_REMEMBER, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Impression,
+    Lag, MAX_REMEMBER, Now, Recorded, Segment, SegmentState, Snapshot,
+};
 pub use id_list::IdList;
 pub use inspect::{InspectedFilter, Inspection, inspect};
-pub use lag::Lag;
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
-pub use segment::SegmentState;
 pub use shard::Shard;
 pub use wire::Format;

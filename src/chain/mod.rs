@@ -17,6 +17,5 @@ mod shard_chain;
 mod snapshot;
 
 pub use options::ChainOptions;
-pub(crate) use rotation::{Lifetime, RotationSchedule, outlasts};
 pub use shard_chain::{Rejected, ShardChain};
 pub use snapshot::ChainSnapshot;

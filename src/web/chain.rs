@@ -1,98 +1,80 @@
-//! The functions behind `ShardChain`. Ids and stored shards come in as the batch.
+//! The class `Chain`. Times are Unix seconds.
 
-use std::cell::RefCell;
+use serde::Serialize;
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use wasm_bindgen::prelude::wasm_bindgen;
+use super::batch::TextBatch;
+use super::{failure, to_js};
+use crate::chain::{ChainOptions, Rejected, ShardChain};
+use crate::wire::Format;
 
-use super::answer::Answer;
-use super::batch::with_batch;
-use super::numbered::{Numbered, with_numbered};
-use crate::{ChainOptions, Error, Format, ShardChain};
-
-thread_local! {
-    static CHAINS: RefCell<Numbered<ShardChain>> = const { RefCell::new(Numbered::new()) };
+/// A user's shards.
+#[wasm_bindgen]
+pub struct Chain {
+    chain: ShardChain,
+    rejected: Vec<Rejected>,
 }
 
-/// Goes on from the batch's stored shards in the format that the first three arguments tell, newest first; from none, a new chain. Answers its number,
-/// and the codes of the shards that could not be read, each with its place. Or no number, for options without meaning, and what is wrong with them.
-// Plain arguments are what crosses this boundary most cheaply.
-#[allow(clippy::too_many_arguments)]
-#[wasm_bindgen(js_name = newChain)]
-pub fn new_chain(
-    kind: u8,
-    number: u32,
-    rate: f64,
-    capacity: u32,
-    shards: usize,
-    false_positive_rate: f64,
-    seed: u64,
-    ttl_seconds: u32,
-) -> *const f64 {
-    let mut answer = Answer::default();
-    let options = Format::from_arguments(kind, number, rate).map(|format| ChainOptions {
-        capacity,
-        shards,
-        false_positive_rate,
-        seed,
-        ttl_seconds,
-        format,
-    });
-    if let Err(error) = options.and_then(|options| go_on(options, &mut answer)) {
-        answer.tell_error(&error);
-    }
-    answer.place()
+/// A stored shard that could not be read.
+#[derive(Serialize)]
+struct RejectedShard {
+    index: usize,
+    code: &'static str,
 }
 
-fn go_on(options: ChainOptions, answer: &mut Answer) -> Result<(), Error> {
-    let (chain, rejected) = with_batch(|ids, _| ShardChain::from_shards(ids, options))?;
-    let number = CHAINS.with_borrow_mut(|chains| chains.add(chain));
-    answer.tell(&[number as f64]);
-    for shard in rejected {
-        answer.tell_text_at(shard.error.code().as_bytes(), shard.index as u64);
-    }
-    Ok(())
-}
-
-/// Gives a chain's memory back.
-#[wasm_bindgen(js_name = freeChain)]
-pub fn free_chain(number: usize) {
-    CHAINS.with_borrow_mut(|chains| chains.remove(number));
-}
-
-/// Records the batch's ids. Returns how many no live shard contained. Times are Unix seconds.
-#[wasm_bindgen(js_name = recordInChain)]
-pub fn record_in_chain(chain: usize, now_seconds: f64) -> usize {
-    with_numbered(&CHAINS, chain, |chain, ids, _| {
-        chain.record(ids, now_seconds as u64).unwrap_or_default()
-    })
-    .unwrap_or_default()
-}
-
-/// Puts the indices of the batch's ids that no live shard contains where `fresh` tells. Returns how many they are.
-#[wasm_bindgen(js_name = filterByChain)]
-pub fn filter_by_chain(chain: usize, now_seconds: f64) -> usize {
-    with_numbered(&CHAINS, chain, |chain, ids, fresh| {
-        *fresh = chain.filter(ids, now_seconds as u64).unwrap_or_default();
-        fresh.len()
-    })
-    .unwrap_or_default()
-}
-
-/// Answers what the server ships: its clock, the version if the format has any, and the shards' texts.
-#[wasm_bindgen(js_name = shipChain)]
-pub fn ship_chain(chain: usize, now_seconds: f64) -> *const f64 {
-    let mut answer = Answer::default();
-    with_numbered(&CHAINS, chain, |chain, _, _| {
-        let Ok(snapshot) = chain.snapshot(now_seconds as u64) else {
-            return;
+#[wasm_bindgen]
+impl Chain {
+    /// Goes on from the batch's stored shards, newest first, in the format that the first three arguments tell; from
+    /// none, a new chain.
+    #[wasm_bindgen(constructor)]
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(
+        format_kind: u8,
+        format_number: u32,
+        format_rate: f64,
+        capacity: u32,
+        shards: usize,
+        false_positive_rate: f64,
+        seed: u64,
+        ttl_seconds: u32,
+        stored: &TextBatch,
+    ) -> Result<Chain, JsValue> {
+        let options = ChainOptions {
+            capacity,
+            shards,
+            false_positive_rate,
+            seed,
+            ttl_seconds,
+            format: Format::from_arguments(format_kind, format_number, format_rate).map_err(failure)?,
         };
-        answer.tell(&[snapshot.now as f64]);
-        if let Some(version) = snapshot.version {
-            answer.tell(&[version as f64]);
-        }
-        for shard in &snapshot.shards {
-            answer.tell_text_at(shard.as_bytes(), 0);
-        }
-    });
-    answer.place()
+        let (chain, rejected) = ShardChain::from_shards(stored, options).map_err(failure)?;
+        Ok(Chain { chain, rejected })
+    }
+
+    /// The stored shards that could not be read, each with its place.
+    pub fn rejected(&self) -> JsValue {
+        let of = |rejected: &Rejected| RejectedShard {
+            index: rejected.index,
+            code: rejected.error.code(),
+        };
+        to_js(&self.rejected.iter().map(of).collect::<Vec<_>>())
+    }
+
+    /// Records the batch's ids. Returns how many no live shard contained.
+    pub fn record(&mut self, ids: &TextBatch, now_seconds: f64) -> Result<usize, JsValue> {
+        self.chain.record(ids, now_seconds as u64).map_err(failure)
+    }
+
+    /// Leaves the indices of the batch's ids that no live shard contains with the batch, of equal ids the first.
+    /// Returns how many they are.
+    pub fn filter(&self, ids: &mut TextBatch, now_seconds: f64) -> Result<usize, JsValue> {
+        let fresh = self.chain.filter(ids, now_seconds as u64).map_err(failure)?;
+        Ok(ids.answer(fresh))
+    }
+
+    /// What to ship.
+    pub fn snapshot(&self, now_seconds: f64) -> Result<JsValue, JsValue> {
+        let snapshot = self.chain.snapshot(now_seconds as u64).map_err(failure)?;
+        Ok(to_js(&snapshot))
+    }
 }

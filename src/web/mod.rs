@@ -1,73 +1,57 @@
-//! The Wasm face of the crate: functions and classes for `js/`, which validates what comes in and types what goes out.
+//! The Wasm face of the crate: classes for `js/`, which checks what comes in and types what goes out.
 //!
-//! Ids cross in one batch ([`batch`]), other inputs as plain arguments that the TypeScript has checked, and answers lie where JavaScript reads them.
-//! So guards and chains take and give numbers alone, and pages load no glue. What the inspection tells goes out by serde-wasm-bindgen's `to_value`, an
-//! error of it as `{ code, message }`. Nothing here throws or panics for what comes in.
-//!
-//! The features `client` and `server` say what a module offers: that of pages, that of servers and of the command.
+//! Texts cross in one [`batch`], since a call for each costs more than the filter itself; all else are plain arguments,
+//! and answers are plain values. What is wrong with an input is thrown as `{ code, message, shard }`. Nothing here
+//! panics for what comes in.
 
-mod allocator;
-#[cfg(any(feature = "client", feature = "server"))]
-mod answer;
-#[cfg(any(feature = "client", feature = "server"))]
 pub mod batch;
-#[cfg(not(panic = "immediate-abort"))]
-mod browser;
 #[cfg(feature = "server")]
 pub mod chain;
 #[cfg(feature = "client")]
 pub mod guard;
 #[cfg(feature = "server")]
-mod inspect;
-#[cfg(any(feature = "client", feature = "server"))]
-mod numbered;
+pub mod inspection;
 
-#[cfg(feature = "server")]
-pub use inspect::RawInspection;
+use serde::Serialize;
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-#[cfg(feature = "server")]
-use {serde::Serialize, wasm_bindgen::JsValue};
+use crate::error::Error;
+use crate::id_map;
 
-#[cfg(feature = "server")]
-use crate::Error;
+/// Gives the maps a random factor, and panics a voice.
+#[wasm_bindgen(start)]
+fn start() {
+    id_map::set_random_factor((js_sys::Math::random() * 2f64.powi(53)) as u64 ^ js_sys::Math::random().to_bits());
+    std::panic::set_hook(Box::new(|panic| {
+        if let Some(place) = panic.location() {
+            let text = format!("seenguard: internal error at {}:{}", place.file(), place.line());
+            web_sys::console::error_1(&text.into());
+        }
+    }));
+}
 
-#[global_allocator]
-static ALLOCATOR: allocator::Allocator = allocator::Allocator::new();
-
-/// An error as JavaScript takes it where it is thrown.
-#[cfg(feature = "server")]
+/// An error as JavaScript catches it.
 #[derive(Serialize)]
 struct Failure {
     code: &'static str,
     message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<usize>,
 }
 
-#[cfg(feature = "server")]
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure {
-            code: error.code(),
-            message: error.to_string(),
-        }
-    }
+fn failure(error: Error) -> JsValue {
+    let shard = match &error {
+        Error::InShard { index, .. } => Some(*index),
+        _ => None,
+    };
+    to_js(&Failure {
+        code: error.code(),
+        message: error.to_string(),
+        shard,
+    })
 }
 
 /// Serializes what the crate reports; undefined if it cannot be, which no type that goes out allows.
-#[cfg(feature = "server")]
 fn to_js(value: &impl Serialize) -> JsValue {
     serde_wasm_bindgen::to_value(value).unwrap_or(JsValue::UNDEFINED)
-}
-
-#[cfg(feature = "server")]
-fn failure(error: Error) -> JsValue {
-    to_js(&Failure::from(error))
-}
-
-/// `Date.now()` and `performance.now()`, in milliseconds. Casts saturate: a clock before 1970 counts as 1970, NaN as 0.
-#[cfg(feature = "client")]
-fn now(wall_ms: f64, steady_ms: f64) -> crate::Now {
-    crate::Now {
-        wall_ms: wall_ms as u64,
-        steady_ms: steady_ms as u64,
-    }
 }

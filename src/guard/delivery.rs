@@ -1,0 +1,170 @@
+//! Delivery to the server: each impression once, covered or not; and again only if the stream runs and has lost it.
+//!
+//! A snapshot that covers an impression after its delivery shows that the stream has come as far as that delivery. One
+//! such sign may be a false positive of the server's shards. So an impression is delivered again once three that were
+//! first delivered after it have been covered, the third of them at least five minutes ago: a stream that is merely
+//! late causes nothing.
+
+use std::collections::VecDeque;
+
+use super::impressions::Impressions;
+use super::recording::{Kind, Open, Recording};
+use super::types::Now;
+
+/// Before an impression is delivered again, and before a sign counts.
+const REDELIVERY_WAIT_MS: u64 = 5 * 60 * 1000;
+/// How often an impression is delivered again.
+const MAX_REDELIVERIES: u8 = 3;
+/// How many signs it takes.
+const SIGNS: usize = 3;
+/// Most signs that wait to count. Beyond it more of them tell nothing new.
+const MAX_RECENT_SIGNS: usize = 1_000;
+/// Bytes of `{"id":"","at":1764000000000},`.
+const JSON_OVERHEAD: usize = 30;
+
+/// How far the stream has come, by the counter at first deliveries.
+#[derive(Debug, Clone, Default)]
+struct StreamProgress {
+    /// Signs of the last five minutes: when, by a clock that never jumps, and the counter.
+    recent: VecDeque<(u64, u64)>,
+    /// The highest of the others, highest first.
+    settled: [u64; SIGNS],
+}
+
+impl StreamProgress {
+    fn add(&mut self, first_delivery: u64, steady_ms: u64) {
+        if self.recent.len() < MAX_RECENT_SIGNS {
+            self.recent.push_back((steady_ms, first_delivery));
+        }
+    }
+
+    /// The counter below which first deliveries have `SIGNS` later ones that were covered long enough ago.
+    fn passed(&mut self, steady_ms: u64) -> u64 {
+        while let Some(&(at, counter)) = self.recent.front() {
+            if steady_ms.saturating_sub(at) < REDELIVERY_WAIT_MS {
+                break;
+            }
+            self.recent.pop_front();
+            let place = self.settled.partition_point(|&settled| settled >= counter);
+            if place < SIGNS {
+                self.settled[place..].rotate_right(1);
+                self.settled[place] = counter;
+            }
+        }
+        self.settled[SIGNS - 1]
+    }
+}
+
+/// An impression as it is delivered.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Impression {
+    /// The item's id.
+    pub id: String,
+    /// Unix milliseconds of this device's clock.
+    pub at: u64,
+}
+
+/// Impressions that are delivered together.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct DeliveryBatch {
+    /// What [`crate::Guard::end_batch`] takes; 0 if there is nothing to deliver.
+    #[serde(rename = "batch")]
+    pub number: u32,
+    /// Oldest first.
+    pub impressions: Vec<Impression>,
+}
+
+/// The deliveries of one writer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Deliveries {
+    /// The number of the latest batch.
+    batches: u32,
+    progress: StreamProgress,
+}
+
+impl Deliveries {
+    /// Notes that a snapshot has covered an impression for the first time.
+    pub(crate) fn note_covered(&mut self, open: &Open, steady_ms: u64) {
+        if open.delivery.times > 0 {
+            self.progress.add(open.delivery.first, steady_ms);
+        }
+    }
+
+    /// The next impressions to deliver, oldest first: at most `max_impressions`, of about `max_bytes` as JSON, but one
+    /// at least.
+    pub(crate) fn begin_batch(
+        &mut self,
+        impressions: &mut Impressions,
+        max_impressions: usize,
+        max_bytes: usize,
+        now: Now,
+    ) -> DeliveryBatch {
+        let passed = self.progress.passed(now.steady_ms);
+        let (mut hashes, mut taken, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for (hash, recording, open) in impressions.open() {
+            if !is_due(hash, recording, open, passed, now.wall_ms) {
+                continue;
+            }
+            bytes += open.id.len() + JSON_OVERHEAD;
+            if taken.len() == max_impressions || (bytes > max_bytes && !taken.is_empty()) {
+                break;
+            }
+            hashes.push(hash);
+            taken.push(Impression {
+                id: open.text(),
+                at: recording.at,
+            });
+        }
+        if taken.is_empty() {
+            return DeliveryBatch {
+                number: 0,
+                impressions: taken,
+            };
+        }
+        self.batches = self.batches.wrapping_add(1).max(1);
+        for hash in hashes {
+            impressions.change_open(hash, |open| open.batch = self.batches);
+        }
+        DeliveryBatch {
+            number: self.batches,
+            impressions: taken,
+        }
+    }
+
+    /// A batch has arrived, or has not and is due again.
+    pub(crate) fn end_batch(&self, impressions: &mut Impressions, batch: u32, arrived: bool, now_ms: u64) {
+        let in_batch = impressions
+            .open()
+            .filter(|(_, _, open)| batch != 0 && open.batch == batch);
+        let hashes: Vec<u64> = in_batch.map(|(hash, _, _)| hash).collect();
+        for hash in hashes {
+            impressions.change_open(hash, |open| open.batch = 0);
+            if arrived {
+                impressions.set_delivered(hash, now_ms);
+            }
+        }
+    }
+}
+
+/// Whether an impression is to be delivered now: never yet; or again, if `passed` tells that the stream has lost it.
+fn is_due(hash: u64, recording: &Recording, open: &Open, passed: u64, now_ms: u64) -> bool {
+    if recording.kind == Kind::Unseen || !open.own || open.batch != 0 {
+        return false;
+    }
+    if !recording.delivered {
+        return true;
+    }
+    let delivery = open.delivery;
+    let may_repeat = (1..=MAX_REDELIVERIES).contains(&delivery.times) && delivery.first < passed;
+    !recording.covered
+        && may_repeat
+        // A clock that has jumped back says nothing of how long ago it was.
+        && now_ms.abs_diff(delivery.last) >= redelivery_wait_ms(hash, delivery.times)
+}
+
+/// Doubles with each delivery. Up to a quarter longer, by the id: not all devices deliver a lost impression again at
+/// once.
+fn redelivery_wait_ms(hash: u64, times: u8) -> u64 {
+    let wait = REDELIVERY_WAIT_MS << (times - 1);
+    wait + wait / 4 * (hash >> 32 & 0xFF) / 0xFF
+}

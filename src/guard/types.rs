@@ -1,0 +1,148 @@
+//! What a guard takes and what it tells.
+
+use serde::Serialize;
+
+use super::lag::Lag;
+use super::recording::MAX_AT;
+use crate::wire::Format;
+
+/// What time it is, in two ways: all of a guard's calls take it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Now {
+    /// This device's wall clock, Unix milliseconds. It may be wrong and may jump.
+    pub wall_ms: u64,
+    /// Milliseconds of a clock that never jumps, from any beginning. It carries the server's clock on from a snapshot's
+    /// `now`.
+    pub steady_ms: u64,
+}
+
+impl Now {
+    /// Both clocks at one time, for callers whose wall clock is right.
+    pub fn at(unix_ms: u64) -> Self {
+        Now {
+            wall_ms: unix_ms,
+            steady_ms: unix_ms,
+        }
+    }
+
+    pub(crate) fn wall_seconds(self) -> u64 {
+        self.wall_ms / 1000
+    }
+
+    /// The wall clock, as far as a recording can hold it.
+    pub(crate) fn recorded_at(self) -> u64 {
+        self.wall_ms.min(MAX_AT)
+    }
+}
+
+/// What the server ships beside a page.
+#[derive(Debug)]
+pub struct Snapshot<'a, L: ?Sized> {
+    /// Grows with every change; absent: every snapshot is taken as it comes.
+    pub version: Option<u64>,
+    /// The shards' texts, newest first, at most 64.
+    pub shards: &'a L,
+    /// What they are written in.
+    pub format: Format,
+    /// The server's clock, Unix milliseconds.
+    pub now_ms: Option<u64>,
+    /// When the person deleted the history, Unix seconds of the server's clock: what this device recorded before is
+    /// forgotten.
+    pub forget_before: Option<u32>,
+}
+
+/// What became of a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Applied {
+    /// False if it is older than the one in use.
+    pub applied: bool,
+    /// Shards in use.
+    pub shards: usize,
+    /// Shards that were already held and not decoded again.
+    pub reused: usize,
+    /// Shards past their expiry.
+    pub expired: usize,
+    /// Pending impressions that this snapshot covers.
+    pub covered: usize,
+    /// Those of them that this writer delivers: so that of several tabs one tells of an impression.
+    pub lags: Vec<CoveredImpression>,
+}
+
+/// A pending impression that a snapshot covers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CoveredImpression {
+    /// The item's id.
+    pub id: String,
+    /// Milliseconds since it was recorded.
+    pub lag_ms: u64,
+}
+
+/// Why an id is stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "by", rename_all = "camelCase")]
+pub enum Explanation {
+    /// This device showed it, and no snapshot covers it yet.
+    Pending {
+        /// Unix milliseconds.
+        at: u64,
+    },
+    /// This device showed it.
+    Memory {
+        /// Unix milliseconds.
+        at: u64,
+    },
+    /// A live shard of the snapshot in use contains it.
+    Server {
+        /// The shard's place in the snapshot, the newest being 0.
+        shard: usize,
+        /// The shard's number in its chain, in the native format.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        epoch: Option<u32>,
+    },
+}
+
+/// Why ids were passed or stopped, since the guard was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)]
+pub struct Filtered {
+    pub passed: u64,
+    pub pending: u64,
+    pub memory: u64,
+    pub server: u64,
+    pub duplicate: u64,
+}
+
+/// What a guard holds and has done.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GuardStats {
+    /// Shards in use.
+    pub shards: usize,
+    /// Expected rate at which the server's live shards stop a fresh item: 1 − ∏(1 − fill^k).
+    pub server_false_positive_rate: f64,
+    /// Impressions that no snapshot covers.
+    pub pending: usize,
+    /// Ids that this device showed and stops.
+    pub remembered: usize,
+    /// Ids that were taken back on this device.
+    pub unseen: usize,
+    /// Verdicts so far.
+    pub filtered: Filtered,
+    /// Of the last 1,000 covered impressions.
+    pub lag: Lag,
+    /// Bytes held for shards and impressions.
+    pub bytes: usize,
+}
+
+/// What came of recording impressions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Recorded {
+    /// How many ids were not known on this device.
+    pub unknown: usize,
+    /// How many impressions lost their text for want of room: still stopped, no longer pending.
+    pub lost_text: usize,
+}
