@@ -1,7 +1,6 @@
 //! Several ids at once, wherever they lie: in a Rust slice, or in the one text in which a batch crosses from
 //! JavaScript.
 
-use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
 
 use crate::error::Error;
@@ -64,11 +63,6 @@ pub(crate) struct HashedList {
     hashes: Vec<u64>,
     /// The index of the first id of each hash.
     firsts: IdMap<u32>,
-<<<<<<< HEAD
-    /// The indices of ids that are equal to an earlier one, ascending.
-    repeated: Vec<u32>,
-=======
->>>>>>> main
 }
 
 impl HashedList {
@@ -82,34 +76,8 @@ impl HashedList {
         // One loop that does nothing else lets the processor work on several hashes at once.
         self.hashes
             .extend((0..ids.len()).map(|index| hash_id(ids.get(index), 0)));
-<<<<<<< HEAD
-        self.find_repeated(|index| ids.get(index as usize))
-    }
-
-    fn find_repeated<T: Ord>(&mut self, text: impl Fn(u32) -> T) -> Result<(), Error> {
-        self.firsts.clear();
-        self.firsts.try_reserve(self.hashes.len())?;
-        self.repeated.clear();
-        // The texts that have the hash of an earlier, different one. Only ids that were made for it do: a tree compares
-        // few of them, however many there are.
-        let mut colliding = BTreeSet::new();
-        for (index, &hash) in (0..).zip(&self.hashes) {
-            let is_first = match self.firsts.entry(hash) {
-                Entry::Vacant(first) => {
-                    first.insert(index);
-                    true
-                }
-                Entry::Occupied(first) => text(*first.get()) != text(index) && colliding.insert(text(index)),
-            };
-            if !is_first {
-                self.repeated.try_reserve(1)?;
-                self.repeated.push(index);
-            }
-        }
-=======
         self.firsts.clear();
         self.firsts.try_reserve(ids.len())?;
->>>>>>> main
         Ok(())
     }
 
@@ -150,11 +118,6 @@ impl HashedList {
 #[cfg(test)]
 mod tests {
     use super::*;
-<<<<<<< HEAD
-    use std::cell::Cell;
-    use std::cmp::Ordering;
-=======
->>>>>>> main
     use std::collections::HashSet;
 
     /// Whether each id of a list is the first of its text.
@@ -177,56 +140,7 @@ mod tests {
         }
     }
 
-    /// A text that counts how often it is compared.
-    #[derive(Clone, Copy)]
-    struct Counted<'a> {
-        text: &'a str,
-        comparisons: &'a Cell<u32>,
-    }
-
-    impl Ord for Counted<'_> {
-        fn cmp(&self, other: &Self) -> Ordering {
-            self.comparisons.set(self.comparisons.get() + 1);
-            self.text.cmp(other.text)
-        }
-    }
-
-    impl PartialOrd for Counted<'_> {
-        fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-            Some(self.cmp(other))
-        }
-    }
-
-    impl PartialEq for Counted<'_> {
-        fn eq(&self, other: &Self) -> bool {
-            self.cmp(other).is_eq()
-        }
-    }
-
-    impl Eq for Counted<'_> {}
-
     #[test]
-<<<<<<< HEAD
-    fn ids_of_one_hash_or_of_one_half_of_it_are_told_apart_in_few_comparisons() {
-        let ids: Vec<String> = (0..60_000).map(|id| (id * 7919 % 50_000).to_string()).collect();
-        for has_lower_half in [true, false] {
-            let hash = |index: u64| 17 << 32 | if has_lower_half { index * 7919 % 50_000 } else { 0 };
-            let mut list = HashedList {
-                hashes: (0..60_000).map(hash).collect(),
-                ..HashedList::default()
-            };
-            let comparisons = Cell::new(0);
-            let text = |index: u32| Counted {
-                text: &ids[index as usize],
-                comparisons: &comparisons,
-            };
-            list.find_repeated(text).unwrap();
-            let found: Vec<bool> = list.firsts().map(|(_, is_first)| is_first).collect();
-            assert_eq!(found, expected(&ids));
-            // Each with each would be 1,800,000,000.
-            assert!(comparisons.get() < 60_000 * 50, "{}", comparisons.get());
-        }
-=======
     fn ids_of_one_hash_are_told_apart_by_their_texts() {
         let ids = ["a", "b", "a", "c"];
         let mut list = HashedList::default();
@@ -234,7 +148,6 @@ mod tests {
         list.hashes.fill(17);
         let repeated: Vec<bool> = (0..ids.len()).map(|index| list.is_repeated(&ids, index)).collect();
         assert_eq!(repeated, [false, false, true, false]);
->>>>>>> main
     }
 
     #[test]
