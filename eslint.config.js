@@ -1,10 +1,11 @@
-// What the linter demands of JavaScript and TypeScript: typescript-eslint's strictest set, with type information, and functions that fit on a screen.
+// What the linter demands of JavaScript and TypeScript: typescript-eslint's strictest set, with type information, and
+// functions that fit on a screen.
 import js from "@eslint/js";
 import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(
-  globalIgnores(["dist/", "target/", "js/generated/", "www/dist/", "test-results/", "tests/types/contract.d.ts"]),
+  globalIgnores(["dist/", "target/", "js/generated/", "www/dist/", "test-results/", "tests/types/contract/"]),
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
@@ -22,7 +23,8 @@ export default defineConfig(
     },
   },
   {
-    // The compiler knows which globals there are, and better than a list; and it sees the casts in JSDoc, which the linter does not.
+    // The compiler knows which globals there are, and better than a list; and it sees the casts in JSDoc, which the
+    // linter does not.
     files: ["**/*.{js,mjs,cjs}"],
     rules: { "no-undef": "off", "@typescript-eslint/no-unsafe-assignment": "off" },
   },
@@ -33,7 +35,7 @@ export default defineConfig(
   },
   {
     // The published declarations keep the words that they were published with.
-    files: ["js/seenguard.d.ts"],
+    files: ["js/types/seenguard.d.ts"],
     rules: { "@typescript-eslint/array-type": "off" },
   },
   {

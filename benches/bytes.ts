@@ -1,7 +1,8 @@
 /** What everything weighs: the package's files, what a server sends, and what a guard holds. */
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, constants } from "node:zlib";
-import { SeenGuard } from "seenguard";
+import { SeenGuard, type Snapshot } from "seenguard";
+import { ShardChain } from "seenguard/server";
 import { inProject } from "../scripts/lib/paths.mjs";
 import { shortIds } from "./ids.ts";
 import type { Peer } from "./peers.ts";
@@ -14,15 +15,17 @@ export interface FileSize {
 }
 
 export interface Bytes {
-  /** The files of dist/, minified, by name. */
+  /** The entries in an app, minified, and the files of dist/ that are loaded as they are. */
   readonly files: Readonly<Record<string, FileSize>>;
   /** What a server sends of 5 shards of 1,000 ids, for each peer. */
   readonly message: Readonly<Record<string, { bytes: number; brotli: number }>>;
-  /** What a guard holds in memory: of those shards, and of 1,000 impressions more. */
-  readonly held: { readonly shards: number; readonly withImpressions: number };
-  /** What a Set of the ids takes of the heap instead, in each place. */
-  readonly sets: Readonly<Record<string, number>>;
+  /** What a guard holds in memory: of those shards, or of 10,000 impressions that a snapshot has covered. */
+  readonly held: Readonly<Record<Held, number>>;
+  /** What a Set of the same ids takes of the heap instead, in each place. */
+  readonly sets: Readonly<Record<string, Readonly<Record<Held, number>>>>;
 }
+
+type Held = "shards" | "impressions";
 
 /** `places`: how to open each, and its Set is weighed there. */
 export async function weigh(peers: readonly Peer[], places: readonly (() => Promise<Place>)[]): Promise<Bytes> {
@@ -32,11 +35,12 @@ export async function weigh(peers: readonly Peer[], places: readonly (() => Prom
     sizes: Record<string, FileSize>;
   };
   const snapshot = messages.find(([name]) => name === "seenguard")?.[1] ?? "";
+  const impressions = shortIds(10_000, 99);
   return {
     files: sizes,
     message: Object.fromEntries(messages.map(([name, message]) => [name, weightOf(message)])),
-    held: await weightOfGuard(snapshot),
-    sets: await weightOfSets(JSON.stringify(shards.flat()), places),
+    held: { shards: await weightOfShards(snapshot), impressions: await weightOfImpressions(impressions) },
+    sets: await weightOfSets({ shards: shards.flat(), impressions }, places),
   };
 }
 
@@ -46,21 +50,43 @@ function weightOf(message: string): { bytes: number; brotli: number } {
   return { bytes: Buffer.byteLength(message), brotli: brotliCompressSync(message, quick).length };
 }
 
-async function weightOfGuard(snapshot: string): Promise<Bytes["held"]> {
-  const guard = await SeenGuard.open({ namespace: "bench:weight", storage: "none" });
-  guard.apply(JSON.parse(snapshot) as { shards: string[] });
-  const shards = guard.stats().bytes;
-  guard.record(shortIds(1000, 99));
-  const withImpressions = guard.stats().bytes;
-  await guard.close();
-  return { shards, withImpressions };
+async function weightOfShards(snapshot: string): Promise<number> {
+  return withGuard((guard) => {
+    guard.apply(JSON.parse(snapshot) as Snapshot);
+    return guard.stats().bytes;
+  });
 }
 
-async function weightOfSets(ids: string, places: readonly (() => Promise<Place>)[]): Promise<Bytes["sets"]> {
-  const sets: Record<string, number> = {};
+async function weightOfImpressions(ids: readonly string[]): Promise<number> {
+  const chain = await ShardChain.create({ capacity: ids.length });
+  chain.record(ids);
+  const covering = chain.snapshot();
+  chain.free();
+  return withGuard((guard) => {
+    guard.record(ids);
+    guard.apply(covering);
+    guard.apply({ shards: [] });
+    if (guard.stats().remembered !== ids.length || guard.stats().pending > 0) throw new Error("not all are covered");
+    return guard.stats().bytes;
+  });
+}
+
+async function withGuard(weigh: (guard: SeenGuard) => number): Promise<number> {
+  const guard = await SeenGuard.open({ namespace: "bench:weight", storage: "none" });
+  const bytes = weigh(guard);
+  await guard.close();
+  return bytes;
+}
+
+async function weightOfSets(
+  ids: Readonly<Record<Held, readonly string[]>>,
+  places: readonly (() => Promise<Place>)[],
+): Promise<Bytes["sets"]> {
+  const sets: Record<string, Record<Held, number>> = {};
   for (const open of places) {
     const place = await open();
-    sets[place.title] = await place.heapOfSet(ids);
+    const shards = await place.heapOfSet(JSON.stringify(ids.shards));
+    sets[place.title] = { shards, impressions: await place.heapOfSet(JSON.stringify(ids.impressions)) };
     await place.close();
   }
   return sets;

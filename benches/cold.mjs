@@ -18,7 +18,7 @@ export async function startGuard(entry, message, ids, storage) {
   const imported = performance.now();
   const guard = await SeenGuard.open({ namespace: "bench:cold", ...(storage === undefined ? {} : { storage }) });
   const opened = performance.now();
-  const { decode, compile, database } = spent();
+  const { compile, database } = spent();
   /** @type {import("seenguard").Snapshot} */
   const snapshot = JSON.parse(message);
   const { applied } = guard.apply(snapshot);
@@ -32,7 +32,6 @@ export async function startGuard(entry, message, ids, storage) {
     import: imported - begun,
     open: opened - imported,
     ready: opened - begun,
-    decode,
     compile,
     ...(database > 0 ? { database } : {}),
     apply: taken - opened,
@@ -42,41 +41,24 @@ export async function startGuard(entry, message, ids, storage) {
 }
 
 /**
- * Watches what `open` spends on decoding the inlined module, on compiling and starting it, and on opening its database. Returns how to ask for
+ * Watches what `open` spends on compiling and starting the module, and on opening its database. Returns how to ask for
  * the milliseconds, which also stops watching.
  */
 function watch() {
-  const spent = { decode: 0, compile: 0, database: 0 };
+  const spent = { compile: 0, database: 0 };
   const unwatchDatabase = watchDatabase((milliseconds) => {
     spent.database ||= milliseconds;
   });
-  const { compile, instantiate } = WebAssembly;
-  /** @template T @param {number} begun @param {T} result */
-  const compiled = (begun, result) => {
+  const { instantiate } = WebAssembly;
+  // @ts-expect-error: of its two forms the glue uses the one that takes bytes.
+  WebAssembly.instantiate = async (/** @type {BufferSource} */ bytes, imports) => {
+    const begun = performance.now();
+    const started = await instantiate(bytes, imports);
     spent.compile += performance.now() - begun;
-    return result;
-  };
-  // What decodes is a module of its own: it begins with compiling that and ends with the call that compiles the other one.
-  let decodingSince = Infinity;
-  const { Module } = WebAssembly;
-  WebAssembly.Module = new Proxy(Module, {
-    construct(target, /** @type {ConstructorParameters<typeof Module>} */ args) {
-      decodingSince = performance.now();
-      return new target(...args);
-    },
-  });
-  WebAssembly.compile = async (...args) => {
-    spent.decode = Math.max(0, performance.now() - decodingSince);
-    const begun = performance.now();
-    return compiled(begun, await compile(...args));
-  };
-  // @ts-expect-error: of its two forms the package uses the one that takes a compiled module.
-  WebAssembly.instantiate = async (/** @type {WebAssembly.Module} */ module, imports) => {
-    const begun = performance.now();
-    return compiled(begun, await instantiate(module, imports));
+    return started;
   };
   return () => {
-    Object.assign(WebAssembly, { compile, instantiate, Module });
+    Object.assign(WebAssembly, { instantiate });
     unwatchDatabase();
     return spent;
   };
@@ -98,6 +80,59 @@ function watchDatabase(tell) {
   return () => {
     indexedDB.open = open;
   };
+}
+
+/**
+ * Stores impressions that a snapshot covers, as a visit leaves them.
+ * @param {string} entry
+ * @param {string} message a snapshot that contains all ids, as JSON
+ * @param {string} ids as JSON
+ */
+export async function storeImpressions(entry, message, ids) {
+  const guard = await openIn(entry, "bench:full");
+  /** @type {string[]} */
+  const all = JSON.parse(ids);
+  // A page of a feed at a time.
+  for (let first = 0; first < all.length; first += 20) {
+    guard.record(all.slice(first, first + 20));
+    await guard.flush();
+  }
+  /** @type {import("seenguard").Snapshot} */
+  const snapshot = JSON.parse(message);
+  guard.apply(snapshot);
+  guard.apply({ shards: [] });
+  await guard.close();
+}
+
+/**
+ * Opens a namespace without impressions and the one with them, on a page that has started the module.
+ * @param {string} entry
+ * @param {number} count how many impressions are stored
+ * @param {boolean} fullFirst
+ * @returns {Promise<Record<string, number>>}
+ */
+export async function openBoth(entry, count, fullFirst) {
+  await openIn(entry, "bench:warm");
+  /** @type {Record<string, number>} */
+  const steps = {};
+  for (const name of fullFirst ? ["full", "none"] : ["none", "full"]) {
+    const begun = performance.now();
+    const guard = await openIn(entry, `bench:${name}`);
+    steps[name] = performance.now() - begun;
+    const { remembered } = guard.stats();
+    if (remembered !== (name === "full" ? count : 0)) throw new Error(`${String(remembered)} are remembered`);
+    await guard.close();
+  }
+  return { ...steps, more: (steps.full ?? NaN) - (steps.none ?? NaN) };
+}
+
+/**
+ * @param {string} entry
+ * @param {string} namespace
+ */
+async function openIn(entry, namespace) {
+  const { SeenGuard } = /** @type {typeof import("seenguard")} */ (await import(/* @vite-ignore */ entry));
+  return SeenGuard.open({ namespace });
 }
 
 /**

@@ -7,14 +7,14 @@ import { candidatesOf, shortIds } from "./ids.ts";
 import { describeLoad, describeMachine } from "./machine.ts";
 import { barsOf } from "./bars.ts";
 import { peers } from "./peers.ts";
-import { bundleSuite } from "./places/bundle.ts";
+import { bundleAll } from "./places/bundle.ts";
 import { chromiumPlace } from "./places/chromium.ts";
 import { nodePlace } from "./places/node.ts";
 import { say, type Place, type Steps } from "./places/place.ts";
 import { writeTables } from "./readme.ts";
 import type { PlaceResults, Results } from "./results.ts";
 import { measureRust } from "./rust.ts";
-import { spreadOf } from "./statistics.ts";
+import { spreadOf, type Spread } from "./statistics.ts";
 import { tablesOfBytes, tablesOfTimes } from "./tables.ts";
 
 const FULL = {
@@ -28,16 +28,29 @@ const QUICK = {
   rust: { warmUpSeconds: 0.05, seconds: 0.1 },
 };
 
+/** Enough to see that everything runs. */
+const SMOKE = {
+  effort: { rounds: 1, roundMs: 1, warmupMs: 1 },
+  starts: 1,
+  rust: { warmUpSeconds: 0.001, seconds: 0.01 },
+};
+
 const { values } = parseArgs({
-  options: { quick: { type: "boolean" }, bytes: { type: "boolean" }, readme: { type: "boolean" } },
+  options: {
+    smoke: { type: "boolean" },
+    quick: { type: "boolean" },
+    bytes: { type: "boolean" },
+    readme: { type: "boolean" },
+  },
 });
+const samples = values.smoke === true ? SMOKE : values.quick === true ? QUICK : FULL;
 
 async function main(): Promise<void> {
   let tables: Record<string, string>;
   if (values.bytes === true) {
-    tables = tablesOfBytes(await weigh(peers, await openings()));
+    tables = tablesOfBytes(await weigh(peers, await placesToOpen()));
   } else {
-    const results = await measureEverything(values.quick === true ? QUICK : FULL);
+    const results = await measureEverything(samples);
     mkdirSync(inProject("bench"), { recursive: true });
     writeFileSync(inProject("bench", "results.json"), `${JSON.stringify(results, undefined, 2)}\n`);
     tables = { ...tablesOfBytes(results.bytes), ...tablesOfTimes(results) };
@@ -47,7 +60,7 @@ async function main(): Promise<void> {
 }
 
 async function measureEverything({ effort, starts, rust }: typeof FULL): Promise<Results> {
-  const open = await openings();
+  const open = await placesToOpen();
   const bytes = await weigh(peers, open);
   const places: PlaceResults[] = [];
   for (const openPlace of open) {
@@ -55,21 +68,21 @@ async function measureEverything({ effort, starts, rust }: typeof FULL): Promise
     say(`${place.title}: every contender in turn`);
     const outcomes = await place.suite(effort);
     say(`${place.title}: starts from nothing`);
-    const cold = await coldStarts(place, starts);
+    const cold = { ...(await coldStarts(place, starts)), ...(await openings(place, starts)) };
     places.push({ name: place.name, title: place.title, outcomes, cold });
     await place.close();
   }
   say("Rust: the guard beside fastbloom");
   const inRust = await measureRust(rust);
   const machine = describeMachine() + describeLoad();
-  const found = { at: new Date().toISOString(), machine, quick: values.quick === true, bytes, places, rust: inRust };
+  const found = { at: new Date().toISOString(), machine, quick: samples !== FULL, bytes, places, rust: inRust };
   return { ...found, bars: barsOf(found) };
 }
 
 /** How to open each place. */
-async function openings(): Promise<(() => Promise<Place>)[]> {
-  const suiteFile = await bundleSuite();
-  return [() => Promise.resolve(nodePlace(suiteFile)), () => chromiumPlace(suiteFile)];
+async function placesToOpen(): Promise<(() => Promise<Place>)[]> {
+  const files = await bundleAll();
+  return [() => Promise.resolve(nodePlace(files)), () => chromiumPlace(files)];
 }
 
 /** Starts from nothing, one contender after the other, again and again. */
@@ -80,14 +93,21 @@ async function coldStarts(place: Place, times: number): Promise<PlaceResults["co
   const ids = JSON.stringify(candidatesOf(shards.flat(), 20, shortIds, 7));
   const starts: Record<string, Steps>[] = [];
   for (let time = 0; time < times; time++) starts.push(await place.coldStarts(messages, ids));
-  const spreads = (name: string) =>
-    Object.fromEntries(
-      Object.keys(starts[0]?.[name] ?? {}).map((step) => [
-        step,
-        spreadOf(starts.map((start) => start[name]?.[step] ?? NaN)),
-      ]),
-    );
-  return Object.fromEntries(Object.keys(starts[0] ?? {}).map((name) => [name, spreads(name)]));
+  const names = Object.keys(starts[0] ?? {});
+  return Object.fromEntries(names.map((name) => [name, spreadsOf(starts.map((start) => start[name] ?? {}))]));
+}
+
+/** Opening with 10,000 stored impressions, and with none. */
+async function openings(place: Place, times: number): Promise<PlaceResults["cold"]> {
+  const ids = shortIds(10_000, 99);
+  const message = (await peers[0]?.message([ids])) ?? "";
+  const steps = await place.openings({ ids: JSON.stringify(ids), message, count: ids.length }, times);
+  return steps.length === 0 ? {} : { impressions: spreadsOf(steps) };
+}
+
+function spreadsOf(runs: readonly Steps[]): Record<string, Spread> {
+  const steps = Object.keys(runs[0] ?? {});
+  return Object.fromEntries(steps.map((step) => [step, spreadOf(runs.map((run) => run[step] ?? NaN))]));
 }
 
 await main();

@@ -5,7 +5,8 @@
  */
 import bloomFilterModule from "bloom-filters/dist/bloom/bloom-filter.js";
 import { BloomFilter } from "bloomfilter";
-import { SeenGuard, ShardChain } from "seenguard";
+import { SeenGuard } from "seenguard";
+import { ShardChain } from "seenguard/server";
 
 export interface Peer {
   readonly name: string;

@@ -1,6 +1,7 @@
 /**
  * The benchmarks, from nothing: set-up, build, measuring. `npm run bench`; README.md beside this file says what is measured.
  *
+ *     npm run bench -- --smoke    hardly any repetitions: to see that it runs
  *     npm run bench -- --quick    fewer repetitions: to see that it runs, not to quote
  *     npm run bench -- --bytes    what everything weighs, and no times: seconds instead of minutes
  *     npm run bench -- --readme   also writes the tables into README.md and docs/performance.md

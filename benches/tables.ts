@@ -10,7 +10,7 @@ type Row = readonly string[];
 export function tablesOfBytes({ files, message, held, sets }: Bytes): Record<string, string> {
   return {
     files: table(
-      ["file", "minified", "gzip", "brotli"],
+      ["in an app, or as it is", "minified", "gzip", "brotli"],
       Object.entries(files).map(([name, size]) => [
         `\`${name}\``,
         kilobytes(size.bytes),
@@ -30,8 +30,15 @@ export function tablesOfBytes({ files, message, held, sets }: Bytes): Record<str
       ["a guard holds in memory", ""],
       [
         ["those 5 shards", kilobytes(held.shards)],
-        ["and 1,000 impressions of its own", kilobytes(held.withImpressions)],
-        ...Object.entries(sets).map(([place, set]) => [`instead: a Set of the 5,000 ids, in ${place}`, kilobytes(set)]),
+        ...Object.entries(sets).map(([place, { shards }]) => [
+          `instead: a Set of the 5,000 ids, in ${place}`,
+          kilobytes(shards),
+        ]),
+        ["10,000 impressions of its own", kilobytes(held.impressions)],
+        ...Object.entries(sets).map(([place, { impressions }]) => [
+          `instead: a Set of the 10,000 ids, in ${place}`,
+          kilobytes(impressions),
+        ]),
       ],
     ),
   };
@@ -107,9 +114,10 @@ const STEPS: readonly (readonly [contender: string, step: string, title: string]
   ["seenguard", "filter", "`filter` 20 ids from JSON"],
   ["seenguard", "all", "all of it"],
   ["seenguard, processor at a quarter", "ready", "import to ready, processor at a quarter"],
-  ["seenguard, processor at a quarter", "decode", "of that: decoding the inlined module"],
   ["seenguard, processor at a quarter", "compile", "of that: compiling and starting it"],
   ["seenguard, processor at a quarter", "database", "beside that: opening its IndexedDB"],
+  ["impressions", "none", "`open` again, nothing stored"],
+  ["impressions", "full", "`open` again, 10,000 impressions stored"],
   ["Set", "all", "instead: a Set of the 5,000 ids from JSON"],
 ];
 

@@ -2,9 +2,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
 import { describe, SeenGuardError } from "../js/errors.ts";
-import type { ShardFormat } from "../js/seenguard.js";
+import type { ShardFormat } from "../js/types/seenguard.js";
 import { readFormats } from "../js/formats.ts";
-import { checkSnapshot, provideFormats } from "../js/snapshot.ts";
+import { checkSnapshot, provideFormats } from "../js/guard/snapshot.ts";
 import { badUsage, type Options } from "./options.ts";
 
 provideFormats(readFormats);
@@ -84,7 +84,6 @@ const MAX_SHARDS = 64;
 function fromSnapshot(snapshot: object, format: ShardFormat | undefined): Source {
   const named = { ...snapshot, ...(format === undefined ? {} : { format }) } as { format?: ShardFormat; now?: number };
   const checked = checkSnapshot(named);
-  if (checked instanceof SeenGuardError) throw checked;
   if (checked.shards.length > MAX_SHARDS)
     throw new SeenGuardError("too-large", `a snapshot has at most ${MAX_SHARDS} shards`);
   return {

@@ -1,7 +1,7 @@
 /** From shards to what the command prints: the shape of `--json`. */
 import { describe, SeenGuardError } from "../js/errors.ts";
-import type { ErrorCode, ShardFormat } from "../js/seenguard.js";
-import type { Engine, Inspection, ShardReport } from "./engine.ts";
+import type { ErrorCode, ShardFormat } from "../js/types/seenguard.js";
+import type { Inspection, Inspector, ShardReport } from "../js/server/inspection.ts";
 import type { Source } from "./input.ts";
 import { badUsage, type Options } from "./options.ts";
 
@@ -36,9 +36,9 @@ interface Read {
   readonly inspection?: Inspection;
 }
 
-export function inspectAll(engine: Engine, source: Source, { has }: Options): Inspected {
+export function inspectAll(inspect: Inspector, source: Source, { has }: Options): Inspected {
   const now = source.snapshot?.now ?? Math.floor(Date.now() / 1000);
-  const read = source.shards.map((text, index) => readShard(engine, text, source.format, index, now));
+  const read = source.shards.map((text, index) => readShard(inspect, text, source.format, index, now));
   const shards = read.map(({ shard }) => shard);
   const bits = shards.reduce((sum, shard) => sum + (shard.bits ?? 0), 0);
   const passes = shards
@@ -59,10 +59,10 @@ export function inspectAll(engine: Engine, source: Source, { has }: Options): In
   };
 }
 
-function readShard(engine: Engine, text: string, named: ShardFormat | undefined, index: number, now: number): Read {
+function readShard(inspect: Inspector, text: string, named: ShardFormat | undefined, index: number, now: number): Read {
   try {
     const { format, inspection } =
-      named === undefined ? recognise(engine, text) : { format: named, inspection: engine(named, text) };
+      named === undefined ? recognise(inspect, text) : { format: named, inspection: inspect(named, text) };
     const { report } = inspection;
     const expired = report.filters.every(({ expires = 0 }) => expires !== 0 && now >= expires);
     return { shard: { index, format, expired, ...report }, inspection };
@@ -75,7 +75,7 @@ function readShard(engine: Engine, text: string, named: ShardFormat | undefined,
 }
 
 /** Reads a shard that nobody has named the format of. A damaged one is blamed by the format that it looks like. */
-function recognise(engine: Engine, text: string): { format: ShardFormat; inspection: Inspection } {
+function recognise(inspect: Inspector, text: string): { format: ShardFormat; inspection: Inspection } {
   if (/^\d+::/.test(text)) {
     throw badUsage("this is a go-bloomfilter record, which does not tell k: add --hashes, or --capacity and --rate");
   }
@@ -87,16 +87,16 @@ function recognise(engine: Engine, text: string): { format: ShardFormat; inspect
         text.startsWith("U0dTM")
         ? "seenguard"
         : undefined;
-  if (looksLike !== undefined) return { format: looksLike, inspection: engine(looksLike, text) };
+  if (looksLike !== undefined) return { format: looksLike, inspection: inspect(looksLike, text) };
   for (const format of ["guava", "bits-and-blooms"] as const) {
     try {
-      return { format, inspection: engine(format, text) };
+      return { format, inspection: inspect(format, text) };
     } catch {
       // Then it is another one's: their headers tell lengths that fit nothing else.
     }
   }
   try {
-    return { format: "seenguard", inspection: engine("seenguard", text) };
+    return { format: "seenguard", inspection: inspect("seenguard", text) };
   } catch (error) {
     const { code, message } = error as SeenGuardError;
     throw new SeenGuardError(

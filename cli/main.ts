@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-/** The package's command: `npx seenguard inspect`. A Bloom filter hides what is in it; this is a window for those who support a feed. */
-import { parseOptions, HELP, type Options } from "./options.ts";
+/** The package's command, `npx seenguard inspect`: shows what a shard holds, for those who support a feed. */
 import { describe, SeenGuardError } from "../js/errors.ts";
-import { startEngine } from "./engine.ts";
+import { provideServerEngine } from "../js/server/engine.ts";
+import { loadInspector } from "../js/server/inspection.ts";
 import { readSources } from "./input.ts";
 import { inspectAll } from "./inspect.ts";
+import { HELP, parseOptions, type Options } from "./options.ts";
 import { asText } from "./text.ts";
 
 const [DAMAGED, BAD_USAGE] = [1, 2];
@@ -25,7 +26,7 @@ async function main(args: readonly string[]): Promise<void> {
   }
   try {
     const source = await readSources(options);
-    const inspected = inspectAll(await startEngine(), source, options);
+    const inspected = inspectAll(await loadInspector(), source, options);
     process.stdout.write(options.json ? `${JSON.stringify(inspected, undefined, 2)}\n` : asText(inspected));
     for (const { index, error } of inspected.shards)
       if (error) say(`shard ${String(index)}: ${error.message}`, error.code);
@@ -48,4 +49,5 @@ function say(message: string, code: string): void {
   process.stderr.write(`seenguard: ${message} [${code}]\n`);
 }
 
+provideServerEngine();
 await main(process.argv.slice(2));

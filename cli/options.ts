@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { describe, SeenGuardError } from "../js/errors.ts";
 import { checkFormat } from "../js/format.ts";
-import type { ShardFormat } from "../js/seenguard.js";
+import type { ShardFormat } from "../js/types/seenguard.js";
 
 export const HELP = `Tells what a Bloom shard or a snapshot holds.
 

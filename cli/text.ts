@@ -1,6 +1,6 @@
 /** What the command prints for people. */
-import type { ShardFormat } from "../js/seenguard.js";
-import type { FilterReport } from "./engine.ts";
+import type { ShardFormat } from "../js/types/seenguard.js";
+import type { FilterReport } from "../js/server/inspection.ts";
 import type { Inspected, InspectedShard } from "./inspect.ts";
 
 const WIDTH = 22;

@@ -1,5 +1,5 @@
 /** The one error class, and what the parts of the package do with errors. */
-import type { ErrorCode } from "./seenguard.js";
+import type { ErrorCode } from "./types/seenguard.js";
 
 /** What went wrong: `code` is stable and for programs, `message` is for people. */
 export class SeenGuardError extends Error {
@@ -31,12 +31,16 @@ export function warnOncePerCode(): ErrorListener {
   return (error) => {
     if (!warned.has(error.code)) {
       warned.add(error.code);
-      console.warn(`seenguard: ${error.message} [${error.code}]`, error);
+      try {
+        console.warn(`seenguard: ${error.message} [${error.code}]`, error);
+      } catch {
+        // A console may read the error's cause, which can be anything.
+      }
     }
   };
 }
 
-/** Calls an app's callback; what it throws is the app's own uncaught error and stops nothing here. */
+/** Calls an app's callback. What it throws becomes an uncaught error of the app and stops nothing here. */
 export function callBack<Arguments extends unknown[]>(
   callback: ((...args: Arguments) => void) | undefined,
   ...args: Arguments
@@ -50,7 +54,7 @@ export function callBack<Arguments extends unknown[]>(
   }
 }
 
-/** What an unknown thrown value says. */
+/** The message of whatever was thrown. */
 export function describe(cause: unknown): string {
   try {
     return cause instanceof Error ? cause.message : String(cause);

@@ -1,6 +1,6 @@
 /** Reads shards of the formats of other libraries, for the entry points whose module may know them. */
 import { checkFormat, REDISBLOOM } from "./format.js";
-import { bad, badPart, mapShards, textOf, type ReadShards } from "./snapshot.js";
+import { bad, badPart, mapShards, textOf, type ReadShards } from "./guard/snapshot.js";
 
 export const readFormats: ReadShards = (named, shards) => {
   const format = checkFormat(named, badPart);

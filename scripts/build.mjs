@@ -1,33 +1,30 @@
 /**
  * Builds the package into dist/: `npm run build`.
  *
- *     src/ ── cargo ──► Wasm ── wasm-bindgen, wasm-opt ──► dist/seenguard.wasm, js/generated/page/ (the Wasm as text)
- *     the same with other features of the crate ─► dist/formats.wasm; js/generated/chain/; js/generated/whole/;
- *                                                  dist/inspect.wasm, js/generated/inspect/ (its glue)
- *     js/ + js/generated/ ── esbuild ──► dist/*.js, dist/*.cjs
+ *     src/ ── cargo ──► target/wasm/ ── wasm-bindgen, wasm-opt ──► js/generated/: three modules and their glue
+ *     js/entries/ + js/generated/ ── esbuild ──► dist/*.js, dist/*.cjs, the script-tag file
  *     cli/ + js/ ── esbuild ──► dist/inspect.js, the package's command
- *     js/*.d.ts ──► dist/*.d.ts, dist/*.d.cts
+ *     js/types/ ──► dist/*.d.ts, dist/*.d.cts
  *
- * The Rust part is left out when nothing that it is made from has changed. Files are replaced one by one and whole, so whoever reads dist/ meanwhile
- * never reads half a file.
+ * Files are replaced one by one and whole, so whoever reads dist/ meanwhile never reads half a file.
  */
 import { pathToFileURL } from "node:url";
-import { setUp, main } from "./setup.mjs";
+import { bindModules, compileModules } from "./build/wasm.mjs";
+import { main, setUp } from "./setup.mjs";
 
 /** @param {{ quiet?: boolean }} [options] quiet: without the table of sizes */
 export async function build({ quiet = false } = {}) {
-  await setUp("start");
+  await setUp("start", compileModules);
+  await bindModules();
   // These use npm packages, which are there only now.
-  const [{ buildWasm }, { bundle }, { copyTypes }, { measureSizes }] = await Promise.all([
-    import("./build/wasm.mjs"),
+  const [{ bundle }, { copyTypes }, { measureSizes }] = await Promise.all([
     import("./build/bundle.mjs"),
     import("./build/types.mjs"),
     import("./build/sizes.mjs"),
   ]);
-  await buildWasm();
   await bundle();
   copyTypes();
-  const table = measureSizes();
+  const table = await measureSizes();
   if (!quiet) console.log(table);
 }
 

@@ -1,27 +1,21 @@
 /**
  * Gets everything that the project needs onto this machine: `node scripts/setup.mjs [start|test]`.
  *
- * "start" is what the build and the demo need, "test" (the default) what all tests need. It uses Node's own modules alone, since nothing else may be
- * there yet. What is there already is not touched, and nothing is said about it. Programs of the system are installed by apt on Debian as root;
- * elsewhere it says what is missing and how to get it. Tools that cargo builds go into the user's cache, never among the user's own.
+ * "start" is what the build and the demo need, "test" (the default) what all tests need. It uses Node's own modules
+ * alone, since nothing else may be there yet. What is there already is not touched, and nothing is said about it.
+ * Programs of the system are installed by apt on Debian as root; elsewhere it says what is missing and how to get it.
+ * Tools that cargo builds go into the user's cache, never among the user's own.
  */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { inProject } from "./lib/paths.mjs";
+import { inProject, toolDirectory } from "./lib/paths.mjs";
+import { withProgress } from "./lib/progress.mjs";
 import { programs, which } from "./lib/programs.mjs";
 import { CommandFailed, output, run } from "./lib/run.mjs";
+import { findCargoTool, minimumRust, wasmBindgenTool, wasmPack, wasmTarget, wasmTestRunner } from "./lib/rust.mjs";
 import { python, pythonEnvironment, pythonRequirements, pythonStamp } from "./lib/servers.mjs";
-import {
-  findCargoTool,
-  installRoot,
-  minimumRust,
-  wasmBindgenTool,
-  wasmPackTool,
-  wasmTarget,
-  wasmToolchain,
-} from "./lib/rust.mjs";
 
 /** @typedef {"start" | "test"} Level */
 
@@ -33,17 +27,19 @@ const say = (line) => {
   console.log(`set-up: ${line}`);
 };
 
-/** @param {Level} level */
-export async function setUp(level) {
+/**
+ * @param {Level} level
+ * @param {() => Promise<void>} [meanwhile] work that needs the compilers alone: it runs while the rest is installed
+ */
+export async function setUp(level, meanwhile) {
   checkNode();
   await systemPrograms(level === "start" ? [programs.compiler] : Object.values(programs));
   await rustToolchain(level);
-  await cargoTool(wasmBindgenTool());
-  if (level === "test") {
-    await cargoTool(wasmPackTool());
-    await pythonPackages();
-  }
-  await nodeModules();
+  await Promise.all([nodeModules(), cargoTool(wasmBindgenTool), meanwhile?.()]);
+  if (level === "start") return;
+  await cargoTool(wasmTestRunner);
+  await cargoTool(wasmPack);
+  await pythonPackages();
 }
 
 function checkNode() {
@@ -93,18 +89,16 @@ async function aptInstall(packages) {
 /** @param {Level} level */
 async function rustToolchain(level) {
   const version = /^rustc (\S+)/.exec((await output("rustc", ["--version"])) ?? "")?.[1];
-  const wanted = minimumRust();
   if (version === undefined || which("cargo") === undefined) {
-    throw new Missing(`Rust ${wanted} or newer is needed, with rustup: https://rustup.rs`);
+    throw new Missing(`Rust ${minimumRust} or newer is needed, with rustup: https://rustup.rs`);
   }
-  if (isOlder(version, wanted)) {
-    throw new Missing(`Rust ${wanted} or newer is needed, and this is ${version}: rustup update stable`);
+  if (isOlder(version, minimumRust)) {
+    throw new Missing(`Rust ${minimumRust} or newer is needed, and this is ${version}: rustup update stable`);
   }
   const sysroot = (await output("rustc", ["--print", "sysroot"])) ?? "";
   if (!existsSync(join(sysroot, "lib", "rustlib", wasmTarget))) {
     await rustup(`Rust's ${wasmTarget} target`, ["target", "add", wasmTarget]);
   }
-  await packageToolchain();
   if (level === "start") return;
   const ending = process.platform === "win32" ? ".exe" : "";
   for (const [component, binary] of /** @type {const} */ ([
@@ -113,22 +107,6 @@ async function rustToolchain(level) {
   ])) {
     if (existsSync(join(sysroot, "bin", binary + ending))) continue;
     await rustup(component, ["component", "add", component]);
-  }
-}
-
-/** The compiler of the package's Wasm modules, with the sources of its standard library, which is built into them. */
-async function packageToolchain() {
-  const toolchains = (await output("rustup", ["toolchain", "list"])) ?? "";
-  if (!toolchains.split("\n").some((line) => line.startsWith(`${wasmToolchain}-`))) {
-    const install = ["toolchain", "install", wasmToolchain, "--profile", "minimal", "--no-self-update"];
-    await rustup(`Rust ${wasmToolchain}, which builds the package's Wasm`, install);
-  }
-  const toolchain = ["--toolchain", wasmToolchain];
-  const sysroot = (await output("rustc", [`+${wasmToolchain}`, "--print", "sysroot"])) ?? "";
-  const has = (/** @type {string[]} */ ...path) => existsSync(join(sysroot, "lib", "rustlib", ...path));
-  if (!has(wasmTarget)) await rustup(`its ${wasmTarget} target`, ["target", "add", wasmTarget, ...toolchain]);
-  if (!has("src", "rust", "library", "Cargo.lock")) {
-    await rustup("the sources of its standard library", ["component", "add", "rust-src", ...toolchain]);
   }
 }
 
@@ -160,13 +138,21 @@ function isOlder(version, wanted) {
   return false;
 }
 
+/** Compiled as quickly as may be: they run for seconds. */
+const quickBuild = { CARGO_PROFILE_RELEASE_OPT_LEVEL: "0", CARGO_PROFILE_RELEASE_LTO: "off" };
+
 /** @param {import("./lib/rust.mjs").CargoTool} tool */
 async function cargoTool(tool) {
   if ((await findCargoTool(tool)) !== undefined) return;
-  const root = installRoot(tool);
-  say(`building ${tool.crate} ${tool.version} into ${root} (once, some minutes)`);
-  mkdirSync(root, { recursive: true });
-  await run("cargo", ["install", tool.crate, "--version", tool.version, "--root", root, ...tool.flags]);
+  say(`building ${tool.binary} ${tool.version} into ${tool.root} (once)`);
+  mkdirSync(toolDirectory, { recursive: true });
+  const target = mkdtempSync(join(toolDirectory, "target-"));
+  const args = ["install", ...tool.install, "--root", tool.root, "--target-dir", target, "--no-track"];
+  try {
+    await withProgress(`cargo install ${tool.binary}`, () => run("cargo", args, { env: quickBuild }));
+  } finally {
+    rmSync(target, { recursive: true, force: true });
+  }
 }
 
 /** The Python packages of the tests, in an environment of their own. */
@@ -176,7 +162,9 @@ async function pythonPackages() {
   await run(programs.python.find() ?? "python3", ["-m", "venv", "--clear", pythonEnvironment()]);
   // Flink's jars are wanted, and not what its Python needs beside them; the others need nothing.
   const flags = ["--quiet", "--disable-pip-version-check", "--no-cache-dir", "--no-deps", "--only-binary", ":all:"];
-  await run(python(), ["-m", "pip", "install", ...flags, "--requirement", pythonRequirements], { ticking: "pip" });
+  await withProgress("pip install", () =>
+    run(python(), ["-m", "pip", "install", ...flags, "--requirement", pythonRequirements]),
+  );
   writeFileSync(pythonStamp(), "");
 }
 
@@ -190,12 +178,13 @@ async function nodeModules() {
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   say("installing the development dependencies by npm ci");
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  await run(npm, ["ci", "--no-audit", "--no-fund"], { ticking: "npm ci" });
+  await withProgress("npm ci", () => run(npm, ["ci", "--no-audit", "--no-fund"]));
   writeFileSync(stamp, wanted);
 }
 
 /**
- * Runs a script's body: what a person has to do, or what has failed, is said in one line and ends it with exit code 1.
+ * Runs a script's body: what a person has to do, or what has failed, is said in one line and ends it with exit code
+ * 1.
  * @param {() => Promise<void>} body
  */
 export async function main(body) {

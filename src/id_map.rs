@@ -1,7 +1,8 @@
 //! Maps from the XXH64 of an id.
 //!
-//! XXH64 spreads ids evenly, but whoever knows it can make ids of any hash. So the map's buckets are chosen by multiply-shift hashing with a random
-//! odd factor (Dietzfelbinger, Hagerup, Katajainen and Penttonen 1997): ids that were made to meet in one bucket do not.
+//! XXH64 spreads ids evenly, but whoever knows it can make ids of any hash. So the map's buckets are chosen by
+//! multiply-shift hashing with a random odd factor (Dietzfelbinger, Hagerup, Katajainen and Penttonen 1997): ids that
+//! were made to meet in one bucket do not.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -12,8 +13,8 @@ pub(crate) type IdMap<V> = HashMap<u64, V, MultiplyShift>;
 
 static FACTOR: OnceLock<u64> = OnceLock::new();
 
-/// Sets the factor of all maps, unless one was made already. For targets on which the standard library has no source of randomness, such as
-/// wasm32-unknown-unknown.
+/// Sets the factor of all maps, unless one was made already. For targets on which the standard library has no source of
+/// randomness, such as wasm32-unknown-unknown.
 #[cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]
 pub(crate) fn set_random_factor(random: u64) {
     let _ = FACTOR.set(random | 1);

@@ -5,7 +5,8 @@ import fastify, { type FastifyInstance } from "fastify";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { chromiumArguments, programs } from "../../scripts/lib/programs.mjs";
 import type { Outcome } from "../suite.ts";
-import { say, type Place, type Steps } from "./place.ts";
+import type { BenchFiles } from "./bundle.ts";
+import { say, type Place, type Steps, type StoredImpressions } from "./place.ts";
 
 /**
  * Having made a page, Chromium goes on to prepare a process for the next one. On two cores that takes a third of the time of whatever the page begins
@@ -13,12 +14,12 @@ import { say, type Place, type Steps } from "./place.ts";
  */
 const SETTLE_MS = 500;
 
-export async function chromiumPlace(suiteFile: string): Promise<Place> {
+export async function chromiumPlace({ suite, seenguard }: BenchFiles): Promise<Place> {
   const server = await serve({
-    "/suite.mjs": suiteFile,
+    "/suite.mjs": suite,
     "/cold.mjs": inProject("benches", "cold.mjs"),
     "/heap.mjs": inProject("benches", "heap.mjs"),
-    "/index.js": inProject("dist", "index.js"),
+    "/seenguard.mjs": seenguard,
   });
   const address = await server.listen({ port: 0, host: "127.0.0.1" });
   const browser = await chromium.launch({
@@ -45,11 +46,12 @@ export async function chromiumPlace(suiteFile: string): Promise<Place> {
           return page.evaluate<Steps>(`import("/cold.mjs").then((cold) => cold.${name}(...${JSON.stringify(args)}))`);
         });
       return {
-        seenguard: await start("startGuard", ["/index.js", messages.seenguard, ids]),
+        seenguard: await start("startGuard", ["/seenguard.mjs", messages.seenguard, ids]),
         Set: await start("startSet", [messages.Set, ids]),
-        "seenguard, processor at a quarter": await start("startGuard", ["/index.js", messages.seenguard, ids], 4),
+        "seenguard, processor at a quarter": await start("startGuard", ["/seenguard.mjs", messages.seenguard, ids], 4),
       };
     },
+    openings: (impressions, times) => openAgain(browser, address, impressions, times),
     heapOfSet: (ids) =>
       onNewPage(browser, address, async (page) => {
         const devtools = await page.context().newCDPSession(page);
@@ -66,6 +68,35 @@ export async function chromiumPlace(suiteFile: string): Promise<Place> {
       await server.close();
     },
   };
+}
+
+/** Visits of one reader, whose impressions an earlier visit has stored. */
+async function openAgain(
+  browser: Browser,
+  address: string,
+  { ids, message, count }: StoredImpressions,
+  times: number,
+): Promise<Steps[]> {
+  const context = await browser.newContext();
+  const visit = async <T>(name: string, ...args: readonly unknown[]): Promise<T> => {
+    const page = await context.newPage();
+    await page.goto(address);
+    await page.waitForTimeout(SETTLE_MS);
+    const call = `import("/cold.mjs").then((cold) => cold.${name}("/seenguard.mjs", ...${JSON.stringify(args)}))`;
+    const result = await page.evaluate<T>(call);
+    await page.close();
+    return result;
+  };
+  try {
+    await visit("storeImpressions", message, ids);
+    // The next one to open compacts what that visit has stored.
+    await visit("openBoth", count, true);
+    const steps: Steps[] = [];
+    for (let time = 0; time < times; time++) steps.push(await visit<Steps>("openBoth", count, time % 2 === 0));
+    return steps;
+  } finally {
+    await context.close();
+  }
 }
 
 /** A page that shares nothing with earlier ones: no cache, no compiled code, no storage. */

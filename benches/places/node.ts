@@ -4,27 +4,29 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import type { Outcome } from "../suite.ts";
+import type { BenchFiles } from "./bundle.ts";
 import type { Place, Steps } from "./place.ts";
 
 const run = promisify(execFile);
 
-export function nodePlace(suiteFile: string): Place {
+export function nodePlace({ suite, seenguard }: BenchFiles): Place {
   return {
     name: "node",
     title: `Node ${process.versions.node}`,
     suite: async (effort) =>
-      (await evaluate(suiteFile, "(suite, effort) => suite.runSuite(effort, (line) => console.error(`    ${line}`))", [
+      (await evaluate(suite, "(suite, effort) => suite.runSuite(effort, (line) => console.error(`    ${line}`))", [
         effort,
       ])) as Outcome[],
     coldStarts: async (messages, ids) => {
       const cold = inProject("benches", "cold.mjs");
-      const entry = pathToFileURL(inProject("dist", "index.js")).href;
+      const entry = pathToFileURL(seenguard).href;
       const guard = await evaluate(cold, "(cold, args) => cold.startGuard(...args)", [
         [entry, messages.seenguard, ids, "none"],
       ]);
       const set = await evaluate(cold, "(cold, args) => cold.startSet(...args)", [[messages.Set, ids]]);
       return { seenguard: guard as Steps, Set: set as Steps };
     },
+    openings: () => Promise.resolve([]),
     heapOfSet: async (ids) => {
       const used = "async () => (globalThis.gc(), process.memoryUsage().heapUsed)";
       const call = `(heap, ids) => heap.heapOfSets(ids, ${used})`;

@@ -1,17 +1,16 @@
-/**
- * The entry `seenguard/formats`: the same as `seenguard`, with a Wasm module that knows the filters of other libraries and has all in one file,
- * `ShardChain` too. In Node it is `seenguard`.
- */
-import { provideWasm } from "../engine.js";
+/** The entry `seenguard/formats`: the same as `seenguard`, with the filters of other libraries. */
+import { provideEngine } from "../engine/engine.js";
+import { bytesOfHex } from "../engine/wasm-hex.js";
+import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../formats.js";
-import { wasmText } from "../generated/whole/wasm-text.js";
-import { provideFormats } from "../snapshot.js";
-import { compileText } from "../wasm-text.js";
+import wasmHex from "../generated/formats/seenguard.wasm";
+import { provideFormats } from "../guard/snapshot.js";
 
 provideFormats(readFormats);
-provideWasm(compileText.bind(undefined, wasmText));
+provideEngine(async (source) => ({
+  glue: await import("../generated/formats/seenguard.js"),
+  wasm: source === undefined ? bytesOfHex(wasmHex) : await compileSource(source),
+}));
 
-export { ShardChain } from "../chain.js";
 export { SeenGuardError } from "../errors.js";
-export { Feed } from "../feed.js";
-export { SeenGuard } from "../guard.js";
+export { SeenGuard } from "../guard/guard.js";

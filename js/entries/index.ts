@@ -1,14 +1,13 @@
-/**
- * The entry `seenguard`, but for Node: the Wasm module is inlined, so nothing has to be found, fetched or served. It knows the native format alone,
- * which most pages do with; Node gets `formats.ts`, since a server's bytes do not matter.
- */
-import { provideWasm } from "../engine.js";
-import { wasmText } from "../generated/page/wasm-text.js";
-import { compileText } from "../wasm-text.js";
+/** The entry `seenguard`: the guard, with its Wasm module inlined. It knows the native format. */
+import { provideEngine } from "../engine/engine.js";
+import { bytesOfHex } from "../engine/wasm-hex.js";
+import { compileSource } from "../engine/wasm-source.js";
+import wasmHex from "../generated/client/seenguard.wasm";
 
-provideWasm(compileText.bind(undefined, wasmText));
+provideEngine(async (source) => ({
+  glue: await import("../generated/client/seenguard.js"),
+  wasm: source === undefined ? bytesOfHex(wasmHex) : await compileSource(source),
+}));
 
-export { ShardChain } from "../chain-on-demand.js";
 export { SeenGuardError } from "../errors.js";
-export { Feed } from "../feed.js";
-export { SeenGuard } from "../guard.js";
+export { SeenGuard } from "../guard/guard.js";

@@ -1,13 +1,14 @@
 /** The entry `seenguard/slim`: the app says where `seenguard.wasm` is, or `formats.wasm`. */
-import { provideWasm } from "../engine.js";
+import { provideEngine } from "../engine/engine.js";
+import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../formats.js";
-import { provideFormats } from "../snapshot.js";
-import { compileSource } from "../wasm-source.js";
+import { provideFormats } from "../guard/snapshot.js";
 
 provideFormats(readFormats);
-provideWasm(compileSource);
+provideEngine(async (source) => ({
+  glue: await import("../generated/formats/seenguard.js"),
+  wasm: await compileSource(source),
+}));
 
-export { ShardChain } from "../chain-on-demand.js";
 export { SeenGuardError } from "../errors.js";
-export { Feed } from "../feed.js";
-export { SeenGuard } from "../guard.js";
+export { SeenGuard } from "../guard/guard.js";

@@ -3,31 +3,38 @@
  *
  * | key, below `seenguard/<namespace>/` | value |
  * | --- | --- |
- * | `s/<generation>/<writer>/<number>` | a segment: what a writer recorded since its last one; with a `c` behind the number, a checkpoint, which stands for all of that writer's segments before it |
- * | `g` | the generation: how often the namespace was cleared; segments of older generations are void |
- * | `d` | `<day>/<window days>`: when somebody last used the namespace, in days since 1970 |
+ * | `s/<generation>/<level>/<writer>/<number>` | a segment; numbers in base 36 |
+ * | `g` | the generation: `<number>/<Unix ms of the clear that began it>`; segments of older ones are void |
+ * | `d` | `<day>/<window days>`: the namespace's last use, in days since 1970 |
  * | `i` | the day on which the namespace was first found idle |
  * | `x/<number>` | a damaged segment that was set aside |
+ *
+ * `seenguard/opened` holds when any namespace was last opened, Unix ms.
  */
-
-import { tolerant } from "./tolerant.js";
+import { attempt } from "./attempt.js";
 
 /** The prefix of all keys of all namespaces. */
 export const allNamespaces = "seenguard/";
+export const LAST_OPENED = `${allNamespaces}opened`;
 export const GENERATION = "g";
 export const LAST_USE = "d";
 export const FOUND_IDLE = "i";
 export const SET_ASIDE = "x/";
 
 const DIGITS = 36;
+/** What comes after a namespace's prefix in the key of a segment. */
+const SEGMENT = /^s\/([0-9a-z]{1,10})\/([0-9a-z]{1,2})\/([0-9a-f]{16})\/([0-9a-z]{1,10})$/;
+/** The same in the key of a segment or checkpoint of the package's first version, which this one does not read. */
+const FIRST_VERSION = /^s\/[0-9a-z]+\/[0-9a-f]{16}\/[0-9a-z]+(\/c)?$/;
 
 /** A segment's key, taken apart. */
 export interface SegmentKey {
   readonly key: string;
   readonly generation: number;
+  /** The segment's size class: log4 of its recordings. */
+  readonly level: number;
   readonly writer: string;
   readonly number: number;
-  readonly isCheckpoint: boolean;
 }
 
 /** A number of 16 bits. */
@@ -35,55 +42,57 @@ function hex(number: number): string {
   return number.toString(16).padStart(4, "0");
 }
 
-/** A writer's name, new for each `open`: 16 hexadecimal digits. Two must differ, and nobody has to be unable to guess. */
+/** A writer's name, new for each `open`: 16 hexadecimal digits. It must be unique, not secret. */
 export function newWriter(): string {
   const parts = new Uint16Array(4).map(() => Math.random() * 2 ** 16);
-  tolerant(() => crypto.getRandomValues(parts));
+  attempt(() => crypto.getRandomValues(parts));
   return Array.from(parts, hex).join("");
 }
 
-/** The localStorage key that tells other tabs that something was written: its value is of no meaning. */
-export function bellKey(namespace: string): string {
-  return `seenguard-bell/${escapeName(namespace)}`;
+/** The localStorage key of the signal that something was written: its value has no meaning. */
+export function signalKey(namespace: string): string {
+  return `seenguard-signal/${escapeName(namespace)}`;
 }
 
-/** Names may hold anything; keys are ASCII, and a slash ends a part. */
+/** Namespaces may hold anything; keys are ASCII, and a slash ends a part. */
 function escapeName(name: string): string {
   return name.replace(/[^\w.:@-]/g, (unit) => `%${hex(unit.charCodeAt(0))}`);
 }
 
-/** What all keys of a namespace begin with. */
+/** The prefix of all keys of a namespace. */
 export function prefixOf(namespace: string): string {
   return `${allNamespaces}${escapeName(namespace)}/`;
 }
 
-/** The prefix of the namespace that a key belongs to. */
+/** The prefix of the namespace that a key belongs to; empty if it belongs to none. */
 export function prefixOfKey(key: string): string {
   return key.slice(0, key.indexOf("/", allNamespaces.length) + 1);
 }
 
-export function segmentKey(
-  prefix: string,
-  generation: number,
-  writer: string,
-  number: number,
-  isCheckpoint: boolean,
-): string {
-  return `${prefix}s/${generation.toString(DIGITS)}/${writer}/${number.toString(DIGITS)}${isCheckpoint ? "/c" : ""}`;
+export function segmentKey(prefix: string, { generation, level, writer, number }: Omit<SegmentKey, "key">): string {
+  const [g, l, n] = [generation, level, number].map((part) => part.toString(DIGITS));
+  return `${prefix}s/${g}/${l}/${writer}/${n}`;
 }
 
 /** The segments of a namespace among keys. */
 export function segmentsIn(prefix: string, keys: readonly string[]): SegmentKey[] {
   return keys.flatMap((key) => {
-    const [kind, generation = "", writer = "", digits = "", mark] = key.slice(prefix.length).split("/");
-    const segment = {
-      key,
-      generation: parseInt(generation, DIGITS),
-      writer,
-      number: parseInt(digits, DIGITS),
-      isCheckpoint: mark === "c",
-    };
-    const isOne = key.startsWith(prefix) && kind === "s" && Number.isSafeInteger(segment.generation + segment.number);
-    return isOne ? [segment] : [];
+    const match = key.startsWith(prefix) ? SEGMENT.exec(key.slice(prefix.length)) : null;
+    if (!match) return [];
+    const [, generation = "", level = "", writer = "", number = ""] = match;
+    return [
+      {
+        key,
+        generation: parseInt(generation, DIGITS),
+        level: parseInt(level, DIGITS),
+        writer,
+        number: parseInt(number, DIGITS),
+      },
+    ];
   });
+}
+
+/** The segments of the package's first version among keys. */
+export function outdatedKeysIn(prefix: string, keys: readonly string[]): string[] {
+  return keys.filter((key) => key.startsWith(prefix) && FIRST_VERSION.test(key.slice(prefix.length)));
 }

@@ -1,45 +1,63 @@
-/** What each entry weighs: as it is, and as servers send it. */
+/** What the package costs an app: each entry bundled and minified, and the files that are loaded as they are. */
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
 import { brotliSize } from "../lib/brotli.mjs";
-import { inProject } from "../lib/paths.mjs";
 import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
+import { inProject } from "../lib/paths.mjs";
 import { entries } from "./bundle.mjs";
 
 /** @typedef {{ bytes: number, gzip: number, brotli: number }} Size */
 
-const files = [...entries.map(({ file }) => file), "seenguard.wasm", "formats.wasm"];
+const files = ["seenguard.iife.js", "seenguard.wasm", "formats.wasm"];
 
 /** Writes dist/sizes.json and returns a table. */
-export function measureSizes() {
-  const paths = files.map((file) => inProject("dist", file));
-  const hash = hashOf(paths);
+export async function measureSizes() {
+  const hash = hashOf([...entries.map(({ name }) => `${name}.js`), ...files].map((file) => inProject("dist", file)));
   const kept = readIfThere(inProject("dist", "sizes.json"))?.toString() ?? '{"hash":"","sizes":{}}';
   const known = /** @type {{ hash: string, sizes: Record<string, Size> }} */ (JSON.parse(kept));
-  const sizes =
-    known.hash === hash
-      ? known.sizes
-      : Object.fromEntries(files.map((file, index) => [file, sizeOf(paths[index] ?? "")]));
+  const sizes = known.hash === hash ? known.sizes : await measure();
   writeWhole(inProject("dist", "sizes.json"), `${JSON.stringify({ hash, sizes }, undefined, 2)}\n`);
   return table(sizes);
 }
 
+/** @returns {Promise<Record<string, Size>>} */
+async function measure() {
+  const bundles = await Promise.all(
+    entries.map(async ({ name }) => {
+      const specifier = name === "index" ? "seenguard" : `seenguard/${name}`;
+      return /** @type {const} */ ([specifier, sizeOf(await minified(inProject("dist", `${name}.js`)))]);
+    }),
+  );
+  const asTheyAre = files.map((file) => /** @type {const} */ ([file, sizeOf(readFileSync(inProject("dist", file)))]));
+  return Object.fromEntries([...bundles, ...asTheyAre]);
+}
+
 /**
- * @param {string} path
+ * The file in an app that uses all of it, as `esbuild --bundle --minify` makes that.
+ * @param {string} file
+ */
+async function minified(file) {
+  const options = /** @type {const} */ ({ bundle: true, minify: true, format: "esm", legalComments: "none" });
+  const { outputFiles } = await build({ entryPoints: [file], ...options, write: false });
+  return outputFiles[0]?.contents ?? new Uint8Array();
+}
+
+/**
+ * @param {Uint8Array} content
  * @returns {Size}
  */
-function sizeOf(path) {
-  const content = readFileSync(path);
+function sizeOf(content) {
   return { bytes: content.length, gzip: gzipSync(content, { level: 9 }).length, brotli: brotliSize(content) };
 }
 
 /** @param {Record<string, Size>} sizes */
 function table(sizes) {
-  const rows = Object.entries(sizes).map(([file, { bytes, gzip, brotli }]) => [
-    file,
+  const rows = Object.entries(sizes).map(([what, { bytes, gzip, brotli }]) => [
+    what,
     ...[bytes, gzip, brotli].map(String),
   ]);
-  return [["dist/", "minified", "gzip", "brotli"], ...rows]
-    .map(([file = "", ...numbers]) => file.padEnd(20) + numbers.map((number) => number.padStart(10)).join(""))
+  return [["", "minified", "gzip", "brotli"], ...rows]
+    .map(([what = "", ...numbers]) => what.padEnd(20) + numbers.map((number) => number.padStart(10)).join(""))
     .join("\n");
 }

@@ -1,26 +1,30 @@
-/** The declarations of the entries, kept by hand in js/, for each kind of module. */
+/** The declarations of the entries, kept by hand in js/types/, for each kind of module. */
 import { readFileSync } from "node:fs";
-import { inProject } from "../lib/paths.mjs";
 import { writeWhole } from "../lib/files.mjs";
+import { inProject } from "../lib/paths.mjs";
+import { entries } from "./bundle.mjs";
 
 export function copyTypes() {
-  const index = readFileSync(inProject("js", "seenguard.d.ts"), "utf8");
-  const slim = readFileSync(inProject("js", "slim.d.ts"), "utf8");
-  writeTypes("index.d.ts", index);
-  writeTypes("index.d.cts", index);
-  const toIndex = /"\.\/(?:index|seenguard)\.js"/g;
-  writeTypes("slim.d.ts", slim.replace(toIndex, '"./index.js"'));
-  writeTypes("slim.d.cts", slim.replace(toIndex, '"./index.cjs"'));
+  for (const { name, types } of entries) {
+    const declarations = readFileSync(inProject("js", "types", `${types}.d.ts`), "utf8");
+    for (const [extension, suffix] of /** @type {const} */ ([
+      ["ts", ".js"],
+      ["cts", ".cjs"],
+    ])) {
+      writeWhole(inProject("dist", `${name}.d.${extension}`), withSpecifiers(declarations, suffix));
+    }
+  }
 }
 
 /**
- * @param {string} file
+ * Has the declarations import those of the other entries as they are called in dist/.
  * @param {string} declarations
+ * @param {".js" | ".cjs"} suffix
  */
-function writeTypes(file, declarations) {
-  const allowed = file.endsWith(".cts") ? "./index.cjs" : "./index.js";
-  for (const [, specifier] of declarations.matchAll(/\b(?:from|import\()\s*"([^"]+)"/g)) {
-    if (specifier !== allowed) throw new Error(`dist/${file} would import ${String(specifier)}, which is not packed`);
-  }
-  writeWhole(inProject("dist", file), declarations);
+function withSpecifiers(declarations, suffix) {
+  return declarations.replace(/(?<=\b(?:from|import\()\s*)"([^"]+)"/g, (_, /** @type {string} */ specifier) => {
+    const entry = entries.find(({ types }) => specifier === `./${types}.js`);
+    if (entry === undefined) throw new Error(`a declaration imports ${specifier}, which is not packed`);
+    return `"./${entry.name}${suffix}"`;
+  });
 }

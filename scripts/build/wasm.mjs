@@ -1,232 +1,127 @@
-/** Rust to Wasm: compiled, rid of what is for wasm-bindgen, optimised, checked, and written where the bundles and the package take it from. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+/** Rust to Wasm with its JavaScript glue: `cargo build`, `wasm-bindgen`, `wasm-opt`. */
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
-import { inProject, root } from "../lib/paths.mjs";
-import { output, run } from "../lib/run.mjs";
-import { pathWith, wasmBindgenTool, wasmTarget, wasmToolchain } from "../lib/rust.mjs";
-import { checkFeatures, checkPaths, featureFlags, wasmOpt } from "./check-wasm.mjs";
-import { withoutAlignments } from "./wasm-code.mjs";
-import { buildUnpacker, textOfModule, unpacker } from "./wasm-text.mjs";
+import { inProject } from "../lib/paths.mjs";
+import { withProgress } from "../lib/progress.mjs";
+import { CommandFailed, output, run } from "../lib/run.mjs";
+import { cargoHome, pathWith, rustc, wasmBindgenTool, wasmTarget } from "../lib/rust.mjs";
 
 /**
- * A panic is a trap that says nothing: what would say it is a tenth of the module, and pages cannot do anything with it. For that the standard
- * library is compiled anew, which no stable compiler promises; hence one version of it, which is told that we know.
- */
-const wordlessPanics = [
-  ...["-Z", "build-std=std,panic_abort", "-Z", "panic-immediate-abort"],
-  ...["--config", 'profile.release.panic="immediate-abort"'],
-];
-
-/** As quick in Wasm as 3, and 1% less to load. */
-const optimisation = ["--config", "profile.release.opt-level=2"];
-
-/**
- * What the compiler copies code for by default pays where a loop is all that runs, and pages load each copy: 2.7 KB less, and filtering takes as long.
- * Loops whose number of turns is not known are compiled once; of functions that are called at several places only the small ones are copied there;
- * what is computed on one of two ways is not copied to the end of the other; and loops count what their authors count, not several pointers instead.
- */
-const sparingCopies = [
-  ...["-unroll-runtime=false", "-unroll-allow-partial=false"],
-  "-inline-threshold=50",
-  ...["-enable-pre=false", "-enable-load-pre=false"],
-  ...["-disable-lsr", "-disable-lftr"],
-].map((argument) => `-Cllvm-args=${argument}`);
-
-const stampFile = inProject("target", "seenguard-wasm.stamp");
-
-const sources = [
-  "src",
-  "Cargo.toml",
-  "Cargo.lock",
-  ".cargo",
-  "scripts/build/wasm.mjs",
-  "scripts/build/wasm-code.mjs",
-  "scripts/build/wasm-text.mjs",
-  "js/wasm-text.wat",
-].map((path) => inProject(path));
-
-/**
- * @typedef {object} Module
+ * @typedef {object} WasmModule
  * @property {string} name its directory in js/generated/
  * @property {string} features of the crate
- * @property {boolean} isPlain it takes and gives numbers alone; another one needs glue
- * @property {string | undefined} file in dist/
- * @property {boolean} isInlined
+ * @property {string} [file] its place in dist/, if it is shipped as a file of its own
  */
 
-/** @type {readonly Module[]} */
-const modules = [
-  { name: "page", features: "guard", isPlain: true, file: "seenguard.wasm", isInlined: true },
-  { name: "page", features: "formats,guard", isPlain: true, file: "formats.wasm", isInlined: false },
-  { name: "chain", features: "chain", isPlain: true, file: undefined, isInlined: true },
-  { name: "whole", features: "chain,formats,guard", isPlain: true, file: undefined, isInlined: true },
-  { name: "inspect", features: "formats,inspect", isPlain: false, file: "inspect.wasm", isInlined: false },
+/** @type {readonly WasmModule[]} */
+export const modules = [
+  { name: "client", features: "client", file: "seenguard.wasm" },
+  { name: "formats", features: "client,formats", file: "formats.wasm" },
+  { name: "server", features: "server,formats" },
 ];
 
+/** @param {string} name */
+const compiledPath = (name) => inProject("target", "wasm", `${name}.wasm`);
+
+/** Needs cargo alone, so that it may run while everything else is installed. */
+export async function compileModules() {
+  const { target_directory: target } = await cargoMetadata();
+  mkdirSync(inProject("target", "wasm"), { recursive: true });
+  for (const { name, features } of modules) {
+    await withProgress(`cargo build (${name})`, () => compile(features));
+    // cargo puts each into the same place.
+    copyFileSync(join(target, wasmTarget, "release", "seenguard.wasm"), compiledPath(name));
+  }
+}
+
+/** @param {string} features */
+async function compile(features) {
+  const { sysroot, commit } = await rustc();
+  // The messages of panics name source files: the same on every machine, and nobody's home.
+  const remap = [
+    `--remap-path-prefix=${cargoHome}=cargo`,
+    `--remap-path-prefix=${sysroot}/lib/rustlib/src/rust=/rustc/${commit}`,
+  ];
+  const args = ["build", "--release", "--lib", "--target", wasmTarget, "--no-default-features", "--features", features];
+  // Flags in the environment would replace those of .cargo/config.toml.
+  const env = { RUSTFLAGS: undefined, CARGO_ENCODED_RUSTFLAGS: undefined };
+  await run("cargo", [...args, "--config", `target.${wasmTarget}.rustflags=${JSON.stringify(remap)}`], { env });
+}
+
+/** Makes js/generated/ of the compiled modules, and those files of dist/ that are modules. */
+export async function bindModules() {
+  const flags = await wasmOptFlags();
+  await withProgress("wasm-bindgen, wasm-opt", () => Promise.all(modules.map((module) => bind(module, flags))));
+  checkGlue();
+}
+
 /**
- * What is made of a module.
- * @param {Module} module
+ * @param {WasmModule} module
+ * @param {readonly string[]} flags wasm-opt's
  */
-const products = ({ name, isPlain, file, isInlined }) => {
+async function bind({ name, file }, flags) {
   const directory = inProject("js", "generated", name);
-  return {
-    wasm: file === undefined ? undefined : inProject("dist", file),
-    text: isInlined ? join(directory, "wasm-text.ts") : undefined,
-    types: join(directory, isPlain ? "wasm.d.ts" : "glue.d.ts"),
-    glue: isPlain ? undefined : join(directory, "glue.js"),
-  };
-};
-
-/** What was built from what: equal when neither the sources nor the results have changed since. */
-const stamp = () =>
-  hashOf([
-    ...sources,
-    unpacker.product,
-    ...modules.flatMap((module) => Object.values(products(module)).flatMap((path) => path ?? [])),
-  ]);
-
-export async function buildWasm() {
-  if (readIfThere(stampFile)?.toString() === stamp()) return;
-  mkdirSync(inProject("target"), { recursive: true });
-  await inWorkshop(buildUnpacker);
-  for (const module of modules) {
-    console.log(`build: compiling Rust to Wasm: ${module.features}`);
-    // Each is compiled to the same place.
-    const compiled = await compile(module);
-    await inWorkshop((workshop) => bindAndOptimise(compiled, workshop, module));
+  const products = ["seenguard.js", "seenguard.d.ts", "seenguard.wasm"].map((product) => join(directory, product));
+  const stampFile = inProject("target", "wasm", `${name}.stamp`);
+  const stamp = () => [hashOf([compiledPath(name), ...products]), wasmBindgenTool.root, ...flags].join(" ");
+  if (readIfThere(stampFile)?.toString() !== stamp()) {
+    const temporary = mkdtempSync(inProject("target", "wasm", `${name}-`));
+    try {
+      await generate(compiledPath(name), temporary, flags);
+      for (const product of products)
+        writeWhole(product, readFileSync(join(temporary, product.slice(directory.length))));
+    } finally {
+      rmSync(temporary, { recursive: true, force: true });
+    }
+    writeWhole(stampFile, stamp());
   }
-  writeWhole(stampFile, stamp());
-}
-
-/**
- * @template T
- * @param {(workshop: string) => Promise<T>} work is given an empty directory, which goes with what is in it when the work is done
- */
-async function inWorkshop(work) {
-  const workshop = mkdtempSync(inProject("target", "wasm-"));
-  try {
-    return await work(workshop);
-  } finally {
-    rmSync(workshop, { recursive: true, force: true });
-  }
-}
-
-/**
- * Returns where cargo put the module.
- * @param {Module} module
- */
-async function compile({ features }) {
-  const directories = await cargoDirectories();
-  // What names a file names the same on every machine, and nobody's home.
-  const remap = [[root, "seenguard"], ...directories.registries.map((path) => [path, "crates"])];
-  const flags = [...remap.map(([from, to]) => `--remap-path-prefix=${String(from)}=${String(to)}`), ...sparingCopies];
-  await run(
-    "cargo",
-    [
-      `+${wasmToolchain}`,
-      ...["build", "--release", "--lib", "--target", wasmTarget, "--no-default-features", "--features", features],
-      ...["--config", `target.${wasmTarget}.rustflags=${JSON.stringify(flags)}`],
-      ...wordlessPanics,
-      ...optimisation,
-    ],
-    // Flags in the environment would replace these.
-    { env: { RUSTFLAGS: undefined, CARGO_ENCODED_RUSTFLAGS: undefined, RUSTC_BOOTSTRAP: "1" } },
-  );
-  return join(directories.target, wasmTarget, "release", "seenguard.wasm");
-}
-
-/** Where cargo puts what it builds, and where it keeps the sources of the crates that this one depends on. */
-async function cargoDirectories() {
-  const json = await output("cargo", ["metadata", "--format-version", "1", "--filter-platform", wasmTarget]);
-  if (json === undefined) {
-    await run("cargo", ["metadata", "--format-version", "1"]); // which says what is wrong
-    throw new Error("cargo metadata answers one time and not another");
-  }
-  const metadata =
-    /** @type {{ target_directory: string, packages: { source: string | null, manifest_path: string }[] }} */ (
-      JSON.parse(json)
-    );
-  const foreign = metadata.packages.filter(({ source }) => source !== null);
-  return {
-    target: metadata.target_directory,
-    registries: [...new Set(foreign.map(({ manifest_path }) => dirname(dirname(manifest_path))))],
-  };
+  if (file !== undefined) writeWhole(inProject("dist", file), readFileSync(join(directory, "seenguard.wasm")));
 }
 
 /**
  * @param {string} compiled
- * @param {string} workshop a directory for what comes in between
- * @param {Module} module
+ * @param {string} directory
+ * @param {readonly string[]} flags
  */
-async function bindAndOptimise(compiled, workshop, module) {
-  const bindable = module.isPlain ? join(workshop, "plain.wasm") : compiled;
-  if (module.isPlain) writeWhole(bindable, withoutReferences(readFileSync(compiled)));
-  const env = await pathWith([wasmBindgenTool()]);
-  const flags = ["--remove-name-section", "--encode-into", "always", "--out-dir", workshop];
-  await run("wasm-bindgen", [bindable, "--target", "web", "--out-name", "glue", ...flags], { env });
-  const optimised = join(workshop, "optimised.wasm");
-  await optimise(join(workshop, "glue_bg.wasm"), optimised, module);
-  const wasm = withoutAlignments(readFileSync(optimised));
-  writeWhole(optimised, wasm);
-  checkPaths(wasm);
-  const used = await checkFeatures(optimised);
-  console.log(`build: beyond the first Wasm, the module uses ${used.join(", ")}`);
+async function generate(compiled, directory, flags) {
+  const env = await pathWith([wasmBindgenTool]);
+  // The glue is given its module: a URL in it would make bundlers look for a file.
+  const target = ["--target", "web", "--omit-default-module-path"];
+  await run("wasm-bindgen", [...target, "--out-dir", directory, "--out-name", "seenguard", compiled], { env });
+  const wasmOpt = inProject("node_modules", "binaryen", "bin", "wasm-opt");
+  const files = [join(directory, "seenguard_bg.wasm"), "--output", join(directory, "seenguard.wasm")];
+  await run(process.execPath, [wasmOpt, ...files, ...flags]);
+}
 
-  const files = products(module);
-  if (files.text !== undefined) {
-    const comment = "/** The Wasm module as text, which ../../wasm-text.ts reads. */";
-    writeWhole(files.text, `${comment}\nexport const wasmText = ${JSON.stringify(textOfModule(wasm))};\n`);
-  }
-  if (files.wasm !== undefined) writeWhole(files.wasm, wasm);
-  const types = readFileSync(join(workshop, "glue.d.ts"), "utf8");
-  if (files.glue !== undefined) {
-    writeWhole(files.glue, readFileSync(join(workshop, "glue.js")));
-    writeWhole(files.types, types);
-  } else {
-    if (WebAssembly.Module.imports(new WebAssembly.Module(wasm)).length > 0)
-      throw new Error(`the module ${module.features} needs glue`);
-    writeWhole(files.types, exportsOf(types));
-  }
+/** wasm-opt's flags stand in Cargo.toml, where wasm-pack looks for them, too. */
+export async function wasmOptFlags() {
+  const { packages } = await cargoMetadata();
+  const flags = packages.find(({ name }) => name === "seenguard")?.metadata?.["wasm-pack"]?.profile.release["wasm-opt"];
+  if (flags === undefined) throw new CommandFailed("Cargo.toml does not say how wasm-opt is called");
+  return flags;
 }
 
 /**
- * What a module exports, as a type.
- * @param {string} declarations of its glue
+ * @typedef {object} CargoMetadata
+ * @property {string} target_directory
+ * @property {{ name: string, metadata: { "wasm-pack"?: { profile: { release: { "wasm-opt": string[] } } } } | null }[]}
+ *   packages
  */
-function exportsOf(declarations) {
-  const found = /^export interface InitOutput (\{.*?^\})$/ms.exec(declarations)?.[1];
-  if (found === undefined) throw new Error("wasm-bindgen does not declare what the module exports as it did");
-  return `/** Made by the build: what the Wasm module exports. */\nexport interface Wasm ${found}\n`;
+
+/** @returns {Promise<CargoMetadata>} */
+async function cargoMetadata() {
+  const json = await output("cargo", ["metadata", "--no-deps", "--format-version", "1"]);
+  if (json === undefined) throw new CommandFailed("cargo metadata failed: is Cargo.toml as it should be?");
+  /** @type {CargoMetadata} */
+  const metadata = JSON.parse(json);
+  return metadata;
 }
 
-/**
- * Has a module say that it does not use references ("-" instead of "+" before the feature's name in the list of those that were compiled for). To one
- * that may, wasm-bindgen gives a table for them, with code and glue that fill it, though nothing is ever in it.
- * @param {Buffer} wasm
- */
-function withoutReferences(wasm) {
-  const name = "\x0Freference-types";
-  const [before, after, ...more] = wasm.toString("latin1").split(`+${name}`);
-  if (before === undefined || after === undefined || more.length > 0)
-    throw new Error("the module does not tell its features");
-  return Buffer.from(`${before}-${name}${after}`, "latin1");
-}
-
-/**
- * @param {string} from
- * @param {string} to
- * @param {Module} module
- */
-async function optimise(from, to, { isPlain }) {
-  const passes = [
-    // What wasm-bindgen exports for its glue.
-    ...(isPlain ? ["--remove-exports", "--pass-arg=remove-exports@__*"] : []),
-    "-O3",
-    // Once more, for what the first pass has left; functions that are called much get short numbers.
-    ...["-Os", "--reorder-functions"],
-    // The lowest addresses are the end of the stack, far from what anybody points to.
-    ...["--low-memory-unused", "--strip-debug", "--strip-producers", "--strip-target-features"],
-  ];
-  await run(process.execPath, [wasmOpt, from, "--output", to, ...passes, ...featureFlags]);
+/** `seenguard/slim` is given either module, and has the glue of one. */
+function checkGlue() {
+  const [client, formats] = ["client", "formats"].map((name) =>
+    readFileSync(inProject("js", "generated", name, "seenguard.js"), "utf8"),
+  );
+  if (client !== formats) throw new CommandFailed("the glue of formats.wasm is not that of seenguard.wasm");
 }

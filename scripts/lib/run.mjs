@@ -9,29 +9,24 @@ export class CommandFailed extends Error {}
  * Runs a program, its output going where ours goes. Rejects unless it ends with 0.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ env?: Record<string, string | undefined>, cwd?: string, ticking?: string }} [options] `ticking`: what to call it while it says nothing itself; then the time that has passed is printed every 10 s
+ * @param {{ env?: Record<string, string | undefined>, cwd?: string }} [options]
  * @returns {Promise<void>}
  */
-export async function run(command, args, options = {}) {
-  const stopTicking = options.ticking === undefined ? () => undefined : tick(options.ticking);
-  try {
-    await new Promise((resolve, reject) => {
-      const child = spawn(command, args, {
-        cwd: options.cwd ?? root,
-        env: { ...process.env, ...options.env },
-        stdio: ["ignore", "inherit", "inherit"],
-      });
-      child.once("error", (error) => {
-        reject(new CommandFailed(`${command} could not be started: ${error.message}`));
-      });
-      child.once("exit", (code, signal) => {
-        if (code === 0) resolve(undefined);
-        else reject(failure(command, args, code, signal));
-      });
+export function run(command, args, options = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      cwd: options.cwd ?? root,
+      env: { ...process.env, ...options.env },
+      stdio: ["ignore", "inherit", "inherit"],
     });
-  } finally {
-    stopTicking();
-  }
+    child.once("error", (error) => {
+      reject(new CommandFailed(`${command} could not be started: ${error.message}`));
+    });
+    child.once("exit", (code, signal) => {
+      if (code === 0) resolve(undefined);
+      else reject(failure(command, args, code, signal));
+    });
+  });
 }
 
 /**
@@ -71,7 +66,8 @@ function failure(command, args, code, signal) {
 }
 
 /**
- * Runs a program and returns what it wrote to its standard output, trimmed; `undefined` if there is no such program or it failed.
+ * Runs a program and returns what it wrote to its standard output, trimmed; `undefined` if there is no such program or
+ * it failed.
  * @param {string} command
  * @param {readonly string[]} args
  * @returns {Promise<string | undefined>}
@@ -82,18 +78,4 @@ export function output(command, args) {
       resolve(error ? undefined : stdout.trim());
     });
   });
-}
-
-/**
- * @param {string} what
- * @returns {() => void}
- */
-function tick(what) {
-  const started = Date.now();
-  const timer = setInterval(() => {
-    console.log(`  … ${what}: ${String(Math.round((Date.now() - started) / 1000))} s`);
-  }, 10_000);
-  return () => {
-    clearInterval(timer);
-  };
 }

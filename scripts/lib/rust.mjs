@@ -1,92 +1,133 @@
 /** Rust's toolchain, and the tools that cargo builds for this project. */
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fromEnvironment, inProject, toolDirectory } from "./paths.mjs";
 import { which } from "./programs.mjs";
-import { output } from "./run.mjs";
+import { CommandFailed, output } from "./run.mjs";
 
 export const wasmTarget = "wasm32-unknown-unknown";
 
-/** The compiler of the package's Wasm modules: one version, so that they are the same bytes wherever they are built, and because of how they are built. */
-export const wasmToolchain = "1.95.0";
-
 /** rustup puts cargo here, and PATH has it only in shells that were opened later. */
-const cargoBin = join(fromEnvironment("CARGO_HOME") ?? join(homedir(), ".cargo"), "bin");
+export const cargoHome = fromEnvironment("CARGO_HOME") ?? join(homedir(), ".cargo");
+const cargoBin = join(cargoHome, "bin");
 if (which("cargo") === undefined && existsSync(cargoBin)) {
   process.env.PATH = `${cargoBin}${delimiter}${process.env.PATH ?? ""}`;
 }
 
 /**
  * @typedef {object} CargoTool
- * @property {string} crate
- * @property {string} version
  * @property {string} binary
- * @property {readonly string[]} flags
+ * @property {string} version which the binary names when it is asked for `--version`
+ * @property {string} root where it is installed: below it, in bin/
+ * @property {readonly string[]} install arguments of `cargo install`
  */
 
-/** The manifest's own words are the one place that names versions.
+const manifest = readFileSync(inProject("Cargo.toml"), "utf8");
+
+/**
  * @param {RegExp} pattern
  * @param {string} what
  */
 function fromManifest(pattern, what) {
-  const found = pattern.exec(readFileSync(inProject("Cargo.toml"), "utf8"))?.[1];
+  const found = pattern.exec(manifest)?.[1];
   if (found === undefined) throw new Error(`Cargo.toml does not say ${what}`);
   return found;
 }
 
 /** The oldest Rust that compiles the crate. */
-export const minimumRust = () => fromManifest(/^rust-version\s*=\s*"([\d.]+)"/m, "rust-version");
+export const minimumRust = fromManifest(/^rust-version\s*=\s*"([\d.]+)"/m, "rust-version");
+
+/** wasm-bindgen's tools must be of the version of its crate. */
+const wasmBindgenVersion = fromManifest(
+  /^wasm-bindgen\s*=\s*(?:\{.*?version\s*=\s*)?"=([\d.]+)"/m,
+  'wasm-bindgen = "=…"',
+);
 
 /** The compiler, in its own words: what it makes depends on them. */
 export async function rustVersion() {
   return (await output("rustc", ["--version"])) ?? "no rustc";
 }
 
-/** Writes the JavaScript beside the Wasm module. It must be of the very version of the crate; its own lock file names crates that cannot be had, hence no --locked.
- * @returns {CargoTool}
- */
-export const wasmBindgenTool = () => ({
-  crate: "wasm-bindgen-cli",
-  version: fromManifest(/^wasm-bindgen\s*=\s*(?:\{.*?version\s*=\s*)?"=([\d.]+)"/m, 'wasm-bindgen = "=…"'),
-  binary: "wasm-bindgen",
-  flags: [],
-});
+/** Where the compiler has its library, and the commit that it was made of. */
+export async function rustc() {
+  const sysroot = await output("rustc", ["--print", "sysroot"]);
+  const commit = /^commit-hash: (\w+)$/m.exec((await output("rustc", ["--verbose", "--version"])) ?? "")?.[1];
+  if (sysroot === undefined || commit === undefined) throw new CommandFailed("rustc does not tell its version");
+  return { sysroot, commit };
+}
 
-/** Runs the crate's Wasm tests. @type {() => CargoTool} */
-export const wasmPackTool = () => ({
-  crate: "wasm-pack",
-  version: "0.15.1",
-  binary: "wasm-pack",
-  flags: ["--locked"],
-});
-
-/** @param {CargoTool} tool */
-export const installRoot = (tool) => join(toolDirectory, `${tool.crate}-${tool.version}`);
+const bindgenSource = inProject("scripts", "tools", "wasm-bindgen");
 
 /**
- * The directory with this tool in its version: what an earlier set-up installed, or what PATH has.
- * @param {CargoTool} tool
- * @returns {Promise<string | undefined>}
+ * Generates the JavaScript beside a Wasm module. `wasm-bindgen` on PATH serves as well, if it is of the version.
+ * @type {CargoTool}
  */
-export async function findCargoTool(tool) {
-  const installed = join(installRoot(tool), "bin");
-  const name = process.platform === "win32" ? `${tool.binary}.exe` : tool.binary;
-  if (existsSync(join(installed, name))) return installed;
-  const onPath = which(tool.binary);
-  if (onPath === undefined) return undefined;
-  const said = await output(onPath, ["--version"]);
-  return said?.split(" ")[1] === tool.version ? join(onPath, "..") : undefined;
+export const wasmBindgenTool = {
+  binary: "wasm-bindgen",
+  version: wasmBindgenVersion,
+  root: installRoot("wasm-bindgen-tool", `${wasmBindgenVersion}-${digestOf(join(bindgenSource, "src", "main.rs"))}`),
+  install: ["--path", bindgenSource, "--profile", "tool", "--locked"],
+};
+
+/**
+ * The same command as published, with the runner of Wasm tests. Its lock file names versions that are not on every
+ * registry, hence no --locked.
+ * @type {CargoTool}
+ */
+export const wasmTestRunner = {
+  binary: "wasm-bindgen-test-runner",
+  version: wasmBindgenVersion,
+  root: installRoot("wasm-bindgen-cli", wasmBindgenVersion),
+  install: ["wasm-bindgen-cli", "--version", wasmBindgenVersion],
+};
+
+/** @type {CargoTool} */
+export const wasmPack = {
+  binary: "wasm-pack",
+  version: "0.15.1",
+  root: installRoot("wasm-pack", "0.15.1"),
+  install: ["wasm-pack", "--version", "0.15.1", "--locked"],
+};
+
+/**
+ * @param {string} name
+ * @param {string} version
+ */
+function installRoot(name, version) {
+  return join(toolDirectory, `${name}-${version}`);
+}
+
+/** @param {string} file */
+function digestOf(file) {
+  return createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 8);
 }
 
 /**
- * The environment in which cargo tools are found by name, by each other too.
+ * The directory with this tool in its version: what PATH has, or what an earlier set-up installed.
+ * @param {CargoTool} tool
+ * @returns {Promise<string | undefined>}
+ */
+export async function findCargoTool({ binary, version, root }) {
+  const onPath = which(binary);
+  const said = onPath === undefined ? undefined : await output(onPath, ["--version"]);
+  if (onPath !== undefined && said?.split(" ")[1] === version) return join(onPath, "..");
+  const installed = join(root, "bin");
+  const name = process.platform === "win32" ? `${binary}.exe` : binary;
+  return existsSync(join(installed, name)) ? installed : undefined;
+}
+
+/**
+ * The environment in which these tools are found by name, by each other too.
  * @param {readonly CargoTool[]} tools
  * @returns {Promise<{ PATH: string }>}
  */
 export async function pathWith(tools) {
   const directories = await Promise.all(tools.map(findCargoTool));
   const missing = tools.find((_, index) => directories[index] === undefined);
-  if (missing !== undefined) throw new Error(`${missing.crate} ${missing.version} is not installed: npm run setup`);
+  if (missing !== undefined) {
+    throw new CommandFailed(`${missing.binary} ${missing.version} is not installed: npm run setup`);
+  }
   return { PATH: [...directories, process.env.PATH ?? ""].join(delimiter) };
 }

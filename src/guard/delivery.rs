@@ -1,8 +1,9 @@
 //! Delivery to the server: each impression once, covered or not; and again only if the stream runs and has lost it.
 //!
-//! A snapshot that covers an impression after its delivery shows that the stream has come as far as that delivery. One such sign may be a false
-//! positive of the server's shards. So an impression is delivered again once three that were first delivered after it have been covered, the third of
-//! them at least five minutes ago: a stream that is merely late causes nothing.
+//! A snapshot that covers an impression after its delivery shows that the stream has come as far as that delivery. One
+//! such sign may be a false positive of the server's shards. So an impression is delivered again once three that were
+//! first delivered after it have been covered, the third of them at least five minutes ago: a stream that is merely
+//! late causes nothing.
 
 use std::collections::VecDeque;
 
@@ -89,7 +90,8 @@ impl Deliveries {
         }
     }
 
-    /// The next impressions to deliver, oldest first: at most `max_impressions`, of about `max_bytes` as JSON, but one at least.
+    /// The next impressions to deliver, oldest first: at most `max_impressions`, of about `max_bytes` as JSON, but one
+    /// at least.
     pub(crate) fn begin_batch(
         &mut self,
         impressions: &mut Impressions,
@@ -160,7 +162,8 @@ fn is_due(hash: u64, recording: &Recording, open: &Open, passed: u64, now_ms: u6
         && now_ms.abs_diff(delivery.last) >= redelivery_wait_ms(hash, delivery.times)
 }
 
-/// Doubles with each delivery. Up to a quarter longer, by the id: not all devices deliver a lost impression again at once.
+/// Doubles with each delivery. Up to a quarter longer, by the id: not all devices deliver a lost impression again at
+/// once.
 fn redelivery_wait_ms(hash: u64, times: u8) -> u64 {
     let wait = REDELIVERY_WAIT_MS << (times - 1);
     wait + wait / 4 * (hash >> 32 & 0xFF) / 0xFF

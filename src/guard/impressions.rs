@@ -1,14 +1,17 @@
 //! The impression table: what this device showed, exactly, by the XXH64 of the id.
 //!
-//! A device with several tabs has a copy of the table in each, and storage holds what all of them wrote. Copies become one by [`Impressions::merge`],
-//! which is commutative, associative and idempotent before anything is dropped: the order, the number and the grouping of merges do not matter.
+//! A device with several tabs has a copy of the table in each, and storage holds what all of them wrote. Copies become
+//! one by [`Impressions::merge`], which is commutative, associative and idempotent before anything is dropped: the
+//! order, the number and the grouping of merges do not matter.
 //!
-//! The counter of recordings is a Lamport clock: 1 above the highest that this copy has heard of. The device's clock decides nothing but the window, so a
-//! clock that jumps drops nothing: what has expired is skipped, and stays until `remember` higher recordings push it out.
+//! The counter of recordings is a Lamport clock: 1 above the highest that this copy has heard of. The device's clock
+//! decides nothing but the window, so a clock that jumps drops nothing: what has expired is skipped, and stays until
+//! `remember` higher recordings push it out.
 
-use std::collections::BTreeSet;
-
-use super::recording::{Kind, MAX_SEQ, Open, Recording};
+use super::forgotten::Forgotten;
+use super::recording::{Kind, MAX_SEQ, Open, Place, Recording};
+use super::tally::Tally;
+use super::unsaved::Unsaved;
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_map::IdMap;
@@ -24,39 +27,8 @@ pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// Most ids that are taken back.
 pub(crate) const MAX_UNSEEN: usize = 1_000;
 
-/// Counts up to which a deletion of the history reaches, for each second of the server's clock.
-const SEQ_PER_SECOND: u64 = 1 << 20;
 /// Before the storage has loaded, recordings are numbered from here, above all that it may hold.
 const PROVISIONAL_SEQ: u64 = 1 << 62;
-
-/// A history that the person has deleted on the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Forgotten {
-    /// The server's time of it, Unix seconds.
-    pub(crate) before: u32,
-    /// The device's time of it, Unix milliseconds.
-    pub(crate) at: u64,
-}
-
-impl Forgotten {
-    fn max_seq(self) -> u64 {
-        (u64::from(self.before) * SEQ_PER_SECOND).min(MAX_SEQ)
-    }
-
-    fn covers(self, recording: &Recording) -> bool {
-        recording.seq <= self.max_seq() && recording.at < self.at
-    }
-}
-
-/// What has changed since it was last written to storage.
-#[derive(Debug, Clone, Default)]
-struct Unsaved {
-    /// Written at once.
-    recordings: Vec<u64>,
-    /// Written with the next that is, or when the page hides: a snapshot has covered them, and would again after a reload.
-    covered: Vec<u64>,
-    header: bool,
-}
 
 /// The impressions of one namespace.
 #[derive(Debug, Clone)]
@@ -169,12 +141,9 @@ impl Impressions {
         if self.provisional.take().is_none() {
             return;
         }
-        let mut early: Vec<(u64, u64)> = self.recordings.iter().map(|(&hash, early)| (early.seq, hash)).collect();
-        early.retain(|&(seq, _)| seq > PROVISIONAL_SEQ);
-        early.sort_unstable();
-        for (_, hash) in early {
+        for early in self.in_order(|recording| recording.seq > PROVISIONAL_SEQ) {
             let seq = self.next_seq();
-            self.change(hash, |recording| recording.seq = seq);
+            self.change(early.hash, |recording| recording.seq = seq);
         }
         self.evict();
     }
@@ -203,7 +172,8 @@ impl Impressions {
         Ok(())
     }
 
-    /// Forgets what was recorded before a deletion of the history on the server. Of two deletions the later one counts, of one the earlier time.
+    /// Forgets what was recorded before a deletion of the history on the server. Of two deletions the later one counts,
+    /// of one the earlier time.
     pub(crate) fn forget_before(&mut self, forgotten: Forgotten) {
         let is_known = self.forgotten.is_some_and(|known| {
             (known.before, std::cmp::Reverse(known.at)) >= (forgotten.before, std::cmp::Reverse(forgotten.at))
@@ -217,7 +187,8 @@ impl Impressions {
         self.retain(|recording| !forgotten.covers(recording));
     }
 
-    /// Forgets what was recorded before `cleared_at`, or with a clock that was ahead of `now`. What stays is unsaved again.
+    /// Forgets what was recorded before `cleared_at`, or with a clock that was ahead of `now`. What stays is unsaved
+    /// again.
     pub(crate) fn clear_before(&mut self, cleared_at: u64, now_ms: u64) {
         self.retain(|recording| recording.at >= cleared_at && recording.at <= now_ms);
         self.unsaved = Unsaved {
@@ -244,10 +215,10 @@ impl Impressions {
         let Some(recording) = self.recordings.get_mut(&hash) else {
             return;
         };
-        self.tally.remove(hash, recording);
+        self.tally.remove(recording);
         change(recording);
         recording.drop_unneeded_text(self.reporting);
-        self.tally.add(hash, recording);
+        self.tally.add(recording);
     }
 
     /// Changes the text or the delivery of a recording that has one.
@@ -288,42 +259,48 @@ impl Impressions {
 
     fn take(&mut self, hash: u64) -> Option<Recording> {
         let taken = self.recordings.remove(&hash)?;
-        self.tally.remove(hash, &taken);
+        self.tally.remove(&taken);
         Some(taken)
     }
 
     /// Inserts the recording of an id that has none, for which room was reserved.
     fn insert(&mut self, hash: u64, mut recording: Recording) {
         recording.drop_unneeded_text(self.reporting);
-        self.tally.add(hash, &recording);
+        self.tally.add(&recording);
         self.recordings.insert(hash, recording);
     }
 
     fn retain(&mut self, mut keep: impl FnMut(&Recording) -> bool) {
         let tally = &mut self.tally;
-        self.recordings.retain(|&hash, recording| {
+        self.recordings.retain(|_, recording| {
             let kept = keep(recording);
             if !kept {
-                tally.remove(hash, recording);
+                tally.remove(recording);
             }
             kept
         });
     }
 
-    /// Takes their text from the oldest until the others fit. Returns how many were pending or to be delivered.
+    /// Takes their text from the oldest, once there are too many or too long ones, until a tenth of the room is free.
+    /// Returns how many lost it.
     fn drop_texts(&mut self) -> usize {
+        if self.tally.texts <= MAX_TEXTS && self.tally.text_bytes <= MAX_TEXT_BYTES {
+            return 0;
+        }
+        let (texts, bytes) = (MAX_TEXTS - MAX_TEXTS / 10, MAX_TEXT_BYTES - MAX_TEXT_BYTES / 10);
         let mut dropped = 0;
-        while self.tally.open.len() > MAX_TEXTS || self.tally.text_bytes > MAX_TEXT_BYTES {
-            let Some(&OpenKey { hash, .. }) = self.tally.open.first() else {
+        for oldest in self.in_order(|recording| recording.open.is_some()) {
+            if self.tally.texts <= texts && self.tally.text_bytes <= bytes {
                 break;
-            };
-            self.change(hash, |recording| recording.open = None);
+            }
+            self.change(oldest.hash, |recording| recording.open = None);
             dropped += 1;
         }
         dropped
     }
 
-    /// Drops the lowest recordings once there are a tenth more than are to be remembered, and of those taken back likewise.
+    /// Drops the lowest recordings once there are a tenth more than are to be remembered, and of those taken back
+    /// likewise.
     fn evict(&mut self) {
         if self.provisional.is_none() && self.recordings.len() > with_slack(self.remember) {
             self.keep_highest(self.remember, |_| true);
@@ -333,17 +310,34 @@ impl Impressions {
         }
     }
 
-    /// Keeps of the recordings that `counts` names the `most` highest by counter, time and hash.
+    /// Keeps of the recordings that `counts` names the `most` highest.
     fn keep_highest(&mut self, most: usize, counts: impl Fn(&Recording) -> bool) {
-        let counted = self.recordings.iter().filter(|(_, recording)| counts(recording));
-        let mut order: Vec<(u64, u64, u64)> = counted.map(|(&hash, each)| (each.seq, each.at, hash)).collect();
-        let Some(excess) = order.len().checked_sub(most).filter(|&excess| excess > 0) else {
-            return;
-        };
-        order.select_nth_unstable(excess - 1);
-        for &(_, _, hash) in &order[..excess] {
-            self.take(hash);
+        let order = self.in_order(counts);
+        let excess = order.len().saturating_sub(most);
+        for evicted in &order[..excess] {
+            self.take(evicted.hash);
         }
+    }
+
+    /// The places of the recordings that `counts` names, lowest first.
+    fn in_order(&self, counts: impl Fn(&Recording) -> bool) -> Vec<Place> {
+        let counted = self.recordings.iter().filter(|(_, recording)| counts(recording));
+        let mut places: Vec<Place> = counted.map(|(&hash, recording)| Place::of(hash, recording)).collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// The recordings of these hashes, as far as the table has them, lowest first.
+    pub(crate) fn get_in_order(&self, hashes: Vec<u64>) -> impl Iterator<Item = (u64, &Recording)> {
+        let places = hashes
+            .into_iter()
+            .filter_map(|hash| Some(Place::of(hash, self.get(hash)?)));
+        let mut places: Vec<Place> = places.collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+            .into_iter()
+            .filter_map(|place| Some((place.hash, self.get(place.hash)?)))
     }
 }
 
@@ -355,9 +349,10 @@ fn with_slack(limit: usize) -> usize {
 impl Impressions {
     /// The recordings that have their text, oldest first, each with its hash.
     pub(crate) fn open(&self) -> impl DoubleEndedIterator<Item = (u64, &Recording, &Open)> {
-        self.tally.open.iter().filter_map(|key| {
-            let recording = self.recordings.get(&key.hash)?;
-            Some((key.hash, recording, recording.open.as_deref()?))
+        let places = self.in_order(|recording| recording.open.is_some());
+        places.into_iter().filter_map(|place| {
+            let recording = self.get(place.hash)?;
+            Some((place.hash, recording, recording.open.as_deref()?))
         })
     }
 
@@ -386,8 +381,7 @@ impl Impressions {
 
     pub(crate) fn bytes(&self) -> usize {
         let table = self.recordings.capacity() * (size_of::<(u64, Recording)>() + 1);
-        let open = self.tally.open.len() * (size_of::<Open>() + size_of::<OpenKey>());
-        table + open + self.tally.text_bytes
+        table + self.tally.texts * size_of::<Open>() + self.tally.text_bytes
     }
 }
 
@@ -395,67 +389,11 @@ impl Impressions {
 impl Impressions {
     /// Whether anything has to be written. `everything`: what only a snapshot has covered, too.
     pub(crate) fn is_unsaved(&self, everything: bool) -> bool {
-        let Unsaved {
-            recordings,
-            covered,
-            header,
-        } = &self.unsaved;
-        *header || !recordings.is_empty() || (everything && !covered.is_empty())
+        self.unsaved.is_due(everything)
     }
 
     /// The hashes of what has changed since the last call.
     pub(crate) fn take_unsaved(&mut self) -> Vec<u64> {
-        let Unsaved {
-            mut recordings,
-            mut covered,
-            ..
-        } = std::mem::take(&mut self.unsaved);
-        recordings.append(&mut covered);
-        recordings
-    }
-}
-
-/// Orders recordings with text by their age.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct OpenKey {
-    seq: u64,
-    hash: u64,
-}
-
-/// Counts of recordings, kept up to date by each change.
-#[derive(Debug, Clone, Default)]
-struct Tally {
-    open: BTreeSet<OpenKey>,
-    text_bytes: usize,
-    pending: usize,
-    undelivered: usize,
-    unseen: usize,
-}
-
-impl Tally {
-    fn add(&mut self, hash: u64, recording: &Recording) {
-        if let Some(open) = &recording.open {
-            self.open.insert(OpenKey {
-                seq: recording.seq,
-                hash,
-            });
-            self.text_bytes += open.id.len();
-        }
-        self.pending += usize::from(recording.is_pending());
-        self.undelivered += usize::from(recording.is_undelivered());
-        self.unseen += usize::from(recording.kind == Kind::Unseen);
-    }
-
-    fn remove(&mut self, hash: u64, recording: &Recording) {
-        if let Some(open) = &recording.open {
-            self.open.remove(&OpenKey {
-                seq: recording.seq,
-                hash,
-            });
-            self.text_bytes -= open.id.len();
-        }
-        self.pending -= usize::from(recording.is_pending());
-        self.undelivered -= usize::from(recording.is_undelivered());
-        self.unseen -= usize::from(recording.kind == Kind::Unseen);
+        std::mem::take(&mut self.unsaved).into_hashes()
     }
 }

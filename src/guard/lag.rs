@@ -1,5 +1,5 @@
-//! The stream's lag as this device sees it: from recording an impression to the first snapshot that covers it. An upper bound, since it is
-//! sampled when snapshots come.
+//! The stream's lag as this device sees it: from recording an impression to the first snapshot that covers it. An upper
+//! bound, since it is sampled when snapshots come.
 
 use std::collections::VecDeque;
 
@@ -31,30 +31,36 @@ pub struct Lag {
 /// The latest lags, milliseconds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LagSamples {
-    samples: VecDeque<u64>,
+    by_age: VecDeque<u64>,
+    by_size: Vec<u64>,
     count: u64,
 }
 
 impl LagSamples {
     pub(crate) fn add(&mut self, lag_ms: u64) {
-        if self.samples.len() == SAMPLES {
-            self.samples.pop_front();
+        if self.by_age.len() == SAMPLES
+            && let Some(oldest) = self.by_age.pop_front()
+        {
+            self.by_size.remove(self.place_of(oldest));
         }
-        self.samples.push_back(lag_ms);
+        self.by_age.push_back(lag_ms);
+        self.by_size.insert(self.place_of(lag_ms), lag_ms);
         self.count += 1;
     }
 
+    fn place_of(&self, lag_ms: u64) -> usize {
+        self.by_size.partition_point(|&other| other < lag_ms)
+    }
+
     pub(crate) fn summary(&self) -> Lag {
-        let mut sorted: Vec<u64> = self.samples.iter().copied().collect();
-        sorted.sort_unstable();
         // Nearest rank: the smallest sample that at least this share does not exceed.
         let percentile = |percent: usize| {
-            let rank = (sorted.len() * percent).div_ceil(100);
-            sorted.get(rank.saturating_sub(1)).copied()
+            let rank = (self.by_size.len() * percent).div_ceil(100);
+            self.by_size.get(rank.saturating_sub(1)).copied()
         };
         Lag {
             count: self.count,
-            last_ms: self.samples.back().copied(),
+            last_ms: self.by_age.back().copied(),
             p50_ms: percentile(50),
             p95_ms: percentile(95),
             p99_ms: percentile(99),

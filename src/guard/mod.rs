@@ -3,12 +3,16 @@
 //! An id is stopped if it is in either, and not taken back since.
 
 mod delivery;
+mod forgotten;
 mod impressions;
 mod lag;
 mod recording;
 mod segment;
 mod server_view;
+mod storage;
+mod tally;
 mod types;
+mod unsaved;
 
 pub use delivery::{DeliveryBatch, Impression};
 pub use impressions::{DEFAULT_REMEMBER, MAX_REMEMBER};
@@ -25,7 +29,8 @@ use crate::id_list::{HashedList, IdList};
 use crate::params::Parameters;
 use crate::shard::Shard;
 use delivery::Deliveries;
-use impressions::{Forgotten, Impressions};
+use forgotten::Forgotten;
+use impressions::Impressions;
 use lag::LagSamples;
 use recording::{Kind, MAX_AT, Recording};
 use server_view::ServerView;
@@ -40,7 +45,7 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot};
 /// // The server's chain lags: it knows of "a" alone.
 /// let mut chain = ShardChain::new(ChainOptions::default())?;
-/// chain.record(["a"], 1_764_000_000)?;
+/// chain.record(&["a"], 1_764_000_000)?;
 /// let shipped = chain.snapshot(1_764_000_000)?;
 ///
 /// let now = Now::at(1_764_000_001_000);
@@ -71,8 +76,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard that knows of nothing, and whose storage has not loaded yet. `window_days`: how long impressions are remembered; over 0, at most
-    /// 36,500. `remember`: how many at least, 1 to 50,000.
+    /// A guard that knows of nothing, and whose storage has not loaded yet. `window_days`: how long impressions are
+    /// remembered; over 0, at most 36,500. `remember`: how many at least, 1 to 50,000.
     ///
     /// # Errors
     /// [`Error::BadOption`].
@@ -100,8 +105,8 @@ impl Guard {
     /// Takes a whole snapshot, or leaves everything as it was.
     ///
     /// # Errors
-    /// [`Error::TooLarge`], [`Error::OutOfMemory`], or [`Error::InShard`] for the first shard that is wrong. A snapshot that is older than the one in
-    /// use is no error: [`Applied::applied`] is false then.
+    /// [`Error::TooLarge`], [`Error::OutOfMemory`], or [`Error::InShard`] for the first shard that is wrong. A snapshot
+    /// that is older than the one in use is no error: [`Applied::applied`] is false then.
     pub fn apply<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Now) -> Result<Applied, Error> {
         let forget_before = snapshot.forget_before.unwrap_or(0);
         let is_older = match (snapshot.version, self.version) {
@@ -183,13 +188,13 @@ impl Guard {
         let impressions = (!self.impressions.is_empty()).then_some(&self.impressions);
         let mut fresh = Vec::new();
         fresh.try_reserve_exact(ids.len()).map_err(|_| Error::OutOfMemory)?;
-        self.list.read(ids);
+        self.list.read(ids)?;
         let mut filtered = self.filtered;
-        for index in 0..ids.len() {
+        for (index, is_first) in self.list.firsts() {
             let hash = self.list.hash(index);
             let recording = impressions.and_then(|impressions| impressions.get_live(hash, now.wall_ms));
             let stopped_by_server = || queries.iter().any(|query| query.finds(hash, || ids.get(index)));
-            let counter = if !self.list.is_first(ids, index) {
+            let counter = if !is_first {
                 &mut filtered.duplicate
             } else {
                 match recording {
@@ -220,8 +225,11 @@ impl Guard {
         match self.impressions.get_live(id.unseeded(), now.wall_ms) {
             Some(recording) => explain_recording(recording),
             None => {
-                let (shard, epoch) = self.server.find(id, self.server_seconds(now))?;
-                Some(Explanation::Server { shard, epoch })
+                let found = self.server.find(id, self.server_seconds(now))?;
+                Some(Explanation::Server {
+                    shard: found.shard,
+                    epoch: found.epoch,
+                })
             }
         }
     }
@@ -248,7 +256,8 @@ impl Guard {
         recording.is_some_and(|recording| recording.kind == Kind::Seen)
     }
 
-    /// Takes impressions back: these ids pass, whatever the server's shards say, until they are recorded again. Returns how many were stopped before.
+    /// Takes impressions back: these ids pass, whatever the server's shards say, until they are recorded again. Returns
+    /// how many were stopped before.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; what came before it is taken back.
@@ -268,15 +277,15 @@ impl Guard {
         pending.map(|(_, _, open)| open.text()).collect()
     }
 
-    /// The pending ids as one shard, the newest first if they do not all fit, with the parameters and seed of the newest server shard, else, as where
-    /// the server's format is not the native one, the defaults of [`ChainOptions`]. For the next request: a server tests it for that request and
-    /// never unites it with its own.
+    /// The pending ids as one shard, the newest first if they do not all fit, with the parameters and seed of the
+    /// newest server shard, else, as where the server's format is not the native one, the defaults of [`ChainOptions`].
+    /// For the next request: a server tests it for that request and never unites it with its own.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn pending_shard(&self) -> Result<Shard, Error> {
         let filter = match self.server.newest_native_spec() {
-            Some(spec) => BloomFilter::with_spec(spec),
+            Some(spec) => BloomFilter::with_spec(spec)?,
             None => BloomFilter::new(Parameters::DEFAULT, ChainOptions::default().seed),
         };
         let capacity = filter.parameters().capacity();
@@ -310,20 +319,6 @@ impl Guard {
             None => now.wall_seconds(),
         }
     }
-
-    /// Forgets the snapshot in use and what was recorded before `cleared_at_ms`. What was recorded between then and now stays, and is unsaved again.
-    pub fn clear_before(&mut self, cleared_at_ms: u64, now: Now) {
-        self.server = ServerView::default();
-        self.version = None;
-        self.forget_before = 0;
-        self.server_clock = None;
-        self.impressions.clear_before(cleared_at_ms, now.wall_ms);
-    }
-
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.clear_before(u64::MAX, Now::at(0));
-    }
 }
 
 /// Delivery to the server.
@@ -351,77 +346,6 @@ impl Guard {
     }
 }
 
-/// Storage and other tabs: see the module `segment` for the text, and `js/storage/` for who writes what when.
-impl Guard {
-    /// Takes over stored segments when the storage has loaded: what is pending there is delivered by this writer. Tells how each could be read.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn load<L: IdList + ?Sized>(&mut self, segments: &L) -> Result<Vec<SegmentState>, Error> {
-        self.read_segments(segments, true)
-    }
-
-    /// Ends loading: numbers what was recorded meanwhile. To be called at once where there is no storage.
-    pub fn finish_loading(&mut self) {
-        self.impressions.finish_loading();
-    }
-
-    /// Takes notice of segments that another writer has stored since, and delivers itself. Tells how each could be read.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn merge<L: IdList + ?Sized>(&mut self, segments: &L) -> Result<Vec<SegmentState>, Error> {
-        self.read_segments(segments, false)
-    }
-
-    fn read_segments<L: IdList + ?Sized>(&mut self, segments: &L, own: bool) -> Result<Vec<SegmentState>, Error> {
-        let mut states = Vec::new();
-        for index in 0..segments.len() {
-            let contents = segment::read(segments.get(index), own)?;
-            states.push(contents.state);
-            self.merge_contents(contents)?;
-        }
-        Ok(states)
-    }
-
-    fn merge_contents(&mut self, contents: segment::Contents) -> Result<(), Error> {
-        if contents.reporting {
-            self.impressions.merge_reporting();
-        }
-        if let Some(forgotten) = contents.forgotten {
-            self.impressions.forget_before(forgotten);
-        }
-        for (hash, recording) in contents.recordings {
-            self.impressions.merge(hash, recording)?;
-        }
-        Ok(())
-    }
-
-    /// What has changed since the last call, as a segment; nothing if nothing has. `everything`: also if a snapshot has covered impressions and
-    /// nothing else has changed, for a page that hides.
-    pub fn take_unsaved(&mut self, everything: bool) -> Option<Segment> {
-        if !self.impressions.is_unsaved(everything) {
-            return None;
-        }
-        let hashes = self.impressions.take_unsaved();
-        Some(segment::write(&self.impressions, hashes))
-    }
-
-    /// One segment in place of several: what this table knows of the recordings in them, after merging them.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn compact<L: IdList + ?Sized>(&mut self, segments: &L) -> Result<Segment, Error> {
-        let mut hashes = Vec::new();
-        for index in 0..segments.len() {
-            let contents = segment::read(segments.get(index), false)?;
-            hashes.extend(contents.recordings.iter().map(|&(hash, _)| hash));
-            self.merge_contents(contents)?;
-        }
-        Ok(segment::write(&self.impressions, hashes))
-    }
-}
-
 fn explain_recording(recording: &Recording) -> Option<Explanation> {
     let at = recording.at;
     match recording.kind {
@@ -434,7 +358,8 @@ fn explain_recording(recording: &Recording) -> Option<Explanation> {
 /// A day, in milliseconds: a device's clock that is behind by less is taken for right.
 const DAY_MS: u64 = 86_400_000;
 
-/// The device's time of a moment of the server's clock, at most now. Translated only if the device's clock is behind, or ahead by over a day.
+/// The device's time of a moment of the server's clock, at most now. Translated only if the device's clock is behind,
+/// or ahead by over a day.
 fn device_time_of(server_seconds: u32, server_now_ms: Option<u64>, now_ms: u64) -> u64 {
     let at = u64::from(server_seconds) * 1000;
     let offset = server_now_ms.map_or(0, |server_now| now_ms as i64 - server_now.min(MAX_AT) as i64);

@@ -106,7 +106,12 @@ impl Recording {
         self.kind == Kind::Seen && !self.delivered && self.open.as_ref().is_some_and(|open| open.own && open.batch == 0)
     }
 
-    /// Drops the text once the recording is neither pending nor to be delivered. `reporting`: impressions of this namespace are delivered.
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.open.as_ref().map_or(0, |open| open.id.len())
+    }
+
+    /// Drops the text once the recording is neither pending nor to be delivered. `reporting`: impressions of this
+    /// namespace are delivered.
     pub(crate) fn drop_unneeded_text(&mut self, reporting: bool) {
         let to_deliver = !self.delivered && reporting;
         let needed = match self.kind {
@@ -142,5 +147,23 @@ fn merge_open(mine: Option<Box<Open>>, other: Option<Box<Open>>) -> Option<Box<O
             Some(mine)
         }
         (mine, other) => mine.or(other),
+    }
+}
+
+/// What orders recordings: the table drops the lowest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) seq: u64,
+    pub(crate) at: u64,
+    pub(crate) hash: u64,
+}
+
+impl Place {
+    pub(crate) fn of(hash: u64, recording: &Recording) -> Place {
+        Place {
+            seq: recording.seq,
+            at: recording.at,
+            hash,
+        }
     }
 }

@@ -1,18 +1,23 @@
 //! Segments: the table's changes as ASCII text, for storage and other tabs.
 //!
-//! A segment is written once, under a key of its writer's, and never rewritten. Its first line is `SGI` and the version of this format; each further line
-//! is a chunk: base64 of its kind (1 byte), its content, and the low 32 bits of XXH64 (seed 0) of both. Damage costs the chunks that it hits.
+//! A segment is written once, under a key of its writer's, and never rewritten. Its first line is `SGI` and the version
+//! of this format; each further line is a chunk: base64 of its kind (1 byte), its content, and the low 32 bits of XXH64
+//! (seed 0) of both. Damage costs the chunks that it hits.
 //!
-//! | kind | content |
-//! | --- | --- |
-//! | `h` | first, once: the number of recordings in the segment; 1 if impressions are delivered, else 0; the server's and the device's time of a deleted history (Unix s, Unix ms), else 0 and 0 |
-//! | `r` | recordings, by ascending counter, each: flags (1 byte); the counter and the time (Unix ms), as differences to the recording before it in the chunk; the id; its deliveries |
+//! `h`, first and once: the number of recordings in the segment; 1 if impressions are delivered, else 0; of a deleted
+//! history the server's time (Unix s) and the device's (Unix ms), else 0 and 0.
 //!
-//! Flags: 1 taken back, 2 covered, 4 delivered, 8 the id is text (its length and UTF-8 bytes; else its XXH64 in 8 bytes), 16 with deliveries: how often
-//! (1 byte), the counter at the first, the time of the last (Unix ms). Numbers without a size are LEB128, differences of times zigzag.
-//! Chunks of other kinds are skipped, so a later version may add some; one that changes the meaning of these has another version.
+//! `r`, recordings by ascending counter, each:
+//! - flags (1 byte): 1 taken back, 2 covered, 4 delivered, 8 the id is text, 16 with deliveries;
+//! - the counter and the time (Unix ms), as differences to the recording before it in the chunk;
+//! - the id: the length and UTF-8 bytes of its text, else its XXH64 (8 bytes);
+//! - its deliveries: how often (1 byte), the counter at the first, the time of the last (Unix ms).
+//!
+//! Numbers without a size are LEB128, differences of times zigzag. Chunks of other kinds are skipped, so a later
+//! version may add some; one that changes the meaning of these has another version.
 
-use super::impressions::{Forgotten, Impressions};
+use super::forgotten::Forgotten;
+use super::impressions::Impressions;
 use super::recording::{Delivery, Kind, MAX_AT, MAX_SEQ, Open, Recording};
 use crate::error::Error;
 use crate::hash::hash_id;
@@ -54,12 +59,8 @@ pub enum SegmentState {
 }
 
 /// Writes the recordings of these hashes, as far as the table has them.
-pub(crate) fn write(impressions: &Impressions, hashes: impl IntoIterator<Item = u64>) -> Segment {
-    let with_hash = |hash| Some((hash, impressions.get(hash)?));
-    let mut recordings: Vec<(u64, &Recording)> = hashes.into_iter().filter_map(with_hash).collect();
-    recordings.sort_unstable_by_key(|&(hash, recording)| (recording.seq, hash));
-    recordings.dedup_by_key(|&mut (hash, _)| hash);
-
+pub(crate) fn write(impressions: &Impressions, hashes: Vec<u64>) -> Segment {
+    let recordings: Vec<(u64, &Recording)> = impressions.get_in_order(hashes).collect();
     let mut text = format!("{FORMAT}{VERSION}\n");
     push_chunk(&mut text, HEADER, &header(impressions, recordings.len()));
     let mut writer = ChunkWriter::default();
@@ -74,7 +75,7 @@ pub(crate) fn write(impressions: &Impressions, hashes: impl IntoIterator<Item = 
     }
     Segment {
         text,
-        level: recordings.len().max(1).ilog(4),
+        level: recordings.len().max(1).ilog2() / 2,
     }
 }
 
@@ -140,7 +141,8 @@ pub(crate) struct Contents {
     pub(crate) recordings: Vec<(u64, Recording)>,
 }
 
-/// Reads what can be read. `own`: the reader delivers what it finds. What a segment claims takes no more memory than its text does.
+/// Reads what can be read. `own`: the reader delivers what it finds. What a segment claims takes no more memory than
+/// its text does.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] alone: damage shows in the state.

@@ -11,7 +11,8 @@ use crate::wire::Format;
 pub struct Now {
     /// This device's wall clock, Unix milliseconds. It may be wrong and may jump.
     pub wall_ms: u64,
-    /// Milliseconds of a clock that never jumps, from any beginning. It carries the server's clock on from a snapshot's `now`.
+    /// Milliseconds of a clock that never jumps, from any beginning. It carries the server's clock on from a snapshot's
+    /// `now`.
     pub steady_ms: u64,
 }
 
@@ -45,7 +46,8 @@ pub struct Snapshot<'a, L: ?Sized> {
     pub format: Format,
     /// The server's clock, Unix milliseconds.
     pub now_ms: Option<u64>,
-    /// When the person deleted the history, Unix seconds of the server's clock: what this device recorded before is forgotten.
+    /// When the person deleted the history, Unix seconds of the server's clock: what this device recorded before is
+    /// forgotten.
     pub forget_before: Option<u32>,
 }
 

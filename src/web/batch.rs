@@ -1,8 +1,8 @@
 //! A batch of texts as it crosses from JavaScript, written by one `encodeInto`, and of indices on their way back.
 //!
-//! JavaScript writes the texts one after the other, and beside them where each ends, as it counts: in UTF-16 units. Of texts that are ASCII alone, as
-//! most ids are, these are bytes. Others have a byte between each two, so that halves of characters stay apart, and [`TextBatch::separated`] finds
-//! their ends.
+//! JavaScript writes the texts one after the other, and beside them where each ends, as it counts: in UTF-16 units. Of
+//! texts that are ASCII alone, as most ids are, these are bytes. Others have a byte between each two, so that halves of
+//! characters stay apart, and [`TextBatch::separated`] finds their ends.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -31,7 +31,8 @@ impl TextBatch {
         TextBatch::default()
     }
 
-    /// Where JavaScript may write so many bytes of text; what was written before stays. 0 if there is no memory for them.
+    /// Where JavaScript may write so many bytes of text; what was written before stays. 0 if there is no memory for
+    /// them.
     pub fn reserve(&mut self, bytes: usize) -> usize {
         if bytes > self.text.len() {
             if self.text.try_reserve(bytes - self.text.len()).is_err() {
@@ -54,7 +55,8 @@ impl TextBatch {
         self.ends.as_mut_ptr() as usize
     }
 
-    /// Turns ends that count UTF-16 units into those of the texts' UTF-8, which takes the first `bytes` bytes, with a byte between each two texts.
+    /// Turns ends that count UTF-16 units into those of the texts' UTF-8, which takes the first `bytes` bytes, with a
+    /// byte between each two texts.
     pub fn separated(&mut self, bytes: usize) {
         self.gap = 1;
         let text = self.text.get(..bytes).unwrap_or_default();

@@ -4,8 +4,9 @@ use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
-use super::{failure, format, to_js};
+use super::{failure, to_js};
 use crate::chain::{ChainOptions, Rejected, ShardChain};
+use crate::wire::Format;
 
 /// A user's shards.
 #[wasm_bindgen]
@@ -23,7 +24,8 @@ struct RejectedShard {
 
 #[wasm_bindgen]
 impl Chain {
-    /// Goes on from the batch's stored shards, newest first, in the format that the first three arguments tell; from none, a new chain.
+    /// Goes on from the batch's stored shards, newest first, in the format that the first three arguments tell; from
+    /// none, a new chain.
     #[wasm_bindgen(constructor)]
     #[allow(clippy::too_many_arguments)]
     pub fn new(
@@ -43,7 +45,7 @@ impl Chain {
             false_positive_rate,
             seed,
             ttl_seconds,
-            format: format(format_kind, format_number, format_rate).map_err(failure)?,
+            format: Format::from_arguments(format_kind, format_number, format_rate).map_err(failure)?,
         };
         let (chain, rejected) = ShardChain::from_shards(stored, options).map_err(failure)?;
         Ok(Chain { chain, rejected })
@@ -63,7 +65,8 @@ impl Chain {
         self.chain.record(ids, now_seconds as u64).map_err(failure)
     }
 
-    /// Leaves the indices of the batch's ids that no live shard contains with the batch, of equal ids the first. Returns how many they are.
+    /// Leaves the indices of the batch's ids that no live shard contains with the batch, of equal ids the first.
+    /// Returns how many they are.
     pub fn filter(&self, ids: &mut TextBatch, now_seconds: f64) -> Result<usize, JsValue> {
         let fresh = self.chain.filter(ids, now_seconds as u64).map_err(failure)?;
         Ok(ids.answer(fresh))

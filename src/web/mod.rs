@@ -1,7 +1,8 @@
 //! The Wasm face of the crate: classes for `js/`, which checks what comes in and types what goes out.
 //!
-//! Texts cross in one [`batch`], since a call for each costs more than the filter itself; all else are plain arguments, and answers are plain values.
-//! What is wrong with an input is thrown as `{ code, message, shard }`. Nothing here panics for what comes in.
+//! Texts cross in one [`batch`], since a call for each costs more than the filter itself; all else are plain arguments,
+//! and answers are plain values. What is wrong with an input is thrown as `{ code, message, shard }`. Nothing here
+//! panics for what comes in.
 
 pub mod batch;
 #[cfg(feature = "server")]
@@ -16,14 +17,16 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::error::Error;
 use crate::id_map;
-use crate::wire::Format;
 
 /// Gives the maps a random factor, and panics a voice.
 #[wasm_bindgen(start)]
 fn start() {
     id_map::set_random_factor((js_sys::Math::random() * 2f64.powi(53)) as u64 ^ js_sys::Math::random().to_bits());
     std::panic::set_hook(Box::new(|panic| {
-        web_sys::console::error_1(&format!("seenguard: internal error: {panic}").into());
+        if let Some(place) = panic.location() {
+            let text = format!("seenguard: internal error at {}:{}", place.file(), place.line());
+            web_sys::console::error_1(&text.into());
+        }
     }));
 }
 
@@ -51,19 +54,4 @@ fn failure(error: Error) -> JsValue {
 /// Serializes what the crate reports; undefined if it cannot be, which no type that goes out allows.
 fn to_js(value: &impl Serialize) -> JsValue {
     serde_wasm_bindgen::to_value(value).unwrap_or(JsValue::UNDEFINED)
-}
-
-/// A format as `js/format.ts` numbers them, with what a go-bloomfilter's needs: k, or the capacity and the false positive rate.
-fn format(kind: u8, number: u32, rate: f64) -> Result<Format, Error> {
-    Ok(match kind {
-        0 => Format::Native,
-        1 => Format::Guava,
-        2 => Format::BitsAndBlooms,
-        3 => Format::RedisBloom,
-        5 => Format::go_bloomfilter(number, rate)?,
-        _ => Format::GoBloomfilter {
-            hashes: number,
-            bits: None,
-        },
-    })
 }

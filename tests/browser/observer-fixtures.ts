@@ -2,9 +2,9 @@
 import { test as base, type Browser, type Frame, type Page } from "@playwright/test";
 import { build } from "esbuild";
 import fastify, { type FastifyInstance } from "fastify";
-import type { ObserverSettings } from "../../js/observer.js";
+import type { ObserverSettings } from "../../js/observer/observer.js";
 
-type Observer = typeof import("../../js/observer.js");
+type Observer = typeof import("../../js/observer/observer.js");
 
 declare global {
   interface Window {

@@ -75,6 +75,7 @@ describe("a snapshot that is none", () => {
     ["a time that is a text", { now: "1764000000", shards: [] }, "bad-snapshot"],
     ["a negative time", { now: -1, shards: [] }, "bad-snapshot"],
     ["a time that is NaN", { now: NaN, shards: [] }, "bad-snapshot"],
+    ["a time in milliseconds", { now: NOW * 1000, shards: [] }, "bad-snapshot"],
     ["an unknown format", { format: "zip", shards: [] }, "bad-snapshot"],
     ["a format that is null", { format: null, shards: [] }, "bad-snapshot"],
   ];
@@ -360,7 +361,7 @@ describe("what apply reports", () => {
     const shards = [...live.shards, ...expired.shards];
     expect(guard.apply({ shards, now: NOW + 9 * DAY_SECONDS })).toMatchObject({ shards: 2, expired: 1, covered: 1 });
     expect(guard.pending()).toEqual(["a"]);
-    expect(guard.explain("b")).toEqual({ seen: true, by: "memory" });
+    expect(guard.explain("b")).toMatchObject({ seen: true, by: "memory" });
     expect(guard.stats().serverFalsePositiveRate).toBeLessThan(1e-9);
   });
 
@@ -385,16 +386,13 @@ describe("what apply reports", () => {
 
   test("an expected false positive rate that grows with the fill of the shards", async () => {
     const { guard } = await openGuard();
-    expect(guard.stats()).toMatchObject({ serverFalsePositiveRate: 0, memoryFalsePositiveRate: 0 });
+    expect(guard.stats().serverFalsePositiveRate).toBe(0);
     guard.apply(await shippedSnapshot(idsOf("a", 1000)));
     const one = guard.stats().serverFalsePositiveRate;
     expect(one).toBeGreaterThan(0.0008);
     expect(one).toBeLessThan(0.0012);
     guard.apply(await shippedSnapshot(idsOf("a", 5000)));
     expect(guard.stats().serverFalsePositiveRate).toBeGreaterThan(4 * one);
-    guard.record(idsOf("b", 2000));
-    expect(guard.stats().memoryFalsePositiveRate).toBeGreaterThan(0.00005);
-    expect(guard.stats().memoryFalsePositiveRate).toBeLessThan(0.0002);
   });
 });
 

@@ -1,6 +1,5 @@
 /** The server's side: a user's shards. */
-import { SeenGuardError, ShardChain } from "seenguard";
-import type { ChainOptions, ItemId, Snapshot } from "seenguard";
+import { SeenGuardError, ShardChain, type ChainOptions, type ItemId, type Snapshot } from "seenguard/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { bytesOf, shardOf, textOf } from "./shards.js";
 import { DAY_SECONDS, idsOf, NOW, openGuard, readVectors } from "./support.js";
@@ -32,83 +31,84 @@ function headerOf(text: string | readonly string[] | undefined) {
 describe("a chain", () => {
   test("records ids, and says how many it did not hold", async () => {
     const chain = await createChain();
-    expect(chain.record(["a", "b", "a"], NOW)).toBe(2);
-    expect(chain.record("c", NOW)).toBe(1);
-    expect(chain.record(new Set([1, 2n, "a"]), NOW)).toBe(2);
-    expect(chain.has("a", NOW)).toBe(true);
-    expect(chain.has(1, NOW)).toBe(true);
-    expect(chain.has("other", NOW)).toBe(false);
+    expect(chain.record(["a", "b", "a"], { now: NOW })).toBe(2);
+    expect(chain.record("c", { now: NOW })).toBe(1);
+    expect(chain.record(new Set([1, 2n, "a"]), { now: NOW })).toBe(2);
+    expect(chain.has("a", { now: NOW })).toBe(true);
+    expect(chain.has(1, { now: NOW })).toBe(true);
+    expect(chain.has("other", { now: NOW })).toBe(false);
     expect(chain.filter([{ id: "a" }, { id: "d" }, { id: "d" }])).toEqual([{ id: "d" }]);
-    expect(chain.filter(["x", "c"], (item) => item)).toEqual(["x"]);
+    expect(chain.filter(["x", "c"], { id: (item) => item, now: NOW })).toEqual(["x"]);
   });
 
   test("filters whatever it is given as a guard does", async () => {
     const chain = await createChain();
-    chain.record("seen", NOW);
+    chain.record("seen", { now: NOW });
     const odd = [null, { id: "seen" }, {}, 1.5, { id: "a" }, Symbol("b")] as { id: string }[];
     expect(chain.filter(odd)).toEqual(odd.filter((_, index) => index !== 1));
-    for (const none of [null, undefined, 7, {}]) expect(chain.filter(none as string[])).toEqual([]);
+    for (const none of [null, undefined, 7, {}]) expect(chain.filter(none)).toEqual([]);
     expect(chain.filter(idsOf("many", 200_000))).toHaveLength(200_000);
   });
 
   test("ships its state with a version that grows with every change", async () => {
     const chain = await createChain({ capacity: 10, shards: 3 });
-    expect(chain.snapshot(NOW)).toEqual({ version: 0, shards: [], now: NOW });
+    expect(chain.snapshot({ now: NOW })).toEqual({ version: 0, shards: [], now: NOW });
     const versions: number[] = [];
     for (const id of idsOf("item", 95)) {
-      chain.record(id, NOW);
-      versions.push(chain.snapshot(NOW).version ?? -1);
+      chain.record(id, { now: NOW });
+      versions.push(chain.snapshot({ now: NOW }).version ?? -1);
     }
     expect(versions.every((version, index) => version >= (versions[index - 1] ?? 1))).toBe(true);
     expect(new Set(versions).size).toBeGreaterThan(90);
     expect(versions[0]).toBe(NOW * 2 ** 21 + 1);
     expect(Number.isSafeInteger(versions.at(-1))).toBe(true);
-    const before = chain.snapshot(NOW);
-    chain.record("item-94", NOW);
-    expect(chain.snapshot(NOW)).toEqual(before);
+    const before = chain.snapshot({ now: NOW });
+    chain.record("item-94", { now: NOW });
+    expect(chain.snapshot({ now: NOW })).toEqual(before);
   });
 
   test("keeps so many shards of so many items, newest first, and forgets the oldest", async () => {
     const chain = await createChain({ capacity: 100, shards: 4 });
-    chain.record(idsOf("item", 1000), NOW);
-    const { shards } = chain.snapshot(NOW);
+    chain.record(idsOf("item", 1000), { now: NOW });
+    const { shards } = chain.snapshot({ now: NOW });
     expect(shards).toHaveLength(4);
     const epochs = shards.map((shard) => headerOf(shard).epoch);
     expect(epochs).toEqual([...epochs].sort((a, b) => b - a));
-    expect(idsOf("item", 300, 700).every((id) => chain.has(id, NOW))).toBe(true);
-    expect(idsOf("item", 500).filter((id) => chain.has(id, NOW)).length).toBeLessThan(20);
+    expect(idsOf("item", 300, 700).every((id) => chain.has(id, { now: NOW }))).toBe(true);
+    expect(idsOf("item", 500).filter((id) => chain.has(id, { now: NOW })).length).toBeLessThan(20);
   });
 
   test("of capacity 1, and of 64 shards, works", async () => {
     const one = await createChain({ capacity: 1, shards: 1 });
-    one.record(["a", "b"], NOW);
-    expect(one.has("b", NOW)).toBe(true);
+    one.record(["a", "b"], { now: NOW });
+    expect(one.has("b", { now: NOW })).toBe(true);
     const many = await createChain({ capacity: 2, shards: 64, falsePositiveRate: 0.00001 });
-    many.record(idsOf("item", 200), NOW);
-    expect(many.snapshot(NOW).shards).toHaveLength(64);
-    expect(idsOf("item", 120, 80).every((id) => many.has(id, NOW))).toBe(true);
+    many.record(idsOf("item", 200), { now: NOW });
+    expect(many.snapshot({ now: NOW }).shards).toHaveLength(64);
+    expect(idsOf("item", 120, 80).every((id) => many.has(id, { now: NOW }))).toBe(true);
     const { guard } = await openGuard();
-    expect(guard.apply(many.snapshot(NOW))).toMatchObject({ applied: true, shards: 64 });
+    expect(guard.apply(many.snapshot({ now: NOW }))).toMatchObject({ applied: true, shards: 64 });
   });
 
   test("with a ttl forgets nothing earlier and keeps nothing much longer", async () => {
     const chain = await createChain({ ttlSeconds: 30 * DAY_SECONDS, shards: 5 });
     for (let day = 0; day < 90; day++) {
       const now = NOW + day * DAY_SECONDS;
-      chain.record(`day-${String(day)}`, now);
-      for (let age = 0; age <= Math.min(day, 30); age++) expect(chain.has(`day-${String(day - age)}`, now)).toBe(true);
-      for (let age = 39; age <= day; age++) expect(chain.has(`day-${String(day - age)}`, now)).toBe(false);
+      chain.record(`day-${String(day)}`, { now });
+      for (let age = 0; age <= Math.min(day, 30); age++)
+        expect(chain.has(`day-${String(day - age)}`, { now })).toBe(true);
+      for (let age = 39; age <= day; age++) expect(chain.has(`day-${String(day - age)}`, { now })).toBe(false);
     }
     const end = NOW + 200 * DAY_SECONDS;
-    expect(chain.has("day-89", end)).toBe(false);
-    expect(chain.snapshot(end).shards).toEqual([]);
+    expect(chain.has("day-89", { now: end })).toBe(false);
+    expect(chain.snapshot({ now: end }).shards).toEqual([]);
   });
 
   test("writes its seed into its shards, and answers by it", async () => {
     for (const seed of [0n, 1n, 42n, 2n ** 63n, 2n ** 64n - 1n]) {
       const chain = await createChain({ seed });
-      chain.record("a", NOW);
-      const { shards } = chain.snapshot(NOW);
+      chain.record("a", { now: NOW });
+      const { shards } = chain.snapshot({ now: NOW });
       expect(headerOf(shards[0]).seed).toBe(seed);
       const { guard } = await openGuard();
       guard.apply({ shards });
@@ -130,25 +130,58 @@ describe("a chain", () => {
     }
   });
 
-  test("refuses a time that is none, and goes on", async () => {
+  const wrongTimes = [NaN, -1, Infinity, 1e300, "1764000000", 5n, null, {}, 2 ** 32, NOW * 1000];
+  test.each(wrongTimes)("refuses the time %o and goes on: Unix seconds have 32 bits", async (wrong) => {
     const chain = await createChain();
-    chain.record("a", NOW);
-    for (const now of [NaN, -1, Infinity, 1e300, "1764000000", 5n, null, {}]) {
+    chain.record("a", { now: NOW });
+    const before = chain.snapshot({ now: NOW });
+    const now = wrong as number;
+    for (const call of [
+      () => chain.record("b", { now }),
+      () => chain.has("a", { now }),
+      () => chain.filter(["a"], { now }),
+      () => chain.snapshot({ now }),
+    ])
+      expect(call).toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
+    expect(chain.snapshot({ now: NOW })).toEqual(before);
+    expect(chain.record("c", { now: NOW + 0.5 })).toBe(1);
+    expect(chain.record("d", { now: 2 ** 32 - 1 })).toBe(1);
+    expect(chain.filter(["a", "b", "c", "d"])).toEqual(["b"]);
+  });
+
+  test("refuses options that it does not have", async () => {
+    const chain = await createChain();
+    for (const options of [NOW, { nowSeconds: NOW }, null, "now", [NOW]] as object[]) {
       for (const call of [
-        () => chain.record("b", now as number),
-        () => chain.has("a", now as number),
-        () => chain.snapshot(now as number),
-      ]) {
+        () => chain.record("a", options),
+        () => chain.has("a", options),
+        () => chain.filter(["a"], options),
+        () => chain.snapshot(options),
+      ])
         expect(call).toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
-      }
     }
-    expect(chain.record("c", NOW + 0.5)).toBe(1);
-    expect(chain.filter(["a", "b", "c"])).toEqual(["b"]);
+    expect(() => chain.filter(["a"], { id: "id" } as object)).toThrow(/id must be a function/);
+    expect(chain.has("a", { now: undefined } as object)).toBe(false);
+  });
+
+  test("works inside of a proxy, as reactive state wraps it", async () => {
+    const reactive = <T extends object>(target: T): T =>
+      new Proxy(target, {
+        get: (from, name, receiver) => {
+          const value: unknown = Reflect.get(from, name, receiver);
+          return Object.prototype.toString.call(value) === "[object Object]" ? reactive(value as object) : value;
+        },
+      });
+    const chain = reactive(await createChain());
+    expect(chain.record(["a", "b"], { now: NOW })).toBe(2);
+    expect(chain.filter(["a", "c"], { now: NOW })).toEqual(["c"]);
+    expect(chain.snapshot({ now: NOW }).shards).toHaveLength(1);
+    expect(chain.rejected).toEqual([]);
   });
 
   test("that was freed says so, and may be freed again", async () => {
     const chain = await ShardChain.create();
-    chain.record("a", NOW);
+    chain.record("a", { now: NOW });
     chain.free();
     chain.free();
     for (const call of [
@@ -160,7 +193,7 @@ describe("a chain", () => {
       expect(call).toThrow(SeenGuardError);
     }
     const other = await createChain();
-    expect(other.record("a", NOW)).toBe(1);
+    expect(other.record("a", { now: NOW })).toBe(1);
   });
 });
 
@@ -171,10 +204,10 @@ describe("a chain that goes on from what the store holds", () => {
     let resumed = await createChain(options);
     for (let batch = 0; batch < 30; batch++) {
       const ids = idsOf("item", 11, 11 * batch);
-      expect(resumed.record(ids, NOW + batch)).toBe(whole.record(ids, NOW + batch));
-      expect(resumed.snapshot(NOW + batch)).toEqual(whole.snapshot(NOW + batch));
+      expect(resumed.record(ids, { now: NOW + batch })).toBe(whole.record(ids, { now: NOW + batch }));
+      expect(resumed.snapshot({ now: NOW + batch })).toEqual(whole.snapshot({ now: NOW + batch }));
       resumed = await chainFrom(
-        batch % 2 === 0 ? resumed.snapshot(NOW) : (resumed.snapshot(NOW).shards as string[]),
+        batch % 2 === 0 ? resumed.snapshot({ now: NOW }) : resumed.snapshot({ now: NOW }).shards,
         options,
       );
       expect(resumed.rejected).toEqual([]);
@@ -183,8 +216,8 @@ describe("a chain that goes on from what the store holds", () => {
 
   test("leaves out what cannot be read, and lists it with its place in what was given", async () => {
     const chain = await createChain({ capacity: 10 });
-    chain.record(idsOf("item", 25), NOW);
-    const [newest = "", middle = "", oldest = ""] = chain.snapshot(NOW).shards as string[];
+    chain.record(idsOf("item", 25), { now: NOW });
+    const [newest = "", middle = "", oldest = ""] = chain.snapshot({ now: NOW }).shards;
     const cut = textOf(bytesOf(middle).subarray(0, 30));
     const stored = [undefined, newest, "!", null, cut, middle, 7, shardOf({ hashes: 33 }), oldest, {}, `${oldest} `];
     // A hole, as `delete` leaves it.
@@ -202,8 +235,8 @@ describe("a chain that goes on from what the store holds", () => {
       { index: 11, code: "bad-base64" },
       { index: 12, code: "bad-base64" },
     ]);
-    expect(resumed.snapshot(NOW).shards).toEqual([newest, middle, oldest]);
-    expect(idsOf("item", 25).every((id) => resumed.has(id, NOW))).toBe(true);
+    expect(resumed.snapshot({ now: NOW }).shards).toEqual([newest, middle, oldest]);
+    expect(idsOf("item", 25).every((id) => resumed.has(id, { now: NOW }))).toBe(true);
   });
 
   test("takes no more shards than a snapshot may have, and lists the others", async () => {
@@ -216,29 +249,29 @@ describe("a chain that goes on from what the store holds", () => {
 
   test("seals a newest shard with other parameters", async () => {
     const old = await createChain({ capacity: 100, seed: 1n });
-    old.record(["a", "b"], NOW);
-    const resumed = await chainFrom(old.snapshot(NOW), { capacity: 200, seed: 2n });
-    expect(resumed.record(["a", "c"], NOW + 5)).toBe(1);
-    const shards = resumed.snapshot(NOW + 5).shards;
+    old.record(["a", "b"], { now: NOW });
+    const resumed = await chainFrom(old.snapshot({ now: NOW }), { capacity: 200, seed: 2n });
+    expect(resumed.record(["a", "c"], { now: NOW + 5 })).toBe(1);
+    const shards = resumed.snapshot({ now: NOW + 5 }).shards;
     expect(shards).toHaveLength(2);
-    expect(shards[1]).toBe(old.snapshot(NOW).shards[0]);
+    expect(shards[1]).toBe(old.snapshot({ now: NOW }).shards[0]);
     expect(headerOf(shards[0])).toMatchObject({ seed: 2n, count: 2 });
-    expect(["a", "b", "c"].every((id) => resumed.has(id, NOW + 5))).toBe(true);
-    expect(resumed.snapshot(NOW).version).toBeGreaterThan(old.snapshot(NOW).version ?? Infinity);
+    expect(["a", "b", "c"].every((id) => resumed.has(id, { now: NOW + 5 }))).toBe(true);
+    expect(resumed.snapshot({ now: NOW }).version).toBeGreaterThan(old.snapshot({ now: NOW }).version ?? Infinity);
   });
 
   test("may begin with nothing, and with a snapshot of any origin", async () => {
-    expect((await chainFrom([])).snapshot(NOW)).toEqual({ version: 0, shards: [], now: NOW });
+    expect((await chainFrom([])).snapshot({ now: NOW })).toEqual({ version: 0, shards: [], now: NOW });
     const { cases } = readVectors("native");
     const texts = cases.map(({ base64 }) => base64);
     const resumed = await chainFrom({ shards: texts, version: 7, now: 0 }, { shards: 64 });
     expect(resumed.rejected).toEqual([]);
-    expect(resumed.snapshot(0).shards).toEqual(texts);
+    expect(resumed.snapshot({ now: 0 }).shards).toEqual(texts);
   });
 
   test("rejects for what is no list of shards", async () => {
     for (const none of [null, undefined, 7, "U0dTMQ==", {}, { shards: "U0dTMQ==" }, { shards: null }]) {
-      await expect(ShardChain.from(none as unknown as string[])).rejects.toMatchObject({ code: "bad-snapshot" });
+      await expect(ShardChain.from(none as unknown)).rejects.toMatchObject({ code: "bad-snapshot" });
     }
   });
 });
@@ -304,7 +337,12 @@ describe("options of a chain", () => {
       seed: undefined,
       format: undefined,
     } as unknown as ChainOptions);
-    chain.record("a" as ItemId, NOW);
-    expect(headerOf(chain.snapshot(NOW).shards[0])).toMatchObject({ bits: 14_378, seed: 0n, expires: 0, epoch: NOW });
+    chain.record("a" as ItemId, { now: NOW });
+    expect(headerOf(chain.snapshot({ now: NOW }).shards[0])).toMatchObject({
+      bits: 14_378,
+      seed: 0n,
+      expires: 0,
+      epoch: NOW,
+    });
   });
 });

@@ -1,6 +1,7 @@
 /** The filters of other libraries in tests/vectors, as snapshots and with what the library answers. */
 import { readFileSync } from "node:fs";
-import type { ChainOptions, ShardFormat } from "seenguard";
+import type { ShardFormat } from "seenguard";
+import type { ChainOptions } from "seenguard/server";
 
 export interface ForeignFilter {
   readonly name: string;

@@ -1,9 +1,13 @@
 /** The filters that servers already have, through the built package: every answer, every way to ask, every refusal. */
-import { ShardChain, type ChainOptions, type ShardFormat, type Snapshot } from "seenguard";
+import * as native from "seenguard";
 import * as formats from "seenguard/formats";
+import { ShardChain, type ChainOptions, type ShardFormat, type Snapshot } from "seenguard/server";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { casesOf } from "../vectors/foreign.js";
 import { foreignFilters } from "./foreign.js";
-import { openGuard, uniqueNamespace, type Package } from "./support.js";
+import { openGuard as openOf, uniqueNamespace } from "./support.js";
+
+const openGuard: typeof openOf = (options, copy = formats) => openOf(options, copy);
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date", "performance"], now: 1_764_000_000_000 });
@@ -113,7 +117,7 @@ describe("a chain", () => {
   );
 
   test("goes on from what is stored, with only k known", async () => {
-    const [{ shards, ids } = { shards: [], ids: [] as string[] }] = written;
+    const [{ shards, ids } = { shards: [], ids: [] }] = written;
     const format = { kind: "go-bloomfilter", hashes: 10 } as const;
     const chain = await chainOf({ format }, shards.flat());
     expect(chain.rejected).toEqual([]);
@@ -138,10 +142,7 @@ describe("a chain", () => {
       expect(chain.snapshot().shards).toEqual(
         options === sizes ? told.snapshot().shards : [expect.stringMatching(/^1::/)],
       );
-      const again = await chainOf(
-        { ...options, format: { kind: "go-bloomfilter" } },
-        chain.snapshot().shards as string[],
-      );
+      const again = await chainOf({ ...options, format: { kind: "go-bloomfilter" } }, chain.snapshot().shards);
       expect(again.rejected).toEqual([]);
       expect(again.has("a")).toBe(true);
       const { guard } = await openGuard();
@@ -149,8 +150,7 @@ describe("a chain", () => {
       expect(guard.filter(["a", "b"])).toEqual(["b"]);
     }
     // The records of other filters are of no use to it.
-    const [other] = (await chainOf({ format: { kind: "go-bloomfilter" } }, told.snapshot().shards as string[]))
-      .rejected;
+    const [other] = (await chainOf({ format: { kind: "go-bloomfilter" } }, told.snapshot().shards)).rejected;
     expect(other).toEqual({ index: 0, code: "bad-payload" });
   });
 
@@ -212,8 +212,7 @@ describe("a snapshot whose format is wrong is refused with what to do", () => {
   });
 });
 
-describe("a copy without other formats, as pages get it", async () => {
-  const lean = (await import(new URL("../../dist/index.js", import.meta.url).href)) as Package;
+describe("the entry seenguard, which knows the native format alone,", () => {
   const [{ format, shards, ids, answers } = { format: "guava", shards: [], ids: [], answers: "" } as const] = filters;
   const every: readonly ShardFormat[] = [
     ...new Map(filters.map((filter) => [JSON.stringify(filter.format), filter.format])).values(),
@@ -222,39 +221,21 @@ describe("a copy without other formats, as pages get it", async () => {
   const refusal = { applied: false, reason: "invalid", error: { code: "bad-snapshot" } };
 
   test.each(every)("refuses a snapshot of format %j, says what to import, and goes on", async (format) => {
-    const { guard, errors, codes } = await openGuard({}, lean);
+    const { guard, errors, codes } = await openGuard({}, native);
     guard.record("of this device");
     const ofFormat = filters.filter((filter) => filter.format === format).map(({ shards }) => shards);
     for (const shards of [...ofFormat, []]) expect(guard.apply({ format, shards })).toMatchObject(refusal);
     expect(codes()[0]).toBe("bad-snapshot");
     expect(errors[0]?.message).toMatch(/import "seenguard\/formats"/);
     expect(guard.filter(["of this device", "another"])).toEqual(["another"]);
-    const chain = await lean.ShardChain.create();
+    const chain = await chainOf({});
     chain.record("another");
     expect(guard.apply(chain.snapshot()).applied).toBe(true);
     expect(guard.filter(["of this device", "another"])).toEqual([]);
   });
 
-  test.each<ShardFormat | { kind: "go-bloomfilter" }>([...every, { kind: "go-bloomfilter" }])(
-    "refuses to keep a chain of format %j, and says what to import",
-    async (format) => {
-      await expect(lean.ShardChain.from(["1::AAAA"], { format })).rejects.toMatchObject({
-        code: "bad-option",
-        message: expect.stringMatching(/import "seenguard\/formats"/) as string,
-      });
-    },
-  );
-
-  test("makes chains and throws errors of the classes that it exports, though they come from a file of their own", async () => {
-    const chain = await lean.ShardChain.create();
-    expect(chain).toBeInstanceOf(lean.ShardChain);
-    expect(chain).not.toBeInstanceOf(lean.SeenGuard);
-    await expect(lean.ShardChain.create({ capacity: 0 })).rejects.toBeInstanceOf(lean.SeenGuardError);
-    expect(() => chain.record("a", -1)).toThrow(lean.SeenGuardError);
-  });
-
   test("says of a format that nobody has what it says of those that it lacks", async () => {
-    const { guard, errors } = await openGuard({}, lean);
+    const { guard, errors } = await openGuard({}, native);
     for (const format of ["bloom", null, 7, { kind: "guava" }]) {
       const told = errors.length;
       expect(guard.apply({ format, shards: ["AAAA", ["AAAA"]] } as unknown as Snapshot)).toMatchObject(refusal);
@@ -264,7 +245,7 @@ describe("a copy without other formats, as pages get it", async () => {
 
   test("decides for a namespace that it has opened, and a copy with formats for one of its own", async () => {
     const namespace = uniqueNamespace();
-    const [first, second] = [await openGuard({ namespace }, lean), await openGuard({ namespace }, formats)];
+    const [first, second] = [await openGuard({ namespace }, native), await openGuard({ namespace }, formats)];
     expect(second.guard.apply({ format, shards })).toMatchObject(refusal);
     expect(second.errors[0]?.message).toMatch(/wherever seenguard is imported/);
     first.guard.record("a");
@@ -273,13 +254,53 @@ describe("a copy without other formats, as pages get it", async () => {
     const another = uniqueNamespace();
     const [full, beside] = [
       await openGuard({ namespace: another }, formats),
-      await openGuard({ namespace: another }, lean),
+      await openGuard({ namespace: another }, native),
     ];
     expect(beside.guard.apply({ format, shards })).toMatchObject(readAll);
     expect(full.guard.filter(ids)).toEqual(ids.filter((_, index) => answers[index] === "0"));
   });
 });
 
-test("in Node, seenguard is seenguard/formats", () => {
-  expect(formats.ShardChain).toBe(ShardChain);
+describe("bits-and-blooms as JSON", () => {
+  const [{ json = "" } = {}] = casesOf("bits-and-blooms");
+  const apply = async (shard: string) =>
+    (await openGuard()).guard.apply({ format: "bits-and-blooms", shards: [shard] });
+
+  test.each([
+    ["as Go writes it", json],
+    ["with white space around everything", json.replace(/[{}:,]/g, " \n$& \t")],
+    ["with fields that nobody knows", json.replace("{", '{"made":{"by":["go",1e3,null]},')],
+    ["with an escape in its text", json.replace('"b"', '"\\u0062"')],
+  ])("is read %s", async (_, shard) => {
+    expect(await apply(shard)).toMatchObject({ applied: true });
+  });
+
+  test.each([
+    ["cut off", json.slice(0, -1)],
+    ["followed by anything", `${json}x`],
+    ["twice", json + json],
+    ["with a comment", json.replace("{", "{/* m */")],
+    ["with a trailing comma", json.replace("}", ",}")],
+    ["with single quotes", json.replaceAll('"', "'")],
+    ["with a field twice", json.replace("{", '{"k":3,')],
+    ["with a leading zero", json.replace(/"k":/, '"k":0')],
+    ["with a fraction", json.replace(/"k":(\d+)/, '"k":$1.5')],
+    ["with a text for a number", json.replace(/"k":(\d+)/, '"k":"$1"')],
+    ["without k", json.replace(/"k":\d+,/, "")],
+    ["as a list", `[${json}]`],
+  ])("is refused %s", async (_, shard) => {
+    expect(shard).not.toBe(json);
+    expect(await apply(shard)).toMatchObject({ applied: false, reason: "invalid" });
+  });
+});
+
+test("a chain in Guava's format seals its newest shard when as many as its capacity were inserted", async () => {
+  for (const prefix of ["a", "b", "c", "d", "e", "f"]) {
+    const chain = await chainOf({ format: "guava", capacity: 500 });
+    let inserted = 0;
+    for (let number = 0; inserted < 500; number++) inserted += chain.record(`${prefix}-${String(number)}`);
+    expect(chain.snapshot().shards).toHaveLength(1);
+    expect(chain.record(`${prefix}-next`)).toBe(1);
+    expect(chain.snapshot().shards).toHaveLength(2);
+  }
 });

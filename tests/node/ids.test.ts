@@ -1,5 +1,5 @@
 /** What is an id, and which ids are the same. */
-import { ShardChain } from "seenguard";
+import { ShardChain } from "seenguard/server";
 import type { ItemId } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { NOW, openGuard, shippedSnapshot } from "./support.js";
@@ -80,8 +80,8 @@ describe("an id of any kind", () => {
 
   test("is held by a chain once it is recorded there", async () => {
     const chain = await ShardChain.create();
-    expect(chain.record(EVERY_KIND, NOW)).toBe(EVERY_KIND.length);
-    expect(EVERY_KIND.every((id) => chain.has(id, NOW))).toBe(true);
+    expect(chain.record(EVERY_KIND, { now: NOW })).toBe(EVERY_KIND.length);
+    expect(EVERY_KIND.every((id) => chain.has(id, { now: NOW }))).toBe(true);
     expect(chain.filter([...EVERY_KIND, "new"])).toEqual(["new"]);
     chain.free();
   });
@@ -156,9 +156,9 @@ describe("what is no id", () => {
 
   test("is left out by a chain", async () => {
     const chain = await ShardChain.create();
-    expect(chain.record(NO_IDS as readonly ItemId[], NOW)).toBe(0);
-    expect((NO_IDS as readonly ItemId[]).some((id) => chain.has(id, NOW))).toBe(false);
-    expect(chain.snapshot(NOW)).toEqual({ version: 0, shards: [], now: NOW });
+    expect(chain.record(NO_IDS as readonly ItemId[], { now: NOW })).toBe(0);
+    expect((NO_IDS as readonly ItemId[]).some((id) => chain.has(id, { now: NOW }))).toBe(false);
+    expect(chain.snapshot({ now: NOW })).toEqual({ version: 0, shards: [], now: NOW });
     chain.free();
   });
 });

@@ -3,7 +3,8 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ShardChain, type Snapshot } from "seenguard";
+import { type Snapshot } from "seenguard";
+import { ShardChain } from "seenguard/server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Inspected } from "../../cli/inspect.ts";
 import { casesOf, ids } from "../vectors/foreign.ts";
@@ -94,8 +95,8 @@ describe("a native shard", () => {
 
   test("is told to be Rice-coded where it is", async () => {
     const chain = await ShardChain.create();
-    chain.record("article-17", 1_764_000_000);
-    const [young = ""] = chain.snapshot(1_764_000_000).shards as string[];
+    chain.record("article-17", { now: 1_764_000_000 });
+    const [young = ""] = chain.snapshot({ now: 1_764_000_000 }).shards as string[];
     chain.free();
     const { shards } = await inspect([young]);
     expect(shards[0]?.filters?.[0]).toMatchObject({ encoding: "rice", count: 1, epoch: 1_764_000_000 });
@@ -197,8 +198,8 @@ describe("its input", () => {
   }
   async function snapshot(): Promise<Snapshot> {
     const chain = await ShardChain.create({ capacity: 10, ttlSeconds: 1000 });
-    chain.record(ids.slice(0, 25), 1_764_000_000);
-    const shipped = chain.snapshot(1_764_000_100);
+    chain.record(ids.slice(0, 25), { now: 1_764_000_000 });
+    const shipped = chain.snapshot({ now: 1_764_000_100 });
     chain.free();
     return shipped;
   }
@@ -307,8 +308,8 @@ describe("what is damaged", () => {
 
   test("shards over a snapshot's bits are told, and that no guard takes them", async () => {
     const chain = await ShardChain.create({ capacity: 800_000, falsePositiveRate: 0.0001, shards: 1 });
-    chain.record("a", 1);
-    const [large = ""] = chain.snapshot(1).shards as string[];
+    chain.record("a", { now: 1 });
+    const [large = ""] = chain.snapshot({ now: 1 }).shards as string[];
     chain.free();
     const { status, stdout, stderr } = await run(["inspect", "--json", ...Array<string>(5).fill(large)]);
     expect(status).toBe(1);

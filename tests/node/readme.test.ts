@@ -198,7 +198,7 @@ test("the tree is as it draws it", () => {
 });
 
 test("it names every public member, option and error code", () => {
-  const declared = declaredNames(readFileSync(`${root}js/seenguard.d.ts`, "utf8"));
+  const declared = declaredNames(readFileSync(`${root}js/types/seenguard.d.ts`, "utf8"));
   expect(declared.length).toBeGreaterThan(70);
   const code = [...readme.matchAll(/`+[^`]+`+/g)].join("\n");
   expect(declared.filter((name) => !new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(code))).toEqual([]);

@@ -1,5 +1,5 @@
 /** What `record` counts, what is pending, and what `pendingShard` carries to the server. */
-import { ShardChain } from "seenguard";
+import { ShardChain } from "seenguard/server";
 import type { ItemId } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { idsOf, NOW, openGuard, shardText, shippedSnapshot } from "./support.js";
@@ -19,7 +19,7 @@ describe("record", () => {
     guard.apply(await shippedSnapshot(["a"]));
     expect(guard.record(["a", "b"])).toBe(2);
     expect(guard.pending()).toEqual(["b"]);
-    expect(guard.explain("a")).toEqual({ seen: true, by: "memory" });
+    expect(guard.explain("a")).toEqual({ seen: true, by: "memory", at: expect.any(Date) as Date });
   });
 
   test("takes one id or any iterable of ids, and of one that breaks off what came before", async () => {
@@ -70,7 +70,9 @@ describe("record", () => {
   test("keeps the last 10,000 impressions stopped, though no more than 5,000 are pending, and says so once", async () => {
     const { guard, codes } = await openGuard();
     for (let first = 0; first < 12_000; first += 100) guard.record(idsOf("item", 100, first));
-    expect(guard.stats()).toMatchObject({ pending: 5000, remembered: 10_000 });
+    expect(guard.stats().pending).toBe(5000);
+    expect(guard.stats().remembered).toBeGreaterThanOrEqual(10_000);
+    expect(guard.stats().remembered).toBeLessThanOrEqual(11_000);
     expect(guard.filter(idsOf("item", 10_000, 2000))).toEqual([]);
     expect(guard.pending(1)).toEqual(["item-7000"]);
     expect(codes()).toEqual(["too-large"]);
@@ -152,7 +154,7 @@ describe("pendingShard", () => {
     guard.apply(await shippedSnapshot(["x"], { capacity: 100 }));
     guard.record(idsOf("item", 1000));
     const chain = await ShardChain.from([guard.pendingShard()], { capacity: 100 });
-    const held = idsOf("item", 1000).filter((id) => chain.has(id, NOW));
+    const held = idsOf("item", 1000).filter((id) => chain.has(id, { now: NOW }));
     expect(idsOf("item", 95, 905).every((id) => held.includes(id))).toBe(true);
     expect(held.length).toBeLessThan(120);
     chain.free();
@@ -166,7 +168,7 @@ describe("explain", () => {
     guard.record(["covered", "pending"]);
     guard.apply(shipped);
     expect(guard.explain("pending")).toMatchObject({ seen: true, by: "pending" });
-    expect(guard.explain("covered")).toEqual({ seen: true, by: "memory" });
+    expect(guard.explain("covered")).toEqual({ seen: true, by: "memory", at: expect.any(Date) as Date });
     expect(guard.explain("server")).toEqual({ seen: true, by: "server", shard: 0, epoch: NOW });
     expect(guard.explain("other")).toEqual({ seen: false });
   });

@@ -1,8 +1,10 @@
 /** What the tests in Node build their cases from: guards, snapshots, storages, separate pages, seeded randomness. */
 import { readFileSync } from "node:fs";
 import vm from "node:vm";
-import { SeenGuard, ShardChain } from "seenguard";
-import type { ChainOptions, GuardOptions, ItemId, SeenGuardError, SeenStorage, Snapshot } from "seenguard";
+import { SeenGuard } from "seenguard";
+import { ShardChain } from "seenguard/server";
+import type { GuardOptions, ItemId, SeenGuardError, SeenStorage, Snapshot } from "seenguard";
+import type { ChainOptions } from "seenguard/server";
 import { onTestFinished, vi } from "vitest";
 
 // A test that waits for ever is wrong; one that a busy machine slows down is not.
@@ -70,12 +72,12 @@ let script: vm.Script | undefined;
 export async function shippedSnapshot(
   ids: Iterable<ItemId>,
   options: ChainOptions = {},
-  nowSeconds = NOW,
+  now = NOW,
 ): Promise<Snapshot & { version: number; shards: string[] }> {
   const chain = await ShardChain.create(options);
   onTestFinished(() => chain.free());
-  chain.record(ids, nowSeconds);
-  return chain.snapshot(nowSeconds) as Snapshot & { version: number; shards: string[] };
+  chain.record(ids, { now });
+  return { version: 0, ...chain.snapshot({ now }) };
 }
 
 /** One shard as text that holds these ids. */

@@ -497,9 +497,9 @@ pub fn check_remembered(device: &Device, tab: usize, index: usize, guard: &Guard
     }
     assert!(
         guard.has(scene.items.text(recording.item), clocks),
-        "no repeat: at {} by the device's clock, with at most {} higher, this passes: {recording:?}",
+        "no repeat: at {} by the device's clock, with at most {} higher, this passes: {recording:?} {:?} {:?}",
         clocks.wall_ms,
-        ledger.higher(index)
+        ledger.higher(index), ledger.deletions, guard.clone().take_unsaved(true)
     );
     if ledger.higher(index) == remember - 1 {
         scene

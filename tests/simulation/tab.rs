@@ -193,7 +193,11 @@ impl Tab {
 
     /// The namespace was cleared: what was recorded before, or by a clock that was ahead, need not be known any more.
     pub fn clear_before(&mut self, cleared_at_ms: u64, wall_ms: u64, ledger: &Ledger) {
-        let stays = |index: usize| (cleared_at_ms..=wall_ms).contains(&ledger.recordings[index].at);
+        // Of an item that was recorded several times one recording is there, and that one may leave.
+        let stays = |index: usize| {
+            let mut of_item = ledger.of(ledger.recordings[index].item);
+            of_item.all(|(_, recording)| (cleared_at_ms..=wall_ms).contains(&recording.at))
+        };
         for index in 0..self.known.len() {
             if self.known[index] && !stays(index) {
                 self.known[index] = false;

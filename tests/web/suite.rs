@@ -1,11 +1,12 @@
-//! What must hold of the crate as Wasm: the same answers, bytes and sizes as native code, though `usize` has 32 bits; and the classes behind the
-//! npm package, as JavaScript sees them.
+//! What must hold of the crate as Wasm: the same answers, bytes and sizes as native code, though `usize` has 32 bits;
+//! and the classes behind the npm package, as JavaScript sees them.
 
-use js_sys::{Float64Array, Uint8Array, Uint32Array, WebAssembly};
-use seenguard::web::batch::{fresh, reserve, reserve_ends, shrink, widen};
-use seenguard::web::chain::{filter_by_chain, free_chain, new_chain, record_in_chain, ship_chain};
-use seenguard::web::guard::{ask, asked, filter, free_guard, new_guard};
-use seenguard::{ChainOptions, Explanation, Guard, MAX_BITS, Now, Parameters, SegmentState, Shard, ShardChain};
+use js_sys::{Uint8Array, Uint32Array, WebAssembly};
+use seenguard::web::batch::TextBatch;
+use seenguard::web::chain::Chain;
+use seenguard::web::guard::Guard;
+use seenguard::{ChainOptions, Explanation, MAX_BITS, Now, Parameters, Shard, ShardChain};
+use serde_json::{Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
 
@@ -13,7 +14,7 @@ use crate::common::random::Random;
 use crate::common::reference::ReferenceShard;
 use crate::common::sizes::{ESTIMATES, SIZES};
 use crate::common::vectors::{edges, native};
-use crate::common::{RawShard, START, at, cover_all, ids, shard_of, shard_with};
+use crate::common::{RawShard, START, ids, shard_of, shard_with};
 
 // The same as native code.
 
@@ -26,7 +27,7 @@ fn every_reference_shard_gives_every_answer_and_the_same_text() {
             for (index, id) in vectors.ids.iter().enumerate() {
                 assert_eq!(shard.filter.contains(id), case.answer(index));
             }
-            assert_eq!(shard.to_base64(), case.base64);
+            assert_eq!(shard.to_base64().unwrap(), case.base64);
             let parameters = Parameters::new(case.bits, case.hashes).unwrap();
             let inserted = &vectors.ids[..case.inserted];
             assert_eq!(
@@ -67,7 +68,10 @@ fn the_largest_numbers_keep_all_their_bits() {
     );
     assert_eq!(shard.filter.set_bits(), 1);
     assert_eq!(
-        ReferenceShard::from_bytes(&shard.to_bytes()).unwrap().set.first(),
+        ReferenceShard::from_bytes(&shard.to_bytes().unwrap())
+            .unwrap()
+            .set
+            .first(),
         Some(&(MAX_BITS - 1))
     );
 }
@@ -113,50 +117,16 @@ fn any_payload_is_read_exactly_when_the_plain_reference_reads_it() {
         );
         assert_eq!(ours.is_ok(), reference.is_ok());
         if let (Ok(ours), Ok(reference)) = (ours, reference) {
-            assert_eq!(ours.to_bytes(), reference.to_bytes());
+            assert_eq!(ours.to_bytes().unwrap(), reference.to_bytes());
         }
     }
-}
-
-#[wasm_bindgen_test]
-fn nothing_comes_back_over_visits_and_a_flushed_store() {
-    let mut checkpoint = Guard::new(30.0).unwrap().checkpoint();
-    for visit in 0..20u64 {
-        let now = at(START + visit * 3_600);
-        let mut guard = Guard::new(30.0).unwrap();
-        assert_eq!(
-            guard.take_over(&[("earlier", &*checkpoint)], now),
-            [SegmentState::Whole]
-        );
-        guard.record(&ids(&format!("visit {visit}"), 0..200), now);
-        if visit % 3 == 0 {
-            cover_all(&mut guard, now);
-        }
-        for earlier in 0..=visit {
-            assert!(guard.filter(&ids(&format!("visit {earlier}"), 0..200), now).is_empty());
-        }
-        checkpoint = guard.checkpoint();
-    }
-}
-
-#[wasm_bindgen_test]
-fn segments_that_vouch_for_lengths_beyond_32_bits_are_damaged() {
-    // An impression whose id has 2^40 bytes.
-    let content = [0x00, 0x00, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20];
-    let mut body = vec![b'i'];
-    body.extend_from_slice(&content);
-    let checksum = seenguard::hash::hash_id(&body, 1) as u32;
-    body.extend_from_slice(&checksum.to_le_bytes());
-    let text = format!("SGJ1\n{}\n", crate::common::base64_of(&body));
-    let mut guard = Guard::new(30.0).unwrap();
-    assert_eq!(guard.take_over(&[("w", &*text)], at(START)), [SegmentState::Damaged]);
 }
 
 #[wasm_bindgen_test]
 fn times_of_javascript_keep_their_milliseconds() {
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = seenguard::Guard::new(30.0, seenguard::DEFAULT_REMEMBER).unwrap();
     let latest = 8_640_000_000_000_000;
-    guard.record(&["a"], Now::at(latest));
+    guard.record(&["a"], Now::at(latest)).unwrap();
     assert_eq!(
         guard.explain("a", Now::at(latest)),
         Some(Explanation::Pending { at: latest })
@@ -166,6 +136,7 @@ fn times_of_javascript_keep_their_milliseconds() {
 // As JavaScript sees it.
 
 const WALL: f64 = START as f64 * 1000.0;
+const NONE: f64 = f64::NAN;
 
 /// The module's memory, as JavaScript has it.
 fn buffer() -> JsValue {
@@ -177,418 +148,329 @@ fn write(pointer: usize, bytes: &[u8]) {
     Uint8Array::new(&buffer()).set(&Uint8Array::from(bytes), pointer as u32);
 }
 
-/// Writes where ids end, one after the other, each as long as told.
-fn write_ends(lengths: impl Iterator<Item = usize>) {
-    let mut end = 0;
-    let ends: Vec<u32> = lengths
-        .map(|length| {
-            end += length as u32;
-            end
-        })
-        .collect();
+/// Writes where texts end that follow each other, each as long as told.
+fn write_ends(batch: &mut TextBatch, lengths: impl Iterator<Item = usize>) {
+    let ends = lengths.scan(0, |end, length| {
+        *end += length as u32;
+        Some(*end)
+    });
+    let ends: Vec<u32> = ends.collect();
     let bytes: Vec<u8> = ends.iter().flat_map(|end| end.to_le_bytes()).collect();
-    write(reserve_ends(ends.len()), &bytes);
+    write(batch.reserve_ends(ends.len()), &bytes);
 }
 
-/// A batch of ids that are ASCII alone.
-fn with_ends(ids: &[&str]) {
-    let all = ids.concat();
-    write(reserve(all.len()), all.as_bytes());
-    write_ends(ids.iter().map(|id| id.len()));
+/// A batch of texts that are ASCII alone.
+fn ascii(texts: &[&str]) -> TextBatch {
+    let mut batch = TextBatch::new();
+    let all = texts.concat();
+    write(batch.reserve(all.len()), all.as_bytes());
+    write_ends(&mut batch, texts.iter().map(|text| text.len()));
+    batch
 }
 
-/// A batch of any ids, with a byte between each two.
-fn joined(ids: &[&str]) {
-    write_ends(ids.iter().map(|id| id.encode_utf16().count()));
-    let all = ids.join("\0");
-    write(reserve(all.len()), all.as_bytes());
-    widen(all.len());
+/// Makes this a batch of any texts, with a byte between each two.
+fn rewrite(batch: &mut TextBatch, texts: &[&str]) {
+    write_ends(batch, texts.iter().map(|text| text.encode_utf16().count()));
+    let all = texts.join("\0");
+    write(batch.reserve(all.len()), all.as_bytes());
+    batch.separated(all.len());
 }
 
-/// An answer, copied from where it lies.
-struct Answer {
-    numbers: Vec<f64>,
-    /// With their times.
-    ids: Vec<(String, f64)>,
-    text: String,
+fn separated(texts: &[&str]) -> TextBatch {
+    let mut batch = TextBatch::new();
+    rewrite(&mut batch, texts);
+    batch
 }
 
-impl Answer {
-    fn at(place: *const f64) -> Answer {
-        let numbers_at = |place, count| {
-            Float64Array::new_with_byte_offset_and_length(&buffer(), place as u32, count as u32).to_vec()
-        };
-        let counts = numbers_at(place as usize, 4);
-        let [numbers, ids, length, bytes] = [counts[0], counts[1], counts[2], counts[3]].map(|count| count as usize);
-        let all = numbers_at(place as usize + 32, numbers + ids);
-        let text = Uint8Array::new_with_byte_offset_and_length(&buffer(), bytes as u32, length as u32).to_vec();
-        let text = String::from_utf8(text).unwrap();
-        let mut start = 0;
-        let timed = |timed: &[f64]| {
-            let end = timed[0] as usize;
-            let id = text[start..end].to_string();
-            start = end;
-            (id, timed[1])
-        };
-        Answer {
-            numbers: all[..numbers].to_vec(),
-            ids: all[numbers..].chunks(2).map(timed).collect(),
-            text,
-        }
+/// The indices that an answer of `count` left with a batch.
+fn indices(batch: &TextBatch, count: usize) -> Vec<u32> {
+    Uint32Array::new_with_byte_offset_and_length(&buffer(), batch.indices() as u32, count as u32).to_vec()
+}
+
+fn parsed(value: JsValue) -> Value {
+    serde_wasm_bindgen::from_value(value).unwrap()
+}
+
+/// What was thrown.
+fn thrown<T>(result: Result<T, JsValue>) -> Value {
+    match result {
+        Ok(_) => panic!("nothing was thrown"),
+        Err(error) => parsed(error),
     }
 }
 
-fn explain(guard: &AskedGuard, id: &str, wall: f64, steady: f64) -> Vec<f64> {
-    with_ends(&[id]);
-    guard.ask(asked::EXPLAIN, &[], wall, steady).numbers
+fn guard() -> Guard {
+    let mut guard = Guard::new(30.0, 10_000).unwrap();
+    guard.finish_loading();
+    guard
 }
 
-fn has(guard: &AskedGuard, id: &str, wall: f64, steady: f64) -> bool {
-    !explain(guard, id, wall, steady).is_empty()
+fn record(guard: &mut Guard, ids: &[&str]) -> Value {
+    parsed(guard.record(&separated(ids), WALL, 0.0).unwrap())
+}
+
+fn fresh(guard: &mut Guard, ids: &[&str]) -> Vec<u32> {
+    let mut batch = separated(ids);
+    let count = guard.filter(&mut batch, WALL, 0.0).unwrap();
+    indices(&batch, count)
+}
+
+fn has(guard: &Guard, id: &str, wall: f64, steady: f64) -> bool {
+    !guard.explain(&separated(&[id]), wall, steady).is_undefined()
 }
 
 /// Applies native shards; `server_ms` is the server's clock.
-fn apply(guard: &AskedGuard, shards: &[&str], version: f64, server_ms: f64, wall: f64, steady: f64) -> Answer {
-    with_ends(shards);
-    let arguments = [0.0, 0.0, 0.0, version, server_ms, 1.0];
-    guard.ask(asked::APPLY, &arguments, wall, steady)
+fn apply(guard: &mut Guard, shards: &[&str], version: f64, server_ms: f64, wall: f64, steady: f64) -> Value {
+    let applied = guard.apply(&ascii(shards), 0, 0, 0.0, version, server_ms, wall, steady);
+    parsed(applied.unwrap())
 }
 
-/// A guard as `js/core.ts` asks it: what is left out is no number.
-struct AskedGuard(usize);
-
-impl AskedGuard {
-    fn new() -> Self {
-        AskedGuard(new_guard(30.0))
-    }
-
-    /// Asks about the batch.
-    fn ask(&self, question: u8, arguments: &[f64], wall: f64, steady: f64) -> Answer {
-        let [a, b, c, d, e, f] = std::array::from_fn(|index| arguments.get(index).copied().unwrap_or(f64::NAN));
-        Answer::at(ask(self.0, wall, steady, question, a, b, c, d, e, f))
-    }
-
-    /// Asks what takes no times.
-    fn ask_now(&self, question: u8, arguments: &[f64]) -> Answer {
-        self.ask(question, arguments, WALL, 0.0)
-    }
-
-    fn filter(&self) -> usize {
-        filter(self.0, WALL, 0.0)
-    }
-
-    fn record(&self) -> Vec<f64> {
-        self.ask_now(asked::RECORD, &[]).numbers
-    }
-
-    fn stats(&self) -> Vec<f64> {
-        self.ask_now(asked::STATS, &[]).numbers
-    }
-
-    fn pending(&self, limit: f64) -> Vec<(String, f64)> {
-        self.ask_now(asked::PENDING, &[limit]).ids
-    }
-
-    fn begin_batch(&self, impressions: f64) -> Answer {
-        self.ask_now(asked::BEGIN_BATCH, &[impressions, 1_000.0])
-    }
-
-    fn take_in(&self, own: bool) -> Vec<f64> {
-        self.ask_now(asked::TAKE_IN, &[f64::from(u8::from(own))]).numbers
-    }
-
-    /// The text that answers.
-    fn text(&self, question: u8) -> String {
-        self.ask_now(question, &[]).text
-    }
-
-    /// The version of the snapshot in use.
-    fn version(&self) -> f64 {
-        self.stats()[0]
-    }
-}
-
-impl Drop for AskedGuard {
-    fn drop(&mut self) {
-        free_guard(self.0);
-    }
-}
-
-fn fresh_of(count: usize) -> Vec<u32> {
-    Uint32Array::new_with_byte_offset_and_length(&buffer(), fresh() as u32, count as u32).to_vec()
+fn text_of(ids: &[&str], epoch: u32, expires: u32) -> String {
+    shard_of(ids, epoch, expires).to_base64().unwrap()
 }
 
 #[wasm_bindgen_test]
 fn ids_cross_in_one_batch() {
-    let guard = AskedGuard::new();
-    joined(&["shown", "", "🦀"]);
-    assert_eq!(guard.record(), [3.0, 0.0, 3.0]);
-    joined(&["new", "shown", "", "new", "🦀", "other"]);
-    let count = guard.filter();
-    assert_eq!(fresh_of(count), [0, 5]);
-    joined(&[]);
-    assert_eq!(guard.filter(), 0);
-    joined(&[""]);
-    assert_eq!(guard.filter(), 0);
+    let mut guard = guard();
+    let recorded = record(&mut guard, &["shown", "", "🦀"]);
+    assert_eq!(recorded, json!({ "unknown": 3, "lostText": 0, "undelivered": 3 }));
+    assert_eq!(fresh(&mut guard, &["new", "shown", "", "new", "🦀", "other"]), [0, 5]);
+    assert!(fresh(&mut guard, &[]).is_empty());
+    assert!(fresh(&mut guard, &[""]).is_empty());
 }
 
 #[wasm_bindgen_test]
 fn ids_of_any_characters_keep_their_ends() {
-    let guard = AskedGuard::new();
+    let mut guard = guard();
     let shown = ["a\0b", "", "\0", "\0\0", "é", "看見", "🦀", "\u{fffd}", "a🦀"];
-    joined(&shown);
-    assert_eq!(guard.record()[0], shown.len() as f64);
+    assert_eq!(record(&mut guard, &shown)["unknown"], shown.len());
     for id in shown {
         assert!(has(&guard, id, WALL, 0.0));
     }
     for other in ["a", "b", "a\0", "é\0", "\0é", "看", "見", "🦀\0"] {
         assert!(!has(&guard, other, WALL, 0.0));
     }
-    joined(&["🦀", "x", "看見", "見", "", "é", "🦀🦀"]);
-    let count = guard.filter();
-    assert_eq!(fresh_of(count), [1, 3, 6]);
+    assert_eq!(
+        fresh(&mut guard, &["🦀", "x", "看見", "見", "", "é", "🦀🦀"]),
+        [1, 3, 6]
+    );
 }
 
 #[wasm_bindgen_test]
 fn what_an_earlier_batch_left_is_no_part_of_an_id() {
-    let guard = AskedGuard::new();
-    joined(&["看見看見看見"]);
+    let mut guard = guard();
+    let mut batch = separated(&["看見看見看見"]);
     for id in ["é", "éé", "a"] {
-        joined(&[id]);
-        assert_eq!(guard.record()[0], 1.0);
+        rewrite(&mut batch, &[id]);
+        guard.record(&batch, WALL, 0.0).unwrap();
         assert!(has(&guard, id, WALL, 0.0));
     }
 }
 
 #[wasm_bindgen_test]
 fn impossible_ends_and_lengths_trap_nothing() {
-    let guard = AskedGuard::new();
-    shrink(0);
-    widen(5);
-    write(reserve(4), b"abcd");
-    let ends: Vec<u8> = [9u32, 2, u32::MAX, 1]
-        .iter()
-        .flat_map(|end| end.to_le_bytes())
-        .collect();
+    let mut guard = guard();
+    let mut batch = TextBatch::new();
+    batch.separated(5);
+    write(batch.reserve(4), b"abcd");
+    let ends = [9u32, 2, u32::MAX, 1].iter().flat_map(|end| end.to_le_bytes());
+    let ends: Vec<u8> = ends.collect();
     for length in [0, 4, usize::MAX] {
-        write(reserve_ends(4), &ends);
-        guard.filter();
-        guard.record();
-        widen(length);
-        guard.filter();
-        guard.record();
+        write(batch.reserve_ends(4), &ends);
+        guard.filter(&mut batch, WALL, 0.0).unwrap();
+        batch.separated(length);
+        guard.record(&batch, WALL, 0.0).unwrap();
     }
-    assert_eq!(reserve(usize::MAX), 0);
-    assert_eq!(reserve_ends(usize::MAX / 2), 0);
-    joined(&["a", "b"]);
-    assert_eq!(guard.filter(), 2);
+    assert_eq!(batch.reserve(usize::MAX), 0);
+    assert_eq!(batch.reserve_ends(usize::MAX / 2), 0);
+    assert_eq!(fresh(&mut guard, &["x", "y"]), [0, 1]);
 }
 
 #[wasm_bindgen_test]
 fn a_batch_gives_back_unusual_memory_and_goes_on() {
-    let guard = AskedGuard::new();
-    let many = ids("a rather long id", 0..20_000);
+    let mut guard = guard();
+    let many = ids(&"a rather long id ".repeat(8), 0..20_000);
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    joined(&many);
-    assert_eq!(guard.filter(), 20_000);
-    shrink(1 << 10);
-    joined(&["a"]);
-    assert_eq!(guard.filter(), 1);
+    let mut batch = separated(&many);
+    assert_eq!(guard.filter(&mut batch, WALL, 0.0).unwrap(), 20_000);
+    batch.shrink();
+    rewrite(&mut batch, &["a"]);
+    assert_eq!(guard.filter(&mut batch, WALL, 0.0).unwrap(), 1);
 }
 
 #[wasm_bindgen_test]
 fn apply_reports_what_became_of_a_snapshot() {
-    let guard = AskedGuard::new();
-    joined(&["a", "b"]);
-    guard.record();
-    let shards = [shard_of(&["a", "s"], 7, 0), shard_of(&["t"], 6, 1)].map(|shard| shard.to_base64());
+    let mut guard = guard();
+    record(&mut guard, &["a", "b"]);
+    let shards = [text_of(&["a", "s"], 7, 0), text_of(&["t"], 6, 1)];
     let shards = shards.each_ref().map(String::as_str);
-    let report = apply(&guard, &shards, 9.0, -1.0, WALL + 250.0, 250.0);
-    assert_eq!(report.numbers, [2.0, 1.0, 1.0, 0.0, 1.0]);
-    assert_eq!(report.ids, [("a".to_string(), 250.0)]);
-    assert_eq!(guard.version(), 9.0);
-    let again = apply(&guard, &shards, 9.0, -1.0, WALL, 0.0);
-    assert_eq!(again.numbers, [2.0, 1.0, 1.0, 2.0, 0.0]);
-    let older = apply(&guard, &shards, 8.0, -1.0, WALL, 0.0);
-    assert_eq!((older.numbers, guard.version()), (vec![2.0, 1.0, 0.0, 0.0, 0.0], 9.0));
+    let report = apply(&mut guard, &shards, 9.0, NONE, WALL + 250.0, 250.0);
+    let lags = json!([{ "id": "a", "lagMs": 250 }]);
+    let expected = json!({ "applied": true, "shards": 2, "reused": 0, "expired": 1, "covered": 1, "lags": lags });
+    assert_eq!(report, expected);
+    assert_eq!((guard.version(), guard.shards()), (Some(9.0), 2));
+    let again = apply(&mut guard, &shards, 9.0, NONE, WALL, 0.0);
+    assert_eq!((&again["reused"], &again["covered"]), (&json!(2), &json!(0)));
+    let older = apply(&mut guard, &shards, 8.0, NONE, WALL, 0.0);
+    assert_eq!((&older["applied"], guard.version()), (&json!(false), Some(9.0)));
 }
 
 #[wasm_bindgen_test]
-fn apply_tells_lags_only_if_they_are_wanted() {
-    let guard = AskedGuard::new();
-    joined(&["a"]);
-    guard.record();
-    with_ends(&[&shard_of(&["a"], 7, 0).to_base64()]);
-    let report = guard.ask_now(asked::APPLY, &[0.0, 0.0, 0.0, -1.0, -1.0, 0.0]);
-    assert_eq!((report.numbers[4], report.ids.len()), (1.0, 0));
-}
-
-#[wasm_bindgen_test]
-fn apply_tells_errors_by_their_code_and_changes_nothing() {
-    let guard = AskedGuard::new();
-    let good = shard_of(&["s"], 7, 0).to_base64();
+fn apply_throws_errors_by_their_code_and_changes_nothing() {
+    let mut guard = guard();
+    let good = text_of(&["s"], 7, 0);
     let largest = 9_007_199_254_740_991.0;
-    apply(&guard, &[&good], largest, -1.0, WALL, 0.0);
+    apply(&mut guard, &[&good], largest, NONE, WALL, 0.0);
     for (code, bad) in [
         ("bad-base64", "?"),
         ("bad-base64", "\0"),
         ("truncated", ""),
         ("bad-magic", &*"A".repeat(48)),
     ] {
-        let refusal = apply(&guard, &[&good, bad], -1.0, -1.0, WALL, 0.0);
-        let told = refusal.text;
-        assert!(
-            told.split_once(' ')
-                .is_some_and(|(told, text)| told == code && text.len() > 20)
-        );
-        assert_eq!(refusal.numbers, [1.0, 0.0, 1.0]);
-        assert_eq!(guard.version(), largest);
+        let shards = ascii(&[&good, bad]);
+        let error = thrown(guard.apply(&shards, 0, 0, 0.0, NONE, NONE, WALL, 0.0));
+        assert_eq!((&error["code"], &error["shard"]), (&json!(code), &json!(1)));
+        assert!(error["message"].as_str().is_some_and(|message| message.len() > 20));
+        assert_eq!(guard.version(), Some(largest));
         assert!(has(&guard, "s", WALL, 0.0));
     }
-    let none = vec![""; 65];
-    let refusal = apply(&guard, &none, -1.0, -1.0, WALL, 0.0);
-    assert!(refusal.text.starts_with("too-large a snapshot"));
-    assert_eq!(refusal.numbers, [1.0, 0.0, -1.0]);
+    let error = thrown(guard.apply(&ascii(&[""; 65]), 0, 0, 0.0, NONE, NONE, WALL, 0.0));
+    assert_eq!((&error["code"], &error["shard"]), (&json!("too-large"), &Value::Null));
 }
 
 #[wasm_bindgen_test]
 fn the_servers_clock_is_carried_on_by_the_steady_one() {
-    let guard = AskedGuard::new();
-    let shard = shard_of(&["s"], 7, START as u32 + 10).to_base64();
+    let mut guard = guard();
+    let shard = text_of(&["s"], 7, START as u32 + 10);
     // This device's clock is at its beginning, or broken.
     for wall in [0.0, -5.0, f64::NAN, 8.64e15] {
-        apply(&guard, &[&shard], -1.0, WALL, wall, 1_000.0);
+        apply(&mut guard, &[&shard], NONE, WALL, wall, 1_000.0);
         assert!(has(&guard, "s", wall, 10_999.0) && !has(&guard, "s", wall, 11_000.0));
     }
 }
 
 #[wasm_bindgen_test]
-fn explanations_and_statistics_are_numbers() {
-    let guard = AskedGuard::new();
-    apply(&guard, &[&shard_of(&["s"], 7, 0).to_base64()], 1.0, -1.0, WALL, 0.0);
-    joined(&["s", "mine"]);
-    guard.record();
+fn explanations_and_statistics_are_plain_objects() {
+    let mut guard = guard();
+    apply(&mut guard, &[&text_of(&["s"], 7, 0)], 1.0, NONE, WALL, 0.0);
+    record(&mut guard, &["s", "mine"]);
     let many = [ids("t", 0..300), vec!["t".into()]].concat();
-    apply(&guard, &[&shard_of(&many, 8, 0).to_base64()], 2.0, -1.0, WALL, 0.0);
-    let explained = ["fresh", "mine", "s", "t"].map(|id| explain(&guard, id, WALL, 0.0));
-    assert_eq!(explained, [vec![], vec![0.0, WALL], vec![1.0], vec![2.0, 0.0, 8.0]]);
+    let shard = shard_of(&many, 8, 0).to_base64().unwrap();
+    apply(&mut guard, &[&shard], 2.0, NONE, WALL, 0.0);
+    let explained = ["mine", "s", "t"].map(|id| parsed(guard.explain(&separated(&[id]), WALL, 0.0)));
+    let expected = [
+        json!({ "by": "pending", "at": WALL as u64 }),
+        json!({ "by": "memory", "at": WALL as u64 }),
+        json!({ "by": "server", "shard": 0, "epoch": 8 }),
+    ];
+    assert_eq!(explained, expected);
+    assert!(!has(&guard, "fresh", WALL, 0.0));
 
-    joined(&["fresh", "mine", "s", "t", "fresh"]);
-    guard.filter();
-    let stats = guard.stats();
-    let [
-        version,
-        shards,
-        server_rate,
-        memory_rate,
-        pending,
-        remembered,
-        bytes,
-        filtered @ ..,
-    ] = &stats[..13]
-    else {
-        panic!("{stats:?}");
-    };
+    fresh(&mut guard, &["fresh", "mine", "s", "t", "fresh"]);
+    let stats = parsed(guard.stats(WALL, 0.0));
+    let filtered = json!({ "passed": 1, "pending": 1, "memory": 1, "server": 1, "duplicate": 1 });
+    assert_eq!(stats["filtered"], filtered);
     assert_eq!(
-        [*version, *shards, *pending, *remembered, stats[13]],
-        [2.0, 1.0, 1.0, 2.0, 0.0]
+        [
+            &stats["shards"],
+            &stats["pending"],
+            &stats["remembered"],
+            &stats["unseen"]
+        ],
+        [1, 1, 2, 0]
     );
-    // Passed, pending, memory, server, duplicate.
-    assert_eq!(filtered[..5], [1.0; 5]);
-    assert!((1e-9..0.001).contains(server_rate) && (0.0..0.0001).contains(memory_rate) && *bytes > 1_000.0);
+    assert_eq!(stats["lag"], json!({ "count": 0 }));
+    assert!((1e-9..0.001).contains(&stats["serverFalsePositiveRate"].as_f64().unwrap()));
+    assert!(stats["bytes"].as_u64().unwrap() > 1_000);
 }
 
 #[wasm_bindgen_test]
 fn what_one_visit_stores_another_takes_over() {
-    let guard = AskedGuard::new();
-    assert_eq!(guard.text(asked::TAKE_UNSAVED), "");
-    joined(&["a", "b"]);
-    guard.record();
-    let segment = guard.text(asked::TAKE_UNSAVED);
-    let later = AskedGuard::new();
-    with_ends(&["w1", &segment, "w2", "rubbish", "w3", "SGJ9\n"]);
-    assert_eq!(later.take_in(true), [0.0, 1.0, 2.0]);
-    assert_eq!(later.pending(9.0), [("a".into(), WALL), ("b".into(), WALL)]);
-    assert_eq!(later.pending(1.0).len(), 1);
-    let shard = Shard::from_base64(&later.text(asked::PENDING_SHARD)).unwrap();
-    assert!(shard.filter.contains("a") && shard.filter.contains("b") && shard.count == 2);
+    let mut first = guard();
+    assert!(first.take_unsaved(true).is_undefined());
+    record(&mut first, &["a", "b"]);
+    let segment = parsed(first.take_unsaved(false));
+    assert_eq!(segment["level"], 0);
+    let text = segment["text"].as_str().unwrap();
 
-    let other = AskedGuard::new();
-    with_ends(&["w4", &later.text(asked::CHECKPOINT)]);
-    assert_eq!(other.take_in(false), [0.0]);
-    assert!(has(&other, "a", WALL, 0.0));
-    other.ask_now(asked::FORGET, &[]);
-    assert!(!has(&other, "a", WALL, 0.0) && other.pending(9.0).is_empty());
+    let mut later = Guard::new(30.0, 10_000).unwrap();
+    record(&mut later, &["c"]);
+    assert_eq!(later.load(&separated(&[text, "rubbish", "SGI9\n"])).unwrap(), [0, 1, 2]);
+    later.finish_loading();
+    assert_eq!(later.pending(9), ["a", "b", "c"]);
+    assert_eq!(later.pending(1), ["a"]);
+    let shard = Shard::from_base64(&later.pending_shard().unwrap()).unwrap();
+    assert!(shard.count == 3 && ["a", "b", "c"].iter().all(|id| shard.filter.contains(id)));
+
+    let unsaved = parsed(later.take_unsaved(false));
+    let texts = [text, unsaved["text"].as_str().unwrap()];
+    let compacted = parsed(later.compact(&separated(&texts)).unwrap());
+    let mut other = guard();
+    let text = compacted["text"].as_str().unwrap();
+    assert_eq!(other.merge(&separated(&[text])).unwrap(), [0]);
+    assert_eq!(other.pending(9), ["a", "b", "c"]);
+    other.clear_before(WALL, WALL, 0.0);
+    assert_eq!(other.pending(9), ["a", "b", "c"]);
+    other.clear();
+    assert!(!has(&other, "a", WALL, 0.0) && other.pending(9).is_empty());
 }
 
 #[wasm_bindgen_test]
 fn a_batch_to_deliver_goes_out_with_its_number() {
-    let guard = AskedGuard::new();
-    assert_eq!(guard.begin_batch(9.0).numbers, [0.0]);
-    joined(&["a", "b"]);
-    guard.record();
-    let first = guard.begin_batch(1.0);
-    assert_eq!((first.numbers, first.ids), (vec![1.0], vec![("a".into(), WALL)]));
-    guard.ask_now(asked::END_BATCH, &[1.0, 1.0]);
-    assert_eq!(guard.begin_batch(9.0).ids, [("b".into(), WALL)]);
+    let mut guard = guard();
+    guard.start_reporting();
+    let begin = |guard: &mut Guard, most| parsed(guard.begin_batch(most, 1_000, WALL, 0.0));
+    assert_eq!(begin(&mut guard, 9), json!({ "batch": 0, "impressions": [] }));
+    record(&mut guard, &["a", "b"]);
+    let impression = |id: &str| json!({ "id": id, "at": WALL as u64 });
+    assert_eq!(
+        begin(&mut guard, 1),
+        json!({ "batch": 1, "impressions": [impression("a")] })
+    );
+    guard.end_batch(1, true, WALL, 0.0);
+    assert_eq!(begin(&mut guard, 9)["impressions"], json!([impression("b")]));
+}
+
+fn chain(capacity: u32, shards: usize, rate: f64, ttl: u32, stored: &[&str]) -> Result<Chain, JsValue> {
+    Chain::new(0, 0, 0.0, capacity, shards, rate, u64::MAX, ttl, &separated(stored))
 }
 
 #[wasm_bindgen_test]
-fn options_without_meaning_are_told_by_their_code() {
-    let told = |capacity, shards, rate, ttl| {
-        joined(&[]);
-        let answer = Answer::at(new_chain(0, 0, 0.0, capacity, shards, rate, 0, ttl));
-        assert_eq!(answer.numbers.is_empty(), !answer.text.is_empty());
-        answer.numbers.iter().for_each(|&chain| free_chain(chain as usize));
-        answer.text.split(' ').next().unwrap_or_default().to_string()
-    };
-    assert_eq!(told(0, 5, 0.001, 0), "bad-option");
-    assert_eq!(told(1000, 65, 0.001, 0), "bad-option");
-    assert_eq!(told(1000, 5, f64::NAN, 0), "bad-option");
-    assert_eq!(told(1000, 5, 1e-12, 0), "bad-parameters");
-    assert_eq!(told(1_100_000, 5, 0.001, 0), "too-large");
-    assert_eq!(told(1000, 32, 0.001, 60), "");
+fn options_without_meaning_are_thrown_by_their_code() {
+    let code = |result: Result<Chain, JsValue>| thrown(result)["code"].as_str().unwrap().to_string();
+    assert_eq!(code(chain(0, 5, 0.001, 0, &[])), "bad-option");
+    assert_eq!(code(chain(1000, 65, 0.001, 0, &[])), "bad-option");
+    assert_eq!(code(chain(1000, 5, f64::NAN, 0, &[])), "bad-option");
+    assert_eq!(code(chain(1000, 5, 1e-12, 0, &[])), "bad-parameters");
+    assert_eq!(code(chain(1_100_000, 5, 0.001, 0, &[])), "too-large");
+    assert!(chain(1000, 32, 0.001, 60, &[]).is_ok());
+    for (window, remember) in [(0.0, 1), (f64::NAN, 1), (30.0, 0), (30.0, 50_001)] {
+        assert_eq!(thrown(Guard::new(window, remember))["code"], "bad-option");
+    }
 }
 
 #[wasm_bindgen_test]
 fn a_chain_records_filters_ships_and_goes_on() {
-    let go_on = |stored: &[&str]| {
-        joined(stored);
-        let answer = Answer::at(new_chain(0, 0, 0.0, 3, 5, 0.001, u64::MAX, 0));
-        (answer.numbers[0] as usize, answer.ids)
-    };
-    let (chain, rejected) = go_on(&[]);
-    assert_eq!(rejected, []);
-    joined(&["a", "b", "a", "c", "d"]);
-    assert_eq!(record_in_chain(chain, START as f64), 4);
-    let shipped = Answer::at(ship_chain(chain, START as f64));
-    assert_eq!(shipped.numbers, [START as f64, ((START + 1) * (1 << 21) + 1) as f64]);
-    let mut stored: Vec<&str> = shipped.ids.iter().map(|(shard, _)| shard.as_str()).collect();
+    let now = START as f64;
+    let mut first = chain(3, 5, 0.001, 0, &[]).unwrap();
+    assert_eq!(parsed(first.rejected()), json!([]));
+    assert_eq!(first.record(&separated(&["a", "b", "a", "c", "d"]), now).unwrap(), 4);
+    let shipped = parsed(first.snapshot(now).unwrap());
+    assert_eq!(
+        (&shipped["now"], &shipped["version"]),
+        (&json!(START), &json!(((START + 1) << 21) + 1))
+    );
+    let shards = shipped["shards"].as_array().unwrap();
+    let mut stored: Vec<&str> = shards.iter().filter_map(Value::as_str).collect();
     assert_eq!(stored.len(), 2);
     stored.insert(1, "damaged");
-    let (again, rejected) = go_on(&stored);
-    assert_ne!(again, chain);
-    assert_eq!(rejected, [("bad-base64".to_string(), 1.0)]);
-    joined(&["a", "x", "d", "x"]);
-    let count = filter_by_chain(again, START as f64);
-    assert_eq!(fresh_of(count), [1]);
-}
-
-#[wasm_bindgen_test]
-fn numbers_of_nothing_answer_nothing() {
-    let guard = AskedGuard::new();
-    let number = guard.0;
-    drop(guard);
-    joined(&["a"]);
-    for unknown in [number, usize::MAX] {
-        free_guard(unknown);
-        free_chain(unknown);
-        assert_eq!((filter(unknown, WALL, 0.0), filter_by_chain(unknown, 0.0)), (0, 0));
-        assert_eq!(record_in_chain(unknown, 0.0), 0);
-        assert!(Answer::at(ship_chain(unknown, 0.0)).numbers.is_empty());
-        assert!(AskedGuard(unknown).stats().is_empty());
-    }
-    assert_eq!(AskedGuard::new().0, number);
+    let again = chain(3, 5, 0.001, 0, &stored).unwrap();
+    assert_eq!(parsed(again.rejected()), json!([{ "index": 1, "code": "bad-base64" }]));
+    let mut batch = separated(&["a", "x", "d", "x"]);
+    let count = again.filter(&mut batch, now).unwrap();
+    assert_eq!(indices(&batch, count), [1]);
+    // Milliseconds.
+    assert_eq!(thrown(first.record(&batch, WALL))["code"], "bad-option");
 }
 
 /// Bytes of the module's memory, which never shrinks.
@@ -598,63 +480,32 @@ fn memory_bytes() -> u32 {
 }
 
 #[wasm_bindgen_test]
-fn blocks_of_all_sizes_keep_what_is_in_them_and_are_used_again() {
-    let mut random = Random::seeded(7);
-    let mut held: Vec<(u8, Vec<u8>)> = Vec::new();
-    let mut used = 0;
-    for round in 0..40_000u32 {
-        let size = 1 << random.below(15);
-        let (mark, size) = (round as u8, random.index(size + 1));
-        match random.below(3) {
-            0 if !held.is_empty() => {
-                let (mark, bytes) = held.swap_remove(random.index(held.len()));
-                assert!(bytes.iter().all(|&byte| byte == mark));
-            }
-            1 if !held.is_empty() => {
-                let index = random.index(held.len());
-                let (mark, bytes) = &mut held[index];
-                bytes.resize(size, *mark);
-                bytes.shrink_to_fit();
-                assert!(bytes.iter().all(|byte| byte == mark));
-            }
-            _ if held.len() < 500 => held.push((mark, vec![mark; size])),
-            _ => {}
-        }
-        if round == 20_000 {
-            used = memory_bytes();
-        }
-    }
-    assert!(held.iter().all(|(mark, bytes)| bytes.iter().all(|byte| byte == mark)));
-    assert!(
-        memory_bytes() <= used + used / 2,
-        "{used} bytes became {}",
-        memory_bytes()
-    );
-}
-
-#[wasm_bindgen_test]
 fn a_day_of_use_takes_no_more_and_more_memory() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
-    let guard = AskedGuard::new();
+    let mut guard = guard();
     let mut used = 0;
+    let mut stored = Vec::new();
     // A refresh every half minute, whose items differ in number and length.
     for refresh in 0..3000u64 {
+        let now = START + 30 * refresh;
+        let first = refresh as usize * 20;
         let shown = ids(
             &"x".repeat(refresh as usize % 60),
-            refresh as usize * 20..refresh as usize * 20 + 5 + refresh as usize % 15,
+            first..first + 5 + refresh as usize % 15,
         );
-        let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
-        let shipped = chain.snapshot(START + 30 * refresh);
+        let texts: Vec<&str> = shown.iter().map(String::as_str).collect();
+        let shipped = chain.snapshot(now).unwrap();
         let shards: Vec<&str> = shipped.shards.iter().map(String::as_str).collect();
-        apply(&guard, &shards, refresh as f64, -1.0, WALL, 0.0);
-        joined(&shown);
-        guard.filter();
-        guard.record();
-        guard.text(asked::TAKE_UNSAVED);
-        if refresh % 16 == 0 {
-            guard.text(asked::CHECKPOINT);
+        apply(&mut guard, &shards, refresh as f64, NONE, WALL, 0.0);
+        fresh(&mut guard, &texts);
+        record(&mut guard, &texts);
+        stored.push(parsed(guard.take_unsaved(true))["text"].as_str().unwrap().to_string());
+        if stored.len() == 16 {
+            let segments: Vec<&str> = stored.iter().map(String::as_str).collect();
+            guard.compact(&separated(&segments)).unwrap();
+            stored.clear();
         }
-        chain.record(&shown, START + 30 * refresh);
+        chain.record(&shown, now).unwrap();
         // By then all that is bounded has been full.
         if refresh == 1500 {
             used = memory_bytes();

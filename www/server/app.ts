@@ -4,12 +4,14 @@
  *     GET  /api/users/:user/feed?turn=7&size=10   a page, with the state that it was filtered against
  *     POST /api/users/:user/impressions           {"impressions": [{"id": "…", "at": 1764000000000}]}
  *     GET  /api/users/:user/status?version=…      the stream's state, and the seen state where its version is another
- *     PUT  /api/users/:user/stream                {"running": true, "lagSeconds": 60, "losesEvents": false, "replicaLags": false},
+ *     PUT  /api/users/:user/stream                {"running": true, "lagSeconds": 60, "losesEvents": false,
+ *     "replicaLags": false},
  *                                                 any of them
  *     POST /api/users/:user/flush                 the store loses this person's shards
  *     GET  /api/status                            the store's state, and what has gone wrong lately
  *
- * An impression's `at` is Unix milliseconds. Sending one again changes nothing. A beacon carries the same JSON as text/plain. Errors are {"error": {"code", "message"}}.
+ * An impression's `at` is Unix milliseconds. Sending one again changes nothing. A beacon carries the same JSON as
+ * text/plain. Errors are {"error": {"code", "message"}}.
  */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import fastifyStatic from "@fastify/static";
@@ -71,7 +73,8 @@ const STREAM_BODY = {
 
 /** What the page may load: itself, and Wasm compiled from its own script. */
 const CONTENT_SECURITY_POLICY =
-  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'self'";
+  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; " +
+  "base-uri 'none'; frame-ancestors 'self'";
 
 interface ForUser {
   Params: { user: string };

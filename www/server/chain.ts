@@ -1,10 +1,11 @@
 /**
  * What the server does with one person's shards, wherever they are stored: read them for a request, record into them.
  *
- * A store keeps a list of texts, newest shard first. Nothing else is ever stored: no counter, no lock. The environment's SHARD_FORMAT says what
- * the texts are, the same for every server and consumer of a deployment: native shards, or the records of a Go service that was there before.
+ * A store keeps a list of texts, newest shard first. Nothing else is ever stored: no counter, no lock. The
+ * environment's SHARD_FORMAT says what the texts are, the same for every server and consumer of a deployment: native
+ * shards, or the records of a Go service that was there before.
  */
-import { ShardChain, type ChainOptions, type ErrorCode, type Snapshot } from "seenguard";
+import { ShardChain, type ChainOptions, type ErrorCode } from "seenguard/server";
 
 /** For how long the demo remembers what a person has seen: the same 30 days as the guard in the page. */
 const WINDOW_SECONDS = 30 * 24 * 60 * 60;
@@ -18,7 +19,9 @@ const CHAIN_OPTIONS: ChainOptions = { capacity: 1000, shards: SHARDS, falsePosit
 /** A chain whose shards were also sealed by time holds at most twice as many. */
 export const MOST_ELEMENTS = 2 * SHARDS;
 
-/** From its last change on, a person's list is of no use after the window and the slice by which a shard outlives it. */
+/**
+ * From its last change on, a person's list is of no use after the window and the slice by which a shard outlives it.
+ */
 export const EXPIRES_AFTER_SECONDS = Math.ceil(WINDOW_SECONDS * (1 + 1 / (SHARDS - 1)));
 
 /** What a format can keep: records have no expiry, so their list forgets by capacity, and as a whole. */
@@ -53,7 +56,7 @@ export interface RecordedShards {
 export async function recordInto(stored: readonly string[], ids: readonly string[]): Promise<RecordedShards> {
   return withChain(stored, (chain) => {
     const added = chain.record(ids);
-    return { shards: textsOf(chain.snapshot()), added, unreadable: [...chain.rejected] };
+    return { shards: chain.snapshot().shards, added, unreadable: [...chain.rejected] };
   });
 }
 
@@ -65,9 +68,4 @@ export async function withChain<T>(stored: readonly string[], use: (chain: Shard
   } finally {
     chain.free();
   }
-}
-
-/** A shard of what a chain is kept in is one text; only formats that are read alone have shards of several parts. */
-function textsOf(snapshot: Snapshot): string[] {
-  return snapshot.shards.filter((shard): shard is string => typeof shard === "string");
 }

@@ -2,8 +2,8 @@
  * The recommender behind the demo: which items a person is offered.
  *
  * It does what real recall does. Each person has a ranking of the whole catalogue; what the server knows as seen is
- * left out of it, and a page is drawn mostly from the few best that remain and partly from a wider pool. So an item that
- * is good for a person is offered again and again until the server knows that it was seen: while the stream
+ * left out of it, and a page is drawn mostly from the few best that remain and partly from a wider pool. So an item
+ * that is good for a person is offered again and again until the server knows that it was seen: while the stream
  * of impressions lags, that is a repeat.
  *
  * Everything is drawn from a seeded generator: the same person, turn and state of the server give the same page.

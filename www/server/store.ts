@@ -12,7 +12,9 @@ export interface Impression {
   readonly at: number;
 }
 
-/** How one person's impressions travel from the server's front door to its shards, and what goes wrong for that person. */
+/**
+ * How one person's impressions travel from the server's front door to its shards, and what goes wrong for that person.
+ */
 export interface StreamControl {
   readonly running: boolean;
   /** How long an impression is under way, counted from its arrival at the server. */
@@ -80,10 +82,15 @@ export class StoreUnavailable extends Error {}
 /** One person's stream already holds as many impressions as it may. */
 export class StreamFull extends Error {}
 
-/** As many impressions of one person may wait in the stream; a page that is told so keeps its impressions and tries again. */
+/**
+ * As many impressions of one person may wait in the stream; a page that is told so keeps its impressions and tries
+ * again.
+ */
 export const MOST_WAITING = 100_000;
 
-/** Splits what arrives when `accepted` impressions have come before: every tenth of a person's is lost, so that 10% are. */
+/**
+ * Splits what arrives when `accepted` impressions have come before: every tenth of a person's is lost, so that 10% are.
+ */
 export function loseSome(
   impressions: readonly Impression[],
   accepted: number,
@@ -96,7 +103,8 @@ export function loseSome(
 
 /** Tells an unreadable element in words that an operator can act on. */
 export function describeUnreadable(unreadable: Unreadable): string {
-  return `element ${String(unreadable.index)} of the stored shards could not be read (${unreadable.code}) and was replaced`;
+  const element = `element ${String(unreadable.index)} of the stored shards`;
+  return `${element} could not be read (${unreadable.code}) and was replaced`;
 }
 
 /** Keeps the latest problems, and writes each to the log. */

@@ -2,7 +2,8 @@
 import { chromium, type Browser, type Page } from "@playwright/test";
 import { build } from "esbuild";
 import fastify, { type FastifyInstance } from "fastify";
-import { ShardChain, type Snapshot } from "seenguard";
+import { type Snapshot } from "seenguard";
+import { ShardChain } from "seenguard/server";
 import { chromiumArguments, programs } from "../../../scripts/lib/programs.mjs";
 import { root, written, type Example } from "./examples.ts";
 

@@ -1,7 +1,7 @@
 /** One of the two feeds on the page: blocks of items, one block for each page that arrived. */
 import type { Item } from "./api.ts";
 import type { Side } from "./experiment.ts";
-import { ago, plural } from "./words.ts";
+import { ago, plural } from "./format.ts";
 
 /** An item, and when it was seen before if showing it is a repeat. */
 export interface ShownItem extends Item {

@@ -1,11 +1,14 @@
-/** What a person can make go wrong beside the stream: the server's store, a second tab, and a storage that is full. */
+/**
+ * Failures that a person can cause beside the stream: the server's store is flushed, a second tab opens, the storage is
+ * full.
+ */
 import type { SeenGuard } from "seenguard";
 import type { Api } from "./api.ts";
 import { one } from "./column.ts";
 import { newReader } from "./experiment.ts";
-import { fillStorage, freeStorage } from "./filling.ts";
+import { fillStorage, freeStorage } from "./storage-quota.ts";
 import { clearNotice } from "./notices.ts";
-import { storageState } from "./words.ts";
+import { storageState } from "./format.ts";
 
 export interface ConditionsParts {
   readonly api: Api;
@@ -45,7 +48,7 @@ export class Conditions {
     const start = one(document, "#small-storage") as HTMLAnchorElement;
     start.hidden = outcome.filled;
     start.href = smallStorageAddress();
-    return outcome.words;
+    return outcome.message;
   }
 
   private async freeUp(): Promise<string> {

@@ -2,13 +2,7 @@
 import type { SeenGuard } from "seenguard";
 import { one } from "./column.ts";
 import type { Experiment } from "./experiment.ts";
-import { bytes, count, rate, storageState } from "./words.ts";
-
-/** Chance that the guard stops an item that nobody has seen, by the server's shards or by this device's memory. */
-export function falsePositiveRate(guard: SeenGuard): number {
-  const { serverFalsePositiveRate, memoryFalsePositiveRate } = guard.stats();
-  return 1 - (1 - serverFalsePositiveRate) * (1 - memoryFalsePositiveRate);
-}
+import { bytes, count, rate, storageState } from "./format.ts";
 
 export function writeCounters(guard: SeenGuard, { counts }: Experiment): void {
   write("#count-impressions", count(counts.impressions));
@@ -16,7 +10,7 @@ export function writeCounters(guard: SeenGuard, { counts }: Experiment): void {
   write("#count-repeats-guarded", count(counts.repeatsGuarded));
   write("#count-stopped", count(counts.stopped));
   write("#count-pending", count(guard.stats().pending));
-  write("#count-rate", rate(falsePositiveRate(guard)));
+  write("#count-rate", rate(guard.stats().serverFalsePositiveRate));
   write("#count-mistaken", count(counts.mistaken));
   write("#count-bytes", bytes(counts.shardBytes));
   write("#older-states", count(counts.olderStates));

@@ -1,6 +1,7 @@
 /**
  * What the page keeps of one reader's experiment, over reloads: who reads, how far the feed has come, the counts, and
- * an exact record of what this person has seen, the oracle that both feeds are judged by. The guard knows nothing of it.
+ * an exact record of what this person has seen, the oracle that both feeds are judged by. The guard knows nothing of
+ * it.
  */
 export type Side = "unguarded" | "guarded";
 
@@ -41,8 +42,8 @@ interface Kept {
 type News = Partial<Kept>;
 
 /**
- * What another tab's guard has recorded reaches this one's within a second. The record of the page is later, on a busy machine
- * too, so that no repeat is put down to an item that was on two screens in the same moment.
+ * What another tab's guard has recorded reaches this one's within a second. The record of the page is later, on a busy
+ * machine too, so that no repeat is put down to an item that was on two screens in the same moment.
  */
 const OTHER_TAB_MARGIN_MS = 2000;
 
@@ -169,13 +170,16 @@ export function currentReader(): string {
   return reader;
 }
 
+const COLOURS = ["amber", "azure", "coral", "ivory", "jade", "olive", "pearl", "umber"];
+const ANIMALS = ["finch", "heron", "lynx", "marten", "otter", "raven", "tern", "vole"];
+
 /** Names like `amber-otter-4f2`: easy to tell apart, hard to meet twice. */
 export function newReader(): string {
   const pick = (words: readonly string[]): string => words[Math.floor(Math.random() * words.length)] ?? "";
   const number = Math.floor(Math.random() * 46_656)
     .toString(36)
     .padStart(3, "0");
-  const reader = `${pick(["amber", "azure", "coral", "ivory", "jade", "olive", "pearl", "umber"])}-${pick(["finch", "heron", "lynx", "marten", "otter", "raven", "tern", "vole"])}-${number}`;
+  const reader = `${pick(COLOURS)}-${pick(ANIMALS)}-${number}`;
   try {
     localStorage.setItem("demo-reader", reader);
   } catch {

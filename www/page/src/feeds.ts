@@ -2,10 +2,9 @@
 import type { Feed, SeenGuard } from "seenguard";
 import type { Api, Item, Page } from "./api.ts";
 import { Column, one, type ShownItem } from "./column.ts";
-import { falsePositiveRate } from "./counters.ts";
 import type { Experiment, Side } from "./experiment.ts";
-import type { Gaze } from "./gaze.ts";
-import { plural, reason } from "./words.ts";
+import type { ViewabilityOracle } from "./viewability-oracle.ts";
+import { plural, reason } from "./format.ts";
 
 const PAGE_SIZE = 10;
 /** Pages that are fetched by themselves while the end of the list stays in view; then somebody has to ask. */
@@ -15,7 +14,7 @@ export interface FeedsParts {
   readonly api: Api;
   readonly guard: SeenGuard;
   readonly experiment: Experiment;
-  readonly gaze: Gaze;
+  readonly oracle: ViewabilityOracle;
   readonly onPage: (page: Page) => void;
   readonly onTrouble: (error: unknown) => void;
 }
@@ -116,7 +115,7 @@ export class Feeds {
     this.looked.clear();
     this.feed.reset();
     for (const column of Object.values(this.columns)) {
-      this.parts.gaze.forget(column.items());
+      this.parts.oracle.forget(column.items());
       column.clear();
     }
   }
@@ -132,14 +131,16 @@ export class Feeds {
     this.append("guarded", [...admitted], stopped);
     for (const { id } of stopped) this.judge(id);
     experiment.keep();
-    this.announcement.textContent = `Page ${String(this.pages)}: ${plural(items.length, "item")}, ${plural(repeats, "repeat")} without guard, ${String(stopped.length)} stopped with Seenguard.`;
+    const unguarded = `${plural(items.length, "item")}, ${plural(repeats, "repeat")} without guard`;
+    const guarded = `${String(stopped.length)} stopped with Seenguard`;
+    this.announcement.textContent = `Page ${String(this.pages)}: ${unguarded}, ${guarded}.`;
   }
 
   /** Returns how many of the items are repeats. */
   private append(side: Side, items: readonly Item[], stopped: readonly Item[]): number {
-    const { experiment, gaze } = this.parts;
+    const { experiment, oracle } = this.parts;
     const shown: ShownItem[] = items.map((item) => ({ ...item, seenAt: experiment.seenAt(item.id) }));
-    for (const element of this.columns[side].append(this.pages, shown, stopped)) gaze.watch(element);
+    for (const element of this.columns[side].append(this.pages, shown, stopped)) oracle.watch(element);
     const repeats = shown.filter(({ seenAt }) => seenAt !== undefined).length;
     experiment.add(side === "guarded" ? { repeatsGuarded: repeats } : { repeatsUnguarded: repeats });
     this.writeScores();
@@ -159,11 +160,12 @@ export class Feeds {
     const why = guard.explain(id);
     const wasSeen = experiment.seenAt(id) !== undefined || (why.seen && why.by === "pending");
     if (wasSeen) experiment.add({ stopped: 1 });
-    else if (why.seen) experiment.add({ mistaken: 1 }); // else it is in the list already, and nobody has looked at it yet
+    // An item that nothing stops is in the list already, and nobody has looked at it yet.
+    else if (why.seen) experiment.add({ mistaken: 1 });
   }
 
   private explain(id: string): string {
     const { guard, experiment } = this.parts;
-    return reason(guard.explain(id), experiment.seenAt(id), falsePositiveRate(guard));
+    return reason(guard.explain(id), experiment.seenAt(id), guard.stats().serverFalsePositiveRate);
   }
 }

@@ -1,11 +1,12 @@
 /**
- * The stream's lag over time: for how long the oldest impression has been pending, and, as points, how long each took until a state
- * of the server covered it. An upper bound, as a device sees it: sampled when states of the server arrive.
+ * The stream's lag over time: for how long the oldest impression has been pending, and, as points, how long each took
+ * until a state of the server covered it. An upper bound, as a device sees it: sampled when states of the server
+ * arrive.
  */
 import type { SeenGuard } from "seenguard";
 import uPlot from "uplot";
 import { one } from "./column.ts";
-import { lag, plural } from "./words.ts";
+import { lag, plural } from "./format.ts";
 
 const SAMPLE_MS = 1000;
 const WINDOW_SAMPLES = 300;
@@ -81,7 +82,8 @@ function inWords(oldestPendingSeconds: number, guard: SeenGuard): string {
       : `The oldest pending impression has waited ${lag(Math.round(oldestPendingSeconds))}.`;
   if (count === 0 || p50Ms === undefined || p95Ms === undefined) return pending;
   const seconds = (ms: number): string => lag(Math.round(ms / 1000));
-  return `${pending} ${plural(count, "impression")} reached the server: half within ${seconds(p50Ms)}, 95% within ${seconds(p95Ms)}.`;
+  const spread = `half within ${seconds(p50Ms)}, 95% within ${seconds(p95Ms)}`;
+  return `${pending} ${plural(count, "impression")} reached the server: ${spread}.`;
 }
 
 function options(canvas: HTMLElement): uPlot.Options {

@@ -13,10 +13,10 @@ import { Conditions } from "./conditions.ts";
 import { writeCounters } from "./counters.ts";
 import { Experiment, currentReader, newReader } from "./experiment.ts";
 import { Feeds } from "./feeds.ts";
-import { Gaze } from "./gaze.ts";
 import { LagChart } from "./lag-chart.ts";
 import { clearNotice, notify, notifyServerTrouble as onTrouble } from "./notices.ts";
 import { StreamPanel } from "./stream.ts";
+import { ViewabilityOracle } from "./viewability-oracle.ts";
 
 const DEFAULT_DWELL_MS = 1000;
 const REPORT_INTERVAL_MS = 1000;
@@ -34,7 +34,7 @@ async function start(): Promise<void> {
     onLag: (lagMs) => chart.covered(lagMs),
   });
   chart.follow(guard);
-  const gaze = new Gaze(dwellMs, (element) => {
+  const oracle = new ViewabilityOracle(dwellMs, (element) => {
     experiment.saw(element.getAttribute("data-seen-id") ?? "");
     element.classList.add("looked-at");
   });
@@ -45,7 +45,7 @@ async function start(): Promise<void> {
     clearNotice("server");
     writeCounters(guard, experiment);
   };
-  const feeds = new Feeds({ api, guard, experiment, gaze, onTrouble, onPage: ({ seen }) => answered(seen) });
+  const feeds = new Feeds({ api, guard, experiment, oracle, onTrouble, onPage: ({ seen }) => answered(seen) });
   // The guard is told of everything that this device shows, whichever feed it is in.
   guard.observe(one(document, "#feeds"), {
     dwellMs,

@@ -1,7 +1,7 @@
 /** The controls of the server: of its stream, and of what goes wrong with it; and what the server says of them. */
 import type { Api, Status, StreamControl } from "./api.ts";
 import { one } from "./column.ts";
-import { count, lag } from "./words.ts";
+import { count, lag } from "./format.ts";
 
 const POLL_MS = 1500;
 
@@ -33,7 +33,9 @@ export class StreamPanel {
     void this.poll();
   }
 
-  /** Every while, and with it the state of the server if it has changed: that is how the page learns what has arrived. */
+  /**
+   * Every while, and with it the state of the server if it has changed: that is how the page learns what has arrived.
+   */
   private async poll(): Promise<void> {
     if (document.visibilityState === "visible") await this.ask();
     setTimeout(() => void this.poll(), POLL_MS);

@@ -1,8 +1,8 @@
 /**
  * Connections to Redis, with the two scripts known to them.
  *
- * A connection that breaks is opened again for as long as it takes. Meanwhile its commands fail at once instead of piling
- * up: a request is answered with an error that says so, and the consumer waits.
+ * A connection that breaks is opened again for as long as it takes. Meanwhile its commands fail at once instead of
+ * piling up: a request is answered with an error that says so, and the consumer waits.
  */
 import { readFileSync } from "node:fs";
 import { Redis, type ChainableCommander } from "ioredis";

@@ -1,5 +1,6 @@
 /**
- * A consumer by itself, beside the one in the server: `REDIS_URL=redis://… CONSUMER=second tsx www/server/redis/consume.ts`.
+ * A consumer by itself, beside the one in the server: `REDIS_URL=redis://… CONSUMER=second tsx
+ * www/server/redis/consume.ts`.
  *
  * Give each its own name, and the same one when it is started again; and all the SHARD_FORMAT of the server.
  */

@@ -2,8 +2,8 @@
  * One consumer of the stream of impressions: it records them into the shards, and then acknowledges them.
  *
  * An entry stays with the group until it is acknowledged, so nothing is lost whenever a consumer dies: started again
- * under the same name it first reads what it had been given before, and what belonged to one that never came back is claimed by the others.
- * An entry may therefore be recorded twice, which changes nothing.
+ * under the same name it first reads what it had been given before, and what belonged to one that never came back is
+ * claimed by the others. An entry may therefore be recorded twice, which changes nothing.
  */
 import { once } from "node:events";
 import { describeUnreadable, type ProblemLog } from "../store.ts";
@@ -120,7 +120,9 @@ export class Consumer {
     this.lastClaimAt = performance.now();
   }
 
-  /** Entries after `position`, of this consumer's own unacknowledged ones; with ">", new ones, waiting for them a while. */
+  /**
+   * Entries after `position`, of this consumer's own unacknowledged ones; with ">", new ones, waiting for them a while.
+   */
   private async read(position: string): Promise<readonly Entry[]> {
     const streams = await this.redis.xreadgroup(
       "GROUP",

@@ -2,7 +2,8 @@
  * Which keys hold what.
  *
  *     seen:<user>            list    the person's shards: one text an element, newest first, at most 10: base64 of
- *                                    a native shard, or a go-bloomfilter record; expires with the window, counted from the last change
+ *                                    a native shard, or a go-bloomfilter record; expires with the window, counted from
+ *                                    the last change
  *     impressions            stream  user, id, at: what was seen, on its way to the consumers
  *       recorders            group   its consumers; an entry is acknowledged when it is in the shards, and then deleted
  *     impressions:unreadable stream  entries that no consumer could read, for whoever wants to know (the latest 1,000)

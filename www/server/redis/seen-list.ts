@@ -1,10 +1,10 @@
 /**
  * One person's shards in Redis: reading them, and recording into them from many consumers at once.
  *
- * Recording reads the list, records into the chain here, and hands the elements that changed to `update-chain.lua`, which
- * takes them only if nobody changed the list in between; if somebody did, all of it is done again on what they wrote. No
- * lock is held, and of two consumers that meet one always gets through. (Written without that comparison, the later of two writes
- * takes away what the earlier one recorded.)
+ * Recording reads the list, records into the chain here, and hands the elements that changed to `update-chain.lua`,
+ * which takes them only if nobody changed the list in between; if somebody did, all of it is done again on what they
+ * wrote. No lock is held, and of two consumers that meet one always gets through. (Written without that comparison, the
+ * later of two writes takes away what the earlier one recorded.)
  */
 import { EXPIRES_AFTER_SECONDS, MOST_ELEMENTS, recordInto, type Unreadable } from "../chain.ts";
 import type { ScriptedRedis } from "./connection.ts";

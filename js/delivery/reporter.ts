@@ -1,0 +1,194 @@
+/**
+ * Delivery of impressions to the server: at least once each, in batches, without storms.
+ *
+ * The engine decides what to deliver, and what again; here is how: one request at a time, at an interval or as soon as
+ * many wait; after a failure with exponential backoff and jitter; offline not at all. When the page hides, as much goes
+ * out as browsers let outlive a page.
+ */
+import { failure, type ErrorListener } from "../errors.js";
+import { isHidden, listen } from "../page.js";
+import { nextTask, retryDelayMs } from "../timeouts.js";
+import type { Impression, ReportOptions } from "../types/seenguard.js";
+
+/** Where impressions come from. */
+interface Deliveries {
+  /** Takes a batch, whose impressions nobody else delivers until it ends. Batch 0: nothing is to be delivered. */
+  beginBatch(maxImpressions: number, maxBytes: number): { readonly batch: number; readonly impressions: Impression[] };
+  endBatch(batch: number, arrived: boolean): void;
+  readonly report: ErrorListener;
+}
+
+type Options = ReportOptions & { readonly intervalMs: number };
+
+const MAX_BATCH = 200;
+/** So many are delivered without waiting for the interval. */
+const MANY = 50;
+/** All requests together that may outlive a page: browsers allow 64 KB. */
+const MAX_IN_FLIGHT_BYTES = 60_000;
+const BATCH_BYTES = 40_000;
+/** How long a beacon counts as under way. */
+const BEACON_MS = 1_000;
+const LAST_RETRY_MS = 300_000;
+/** The longest wait that a server may ask for. */
+const LONGEST_ASKED_MS = 3_600_000;
+
+export class Reporter {
+  private readonly deliveries: Deliveries;
+  private readonly options: Options;
+  private readonly intervalMs: number;
+  private readonly stopping = new AbortController();
+  private readonly encoder = new TextEncoder();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private isSending = false;
+  private inFlightBytes = 0;
+  private failures = 0;
+  /** How long the server asked to be left alone when it refused a batch. */
+  private askedMs = 0;
+  private retryMs = 0;
+
+  constructor(deliveries: Deliveries, options: Options) {
+    this.deliveries = deliveries;
+    this.options = options;
+    this.intervalMs = options.intervalMs;
+    const { signal } = this.stopping;
+    listen(signal, ["pagehide", "visibilitychange"], () => {
+      if (isHidden()) this.deliverLast();
+    });
+    listen(signal, ["online"], () => this.schedule(0));
+    this.schedule(this.intervalMs);
+  }
+
+  /** Something was recorded, and so many impressions wait now that were never delivered. */
+  recorded(undelivered: number): void {
+    if (!this.isSending && this.failures === 0 && undelivered >= MANY) this.schedule(0);
+  }
+
+  stop(): void {
+    this.stopping.abort();
+    clearTimeout(this.timer);
+  }
+
+  private schedule(delayMs: number): void {
+    clearTimeout(this.timer);
+    if (!this.stopping.signal.aborted) this.timer = setTimeout(() => void this.tick(), delayMs);
+  }
+
+  /** Delivers batch after batch until nothing is left or one fails. */
+  private async tick(): Promise<void> {
+    if (this.isSending || isOffline()) return;
+    this.isSending = true;
+    // What went out as the page hid comes first: together they could be more than browsers allow.
+    while (!this.stopping.signal.aborted && this.inFlightBytes === 0) {
+      const batch = this.begin(BATCH_BYTES);
+      if (!batch || !(await this.deliver(batch))) break;
+      // A transport that answers at once must not keep the page from everything else.
+      await nextTask();
+    }
+    this.isSending = false;
+    this.schedule(this.untilNextMs());
+  }
+
+  private untilNextMs(): number {
+    if (this.failures > 0) return this.retryMs;
+    return this.inFlightBytes > 0 ? Math.min(BEACON_MS, this.intervalMs) : this.intervalMs;
+  }
+
+  /** Takes a batch whose body is at most so many bytes. An id's JSON may be longer than the id, so the body decides. */
+  private begin(mostBytes: number): Batch | undefined {
+    let most = MAX_BATCH;
+    while (mostBytes > 0) {
+      const { batch, impressions } = this.deliveries.beginBatch(most, mostBytes);
+      if (batch === 0) return undefined;
+      const body = JSON.stringify({ impressions });
+      const bytes = this.encoder.encode(body).length;
+      // One that is too long alone goes alone.
+      if (bytes <= mostBytes || (impressions.length === 1 && mostBytes === BATCH_BYTES))
+        return { batch, impressions, body, bytes };
+      this.deliveries.endBatch(batch, false);
+      if (impressions.length === 1) return undefined;
+      most = Math.ceil(impressions.length / 2);
+    }
+    return undefined;
+  }
+
+  /** Delivers a batch. Whether it arrived. */
+  private async deliver(batch: Batch, isLast = false): Promise<boolean> {
+    this.inFlightBytes += batch.bytes;
+    let arrived = false;
+    try {
+      arrived = await this.send(batch, isLast);
+      if (arrived) this.failures = 0;
+    } catch (cause) {
+      this.failed(cause);
+    }
+    this.inFlightBytes -= batch.bytes;
+    this.deliveries.endBatch(batch.batch, arrived);
+    return arrived;
+  }
+
+  /** Up to where the request is made this waits for nothing: the page may be gone by then. */
+  private async send({ impressions, body, bytes }: Batch, isLast: boolean): Promise<boolean> {
+    const { url, headers, send } = this.options;
+    if (send) {
+      await send(impressions);
+      return true;
+    }
+    // A beacon cannot carry headers, and nobody tells whether it arrived: it counts as sent, not as delivered. As text:
+    // JSON would need a preflight, for which there is no time.
+    const beacon = isLast && headers === undefined ? (navigator as Partial<Navigator>) : undefined;
+    if (beacon?.sendBeacon?.(url, body)) {
+      await new Promise((resolve) => setTimeout(resolve, BEACON_MS));
+      return false;
+    }
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body,
+      // A request with keepalive outlives the page; browsers refuse one that is too large.
+      keepalive: bytes <= MAX_IN_FLIGHT_BYTES,
+    });
+    if (response.ok) return true;
+    this.askedMs = retryAfterMs(response.headers.get("retry-after") ?? "");
+    throw new Error(`the server answered ${response.status}`);
+  }
+
+  private failed(cause: unknown): void {
+    // Not earlier than asked, and not all at once.
+    const asked = this.askedMs * (1 + Math.random() / 4);
+    this.askedMs = 0;
+    this.retryMs = Math.max(retryDelayMs(this.failures++, LAST_RETRY_MS), asked);
+    // Once for a row of failures.
+    if (this.failures > 1) return;
+    const message = `impressions could not be delivered to ${this.options.url} and are tried again`;
+    this.deliveries.report(failure("delivery", message, cause));
+  }
+
+  /** The page hides and may never be seen again. */
+  private deliverLast(): void {
+    if (isOffline() || this.failures > 0) return;
+    for (;;) {
+      const batch = this.begin(MAX_IN_FLIGHT_BYTES - this.inFlightBytes);
+      if (!batch) return;
+      void this.deliver(batch, true);
+    }
+  }
+}
+
+interface Batch {
+  readonly batch: number;
+  readonly impressions: Impression[];
+  readonly body: string;
+  readonly bytes: number;
+}
+
+/** The header's seconds or date as a wait from now on. */
+function retryAfterMs(header: string): number {
+  const seconds = Number(header);
+  const ms = seconds >= 0 ? seconds * 1000 : Date.parse(header) - Date.now();
+  return ms > 0 ? Math.min(ms, LONGEST_ASKED_MS) : 0;
+}
+
+/** Not every navigator tells: Node's does not. */
+function isOffline(): boolean {
+  return (globalThis.navigator as Navigator | undefined)?.onLine === false;
+}

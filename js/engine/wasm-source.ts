@@ -1,0 +1,21 @@
+/** Compiles the Wasm module from wherever the app has it. */
+import { refuse } from "../errors.js";
+import type { WasmSource } from "../types/seenguard.js";
+
+/** Compiles the module that the option `wasm` names; throws for an entry that has none of its own if it is absent. */
+export async function compileSource(source?: WasmSource): Promise<WebAssembly.Module> {
+  if (source === undefined) {
+    return refuse("seenguard/slim needs the option wasm: the address or content of seenguard.wasm");
+  }
+  const given: object = typeof source === "string" || source instanceof URL ? await fetch(source) : source;
+  if (given instanceof WebAssembly.Module) return given;
+  if (!isResponse(given)) return WebAssembly.compile(given as BufferSource);
+  if (!given.ok) throw new Error(`${given.url} answered ${given.status}`);
+  // A wrong MIME type makes streaming fail where the bytes themselves are right.
+  return WebAssembly.compileStreaming(given.clone()).catch(async () => WebAssembly.compile(await given.arrayBuffer()));
+}
+
+/** Not every environment has the class. */
+function isResponse(given: object): given is Response {
+  return "arrayBuffer" in given;
+}

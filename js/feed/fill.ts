@@ -1,0 +1,95 @@
+/** Filling a page: fetching until enough fresh items are there. Calls that overlap share one run. */
+import { checkEach, isFunction, REQUIRED, upTo, type Rules } from "../options.js";
+import type { FeedPage, FillOptions, FillResult } from "../types/seenguard.js";
+
+const rules: Rules = {
+  fetchPage: ["a function", isFunction, REQUIRED],
+  want: upTo(Infinity, " of fresh items", true, REQUIRED),
+  maxPages: upTo(Infinity, "", false, 5),
+};
+
+/** Checks the arguments of `fill`. Returns the most pages that it fetches. */
+export function checkFill(fetchPage: unknown, want: unknown, { maxPages }: FillOptions): number {
+  return checkEach({ fetchPage, want, maxPages }, rules).maxPages as number;
+}
+
+/** The source of a run's pages. */
+export interface Source<T> {
+  /** Fetches the next page. Code without types may well answer with `undefined`. */
+  fetch(signal: AbortSignal): Promise<FeedPage<T> | null | undefined>;
+  /** Takes a page: its fresh items, and how many it has in all. Throws if the page cannot be read. */
+  take(page: FeedPage<T>): { readonly fresh: readonly T[]; readonly all: number };
+}
+
+/** One run of fetching, for all the callers that came while it went on. */
+export class FillRun<T> {
+  private readonly controller = new AbortController();
+  private readonly result: FillResult<T> = { items: [], pages: 0, stopped: 0, end: "filled" };
+  private readonly done: Promise<FillResult<T>>;
+  private callers = 0;
+
+  constructor(source: Source<T>, want: number, maxPages: number) {
+    this.done = this.run(source, want, maxPages);
+  }
+
+  /** A reset or the last caller's leaving may come in any pause. */
+  isAborted(): boolean {
+    return this.controller.signal.aborted;
+  }
+
+  /** Ends the run: all callers get what has come so far. */
+  abort(): void {
+    this.controller.abort();
+  }
+
+  /** What the run brings, or, when this caller's signal aborts, what it has brought so far. The last caller's leaving ends the run. */
+  join(signal: AbortSignal | undefined): Promise<FillResult<T>> {
+    this.callers++;
+    return new Promise((resolve) => {
+      const leave = () => {
+        if (--this.callers === 0) this.abort();
+        resolve({ ...this.result, items: this.result.items.slice(), end: "aborted" });
+      };
+      if (signal?.aborted) leave();
+      signal?.addEventListener("abort", leave);
+      void this.done.then((result) => {
+        signal?.removeEventListener("abort", leave);
+        resolve(result);
+      });
+    });
+  }
+
+  private async run(source: Source<T>, want: number, maxPages: number): Promise<FillResult<T>> {
+    const result = this.result;
+    try {
+      result.end = await this.fetch(source, want, maxPages);
+    } catch (error) {
+      result.end = "error";
+      if (!this.isAborted()) result.error = error;
+    }
+    if (this.isAborted()) result.end = "aborted";
+    return result;
+  }
+
+  /** Fetches until the run ends or is ended. Returns why it ends. */
+  private async fetch(source: Source<T>, want: number, maxPages: number): Promise<FillResult<T>["end"]> {
+    const { signal } = this.controller;
+    const result = this.result;
+    const aborted = new Promise<null>((resolve) => {
+      signal.addEventListener("abort", () => resolve(null));
+    });
+    // Callers that overlap join before anything happens.
+    await Promise.resolve();
+    while (result.items.length < want && !this.isAborted()) {
+      if (result.pages >= maxPages) return "max-pages";
+      const page = await Promise.race([source.fetch(signal), aborted]);
+      if (!page || this.isAborted()) return "exhausted";
+      const { fresh, all } = source.take(page);
+      result.items.push(...fresh);
+      result.stopped += all - fresh.length;
+      result.pages++;
+      if (all === 0) return "exhausted";
+    }
+    return "filled";
+  }
+}

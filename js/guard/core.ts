@@ -1,0 +1,251 @@
+/**
+ * What the holders of one namespace in one document share: the engine's guard, its storage, its reporters, and who is
+ * told what went wrong.
+ *
+ * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
+ */
+import { Reporter } from "../delivery/reporter.js";
+import { loadEngine } from "../engine/engine.js";
+import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
+import { Persistence } from "../storage/persistence.js";
+import { placesOf, type Place } from "../storage/store.js";
+import { withTimeout } from "../timeouts.js";
+import type { ApplyReport, Explanation, GuardOptions, GuardStats, ItemId } from "../types/seenguard.js";
+import type { CheckedReportOptions, OpenOptions } from "./options.js";
+import { checkSnapshot } from "./snapshot.js";
+import { WasmGuard, type Batch, type FreshIndices } from "./wasm-guard.js";
+
+/** How long `open` waits for a storage that does not answer; what it holds is taken over when it does. */
+const OPEN_TIMEOUT_MS = 2_000;
+/** How long `flush` does. */
+const FLUSH_TIMEOUT_MS = 10_000;
+
+/** Who holds a guard open: what it wants to be told. */
+export interface Holder {
+  readonly onError: ErrorListener;
+  readonly onLag: GuardOptions["onLag"];
+}
+
+/** One that was never started lets everything pass. */
+export class GuardCore {
+  readonly options: OpenOptions;
+  readonly holders = new Set<Holder>();
+  /** What the first one to open waits for, and whoever comes meanwhile. */
+  started = Promise.resolve();
+  /** Whether the engine was lost, or never to be had: the next `open` makes a new core. */
+  hasFailed = false;
+  private readonly places: readonly Place[];
+  private guard: WasmGuard | undefined;
+  private persistence: Persistence | undefined;
+  private loading: Promise<void> = Promise.resolve();
+  private hasBackgroundWork = false;
+  private withoutId = 0;
+  /** What is reported once, until there is room again. */
+  private isTooLarge = false;
+  private isOutOfMemory = false;
+  private readonly reporters = new Set<Reporter>();
+
+  constructor(options: OpenOptions) {
+    this.options = options;
+    this.places = placesOf(options.storage);
+  }
+
+  /**
+   * Loads the engine and what is stored, once `cleared` has settled: clearings of this namespace that were called
+   * before. Rejects for wrong options alone.
+   */
+  async start(cleared: Promise<void>): Promise<void> {
+    // The engine and the storage take their time, and neither needs the other.
+    const persistence = (this.persistence = new Persistence(this.places, this));
+    try {
+      const engine = await loadEngine(this.options.wasm);
+      engine.onTrap.add(this.onFailure);
+      this.stopListening = () => engine.onTrap.delete(this.onFailure);
+      this.guard = new WasmGuard(engine, this.options.windowDays, this.options.remember);
+    } catch (cause) {
+      const error = cause as SeenGuardError;
+      if (error.code === "bad-option") throw error;
+      this.onFailure(error);
+      return;
+    }
+    if (!this.isAlive) return;
+    this.loading = persistence.load(this.guard, cleared);
+    if (!(await withTimeout(OPEN_TIMEOUT_MS, this.loading))) persistence.timedOut();
+  }
+
+  private stopListening = (): void => {};
+
+  private readonly onFailure = (error: SeenGuardError): void => {
+    this.guard = undefined;
+    this.hasFailed = true;
+    this.persistence?.stop();
+    this.report(error);
+  };
+
+  /** Starts background work, once what is stored is loaded: writing, listening to other tabs, idle cleanup. */
+  startBackgroundWork(): void {
+    if (this.hasBackgroundWork) return;
+    this.hasBackgroundWork = true;
+    void this.loading.then(() => this.persistence?.startBackgroundWork());
+  }
+
+  /** Whether there is anything that could stop an item. */
+  get isAlive(): boolean {
+    return this.guard?.isAlive ?? false;
+  }
+
+  report(error: SeenGuardError): void {
+    for (const { onError } of this.holders) callBack(onError, error);
+  }
+
+  apply(snapshot: unknown): ApplyReport {
+    if (!this.guard) return refused("no-engine");
+    try {
+      const outcome = this.guard.apply(checkSnapshot(snapshot));
+      if (!outcome) return refused("no-engine");
+      const { lags, applied, ...counts } = outcome;
+      if (counts.covered > 0) this.persistence?.noteCovered();
+      for (const { id, lagMs } of lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
+      return { ...(applied ? { applied } : refused("older-version")), ...counts };
+    } catch (cause) {
+      const error = cause as SeenGuardError;
+      // A page without a snapshot is nothing wrong.
+      if (snapshot !== undefined && snapshot !== null) this.report(error);
+      return { ...refused("invalid"), error, shards: this.guard.shards };
+    }
+  }
+
+  /** The indices of the fresh ids, of equal ones the first; `undefined`: there is no engine, and everything passes. */
+  fresh(ids: readonly ItemId[], withoutId: number): FreshIndices | undefined {
+    if (!this.guard) return undefined;
+    this.withoutId += withoutId;
+    let fits = true;
+    const fresh = this.guard.filter(ids, () => {
+      fits = false;
+      if (this.isOutOfMemory) return;
+      this.report(new SeenGuardError("out-of-memory", "there is no memory for so many or so long ids: they pass"));
+      this.isOutOfMemory = true;
+    });
+    if (fits) this.isOutOfMemory = false;
+    return fresh;
+  }
+
+  record(ids: readonly ItemId[]): number {
+    if (ids.length === 0) return 0;
+    const outcome = this.guard?.record(ids);
+    if (!outcome) return 0;
+    const { unknown, lostText, undelivered, unrecorded } = outcome;
+    if (unrecorded > 0) {
+      const message = `there is no memory for ${unrecorded} of ${ids.length} impressions: they are not recorded`;
+      this.report(new SeenGuardError("out-of-memory", message));
+    }
+    if (lostText > 0 && !this.isTooLarge) {
+      const message = "too many impressions are pending: the oldest are still stopped, but no longer pending";
+      this.report(new SeenGuardError("too-large", message));
+    }
+    this.isTooLarge = lostText > 0;
+    this.persistence?.changed();
+    for (const reporter of this.reporters) reporter.recorded(undelivered);
+    return unknown;
+  }
+
+  explain(id: ItemId): Explanation {
+    const explanation = this.guard?.explain(id);
+    if (!explanation) return { seen: false };
+    if (explanation.by !== "server") return { seen: true, by: explanation.by, at: new Date(explanation.at) };
+    const { shard, epoch } = explanation;
+    return { seen: true, by: "server", shard, ...(epoch === undefined ? {} : { epoch }) };
+  }
+
+  pending(limit: number): string[] {
+    return this.guard?.pending(limit) ?? [];
+  }
+
+  pendingShard(): string {
+    return this.guard?.pendingShard() ?? "";
+  }
+
+  get version(): number | undefined {
+    return this.guard?.version;
+  }
+
+  stats(): GuardStats {
+    const stats = this.guard?.stats() ?? noStats();
+    return {
+      ...stats,
+      engine: this.isAlive ? "wasm" : "none",
+      storage: this.persistence?.storage ?? "none",
+      filtered: { ...stats.filtered, withoutId: this.withoutId },
+    };
+  }
+
+  beginBatch(maxImpressions: number, maxBytes: number): Batch {
+    return this.guard?.beginBatch(maxImpressions, maxBytes) ?? { batch: 0, impressions: [] };
+  }
+
+  /** Ends a batch that was to be delivered. */
+  endBatch(batch: number, arrived: boolean): void {
+    this.guard?.endBatch(batch, arrived);
+    if (arrived) this.persistence?.changed();
+  }
+
+  /** Delivers impressions as long as the reporter runs. Returns stop. Several share the work. */
+  addReporter(options: CheckedReportOptions): () => void {
+    if (!this.isAlive) return () => {};
+    const reporter = new Reporter(this, options);
+    this.reporters.add(reporter);
+    this.guard?.startReporting();
+    // What is to be delivered from now on is so on the next visit, too.
+    this.persistence?.changed();
+    return () => {
+      reporter.stop();
+      this.reporters.delete(reporter);
+    };
+  }
+
+  /** Resolves when everything recorded so far is in storage, or cannot be written now, which is reported. */
+  async flush(timeoutMs = FLUSH_TIMEOUT_MS): Promise<void> {
+    const { persistence } = this;
+    if (persistence && !(await withTimeout(timeoutMs, persistence.flush()))) persistence.timedOut();
+  }
+
+  /** Whether this core keeps its impressions in a storage. */
+  isKeptIn(place: Place): boolean {
+    return this.persistence?.isKeptIn(place) ?? false;
+  }
+
+  /**
+   * Forgets at once everything that this namespace has here in memory. Returns what clears its storage, to be called
+   * when the other storages are cleared; nothing is written until then.
+   */
+  clear(clearedAtMs: number): () => Promise<void> {
+    this.guard?.clear();
+    return this.persistence?.clear(clearedAtMs) ?? (() => Promise.resolve());
+  }
+
+  /** Gives the memory back: afterwards everything passes. */
+  free(): void {
+    this.persistence?.stop();
+    this.stopListening();
+    this.guard?.free();
+    this.guard = undefined;
+  }
+}
+
+/** The report of a snapshot that was not taken. */
+export function refused(reason: NonNullable<ApplyReport["reason"]>): ApplyReport {
+  return { applied: false, reason, shards: 0, reused: 0, expired: 0, covered: 0 };
+}
+
+function noStats(): ReturnType<WasmGuard["stats"]> & object {
+  return {
+    shards: 0,
+    serverFalsePositiveRate: 0,
+    pending: 0,
+    remembered: 0,
+    filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0 },
+    lag: { count: 0 },
+    unseen: 0,
+    bytes: 0,
+  };
+}

@@ -1,0 +1,174 @@
+/** `SeenGuard`: one holder's view of a namespace. */
+import { callBack, failure, refuse, warnOncePerCode } from "../errors.js";
+import { Feed } from "../feed/feed.js";
+import { collectIds, collectRecorded, copyList, firstOfEach, freshItems, isUsable } from "../ids.js";
+import { observeBelow, observeElement } from "../observer/observer.js";
+import { clearPlaces } from "../storage/clear.js";
+import { removeSignal, sendSignal } from "../storage/cross-tab-signal.js";
+import { signalKey } from "../storage/keys.js";
+import { placesOf } from "../storage/store.js";
+import { withTimeout } from "../timeouts.js";
+import type * as Api from "../types/seenguard.js";
+import { GuardCore, refused, type Holder } from "./core.js";
+import { checkClearArguments, checkGuardOptions, checkObserveOptions, checkReportOptions } from "./options.js";
+import { findCore, hold, noteClearing, release } from "./registry.js";
+
+/** Most ids that `pending` returns by default: all of them. */
+const ALL = 2 ** 32 - 1;
+/** How long `clear` waits for a storage that does not answer. */
+const CLEAR_TIMEOUT_MS = 10_000;
+
+export class SeenGuard implements Api.SeenGuard {
+  private readonly holder: Holder;
+  private core: GuardCore;
+  private isClosed = false;
+  private readonly stops = new Set<() => void>();
+
+  private constructor(core: GuardCore, holder: Holder) {
+    this.core = core;
+    this.holder = holder;
+  }
+
+  static async open(options: Api.GuardOptions): Promise<SeenGuard> {
+    const checked = checkGuardOptions(options);
+    const holder = { onError: checked.onError ?? warnOncePerCode(), onLag: checked.onLag };
+    const core = rendersOnServer(checked) ? new GuardCore(checked) : await hold(checked, holder);
+    // Whoever waits for this goes on first.
+    queueMicrotask(() => core.startBackgroundWork());
+    return new SeenGuard(core, holder);
+  }
+
+  static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
+    checkClearArguments(namespace, storage);
+    // Nothing may come between the call and this: what is recorded from here on stays.
+    const clearedAtMs = Date.now() + 1;
+    const core = findCore(namespace);
+    const clearOwn = core?.clear(clearedAtMs);
+    const places = placesOf(storage);
+    const others = places.filter((place) => !core?.isKeptIn(place));
+    // The core's own storage comes last: should it be one of the others by another name, what is recorded from now on
+    // belongs to the last generation.
+    const clearing = withTimeout(
+      CLEAR_TIMEOUT_MS,
+      clearPlaces(namespace, others, clearedAtMs, others.length < places.length).finally(() => clearOwn?.()),
+    );
+    noteClearing(namespace, clearing);
+    try {
+      if (!(await clearing)) throw new Error("it does not answer");
+    } catch (cause) {
+      throw failure("storage", "the namespace is not cleared: the storage failed", cause);
+    }
+    const key = signalKey(namespace);
+    sendSignal(key);
+    removeSignal(key);
+  }
+
+  apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport {
+    return this.isClosed ? refused("closed") : this.core.apply(snapshot);
+  }
+
+  filter<T extends Api.Identified>(items: readonly T[]): T[];
+  filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
+  filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
+    const list = copyList(items);
+    const { ids, places } = collectIds(list, id);
+    const fresh = this.freshOf(ids, list.length - ids.length);
+    return freshItems(list, places, fresh);
+  }
+
+  /** The indices of the fresh ids, of equal ones the first. For feeds; never throws. */
+  freshOf(ids: readonly Api.ItemId[], withoutId = 0): ArrayLike<number> & Iterable<number> {
+    return this.core.fresh(ids, withoutId) ?? firstOfEach(ids);
+  }
+
+  has(id: Api.ItemId): boolean {
+    return this.explain(id).seen;
+  }
+
+  explain(id: Api.ItemId): Api.Explanation {
+    return isUsable(id) ? this.core.explain(id) : { seen: false };
+  }
+
+  record(ids: Api.ItemId | Iterable<Api.ItemId>): number {
+    return this.core.record(collectRecorded(ids));
+  }
+
+  pending(limit?: number): string[] {
+    const most = typeof limit === "number" && limit >= 0 ? Math.min(limit, ALL) : ALL;
+    return this.core.pending(most);
+  }
+
+  pendingShard(): string {
+    return this.core.pendingShard();
+  }
+
+  feed(): Feed {
+    return new Feed(this, (error) => callBack(this.holder.onError, error));
+  }
+
+  observe(root: Element, options: Api.ObserveOptions = {}): () => void {
+    const settings = checkObserveOptions(options);
+    checkElement(root, "observe");
+    return this.untilClosed(observeBelow(root, settings, this.recorder(settings)));
+  }
+
+  track(element: Element, id: Api.ItemId, options: Api.ObserveOptions = {}): () => void {
+    const settings = checkObserveOptions(options);
+    checkElement(element, "track");
+    if (!isUsable(id)) return () => {};
+    return this.untilClosed(observeElement(element, String(id), settings, this.recorder(settings)));
+  }
+
+  private recorder({ onImpression }: Api.ObserveOptions): (id: string, element: Element) => void {
+    return (id, element) => {
+      this.record(id);
+      callBack(onImpression, id, element);
+    };
+  }
+
+  /** Remembers what `close` has to stop. */
+  private untilClosed(stop: () => void): () => void {
+    const stopOnce = () => {
+      if (this.stops.delete(stopOnce)) stop();
+    };
+    this.stops.add(stopOnce);
+    if (this.isClosed) stopOnce();
+    return stopOnce;
+  }
+
+  report(options: Api.ReportOptions): () => void {
+    return this.untilClosed(this.core.addReporter(checkReportOptions(options)));
+  }
+
+  stats(): Api.GuardStats {
+    return this.core.stats();
+  }
+
+  get version(): number | undefined {
+    return this.core.version;
+  }
+
+  flush(): Promise<void> {
+    return this.core.flush();
+  }
+
+  async close(): Promise<void> {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    for (const stop of [...this.stops]) stop();
+    const core = this.core;
+    this.core = new GuardCore(core.options);
+    await release(core, this.holder);
+  }
+}
+
+/** There is no screen, and nobody to remember it for. */
+function rendersOnServer({ storage }: Api.GuardOptions): boolean {
+  return typeof document === "undefined" && typeof indexedDB === "undefined" && storage === undefined;
+}
+
+/** An element of another document, such as a frame's, is none of this document's class Element. */
+function checkElement(element: unknown, method: string): void {
+  if (typeof document !== "undefined" && (element as Partial<Node> | null | undefined)?.nodeType !== 1)
+    refuse(`${method} takes an element`);
+}

@@ -1,0 +1,92 @@
+/** The options of `SeenGuard` and its methods, checked. */
+import type { ObserverSettings } from "../observer/observer.js";
+import {
+  aFunction,
+  anything,
+  checkEach,
+  checkOptions,
+  isFunction,
+  isObject,
+  isText,
+  REQUIRED,
+  upTo,
+  wholeNumber,
+  type Rules,
+} from "../options.js";
+import type { StorageOption } from "../storage/store.js";
+import type { GuardOptions, ObserveOptions, ReportOptions } from "../types/seenguard.js";
+
+const MAX_WINDOW_DAYS = 36_500;
+const MAX_REMEMBER = 50_000;
+/** The longest time that timers take. */
+const MAX_MS = 2 ** 31 - 1;
+
+/** Options of `open`, checked and with their defaults. */
+export interface OpenOptions extends GuardOptions {
+  readonly windowDays: number;
+  readonly remember: number;
+}
+
+/** Options of `report`, checked and with their defaults. */
+export interface CheckedReportOptions extends ReportOptions {
+  readonly intervalMs: number;
+}
+
+const STORAGES = ["indexeddb", "local", "none"];
+/** Those of a storage of the app's own. */
+const METHODS = ["get", "set", "remove", "keys"];
+
+const clearRules = {
+  namespace: ['a text, one for each signed-in user and feed, such as "home:" + userId', isText, REQUIRED],
+  storage: [
+    `"${STORAGES.join('", "')}" or an object with the methods ${METHODS.join(", ")}`,
+    (value) =>
+      STORAGES.includes(value as string) || (isObject(value) && METHODS.every((name) => isFunction(value[name]))),
+  ],
+} satisfies Rules;
+
+const guardRules = {
+  ...clearRules,
+  windowDays: upTo(MAX_WINDOW_DAYS, " of days", false, 30),
+  remember: wholeNumber(1, MAX_REMEMBER, 10_000),
+  onError: aFunction,
+  onLag: aFunction,
+  wasm: anything,
+} satisfies Rules;
+
+const observeRules = {
+  attribute: ["an attribute's name", (value) => isText(value) && !/[\s"'<>/=]/.test(value), "data-seen-id"],
+  ratio: upTo(1, "", true, 0.5),
+  dwellMs: upTo(MAX_MS, " of milliseconds", true, 1000),
+  onImpression: aFunction,
+} satisfies Rules;
+
+const reportRules = {
+  url: ["the address that takes impressions", isText, REQUIRED],
+  headers: [
+    "an object of texts",
+    (value) => isObject(value) && Object.values(value).every((text) => typeof text === "string"),
+  ],
+  send: aFunction,
+  intervalMs: upTo(MAX_MS, " of milliseconds", false, 5000),
+} satisfies Rules;
+
+/** Checks the arguments of `clear`. */
+export function checkClearArguments(namespace: string, storage: StorageOption | undefined): void {
+  checkEach({ namespace, storage }, clearRules);
+}
+
+/** Checks the options of `open`. */
+export function checkGuardOptions(options: unknown): OpenOptions {
+  return checkOptions("SeenGuard.open", options, guardRules) as object as OpenOptions;
+}
+
+/** Checks the options of `observe` and `track`. */
+export function checkObserveOptions(options: unknown): ObserverSettings & Pick<ObserveOptions, "onImpression"> {
+  return checkOptions("observe", options, observeRules) as object as ObserverSettings;
+}
+
+/** Checks the options of `report`. */
+export function checkReportOptions(options: unknown): CheckedReportOptions {
+  return checkOptions("report", options, reportRules) as object as CheckedReportOptions;
+}

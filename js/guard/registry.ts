@@ -1,0 +1,79 @@
+/**
+ * One core for each namespace of a document, whoever opens it: StrictMode mounts twice, a hot reload loads the module
+ * again, an app may hold two bundles of this package. The registry lives under a registered symbol, where all copies
+ * meet.
+ */
+import { callBack, SeenGuardError } from "../errors.js";
+import { GuardCore, type Holder } from "./core.js";
+import type { OpenOptions } from "./options.js";
+
+interface Registry {
+  readonly cores: Map<string, GuardCore>;
+  /** Settles when the clearings of a namespace that are under way have ended. */
+  readonly clearings: Map<string, Promise<void>>;
+}
+
+/** Copies meet only if they agree on what a core can do: the number grows when that changes. */
+const REGISTRY = Symbol.for("seenguard.registry.4");
+/** How long `close` waits for a storage that does not answer. */
+const CLOSE_TIMEOUT_MS = 2_000;
+
+function registry(): Registry {
+  const place = globalThis as unknown as Record<symbol, Registry | undefined>;
+  return (place[REGISTRY] ??= { cores: new Map(), clearings: new Map() });
+}
+
+/** The core of a namespace, started, and held by `holder`. Rejects for wrong options alone. */
+export async function hold(options: OpenOptions, holder: Holder): Promise<GuardCore> {
+  const { namespace } = options;
+  let core = findCore(namespace);
+  if (!core || core.hasFailed) {
+    core = new GuardCore(options);
+    core.started = core.start(registry().clearings.get(namespace) ?? Promise.resolve());
+    registry().cores.set(namespace, core);
+  } else if (differs(core.options, options)) {
+    const message = `the namespace "${namespace}" is open with other options, which stay in force`;
+    callBack(holder.onError, new SeenGuardError("already-open", message));
+  }
+  core.holders.add(holder);
+  try {
+    await core.started;
+  } finally {
+    // Without an engine there is nothing to share: the next one to open tries again.
+    if (!core.isAlive) remove(core);
+  }
+  return core;
+}
+
+/** Gives a core back. The last holder's leaving frees it, once what was recorded is in storage. */
+export async function release(core: GuardCore, holder: Holder): Promise<void> {
+  await core.flush(CLOSE_TIMEOUT_MS);
+  core.holders.delete(holder);
+  if (core.holders.size > 0) return;
+  remove(core);
+  core.free();
+}
+
+/** The core of a namespace that is open in this document. */
+export function findCore(namespace: string): GuardCore | undefined {
+  return registry().cores.get(namespace);
+}
+
+/** Notes that a namespace is being cleared: who opens it meanwhile loads it only afterwards. */
+export function noteClearing(namespace: string, clearing: Promise<unknown>): void {
+  const { clearings } = registry();
+  const settled = Promise.allSettled([clearing, clearings.get(namespace)]).then(() => {
+    if (clearings.get(namespace) === settled) clearings.delete(namespace);
+  });
+  clearings.set(namespace, settled);
+}
+
+function remove(core: GuardCore): void {
+  const { namespace } = core.options;
+  if (findCore(namespace) === core) registry().cores.delete(namespace);
+}
+
+function differs(a: OpenOptions, b: OpenOptions): boolean {
+  const storageOf = ({ storage = "indexeddb" }: OpenOptions) => storage;
+  return storageOf(a) !== storageOf(b) || a.windowDays !== b.windowDays || a.remember !== b.remember;
+}

@@ -1,0 +1,61 @@
+/** Checks a snapshot's form before it goes into the engine, which checks the shards themselves. */
+import { failure, SeenGuardError } from "../errors.js";
+import { checkEach, REQUIRED, type Rules } from "../options.js";
+import type { SnapshotArguments } from "./wasm-guard.js";
+
+/** Reads shards of the format that a snapshot names. What is wrong throws. */
+export type ReadShards = (format: unknown, shards: readonly unknown[]) => Pick<SnapshotArguments, "format" | "shards">;
+
+/** An engine that knows the native format alone refuses any other one itself, whichever it is. */
+let readShards: ReadShards = (format, shards) =>
+  format === undefined || format === "seenguard"
+    ? { format: [0, 0, 0], shards: mapShards(shards, textOf) }
+    : { format: [1, 0, 0], shards: [] };
+
+/** Says that this entry's engine may know the formats of other libraries. */
+export function provideFormats(read: ReadShards): void {
+  readShards = read;
+}
+
+const rules: Rules = {
+  version: [
+    "a whole number from 0 to 2^53 - 1",
+    (version) => Number.isSafeInteger(version) && (version as number) >= 0,
+  ],
+  now: ["the server's clock in Unix seconds", (now) => Number.isFinite(now) && (now as number) >= 0],
+  shards: ["a list of texts", Array.isArray, REQUIRED],
+};
+
+/** Reads a snapshot of any origin. Throws a `SeenGuardError`. */
+export function checkSnapshot(snapshot: unknown): SnapshotArguments {
+  try {
+    // What is no object has no shards.
+    const parts = (snapshot ?? {}) as Record<string, unknown>;
+    const { version, shards, now } = checkEach(parts, rules, badPart);
+    return {
+      ...readShards(parts.format, shards as readonly unknown[]),
+      version: Number(version),
+      nowMs: Math.floor(Number(now) * 1000),
+    };
+  } catch (cause) {
+    // A getter of the app's may throw what it likes.
+    throw cause instanceof SeenGuardError ? cause : failure("bad-snapshot", "the snapshot cannot be read", cause);
+  }
+}
+
+/** The shards as texts. Unlike `map`, this meets the holes of a sparse list, too. */
+export function mapShards(shards: readonly unknown[], textOf: (shard: unknown, name: string) => string): string[] {
+  return Array.from(shards, (shard, index) => textOf(shard, `shard ${index}`));
+}
+
+export function textOf(shard: unknown, name: string): string {
+  return typeof shard === "string" ? shard : bad(`${name} is no text`);
+}
+
+export function badPart(message: string): never {
+  bad(`a snapshot's ${message}`);
+}
+
+export function bad(message: string, code: SeenGuardError["code"] = "bad-snapshot"): never {
+  throw new SeenGuardError(code, message);
+}

@@ -1,0 +1,99 @@
+/** IndexedDB: one database of one object store, by way of idb-keyval. */
+import { promisifyRequest } from "idb-keyval";
+
+import { textOf, type Condition, type KeyValueStore } from "./key-value-store.js";
+import { readStashed, removeStashed, stash, stashedKeys } from "./unload-stash.js";
+
+const DATABASE = "seenguard";
+const OBJECT_STORE = "segments";
+/** After every key that begins with a prefix. */
+const LAST = "\uffff";
+
+/**
+ * Opens the database when it is used, and once more after the browser has closed it. idb-keyval's own store would do
+ * that, too, but does not tell whether it has made the database.
+ */
+class Database {
+  private opened: Promise<IDBDatabase> | undefined;
+  private isNew = false;
+
+  /** Runs `work` in a transaction. `isNew`: the database was not there before, and this is its first use. */
+  async use<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore, isNew: boolean) => Promise<T>): Promise<T> {
+    const database = await (this.opened ??= this.open());
+    const { isNew } = this;
+    this.isNew = false;
+    return work(database.transaction(OBJECT_STORE, mode).objectStore(OBJECT_STORE), isNew);
+  }
+
+  private open(): Promise<IDBDatabase> {
+    const request = indexedDB.open(DATABASE);
+    request.onupgradeneeded = () => {
+      request.result.createObjectStore(OBJECT_STORE);
+      this.isNew = true;
+    };
+    const opened = promisifyRequest(request);
+    const reopen = () => (this.opened = undefined);
+    opened.then((database) => (database.onclose = reopen), reopen);
+    return opened;
+  }
+}
+
+/** Resolves when the whole transaction is done: only then is something written. */
+function commit({ transaction }: IDBObjectStore): Promise<void> {
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    // An error comes first, without the reason; it aborts the transaction.
+    transaction.onabort = () => reject(transaction.error ?? new Error("the transaction was aborted"));
+    // Without this, a page that reloads or dies before it hears of the request's success loses the transaction.
+    transaction.commit();
+  });
+}
+
+async function holds(store: IDBObjectStore, { key, value }: Condition): Promise<boolean> {
+  return textOf(await promisifyRequest<unknown>(store.get(key))) === value;
+}
+
+export class IndexedDbStore implements KeyValueStore {
+  readonly kind = "indexeddb";
+  readonly stash = stash;
+  private readonly database = new Database();
+
+  async read(keys: readonly string[]): Promise<(string | undefined)[]> {
+    return this.database.use("readonly", (store) =>
+      Promise.all(keys.map(async (key) => textOf(await promisifyRequest<unknown>(store.get(key))) ?? readStashed(key))),
+    );
+  }
+
+  async write(key: string, value: string, condition?: Condition): Promise<boolean> {
+    const isWritten = await this.database.use("readwrite", async (store) => {
+      if (condition && !(await holds(store, condition))) return false;
+      store.put(value, key);
+      await commit(store);
+      return true;
+    });
+    if (isWritten) removeStashed([key]);
+    return isWritten;
+  }
+
+  async remove(keys: readonly string[]): Promise<void> {
+    await this.database.use("readwrite", (store) => {
+      for (const key of keys) store.delete(key);
+      return commit(store);
+    });
+    removeStashed(keys);
+  }
+
+  async keys(prefix: string): Promise<string[]> {
+    let stashed: string[] = [];
+    const keys = await this.database.use("readonly", async (store, isNew) => {
+      // Nobody can have stashed anything. A first visit starts sooner without localStorage, which browsers load when
+      // it is first used.
+      if (isNew) return [];
+      // Read first: what is written and taken off the stash meanwhile is among the others.
+      stashed = stashedKeys(prefix);
+      return promisifyRequest(store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST)));
+    });
+    // Between two texts there are only texts.
+    return [...new Set([...(keys as string[]), ...stashed])];
+  }
+}

@@ -1,0 +1,32 @@
+/** Where segments are kept: one small interface over IndexedDB, localStorage and a storage of the app's own. */
+import type { GuardStats } from "../types/seenguard.js";
+
+/** What must still be so for a write to happen. */
+export interface Condition {
+  readonly key: string;
+  /** `undefined`: the key is absent. */
+  readonly value: string | undefined;
+}
+
+/** A key-value store of ASCII text. Every method may reject, and need never answer. */
+export interface KeyValueStore {
+  readonly kind: GuardStats["storage"];
+  /** The values of several keys, in their order; `undefined` for one that is absent. */
+  read(keys: readonly string[]): Promise<(string | undefined)[]>;
+  /**
+   * Writes a value if the condition holds, which IndexedDB checks in the same transaction and the others right before.
+   * Returns whether it held.
+   */
+  write(key: string, value: string, condition?: Condition): Promise<boolean>;
+  remove(keys: readonly string[]): Promise<void>;
+  /** All keys that begin with a prefix. */
+  keys(prefix: string): Promise<string[]>;
+  /** Keeps a value that the page is about to write, in case the page goes before that is done. */
+  stash?(key: string, value: string): void;
+}
+
+/** A stored value as text: what is absent is `undefined`, and what is no text is a text that nobody can read. */
+export function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "string" ? value : "";
+}

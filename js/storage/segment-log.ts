@@ -1,0 +1,182 @@
+/**
+ * The segments of one namespace in a store, and the generation that they belong to.
+ *
+ * What is read here is of one generation: an answer that a clear of this document has overtaken is `undefined`.
+ */
+import { FIRST_GENERATION, readGeneration, type Generation } from "./generation.js";
+import type { KeyValueStore } from "./key-value-store.js";
+import { GENERATION, newWriter, outdatedKeysIn, segmentKey, segmentsIn, type SegmentKey } from "./keys.js";
+
+export interface StoredSegment extends SegmentKey {
+  readonly text: string;
+}
+
+/** What one look into the store has found. */
+export interface Found {
+  /** A generation that was not known before: what was recorded before it is to be forgotten. */
+  readonly begun: Generation | undefined;
+  /** Segments of others that were not read before. */
+  readonly segments: readonly StoredSegment[];
+  /** Keys of older generations and versions. */
+  readonly outdated: readonly string[];
+}
+
+/** How often the keys are listed anew when a listed segment is missing because somebody has compacted it. */
+const LISTINGS = 8;
+
+export class SegmentLog {
+  readonly store: KeyValueStore;
+  readonly prefix: string;
+  private readonly writer = newWriter();
+  private generation = FIRST_GENERATION;
+  /** Segments of this generation that were read or written here, by key. */
+  private readonly known = new Map<string, SegmentKey>();
+  /** Those among them that are left alone. */
+  private readonly unreadable = new Set<string>();
+  private nextNumber = 0;
+  /** Counts what makes answers that are under way void. */
+  private epoch = 0;
+
+  constructor(store: KeyValueStore, prefix: string) {
+    this.store = store;
+    this.prefix = prefix;
+  }
+
+  /** Makes answers that are under way void. */
+  invalidate(): void {
+    this.epoch++;
+  }
+
+  get generationNumber(): number {
+    return this.generation.number;
+  }
+
+  /** Goes on in another generation, of which nothing is known yet. */
+  begin(generation: Generation): void {
+    this.epoch++;
+    this.generation = generation;
+    this.known.clear();
+    this.unreadable.clear();
+  }
+
+  /** Reads what others have written and this log has not read. `listed`: the store's keys, if they were just listed. */
+  async readNew(listed?: readonly string[]): Promise<Found | undefined> {
+    let begun: Generation | undefined;
+    let { epoch } = this;
+    for (let listing = 1, keys = listed; ; listing++, keys = undefined) {
+      keys ??= await this.store.keys(this.prefix);
+      const generation = await readGeneration(this.store, this.prefix, keys);
+      if (epoch !== this.epoch) return undefined;
+      if (generation.number > this.generation.number) {
+        this.begin(generation);
+        begun = generation;
+        epoch = this.epoch;
+      }
+      const all = segmentsIn(this.prefix, keys);
+      const unread = all.filter((one) => one.generation === this.generation.number && this.isUnread(one));
+      const segments = await this.readTexts(unread);
+      if (epoch !== this.epoch) return undefined;
+      if (segments.length < unread.length && listing < LISTINGS) continue;
+      for (const segment of segments) this.known.set(segment.key, withoutText(segment));
+      const older = all.filter((one) => one.generation < this.generation.number).map(({ key }) => key);
+      return { begun, segments, outdated: [...older, ...outdatedKeysIn(this.prefix, keys)] };
+    }
+  }
+
+  /** Reads the segments of one level, or of all, that are known and can be read; all of them or none. */
+  async readKnown(level?: number): Promise<readonly StoredSegment[] | undefined> {
+    const { epoch } = this;
+    const keys = new Set(await this.store.keys(this.prefix));
+    if (epoch !== this.epoch) return undefined;
+    for (const key of this.known.keys()) if (!keys.has(key)) this.known.delete(key);
+    const wanted = [...this.known.values()].filter(
+      (one) => !this.unreadable.has(one.key) && (level === undefined || one.level === level),
+    );
+    const segments = await this.readTexts(wanted);
+    return epoch === this.epoch && segments.length === wanted.length ? segments : undefined;
+  }
+
+  /** How many known segments of a level can be compacted. */
+  countOf(level: number): number {
+    return [...this.known.values()].filter((one) => one.level === level && !this.unreadable.has(one.key)).length;
+  }
+
+  /** Leaves a segment alone from now on. */
+  setUnreadable({ key }: SegmentKey): void {
+    this.unreadable.add(key);
+  }
+
+  /**
+   * Writes a segment under a key of its own. Returns false if another generation has begun, in which it would be void;
+   * `undefined` if this log has begun one.
+   */
+  async write({ text, level }: { readonly text: string; readonly level: number }): Promise<boolean | undefined> {
+    const { epoch } = this;
+    const segment = this.nextKey(level);
+    const condition = { key: this.prefix + GENERATION, value: this.generation.text };
+    const isWritten = await this.store.write(segment.key, text, condition);
+    if (epoch !== this.epoch) return undefined;
+    if (isWritten) this.known.set(segment.key, segment);
+    return isWritten;
+  }
+
+  /** Writes a segment at once, without looking at the generation: the page goes. */
+  async writeLast({ text, level }: { readonly text: string; readonly level: number }): Promise<void> {
+    const segment = this.nextKey(level);
+    this.store.stash?.(segment.key, text);
+    this.known.set(segment.key, segment);
+    await this.store.write(segment.key, text);
+  }
+
+  async remove(keys: readonly string[]): Promise<void> {
+    await this.store.remove(keys);
+    for (const key of keys) {
+      this.known.delete(key);
+      this.unreadable.delete(key);
+    }
+  }
+
+  /** Reads the generation after a write that found another one. Returns a later one if there is. */
+  async checkGeneration(): Promise<Generation | undefined> {
+    const { epoch } = this;
+    const key = this.prefix + GENERATION;
+    const found = await readGeneration(this.store, this.prefix, [key]);
+    if (epoch !== this.epoch) return undefined;
+    if (found.number > this.generation.number) {
+      this.begin(found);
+      return found;
+    }
+    const { number, clearedAtMs } = this.generation;
+    if (found.number === number) {
+      this.generation = { ...this.generation, text: found.text };
+      return undefined;
+    }
+    // The note was lost, or a slow clear has overwritten a later one's.
+    const text = `${number}/${clearedAtMs}`;
+    await this.store.write(key, text, { key, value: found.text });
+    if (epoch === this.epoch) this.generation = { number, clearedAtMs, text };
+    return undefined;
+  }
+
+  private isUnread({ key, writer }: SegmentKey): boolean {
+    return writer !== this.writer && !this.known.has(key);
+  }
+
+  private nextKey(level: number): SegmentKey {
+    const parts = { generation: this.generation.number, level, writer: this.writer, number: this.nextNumber++ };
+    return { ...parts, key: segmentKey(this.prefix, parts) };
+  }
+
+  /** The segments that are still there. */
+  private async readTexts(segments: readonly SegmentKey[]): Promise<StoredSegment[]> {
+    const texts = segments.length > 0 ? await this.store.read(segments.map(({ key }) => key)) : [];
+    return segments.flatMap((segment, index) => {
+      const text = texts[index];
+      return text === undefined ? [] : [{ ...segment, text }];
+    });
+  }
+}
+
+function withoutText({ key, generation, level, writer, number }: StoredSegment): SegmentKey {
+  return { key, generation, level, writer, number };
+}

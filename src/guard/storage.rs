@@ -1,0 +1,94 @@
+//! How a guard's impressions come from storage and other tabs, and go there: as segments. Who writes which when is up
+//! to the caller.
+
+use super::server_view::ServerView;
+use super::{Guard, Now, Segment, SegmentState, segment};
+use crate::error::Error;
+use crate::id_list::IdList;
+
+impl Guard {
+    /// Takes over stored segments when the storage has loaded: what is pending there is delivered by this writer. Tells
+    /// how each could be read.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn load<L: IdList + ?Sized>(&mut self, segments: &L) -> Result<Vec<SegmentState>, Error> {
+        self.read_segments(segments, true)
+    }
+
+    /// Ends loading: numbers what was recorded meanwhile. To be called at once where there is no storage.
+    pub fn finish_loading(&mut self) {
+        self.impressions.finish_loading();
+    }
+
+    /// Takes notice of segments that another writer has stored since, and delivers itself. Tells how each could be
+    /// read.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn merge<L: IdList + ?Sized>(&mut self, segments: &L) -> Result<Vec<SegmentState>, Error> {
+        self.read_segments(segments, false)
+    }
+
+    fn read_segments<L: IdList + ?Sized>(&mut self, segments: &L, own: bool) -> Result<Vec<SegmentState>, Error> {
+        let mut states = Vec::new();
+        for index in 0..segments.len() {
+            let contents = segment::read(segments.get(index), own)?;
+            states.push(contents.state);
+            self.merge_contents(contents)?;
+        }
+        Ok(states)
+    }
+
+    fn merge_contents(&mut self, contents: segment::Contents) -> Result<(), Error> {
+        if contents.reporting {
+            self.impressions.merge_reporting();
+        }
+        if let Some(forgotten) = contents.forgotten {
+            self.impressions.forget_before(forgotten);
+        }
+        for (hash, recording) in contents.recordings {
+            self.impressions.merge(hash, recording)?;
+        }
+        Ok(())
+    }
+
+    /// What has changed since the last call, as a segment; nothing if nothing has. `everything`: also if a snapshot has
+    /// covered impressions and nothing else has changed, for a page that hides.
+    pub fn take_unsaved(&mut self, everything: bool) -> Option<Segment> {
+        if !self.impressions.is_unsaved(everything) {
+            return None;
+        }
+        let hashes = self.impressions.take_unsaved();
+        Some(segment::write(&self.impressions, hashes))
+    }
+
+    /// One segment in place of several: what this table knows of the recordings in them, after merging them.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn compact<L: IdList + ?Sized>(&mut self, segments: &L) -> Result<Segment, Error> {
+        let mut hashes = Vec::new();
+        for index in 0..segments.len() {
+            let contents = segment::read(segments.get(index), false)?;
+            hashes.extend(contents.recordings.iter().map(|&(hash, _)| hash));
+            self.merge_contents(contents)?;
+        }
+        Ok(segment::write(&self.impressions, hashes))
+    }
+
+    /// Forgets the snapshot in use and what was recorded before `cleared_at_ms`. What was recorded between then and now
+    /// stays, and is unsaved again.
+    pub fn clear_before(&mut self, cleared_at_ms: u64, now: Now) {
+        self.server = ServerView::default();
+        self.version = None;
+        self.forget_before = 0;
+        self.server_clock = None;
+        self.impressions.clear_before(cleared_at_ms, now.wall_ms);
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.clear_before(u64::MAX, Now::at(0));
+    }
+}

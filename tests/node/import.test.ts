@@ -1,0 +1,84 @@
+/** Importing an entry does nothing and needs nothing: each runs here in a realm that has the language alone. */
+import { readFileSync } from "node:fs";
+import vm from "node:vm";
+import { describe, expect, test } from "vitest";
+import type { Package } from "./support.js";
+
+type Server = typeof import("seenguard/server");
+
+const ENTRIES = ["index", "formats", "slim", "server"] as const;
+/** What a realm has beyond the ECMAScript of 2020, and what embedders take away. */
+const MAY_BE_MISSING = ["WebAssembly", "FinalizationRegistry", "WeakRef"];
+
+/** A realm without the platform: no encoders, no timers, no console, no crypto, no performance. */
+function bareRealm(): { realm: vm.Context; run: (code: string) => unknown } {
+  const realm = vm.createContext({});
+  const run = (code: string): unknown => vm.runInContext(code, realm);
+  for (const name of MAY_BE_MISSING) run(`delete globalThis.${name}`);
+  return { realm, run };
+}
+
+/** Imports an entry, as CommonJS, into a realm. */
+function importInto<Entry>(realm: vm.Context, entry: (typeof ENTRIES)[number]): Entry {
+  const source = readFileSync(new URL(`../../dist/${entry}.cjs`, import.meta.url), "utf8");
+  const wrapper = vm.runInContext(`(function (module, exports) {${source}\n})`, realm) as (
+    module: object,
+    exports: object,
+  ) => void;
+  const module = { exports: {} };
+  wrapper(module, module.exports);
+  return module.exports as Entry;
+}
+
+describe.each(ENTRIES)("the entry %s", (entry) => {
+  test("is imported where there is nothing but the language, and leaves no trace", () => {
+    const { realm, run } = bareRealm();
+    const globals = () => run("Reflect.ownKeys(globalThis).map(String).join()");
+    const before = globals();
+    expect(Object.keys(importInto<object>(realm, entry))).toContain("SeenGuardError");
+    expect(globals()).toBe(before);
+  });
+
+  test("is imported where every global throws that it might touch", () => {
+    const { realm, run } = bareRealm();
+    for (const name of [...MAY_BE_MISSING, "TextEncoder", "TextDecoder", "indexedDB", "localStorage", "performance"])
+      run(`Object.defineProperty(globalThis, "${name}", { get() { throw new Error("${name} is not for you"); } })`);
+    expect(() => importInto(realm, entry)).not.toThrow();
+  });
+});
+
+test("the script-tag file runs where there is nothing but the language, and leaves one global", () => {
+  const { run } = bareRealm();
+  run(readFileSync(new URL("../../dist/seenguard.iife.js", import.meta.url), "utf8"));
+  expect(run("Object.keys(globalThis).join()")).toBe("Seenguard");
+});
+
+describe("where there is nothing but the language", () => {
+  test("a guard lets everything pass, and says why", async () => {
+    const { realm, run } = bareRealm();
+    run("globalThis.queueMicrotask = (task) => void Promise.resolve().then(task)");
+    const { SeenGuard } = importInto<Package>(realm, "index");
+    const codes: string[] = [];
+    const onError = ({ code }: { code: string }) => codes.push(code);
+    const guard = await SeenGuard.open({ namespace: "home:1", storage: "none", onError });
+    expect([...guard.filter(["a", "b", "a"])]).toEqual(["a", "b"]);
+    expect(guard.record("a")).toBe(0);
+    expect(guard.stats().engine).toBe("none");
+    expect(codes).toEqual(["wasm-unavailable"]);
+    await guard.close();
+  });
+
+  test("a chain that cannot start says so itself", async () => {
+    const { realm } = bareRealm();
+    const { ShardChain, SeenGuardError } = importInto<Server>(realm, "server");
+    const error = await ShardChain.create().then(
+      () => undefined,
+      (cause: unknown) => cause,
+    );
+    expect(error).toBeInstanceOf(SeenGuardError);
+    expect(error).toMatchObject({ code: "wasm-unavailable", name: "SeenGuardError" });
+    expect(String(error)).not.toContain("everything passes");
+    // Options are checked all the same.
+    await expect(ShardChain.create({ capacity: 0 })).rejects.toMatchObject({ code: "bad-option" });
+  });
+});

@@ -1,0 +1,145 @@
+/** What is too large, too many or made to be slow: it is taken, or refused with a reason, and nobody else suffers. */
+import { readFileSync } from "node:fs";
+import { SeenGuard as SlimGuard } from "seenguard/slim";
+import { ShardChain } from "seenguard/server";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { craftedIds } from "./crafted-ids.js";
+import { xxh64 } from "./shards.js";
+import { idsOf, NOW, openGuard } from "./support.js";
+
+const MEGABYTE = 1 << 20;
+/** Over the longest string of every JavaScript engine, together. */
+const large = () => Array.from({ length: 600 }, (_, index) => "x".repeat(MEGABYTE) + String(index));
+
+describe("600 ids of 1 MB", () => {
+  test("are recorded and stopped, each of them, and other guards go on", async () => {
+    const [{ guard, codes }, other] = [await openGuard(), await openGuard()];
+    other.guard.record("a");
+    const ids = large();
+    expect(guard.record(ids)).toBe(600);
+    expect(guard.filter([...ids, ids[7] ?? "", "new", "new"])).toEqual(["new"]);
+    expect(guard.filter(ids.map((id) => `${id}!`))).toHaveLength(600);
+    // They are too long to be delivered.
+    expect(guard.pending()).toEqual([]);
+    expect(codes()).toEqual(["too-large"]);
+    expect(guard.stats()).toMatchObject({ engine: "wasm", remembered: 600 });
+    expect(other.guard.filter(["a", "b"])).toEqual(["b"]);
+    expect(other.codes()).toEqual([]);
+  });
+
+  test("are recorded by a chain", async () => {
+    const chain = await ShardChain.create();
+    onTestFinished(() => chain.free());
+    const ids = large();
+    expect(chain.record(ids, { now: NOW })).toBe(600);
+    expect(chain.filter([...ids, "new", ids[0] ?? "", "new"], { now: NOW })).toEqual(["new"]);
+  });
+});
+
+/** The module with a memory that cannot grow beyond so many pages of 64 KB. */
+function withMaximumMemory(pages: number): Uint8Array<ArrayBuffer> {
+  const wasm = Uint8Array.from(readFileSync(new URL("../../dist/seenguard.wasm", import.meta.url)));
+  const MEMORY_SECTION = 5;
+  for (let at = 8; at < wasm.length;) {
+    const [id = 0] = wasm.subarray(at);
+    const [size, start] = leb128(wasm, at + 1);
+    if (id === MEMORY_SECTION) {
+      const [minimum, end] = leb128(wasm, start + 2);
+      const limits = [1, 1, ...leb128Of(minimum), ...leb128Of(Math.max(pages, minimum))];
+      if (wasm[start + 1] !== 0 || end !== start + size) throw new Error("the memory has a maximum already");
+      return Uint8Array.of(...wasm.subarray(0, at), id, limits.length, ...limits, ...wasm.subarray(end));
+    }
+    at = start + size;
+  }
+  throw new Error("the module has no memory of its own");
+}
+
+function leb128(bytes: Uint8Array, at: number): [value: number, end: number] {
+  for (let value = 0, shift = 0; ; shift += 7) {
+    const byte = bytes[at++] ?? 0;
+    value |= (byte & 127) << shift;
+    if (byte < 128) return [value, at];
+  }
+}
+
+function leb128Of(value: number): number[] {
+  return value < 128 ? [value] : [(value & 127) | 128, ...leb128Of(value >> 7)];
+}
+
+describe("a guard without memory left", () => {
+  test("reports out-of-memory once for each call that has not enough, and goes on with what fits", async () => {
+    const wasm = withMaximumMemory(64);
+    const { guard, codes } = await openGuard({ wasm }, { SeenGuard: SlimGuard });
+    expect(guard.record(["a", "b"])).toBe(2);
+    const tooMuch = ["y".repeat(8 * MEGABYTE)];
+    expect(guard.record(tooMuch)).toBe(0);
+    expect(codes()).toEqual(["out-of-memory"]);
+    expect(guard.filter([...tooMuch, "a"])).toContain(tooMuch[0]);
+    expect(new Set(codes())).toEqual(new Set(["out-of-memory"]));
+    const shards = [Buffer.alloc(6 * MEGABYTE).toString("base64")];
+    expect(guard.apply({ shards })).toMatchObject({ applied: false, error: { code: "out-of-memory" } });
+    expect(guard.filter(["a", "b", "c"])).toEqual(["c"]);
+    expect(guard.record("c")).toBe(1);
+    expect(guard.pending()).toEqual(["a", "b", "c"]);
+    expect(guard.stats().engine).toBe("wasm");
+  });
+});
+
+describe("ids whose hashes share bits", () => {
+  const COUNT = 60_000;
+
+  test("are what they are said to be", () => {
+    const [id = ""] = craftedIds(1, 0x7fn);
+    expect(xxh64(new TextEncoder().encode(id)) & 0x7fn).toBe(0n);
+  });
+
+  test.each([
+    ["the lowest", 0x7fn],
+    ["the highest", 0x7fn << 57n],
+    ["those in the middle", 0x7fn << 32n],
+  ])("are filtered and recorded as quickly as others: %s", async (_, mask) => {
+    const crafted = craftedIds(COUNT, mask);
+    const timeOf = async (ids: string[]) => {
+      const { guard } = await openGuard({ remember: 50_000 });
+      const begun = performance.now();
+      expect(guard.filter(ids)).toHaveLength(COUNT);
+      guard.record(ids);
+      guard.filter(ids);
+      return performance.now() - begun;
+    };
+    await timeOf(idsOf("warm", COUNT));
+    const usual = await timeOf(idsOf("usual", COUNT));
+    // Hashed into one bucket they took 10 s.
+    expect(await timeOf(crafted)).toBeLessThan(10 * usual + 500);
+  });
+});
+
+describe("a list that lies", () => {
+  const lying = (claimed: unknown, items: unknown[] = ["a", "b", "a"]) =>
+    new Proxy(items, {
+      get: (target, name, receiver): unknown => (name === "length" ? claimed : Reflect.get(target, name, receiver)),
+    }) as string[];
+
+  test.each([2 ** 53, 2 ** 32, 1e300, Infinity, -1, NaN, 1.5, "3", null, undefined, {}, Symbol("3")])(
+    "of the length %o stops nothing that is fresh, and throws nowhere",
+    async (claimed) => {
+      const { guard } = await openGuard();
+      const feed = guard.feed();
+      for (const items of [guard.filter(lying(claimed)), feed.filter(lying(claimed)), feed.admit(lying(claimed))])
+        expect(items.filter((item) => typeof item === "string").sort()).toEqual(["a", "b"]);
+      const chain = await ShardChain.create();
+      onTestFinished(() => chain.free());
+      expect(chain.filter(lying(claimed)).filter(Boolean).sort()).toEqual(["a", "b"]);
+    },
+  );
+
+  test("that grows at each look ends", async () => {
+    const { guard } = await openGuard();
+    let length = 3;
+    const growing = new Proxy(["a", "b", "c"], {
+      get: (target, name, receiver): unknown => (name === "length" ? length++ : Reflect.get(target, name, receiver)),
+    });
+    expect(guard.filter(growing).slice(0, 3)).toEqual(["a", "b", "c"]);
+    expect(guard.feed().admit(growing).slice(0, 3)).toEqual(["a", "b", "c"]);
+  });
+});

@@ -1,0 +1,53 @@
+/** The same for the server's entry. It compiles without the DOM's types. */
+import {
+  SeenGuardError,
+  ShardChain,
+  type ChainOptions,
+  type ErrorCode,
+  type IdOf,
+  type ItemId,
+  type ShardFormat,
+  type Snapshot,
+} from "seenguard/server";
+
+interface Post {
+  readonly key: number;
+}
+
+const ids: readonly ItemId[] = ["a", 1, 2n];
+const posts: readonly Post[] = [{ key: 1 }];
+const identified: readonly { readonly id: string }[] = [{ id: "a" }];
+const keyOf: IdOf<Post> = ({ key }) => key;
+const format: ShardFormat = "seenguard";
+const now = 1_764_000_000;
+
+export async function serve(stored: readonly string[]): Promise<Snapshot> {
+  const options: ChainOptions = {
+    capacity: 1000,
+    shards: 5,
+    falsePositiveRate: 0.001,
+    seed: 0n,
+    ttlSeconds: 86_400,
+    format,
+  };
+  const chain: ShardChain = await ShardChain.from(stored, options);
+  const rejected: readonly { index: number; code: ErrorCode }[] = chain.rejected;
+  const codes = chain.rejected.map(({ index, code }) => `${index.toFixed()}: ${code satisfies ErrorCode}`);
+  const unknown: number = chain.record(ids, { now }) + chain.record("a");
+  const seen: boolean = chain.has(1, { now }) || chain.has("a");
+  const fresh: Post[] = chain.filter(posts, { id: keyOf, now });
+  const freshIds: ItemId[] = chain.filter(ids, { now });
+  const freshItems: { readonly id: string }[] = chain.filter(identified);
+  if (seen || codes.length + rejected.length + unknown + fresh.length + freshIds.length + freshItems.length > 0)
+    chain.free();
+
+  const shards: string[] = chain.snapshot({ now }).shards;
+  const go = await ShardChain.from(shards, { format: { kind: "go-bloomfilter" } });
+  const again = await ShardChain.from(go.snapshot());
+  again.free();
+  return (await ShardChain.create()).snapshot();
+}
+
+export function isOurs(error: unknown): error is SeenGuardError {
+  return error instanceof SeenGuardError && error.code === "bad-option";
+}

@@ -1,0 +1,76 @@
+/** Formats numbers, times and explanations for people. */
+import type { Explanation, GuardStats } from "seenguard";
+
+const whole = new Intl.NumberFormat("en");
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+
+export function count(value: number): string {
+  return whole.format(value);
+}
+
+/** "1 repeat", "2 repeats". */
+export function plural(value: number, noun: string): string {
+  return `${whole.format(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+/** A probability: "1 in 25,000". Below 1 in 10¹² doubles cannot tell it from 0. */
+export function rate(value: number): string {
+  if (value < 1e-12) return "under 1 in 10¹²";
+  return `1 in ${value < 1e-6 ? short.format(1 / value) : whole.format(Math.round(1 / value))}`;
+}
+
+export function bytes(value: number): string {
+  if (value < 10_000) return `${whole.format(value)} B`;
+  if (value < 10_000_000) return `${whole.format(Math.round(value / 100) / 10)} kB`;
+  return value < 10_000_000_000
+    ? `${whole.format(Math.round(value / 1e6))} MB`
+    : `${whole.format(Math.round(value / 1e9))} GB`;
+}
+
+export function lag(seconds: number): string {
+  if (seconds < 60) return `${String(seconds)} s`;
+  const rest = seconds % 60;
+  return `${String(Math.floor(seconds / 60))} min${rest === 0 ? "" : ` ${String(rest)} s`}`;
+}
+
+/** Describes the state of the guard's storage. */
+export function storageState(state: GuardStats["storage"]): string {
+  switch (state) {
+    case "indexeddb":
+      return "Impressions are kept in IndexedDB.";
+    case "local":
+      return "Impressions are kept in localStorage.";
+    case "full":
+      return "The storage is full: what is new is kept in this tab alone, until there is room.";
+    case "unavailable":
+      return "There is no storage: impressions are kept in this tab alone.";
+    default:
+      return `Impressions are kept in storage of the kind "${state}".`;
+  }
+}
+
+/** How long ago, roughly. */
+export function ago(atMs: number): string {
+  const seconds = Math.max(0, Math.round((Date.now() - atMs) / 1000));
+  if (seconds < 90) return `${String(seconds)} s ago`;
+  return seconds < 5400 ? `${String(Math.round(seconds / 60))} min ago` : `${String(Math.round(seconds / 3600))} h ago`;
+}
+
+/** Why an item was stopped. `seenAt`: when the exact record has it; `undefined` for a false positive. */
+export function reason(why: Explanation, seenAt: number | undefined, falsePositiveRate: number): string {
+  const falsePositive = `a false positive, as about ${rate(falsePositiveRate)} items meets one`;
+  const record =
+    seenAt === undefined
+      ? `By this page's exact record you have not seen it: ${falsePositive}.`
+      : `You saw it ${ago(seenAt)}.`;
+  if (!why.seen) return "It is in this list already, further up.";
+  switch (why.by) {
+    case "pending":
+      return `Pending. It was on this screen at ${clock.format(why.at)}, and no state of the server contains it since.`;
+    case "memory":
+      return `Remembered by this device, whatever the server knows. It was on this screen at ${clock.format(why.at)}.`;
+    case "server":
+      return `Known to the server: shard ${String(why.shard + 1)} of its chain contains it. ${record}`;
+  }
+}
