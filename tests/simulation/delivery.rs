@@ -76,7 +76,10 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
     let clocks = device.clocks(tab, scene.now);
     let most = *scene.random.pick(&[1, 20, 200, 200]);
     let page = &mut device.tabs[tab];
-    let DeliveryBatch { number: batch, impressions } = page.guard.begin_batch(most, BATCH_BYTES, clocks);
+    let DeliveryBatch {
+        number: batch,
+        impressions,
+    } = page.guard.begin_batch(most, BATCH_BYTES, clocks);
     assert_eq!(
         batch == 0,
         impressions.is_empty(),
@@ -93,7 +96,12 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
     );
     let impressions: Vec<(Item, u64)> = impressions
         .iter()
-        .map(|impression| (scene.items.of(&impression.id).expect("an item of this feed"), impression.at))
+        .map(|impression| {
+            (
+                scene.items.of(&impression.id).expect("an item of this feed"),
+                impression.at,
+            )
+        })
         .collect();
     for &(item, at) in &impressions {
         check_due(device, tab, item, at, scene);
@@ -140,8 +148,8 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
     let steady_ms = device.clocks(tab, scene.now).steady_ms;
     // What other tabs deliver has counters that are compared with nothing here.
     let first = device.ledger.first_confirmed.get(&(item, at)).copied().unwrap_or(0);
-    let is_later = |serial: u64| serial > first || !confirmed.is_own;
-    let counts = |sign: &&Sign| sign.steady_ms + FIRST_WAIT_MS <= steady_ms && (!sign.is_own || is_later(sign.serial));
+    let is_later = |sign: &Sign| !confirmed.is_own || sign.serial.is_none_or(|serial| serial > first);
+    let counts = |sign: &&Sign| sign.steady_ms + FIRST_WAIT_MS <= steady_ms && is_later(sign);
     let signs = page.signs.iter().filter(counts).count();
     assert!(
         signs >= SIGNS,

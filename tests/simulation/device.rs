@@ -153,7 +153,7 @@ impl Device {
             Effect::Stored { holds, bytes } => {
                 check_size_of_one(&holds, bytes, &self.ledger, scene);
                 self.stored(tab, holds, scene.now);
-            },
+            }
             Effect::Heard => self.tabs[tab].hear(&self.ledger),
             Effect::CaughtUp { began_ms } => self.learn_stored(tab, began_ms, scene),
             Effect::Loaded { began_ms } => {
@@ -299,7 +299,11 @@ impl Device {
                 .filter(|(_, stored)| is_stored(stored))
                 .map(|(&index, _)| index),
         );
-        for (&key, (confirmed, _)) in ledger.stored_deliveries.iter().filter(|(_, (_, stored))| is_stored(stored)) {
+        for (&key, (confirmed, _)) in ledger
+            .stored_deliveries
+            .iter()
+            .filter(|(_, (_, stored))| is_stored(stored))
+        {
             let known = page.confirmed.entry(key).or_insert(Confirmed {
                 is_own: false,
                 ..*confirmed
@@ -359,7 +363,8 @@ impl Device {
             self.settle(tab, scene);
         }
         let page = &self.tabs[tab];
-        let has_heard = scene.conditions.has_signals && page.writer.is_loaded && page.awake_since + SOON_MS <= scene.now;
+        let has_heard =
+            scene.conditions.has_signals && page.writer.is_loaded && page.awake_since + SOON_MS <= scene.now;
         if has_heard {
             self.learn_signalled(tab, scene);
         }

@@ -106,7 +106,11 @@ impl Ledger {
     /// Bytes of the ids of recordings that may have a higher counter than this one, at most.
     pub fn bytes_since(&self, index: usize) -> usize {
         let recording = &self.recordings[index];
-        let before = if recording.missed == 0 { recording.bytes_before } else { 0 };
+        let before = if recording.missed == 0 {
+            recording.bytes_before
+        } else {
+            0
+        };
         self.bytes - before
     }
 
@@ -146,6 +150,11 @@ impl Ledger {
         self.deletions
             .iter()
             .any(|deletion| deletion.before > recording.knew_deletion && recording.at < deletion.latest_ms)
+    }
+
+    /// Whether some deletion may reach a recording of an item.
+    pub fn item_may_be_deleted(&self, item: Item) -> bool {
+        self.of(item).any(|(_, recording)| self.may_be_deleted(recording))
     }
 
     /// Whether a tab that knows of this deletion must have dropped a recording.

@@ -201,11 +201,9 @@ impl World {
             }
             Event::Freeze | Event::Thaw | Event::Clear => self.sleep_or_clear(event, device),
             Event::ClockJump | Event::FillStorage | Event::Damage => self.trouble_device(event, device),
-            Event::StandStill
-            | Event::FlushStore
-            | Event::Rebuild
-            | Event::ReadStoreAgain
-            | Event::DeleteHistory => self.trouble_server(event),
+            Event::StandStill | Event::FlushStore | Event::Rebuild | Event::ReadStoreAgain | Event::DeleteHistory => {
+                self.trouble_server(event)
+            }
         }
     }
 

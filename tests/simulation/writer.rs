@@ -262,14 +262,19 @@ impl Writer {
             .partition(|segment| segment.generation == self.generation);
         reading.void = void.into_iter().map(|segment| segment.key).collect();
         reading.has_missed = false;
-        reading.read.retain(|(segment, _)| segment.generation == self.generation);
-        self.seen.retain(|key| current.iter().any(|segment| segment.key == *key));
+        reading
+            .read
+            .retain(|(segment, _)| segment.generation == self.generation);
+        self.seen
+            .retain(|key| current.iter().any(|segment| segment.key == *key));
         let is_wanted = |segment: &SegmentKey| match reading.purpose {
             Purpose::Compact(level) => segment.level == level,
             _ => segment.writer != self.name && !self.seen.contains(&segment.key),
         };
         let is_read = |segment: &SegmentKey| reading.read.iter().any(|(read, _)| read.key == segment.key);
-        let wanted = current.into_iter().filter(|segment| is_wanted(segment) && !is_read(segment));
+        let wanted = current
+            .into_iter()
+            .filter(|segment| is_wanted(segment) && !is_read(segment));
         reading.wanted = wanted.collect();
         Some(Step::ReadTexts(reading))
     }
