@@ -1,5 +1,4 @@
-//! A person looks at a feed: snapshots are applied, items filtered, impressions recorded, and each answer is compared
-//! with what truly happened.
+//! A person looks at a feed: snapshots are applied, items filtered, impressions recorded, and each answer is compared with what truly happened.
 
 use std::collections::HashSet;
 
@@ -212,15 +211,11 @@ fn settle(page: &mut Tab, ledger: &mut Ledger, item: Item, clocks: Now, scene: &
         page.unsaved.covered.push(index);
     }
     for (_, at) in candidates {
-        if let Some(&serial) = ledger.first_confirmed.get(&(item, at)) {
-            let is_own = page
-                .confirmed
-                .get(&(item, at))
-                .is_some_and(|confirmed| confirmed.is_own);
+        if ledger.first_confirmed.contains_key(&(item, at)) {
+            let confirmed = page.confirmed.get(&(item, at)).filter(|confirmed| confirmed.is_own);
             page.signs.push(Sign {
-                serial,
+                serial: confirmed.map(|confirmed| confirmed.serial),
                 steady_ms: clocks.steady_ms,
-                is_own,
             });
             page.misleading_signs += usize::from(!is_covered_by_known_delivery(item, ledger, scene));
         }
@@ -230,8 +225,8 @@ fn settle(page: &mut Tab, ledger: &mut Ledger, item: Item, clocks: Now, scene: &
     }
 }
 
-/// Whether what covers an item is one of the deliveries that this device can know of: not another impression of the
-/// item, another device's, or a delivery whose tab died before it could tell.
+/// Whether what covers an item is one of the deliveries that this device can know of: not another impression of the item, another device's, or
+/// a delivery whose tab died before it could tell.
 fn is_covered_by_known_delivery(item: Item, ledger: &Ledger, scene: &Scene<'_>) -> bool {
     let arrived = ledger.times_arrived(item);
     let only_here = scene.server.times_sent.get(&item) == Some(&arrived);
@@ -429,7 +424,7 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
             continue;
         }
         let has_lost_text = page.may_have_lost_text(ledger, index);
-        let may_have_left = ledger.is_taken_back(item) || ledger.may_be_deleted(recording);
+        let may_have_left = ledger.is_taken_back(item) || ledger.item_may_be_deleted(item);
         assert!(
             has_lost_text
                 || may_have_left
@@ -443,8 +438,7 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     }
 }
 
-/// Asks for a few items at other times of the device's clock: to the last millisecond of the window, and whatever the
-/// clock says before.
+/// Asks for a few items at other times of the device's clock: to the last millisecond of the window, and whatever the clock says before.
 fn probe(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let recordings = device.ledger.recordings.len();
     for _ in 0..6 {
@@ -477,7 +471,7 @@ pub fn table_alone(guard: &Guard, clocks: Now) -> Guard {
     let mut guard = guard.clone();
     let mut everything = BloomFilter::new(Parameters::new(1, 1).expect("one bit is a filter"), 0);
     everything.insert("anything");
-    let everything = Shard::new(everything, 0, 0).to_base64().unwrap();
+    let everything = Shard::new(everything, 0, 0).to_base64().expect("there is memory");
     for shards in [&[everything][..], &[]] {
         let snapshot = Snapshot {
             version: None,
@@ -660,8 +654,8 @@ fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
         let bytes: usize = guard.pending(usize::MAX).iter().map(String::len).sum();
         assert!(bytes <= TEXT_LIMITS.bytes, "limits: {bytes} bytes of ids are pending");
     }
-    if stats.pending == TEXT_LIMITS.texts {
-        scene.tally.reach("5,000 impressions are pending");
+    if stats.pending > TEXT_LIMITS.texts - TEXT_LIMITS.texts / 50 {
+        scene.tally.reach("nearly 5,000 impressions are pending");
     }
     let server: usize = page
         .view
@@ -669,8 +663,7 @@ fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
         .iter()
         .map(|shipped| shipped.shard.filter.parameters().bits() as usize)
         .sum();
-    // The table, up to twice as large as its content; the texts, each with its delivery; slots of the server's filters
-    // that are free.
+    // The table, up to twice as large as its content; the texts, each with its delivery; slots of the server's filters that are free.
     let most = 128 * remember + 128 * TEXT_LIMITS.texts + TEXT_LIMITS.bytes + server + 64 * 1024;
     assert!(stats.bytes <= most, "limits: {} bytes are held", stats.bytes);
 }
