@@ -4,10 +4,10 @@
 //! Wegman 1978). A Bloom filter at its best, half full, takes 1.44 times as many; how far above the limit a shard is says whether it was made
 //! for many more items than it holds.
 
-use crate::params::{MAX_SNAPSHOT_BITS, union_rate};
-use crate::wire::native::Encoding;
-use crate::wire::{self, Format};
-use crate::{Error, Shard};
+use crate::error::Error;
+use crate::params::union_rate;
+use crate::shard::Shard;
+use crate::wire::{self, Encoding, Format};
 
 /// What one shard holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +36,7 @@ pub struct InspectedFilter {
 /// let mut shard = Shard::new(BloomFilter::new(Parameters::for_capacity(1000, 0.001)?, 0), 1_764_000_000, 0);
 /// (0..500).for_each(|number| drop(shard.insert(format!("article-{number}"))));
 ///
-/// let inspected = inspect(Format::Native, &shard.to_base64())?;
+/// let inspected = inspect(Format::Native, &shard.to_base64()?)?;
 /// assert_eq!(inspected.filters[0].count, Some(500));
 /// assert!((inspected.estimated_items() - 500.0).abs() < 10.0);
 /// assert!(inspected.contains("article-17", 1_764_000_000));
@@ -48,20 +48,18 @@ pub struct InspectedFilter {
 /// # Errors
 /// As [`wire::read`].
 pub fn inspect(format: Format, text: &str) -> Result<Inspection, Error> {
-    let decoded = wire::decode(format, text)?;
-    if decoded.bits() > MAX_SNAPSHOT_BITS {
-        return Err(wire::TOO_LARGE);
-    }
-    let inspected = decoded.filters.iter().map(|unread| {
+    let encoded = wire::decode(format, text.as_bytes())?;
+    encoded.check_size()?;
+    let inspect_filter = |filter| {
         Ok(InspectedFilter {
-            shard: decoded.shard(unread)?,
-            count: unread.count(),
-            encoding: decoded.encoding(),
+            shard: encoded.read_shard(filter)?,
+            count: filter.count,
+            encoding: filter.encoding(),
         })
-    });
-    let filters: Result<Vec<InspectedFilter>, Error> = inspected.collect();
+    };
+    let filters: Result<Vec<InspectedFilter>, Error> = encoded.filters().iter().map(inspect_filter).collect();
     Ok(Inspection {
-        bytes: decoded.byte_length(),
+        bytes: encoded.byte_length(),
         filters: filters?,
     })
 }

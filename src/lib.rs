@@ -42,8 +42,7 @@ mod chain;
 mod error;
 mod guard;
 pub mod hash;
-mod hash_index;
-pub mod id_list;
+mod id_list;
 mod id_map;
 mod inspect;
 mod params;
@@ -60,6 +59,7 @@ pub use guard::{
     Applied, CoveredImpression, DEFAULT_REMEMBER, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Impression,
     Lag, MAX_REMEMBER, Now, Recorded, Segment, SegmentState, Snapshot,
 };
+pub use id_list::IdList;
 pub use inspect::{InspectedFilter, Inspection, inspect};
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
 pub use shard::Shard;
