@@ -1,4 +1,5 @@
-// What the linter demands of JavaScript and TypeScript: typescript-eslint's strictest set, with type information, and functions that fit on a screen.
+// What the linter demands of JavaScript and TypeScript: typescript-eslint's strictest set, with type information, and
+// functions that fit on a screen.
 import js from "@eslint/js";
 import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
@@ -22,7 +23,8 @@ export default defineConfig(
     },
   },
   {
-    // The compiler knows which globals there are, and better than a list; and it sees the casts in JSDoc, which the linter does not.
+    // The compiler knows which globals there are, and better than a list; and it sees the casts in JSDoc, which the
+    // linter does not.
     files: ["**/*.{js,mjs,cjs}"],
     rules: { "no-undef": "off", "@typescript-eslint/no-unsafe-assignment": "off" },
   },

@@ -1,4 +1,5 @@
-// Tests that Node runs: of the package in Node, of its types, of the packed package in real little apps, and of Firefox and WebKitGTK through WebDriver.
+// Tests that Node runs: of the package in Node, of its types, of the packed package in real little apps, of the module
+// as other tools make it, and of Firefox and WebKitGTK through WebDriver.
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -14,6 +15,7 @@ export default defineConfig({
           testTimeout: 60_000,
         },
       },
+      { test: { name: "toolchain", include: ["tests/toolchain/**/*.test.ts"], fileParallelism: false } },
       {
         // Compilers and a stream processor take their time on a machine with little.
         test: {

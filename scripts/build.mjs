@@ -1,7 +1,7 @@
 /**
  * Builds the package into dist/: `npm run build`.
  *
- *     src/ ── cargo ──► target/wasm/ ── wasm-bindgen, wasm-opt ──► js/generated/: a Wasm module and its glue, three times
+ *     src/ ── cargo ──► target/wasm/ ── wasm-bindgen, wasm-opt ──► js/generated/: three modules and their glue
  *     js/entries/ + js/generated/ ── esbuild ──► dist/*.js, dist/*.cjs, the script-tag file
  *     cli/ + js/ ── esbuild ──► dist/inspect.js, the package's command
  *     js/types/ ──► dist/*.d.ts, dist/*.d.cts

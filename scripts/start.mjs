@@ -1,4 +1,7 @@
-/** The demo, from nothing: set-up, build, server. `npm start`; its last line is the address. www/server/main.ts says which environment variables it knows. */
+/**
+ * The demo, from nothing: set-up, build, server. `npm start`; its last line is the address. www/server/main.ts says
+ * which environment variables it knows.
+ */
 import { spawn } from "node:child_process";
 import { build } from "./build.mjs";
 import { inProject, root } from "./lib/paths.mjs";
@@ -10,7 +13,8 @@ await main(async () => {
     cwd: root,
     stdio: "inherit",
   });
-  // A terminal sends Ctrl-C to both; the server ends in its own time, and this script with it. Who ends this script alone means the server too.
+  // A terminal sends Ctrl-C to both; the server ends in its own time, and this script with it. Who ends this script
+  // alone means the server too.
   process.on("SIGINT", () => undefined);
   process.on("SIGTERM", () => server.kill("SIGTERM"));
   process.exitCode = await new Promise((resolve) => {

@@ -1,6 +1,8 @@
 /**
- * Every test there is: `npm test`. Sets the machine up first, runs all steps even when one fails, and ends with a table and `N passed, N failed`.
+ * The tests: `npm test`. Sets the machine up first, runs all steps even when one fails, and ends with a table and
+ * `N passed, N failed`.
  *
+ *     npm test -- --all                   the slow steps, too
  *     npm test -- --list                  the steps, one a line
  *     npm test -- --only vitest,clippy    these alone, in the order of the list
  */
@@ -21,10 +23,10 @@ import { steps } from "./test/steps.mjs";
 async function test(args) {
   const values = read(args);
   if (values.list) {
-    for (const { name, what } of steps) console.log(`${name.padEnd(20)}${what}`);
+    for (const { name, what, slow } of steps) console.log(`${name.padEnd(20)}${what}${slow ? " (slow: --all)" : ""}`);
     return;
   }
-  const chosen = choose(values.only);
+  const chosen = choose(values);
   await setUp("test");
   /** @type {Outcome[]} */
   const outcomes = [];
@@ -35,16 +37,20 @@ async function test(args) {
 /** @param {readonly string[]} args */
 function read(args) {
   try {
-    const options = /** @type {const} */ ({ only: { type: "string" }, list: { type: "boolean" } });
+    const options = /** @type {const} */ ({
+      all: { type: "boolean" },
+      list: { type: "boolean" },
+      only: { type: "string" },
+    });
     return parseArgs({ args: [...args], options }).values;
   } catch (error) {
-    throw new CommandFailed(`${String(error)}\nusage: npm test -- [--list] [--only STEP,STEP]`);
+    throw new CommandFailed(`${String(error)}\nusage: npm test -- [--all | --list | --only STEP,STEP]`);
   }
 }
 
-/** @param {string | undefined} only */
-function choose(only) {
-  if (only === undefined) return steps;
+/** @param {{ all?: boolean, only?: string }} values */
+function choose({ all, only }) {
+  if (only === undefined) return steps.filter(({ slow }) => all || !slow);
   const names = only.split(",").map((name) => name.trim());
   const unknown = names.filter((name) => !steps.some((step) => step.name === name));
   if (unknown.length > 0) {

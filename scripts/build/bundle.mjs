@@ -21,7 +21,10 @@ export const entries = [
 /** The oldest engines that the package runs in. */
 const target = ["chrome96", "safari15", "node20"];
 
-/** Inlines a Wasm module as hexadecimal text, the default export. Compressors find the module's patterns in it, and not in base64. */
+/**
+ * Inlines a Wasm module as hexadecimal text, the default export. Compressors find the module's patterns in it, and not
+ * in base64.
+ */
 const wasmAsHex = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "wasm-as-hex",
   setup({ onLoad }) {

@@ -29,9 +29,7 @@ async function measure() {
       return /** @type {const} */ ([specifier, sizeOf(await minified(inProject("dist", `${name}.js`)))]);
     }),
   );
-  const asTheyAre = files.map(
-    (file) => /** @type {const} */ ([file, sizeOf(readFileSync(inProject("dist", file)))]),
-  );
+  const asTheyAre = files.map((file) => /** @type {const} */ ([file, sizeOf(readFileSync(inProject("dist", file)))]));
   return Object.fromEntries([...bundles, ...asTheyAre]);
 }
 

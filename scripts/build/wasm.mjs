@@ -69,7 +69,8 @@ async function bind({ name, file }, flags) {
     const temporary = mkdtempSync(inProject("target", "wasm", `${name}-`));
     try {
       await generate(compiledPath(name), temporary, flags);
-      for (const product of products) writeWhole(product, readFileSync(join(temporary, product.slice(directory.length))));
+      for (const product of products)
+        writeWhole(product, readFileSync(join(temporary, product.slice(directory.length))));
     } finally {
       rmSync(temporary, { recursive: true, force: true });
     }
@@ -104,7 +105,8 @@ export async function wasmOptFlags() {
 /**
  * @typedef {object} CargoMetadata
  * @property {string} target_directory
- * @property {{ name: string, metadata: { "wasm-pack"?: { profile: { release: { "wasm-opt": string[] } } } } | null }[]} packages
+ * @property {{ name: string, metadata: { "wasm-pack"?: { profile: { release: { "wasm-opt": string[] } } } } | null }[]}
+ *   packages
  */
 
 /** @returns {Promise<CargoMetadata>} */

@@ -1,5 +1,6 @@
 /**
- * Numbers that were written down and may hardly grow: a file holds them, a step of `npm test` compares, and who means a growth writes them down anew.
+ * Numbers that were written down and may hardly grow: a file holds them, a step of `npm test` compares, and who means a
+ * growth writes them down anew.
  */
 import { readFileSync } from "node:fs";
 import { writeWhole } from "./files.mjs";
@@ -31,7 +32,8 @@ export function writeBudget(path, budget) {
 }
 
 /**
- * Prints a table. Rejects what grew by more than `growth`, what nobody has written down yet, and what is written down but was not found.
+ * Prints a table. Rejects what grew by more than `growth`, what nobody has written down yet, and what is written down
+ * but was not found.
  * @param {object} comparison
  * @param {Readonly<Record<string, number>>} comparison.before
  * @param {Readonly<Record<string, number>>} comparison.now

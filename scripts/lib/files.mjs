@@ -4,7 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSy
 import { dirname, join } from "node:path";
 
 /**
- * Replaces a file in one step, and only if it would change: what watches it or depends on its age is not woken for nothing.
+ * Replaces a file in one step, and only if it would change: what watches it or depends on its age is not woken for
+ * nothing.
  * @param {string} path
  * @param {string | Uint8Array} content
  */

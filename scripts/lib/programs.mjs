@@ -40,7 +40,9 @@ function isExecutable(path) {
   }
 }
 
-/** WebKitGTK's little browser lies beside the library, in a directory that names the architecture and the API's version. */
+/**
+ * WebKitGTK's little browser lies beside the library, in a directory that names the architecture and the API's version.
+ */
 function findMiniBrowser() {
   for (const library of ["/usr/lib", "/usr/lib64", "/usr/libexec"]) {
     for (const directory of [library, ...entries(library).map((name) => join(library, name))]) {
@@ -153,7 +155,10 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
   },
 });
 
-/** How Chromium is started in tests: as root it has no sandbox, in containers little shared memory, and it need not call home. */
+/**
+ * How Chromium is started in tests: as root it has no sandbox, in containers little shared memory, and it need not call
+ * home.
+ */
 export const chromiumArguments = /** @type {const} */ ([
   "--no-sandbox",
   "--disable-gpu",

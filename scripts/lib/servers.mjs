@@ -1,4 +1,7 @@
-/** What the tests of servers in other languages need beside programs: libraries of Go and Java, and a Python environment of the project's own. */
+/**
+ * What the tests of servers in other languages need beside programs: libraries of Go and Java, and a Python environment
+ * of the project's own.
+ */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";

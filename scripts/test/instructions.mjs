@@ -1,11 +1,12 @@
 /**
- * Whether the hot path has become slower, told by what it does and not by the clock: callgrind counts the instructions of benches/instructions.rs,
- * and benches/instructions.json says how many there were.
+ * Whether the hot path has become slower, told by what it does and not by the clock: callgrind counts the instructions
+ * of benches/instructions.rs, and benches/instructions.json says how many there were.
  *
  *     node scripts/test/instructions.mjs             counts and compares
  *     node scripts/test/instructions.mjs --update    counts and writes the numbers down anew
  *
- * They depend on the compiler. With another one than the numbers were written down with, more growth is allowed, and that is said.
+ * They depend on the compiler. With another one than the numbers were written down with, more growth is allowed, and
+ * that is said.
  */
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";

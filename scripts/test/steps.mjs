@@ -1,18 +1,24 @@
-/** The steps of `npm test`, in their order: the quick ones that read the source first, then Rust, then what needs the built package. */
+/**
+ * The steps of `npm test`, in their order: the quick ones that read the source first, then Rust, then what needs the
+ * built package.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { build } from "../build.mjs";
 import { programs } from "../lib/programs.mjs";
 import { CommandFailed, output, run, runAndRead } from "../lib/run.mjs";
-import { pathWith, wasmBindgenTool, wasmPackTool, wasmTarget } from "../lib/rust.mjs";
+import { pathWith, wasmPack, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
 import { inProject } from "../lib/paths.mjs";
+import { modules } from "../build/wasm.mjs";
 import { checkInstructions } from "./instructions.mjs";
+import { checkLines } from "./lines.mjs";
 import { checkSizes } from "./sizes.mjs";
 
 /**
  * @typedef {object} Step
  * @property {string} name
  * @property {string} what
- * @property {() => Promise<void>} run rejects when the step has failed
+ * @property {() => void | Promise<void>} run fails when the step has
+ * @property {true} [slow] it runs only with --all
  */
 
 /** @param {...string} args */
@@ -32,10 +38,11 @@ const vitest = (...args) => npmTool("vitest/vitest.mjs", "run", ...args);
 const playwright = (...args) => npmTool("@playwright/test/cli.js", "test", ...args);
 
 /**
- * Runs the test programs that are for Wasm alone: the others would be compiled for nothing. That none ran is no success.
+ * Runs the test programs that are for Wasm alone: the others would be compiled for nothing. That none ran is no
+ * success.
  * @param {...string} args
  */
-async function wasmPack(...args) {
+async function wasmTests(...args) {
   const programs = readdirSync(inProject("tests")).filter(
     (name) =>
       name.endsWith(".rs") &&
@@ -44,7 +51,7 @@ async function wasmPack(...args) {
   const chosen = programs.flatMap((name) => ["--test", name.replace(/\.rs$/, "")]);
   if (chosen.length === 0) throw new CommandFailed("no file in tests/ is for wasm32 alone");
   // Its tools are on PATH: it must not look for others.
-  const env = await pathWith([wasmPackTool(), wasmBindgenTool()]);
+  const env = await pathWith([wasmPack, wasmTestRunner]);
   const said = await runAndRead("wasm-pack", ["test", "--mode", "no-install", ...args, "--", ...chosen], { env });
   const passed = [...said.matchAll(/^test result: .*?(\d+) passed/gm)].reduce(
     (sum, [, count]) => sum + Number(count),
@@ -71,38 +78,53 @@ async function coreWithoutWasm() {
 
 const denyWarnings = ["--", "-D", "warnings"];
 
+async function clippy() {
+  await cargo("clippy", "--workspace", "--all-targets", ...denyWarnings);
+  await cargo("clippy", "--lib", "--tests", "--target", wasmTarget, ...denyWarnings);
+  // And on the modules that have a part of it.
+  for (const { features } of modules) {
+    const part = ["--no-default-features", "--features", features];
+    await cargo("clippy", "--lib", ...part, "--target", wasmTarget, ...denyWarnings);
+  }
+}
+
+async function documentation() {
+  const env = { RUSTDOCFLAGS: "-D warnings" };
+  await run("cargo", ["doc", "--no-deps"], { env });
+  await run("cargo", ["doc", "--no-deps", "--target", wasmTarget], { env });
+}
+
+/** The package's own types, then tests, demo and scripts. */
+async function types() {
+  await npmTool("typescript/bin/tsc", "--project", "js");
+  await npmTool("typescript/bin/tsc", "--project", ".");
+}
+
+const sources = ["js", "cli", "www", "scripts"];
+const dependencyCruiser = "dependency-cruiser/bin/dependency-cruise.mjs";
+
 /** @type {readonly Step[]} */
 export const steps = [
-  { name: "fmt", what: "Rust is formatted", run: () => cargo("fmt", "--check") },
-  { name: "clippy", what: "Rust's linter", run: () => cargo("clippy", "--all-targets", ...denyWarnings) },
-  {
-    name: "clippy-wasm",
-    what: "Rust's linter on what is compiled for the browser alone",
-    run: async () => {
-      await cargo("clippy", "--lib", "--tests", "--all-features", "--target", wasmTarget, ...denyWarnings);
-      // And on the modules that have a part of it.
-      for (const feature of ["guard", "chain"]) {
-        const lean = ["--no-default-features", "--features", feature];
-        await cargo("clippy", "--lib", ...lean, "--target", wasmTarget, ...denyWarnings);
-      }
-    },
-  },
+  { name: "fmt", what: "Rust is formatted", run: () => cargo("fmt", "--all", "--check") },
+  { name: "clippy", what: "Rust's linter: native, as Wasm, and each module of the package", run: clippy },
+  { name: "lines", what: "lines of 120 columns, files of 400 lines", run: checkLines },
   { name: "core", what: "the core builds without any crate of the browser", run: coreWithoutWasm },
   { name: "cargo", what: "Rust's tests, its documentation's examples, and the programs in examples/", run: cargoTests },
-  {
-    name: "rustdoc",
-    what: "Rust's documentation has no broken links",
-    run: () => run("cargo", ["doc", "--no-deps"], { env: { RUSTDOCFLAGS: "-D warnings" } }),
-  },
+  { name: "rustdoc", what: "Rust's documentation has no broken links, native and for Wasm", run: documentation },
   { name: "instructions", what: "the hot path takes no more instructions than before", run: checkInstructions },
-  { name: "wasm-node", what: "the Wasm classes in Node", run: () => wasmPack("--node") },
+  { name: "wasm-node", what: "the Wasm classes in Node", run: () => wasmTests("--node") },
   {
     name: "wasm-chromium",
     what: "the Wasm classes in Chromium",
-    run: () => wasmPack("--headless", "--chrome", "--chromedriver", programs.chromedriver.find() ?? "chromedriver"),
+    run: () => wasmTests("--headless", "--chrome", "--chromedriver", programs.chromedriver.find() ?? "chromedriver"),
   },
   { name: "build", what: "the package is built", run: () => build() },
-  { name: "sizes", what: "the package is no larger than before", run: checkSizes },
+  { name: "sizes", what: "the package is within its bars, and no larger than before", run: checkSizes },
+  {
+    name: "toolchain",
+    what: "the module as wasm-pack makes it, and as JavaScript by wasm2js",
+    run: () => vitest("--project", "toolchain"),
+  },
   {
     name: "prettier",
     what: "everything else is formatted",
@@ -114,13 +136,11 @@ export const steps = [
     run: () => npmTool("eslint/bin/eslint.js", "--max-warnings", "0", "."),
   },
   {
-    name: "tsc",
-    what: "TypeScript's types: the package's own, then tests, demo and scripts",
-    run: async () => {
-      await npmTool("typescript/bin/tsc", "--project", "js");
-      await npmTool("typescript/bin/tsc", "--project", ".");
-    },
+    name: "imports",
+    what: "no circle of imports in TypeScript, and none over the package's border",
+    run: () => npmTool(dependencyCruiser, ...sources),
   },
+  { name: "tsc", what: "TypeScript's types: the package's own, then tests, demo and scripts", run: types },
   { name: "types", what: "the published declarations keep their contract", run: () => vitest("--project", "types") },
   { name: "vitest", what: "the package and the demo's server in Node", run: () => vitest("--project", "node") },
   {

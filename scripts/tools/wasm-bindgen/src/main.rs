@@ -1,4 +1,5 @@
-//! Generates the JavaScript beside a compiled Wasm module, as `wasm-bindgen` does when it is called with these arguments.
+//! Generates the JavaScript beside a compiled Wasm module, as `wasm-bindgen` does when it is called with these
+//! arguments.
 
 use std::{env, error::Error};
 
