@@ -1,4 +1,5 @@
-//! Several ids at once, wherever they lie: in a Rust slice, or in the one text in which a batch crosses from JavaScript.
+//! Several ids at once, wherever they lie: in a Rust slice, or in the one text in which a batch crosses from
+//! JavaScript.
 
 use std::collections::hash_map::Entry;
 
