@@ -84,7 +84,6 @@ const MAX_SHARDS = 64;
 function fromSnapshot(snapshot: object, format: ShardFormat | undefined): Source {
   const named = { ...snapshot, ...(format === undefined ? {} : { format }) } as { format?: ShardFormat; now?: number };
   const checked = checkSnapshot(named);
-  if (checked instanceof SeenGuardError) throw checked;
   if (checked.shards.length > MAX_SHARDS)
     throw new SeenGuardError("too-large", `a snapshot has at most ${MAX_SHARDS} shards`);
   return {

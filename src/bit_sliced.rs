@@ -1,40 +1,42 @@
-//! Filters of one spec side by side, asked all at once.
+//! Filters of one spec side by side, tested all at once.
 //!
-//! All filters of one spec look at the same k positions for an id. So their bits are kept position by position, one slot of a small word for
-//! each filter: k loads and ANDs leave a 1 in the slots of exactly those filters that contain the id, and the usual answer, "none", is
-//! there after a few of them.
+//! All filters of one spec look at the same k positions for an id. So their bits are kept position by position: each
+//! position has a small group of bits, one for each filter, whose index in the group is the filter's slot. k loads and
+//! ANDs leave a 1 in the slots of exactly those filters that contain the id, and the usual answer, "none", is there
+//! after a few of them.
 
-use crate::BloomFilter;
-use crate::bloom::{FilterSpec, bits_of};
+use crate::bloom::{BloomFilter, FilterSpec, SetBits};
+use crate::error::Error;
 use crate::hash::{HashedId, Positions, hash_id};
-use crate::wire::ForeignPositions;
 
 /// Most filters side by side.
 pub(crate) const MAX_SLOTS: usize = 64;
 
-/// So many positions are looked at before the first question whether any slot is left: a processor guesses wrong where to stop, and that costs more.
+/// So many positions are tested before the first check whether any slot is left: where to stop is hard to predict for a
+/// processor, and a wrong guess costs more than a few loads.
 const FIRST_POSITIONS: u32 = 6;
 
-/// Positions of so many slots are a byte each, which takes less work to look at than some bits of a word.
+/// A position's slots that are a byte wide are loaded without shift and mask.
 const BYTE_LOG2: u32 = 3;
 
-/// 64 bits, the lowest first.
+/// 64 bits, little-endian: bytes, so that slots that are a byte wide can be loaded one by one.
 type Word = [u8; 8];
 
 /// Up to 64 filters of one spec.
 #[derive(Debug, Clone)]
 pub(crate) struct BitSlicedFilters {
     spec: FilterSpec,
-    /// The slots of a position are `1 << width_log2` adjacent bits, which never straddle a word.
+    /// A position's slots are `1 << width_log2` adjacent bits, which never straddle a word.
     width_log2: u32,
     words: Vec<Word>,
+    /// The slots that hold a filter, one bit each.
     used: u64,
 }
 
-/// The slots of a bank that answer at one time, for many ids in turn: what each look needs lies together here.
+/// Some slots, ready to be tested for many ids in turn: all that the loop needs is here.
 #[derive(Debug)]
 pub(crate) struct Query<'a> {
-    bank: &'a BitSlicedFilters,
+    filters: &'a BitSlicedFilters,
     words: &'a [Word],
     width_log2: u32,
     bits: u32,
@@ -44,12 +46,12 @@ pub(crate) struct Query<'a> {
 }
 
 impl Query<'_> {
-    /// Whether a filter contains the id of this unseeded hash. Its text is asked for where the filters hash it otherwise.
+    /// Whether any of the filters contains the id of this hash (seed 0). `text` is called where the filters hash it
+    /// otherwise.
     #[inline]
     pub(crate) fn finds<'id>(&self, unseeded: u64, text: impl Fn() -> &'id [u8]) -> bool {
-        if !self.bank.spec.is_native() {
-            let id = HashedId::with_hash(text(), unseeded);
-            return self.bank.foreign_matches(id) & self.slots != 0;
+        if !self.filters.spec.is_native() {
+            return self.filters.matches(HashedId::with_hash(text(), unseeded)) & self.slots != 0;
         }
         let hash = if self.seed == 0 {
             unseeded
@@ -59,57 +61,58 @@ impl Query<'_> {
         let positions = Positions::new(hash, self.bits);
         if self.width_log2 == BYTE_LOG2 {
             let bytes = self.words.as_flattened();
-            self.look(positions, |position| u64::from(bytes[position as usize]))
+            self.test(positions, |position| u64::from(bytes[position as usize]))
         } else {
             let (words, width_log2) = (self.words, self.width_log2);
-            self.look(positions, |position| slots_from(words, width_log2, position))
+            self.test(positions, |position| slots_from(words, width_log2, position))
         }
     }
 
-    /// Whether a slot is left after all of an id's positions, of which one look tells the slots.
+    /// Whether a slot is left after all of an id's positions. `slots_at` loads the slots of one.
     #[inline]
-    fn look(&self, mut positions: Positions, slots_at: impl Fn(u32) -> u64) -> bool {
+    fn test(&self, mut positions: Positions, slots_at: impl Fn(u32) -> u64) -> bool {
         let mut slots = self.slots;
         let Some(rest) = self.hashes.checked_sub(FIRST_POSITIONS) else {
-            return (0..self.hashes).fold(slots, |slots, _| slots & slots_at(positions.draw())) != 0;
+            return (0..self.hashes).fold(slots, |slots, _| slots & slots_at(positions.next_position())) != 0;
         };
         for _ in 0..FIRST_POSITIONS {
-            slots &= slots_at(positions.draw());
+            slots &= slots_at(positions.next_position());
         }
         if slots != 0 {
             for _ in 0..rest {
-                slots &= slots_at(positions.draw());
+                slots &= slots_at(positions.next_position());
             }
         }
         slots != 0
     }
 }
 
-/// Not copied into the loop that asks: most filters have no seed.
+/// Kept out of the loop over ids: few filters have a seed.
 #[inline(never)]
 fn seeded(text: &[u8], seed: u64) -> u64 {
     hash_id(text, seed)
 }
 
-/// The slots of a position, and above them what comes after them in their word.
+/// A position's slots in the lowest bits, and above them the slots of the positions that follow in the same word.
 #[inline]
 fn slots_from(words: &[Word], width_log2: u32, position: u32) -> u64 {
     let offset = (position as usize) << width_log2;
-    u64::from_le_bytes(words[offset >> 6]) >> (offset & 63)
+    u64::from_le_bytes(words[offset / 64]) >> (offset % 64)
 }
 
-/// The lowest bits, as many as there is room for, each `width` from the next one: of them all the upper half moves up, then of each half its upper
-/// half, and so on.
+/// Moves the lowest `64 / width` bits `width` apart: bit i to bit `i · width`.
 #[inline]
 fn spread(bits: u64, width: usize) -> u64 {
-    let mut half = 64 / width;
-    let mut mask = u64::MAX >> (64 - half);
+    // Runs of adjacent bits, of which the upper half moves away until each run is one bit.
+    let mut run = 64 / width;
+    let mut mask = u64::MAX >> (64 - run);
     let mut bits = bits & mask;
-    while half > 1 {
-        half /= 2;
-        let (upper, gap) = (mask & mask << half, half * (width - 1));
-        mask ^= upper ^ upper << gap;
-        bits ^= (bits & upper) ^ (bits & upper) << gap;
+    while run > 1 {
+        run /= 2;
+        let gap = run * (width - 1);
+        let upper = mask & (mask << run);
+        bits = (bits & !upper) | ((bits & upper) << gap);
+        mask = (mask & !upper) | (upper << gap);
     }
     bits
 }
@@ -124,18 +127,31 @@ impl BitSlicedFilters {
         }
     }
 
-    /// Has an empty bank take filters of this spec.
-    pub(crate) fn set_spec(&mut self, spec: FilterSpec) {
-        self.spec = spec;
+    /// A copy that holds the filters of these slots alone, in the same slots.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn with_slots(&self, slots: u64) -> Result<Self, Error> {
+        let used = self.used & slots;
+        if used == 0 {
+            return Ok(BitSlicedFilters::new(self.spec));
+        }
+        let mut words = Vec::new();
+        words.try_reserve_exact(self.words.len())?;
+        let keep = self.repeat_in_word(used);
+        let kept = self.words.iter().map(|word| u64::from_le_bytes(*word) & keep);
+        words.extend(kept.map(u64::to_le_bytes));
+        let mut copy = BitSlicedFilters { words, used, ..*self };
+        copy.shrink()?;
+        Ok(copy)
     }
 
     pub(crate) fn spec(&self) -> FilterSpec {
         self.spec
     }
 
-    /// The slots that hold a filter, one bit each.
-    pub(crate) fn used(&self) -> u64 {
-        self.used
+    pub(crate) fn is_full(&self) -> bool {
+        self.used == u64::MAX
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -148,24 +164,23 @@ impl BitSlicedFilters {
     }
 
     /// The slots whose filters contain the id, one bit each.
+    #[inline(never)]
     pub(crate) fn matches(&self, id: HashedId<'_>) -> u64 {
         let mut slots = self.used;
-        if slots != 0 && !self.spec.is_native() {
-            return self.foreign_matches(id);
-        }
-        // Without slots there are no words.
-        let _ = slots != 0
-            && self.spec.all_positions(id, |position| {
+        // Without filters there are no words.
+        if slots != 0 {
+            self.spec.visit_positions(id, |position| {
                 slots &= self.slots_at(position);
                 slots != 0
             });
+        }
         slots
     }
 
-    /// Makes these slots ready to be asked for many ids. There is one at least.
+    /// Makes these slots, of which at least one is used, ready to be tested for many ids.
     pub(crate) fn query(&self, slots: u64) -> Query<'_> {
         Query {
-            bank: self,
+            filters: self,
             words: &self.words,
             width_log2: self.width_log2,
             bits: self.spec.bits(),
@@ -175,89 +190,46 @@ impl BitSlicedFilters {
         }
     }
 
-    #[inline(never)]
-    fn foreign_matches(&self, id: HashedId<'_>) -> u64 {
-        let mut slots = self.used;
-        for position in ForeignPositions::new(self.spec, id) {
-            slots &= self.slots_at(position);
-            if slots == 0 {
-                break;
-            }
+    /// Copies a filter of this spec into a free slot, of which there is one. Makes room for `coming` filters at once,
+    /// this one included. Returns the slot.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]: then nothing has changed.
+    pub(crate) fn add(&mut self, filter: &BloomFilter, coming: usize) -> Result<usize, Error> {
+        debug_assert!(self.spec == filter.spec() && !self.is_full());
+        let needed = (self.used.count_ones() as usize + coming).min(MAX_SLOTS);
+        let width_log2 = needed.next_power_of_two().trailing_zeros().max(self.width_log2);
+        if width_log2 > self.width_log2 || self.words.is_empty() {
+            self.resize(width_log2)?;
         }
-        slots
-    }
-
-    /// Takes an empty slot, if fewer than 64 are used. Makes room for as many as are `coming`, this one among them.
-    pub(crate) fn add_slot(&mut self, coming: usize) -> Option<usize> {
         let slot = self.used.trailing_ones() as usize;
-        if slot == MAX_SLOTS {
-            return None;
-        }
-        let needed = self.used.count_ones() as usize + coming;
-        let width_log2 = needed.next_power_of_two().trailing_zeros();
-        if width_log2 > self.width_log2 {
-            self.resize(width_log2);
-        }
-        if self.words.is_empty() {
-            self.words = self.words_for(self.width_log2);
-        }
         self.used |= 1 << slot;
-        Some(slot)
+        self.load(slot, filter);
+        Ok(slot)
     }
 
-    /// Copies a filter of this spec into a slot, all of whose bits it has.
-    pub(crate) fn load(&mut self, slot: usize, filter: &BloomFilter) {
-        debug_assert_eq!(self.spec, filter.spec());
+    /// Sets a slot's bits that are set in a filter.
+    fn load(&mut self, slot: usize, filter: &BloomFilter) {
         let width = 1 << self.width_log2;
-        let positions_a_word = 64 / width;
+        let positions_per_word = 64 / width;
         for (index, word) in self.words.iter_mut().enumerate() {
-            let first = index * positions_a_word;
+            let first = index * positions_per_word;
             let bits = spread(filter.words()[first / 64] >> (first % 64), width);
             *word = (u64::from_le_bytes(*word) | bits << slot).to_le_bytes();
         }
     }
 
-    /// Inserts an id into a slot of a bank of native filters. Returns whether the slot's filter did not contain it.
-    pub(crate) fn insert(&mut self, slot: usize, id: HashedId<'_>) -> bool {
-        let mut new = false;
-        self.spec.all_positions(id, |position| {
-            new |= self.set(slot, position);
-            true
-        });
-        new
-    }
-
-    /// The filter in a slot.
-    pub(crate) fn filter(&self, slot: usize) -> BloomFilter {
-        let mut filter = BloomFilter::with_spec(self.spec);
-        let mask = self.repeat_in_word(1 << slot);
-        for (index, word) in self.words.iter().enumerate() {
-            for offset in bits_of(u64::from_le_bytes(*word) & mask, (index as u32) << 6) {
-                filter.set(offset >> self.width_log2);
-            }
-        }
-        filter
-    }
-
-    /// Empties slots and gives them free. The memory shrinks when most of it has become free.
-    pub(crate) fn remove(&mut self, slots: u64) {
-        self.used &= !slots;
-        if self.used == 0 {
-            *self = BitSlicedFilters::new(self.spec);
-            return;
-        }
-        let keep = self.repeat_in_word(!slots);
-        for word in &mut self.words {
-            *word = (u64::from_le_bytes(*word) & keep).to_le_bytes();
-        }
+    /// Gives back memory when most slots have become free.
+    fn shrink(&mut self) -> Result<(), Error> {
         let needed = 64 - self.used.leading_zeros();
         let width_log2 = needed.next_power_of_two().trailing_zeros();
         if width_log2 + 1 < self.width_log2 {
-            self.resize(width_log2);
+            self.resize(width_log2)?;
         }
+        Ok(())
     }
 
-    /// How many bits a slot has set.
+    /// How many bits the filter in a slot has set.
     pub(crate) fn set_bits(&self, slot: usize) -> u32 {
         let mask = self.repeat_in_word(1 << slot);
         let in_word = |word: &Word| (u64::from_le_bytes(*word) & mask).count_ones();
@@ -267,16 +239,6 @@ impl BitSlicedFilters {
     #[inline]
     fn slots_at(&self, position: u32) -> u64 {
         slots_from(&self.words, self.width_log2, position) & self.slot_mask()
-    }
-
-    /// Sets a bit. Whether it was not set.
-    #[inline]
-    fn set(&mut self, slot: usize, position: u32) -> bool {
-        let offset = ((position as usize) << self.width_log2) + slot;
-        let (byte, bit) = (&mut self.words.as_flattened_mut()[offset >> 3], 1 << (offset & 7));
-        let is_new = *byte & bit == 0;
-        *byte |= bit;
-        is_new
     }
 
     #[inline]
@@ -292,36 +254,72 @@ impl BitSlicedFilters {
             .fold(0, |word, offset| word | (slots & self.slot_mask()) << offset)
     }
 
-    fn words_for(&self, width_log2: u32) -> Vec<Word> {
-        let bits = u64::from(self.spec.bits()) << width_log2;
-        vec![Word::default(); bits.div_ceil(64) as usize]
-    }
-
-    fn resize(&mut self, width_log2: u32) {
+    fn resize(&mut self, width_log2: u32) -> Result<(), Error> {
+        let length = (u64::from(self.spec.bits()) << width_log2).div_ceil(64) as usize;
+        let mut words = Vec::new();
+        words.try_reserve_exact(length)?;
+        words.resize(length, Word::default());
         if !self.words.is_empty() {
-            let mut words = self.words_for(width_log2);
             for position in 0..self.spec.bits() {
                 let offset = (position as usize) << width_log2;
-                let word = &mut words[offset >> 6];
-                *word = (u64::from_le_bytes(*word) | self.slots_at(position) << (offset & 63)).to_le_bytes();
+                let word = &mut words[offset / 64];
+                *word = (u64::from_le_bytes(*word) | self.slots_at(position) << (offset % 64)).to_le_bytes();
             }
-            self.words = words;
         }
+        self.words = words;
         self.width_log2 = width_log2;
+        Ok(())
     }
+}
+
+/// What only the memory of earlier impressions needs; it leaves with `memory.rs`.
+impl BitSlicedFilters {
+    pub(crate) fn insert(&mut self, slot: usize, id: HashedId<'_>) -> bool {
+        let (spec, width_log2) = (self.spec, self.width_log2);
+        let bytes = self.words.as_flattened_mut();
+        let mut is_new = false;
+        spec.visit_positions(id, |position| {
+            let offset = ((position as usize) << width_log2) + slot;
+            let (byte, bit) = (&mut bytes[offset / 8], 1 << (offset % 8));
+            is_new |= *byte & bit == 0;
+            *byte |= bit;
+            true
+        });
+        is_new
+    }
+
+    pub(crate) fn merge(&mut self, slot: usize, filter: &BloomFilter) {
+        self.load(slot, filter);
+    }
+
+    pub(crate) fn filter(&self, slot: usize) -> BloomFilter {
+        filter_in(self, slot)
+    }
+}
+
+/// The filter in a slot.
+fn filter_in(filters: &BitSlicedFilters, slot: usize) -> BloomFilter {
+    let mut filter = BloomFilter::new(filters.spec.parameters, filters.spec.seed);
+    let mask = filters.repeat_in_word(1 << slot);
+    for (index, word) in filters.words.iter().enumerate() {
+        for bit in SetBits(u64::from_le_bytes(*word) & mask) {
+            filter.set((64 * index as u32 + bit) >> filters.width_log2);
+        }
+    }
+    filter
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Parameters;
+    use crate::params::Parameters;
 
     fn spec() -> FilterSpec {
         FilterSpec::native(Parameters::for_capacity(50, 0.01).unwrap(), 3)
     }
 
     fn filter_of(ids: std::ops::Range<u32>) -> BloomFilter {
-        let mut filter = BloomFilter::with_spec(spec());
+        let mut filter = BloomFilter::with_spec(spec()).unwrap();
         for id in ids {
             filter.insert(id.to_string());
         }
@@ -329,63 +327,71 @@ mod tests {
     }
 
     #[test]
-    fn every_lane_answers_as_its_filter_does() {
+    fn every_slot_answers_as_its_filter_does() {
         let filters: Vec<BloomFilter> = (0..MAX_SLOTS as u32).map(|i| filter_of(i * 40..i * 40 + 50)).collect();
-        let mut bank = BitSlicedFilters::new(spec());
+        let mut sliced = BitSlicedFilters::new(spec());
         for (index, filter) in filters.iter().enumerate() {
-            let slot = bank.add_slot(1).unwrap();
+            let slot = sliced.add(filter, 1).unwrap();
             assert_eq!(slot, index);
-            bank.load(slot, filter);
-            assert_eq!(bank.set_bits(slot), filter.set_bits());
-            assert!((0..=slot).all(|slot| bank.filter(slot) == filters[slot]));
+            assert_eq!(sliced.set_bits(slot), filter.set_bits());
+            assert!((0..=slot).all(|slot| filter_in(&sliced, slot) == filters[slot]));
         }
-        assert_eq!(bank.add_slot(1), None);
+        assert!(sliced.is_full());
         for id in 0..4000 {
             let id = id.to_string();
-            let slots = bank.matches(HashedId::new(id.as_bytes()));
+            let hashed = HashedId::new(id.as_bytes());
+            let slots = sliced.matches(hashed);
             for (slot, filter) in filters.iter().enumerate() {
-                assert_eq!(slots >> slot & 1 == 1, filter.contains(&id));
+                let contained = filter.contains(&id);
+                assert_eq!(slots >> slot & 1 == 1, contained);
+                assert_eq!(
+                    sliced.query(1 << slot).finds(hashed.unseeded(), || id.as_bytes()),
+                    contained
+                );
             }
-        }
-        for (slot, filter) in filters.iter().enumerate() {
-            assert_eq!(&bank.filter(slot), filter);
         }
     }
 
     #[test]
-    fn slots_that_come_together_find_room_for_them_all() {
+    fn filters_that_come_together_find_room_for_them_all() {
         for coming in 1..=MAX_SLOTS {
-            let mut bank = BitSlicedFilters::new(spec());
+            let mut sliced = BitSlicedFilters::new(spec());
             for left in (1..=coming).rev() {
-                let slot = bank.add_slot(left).unwrap();
-                bank.load(slot, &filter_of(0..left as u32));
+                sliced.add(&filter_of(0..left as u32), left).unwrap();
             }
             let mut one_by_one = BitSlicedFilters::new(spec());
             for _ in 0..coming {
-                one_by_one.add_slot(1);
+                one_by_one.add(&filter_of(0..0), 1).unwrap();
             }
-            assert_eq!(bank.words.len(), one_by_one.words.len());
-            assert!((0..coming).all(|slot| bank.filter(slot) == filter_of(0..(coming - slot) as u32)));
+            assert_eq!(sliced.words.len(), one_by_one.words.len());
+            assert!((0..coming).all(|slot| filter_in(&sliced, slot) == filter_of(0..(coming - slot) as u32)));
         }
     }
 
     #[test]
-    fn removed_slots_are_empty_when_they_are_taken_again() {
-        let mut bank = BitSlicedFilters::new(spec());
+    fn removed_slots_are_empty_when_they_are_used_again() {
+        let mut sliced = BitSlicedFilters::new(spec());
         for i in 0..20 {
-            let slot = bank.add_slot(1).unwrap();
-            bank.load(slot, &filter_of(i * 50..i * 50 + 50));
+            sliced.add(&filter_of(i * 50..i * 50 + 50), 1).unwrap();
         }
-        let before = bank.bytes();
-        bank.remove(!0b101);
-        assert!(bank.bytes() < before);
-        assert_eq!(bank.filter(2), filter_of(100..150));
-        assert_eq!(bank.add_slot(1), Some(1));
-        assert_eq!(
-            (bank.set_bits(1), bank.set_bits(2)),
-            (0, filter_of(100..150).set_bits())
-        );
-        bank.remove(u64::MAX);
-        assert!(bank.is_empty() && bank.bytes() == 0);
+        let before = sliced.bytes();
+        let mut sliced = sliced.with_slots(0b101).unwrap();
+        assert!(sliced.bytes() < before);
+        assert_eq!(filter_in(&sliced, 2), filter_of(100..150));
+        assert_eq!(sliced.add(&filter_of(0..1), 1), Ok(1));
+        assert_eq!(filter_in(&sliced, 1), filter_of(0..1));
+        assert_eq!(filter_in(&sliced, 2), filter_of(100..150));
+        let none = sliced.with_slots(0).unwrap();
+        assert!(none.is_empty() && none.bytes() == 0);
+    }
+
+    #[test]
+    fn spreading_moves_bit_i_to_bit_i_times_the_width() {
+        for width in [1, 2, 4, 8, 16, 32, 64] {
+            for bits in [0, 1, u64::MAX, 0x0123_4567_89AB_CDEF] {
+                let expected = (0..64 / width).fold(0, |all, i| all | (bits >> i & 1) << (i * width));
+                assert_eq!(spread(bits, width), expected, "{width} {bits:x}");
+            }
+        }
     }
 }

@@ -1,17 +1,17 @@
 //! One Bloom filter: m bits, of which an item sets k.
 //!
-//! To ask for an item is to look at its k bits: one that is 0 proves that the item was never inserted; all 1 means that it was, or, at the
-//! false positive rate, that others happened to set them.
+//! To ask for an item is to look at its k bits: one that is 0 proves that the item was never inserted; all 1 means that
+//! it was, or, at the false positive rate, that others happened to set them.
 
-use crate::hash::{HashScheme, HashedId, Positions};
-use crate::wire::ForeignPositions;
-use crate::{Error, Parameters};
+use crate::error::Error;
+use crate::hash::{HashScheme, HashedId};
+use crate::params::Parameters;
 
-/// What decides which bits an id has. Filters of one spec answer for the same positions, so they unite, and are asked together.
+/// What decides which bits an id has. Filters of one spec can be united, and be tested together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct FilterSpec {
     pub(crate) parameters: Parameters,
-    /// Of the native hash; 0 for every other.
+    /// The seed of XXH64 in the native scheme; 0 in every other.
     pub(crate) seed: u64,
     pub(crate) scheme: HashScheme,
 }
@@ -25,33 +25,18 @@ impl FilterSpec {
         }
     }
 
-    /// The spec of a filter of another format.
-    pub(crate) fn foreign(scheme: HashScheme, parameters: Parameters) -> Self {
-        FilterSpec {
-            parameters,
-            seed: 0,
-            scheme,
-        }
-    }
-
     pub(crate) fn bits(self) -> u32 {
         self.parameters.bits()
     }
 
-    /// Without the feature `formats` no filter is of another one, and what could only be meant for such filters is not compiled.
-    #[inline]
     pub(crate) fn is_native(self) -> bool {
-        !cfg!(feature = "formats") || self.scheme == HashScheme::Native
+        self.scheme == HashScheme::Native
     }
 
-    /// Calls `visit` with the id's positions in the native format until it answers false; true if it never did. Other formats have
-    /// [`ForeignPositions`]: apart, so that their code is not in this loop.
+    /// Calls `visit` with each of the id's positions until it returns false. Returns whether it never did.
     #[inline]
-    pub(crate) fn all_positions(self, id: HashedId<'_>, visit: impl FnMut(u32) -> bool) -> bool {
-        let hash = id.seeded(self.seed);
-        Positions::new(hash, self.bits())
-            .take(self.parameters.hashes() as usize)
-            .all(visit)
+    pub(crate) fn visit_positions(self, id: HashedId<'_>, visit: impl FnMut(u32) -> bool) -> bool {
+        self.scheme.visit_positions(id, self.seed, self.parameters, visit)
     }
 }
 
@@ -74,14 +59,22 @@ pub struct BloomFilter {
 impl BloomFilter {
     /// An empty filter. `seed` is that of XXH64: one for a deployment.
     pub fn new(parameters: Parameters, seed: u64) -> Self {
-        BloomFilter::with_spec(FilterSpec::native(parameters, seed))
-    }
-
-    pub(crate) fn with_spec(spec: FilterSpec) -> Self {
+        let spec = FilterSpec::native(parameters, seed);
         BloomFilter {
             spec,
-            words: vec![0; spec.bits().div_ceil(64) as usize],
+            words: vec![0; word_count(spec)],
         }
+    }
+
+    /// An empty filter whose size comes from outside.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn with_spec(spec: FilterSpec) -> Result<Self, Error> {
+        let mut words = Vec::new();
+        words.try_reserve_exact(word_count(spec))?;
+        words.resize(word_count(spec), 0);
+        Ok(BloomFilter { spec, words })
     }
 
     pub(crate) fn spec(&self) -> FilterSpec {
@@ -108,22 +101,15 @@ impl BloomFilter {
     }
 
     pub(crate) fn insert_hashed(&mut self, id: HashedId<'_>) -> bool {
-        let mut new = false;
-        if !self.spec.is_native() {
-            for position in ForeignPositions::new(self.spec, id) {
-                new |= !self.is_set(position);
-                self.set(position);
-            }
-            return new;
-        }
+        let mut is_new = false;
         let words = &mut self.words;
-        self.spec.all_positions(id, |position| {
-            let (word, bit) = ((position >> 6) as usize, 1 << (position & 63));
-            new |= words[word] & bit == 0;
-            words[word] |= bit;
+        self.spec.visit_positions(id, |position| {
+            let (word, bit) = (&mut words[(position / 64) as usize], 1 << (position % 64));
+            is_new |= *word & bit == 0;
+            *word |= bit;
             true
         });
-        new
+        is_new
     }
 
     /// Whether the id was inserted; wrongly true at [`BloomFilter::false_positive_rate`], never wrongly false.
@@ -133,46 +119,34 @@ impl BloomFilter {
 
     #[inline]
     pub(crate) fn contains_hashed(&self, id: HashedId<'_>) -> bool {
-        if !self.spec.is_native() {
-            return self.contains_foreign(id);
-        }
-        self.spec.all_positions(id, |position| self.is_set(position))
+        self.spec.visit_positions(id, |position| self.is_set(position))
     }
 
-    #[inline(never)]
-    fn contains_foreign(&self, id: HashedId<'_>) -> bool {
-        ForeignPositions::new(self.spec, id).all(|position| self.is_set(position))
-    }
-
-    /// Takes over what `other` contains.
+    /// Inserts all that `other` contains.
     ///
     /// # Errors
-    /// [`Error::BadParameters`] if the two differ in bits, hashes, seed or format: their bits then mean different items.
+    /// [`Error::BadParameters`] if the two differ in bits, hashes, seed or format: their bits then mean different
+    /// items.
     pub fn union(&mut self, other: &BloomFilter) -> Result<(), Error> {
         if self.spec != other.spec {
             return Err(Error::BadParameters(
                 "only filters of one format with equal bits, hashes and seed unite",
             ));
         }
-        self.take_over(other);
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
+        }
         Ok(())
     }
 
-    /// The same for a filter that is known to be of this spec.
-    pub(crate) fn take_over(&mut self, other: &BloomFilter) {
-        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
-            *mine |= theirs;
-        }
-    }
-
-    /// Whether whatever `other` contains is contained here: they have one spec, and all of its bits are set here.
+    /// Whether the two have one spec and all bits of `other` are set here.
     pub(crate) fn contains_all_of(&self, other: &BloomFilter) -> bool {
         self.spec == other.spec
             && self
                 .words
                 .iter()
                 .zip(&other.words)
-                .all(|(mine, theirs)| theirs & !mine == 0)
+                .all(|(word, other)| other & !word == 0)
     }
 
     /// The number of bits that are set.
@@ -197,12 +171,12 @@ impl BloomFilter {
 
     #[inline]
     fn is_set(&self, position: u32) -> bool {
-        self.words[(position >> 6) as usize] >> (position & 63) & 1 == 1
+        self.words[(position / 64) as usize] >> (position % 64) & 1 == 1
     }
 
     #[inline]
     pub(crate) fn set(&mut self, position: u32) {
-        self.words[(position >> 6) as usize] |= 1 << (position & 63);
+        self.words[(position / 64) as usize] |= 1 << (position % 64);
     }
 
     /// The bits in words of 64, bit i at bit `i mod 64` of word `i div 64`; bits from m on are 0.
@@ -216,55 +190,29 @@ impl BloomFilter {
 
     /// The set positions in ascending order.
     pub(crate) fn set_positions(&self) -> impl Iterator<Item = u32> + '_ {
-        let words = self.words.iter();
-        // The base of the first word is 64 more.
-        let (word, base) = (0, 0u32.wrapping_sub(64));
-        SetPositions { words, word, base }
+        (0..)
+            .zip(&self.words)
+            .flat_map(|(index, &word): (u32, _)| SetBits(word).map(move |bit| 64 * index + bit))
     }
 }
 
-/// The set bits of one word, lowest first, of which the lowest has the number `base`.
-pub(crate) fn bits_of(word: u64, base: u32) -> impl Iterator<Item = u32> {
-    BitsOf { word, base }
+fn word_count(spec: FilterSpec) -> usize {
+    spec.bits().div_ceil(64) as usize
 }
 
-struct SetPositions<'a> {
-    /// The words that come after this one, of which these bits are left, the lowest of it being the position `base`.
-    words: std::slice::Iter<'a, u64>,
-    word: u64,
-    base: u32,
-}
+/// The indices of the set bits of a word, lowest first.
+pub(crate) struct SetBits(pub(crate) u64);
 
-impl Iterator for SetPositions<'_> {
+impl Iterator for SetBits {
     type Item = u32;
 
     #[inline]
     fn next(&mut self) -> Option<u32> {
-        while self.word == 0 {
-            self.word = *self.words.next()?;
-            self.base = self.base.wrapping_add(64);
-        }
-        let bit = self.word.trailing_zeros();
-        self.word &= self.word - 1;
-        Some(self.base + bit)
-    }
-}
-
-struct BitsOf {
-    word: u64,
-    base: u32,
-}
-
-impl Iterator for BitsOf {
-    type Item = u32;
-
-    #[inline]
-    fn next(&mut self) -> Option<u32> {
-        if self.word == 0 {
+        if self.0 == 0 {
             return None;
         }
-        let bit = self.word.trailing_zeros();
-        self.word &= self.word - 1;
-        Some(self.base + bit)
+        let bit = self.0.trailing_zeros();
+        self.0 &= self.0 - 1;
+        Some(bit)
     }
 }

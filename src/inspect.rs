@@ -1,18 +1,20 @@
-//! What a shard of any format holds, for people: a Bloom filter hides what is in it, and whoever supports a feed needs a window.
+//! What a shard of any format holds, for people: a Bloom filter hides what is in it, and whoever supports a feed needs
+//! a window.
 //!
-//! n items can be told from others at a false positive rate of ε in no less than `n · log2(1 / ε)` bits (Carter, Floyd, Gill, Markowsky and
-//! Wegman 1978). A Bloom filter at its best, half full, takes 1.44 times as many; how far above the limit a shard is says whether it was made
-//! for many more items than it holds.
+//! n items can be told from others at a false positive rate of ε in no less than `n · log2(1 / ε)` bits (Carter, Floyd,
+//! Gill, Markowsky and Wegman 1978). A Bloom filter at its best, half full, takes 1.44 times as many; how far above the
+//! limit a shard is says whether it was made for many more items than it holds.
 
-use crate::params::{MAX_SNAPSHOT_BITS, union_rate};
-use crate::wire::native::Encoding;
-use crate::wire::{self, Format};
-use crate::{Error, Shard};
+use crate::error::Error;
+use crate::params::union_rate;
+use crate::shard::Shard;
+use crate::wire::{self, Encoding, Format};
 
 /// What one shard holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inspection {
-    /// How long it is before base64. Of a go-bloomfilter's record without the count, of RedisBloom's chunks without the header.
+    /// How long it is before base64. Of a go-bloomfilter's record without the count, of RedisBloom's chunks without the
+    /// header.
     pub bytes: usize,
     /// One, or those of a RedisBloom key that has grown, oldest first.
     pub filters: Vec<InspectedFilter>,
@@ -36,7 +38,7 @@ pub struct InspectedFilter {
 /// let mut shard = Shard::new(BloomFilter::new(Parameters::for_capacity(1000, 0.001)?, 0), 1_764_000_000, 0);
 /// (0..500).for_each(|number| drop(shard.insert(format!("article-{number}"))));
 ///
-/// let inspected = inspect(Format::Native, &shard.to_base64())?;
+/// let inspected = inspect(Format::Native, &shard.to_base64()?)?;
 /// assert_eq!(inspected.filters[0].count, Some(500));
 /// assert!((inspected.estimated_items() - 500.0).abs() < 10.0);
 /// assert!(inspected.contains("article-17", 1_764_000_000));
@@ -48,20 +50,18 @@ pub struct InspectedFilter {
 /// # Errors
 /// As [`wire::read`].
 pub fn inspect(format: Format, text: &str) -> Result<Inspection, Error> {
-    let decoded = wire::decode(format, text)?;
-    if decoded.bits() > MAX_SNAPSHOT_BITS {
-        return Err(wire::TOO_LARGE);
-    }
-    let inspected = decoded.filters.iter().map(|unread| {
+    let encoded = wire::decode(format, text.as_bytes())?;
+    encoded.check_size()?;
+    let inspect_filter = |filter| {
         Ok(InspectedFilter {
-            shard: decoded.shard(unread)?,
-            count: unread.count(),
-            encoding: decoded.encoding(),
+            shard: encoded.read_shard(filter)?,
+            count: filter.count,
+            encoding: filter.encoding(),
         })
-    });
-    let filters: Result<Vec<InspectedFilter>, Error> = inspected.collect();
+    };
+    let filters: Result<Vec<InspectedFilter>, Error> = encoded.filters().iter().map(inspect_filter).collect();
     Ok(Inspection {
-        bytes: decoded.byte_length(),
+        bytes: encoded.byte_length(),
         filters: filters?,
     })
 }
@@ -77,7 +77,8 @@ impl Inspection {
         union_rate(self.filters.iter().map(|each| each.shard.filter.false_positive_rate()))
     }
 
-    /// The least number of bits that the estimated items can take at this false positive rate: `n · log2(1 / ε)`, over the filters.
+    /// The least number of bits that the estimated items can take at this false positive rate: `n · log2(1 / ε)`, over
+    /// the filters.
     pub fn information_limit_bits(&self) -> f64 {
         self.filters.iter().map(InspectedFilter::information_limit_bits).sum()
     }

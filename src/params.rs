@@ -1,11 +1,12 @@
 //! Sizes and rates: how many bits a filter needs, and what its fill says about what is in it.
 //!
-//! A Bloom filter of `m` bits sets `k` of them for each item. Asked for an item that is not in it, it answers "contained" when all of that
-//! item's `k` bits happen to be set, so the false positive rate follows from the share of bits that are set, the fill.
+//! A Bloom filter of `m` bits sets `k` of them for each item. Asked for an item that is not in it, it answers
+//! "contained" when all of that item's `k` bits happen to be set, so the false positive rate follows from the share of
+//! bits that are set, the fill.
 
 use std::f64::consts::LN_2;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Most bits that one native shard has: 2^24.
 pub const MAX_BITS: u32 = 1 << 24;
@@ -24,11 +25,13 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// What 1,000 items at ε = 0.001 need: the parameters of a chain whose options nobody changed.
-    pub(crate) const DEFAULT: Parameters = Parameters {
-        bits: 14_378,
-        hashes: 10,
-    };
+    /// For 1,000 items at ε = 0.001: those of a chain with the default options.
+    pub(crate) const DEFAULT: Parameters = Parameters::unchecked(14_378, 10);
+
+    /// Parameters that are known to be in range.
+    pub(crate) const fn unchecked(bits: u32, hashes: u32) -> Self {
+        Parameters { bits, hashes }
+    }
 
     /// A filter of `bits` (m, 1 to 2^24) bits with `hashes` (k, 1 to 32) hashes an item.
     ///
@@ -41,7 +44,7 @@ impl Parameters {
         if !(1..=MAX_BITS).contains(&bits) {
             return Err(Error::BadParameters("the number of bits (m) must be 1 to 2^24"));
         }
-        Ok(Parameters { bits, hashes })
+        Ok(Parameters::unchecked(bits, hashes))
     }
 
     /// The smallest filter that holds `capacity` (n) items at a false positive rate of `rate` (ε):
@@ -54,8 +57,8 @@ impl Parameters {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a capacity of 0 or a rate that is not between 0 and 1; [`Error::BadParameters`] if the filter would have over
-    /// 2^24 bits or 32 hashes. Nothing is clamped.
+    /// [`Error::BadOption`] for a capacity of 0 or a rate that is not between 0 and 1; [`Error::BadParameters`] if the
+    /// filter would have over 2^24 bits or 32 hashes. Nothing is clamped.
     pub fn for_capacity(capacity: u32, rate: f64) -> Result<Self, Error> {
         let bits = Parameters::ideal_bits(capacity, rate)?.ceil();
         if bits > f64::from(MAX_BITS) {
@@ -70,7 +73,7 @@ impl Parameters {
         Parameters::new(bits as u32, hashes as u32)
     }
 
-    /// `−n · ln ε / (ln 2)²`, before anybody rounds it.
+    /// `−n · ln ε / (ln 2)²`, not yet rounded.
     pub(crate) fn ideal_bits(capacity: u32, rate: f64) -> Result<f64, Error> {
         if capacity == 0 {
             return Err(Error::BadOption("the capacity must be at least 1"));
@@ -83,11 +86,6 @@ impl Parameters {
         Ok(-f64::from(capacity) * rate.ln() / (LN_2 * LN_2))
     }
 
-    /// What a filter of another format has, whose limits are not those of the native one.
-    pub(crate) const fn of_others(bits: u32, hashes: u32) -> Self {
-        Parameters { bits, hashes }
-    }
-
     /// m, the number of bits.
     pub fn bits(self) -> u32 {
         self.bits
@@ -98,7 +96,8 @@ impl Parameters {
         self.hashes
     }
 
-    /// The number of items at which about half of the bits are set, which is where `k` hashes serve best: `m / k · ln 2`, at least 1.
+    /// The number of items at which about half of the bits are set, which is where `k` hashes serve best: `m / k · ln
+    /// 2`, at least 1.
     pub fn capacity(self) -> u32 {
         (f64::from(self.bits) / f64::from(self.hashes) * LN_2)
             .round_ties_even()
@@ -115,34 +114,12 @@ impl Parameters {
         self.fill(set_bits).powi(self.hashes as i32)
     }
 
-    /// The estimated number of distinct items in a filter with `set_bits` bits set: `−m / k · ln(1 − X / m)`
-    /// (Swamidass and Baldi 2007). A full filter counts as if half a bit were free, since the formula has no answer there.
+    /// The estimated number of distinct items in a filter with `set_bits` bits set: `−m / k · ln(1 − X / m)` (Swamidass
+    /// and Baldi 2007). A full filter counts as if half a bit were free, since the formula has no answer there.
     pub fn estimate_items(self, set_bits: u32) -> f64 {
         let m = f64::from(self.bits);
         let free = f64::from(self.bits.saturating_sub(set_bits)).max(0.5);
-        -m / f64::from(self.hashes) * ln_of_share(free / m)
-    }
-}
-
-/// The natural logarithm of what is more than 0 and at most 1: once that is doubled until it is at least a half, the power series of
-/// `2 · artanh((x − 1) / (x + 1))`. Pages load this too, and the standard library's `ln`, which takes numbers of every kind, is three times as long.
-fn ln_of_share(share: f64) -> f64 {
-    let (mut share, mut ln) = (share, 0.0);
-    while share < 0.5 {
-        share *= 2.0;
-        ln -= LN_2;
-    }
-    let ratio = (share - 1.0) / (share + 1.0);
-    let (mut power, mut divisor) = (2.0 * ratio, 1.0);
-    // The ratio is a third at most: soon what comes is lost in the last digit.
-    loop {
-        let sum = ln + power / divisor;
-        if sum == ln {
-            return ln;
-        }
-        ln = sum;
-        power *= ratio * ratio;
-        divisor += 2.0;
+        -m / f64::from(self.hashes) * (free / m).ln()
     }
 }
 
@@ -153,19 +130,10 @@ pub fn union_rate(rates: impl IntoIterator<Item = f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::ln_of_share;
+    use super::*;
 
     #[test]
-    fn the_logarithm_of_a_share_is_that_of_the_standard_library() {
-        for step in 1..=100_000 {
-            for share in [f64::from(step) / 100_000.0, f64::from(step) / f64::from(u32::MAX)] {
-                let (ours, theirs) = (ln_of_share(share), share.ln());
-                assert!(
-                    (ours - theirs).abs() <= 1e-15 * theirs.abs().max(0.1),
-                    "ln {share}: {ours}, not {theirs}"
-                );
-            }
-        }
-        assert_eq!(ln_of_share(1.0), 0.0);
+    fn the_default_is_what_1000_items_at_a_rate_of_0_001_need() {
+        assert_eq!(Parameters::for_capacity(1000, 0.001), Ok(Parameters::DEFAULT));
     }
 }

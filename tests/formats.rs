@@ -1,5 +1,5 @@
-//! The filters that servers already have: every answer is the one that the library gave which wrote the filter, writers write what it would have
-//! written, damage of every kind is recognised, and the guard works over all formats alike.
+//! The filters that servers already have: every answer is the one that the library gave which wrote the filter, writers
+//! write what it would have written, damage of every kind is recognised, and the guard works over all formats alike.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod common;
@@ -100,7 +100,8 @@ fn m_k_and_count_are_those_of_the_vectors() {
         }
         if filter.shards.len() == 1 {
             let count: u32 = shards.iter().map(|shard| shard.count).sum();
-            // As many as were inserted, but for those that an ever fuller filter took for known, or for the error of the estimate.
+            // As many as were inserted, but for those that an ever fuller filter took for known, or for the error of
+            // the estimate.
             let tolerated = 2 + filter.inserted / 12;
             assert!(count.abs_diff(filter.inserted) <= tolerated, "{}: {count}", filter.name);
         }
@@ -163,7 +164,8 @@ fn json_is_read_in_any_order_and_with_white_space() {
 
 #[test]
 fn both_strategies_of_guava_are_read() {
-    // The older one is no longer written by Guava 31. Its arithmetic, spelt out once more, must give the same positions.
+    // The older one is no longer written by Guava 31. Its arithmetic, spelt out once more, must give the same
+    // positions.
     let shard = |strategy: u8| base64_of(&[&[strategy, 5, 0, 0, 0, 16][..], &[0; 128]].concat());
     let empty = wire::read(Format::Guava, &shard(0)).unwrap().remove(0);
     for id in ids("item", 0..500) {
@@ -275,7 +277,8 @@ fn the_statistics_follow_from_the_fill_of_every_filter() {
             .iter()
             .filter(|&&yes| yes)
             .count() as f64;
-        // What was measured is what is expected, within six standard deviations. The last Go case has dropped what was inserted first.
+        // What was measured is what is expected, within six standard deviations. The last Go case has dropped what was
+        // inserted first.
         if filter.inserted < 5_000 {
             let deviation = (absent * rate * (1.0 - rate)).sqrt();
             assert!(
@@ -820,7 +823,8 @@ fn the_bits_of_all_filters_count_against_the_limit_of_a_snapshot() {
     assert_eq!(guard.held(at(START)), (1, 0));
 }
 
-/// Every prefix of it, every flipped bit of its first bytes and every changed character: an answer or an error, never a panic.
+/// Every prefix of it, every flipped bit of its first bytes and every changed character: an answer or an error, never a
+/// panic.
 #[test]
 fn no_damage_makes_a_reader_panic() {
     for filter in vectors() {

@@ -1,4 +1,5 @@
-//! The guard's decisions: which snapshot is taken, what is stopped and why, what is pending, and how often something is stopped wrongly.
+//! The guard's decisions: which snapshot is taken, what is stopped and why, what is pending, and how often something is
+//! stopped wrongly.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod common;
@@ -639,8 +640,8 @@ fn the_pending_shard_takes_the_newest_first_and_stays_within_its_rate() {
 
 // Rates.
 
-/// Whether so many hits in so many trials are what a rate lets expect: within 5 standard deviations of the binomial distribution and one hit,
-/// which an honest filter misses once in two million times.
+/// Whether so many hits in so many trials are what a rate lets expect: within 5 standard deviations of the binomial
+/// distribution and one hit, which an honest filter misses once in two million times.
 fn agrees(hits: usize, trials: usize, rate: f64) -> bool {
     let expected = rate * trials as f64;
     (hits as f64 - expected).abs() <= 5.0 * (expected * (1.0 - rate)).sqrt() + 1.0

@@ -1,5 +1,6 @@
-//! Random schedules of everything that happens to a namespace: tabs that record, write, hear of each other, take over and die; clocks that jump;
-//! a server that lags, rolls back, loses its store. Whatever happens, nothing comes back, and what is stopped wrongly is no more than reported.
+//! Random schedules of everything that happens to a namespace: tabs that record, write, hear of each other, take over
+//! and die; clocks that jump; a server that lags, rolls back, loses its store. Whatever happens, nothing comes back,
+//! and what is stopped wrongly is no more than reported.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod common;
@@ -55,7 +56,8 @@ impl FalseStops {
         self.asked += 100;
     }
 
-    /// Six standard deviations of the binomial distribution and a few for its small mean: an honest run fails once in 10^8.
+    /// Six standard deviations of the binomial distribution and a few for its small mean: an honest run fails once in
+    /// 10^8.
     fn check(&self) {
         let most = self.expected + 6.0 * self.expected.sqrt() + 6.0;
         assert!(

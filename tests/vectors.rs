@@ -1,4 +1,5 @@
-//! The reference vectors: every answer, every header field and every byte agrees with an independent writer of the format.
+//! The reference vectors: every answer, every header field and every byte agrees with an independent writer of the
+//! format.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod common;

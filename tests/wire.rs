@@ -1,4 +1,5 @@
-//! Bad input: each kind gets its documented code, in the documented order, and changes nothing; and whatever is not refused has one meaning.
+//! Bad input: each kind gets its documented code, in the documented order, and changes nothing; and whatever is not
+//! refused has one meaning.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod common;

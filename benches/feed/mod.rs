@@ -1,4 +1,5 @@
-//! What the Rust benchmarks filter: ids of 14 characters, the shards that hold some of them, and pages of which a quarter was seen.
+//! What the Rust benchmarks filter: ids of 14 characters, the shards that hold some of them, and pages of which a
+//! quarter was seen.
 
 use seenguard::{ChainOptions, Format, Guard, Now, ShardChain, Snapshot};
 

@@ -73,9 +73,8 @@ export class Engine<Classes extends Glue = typeof client> {
 function refusalOf(cause: unknown): SeenGuardError | undefined {
   if (cause instanceof SeenGuardError) return cause;
   if (typeof cause !== "object" || cause === null || cause instanceof Error) return undefined;
-  const { code, message, shard } = cause as { code?: ErrorCode; message?: string; shard?: number };
-  if (code === undefined || message === undefined) return undefined;
-  return new SeenGuardError(code, shard === undefined ? message : `shard ${shard}: ${message}`);
+  const { code, message } = cause as { code?: ErrorCode; message?: string };
+  return code === undefined || message === undefined ? undefined : new SeenGuardError(code, message);
 }
 
 type Load = (source?: WasmSource) => Promise<LoadedModule<Glue>>;

@@ -100,9 +100,8 @@ export class GuardCore {
 
   apply(snapshot: unknown): ApplyReport {
     if (!this.guard) return refused("no-engine");
-    const wantsLags = [...this.holders].some(({ onLag }) => onLag);
     try {
-      const outcome = this.guard.apply(checkSnapshot(snapshot), wantsLags);
+      const outcome = this.guard.apply(checkSnapshot(snapshot));
       if (!outcome) return refused("no-engine");
       const { lags, applied, ...counts } = outcome;
       if (counts.covered > 0) this.persistence?.noteCovered();
@@ -195,19 +194,13 @@ export class GuardCore {
     if (!this.isAlive) return () => {};
     const reporter = new Reporter(this, options);
     this.reporters.add(reporter);
-    this.setDelivering();
+    this.guard?.startReporting();
+    // What is to be delivered from now on is so on the next visit, too.
+    this.persistence?.changed();
     return () => {
       reporter.stop();
       this.reporters.delete(reporter);
-      this.setDelivering();
     };
-  }
-
-  private setDelivering(): void {
-    const isDelivering = this.reporters.size > 0;
-    this.guard?.setDelivering(isDelivering);
-    // What is to be delivered from now on is so on the next visit, too.
-    if (isDelivering) this.persistence?.changed();
   }
 
   /** Resolves when everything recorded so far is in storage, or cannot be written now, which is reported. */
@@ -226,7 +219,7 @@ export class GuardCore {
    * when the other storages are cleared; nothing is written until then.
    */
   clear(clearedAtMs: number): () => Promise<void> {
-    this.guard?.clearAll();
+    this.guard?.clear();
     return this.persistence?.clear(clearedAtMs) ?? (() => Promise.resolve());
   }
 

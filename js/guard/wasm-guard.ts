@@ -88,11 +88,10 @@ export class WasmGuard {
   }
 
   /** Throws what is wrong with the snapshot. */
-  apply({ format, shards, version, nowMs }: SnapshotArguments, wantsLags: boolean): ApplyOutcome | undefined {
+  apply({ format, shards, version, nowMs }: SnapshotArguments): ApplyOutcome | undefined {
     return this.callWithAll(
       shards,
-      (guard, batch) =>
-        guard.apply(batch, ...format, version, nowMs, wantsLags, Date.now(), performance.now()) as ApplyOutcome,
+      (guard, batch) => guard.apply(batch, ...format, version, nowMs, Date.now(), performance.now()) as ApplyOutcome,
     );
   }
 
@@ -167,8 +166,9 @@ export class WasmGuard {
     return this.call((guard) => guard.stats(Date.now(), performance.now()) as EngineStats);
   }
 
-  setDelivering(on: boolean): void {
-    this.call((guard) => guard.setDelivering(on));
+  /** From now on impressions of this namespace are delivered, on this visit and later ones. */
+  startReporting(): void {
+    this.call((guard) => guard.startReporting());
   }
 
   beginBatch(maxImpressions: number, maxBytes: number): Batch {
@@ -184,7 +184,7 @@ export class WasmGuard {
 
   /** Takes over what earlier visits and other tabs have stored, before `finishLoading`. Returns each segment's state. */
   load(segments: readonly string[]): SegmentState[] {
-    return this.read(segments, (guard, batch) => guard.load(batch, Date.now(), performance.now()));
+    return this.read(segments, (guard, batch) => guard.load(batch));
   }
 
   /** Nothing more is to be loaded. */
@@ -194,7 +194,7 @@ export class WasmGuard {
 
   /** Merges what other tabs have stored since. Returns each segment's state. */
   merge(segments: readonly string[]): SegmentState[] {
-    return this.read(segments, (guard, batch) => guard.merge(batch, Date.now(), performance.now()));
+    return this.read(segments, (guard, batch) => guard.merge(batch));
   }
 
   /** What has changed since the last call; `everything`: also what a snapshot has merely covered. */
@@ -202,13 +202,10 @@ export class WasmGuard {
     return this.call((guard) => guard.takeUnsaved(everything) as Segment | undefined);
   }
 
-  /** One segment that stands for these. `undefined`: there is no memory for it, or nothing in them. */
+  /** One segment in place of several. `undefined`: there is no guard, or no memory for it. */
   compact(segments: readonly string[]): Segment | undefined {
     try {
-      return this.callWithAll(
-        segments,
-        (guard, batch) => guard.compact(batch, Date.now(), performance.now()) as Segment | undefined,
-      );
+      return this.callWithAll(segments, (guard, batch) => guard.compact(batch) as Segment);
     } catch (cause) {
       if (isOutOfMemory(cause)) return undefined;
       throw cause;
@@ -216,13 +213,13 @@ export class WasmGuard {
   }
 
   /** Forgets what was recorded before a time, and the snapshot in use. What stays is unsaved again. */
-  clear(clearedAtMs: number): void {
-    this.call((guard) => guard.clear(clearedAtMs, Date.now()));
+  clearBefore(clearedAtMs: number): void {
+    this.call((guard) => guard.clearBefore(clearedAtMs, Date.now(), performance.now()));
   }
 
   /** Forgets everything. */
-  clearAll(): void {
-    this.call((guard) => guard.clearAll());
+  clear(): void {
+    this.call((guard) => guard.clear());
   }
 
   private read(segments: readonly string[], run: (guard: Guard, batch: TextBatch) => Uint8Array): SegmentState[] {

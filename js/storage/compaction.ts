@@ -71,7 +71,7 @@ export async function replace(
   const union = compactor.compact(segments.map(({ text }) => text));
   if (!union) return undefined;
   const level = Math.max(leastLevel, union.level);
-  if (union.text !== "" && !(await log.write({ text: union.text, level }))) return undefined;
+  if (!(await log.write({ text: union.text, level }))) return undefined;
   await log.remove(segments.map(({ key }) => key));
   return level;
 }

@@ -42,7 +42,7 @@ export interface Table extends Compactor {
   finishLoading(): void;
   merge(segments: readonly string[]): readonly number[];
   takeUnsaved(everything: boolean): Segment | undefined;
-  clear(clearedAtMs: number): void;
+  clearBefore(clearedAtMs: number): void;
 }
 
 /** Whose impressions are kept. */
@@ -219,7 +219,7 @@ export class Persistence {
     // A clear was called meanwhile, which is done before the next write.
     if (!found || this.owedClear !== undefined) return;
     const clearedAtMs = found.begun?.clearedAtMs ?? 0;
-    if (clearedAtMs > Math.max(this.openedAtMs, this.lastClearMs)) table.clear(clearedAtMs);
+    if (clearedAtMs > Math.max(this.openedAtMs, this.lastClearMs)) table.clearBefore(clearedAtMs);
     const damaged = this.takeIn(log, found, (texts) => table.load(texts));
     table.finishLoading();
     this.isLoaded = true;
@@ -264,7 +264,7 @@ export class Persistence {
   private forgetBefore(clearedAtMs: number): void {
     this.unwritten = undefined;
     // What is here was recorded after a later clear of this document: it is only to be written anew.
-    this.table?.clear(clearedAtMs > this.lastClearMs ? clearedAtMs : 0);
+    this.table?.clearBefore(clearedAtMs > this.lastClearMs ? clearedAtMs : 0);
   }
 
   /** Writes what is new, as far as the storage takes it. `everything`: also what snapshots have merely covered. */

@@ -148,7 +148,7 @@ impl Deliveries {
 
 /// Whether an impression is to be delivered now: never yet; or again, if `passed` tells that the stream has lost it.
 fn is_due(hash: u64, recording: &Recording, open: &Open, passed: u64, now_ms: u64) -> bool {
-    if !open.own || open.batch != 0 {
+    if recording.kind == Kind::Unseen || !open.own || open.batch != 0 {
         return false;
     }
     if !recording.delivered {
@@ -156,8 +156,7 @@ fn is_due(hash: u64, recording: &Recording, open: &Open, passed: u64, now_ms: u6
     }
     let delivery = open.delivery;
     let may_repeat = (1..=MAX_REDELIVERIES).contains(&delivery.times) && delivery.first < passed;
-    recording.kind == Kind::Seen
-        && !recording.covered
+    !recording.covered
         && may_repeat
         // A clock that has jumped back says nothing of how long ago it was.
         && now_ms.abs_diff(delivery.last) >= redelivery_wait_ms(hash, delivery.times)

@@ -45,7 +45,7 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot};
 /// // The server's chain lags: it knows of "a" alone.
 /// let mut chain = ShardChain::new(ChainOptions::default())?;
-/// chain.record(["a"], 1_764_000_000)?;
+/// chain.record(&["a"], 1_764_000_000)?;
 /// let shipped = chain.snapshot(1_764_000_000)?;
 ///
 /// let now = Now::at(1_764_000_001_000);
@@ -188,13 +188,13 @@ impl Guard {
         let impressions = (!self.impressions.is_empty()).then_some(&self.impressions);
         let mut fresh = Vec::new();
         fresh.try_reserve_exact(ids.len()).map_err(|_| Error::OutOfMemory)?;
-        self.list.read(ids);
+        self.list.read(ids)?;
         let mut filtered = self.filtered;
-        for index in 0..ids.len() {
+        for (index, is_first) in self.list.firsts() {
             let hash = self.list.hash(index);
             let recording = impressions.and_then(|impressions| impressions.get_live(hash, now.wall_ms));
             let stopped_by_server = || queries.iter().any(|query| query.finds(hash, || ids.get(index)));
-            let counter = if !self.list.is_first(ids, index) {
+            let counter = if !is_first {
                 &mut filtered.duplicate
             } else {
                 match recording {
@@ -225,8 +225,11 @@ impl Guard {
         match self.impressions.get_live(id.unseeded(), now.wall_ms) {
             Some(recording) => explain_recording(recording),
             None => {
-                let (shard, epoch) = self.server.find(id, self.server_seconds(now))?;
-                Some(Explanation::Server { shard, epoch })
+                let found = self.server.find(id, self.server_seconds(now))?;
+                Some(Explanation::Server {
+                    shard: found.shard,
+                    epoch: found.epoch,
+                })
             }
         }
     }
@@ -282,7 +285,7 @@ impl Guard {
     /// [`Error::OutOfMemory`].
     pub fn pending_shard(&self) -> Result<Shard, Error> {
         let filter = match self.server.newest_native_spec() {
-            Some(spec) => BloomFilter::with_spec(spec),
+            Some(spec) => BloomFilter::with_spec(spec)?,
             None => BloomFilter::new(Parameters::DEFAULT, ChainOptions::default().seed),
         };
         let capacity = filter.parameters().capacity();

@@ -103,7 +103,7 @@ impl Recording {
 
     /// Whether this writer has yet to deliver it, and it is not under way.
     pub(crate) fn is_undelivered(&self) -> bool {
-        !self.delivered && self.open.as_ref().is_some_and(|open| open.own && open.batch == 0)
+        self.kind == Kind::Seen && !self.delivered && self.open.as_ref().is_some_and(|open| open.own && open.batch == 0)
     }
 
     pub(crate) fn text_bytes(&self) -> usize {

@@ -1,123 +1,63 @@
-//! From an item id to its hash and its bit positions.
+//! From an item id to its hash and its bit positions: ours, and those of other libraries.
 //!
-//! An id's UTF-8 bytes are hashed once with XXH64; the k positions are drawn from the two halves of the hash by double scheme with a growing
-//! step, which keeps the false positive rate at its theoretical value where plain double scheme does not (Dillinger and Manolios 2004 call
-//! it enhanced double scheme; the measurements for this variant are in the format's description).
+//! An id's UTF-8 bytes are hashed once; its k positions are drawn from that hash. How, is the [`HashScheme`] of a
+//! filter: the native one is in `native.rs`, each of the others in a file of its own. Only `mod.rs` knows which schemes
+//! there are.
 
-use xxhash_rust::xxh64::xxh64;
+mod native;
 
-/// The golden ratio's fraction in 32 bits: what the step grows by.
-const STEP_GROWTH: u32 = 0x9E37_79B9;
+#[cfg(feature = "formats")]
+mod bits_and_blooms;
+#[cfg(feature = "formats")]
+mod fnv;
+#[cfg(feature = "formats")]
+mod foreign;
+#[cfg(feature = "formats")]
+mod go_bloomfilter;
+#[cfg(feature = "formats")]
+mod guava;
+#[cfg(feature = "formats")]
+mod murmur3;
+#[cfg(feature = "formats")]
+mod murmur64a;
+#[cfg(feature = "formats")]
+mod redisbloom;
 
-/// XXH64 of an id's UTF-8 bytes.
-#[inline]
-pub fn hash_id(id: &[u8], seed: u64) -> u64 {
-    xxh64(id, seed)
-}
+#[cfg(feature = "formats")]
+pub(crate) use foreign::ForeignScheme;
+pub(crate) use native::HashedId;
+pub use native::{Positions, hash_id};
 
-/// The bit positions that a hash has in a filter of `bits` bits: an endless iterator, of which a filter takes its first k.
-///
-/// ```
-/// use seenguard::hash::{hash_id, Positions};
-/// let positions: Vec<u32> = Positions::new(hash_id(b"1r8bq8r7q4izgx", 0), 13_606_609).take(3).collect();
-/// assert_eq!(positions, [9_463_854, 12_854_560, 11_048_003]);
-/// ```
-#[derive(Debug, Clone)]
-pub struct Positions {
-    x: u32,
-    y: u32,
-    step: u32,
-    bits: u64,
-}
+use crate::params::Parameters;
 
-impl Positions {
-    /// The positions of `hash` in a filter of `bits` bits.
-    #[inline]
-    pub fn new(hash: u64, bits: u32) -> Self {
-        Positions {
-            x: hash as u32,
-            y: (hash >> 32) as u32,
-            step: 0,
-            bits: u64::from(bits),
-        }
-    }
-
-    /// The next position.
-    #[inline]
-    pub(crate) fn draw(&mut self) -> u32 {
-        let position = (u64::from(self.x) * self.bits) >> 32;
-        self.x = self.x.wrapping_add(self.y);
-        self.step = self.step.wrapping_add(STEP_GROWTH);
-        self.y = self.y.wrapping_add(self.step);
-        position as u32
-    }
-}
-
-impl Iterator for Positions {
-    type Item = u32;
-
-    #[inline]
-    fn next(&mut self) -> Option<u32> {
-        Some(self.draw())
-    }
-}
-
-/// From which hash a filter draws its positions: each format has its own, some have two.
+/// How a filter gets an id's positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum HashScheme {
     /// XXH64 and [`Positions`].
     Native,
-    /// See [`crate::wire::go_bloomfilter`].
-    GoBloomfilter,
-    /// Guava's older strategy; see [`crate::wire::guava`].
-    Guava32,
-    /// Guava's newer strategy.
-    Guava64,
-    /// See [`crate::wire::bits_and_blooms`].
-    BitsAndBlooms,
-    /// See [`crate::wire::redisbloom`].
-    RedisBloom,
+    /// That of another library.
+    #[cfg(feature = "formats")]
+    Foreign(ForeignScheme),
 }
 
-/// An id with its unseeded hash, so that everything that asks for that hash shares one computation.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct HashedId<'a> {
-    bytes: &'a [u8],
-    unseeded: u64,
-}
-
-impl<'a> HashedId<'a> {
+impl HashScheme {
+    /// Calls `visit` with each of the id's k positions until it returns false. Returns whether it never did. `seed` is
+    /// that of XXH64.
     #[inline]
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        HashedId {
-            bytes,
-            unseeded: hash_id(bytes, 0),
+    pub(crate) fn visit_positions(
+        self,
+        id: HashedId<'_>,
+        seed: u64,
+        parameters: Parameters,
+        visit: impl FnMut(u32) -> bool,
+    ) -> bool {
+        let hashes = parameters.hashes() as usize;
+        match self {
+            HashScheme::Native => Positions::new(id.seeded(seed), parameters.bits())
+                .take(hashes)
+                .all(visit),
+            #[cfg(feature = "formats")]
+            HashScheme::Foreign(scheme) => scheme.positions(id.bytes(), parameters.bits()).take(hashes).all(visit),
         }
-    }
-
-    /// An id whose unseeded hash is known already.
-    pub(crate) fn with_hash(bytes: &'a [u8], unseeded: u64) -> Self {
-        HashedId { bytes, unseeded }
-    }
-
-    /// XXH64 with seed 0.
-    #[inline]
-    pub(crate) fn unseeded(self) -> u64 {
-        self.unseeded
-    }
-
-    /// XXH64 with any seed.
-    #[inline]
-    pub(crate) fn seeded(self, seed: u64) -> u64 {
-        if seed == 0 {
-            self.unseeded
-        } else {
-            hash_id(self.bytes, seed)
-        }
-    }
-
-    #[inline]
-    pub(crate) fn bytes(self) -> &'a [u8] {
-        self.bytes
     }
 }

@@ -4,8 +4,9 @@ use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
-use super::{failure, format, to_js};
+use super::{failure, to_js};
 use crate::chain::{ChainOptions, Rejected, ShardChain};
+use crate::wire::Format;
 
 /// A user's shards.
 #[wasm_bindgen]
@@ -44,7 +45,7 @@ impl Chain {
             false_positive_rate,
             seed,
             ttl_seconds,
-            format: format(format_kind, format_number, format_rate).map_err(failure)?,
+            format: Format::from_arguments(format_kind, format_number, format_rate).map_err(failure)?,
         };
         let (chain, rejected) = ShardChain::from_shards(stored, options).map_err(failure)?;
         Ok(Chain { chain, rejected })

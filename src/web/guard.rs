@@ -4,9 +4,10 @@ use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
-use super::{failure, format, to_js};
+use super::{failure, to_js};
 use crate::guard::{Now, SegmentState, Snapshot};
 use crate::id_list::IdList;
+use crate::wire::Format;
 
 /// A namespace's guard.
 #[wasm_bindgen]
@@ -47,7 +48,7 @@ impl Guard {
         steady_ms: f64,
     ) -> Result<JsValue, JsValue> {
         let given = |value: f64| (value >= 0.0).then_some(value as u64);
-        let format = format(format_kind, format_number, format_rate).map_err(failure)?;
+        let format = Format::from_arguments(format_kind, format_number, format_rate).map_err(failure)?;
         let snapshot = Snapshot {
             version: given(version),
             shards,
@@ -93,7 +94,7 @@ impl Guard {
     #[wasm_bindgen(js_name = pendingShard)]
     pub fn pending_shard(&self) -> Result<String, JsValue> {
         let shard = self.guard.pending_shard().map_err(failure)?;
-        Ok(shard.to_base64())
+        shard.to_base64().map_err(failure)
     }
 
     /// What is held and was done.

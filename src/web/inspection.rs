@@ -1,27 +1,28 @@
-//! The class behind `npx seenguard inspect`, in a Wasm module of its own: no page loads it.
+//! The class behind `npx seenguard inspect`.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use super::{failure, format, to_js};
-use crate::wire::native::Encoding;
-use crate::{InspectedFilter, Inspection, Shard};
+use super::{failure, to_js};
+use crate::inspect::{self, InspectedFilter};
+use crate::shard::Shard;
+use crate::wire::{Encoding, Format};
 
 /// One shard, read.
 #[wasm_bindgen]
-pub struct RawInspection {
-    inspection: Inspection,
+pub struct Inspection {
+    inspection: inspect::Inspection,
 }
 
 #[wasm_bindgen]
-impl RawInspection {
+impl Inspection {
     /// Reads a shard in the format that the first three arguments tell. Throws `{ code, message }` for what cannot be
     /// read.
     #[wasm_bindgen(constructor)]
-    pub fn new(kind: u8, number: u32, rate: f64, text: &str) -> Result<RawInspection, JsValue> {
-        let format = format(kind, number, rate).map_err(failure)?;
-        crate::inspect(format, text)
-            .map(|inspection| RawInspection { inspection })
+    pub fn new(format_kind: u8, format_number: u32, format_rate: f64, text: &str) -> Result<Inspection, JsValue> {
+        let format = Format::from_arguments(format_kind, format_number, format_rate).map_err(failure)?;
+        inspect::inspect(format, text)
+            .map(|inspection| Inspection { inspection })
             .map_err(failure)
     }
 
@@ -36,7 +37,7 @@ impl RawInspection {
     }
 }
 
-/// What an [`Inspection`] says, in the names of the command's JSON.
+/// What an inspection says, in the names of the command's JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Report {
@@ -70,8 +71,8 @@ struct FilterReport {
     expires: Option<u32>,
 }
 
-impl From<&Inspection> for Report {
-    fn from(inspection: &Inspection) -> Self {
+impl From<&inspect::Inspection> for Report {
+    fn from(inspection: &inspect::Inspection) -> Self {
         let filters: Vec<FilterReport> = inspection.filters.iter().map(FilterReport::from).collect();
         Report {
             bytes: inspection.bytes,

@@ -17,7 +17,6 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use crate::error::Error;
 use crate::id_map;
-use crate::wire::Format;
 
 /// Gives the maps a random factor, and panics a voice.
 #[wasm_bindgen(start)]
@@ -55,20 +54,4 @@ fn failure(error: Error) -> JsValue {
 /// Serializes what the crate reports; undefined if it cannot be, which no type that goes out allows.
 fn to_js(value: &impl Serialize) -> JsValue {
     serde_wasm_bindgen::to_value(value).unwrap_or(JsValue::UNDEFINED)
-}
-
-/// A format as `js/format.ts` numbers them, with what a go-bloomfilter's needs: k, or the capacity and the false
-/// positive rate.
-fn format(kind: u8, number: u32, rate: f64) -> Result<Format, Error> {
-    Ok(match kind {
-        0 => Format::Native,
-        1 => Format::Guava,
-        2 => Format::BitsAndBlooms,
-        3 => Format::RedisBloom,
-        5 => Format::go_bloomfilter(number, rate)?,
-        _ => Format::GoBloomfilter {
-            hashes: number,
-            bits: None,
-        },
-    })
 }

@@ -14,36 +14,33 @@
 //! | 32 | … | payload | the bits, as `encoding` says |
 //! | end − 4 | 4 | checksum | low 32 bits of XXH64 (seed 0) of everything before it |
 //!
-//! A raw payload has bit i at bit `i mod 8`, least significant first, of byte `i div 8`; the Rice payload codes the gaps between set bits, which
-//! is shorter while a filter is young. Writers take the shorter one, raw on a tie, so a set of bits has exactly one canonical encoding.
+//! A raw payload has bit i at bit `i mod 8`, least significant first, of byte `i div 8`; the Rice payload codes the
+//! gaps between set bits, which is shorter while a filter is young. Writers take the shorter one, raw on a tie, so a
+//! set of bits has exactly one canonical encoding.
 //!
-//! A reader names the first error in this order: `truncated`, `bad-magic`, `bad-checksum`, `bad-encoding`, `bad-parameters`, then, after the
-//! sizes of a snapshot's shards have been added up, `too-large`, then `bad-payload`. That is why reading is in two steps: [`Header::read`]
-//! allocates nothing, and [`Header::read_payload`] runs once the sizes are known to be bearable.
+//! A reader names the first error in this order: `truncated`, `bad-magic`, `bad-checksum`, `bad-encoding`,
+//! `bad-parameters`, then, after the sizes of a snapshot's shards have been added up, `too-large`, then `bad-payload`.
+//! That is why reading is in two steps: [`Header::read`] allocates nothing, and [`Header::read_payload`] runs once the
+//! sizes are known to be bearable.
 
+use super::base64;
+use super::encoded::{EncodedFilter, EncodedShard, Encoding, Payload};
+use super::payload::{self, Words};
+use super::reader::Reader;
+use super::rice;
 use crate::bloom::FilterSpec;
+use crate::error::Error;
 use crate::hash::hash_id;
-use crate::{BloomFilter, Error, Parameters, Shard};
-
-use super::{Decoded, EncodedFilter, base64, payload, rice};
+use crate::params::Parameters;
+use crate::shard::Shard;
 
 /// The first bytes of every shard; the digit is the version.
 pub const MAGIC: [u8; 4] = *b"SGS1";
 
-const HEADER_LENGTH: usize = 4 * FIELDS;
-/// The header's, of 4 bytes each: some hold several things, the seed takes two.
-const FIELDS: usize = 8;
+const RAW: u8 = 0;
+const RICE: u8 = 1;
+const HEADER_LENGTH: usize = 32;
 const CHECKSUM_LENGTH: usize = 4;
-
-/// How a payload holds the bits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Encoding {
-    /// All bits, one after the other.
-    #[default]
-    Raw = 0,
-    /// The gaps between the set bits, Rice-coded.
-    Rice = 1,
-}
 
 /// A shard whose header and checksum are right and whose payload has not been looked at.
 #[derive(Debug, Clone)]
@@ -67,35 +64,36 @@ impl<'a> Header<'a> {
     /// Checks everything but the payload. Allocates nothing.
     ///
     /// # Errors
-    /// [`Error::Truncated`], [`Error::BadMagic`], [`Error::BadChecksum`], [`Error::BadEncoding`] or [`Error::BadParameters`].
+    /// [`Error::Truncated`], [`Error::BadMagic`], [`Error::BadChecksum`], [`Error::BadEncoding`] or
+    /// [`Error::BadParameters`].
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let truncated = Error::Truncated { length: bytes.len() };
         let Some((body, checksum)) = bytes.split_last_chunk() else {
             return Err(truncated);
         };
-        let Some((header, payload)) = body.split_first_chunk() else {
+        let Some((header, payload)) = body.split_at_checked(HEADER_LENGTH) else {
             return Err(truncated);
         };
-        let [magic, kind, bits, count, seed_low, seed_high, epoch, expires] = fields(header);
-        if magic != u32::from_le_bytes(MAGIC) {
+        let mut reader = Reader::new(header);
+        if reader.array()? != MAGIC {
             return Err(Error::BadMagic);
         }
         if u32::from_le_bytes(*checksum) != checksum_of(body) {
             return Err(Error::BadChecksum);
         }
-        let [encoding, hashes, reserved @ ..] = kind.to_le_bytes();
+        let (encoding, hashes, reserved) = (reader.u8()?, reader.u8()?, reader.array::<2>()?);
         let encoding = match (encoding, reserved) {
-            (0, [0, 0]) => Encoding::Raw,
-            (1, [0, 0]) => Encoding::Rice,
+            (RAW, [0, 0]) => Encoding::Raw,
+            (RICE, [0, 0]) => Encoding::Rice,
             _ => return Err(Error::BadEncoding),
         };
         Ok(Header {
             encoding,
-            parameters: Parameters::new(bits, u32::from(hashes))?,
-            seed: u64::from(seed_low) | u64::from(seed_high) << 32,
-            count,
-            epoch,
-            expires,
+            parameters: Parameters::new(reader.u32_le()?, u32::from(hashes))?,
+            count: reader.u32_le()?,
+            seed: reader.u64_le()?,
+            epoch: reader.u32_le()?,
+            expires: reader.u32_le()?,
             payload,
         })
     }
@@ -103,14 +101,21 @@ impl<'a> Header<'a> {
     /// Reads the bits.
     ///
     /// # Errors
-    /// [`Error::BadPayload`].
+    /// [`Error::BadPayload`] or [`Error::OutOfMemory`].
     pub fn read_payload(&self) -> Result<Shard, Error> {
         Ok(Shard {
-            filter: read_bits(self.encoding, self.payload, self.spec())?,
+            filter: self.payload_kind().read(self.payload, self.spec())?,
             count: self.count,
             epoch: self.epoch,
             expires: self.expires,
         })
+    }
+
+    fn payload_kind(&self) -> Payload {
+        match self.encoding {
+            Encoding::Raw => Payload::Raw(Words::Bytes),
+            Encoding::Rice => Payload::Rice,
+        }
     }
 
     fn spec(&self) -> FilterSpec {
@@ -118,61 +123,41 @@ impl<'a> Header<'a> {
     }
 }
 
-/// Reads the bits of a filter, which only in the native format may be Rice-coded.
-#[inline(never)]
-pub(super) fn read_bits(encoding: Encoding, bits: &[u8], spec: FilterSpec) -> Result<BloomFilter, Error> {
-    match encoding {
-        Encoding::Raw => payload::read(bits, spec),
-        Encoding::Rice => rice::read(bits, spec),
-    }
-}
-
-pub(super) fn decode(text: &[u8]) -> Result<Decoded, Error> {
+pub(super) fn decode(text: &[u8]) -> Result<EncodedShard, Error> {
     let bytes = base64::decode(text)?;
     let header = Header::read(&bytes)?;
+    let (epoch, expires) = (header.epoch, header.expires);
     let filter = EncodedFilter {
         spec: header.spec(),
+        payload: header.payload_kind(),
         start: HEADER_LENGTH,
         end: bytes.len() - CHECKSUM_LENGTH,
         count: Some(header.count),
     };
-    Ok(Decoded {
-        filters: vec![filter],
-        epoch: header.epoch,
-        expires: header.expires,
-        encoding: header.encoding,
-        bytes,
-    })
+    Ok(EncodedShard::single(bytes, filter, epoch, expires))
 }
 
-/// The canonical bytes of a shard.
-pub(crate) fn encode(shard: &Shard) -> Vec<u8> {
+/// The canonical bytes of a shard of the native format.
+pub(super) fn encode(shard: &Shard) -> Vec<u8> {
     let filter = &shard.filter;
-    let raw_length = payload::length(filter.spec());
+    let raw_length = payload::length(Words::Bytes, filter.spec().bits());
     let plan = rice::plan(filter);
-    let encoding = if plan.byte_length() < raw_length as u64 {
-        Encoding::Rice
-    } else {
-        Encoding::Raw
-    };
+    let is_rice = plan.byte_length() < raw_length as u64;
 
     let mut bytes = Vec::with_capacity(HEADER_LENGTH + raw_length + CHECKSUM_LENGTH);
-    let header: [u32; FIELDS] = [
-        u32::from_le_bytes(MAGIC),
-        encoding as u32 | filter.parameters().hashes() << 8,
-        filter.parameters().bits(),
-        shard.count,
-        filter.seed() as u32,
-        (filter.seed() >> 32) as u32,
-        shard.epoch,
-        shard.expires,
-    ];
-    for field in header {
-        bytes.extend_from_slice(&field.to_le_bytes());
-    }
-    match encoding {
-        Encoding::Raw => payload::write(filter, &mut bytes),
-        Encoding::Rice => rice::write(filter, &plan, &mut bytes),
+    bytes.extend_from_slice(&MAGIC);
+    bytes.push(if is_rice { RICE } else { RAW });
+    bytes.push(filter.parameters().hashes() as u8);
+    bytes.extend_from_slice(&[0, 0]);
+    bytes.extend_from_slice(&filter.parameters().bits().to_le_bytes());
+    bytes.extend_from_slice(&shard.count.to_le_bytes());
+    bytes.extend_from_slice(&filter.seed().to_le_bytes());
+    bytes.extend_from_slice(&shard.epoch.to_le_bytes());
+    bytes.extend_from_slice(&shard.expires.to_le_bytes());
+    if is_rice {
+        rice::write(filter, &plan, &mut bytes);
+    } else {
+        payload::write(filter, Words::Bytes, &mut bytes);
     }
     let checksum = checksum_of(&bytes);
     bytes.extend_from_slice(&checksum.to_le_bytes());
@@ -181,12 +166,4 @@ pub(crate) fn encode(shard: &Shard) -> Vec<u8> {
 
 fn checksum_of(body: &[u8]) -> u32 {
     hash_id(body, 0) as u32
-}
-
-fn fields(header: &[u8; HEADER_LENGTH]) -> [u32; FIELDS] {
-    let mut fields = [0; FIELDS];
-    for (field, bytes) in fields.iter_mut().zip(header.as_chunks().0) {
-        *field = u32::from_le_bytes(*bytes);
-    }
-    fields
 }

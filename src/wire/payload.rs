@@ -1,43 +1,68 @@
-//! The bits of a filter as each format lays them out: bit i is bit `i mod w` of word `i div w` in all of them.
+//! The bits of a filter one after the other: bit i is bit `i mod w` of word `i div w`. Formats differ in the words.
 
-use crate::bloom::FilterSpec;
-use crate::hash::HashScheme;
-use crate::{BloomFilter, Error};
+use crate::bloom::{BloomFilter, FilterSpec};
+use crate::error::Error;
 
-/// How many bytes the bits take: words of 8, 32 or 64 bits.
-pub(super) fn length(spec: FilterSpec) -> usize {
-    let unit = match spec.scheme {
-        _ if spec.is_native() => 1,
-        HashScheme::GoBloomfilter => 4,
-        _ => 8,
-    };
-    spec.bits().div_ceil(8 * unit) as usize * unit as usize
+/// How wide the words are, and in which order their bytes come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Words {
+    /// Of 8 bits.
+    Bytes,
+    /// Of 64 bits, little-endian.
+    LittleEndian64,
+    /// Of 64 bits, big-endian.
+    BigEndian64,
+    /// Of 32 bits, big-endian.
+    BigEndian32,
 }
 
-/// Eight bytes as 64 bits, the first one the lowest; and 64 bits as eight bytes. Go and Java write words big-endian.
-#[inline(never)]
-fn word(spec: FilterSpec, bytes: [u8; 8]) -> u64 {
-    match spec.scheme {
-        _ if spec.is_native() => u64::from_le_bytes(bytes),
-        HashScheme::RedisBloom => u64::from_le_bytes(bytes),
-        HashScheme::GoBloomfilter => u64::from_be_bytes(bytes).rotate_left(32),
-        _ => u64::from_be_bytes(bytes),
+impl Words {
+    fn byte_width(self) -> u32 {
+        match self {
+            Words::Bytes => 1,
+            Words::BigEndian32 => 4,
+            Words::LittleEndian64 | Words::BigEndian64 => 8,
+        }
     }
+
+    /// Eight bytes of a payload as 64 bits of a filter.
+    fn read(self, bytes: [u8; 8]) -> u64 {
+        match self {
+            Words::Bytes | Words::LittleEndian64 => u64::from_le_bytes(bytes),
+            Words::BigEndian64 => u64::from_be_bytes(bytes),
+            // The first word holds the lower half.
+            Words::BigEndian32 => u64::from_be_bytes(bytes).rotate_left(32),
+        }
+    }
+
+    fn write(self, bits: u64) -> [u8; 8] {
+        match self {
+            Words::Bytes | Words::LittleEndian64 => bits.to_le_bytes(),
+            Words::BigEndian64 => bits.to_be_bytes(),
+            Words::BigEndian32 => bits.rotate_left(32).to_be_bytes(),
+        }
+    }
+}
+
+/// How many bytes the bits take.
+pub(super) fn length(words: Words, bits: u32) -> usize {
+    let width = words.byte_width();
+    (bits.div_ceil(8 * width) * width) as usize
 }
 
 /// Reads the bits of a filter. No memory is taken before they are known to be as many as they should.
 ///
 /// # Errors
-/// [`Error::BadPayload`].
-pub(super) fn read(bytes: &[u8], spec: FilterSpec) -> Result<BloomFilter, Error> {
-    if bytes.len() != length(spec) {
+/// [`Error::BadPayload`] or [`Error::OutOfMemory`].
+pub(super) fn read(bytes: &[u8], words: Words, spec: FilterSpec) -> Result<BloomFilter, Error> {
+    if bytes.len() != length(words, spec.bits()) {
         return Err(Error::BadPayload("the payload must be as long as the filter's bits"));
     }
-    let mut filter = BloomFilter::with_spec(spec);
+    let mut filter = BloomFilter::with_spec(spec)?;
     for (to, chunk) in filter.words_mut().iter_mut().zip(bytes.chunks(8)) {
         let mut whole = [0; 8];
         whole[..chunk.len()].copy_from_slice(chunk);
-        *to = word(spec, whole);
+        *to = words.read(whole);
     }
     let beyond = spec.bits() % 64;
     if beyond != 0 && filter.words().last().is_some_and(|last| last >> beyond != 0) {
@@ -47,13 +72,10 @@ pub(super) fn read(bytes: &[u8], spec: FilterSpec) -> Result<BloomFilter, Error>
 }
 
 /// Appends the bits of a filter.
-#[inline(never)]
-pub(super) fn write(filter: &BloomFilter, out: &mut Vec<u8>) {
-    let spec = filter.spec();
-    let end = out.len() + length(spec);
-    for from in filter.words() {
-        // What turns eight bytes into a word turns a word into eight bytes.
-        out.extend_from_slice(&word(spec, from.to_le_bytes()).to_le_bytes());
+pub(super) fn write(filter: &BloomFilter, words: Words, out: &mut Vec<u8>) {
+    let end = out.len() + length(words, filter.spec().bits());
+    for &bits in filter.words() {
+        out.extend_from_slice(&words.write(bits));
     }
     out.truncate(end);
 }

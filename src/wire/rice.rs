@@ -1,11 +1,12 @@
 //! The Rice payload: the gaps between set bits, which is what a sparse filter is made of (Golomb 1966, Rice 1979).
 //!
-//! One byte r (0 to 31), the number of set bits (4 bytes), then a bit stream, least significant bit first in each byte. For each set position in
-//! ascending order, gap = position − previous − 1 (the previous of the first is −1): `gap >> r` as so many 1 bits and a 0 bit, then the r low
-//! bits of gap. The last byte is filled with 0. Writers take the smallest r of those that make the stream shortest.
+//! One byte r (0 to 31), the number of set bits (4 bytes), then a bit stream, least significant bit first in each byte.
+//! For each set position in ascending order, gap = position − previous − 1 (the previous of the first is −1): `gap >>
+//! r` as so many 1 bits and a 0 bit, then the r low bits of gap. The last byte is filled with 0. Writers take the
+//! smallest r of those that make the stream shortest.
 
-use crate::bloom::FilterSpec;
-use crate::{BloomFilter, Error};
+use crate::bloom::{BloomFilter, FilterSpec};
+use crate::error::Error;
 
 const PREFIX_LENGTH: usize = 5;
 const MAX_R: u32 = 31;
@@ -26,8 +27,9 @@ impl Plan {
 
 /// Finds the best r.
 ///
-/// The stream has `Σ(gap >> r) + n · (1 + r)` bits. Each halving takes ceil(half) off a quotient, which shrinks from step to step, so the sum is
-/// convex in r, and the first r that its successor does not beat is the smallest of the best.
+/// The stream has `Σ(gap >> r) + n · (1 + r)` bits. Each halving takes ceil(half) off a quotient, which shrinks from
+/// step to step, so the sum is convex in r, and the first r that its successor does not beat is the smallest of the
+/// best.
 pub(super) fn plan(filter: &BloomFilter) -> Plan {
     let set_bits = filter.set_bits();
     let stream_bits =
@@ -53,7 +55,7 @@ pub(super) fn plan(filter: &BloomFilter) -> Plan {
 
 /// Appends the payload.
 pub(super) fn write(filter: &BloomFilter, plan: &Plan, out: &mut Vec<u8>) {
-    out.extend_from_slice(&[plan.r as u8]);
+    out.push(plan.r as u8);
     out.extend_from_slice(&plan.set_bits.to_le_bytes());
     let mut at = 8 * out.len();
     out.resize(out.len() + plan.stream_bits.div_ceil(8) as usize, 0);
@@ -72,7 +74,11 @@ pub(super) fn write(filter: &BloomFilter, plan: &Plan, out: &mut Vec<u8>) {
     }
 }
 
-/// Sets the bits that a payload names. No memory is taken before the payload is known to be long enough for what it claims.
+/// Sets the bits that a payload names. No memory is taken before the payload is known to be long enough for what it
+/// claims.
+///
+/// # Errors
+/// [`Error::BadPayload`] or [`Error::OutOfMemory`].
 pub(super) fn read(payload: &[u8], spec: FilterSpec) -> Result<BloomFilter, Error> {
     let bits = u64::from(spec.bits());
     let [r, n0, n1, n2, n3, stream @ ..] = payload else {
@@ -89,7 +95,7 @@ pub(super) fn read(payload: &[u8], spec: FilterSpec) -> Result<BloomFilter, Erro
     if u64::from(count) * u64::from(1 + r) > stream.len() as u64 * 8 {
         return Err(ENDS_EARLY);
     }
-    let mut filter = BloomFilter::with_spec(spec);
+    let mut filter = BloomFilter::with_spec(spec)?;
     let mut reader = BitReader { bytes: stream, at: 0 };
     let mut next = 0u64;
     for _ in 0..count {

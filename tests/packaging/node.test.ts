@@ -3,77 +3,98 @@ import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { build } from "esbuild";
 import { describe, expect, inject, test } from "vitest";
-import type { Told } from "./apps/story.js";
-import { expectGuarded, expectRefused, readChapters, type ChaptersFile } from "./chapters.js";
+import type { Outcome } from "./apps/scenario.js";
+import { expectGuarded, expectRefused, readScenario, type ScenarioFile } from "./scenarios.js";
 
-describe.each<ChaptersFile>(["chapters.json", "guava-chapters.json"])("with the snapshot of %s", (file) => {
-  const tellOf = async (app: string, ...args: string[]): Promise<Told> => {
-    const { stdout, stderr } = await runNode(join(inject("installed"), "node", app), file, ...args);
-    expect(stderr).toBe("");
-    return JSON.parse(stdout) as Told;
-  };
+const outcomeOf = async (app: string, ...args: string[]): Promise<Outcome> => {
+  const { stdout, stderr } = await runNode(join(inject("installed"), "node", app), ...args);
+  expect(stderr).toBe("");
+  return JSON.parse(stdout) as Outcome;
+};
 
-  test.each(["esm.mjs", "cjs.cjs"])("node/%s guards its feed", async (app) => {
-    expectGuarded(await tellOf(app), "none", file);
+describe.each<ScenarioFile>(["scenario.json", "guava-scenario.json"])("with the snapshot of %s", (file) => {
+  test.each(["esm.mjs", "cjs.cjs"])("node/%s guards its feed as far as the entry can read", async (app) => {
+    const outcome = await outcomeOf(app, file);
+    if (file === "scenario.json") expectGuarded(outcome, "none");
+    else expectRefused(outcome, "none");
+  });
+
+  test.each(["formats.mjs", "formats.cjs"])("node/%s guards its feed", async (app) => {
+    expectGuarded(await outcomeOf(app, file), "none", file);
   });
 
   test.each(["slim.mjs", "slim.cjs"])("node/%s guards its feed by formats.wasm", async (app) => {
-    expectGuarded(await tellOf(app, "formats.wasm"), "none", file);
+    expectGuarded(await outcomeOf(app, file, "formats.wasm"), "none", file);
   });
 
   test.each(["slim.mjs", "slim.cjs"])(
     "node/%s guards its feed by seenguard.wasm as far as that can read",
     async (app) => {
-      const told = await tellOf(app, "seenguard.wasm");
-      if (file === "chapters.json") expectGuarded(told, "none");
-      else expectRefused(told, "none");
+      const outcome = await outcomeOf(app, file, "seenguard.wasm");
+      if (file === "scenario.json") expectGuarded(outcome, "none");
+      else expectRefused(outcome, "none");
     },
   );
 });
 
-test("seenguard/formats is what Node gets as seenguard, and keeps a server's own records", async () => {
-  const script = `
-    import { createRequire } from "node:module";
-    import * as seenguard from "seenguard";
-    import * as formats from "seenguard/formats";
-    const require = createRequire(process.cwd() + "/");
-    const options = { format: { kind: "go-bloomfilter" } };
-    const written = [];
-    for (const entry of [seenguard, formats, require("seenguard"), require("seenguard/formats")]) {
-      const chain = await entry.ShardChain.create(options);
-      chain.record(["a", "b"]);
-      written.push(chain.snapshot().shards[0]);
-    }
-    console.log(seenguard.ShardChain === formats.ShardChain, require("seenguard") === require("seenguard/formats"));
-    console.log(new Set(written).size, written[0].slice(0, 3));`;
-  const { stdout } = await runNode("--input-type=module", "--eval", script);
-  expect(stdout).toBe("true true\n1 2::\n");
+test.each(["server.mjs", "server.cjs"])("node/%s filters, records and ships", async (app) => {
+  const { stdout, stderr } = await runNode(join(inject("installed"), "node", app));
+  expect(stderr).toBe("");
+  const { fresh } = readScenario();
+  const recorded = fresh.length;
+  expect(JSON.parse(stdout)).toEqual({ rejected: [], fresh, recorded, applied: true, left: ["another"] });
 });
 
-test("seenguard/slim makes chains without being told where a module is, or when told of that of a guard", async () => {
+test("seenguard/server keeps a server's own records, and has no guard in it", async () => {
   const script = `
-    import { readFile } from "node:fs/promises";
     import { createRequire } from "node:module";
-    import * as slim from "seenguard/slim";
+    import * as server from "seenguard/server";
     const require = createRequire(process.cwd() + "/");
-    const wasm = await readFile(require.resolve("seenguard/seenguard.wasm"));
-    for (const entry of [slim, require("seenguard/slim")]) {
-      for (const options of [undefined, { wasm }]) {
-        const chain = await entry.ShardChain.create(options);
-        console.log(chain.record(["a", "b"]), chain.has("b"), chain instanceof entry.ShardChain);
-      }
+    for (const entry of [server, require("seenguard/server")]) {
+      const chain = await entry.ShardChain.create({ format: { kind: "go-bloomfilter" } });
+      chain.record(["a", "b"]);
+      console.log(Object.keys(entry).sort().join(), chain.snapshot().shards[0].slice(0, 3));
     }`;
   const { stdout } = await runNode("--input-type=module", "--eval", script);
-  expect(stdout).toBe("2 true true\n".repeat(4));
+  expect(stdout).toBe("SeenGuardError,ShardChain 2::\n".repeat(2));
+});
+
+describe("an error in an app", () => {
+  const failing = `
+    import { SeenGuard } from "seenguard";
+    import { ShardChain } from "seenguard/server";
+    for (const start of [() => SeenGuard.open({}), () => ShardChain.create({ capacity: 0 })])
+      await start().catch((error) => console.log(error.name, error.constructor.name, error.code, error.stack));`;
+
+  test("has a stack of our functions, and with source maps of our files", async () => {
+    const plain = await runNode("--input-type=module", "--eval", failing);
+    expect(plain.stdout).toMatch(/ at checkGuardOptions /);
+    expect(plain.stdout).toMatch(/ at checkChainOptions /);
+    const mapped = await runNode("--enable-source-maps", "--input-type=module", "--eval", failing);
+    expect(mapped.stdout).toMatch(/seenguard\/js\/guard\/options\.ts:\d+:\d+/);
+    expect(mapped.stdout).toMatch(/seenguard\/js\/server\/chain-options\.ts:\d+:\d+/);
+  });
+
+  test("keeps its name when the app is bundled and minified", async () => {
+    const { outputFiles } = await build({
+      stdin: { contents: failing, resolveDir: inject("installed") },
+      bundle: true,
+      minify: true,
+      format: "esm",
+      platform: "node",
+      write: false,
+    });
+    const { stdout } = await runNode("--input-type=module", "--eval", outputFiles[0]?.text ?? "");
+    expect(stdout.match(/^SeenGuardError \w+ bad-option SeenGuardError: /gm)).toHaveLength(2);
+  });
 });
 
 test("importing it does nothing", async () => {
   const script = `
     const before = Reflect.ownKeys(globalThis).length;
-    await import("seenguard");
-    await import("seenguard/slim");
-    await import(new URL("index.js", import.meta.resolve("seenguard/slim")).href);
+    for (const entry of ["", "/formats", "/slim", "/server"]) await import("seenguard" + entry);
     console.log(Reflect.ownKeys(globalThis).length - before);`;
   const { stdout } = await runNode("--input-type=module", "--eval", script);
   expect(stdout.trim()).toBe("0"); // no global was added, and no timer or handle kept Node from ending
@@ -103,8 +124,8 @@ test("a copy as ES module and one as CommonJS share the guard of a namespace", a
   expect(stdout.trim()).toBe("false true");
 });
 
-test("npx seenguard inspect tells what a shard holds", async () => {
-  const { snapshot } = readChapters();
+test("npx seenguard inspect shows what a shard holds", async () => {
+  const { snapshot } = readScenario();
   const input = join(inject("installed"), "snapshot.json");
   await writeFile(input, JSON.stringify(snapshot));
   const args = ["--no-install", "seenguard", "inspect", input, "--has", "1r8bq8r7q4izgx"];

@@ -35,8 +35,8 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   await writeFile(join(directory, "package.json"), JSON.stringify(manifest));
   await exec("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund"], { cwd: directory });
   await cp(join(root, "tests/packaging/apps"), directory, { recursive: true });
-  await writeFile(join(directory, "chapters.json"), JSON.stringify(await chapters("native")));
-  await writeFile(join(directory, "guava-chapters.json"), JSON.stringify(await chapters("guava")));
+  await writeFile(join(directory, "scenario.json"), JSON.stringify(await scenario("native")));
+  await writeFile(join(directory, "guava-scenario.json"), JSON.stringify(await scenario("guava")));
   provide("installed", directory);
   provide("tarball", join(directory, tarball));
   provide("packedFiles", files);
@@ -60,8 +60,8 @@ async function versionsOf(...names: string[]): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(versions));
 }
 
-/** What every app is told: a shard of 1,000 ids by another implementation, a page of items, and what of it is fresh by that implementation's answers. */
-async function chapters(format: "native" | "guava") {
+/** A shard of 1,000 ids by another implementation, a page of items, and what of it is fresh by its answers. */
+async function scenario(format: "native" | "guava") {
   const read = async (name: string): Promise<unknown> =>
     JSON.parse(await readFile(join(root, "tests/vectors", name), "utf8"));
   const ids = (await read("ids.json")) as string[];

@@ -11,22 +11,21 @@ import { expect, inject, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
+const ENTRIES = ["index", "formats", "slim", "server"];
+
 test("the package holds what users need and nothing else", () => {
+  const ofEntry = (name: string) =>
+    [".js", ".js.map", ".cjs", ".cjs.map", ".d.ts", ".d.cts"].map((ending) => `dist/${name}${ending}`);
+  const others = ["seenguard.iife.js", "seenguard.iife.js.map", "seenguard.wasm", "formats.wasm"];
+  const command = ["inspect.js", "inspect.js.map"];
   expect(inject("packedFiles")).toEqual(
     [
       ...["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"],
-      ...["index.cjs", "index.d.cts", "index.d.ts", "index.js", "seenguard.iife.js", "seenguard.wasm"].map(inDist),
-      ...["chain.cjs", "chain.js", "formats.cjs", "formats.js", "formats.wasm", "inspect.js", "inspect.wasm"].map(
-        inDist,
-      ),
-      ...["slim.cjs", "slim.d.cts", "slim.d.ts", "slim.js"].map(inDist),
+      ...ENTRIES.flatMap(ofEntry),
+      ...[...others, ...command].map((name) => `dist/${name}`),
     ].sort(),
   );
 });
-
-function inDist(name: string): string {
-  return `dist/${name}`;
-}
 
 test("it depends on no other package", async () => {
   const list = await promisify(execFile)("npm", ["ls", "--omit=dev", "--json"], { cwd: root });
@@ -46,39 +45,58 @@ test("installing it runs nothing and brings nothing else", async () => {
   expect(Object.keys(scripts)).not.toContain("postinstall");
 });
 
-test("its scripts have no source map and name no place on the machine that built them", async () => {
+interface SourceMap {
+  readonly sources: readonly string[];
+  readonly sourcesContent: readonly string[];
+}
+
+test("each script has a source map with its sources, and names no place on the machine that built it", async () => {
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
   const scripts = (await readdir(dist)).filter((name) => /\.c?js$/.test(name));
-  expect(scripts).toHaveLength(10);
+  expect(scripts).toHaveLength(2 * ENTRIES.length + 2);
   for (const name of scripts) {
-    const text = await readFile(join(dist, name), "utf8");
-    expect(text).not.toContain("sourceMappingURL");
-    expect(text).not.toContain(root);
+    const script = await readFile(join(dist, name), "utf8");
+    const text = await readFile(join(dist, `${name}.map`), "utf8");
+    const { sources, sourcesContent } = JSON.parse(text) as SourceMap;
+    expect(script.trimEnd().endsWith(`//# sourceMappingURL=${name}.map`), name).toBe(true);
+    expect(sources.some((source) => source.endsWith("js/errors.ts"))).toBe(true);
+    expect(sourcesContent).toHaveLength(sources.length);
+    expect(script + text).not.toContain(root);
   }
 });
 
-test.each([
-  { platform: "browser", entry: "seenguard", gets: ["chain", "index"] },
-  { platform: "neutral", entry: "seenguard", gets: ["chain", "index"] },
-  { platform: "browser", entry: "seenguard/slim", gets: ["chain", "slim"] },
-  { platform: "node", entry: "seenguard", gets: ["formats"] },
-  { platform: "browser", entry: "seenguard/formats", gets: ["formats"] },
-] as const)("a bundler for $platform finds $gets in dist as $entry", async ({ platform, entry, gets }) => {
+test("modules are shipped as they were written, the script-tag file minified", async () => {
+  const dist = join(inject("installed"), "node_modules/seenguard/dist");
+  const longestLines = async (name: string) => {
+    const lines = (await readFile(join(dist, name), "utf8")).split("\n");
+    return { lines: lines.length, code: lines.filter((line) => line.length > 300 && !/[0-9a-f]{300}/.test(line)) };
+  };
+  for (const name of ENTRIES.flatMap((entry) => [`${entry}.js`, `${entry}.cjs`])) {
+    const { lines, code } = await longestLines(name);
+    expect(lines, name).toBeGreaterThan(500);
+    expect(code, name).toEqual([]);
+  }
+  expect((await longestLines("seenguard.iife.js")).lines).toBeLessThan(50);
+});
+
+test.each(
+  (["browser", "neutral", "node"] as const).flatMap((platform) =>
+    ["seenguard", "seenguard/formats", "seenguard/slim", "seenguard/server"].map((entry) => ({ platform, entry })),
+  ),
+)("a bundler for $platform finds one file as $entry", async ({ platform, entry }) => {
+  const file = entry === "seenguard" ? "index" : entry.replace("seenguard/", "");
   for (const [contents, ending] of [
     [`export * from "${entry}";`, ".js"],
     [`module.exports = require("${entry}");`, ".cjs"],
-  ] as const) {
-    expect((await bundled(contents, platform)).map(({ name }) => name)).toEqual(gets.map((name) => name + ending));
-  }
+  ] as const)
+    expect((await bundled(contents, platform)).map(({ name }) => name)).toEqual([file + ending]);
 });
 
-test("what makes shards stays out of the bundle of an app that makes none", async () => {
-  const byName = async (contents: string) =>
-    Object.fromEntries((await bundled(contents, "browser")).map(({ name, bytes }) => [name, bytes]));
-  const guard = await byName('export { SeenGuard } from "seenguard";');
-  expect(guard["chain.js"] ?? 0).toBe(0);
-  expect(guard["index.js"]).toBeGreaterThan(0);
-  expect((await byName('export { ShardChain } from "seenguard";'))["chain.js"]).toBeGreaterThan(0);
+test("a page has nothing of the server in its bundle", async () => {
+  const [index] = await bundled('export { SeenGuard } from "seenguard";', "browser");
+  expect(index?.bytes).toBeGreaterThan(0);
+  const dist = join(inject("installed"), "node_modules/seenguard/dist");
+  expect(await readFile(join(dist, "index.js"), "utf8")).not.toContain("ShardChain");
 });
 
 /** The package's files that a bundler takes into one file, and how much of each. */

@@ -7,8 +7,8 @@ import fastify from "fastify";
 import { build, createServer } from "vite";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
 import { chromiumArguments, programs } from "../../scripts/lib/programs.mjs";
-import { tell, type Chapters, type Told } from "./apps/story.js";
-import { expectGuarded, expectRefused, readChapters } from "./chapters.js";
+import { runScenario, type Scenario, type Outcome } from "./apps/scenario.js";
+import { expectGuarded, expectRefused, readScenario } from "./scenarios.js";
 
 let browser: Browser;
 
@@ -20,41 +20,34 @@ afterAll(() => browser.close());
 
 test("an app bundled by Vite guards its feed", async () => {
   const { page, complaints } = await openPage(await serve(await bundleApp("vite")));
-  expectGuarded(await whatWasTold(page), "indexeddb");
+  expectGuarded(await outcomeOn(page), "indexeddb");
   expect(complaints).toEqual([]);
 });
 
 test("an app bundled by Vite with the Wasm module as a file of its own guards its feed", async () => {
   const { page, complaints, requests } = await openPage(await serve(await bundleApp("vite-slim")));
-  expectGuarded(await whatWasTold(page), "indexeddb");
+  expectGuarded(await outcomeOn(page), "indexeddb");
   expect(requests.filter((url) => url.endsWith(".wasm"))).toHaveLength(1);
   expect(complaints).toEqual([]);
 });
 
-test("an app bundled by Vite that makes shards itself loads what that takes when it makes the first", async () => {
-  const { page, complaints, requests } = await openPage(await serve(await bundleApp("vite")));
-  expectGuarded(await whatWasTold(page), "indexeddb");
-  const chunks = () => requests.filter((url) => /\/chain-[^/]*\.js$/.test(url));
-  expect(chunks()).toEqual([]);
-  expect(await page.evaluate(() => window.makeShards(["a", "b"]))).toEqual({
-    held: [true, true, false],
-    isChain: true,
-  });
-  expect(chunks()).toHaveLength(1);
-  expect(complaints).toEqual([]);
+test("an app bundled by Vite loads one script, with the module in it", async () => {
+  const { page, requests } = await openPage(await serve(await bundleApp("vite")));
+  expectGuarded(await outcomeOn(page), "indexeddb");
+  expect(requests.filter((url) => /\.(js|wasm)$/.test(url))).toHaveLength(1);
 });
 
 test("an app bundled by Vite refuses what it cannot read, and goes on; with seenguard/formats it can", async () => {
   const lean = await openPage(`${await serve(await bundleApp("vite"))}/?guava`);
-  expectRefused(await whatWasTold(lean.page), "indexeddb");
+  expectRefused(await outcomeOn(lean.page), "indexeddb");
   const full = await openPage(await serve(await bundleApp("vite-formats")));
-  expectGuarded(await whatWasTold(full.page), "indexeddb", "guava-chapters.json");
+  expectGuarded(await outcomeOn(full.page), "indexeddb", "guava-scenario.json");
   expect(full.complaints).toEqual([]);
 });
 
 test("the same with formats.wasm as a file of its own", async () => {
   const { page, complaints, requests } = await openPage(`${await serve(await bundleApp("vite-slim"))}/?guava`);
-  expectGuarded(await whatWasTold(page), "indexeddb", "guava-chapters.json");
+  expectGuarded(await outcomeOn(page), "indexeddb", "guava-scenario.json");
   expect(requests.filter((url) => /formats.*\.wasm$/.test(url))).toHaveLength(1);
   expect(complaints).toEqual([]);
 });
@@ -62,18 +55,24 @@ test("the same with formats.wasm as a file of its own", async () => {
 test("a plain page with a script tag guards its feed, opened as a file", async () => {
   const url = pathToFileURL(join(inject("installed"), "script-tag/index.html")).href;
   const { page, complaints } = await openPage(url);
-  const script = `(${tell.toString()})(Seenguard, ${JSON.stringify(readChapters())}, { storage: "local" })`;
-  expectGuarded(await page.evaluate<Told>(script), "local");
+  const script = `(${runScenario.toString()})(Seenguard, ${JSON.stringify(readScenario())}, { storage: "local" })`;
+  expectGuarded(await page.evaluate<Outcome>(script), "local");
   expect(complaints).toEqual([]);
 });
 
 test("under script-src 'self' the page shows its whole feed and is told once why", async () => {
   const { page } = await openPage(await serve(await bundleApp("vite"), "script-src 'self'"));
-  const told = await whatWasTold(page);
-  const ids = idsOf(readChapters());
-  expect(told).toMatchObject({ engine: "none", errors: ["wasm-unavailable"], applied: false, unknown: 0, pending: 0 });
-  expect(told?.before).toEqual(ids);
-  expect(told?.after).toEqual(ids);
+  const outcome = await outcomeOn(page);
+  const ids = idsOf(readScenario());
+  expect(outcome).toMatchObject({
+    engine: "none",
+    errors: ["wasm-unavailable"],
+    applied: false,
+    unknown: 0,
+    pending: 0,
+  });
+  expect(outcome?.before).toEqual(ids);
+  expect(outcome?.after).toEqual(ids);
   expect(await page.locator("#feed li").count()).toBe(ids.length);
 });
 
@@ -81,14 +80,14 @@ test("under script-src 'self' 'wasm-unsafe-eval' the guard works", async () => {
   const { page, complaints } = await openPage(
     await serve(await bundleApp("vite"), "script-src 'self' 'wasm-unsafe-eval'"),
   );
-  expectGuarded(await whatWasTold(page), "indexeddb");
+  expectGuarded(await outcomeOn(page), "indexeddb");
   expect(complaints).toEqual([]);
 });
 
 test("a list in React under StrictMode survives double rendering and refetching", async () => {
   const { page, complaints } = await openPage(await serveForDevelopment("react"));
   const shown = () => page.locator("li").allTextContents();
-  const { fresh } = readChapters();
+  const { fresh } = readScenario();
   const [first, second] = [fresh.slice(0, 8), fresh.slice(8, 16)];
   await vi.waitFor(async () => expect(await shown()).toEqual(first), { timeout: 20_000 });
 
@@ -108,7 +107,7 @@ test("a list in React under StrictMode survives double rendering and refetching"
   expect(complaints).toEqual([]);
 });
 
-function idsOf({ page }: Chapters): string[] {
+function idsOf({ page }: Scenario): string[] {
   return page.map(({ id }) => id);
 }
 
@@ -127,9 +126,9 @@ async function openPage(url: string): Promise<{ page: Page; complaints: string[]
   return { page, complaints, requests };
 }
 
-async function whatWasTold(page: Page): Promise<Told | undefined> {
-  await page.waitForFunction(() => window.told !== undefined);
-  return page.evaluate(() => window.told);
+async function outcomeOn(page: Page): Promise<Outcome | undefined> {
+  await page.waitForFunction(() => window.outcome !== undefined);
+  return page.evaluate(() => window.outcome);
 }
 
 /** Returns the directory that a server would serve. */

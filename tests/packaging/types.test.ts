@@ -8,23 +8,27 @@ import { expect, inject, test } from "vitest";
 
 const compiler = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
 
+const DOM = ["es2022", "dom", "dom.iterable"];
+
 test.each([
-  { name: "node16-esm", type: "module", module: "node16", moduleResolution: "node16", finds: "dist/index.d.ts" },
-  { name: "node16-cjs", type: "commonjs", module: "node16", moduleResolution: "node16", finds: "dist/index.d.cts" },
-  { name: "nodenext", type: "module", module: "nodenext", moduleResolution: "nodenext", finds: "dist/index.d.ts" },
-  { name: "bundler", type: "module", module: "esnext", moduleResolution: "bundler", finds: "dist/index.d.ts" },
-])("an app with $name compiles", async ({ name, type, module, moduleResolution, finds }) => {
+  { name: "node16-esm", type: "module", module: "node16", moduleResolution: "node16", lib: DOM, finds: ".d.ts" },
+  { name: "node16-cjs", type: "commonjs", module: "node16", moduleResolution: "node16", lib: DOM, finds: ".d.cts" },
+  { name: "nodenext", type: "module", module: "nodenext", moduleResolution: "nodenext", lib: DOM, finds: ".d.ts" },
+  { name: "bundler", type: "module", module: "esnext", moduleResolution: "bundler", lib: DOM, finds: ".d.ts" },
+  { name: "no-dom", type: "module", module: "nodenext", moduleResolution: "nodenext", lib: ["es2022"], finds: ".d.ts" },
+])("an app with $name compiles", async ({ name, type, module, moduleResolution, lib, finds }) => {
   const app = join(inject("installed"), "types", name);
   await mkdir(app);
   await copyFile(join(app, "../consumer.ts"), join(app, "consumer.ts"));
   await writeFile(join(app, "package.json"), JSON.stringify({ name, type, private: true }));
-  const compilerOptions = { module, moduleResolution, target: "es2022", lib: ["es2022", "dom", "dom.iterable"] };
+  const compilerOptions = { module, moduleResolution, target: "es2022", lib };
   const checks = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, types: [], noEmit: true };
   await writeFile(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions: { ...compilerOptions, ...checks } }));
   const { code, stdout } = await compile(app);
   expect(stdout.split("\n").filter((line) => line.includes("error TS"))).toEqual([]);
   expect(code).toBe(0);
-  expect(stdout).toContain(join("node_modules/seenguard", finds));
+  for (const entry of ["index", "formats", "slim", "server"])
+    expect(stdout).toContain(`node_modules/seenguard/dist/${entry}${finds}\n`);
 });
 
 async function compile(app: string): Promise<{ code: unknown; stdout: string }> {

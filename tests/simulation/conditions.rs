@@ -1,6 +1,6 @@
 //! Under which conditions one simulated user lives: drawn once from the user's seed.
 
-use seenguard::ChainOptions;
+use seenguard::{ChainOptions, DEFAULT_REMEMBER};
 
 use super::chance::Chance;
 use crate::random::Random;
@@ -13,17 +13,18 @@ pub const DAY: u64 = 24 * HOUR;
 /// What a user is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A stream that is late, and stands still for hours, but loses and reorders nothing: nothing may be delivered twice.
+    /// A stream that is late, and stands still for hours, but loses and reorders nothing: nothing may be delivered
+    /// twice.
     Plain,
     /// Everything goes wrong now and then.
     Rough,
     /// Few impressions over months: what is old must leave, and not be renewed by each visit.
     Rare,
-    /// Over 10,000 impressions in several tabs: both bounds of the memory, and those of the journal.
+    /// Over 10,000 impressions in several tabs: the bounds of the table and of its texts.
     Heavy,
     /// Two pages that hear nothing of each other while one of them sees over 10,000 items.
     Apart,
-    /// Ids so long that the journal's bytes run out before its entries do.
+    /// Ids so long that the texts' bytes run out before their number does.
     LongIds,
 }
 
@@ -50,6 +51,8 @@ pub struct Conditions {
     pub devices: usize,
     pub most_tabs: usize,
     pub window_days: f64,
+    /// Recordings that are kept.
+    pub remember: usize,
     pub pace: Pace,
     /// Most impressions of one refresh.
     pub most_recorded: u64,
@@ -86,13 +89,17 @@ pub struct Conditions {
     /// Whether several keys are read and removed one by one, as a storage of the app's own does it.
     pub piecewise: bool,
     /// Whether tabs hear of each other's writes.
-    pub has_bell: bool,
+    pub has_signals: bool,
     /// Whether the storage is full at times.
     pub fills_up: bool,
     /// Whether stored text is damaged at times.
     pub damages: bool,
     /// Whether the namespace is cleared at times.
     pub clears: bool,
+    /// Whether items are taken back at times.
+    pub takes_back: bool,
+    /// Whether the person deletes the history on the server at times.
+    pub deletes: bool,
 }
 
 impl Conditions {
@@ -121,10 +128,11 @@ impl Conditions {
                 conditions.most_tabs = 3;
                 conditions.clears = false;
                 if kind == Kind::Apart {
-                    conditions.has_bell = random.percent(50);
+                    conditions.has_signals = random.percent(50);
                     conditions.pace = Pace::Lively;
                 }
                 conditions.window_days = *random.pick(&[3.0, 30.0]);
+                conditions.remember = DEFAULT_REMEMBER;
                 conditions.chain.capacity = 1000;
             }
         }
@@ -142,6 +150,7 @@ impl Conditions {
             devices: random.between(1, 3) as usize,
             most_tabs: random.between(1, 4) as usize,
             window_days: *random.pick(&[0.1, 0.5, 1.0, 3.0, 7.0, 30.0]),
+            remember: *random.pick(&[100, 300, 1_000, DEFAULT_REMEMBER, DEFAULT_REMEMBER]),
             pace: if random.percent(75) { Pace::Lively } else { Pace::Slow },
             most_recorded: random.between(2, 12),
             chain: chain(random),
@@ -162,14 +171,17 @@ impl Conditions {
             clock_jumps: random.percent(25),
             crashes: random.percent(60),
             piecewise: random.percent(40),
-            has_bell: random.percent(85),
+            has_signals: random.percent(85),
             fills_up: random.percent(10),
             damages: random.percent(5),
             clears: random.percent(20),
+            takes_back: random.percent(30),
+            deletes: random.percent(15),
         }
     }
 
-    /// The stream is late and stands still, and that is all: each event arrives once and in order, and the chain forgets nothing.
+    /// The stream is late and stands still, and that is all: each event arrives once and in order, and the chain
+    /// forgets nothing.
     fn keep_stream_plain(&mut self) {
         self.chain = ChainOptions {
             capacity: 5_000,
@@ -180,6 +192,7 @@ impl Conditions {
             ..ChainOptions::default()
         };
         self.store_fails = false;
+        self.deletes = false;
         self.reports = true;
         self.lost_percent = 0;
         self.duplicated_percent = 0;

@@ -1,28 +1,30 @@
 //! Impressions go to the server in batches, over a network that loses requests and answers.
 
+use seenguard::DeliveryBatch;
+
 use super::chance::Chance;
 use super::conditions::{Kind, MINUTE};
 use super::device::Device;
-use super::feeds::Scene;
 use super::items::Item;
 use super::ledger::Arrival;
-use super::tab::{Confirmed, Flight};
+use super::scene::Scene;
+use super::tab::{Confirmed, Flight, Sign};
 use super::writer::Job;
 
 /// How often an impression may be delivered again, and the first wait before that.
 const REDELIVERIES: u32 = 3;
 const FIRST_WAIT_MS: u64 = 5 * MINUTE;
-/// What the guard counts for the JSON around an id.
+/// So many signs that the stream has passed a delivery must be so old before the impression is delivered again.
+const SIGNS: usize = 3;
 const BATCH_BYTES: usize = 40_000;
 
 /// A report begins on a page: what is here, and what comes, is to be delivered.
 pub fn start(device: &mut Device, tab: usize, now: u64) {
-    let (page, ledger) = (&mut device.tabs[tab], &device.ledger);
-    page.guard.set_delivering(true);
+    let page = &mut device.tabs[tab];
+    page.guard.start_reporting();
     page.delivering = true;
-    let held = page.own.iter().chain(&page.taken);
-    let promised = held.filter(|&&index| page.due.contains_key(&ledger.impressions[index].item));
-    page.promised.extend(promised);
+    page.is_reporting = true;
+    page.unsaved.promised.extend(&page.due);
     page.ask(Job::Flush, now);
 }
 
@@ -74,7 +76,10 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
     let clocks = device.clocks(tab, scene.now);
     let most = *scene.random.pick(&[1, 20, 200, 200]);
     let page = &mut device.tabs[tab];
-    let (batch, impressions) = page.guard.begin_batch(most, BATCH_BYTES, clocks);
+    let DeliveryBatch {
+        number: batch,
+        impressions,
+    } = page.guard.begin_batch(most, BATCH_BYTES, clocks);
     assert_eq!(
         batch == 0,
         impressions.is_empty(),
@@ -83,7 +88,7 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
     if batch == 0 {
         return false;
     }
-    let bytes: usize = impressions.iter().map(|(text, _)| text.len() + 30).sum();
+    let bytes: usize = impressions.iter().map(|impression| impression.id.len() + 30).sum();
     assert!(
         impressions.len() <= most && (bytes <= BATCH_BYTES || impressions.len() == 1),
         "batches: {} impressions of {bytes} bytes were not asked for",
@@ -91,7 +96,12 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
     );
     let impressions: Vec<(Item, u64)> = impressions
         .iter()
-        .map(|(text, at)| (scene.items.of(text).expect("an item of this feed"), *at))
+        .map(|impression| {
+            (
+                scene.items.of(&impression.id).expect("an item of this feed"),
+                impression.at,
+            )
+        })
         .collect();
     for &(item, at) in &impressions {
         check_due(device, tab, item, at, scene);
@@ -107,39 +117,47 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
     true
 }
 
-/// An impression goes out if it was recorded here, is not under way, and is not known to have arrived; or again by the rule for that.
+/// An impression goes out if it was recorded here, is not under way, and is not known to have arrived; or again by the
+/// rule for that.
 fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene<'_>) {
     let page = &device.tabs[tab];
-    let is_real = |(_, impression): (usize, &super::ledger::Impression)| {
-        impression.at == at && impression.generation == page.writer.generation
-    };
+    let mut candidates = page.candidates(&device.ledger, item, scene.remember());
     assert!(
-        device.ledger.of(item).any(is_real),
-        "batches: {item:?} at {at} was never recorded"
+        candidates.any(|(_, recording)| recording.at == at && !recording.unseen),
+        "batches: {item:?} at {at} was not recorded, or was taken back since"
     );
     let is_under_way = page
         .flights
         .iter()
         .any(|flight| flight.generation == page.writer.generation && flight.impressions.contains(&(item, at)));
-    // By a clock that went back, an earlier impression of an item is the later one, and comes back from another tab.
-    assert!(
-        !is_under_way || device.clock_jumped,
-        "batches: {item:?} is under way already"
-    );
+    assert!(!is_under_way, "batches: {item:?} is under way already");
+    let dropped = |index| {
+        !page.must_remember(&device.ledger, index, scene.remember()) || page.may_have_lost_text(&device.ledger, index)
+    };
+    let mut recordings = device.ledger.of(item).filter(|(_, recording)| recording.at == at);
+    if recordings.any(|(index, _)| dropped(index)) {
+        // What was dropped may come back from a segment that was not compacted yet.
+        return;
+    }
     let Some(confirmed) = page.confirmed.get(&(item, at)) else {
         return;
     };
     scene.tally.reach("an impression is delivered again");
     if device.clock_jumped {
-        // A tab that hears late of another one's delivery asks the wall clock whether it was before its own.
         return;
     }
+    let steady_ms = device.clocks(tab, scene.now).steady_ms;
+    // What other tabs deliver has counters that are compared with nothing here.
+    let first = device.ledger.first_confirmed.get(&(item, at)).copied().unwrap_or(0);
+    let is_later = |serial: u64| serial > first || !confirmed.is_own;
+    let counts = |sign: &&Sign| sign.steady_ms + FIRST_WAIT_MS <= steady_ms && (!sign.is_own || is_later(sign.serial));
+    let signs = page.signs.iter().filter(counts).count();
     assert!(
-        page.covered_delivery > confirmed.serial,
-        "redelivery: {item:?} goes again, and nothing that was delivered later has been covered"
+        signs >= SIGNS,
+        "redelivery: {item:?} goes again, and {signs} that were delivered later have been covered long enough"
     );
     assert!(
-        scene.conditions.kind != Kind::Plain || page.was_misled,
+        scene.conditions.kind != Kind::Plain || page.misleading_signs >= SIGNS,
         "redelivery: {item:?} goes again, and the stream was merely late"
     );
     let wait = FIRST_WAIT_MS << (confirmed.times - 1).min(REDELIVERIES);
@@ -181,15 +199,15 @@ fn answer(device: &mut Device, tab: usize, flight: usize, arrived: bool, scene: 
     device.ledger.confirmations += 1;
     let serial = device.ledger.confirmations;
     for key in flight.impressions {
-        let times = page.confirmed.get(&key).map_or(0, |confirmed| confirmed.times);
-        page.confirmed.insert(
-            key,
-            Confirmed {
-                times: times + 1,
-                serial,
-                wall_ms: clocks.wall_ms,
-            },
-        );
-        device.ledger.confirmed.insert(key.0, serial);
+        let confirmed = page.confirmed.entry(key).or_insert(Confirmed {
+            times: 0,
+            serial,
+            wall_ms: 0,
+            is_own: true,
+        });
+        confirmed.times += 1;
+        confirmed.wall_ms = clocks.wall_ms;
+        device.ledger.first_confirmed.entry(key).or_insert(serial);
+        page.unsaved.delivered.push(key);
     }
 }

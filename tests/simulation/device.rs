@@ -6,19 +6,20 @@ use seenguard::{Guard, Now};
 
 use super::chance::Chance;
 use super::conditions::{Conditions, DAY, MINUTE, SECOND};
-use super::items::{Item, Items};
-use super::ledger::{Impression, Ledger};
-use super::statistics::Tally;
+use super::items::Item;
+use super::ledger::{Ledger, Recording};
+use super::scene::Scene;
 use super::store::Store;
-use super::tab::{Entered, Tab};
-use super::writer::{Effect, Job, Made, Surroundings, Writer, stored_generation};
+use super::tab::{Confirmed, Tab};
+use super::writer::{Effect, Holds, Job, Surroundings, Writer, stored_generation};
 use crate::random::Random;
 
 /// What tabs write, others know within this time, unless they sleep.
 pub const SOON_MS: u64 = SECOND;
-/// Keys and bytes of a namespace when an opening is done.
-const MOST_KEYS: usize = 32;
-const MOST_BYTES: usize = 512 * 1024;
+/// Bytes of a namespace for each recording that is kept, and for the texts.
+const MOST_BYTES_A_RECORDING: usize = 150;
+/// Bytes of a segment of one recording, beyond twice its id.
+const MOST_BYTES_OF_ONE: usize = 256;
 /// No job takes more storage operations than this.
 const MANY_STEPS: usize = 100_000;
 
@@ -61,7 +62,7 @@ impl Device {
 
     /// Opens a page, whose clock that never jumps begins now.
     pub fn open(&mut self, now: u64, conditions: &Conditions, random: &mut Random) {
-        let guard = Guard::new(conditions.window_days).expect("the window is one");
+        let guard = Guard::new(conditions.window_days, conditions.remember).expect("the options are those of a guard");
         let writer = Writer::new(format!("{:016x}", random.next()));
         let steady_zero = now - random.below(MINUTE);
         self.opened += 1;
@@ -95,9 +96,21 @@ impl Device {
         self.was_damaged = true;
     }
 
-    /// Does one storage operation of a tab.
-    pub fn step(&mut self, tab: usize, now: u64, conditions: &Conditions, items: &Items, tally: &mut Tally) {
+    /// The namespace is cleared, as a tab asks for it.
+    pub fn clear(&mut self, tab: usize, now: u64) {
+        if self.tabs.iter().any(|tab| tab.clearing.is_some()) {
+            return;
+        }
         let clocks = self.clocks(tab, now);
+        self.tabs[tab].guard.clear_before(clocks.wall_ms, clocks);
+        self.cleared(tab, clocks.wall_ms, clocks);
+        self.tabs[tab].clearing = Some(clocks.wall_ms);
+        self.tabs[tab].ask(Job::Clear(clocks.wall_ms), now);
+    }
+
+    /// Does one storage operation of a tab.
+    pub fn step(&mut self, tab: usize, scene: &mut Scene<'_>) {
+        let clocks = self.clocks(tab, scene.now);
         let page = &mut self.tabs[tab];
         if page.frozen {
             return;
@@ -105,251 +118,265 @@ impl Device {
         let mut around = Surroundings {
             store: &mut self.store,
             guard: &mut page.guard,
+            random: scene.random,
             now: clocks,
-            true_ms: now,
-            made: Made {
-                recorded: page.own.len(),
-                promised: page.promised.len(),
-            },
-            piecewise: conditions.piecewise,
+            true_ms: scene.now,
+            remember: scene.conditions.remember,
+            unsaved: &mut page.unsaved,
+            piecewise: scene.conditions.piecewise,
             effects: Vec::new(),
         };
         page.writer.step(&mut around);
         let effects = around.effects;
         if page.writer.is_idle() {
             page.waiting_since = None;
-            page.idle_since = now;
+            page.idle_since = scene.now;
         }
         for effect in effects {
-            self.take_effect(tab, effect, now, conditions, items, tally);
+            self.take_effect(tab, effect, scene);
         }
+        self.check_storage(scene);
     }
 
     /// Lets a tab do all that waits to be done.
-    pub fn settle(&mut self, tab: usize, now: u64, conditions: &Conditions, items: &Items, tally: &mut Tally) {
+    pub fn settle(&mut self, tab: usize, scene: &mut Scene<'_>) {
         let mut steps = 0;
         while !self.tabs[tab].frozen && !self.tabs[tab].writer.is_idle() {
-            self.step(tab, now, conditions, items, tally);
+            self.step(tab, scene);
             steps += 1;
             assert!(steps < MANY_STEPS, "storage: a tab's jobs never end");
         }
     }
 
-    fn take_effect(
-        &mut self,
-        tab: usize,
-        effect: Effect,
-        now: u64,
-        conditions: &Conditions,
-        items: &Items,
-        tally: &mut Tally,
-    ) {
+    fn take_effect(&mut self, tab: usize, effect: Effect, scene: &mut Scene<'_>) {
         match effect {
-            Effect::Stored { holds, is_checkpoint } => self.stored(tab, holds, is_checkpoint, now),
-            Effect::CaughtUp { began_ms } => {
-                self.learn_stored(tab, began_ms, now, items);
+            Effect::Stored { holds, bytes } => {
+                check_size_of_one(&holds, bytes, &self.ledger, scene);
+                self.stored(tab, holds, scene.now);
             }
-            Effect::Taken => self.note_covered(tab, now, items),
-            Effect::TookOver { began_ms, is_written } => {
-                let taken = self.learn_stored(tab, began_ms, now, items);
-                self.took_over(tab, taken, is_written);
+            Effect::Heard => self.tabs[tab].hear(&self.ledger),
+            Effect::CaughtUp { began_ms } => self.learn_stored(tab, began_ms, scene),
+            Effect::Loaded { began_ms } => {
+                self.learn_stored(tab, began_ms, scene);
+                self.number_early(tab);
             }
-            Effect::Opened => self.check_compacted(tab, tally),
-            Effect::FoundGeneration => {
-                let page = &self.tabs[tab];
-                for &index in &page.own {
-                    self.ledger.impressions[index].generation = page.writer.generation;
+            Effect::Cleared(cleared_at_ms) => {
+                let clocks = self.clocks(tab, scene.now);
+                self.tabs[tab].clearing = None;
+                self.cleared(tab, cleared_at_ms, clocks);
+                if self.tabs[tab].known_count > 0 {
+                    scene.tally.reach("what was recorded since a clear is kept");
                 }
             }
-            Effect::Forgot => {
-                self.tabs[tab].clearing = false;
-                self.tabs[tab].forget();
+            Effect::Signalled => self.signal(tab, scene),
+            Effect::Noticed(what) => scene.tally.reach(what),
+        }
+    }
+
+    fn stored(&mut self, tab: usize, holds: Holds, now: u64) {
+        let page = &self.tabs[tab];
+        if page.writer.generation != stored_generation(&self.store).0 {
+            return;
+        }
+        let ledger = &mut self.ledger;
+        for &index in &holds.recordings {
+            let recording = &mut ledger.recordings[index];
+            recording.stored_ms.get_or_insert(now);
+        }
+        for index in holds.promised {
+            ledger.recordings[index].to_deliver = true;
+        }
+        for index in holds.covered {
+            ledger.stored_coverages.entry(index).or_insert(now);
+        }
+        for key in holds.delivered {
+            if let Some(&confirmed) = page.confirmed.get(&key) {
+                ledger.stored_deliveries.insert(key, (confirmed, now));
             }
-            Effect::Rang => self.ring(tab, now, conditions),
-            Effect::Noticed(what) => tally.reach(what),
+        }
+        if page.is_reporting {
+            ledger.reporting_stored_ms.get_or_insert(now);
+        }
+        ledger.stored_deletions.entry(page.knows_deletion).or_insert(now);
+    }
+
+    /// What was recorded before the storage had loaded gets its counters now, above all that was loaded.
+    fn number_early(&mut self, tab: usize) {
+        let (page, ledger) = (&self.tabs[tab], &mut self.ledger);
+        for (place, &index) in page.own.iter().enumerate() {
+            let others_known = page.known_count - page.own.len();
+            let item = ledger.recordings[index].item;
+            let missed_of_item = missed_of_item(page, ledger, item, index);
+            let recording = &mut ledger.recordings[index];
+            recording.generation = page.writer.generation;
+            recording.certain = others_known + place;
+            recording.missed = index.saturating_sub(recording.certain);
+            recording.missed_of_item = missed_of_item;
+            recording.knew_deletion = recording.knew_deletion.max(page.knows_deletion);
+            recording.may_have_known_deletion = page.may_know_deletion;
         }
     }
 
-    fn stored(&mut self, tab: usize, holds: Made, is_checkpoint: bool, now: u64) {
-        let page = &mut self.tabs[tab];
-        let before = std::mem::replace(&mut page.stored, holds.recorded);
-        // What is damaged has left the storage; a checkpoint brings it back.
-        let from = if is_checkpoint && self.was_damaged { 0 } else { before };
-        if page.writer.generation != stored_generation(&self.store) {
-            return;
-        }
-        for &index in &page.own[from..holds.recorded] {
-            self.ledger.impressions[index].stored_ms.get_or_insert(now);
-        }
-        for &index in &page.promised[..holds.promised] {
-            self.ledger.impressions[index].promised = true;
-        }
-    }
-
-    /// What the snapshot in use covers when it is taken over is settled with that, though the snapshot may change until the union is written.
-    fn note_covered(&mut self, tab: usize, now: u64, items: &Items) {
-        let clocks = self.clocks(tab, now);
-        let view = &self.tabs[tab].view;
-        if view.shards.is_empty() {
-            return;
-        }
-        let seen = self.ledger.impressions.iter().map(|impression| impression.item);
-        let covered = seen.filter(|&item| view.contains(items.text(item), clocks));
-        self.ledger.covered.extend(covered);
-    }
-
-    /// What is taken over where impressions are delivered is to be delivered; the union says so.
-    fn took_over(&mut self, tab: usize, taken: Vec<usize>, is_written: bool) {
+    /// The namespace was cleared: what a tab keeps is unsaved again.
+    fn cleared(&mut self, tab: usize, cleared_at_ms: u64, clocks: Now) {
         let (page, ledger) = (&mut self.tabs[tab], &mut self.ledger);
-        for &index in &taken {
-            let impression = &mut ledger.impressions[index];
-            impression.promised |= page.delivering && is_written && page.due.contains_key(&impression.item);
+        page.clear_before(cleared_at_ms, clocks.wall_ms, ledger);
+        let kept: Vec<usize> = page.all_known().collect();
+        for &index in &kept {
+            let recording = &mut ledger.recordings[index];
+            if recording.generation < page.writer.generation {
+                recording.generation = page.writer.generation;
+                recording.stored_ms = None;
+                recording.signalled_ms = None;
+            }
         }
-        page.taken = taken;
+        page.unsaved = Holds {
+            recordings: kept,
+            ..Holds::default()
+        };
+        ledger.reporting_stored_ms = None;
+        ledger.stored_deliveries.clear();
+        ledger.stored_coverages.clear();
+        ledger.stored_deletions.clear();
     }
 
-    /// What was in storage then must be known in this tab. Returns what is new to it.
-    fn learn_stored(&mut self, tab: usize, by_ms: u64, now: u64, items: &Items) -> Vec<usize> {
-        let is_stored = |impression: &Impression| impression.stored_ms.is_some_and(|stored| stored <= by_ms);
-        let stored = self.ledger.impressions.iter().map(is_stored).collect();
-        self.learn(tab, stored, now, items)
+    /// What was in storage then must be known in this tab.
+    fn learn_stored(&mut self, tab: usize, by_ms: u64, scene: &Scene<'_>) {
+        let is_stored = |recording: &Recording| recording.stored_ms.is_some_and(|stored| stored <= by_ms);
+        let stored = self.ledger.recordings.iter().map(is_stored).collect();
+        self.learn(tab, stored, by_ms, scene);
     }
 
-    /// What others have stored for longer than "soon" must be known in this tab: they have said so, or are awake and have nothing left to do.
-    fn learn_told(&mut self, tab: usize, now: u64, items: &Items) {
-        let by_ms = now - SOON_MS;
+    /// What others have stored for longer than "soon" must be known in this tab: they have said so, or are awake and
+    /// have nothing left to do.
+    fn learn_signalled(&mut self, tab: usize, scene: &Scene<'_>) {
+        let by_ms = scene.now - SOON_MS;
         let awake: BTreeSet<usize> = self
             .tabs
             .iter()
             .filter(|tab| !tab.frozen && tab.writer.is_idle() && tab.idle_since <= by_ms)
             .map(|tab| tab.serial)
             .collect();
-        let is_told = |impression: &Impression| {
-            let is_stored = impression.stored_ms.is_some_and(|stored| stored <= by_ms);
-            let has_told = impression.told_ms.is_some_and(|told| told <= by_ms);
-            is_stored && (has_told || awake.contains(&impression.author))
+        let is_known = |recording: &Recording| {
+            let is_stored = recording.stored_ms.is_some_and(|stored| stored <= by_ms);
+            let is_signalled = recording.signalled_ms.is_some_and(|signalled| signalled <= by_ms);
+            is_stored && (is_signalled || awake.contains(&recording.author))
         };
-        let told = self.ledger.impressions.iter().map(is_told).collect();
-        self.learn(tab, told, now, items);
+        let known = self.ledger.recordings.iter().map(is_known).collect();
+        self.learn(tab, known, 0, scene);
     }
 
-    fn learn(&mut self, tab: usize, must_know: Vec<bool>, now: u64, items: &Items) -> Vec<usize> {
-        let clocks = self.clocks(tab, now);
+    /// Notes what a tab must know from now on: these recordings, and what else was in storage at that time.
+    fn learn(&mut self, tab: usize, must_know: Vec<bool>, by_ms: u64, scene: &Scene<'_>) {
+        if self.tabs[tab].clearing.is_some() {
+            return;
+        }
+        let clocks = self.clocks(tab, scene.now);
         let (page, ledger) = (&mut self.tabs[tab], &mut self.ledger);
-        let (mut most, mut learned) = (Entered::default(), Vec::new());
-        for (index, must_know) in must_know.into_iter().enumerate() {
-            let impression = &ledger.impressions[index];
-            if impression.generation != page.writer.generation {
+        page.is_reporting |= ledger.reporting_stored_ms.is_some_and(|stored| stored <= by_ms);
+        for index in (0..must_know.len()).filter(|&index| must_know[index]) {
+            let recording = &ledger.recordings[index];
+            if recording.generation != page.writer.generation || !page.learn(index) {
                 continue;
             }
-            let (item, bytes) = (impression.item, items.text(impression.item).len());
-            most.entries += 1;
-            most.bytes += bytes;
-            if !must_know || !page.learn(index) {
-                continue;
-            }
-            learned.push(index);
-            if ledger.covered.contains(&item) {
-                continue;
-            }
-            if page.view.contains(items.text(item), clocks) {
-                ledger.covered.insert(item);
-            } else {
-                page.due.entry(item).or_insert(page.entered);
+            page.is_reporting |= recording.was_to_deliver;
+            page.knows_deletion = page.knows_deletion.max(recording.knew_deletion);
+            let item = recording.item;
+            let is_settled = ledger.covered.contains(&item) || page.view.contains(scene.items.text(item), clocks);
+            if !is_settled && !recording.unseen {
+                page.due.insert(index);
             }
         }
-        page.entered.entries += most.entries;
-        page.entered.bytes += most.bytes;
         // What another tab has settled need not be pending here.
-        page.due.retain(|item, _| !ledger.covered.contains(item));
-        learned
+        page.due
+            .retain(|&index| !ledger.covered.contains(&ledger.recordings[index].item));
+        let is_stored = |stored: &u64| *stored <= by_ms;
+        let deletions = ledger.stored_deletions.iter().filter(|(_, stored)| is_stored(stored));
+        page.knows_deletion = deletions.map(|(&before, _)| before).fold(page.knows_deletion, u32::max);
+        page.settled.extend(
+            ledger
+                .stored_coverages
+                .iter()
+                .filter(|(_, stored)| is_stored(stored))
+                .map(|(&index, _)| index),
+        );
+        for (&key, (confirmed, _)) in ledger
+            .stored_deliveries
+            .iter()
+            .filter(|(_, (_, stored))| is_stored(stored))
+        {
+            let known = page.confirmed.entry(key).or_insert(Confirmed {
+                is_own: false,
+                ..*confirmed
+            });
+            known.times = known.times.max(confirmed.times);
+            known.wall_ms = known.wall_ms.max(confirmed.wall_ms);
+        }
     }
 
     /// Other tabs hear that something was written, those that sleep excepted.
-    fn ring(&mut self, tab: usize, now: u64, conditions: &Conditions) {
-        if !conditions.has_bell {
+    fn signal(&mut self, tab: usize, scene: &Scene<'_>) {
+        if !scene.conditions.has_signals {
             return;
         }
-        for &index in &self.tabs[tab].own[..self.tabs[tab].stored] {
-            self.ledger.impressions[index].told_ms.get_or_insert(now);
+        let author = self.tabs[tab].serial;
+        for recording in &mut self.ledger.recordings {
+            if recording.author == author && recording.stored_ms.is_some() {
+                recording.signalled_ms.get_or_insert(scene.now);
+            }
         }
         for (index, other) in self.tabs.iter_mut().enumerate() {
             if index != tab && !other.frozen {
-                other.ask(Job::Pull, now);
+                other.ask(Job::Pull, scene.now);
             }
         }
     }
 
-    /// Keys and bytes after an opening, less what tabs that are alive have written themselves.
-    fn check_compacted(&self, tab: usize, tally: &mut Tally) {
-        if self.tabs[tab].writer.has_failed {
-            return;
-        }
-        let living: usize = self.tabs.iter().map(|tab| tab.writer.own_keys()).sum();
-        let keys = self.store.keys().len();
-        assert!(
-            keys <= MOST_KEYS + living,
-            "limits: {keys} keys after an opening, of which {living} belong to tabs that are open"
-        );
+    /// Bytes in storage.
+    fn check_storage(&self, scene: &Scene<'_>) {
         let bytes = self.store.bytes();
+        let texts = self.ledger.bytes.min(super::tab::TEXT_LIMITS.bytes);
+        let most = MOST_BYTES_A_RECORDING * scene.conditions.remember + 4 * texts + 64 * 1024;
         assert!(
-            bytes <= MOST_BYTES || self.tabs.len() > 1,
-            "limits: {bytes} bytes in storage after an opening"
+            bytes <= most,
+            "limits: {bytes} bytes in storage, with {} recordings to be kept",
+            scene.conditions.remember
         );
-        if bytes > MOST_BYTES / 4 {
-            tally.reach("over 128 KB are in storage after an opening");
-        }
     }
 
     /// Does what waits for longer than "soon". Whether there was any.
-    pub fn settle_waiting(
-        &mut self,
-        tab: usize,
-        now: u64,
-        conditions: &Conditions,
-        items: &Items,
-        tally: &mut Tally,
-    ) -> bool {
+    pub fn settle_waiting(&mut self, tab: usize, scene: &mut Scene<'_>) -> bool {
         let page = &self.tabs[tab];
-        let waits = !page.frozen && page.waiting_since.is_some_and(|since| since + SOON_MS <= now);
+        let waits = !page.frozen && page.waiting_since.is_some_and(|since| since + SOON_MS <= scene.now);
         if waits {
-            self.settle(tab, now, conditions, items, tally);
+            self.settle(tab, scene);
         }
         waits
     }
 
     /// Before a page is looked at, what waits for longer than "soon" has been done.
-    pub fn catch_up(&mut self, tab: usize, now: u64, conditions: &Conditions, items: &Items, tally: &mut Tally) {
+    pub fn catch_up(&mut self, tab: usize, scene: &mut Scene<'_>) {
         let mut others_wrote = false;
         for other in 0..self.tabs.len() {
-            others_wrote |= self.settle_waiting(other, now, conditions, items, tally);
+            others_wrote |= self.settle_waiting(other, scene);
         }
         if others_wrote {
-            self.settle(tab, now, conditions, items, tally);
+            self.settle(tab, scene);
         }
         let page = &self.tabs[tab];
-        let has_heard = conditions.has_bell && page.writer.is_loaded && page.awake_since + SOON_MS <= now;
-        if has_heard && !page.clearing {
-            self.learn_told(tab, now, items);
+        let has_heard =
+            scene.conditions.has_signals && page.writer.is_loaded && page.awake_since + SOON_MS <= scene.now;
+        if has_heard {
+            self.learn_signalled(tab, scene);
         }
-    }
-
-    /// Whether all that the namespace ever had fits into a journal.
-    pub fn fits_journal(&self, items: &Items) -> bool {
-        let distinct: BTreeSet<Item> = self
-            .ledger
-            .impressions
-            .iter()
-            .map(|impression| impression.item)
-            .collect();
-        let bytes: usize = distinct.iter().map(|&item| items.text(item).len()).sum();
-        distinct.len() <= MOST_ENTRIES && bytes <= MOST_ID_BYTES
     }
 }
 
-/// Limits of a journal.
-pub const MOST_ENTRIES: usize = 5_000;
-pub const MOST_ID_BYTES: usize = 256 * 1024;
+/// Earlier recordings of an item that this tab need not have known.
+pub fn missed_of_item(page: &Tab, ledger: &Ledger, item: Item, before: usize) -> Vec<usize> {
+    let earlier = ledger.of(item).map(|(index, _)| index).filter(|&index| index < before);
+    earlier.filter(|&index| !page.knows(index)).collect()
+}
 
 impl Tab {
     /// Something is to be done soon.
@@ -357,16 +384,16 @@ impl Tab {
         self.writer.enqueue(job);
         self.waiting_since.get_or_insert(now);
     }
-
-    /// Whether the journal may ever have been full.
-    pub fn may_have_overflowed(&self) -> bool {
-        self.entered.entries > MOST_ENTRIES || self.entered.bytes > MOST_ID_BYTES
-    }
 }
 
-impl Entered {
-    /// Whether an entry that came with this one may have left the journal for want of room by now.
-    pub fn may_have_left(self, now: Entered) -> bool {
-        now.entries - self.entries >= MOST_ENTRIES - 1 || now.bytes - self.bytes >= MOST_ID_BYTES - 8_192
+/// A segment of one recording is at most 1 KB, for ids of at most 300 bytes.
+fn check_size_of_one(holds: &Holds, bytes: usize, ledger: &Ledger, scene: &Scene<'_>) {
+    if let ([index], [], []) = (&holds.recordings[..], &holds.covered[..], &holds.delivered[..]) {
+        let id = scene.items.text(ledger.recordings[*index].item);
+        assert!(
+            bytes <= MOST_BYTES_OF_ONE + 2 * id.len(),
+            "limits: a segment of one recording has {bytes} bytes, its id {}",
+            id.len()
+        );
     }
 }

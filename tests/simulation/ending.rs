@@ -1,4 +1,5 @@
-//! The end of a user's life: what is broken works again, everything is delivered, the stream catches up; then nothing may be missing.
+//! The end of a user's life: what is broken works again, everything is delivered, the stream catches up; then nothing
+//! may be missing.
 
 use std::collections::HashSet;
 
@@ -7,7 +8,7 @@ use super::delivery;
 use super::device::Device;
 use super::feeds;
 use super::items::Item;
-use super::ledger::Impression;
+use super::ledger::Recording;
 use super::world::World;
 
 /// Redeliveries wait twice as long each time; after so many rounds all have taken place.
@@ -27,7 +28,7 @@ pub fn end(world: &mut World) {
             deliver(world, device, tab, round);
         }
         check_pending(world, device, tab);
-        check_delivered(world, device);
+        check_delivered(world, device, tab);
         check_remembered(world, device, tab);
     }
 }
@@ -37,19 +38,19 @@ fn gather(world: &mut World, device: usize) -> usize {
     world.devices[device].store.is_full = false;
     for tab in 0..world.devices[device].tabs.len() {
         world.now += SECOND;
-        let (place, scene) = world.on(device);
+        let (place, mut scene) = world.on(device);
         if place.tabs[tab].frozen {
             place.thaw(tab, scene.now);
         }
         place.tabs[tab].ask(super::writer::Job::Flush, scene.now);
-        place.settle(tab, scene.now, scene.conditions, scene.items, scene.tally);
+        place.settle(tab, &mut scene);
     }
     // Those that were told of a clear by then have not told others of what they know.
     world.now += SECOND;
     world.devices[device].tabs.clear();
-    let (place, scene) = world.on(device);
+    let (place, mut scene) = world.on(device);
     place.open(scene.now, scene.conditions, scene.random);
-    place.settle(0, scene.now, scene.conditions, scene.items, scene.tally);
+    place.settle(0, &mut scene);
     0
 }
 
@@ -66,7 +67,7 @@ fn deliver(world: &mut World, device: usize, tab: usize, round: usize) {
     world.now = world.server.caught_up_at().max(world.now);
     world.server.run(world.now, &world.items);
     let (place, mut scene) = world.on(device);
-    place.settle(tab, scene.now, scene.conditions, scene.items, scene.tally);
+    place.settle(tab, &mut scene);
     let state = scene.server.ship(scene.now, scene.conditions, scene.random);
     feeds::apply(place, tab, &state, &mut scene);
     world.now += HOUR * (1 + round as u64);
@@ -87,6 +88,14 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
             !world.server.contains(item, world.now, &world.items) || place.tabs[tab].view.shards.is_empty(),
             "pending ends at 0: {item:?} is pending, and the server's chain holds it"
         );
+        let (ledger, remember) = (&place.ledger, world.conditions.remember);
+        let page = &place.tabs[tab];
+        let is_kept = |index| page.must_remember(ledger, index, remember) && !page.may_have_lost_text(ledger, index);
+        if !ledger.of(item).any(|(index, _)| is_kept(index)) {
+            // What was dropped may come back from a segment that was not compacted yet, and is nobody's to deliver
+            // until the next visit.
+            continue;
+        }
         let was_there = world.server.ever.contains_key(&item);
         let was_lost = !world.conditions.reports || place.ledger.times_arrived(item) > 3;
         assert!(
@@ -101,22 +110,23 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
     }
 }
 
-/// What was to be delivered and has not arrived is delivered even if a snapshot covers it before the last page's report begins.
+/// What was to be delivered and has not arrived is delivered even if a snapshot covers it before the last page begins
+/// to deliver.
 fn check_promised(world: &mut World, device: usize, tab: usize) {
     let place = &world.devices[device];
     let clocks = place.clocks(tab, world.now);
-    let mut guard = feeds::memory_alone(&place.tabs[tab].guard, clocks);
-    guard.set_delivering(true);
-    let (_, batch) = guard.begin_batch(usize::MAX, usize::MAX, clocks);
-    let batch: HashSet<String> = batch.into_iter().map(|(text, _)| text).collect();
+    let mut guard = feeds::table_alone(&place.tabs[tab].guard, clocks);
+    guard.start_reporting();
+    let batch = guard.begin_batch(usize::MAX, usize::MAX, clocks).impressions;
+    let batch: HashSet<String> = batch.into_iter().map(|impression| impression.id).collect();
     let mut promises = 0;
-    for impression in to_be_delivered(place, world) {
-        let is_there = batch.contains(world.items.text(impression.item));
+    for recording in to_be_delivered(place, tab, world) {
+        let is_there = batch.contains(world.items.text(recording.item));
         assert!(
-            is_there || place.ledger.has_arrived(impression),
-            "delivered: once it is covered, this never will be: {impression:?}"
+            is_there || place.ledger.has_arrived(recording),
+            "delivered: once it is covered, this never will be: {recording:?}"
         );
-        promises += usize::from(is_there && !impression.to_deliver);
+        promises += usize::from(is_there && !recording.was_to_deliver);
     }
     if promises > 0 {
         world.tally.reach("a promise outlives its page and a coverage");
@@ -124,50 +134,51 @@ fn check_promised(world: &mut World, device: usize, tab: usize) {
 }
 
 /// Each impression that was to be delivered has arrived.
-fn check_delivered(world: &mut World, device: usize) {
+fn check_delivered(world: &mut World, device: usize, tab: usize) {
     let place = &world.devices[device];
-    let delivered = to_be_delivered(place, world);
-    for impression in &delivered {
+    let delivered = to_be_delivered(place, tab, world);
+    for recording in &delivered {
         assert!(
-            place.ledger.has_arrived(impression),
-            "delivered: this has never arrived: {impression:?}"
+            place.ledger.has_arrived(recording),
+            "delivered: this has never arrived: {recording:?}"
         );
     }
-    let from_before = delivered.iter().any(|impression| !impression.to_deliver);
+    let from_before = delivered.iter().any(|recording| !recording.was_to_deliver);
     if !delivered.is_empty() {
         world.tally.reach("an impression was delivered");
     }
     if from_before {
-        world.tally.reach("an impression from before the report was delivered");
+        world
+            .tally
+            .reach("an impression from before the first delivery was delivered");
     }
 }
 
-/// What is in storage and was recorded while its page delivered, or promised by a page since; nothing if a journal may have been full.
-fn to_be_delivered<'a>(place: &'a Device, world: &World) -> Vec<&'a Impression> {
-    if !world.conditions.reports || !place.fits_journal(&world.items) {
+/// What is in storage and is to be delivered: it was recorded where that was known, or promised since. Not what was
+/// taken back or deleted, and what lost its text.
+fn to_be_delivered<'a>(place: &'a Device, tab: usize, world: &World) -> Vec<&'a Recording> {
+    if !world.conditions.reports {
         return Vec::new();
     }
-    let generation = super::writer::stored_generation(&place.store);
-    let must = |impression: &&Impression| {
-        let is_meant = impression.to_deliver || impression.promised;
-        is_meant && impression.stored_ms.is_some() && impression.generation == generation
+    let (ledger, page) = (&place.ledger, &place.tabs[tab]);
+    let must = |(index, recording): &(usize, &Recording)| {
+        let is_stored = recording.stored_ms.is_some() && recording.generation == page.writer.generation;
+        let has_left = ledger.is_taken_back(recording.item)
+            || ledger.may_be_deleted(recording)
+            || ledger.text_dropped.contains(&recording.item)
+            || page.may_have_lost_text(ledger, *index)
+            || !page.must_remember(ledger, *index, world.conditions.remember);
+        recording.to_deliver && is_stored && !has_left
     };
-    place.ledger.impressions.iter().filter(must).collect()
+    let to_be_delivered = ledger.recordings.iter().enumerate().filter(must);
+    to_be_delivered.map(|(_, recording)| recording).collect()
 }
 
-/// All that was stored is stopped, by the memory too, until its window ends.
+/// All that was stored is stopped, by the table alone too, until its window ends.
 fn check_remembered(world: &mut World, device: usize, tab: usize) {
-    let window_ms = world.conditions.window_ms();
-    let place = &world.devices[device];
-    let page = &place.tabs[tab];
-    let memory = feeds::memory_alone(&page.guard, place.clocks(tab, world.now));
-    for (index, impression) in place.ledger.impressions.iter().enumerate() {
-        let mut clocks = place.clocks(tab, world.now);
-        clocks.wall_ms = impression.at + window_ms - 1;
-        assert!(
-            !page.must_remember(&place.ledger, index) || memory.has(world.items.text(impression.item), clocks),
-            "no repeat: in the end, after {} others, this passes: {impression:?}",
-            place.ledger.others_since(index)
-        );
+    let (place, mut scene) = world.on(device);
+    let table = feeds::table_alone(&place.tabs[tab].guard, place.clocks(tab, scene.now));
+    for index in 0..place.ledger.recordings.len() {
+        feeds::check_remembered(place, tab, index, &table, &mut scene);
     }
 }

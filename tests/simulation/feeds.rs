@@ -1,35 +1,22 @@
-//! A person looks at a feed: snapshots are applied, items filtered, impressions recorded, and each answer is compared with what truly happened.
+//! A person looks at a feed: snapshots are applied, items filtered, impressions recorded, and each answer is compared
+//! with what truly happened.
 
 use std::collections::HashSet;
 
-use seenguard::{BloomFilter, Explanation, Format, Guard, Now, Parameters, Shard, Snapshot};
+use seenguard::{
+    Applied, BloomFilter, CoveredImpression, Explanation, Format, Guard, Now, Parameters, Shard, Snapshot,
+};
 
 use super::chance::Chance;
-use super::conditions::{Conditions, Versions};
-use super::device::Device;
-use super::items::{Item, Items};
-use super::ledger::{Impression, REMEMBERED};
-use super::server::{Server, State};
-use super::statistics::{Question, Tally};
-use super::tab::View;
+use super::conditions::{DAY, Versions};
+use super::device::{Device, missed_of_item};
+use super::items::Item;
+use super::ledger::{Ledger, Recording};
+use super::scene::Scene;
+use super::server::State;
+use super::statistics::Question;
+use super::tab::{Sign, TEXT_LIMITS, Tab, View};
 use super::writer::Job;
-use crate::random::Random;
-
-/// What a person's doings on a device need beside it.
-pub struct Scene<'a> {
-    pub now: u64,
-    pub conditions: &'a Conditions,
-    pub items: &'a mut Items,
-    pub server: &'a mut Server,
-    pub random: &'a mut Random,
-    pub tally: &'a mut Tally,
-}
-
-impl Scene<'_> {
-    fn window_ms(&self) -> u64 {
-        self.conditions.window_ms()
-    }
-}
 
 /// A list of candidates; those that nobody has ever seen or asked for come first.
 struct Candidates {
@@ -50,7 +37,7 @@ pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     check_pending(device, tab, scene);
     probe(device, tab, scene);
     if scene.random.percent(15) {
-        probe_memory(device, tab, scene);
+        probe_table(device, tab, scene);
     }
     let seen = watched(device, &candidates, &passed, scene);
     if !seen.is_empty() {
@@ -77,12 +64,16 @@ pub fn apply(device: &mut Device, tab: usize, state: &State, scene: &mut Scene<'
         shards: &texts,
         format: Format::Native,
         now_ms,
+        forget_before: (state.forget_before > 0).then_some(state.forget_before),
     };
     let applied = page
         .guard
         .apply(snapshot, clocks)
         .expect("snapshots: a whole one is taken");
-    let is_older = version.is_some() && version < page.view.version;
+    let is_older = match (version, page.view.version) {
+        (Some(version), Some(current)) => (state.forget_before, version) < (page.view.forget_before, current),
+        _ => false,
+    };
     assert_eq!(
         applied.applied, !is_older,
         "snapshots: an older one is not taken, any other is"
@@ -103,6 +94,7 @@ pub fn apply(device: &mut Device, tab: usize, state: &State, scene: &mut Scene<'
     );
     page.view = View {
         version,
+        forget_before: state.forget_before,
         shards: state.shards.clone(),
         server_ahead: now_ms.map(|now_ms| i128::from(now_ms) - i128::from(clocks.steady_ms)),
     };
@@ -115,7 +107,36 @@ pub fn apply(device: &mut Device, tab: usize, state: &State, scene: &mut Scene<'
     if live < state.shards.len() {
         scene.tally.reach("a shipped shard is past its expiry");
     }
-    check_settled(device, tab, &before, &applied.lags, scene);
+    let is_deleting = state.forget_before > page.knows_deletion;
+    take_deletion(device, tab, state.forget_before, now_ms, scene);
+    check_settled(device, tab, &before, &applied, is_deleting, scene);
+}
+
+/// Notes that a tab has heard of a deletion of the history, and when it was by the device's clock.
+fn take_deletion(device: &mut Device, tab: usize, before: u32, server_ms: Option<u64>, scene: &mut Scene<'_>) {
+    let wall_ms = device.wall(scene.now) as i64;
+    let offset = server_ms.map_or(0, |server_ms| wall_ms - server_ms as i64);
+    let is_off = offset < 0 || offset > DAY as i64;
+    let at = i64::from(before) * 1000 + if is_off { offset } else { 0 };
+    let at = at.clamp(0, wall_ms) as u64;
+    let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
+    if before <= page.knows_deletion {
+        ledger.date_deletion_back(before, at);
+        return;
+    }
+    page.knows_deletion = before;
+    page.may_know_deletion = page.may_know_deletion.max(before);
+    page.ask(Job::Flush, scene.now);
+    ledger.delete(before, at);
+    scene.tally.reach("a deletion of the history is taken");
+    let since = |recording: &&Recording| recording.true_ms >= (u64::from(before) + 1) * 1000;
+    let is_certain = !device.clock_jumped && server_ms.is_some();
+    for recording in ledger.recordings.iter().filter(since) {
+        assert!(
+            !is_certain || recording.at >= at,
+            "deletions: what was recorded since is not forgotten: {recording:?}"
+        );
+    }
 }
 
 fn reused(view: &View, state: &State) -> usize {
@@ -130,46 +151,88 @@ fn reused(view: &View, state: &State) -> usize {
     reused
 }
 
-/// Exactly those that a live shard contains are settled.
-fn check_settled(device: &mut Device, tab: usize, before: &[String], lags: &[(String, u64)], scene: &mut Scene<'_>) {
+/// Exactly those that a live shard contains are settled, but for those that leave because the history was deleted.
+fn check_settled(
+    device: &mut Device,
+    tab: usize,
+    before: &[String],
+    applied: &Applied,
+    is_deleting: bool,
+    scene: &mut Scene<'_>,
+) {
     let clocks = device.clocks(tab, scene.now);
     let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
     let (covered, left): (Vec<&String>, Vec<&String>) =
         before.iter().partition(|text| page.view.contains(text, clocks));
     let after = page.guard.pending(usize::MAX);
     assert!(
-        after.iter().eq(left),
+        after.iter().eq(left.iter().copied()) || (is_deleting && after.iter().all(|text| left.contains(&text))),
         "settled by coverage: {} pending, {} of them covered, {} left",
         before.len(),
         covered.len(),
         after.len()
     );
     assert!(
-        lags.iter().map(|(text, _)| text).eq(covered.iter().copied()),
-        "settled by coverage: what is reported is what was covered"
+        applied.covered == covered.len() || is_deleting,
+        "settled by coverage: {} are counted, {} were covered",
+        applied.covered,
+        covered.len()
     );
-    for (text, lag) in lags {
+    for text in covered {
         let item = scene.items.of(text).expect("an item of this feed");
-        let is_right = |impression: &Impression| clocks.wall_ms.saturating_sub(impression.at) == *lag;
+        settle(page, ledger, item, clocks, scene);
+    }
+    let mut of_before = before.iter();
+    for CoveredImpression { id, lag_ms } in &applied.lags {
         assert!(
-            ledger.of(item).any(|(_, impression)| is_right(impression)),
-            "lag: {lag} ms is the age of no impression"
+            of_before.any(|text| text == id),
+            "lag: of what was not pending, or twice"
         );
-        ledger.covered.insert(item);
-        page.due.remove(&item);
-        if let Some(&confirmed) = ledger.confirmed.get(&item) {
-            page.covered_delivery = page.covered_delivery.max(confirmed);
-        }
-        if !scene.server.ever.contains_key(&item) {
-            scene.tally.reach("a false positive covers an impression");
-        }
-        page.was_misled |= !is_covered_by_known_delivery(item, ledger, scene);
+        let item = scene.items.of(id).expect("an item of this feed");
+        let is_right = |recording: &Recording| clocks.wall_ms.saturating_sub(recording.at) == *lag_ms;
+        assert!(
+            ledger.of(item).any(|(_, recording)| is_right(recording)),
+            "lag: {lag_ms} ms is the age of no impression"
+        );
     }
 }
 
-/// Whether what covers an item is one of the deliveries that this device can know of: not another impression of the item, another device's, or
-/// a delivery whose tab died before it could tell.
-fn is_covered_by_known_delivery(item: Item, ledger: &super::ledger::Ledger, scene: &Scene<'_>) -> bool {
+/// Notes that a snapshot covered a pending item here.
+fn settle(page: &mut Tab, ledger: &mut Ledger, item: Item, clocks: Now, scene: &mut Scene<'_>) {
+    ledger.covered.insert(item);
+    if !page.is_reporting {
+        ledger.text_dropped.insert(item);
+    }
+    let candidates: Vec<(usize, u64)> = page
+        .candidates(ledger, item, scene.remember())
+        .map(|(index, recording)| (index, recording.at))
+        .collect();
+    page.due.retain(|&index| ledger.recordings[index].item != item);
+    if let [(index, _)] = candidates[..] {
+        page.unsaved.covered.push(index);
+    }
+    for (_, at) in candidates {
+        if let Some(&serial) = ledger.first_confirmed.get(&(item, at)) {
+            let is_own = page
+                .confirmed
+                .get(&(item, at))
+                .is_some_and(|confirmed| confirmed.is_own);
+            page.signs.push(Sign {
+                serial,
+                steady_ms: clocks.steady_ms,
+                is_own,
+            });
+            page.misleading_signs += usize::from(!is_covered_by_known_delivery(item, ledger, scene));
+        }
+    }
+    if !scene.server.ever.contains_key(&item) {
+        scene.tally.reach("a false positive covers an impression");
+    }
+}
+
+/// Whether what covers an item is one of the deliveries that this device can know of: not another impression of the
+/// item, another device's, or a delivery whose tab died before it could tell.
+fn is_covered_by_known_delivery(item: Item, ledger: &Ledger, scene: &Scene<'_>) -> bool {
     let arrived = ledger.times_arrived(item);
     let only_here = scene.server.times_sent.get(&item) == Some(&arrived);
     let is_told = arrived == 1 || !scene.conditions.crashes;
@@ -186,7 +249,7 @@ fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut Scen
     let before = (
         page.guard.pending(usize::MAX),
         page.guard.version(),
-        page.guard.held(clocks),
+        page.guard.shards(),
     );
     let outcome = page.guard.apply(
         Snapshot {
@@ -194,6 +257,7 @@ fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut Scen
             shards: &texts,
             format: Format::Native,
             now_ms: None,
+            forget_before: None,
         },
         clocks,
     );
@@ -201,7 +265,7 @@ fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut Scen
     let after = (
         page.guard.pending(usize::MAX),
         page.guard.version(),
-        page.guard.held(clocks),
+        page.guard.shards(),
     );
     assert_eq!(before, after, "all or nothing: a damaged snapshot changes nothing");
     scene.tally.reach("a damaged snapshot is refused");
@@ -210,7 +274,7 @@ fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut Scen
 fn candidates(device: &Device, scene: &mut Scene<'_>) -> Candidates {
     let fresh = scene.random.between(2, 20) as usize;
     let mut items: Vec<Item> = (0..fresh).map(|_| scene.items.publish(scene.random)).collect();
-    let seen = &device.ledger.impressions;
+    let seen = &device.ledger.recordings;
     for _ in 0..12 {
         if seen.is_empty() {
             break;
@@ -232,10 +296,10 @@ fn filter(device: &mut Device, tab: usize, candidates: &Candidates, scene: &mut 
     let clocks = device.clocks(tab, scene.now);
     let page = &mut device.tabs[tab];
     let texts = scene.items.texts(&candidates.items);
-    let answer = page.guard.filter(&texts, clocks);
+    let answer = page.guard.filter(&texts, clocks).expect("there is memory");
     assert_eq!(
-        answer,
-        page.guard.filter(&texts, clocks),
+        Ok(&answer),
+        page.guard.filter(&texts, clocks).as_ref(),
         "pure filter: the same call, the same answer"
     );
     let mut passes = vec![false; texts.len()];
@@ -257,29 +321,36 @@ fn filter(device: &mut Device, tab: usize, candidates: &Candidates, scene: &mut 
     answer.iter().map(|&index| candidates.items[index as usize]).collect()
 }
 
-/// What passes is in no live shard, and was not seen here as far as must be known.
+/// What passes is in no live shard, and was not seen here as far as must be known; or it was taken back.
 fn check_passed(device: &Device, tab: usize, item: Item, scene: &mut Scene<'_>) {
     let clocks = device.clocks(tab, scene.now);
-    let (page, text) = (&device.tabs[tab], scene.items.text(item));
+    let (page, ledger, text) = (&device.tabs[tab], &device.ledger, scene.items.text(item));
+    let (wall_ms, window_ms, remember) = (clocks.wall_ms, scene.window_ms(), scene.remember());
     assert!(!page.guard.has(text, clocks), "pure filter: what passes is not seen");
-    assert!(
-        !page.view.contains(text, clocks),
-        "no repeat: {item:?} passes, and a live shard contains it"
-    );
-    if let Some(impression) = page.reason_to_stop(&device.ledger, item, clocks.wall_ms, scene.window_ms()) {
-        panic!(
-            "no repeat: {item:?} passes at {} by the device's clock, and was seen: {impression:?}",
-            clocks.wall_ms
+    if page.view.contains(text, clocks) {
+        assert!(
+            page.may_be_taken_back(ledger, item, wall_ms, window_ms, remember),
+            "no repeat: {item:?} passes, and a live shard contains it"
         );
+        scene
+            .tally
+            .reach("an item that was taken back passes a shard that contains it");
     }
-    for (index, impression) in device.ledger.of(item) {
-        if page.knows(index) && impression.generation == page.writer.generation {
-            let bound = if device.ledger.others_since(index) > REMEMBERED {
-                "an impression is forgotten after 10,000 others"
-            } else {
-                "an impression is forgotten after the window"
-            };
-            scene.tally.reach(bound);
+    assert!(
+        !page.must_stop(ledger, item, wall_ms, window_ms, remember),
+        "no repeat: {item:?} passes at {wall_ms} by the device's clock, and was seen: {:?}",
+        page.candidates(ledger, item, remember).collect::<Vec<_>>()
+    );
+    for (index, recording) in page.candidates(ledger, item, remember) {
+        if recording.unseen || !page.knows(index) || ledger.may_be_deleted(recording) {
+            continue;
+        }
+        if wall_ms >= recording.at + window_ms {
+            scene.tally.reach("an impression is forgotten after the window");
+        } else if !page.must_remember(ledger, index, remember) {
+            scene
+                .tally
+                .reach("an impression is forgotten after as many others as are remembered");
         }
     }
 }
@@ -287,57 +358,33 @@ fn check_passed(device: &Device, tab: usize, item: Item, scene: &mut Scene<'_>) 
 /// What is stopped is stopped for a reason that exists.
 fn check_stopped(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<'_>) {
     let clocks = device.clocks(tab, scene.now);
-    let (page, text) = (&device.tabs[tab], scene.items.text(item));
-    let window_ms = scene.window_ms();
+    let (page, ledger, text) = (&device.tabs[tab], &device.ledger, scene.items.text(item));
+    let (wall_ms, window_ms, remember) = (clocks.wall_ms, scene.window_ms(), scene.remember());
     match page.guard.explain(text, clocks) {
         None => panic!("pure filter: {item:?} is stopped, and nothing explains it"),
-        Some(Explanation::Server { shard, epoch }) => assert_eq!(
-            page.view.find(text, clocks),
-            epoch.map(|epoch| (shard, epoch)),
-            "all or nothing: {item:?} is stopped by a shard of the snapshot in use"
+        Some(Explanation::Server { shard, epoch }) => {
+            assert_eq!(
+                page.view.find(text, clocks),
+                epoch.map(|epoch| (shard, epoch)),
+                "all or nothing: {item:?} is stopped by a shard of the snapshot in use"
+            );
+            assert!(
+                !page.must_pass(ledger, item, wall_ms, window_ms, remember),
+                "taken back: {item:?} is stopped by a shard all the same"
+            );
+        }
+        Some(Explanation::Pending { at } | Explanation::Memory { at }) => assert!(
+            page.may_stop(ledger, item, Some(at), (wall_ms, window_ms), remember),
+            "known reasons: {item:?} is stopped since {at}, and was not seen then, or forgotten or taken back since: {:?}",
+            ledger.of(item).collect::<Vec<_>>()
         ),
-        Some(Explanation::Pending { at }) => assert!(
-            device.ledger.of(item).any(|(_, impression)| impression.at == at
-                && impression.generation == page.writer.generation
-                && clocks.wall_ms < at + window_ms),
-            "known reasons: {item:?} is pending here since {at}, and was not seen then, or before a clear, or too long ago"
-        ),
-        Some(Explanation::Memory) => {}
     }
-    ask_memory(device, tab, item, scene);
-}
-
-/// Whether the memory stops what it should have forgotten: after a clear, or half a window after its time. Each item is asked for once.
-fn ask_memory(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
-    let page = &device.tabs[tab];
-    if !device.ledger.has(item) || device.clock_jumped || !page.writer.is_loaded {
-        return;
-    }
-    let is_known_as_old = device
-        .ledger
-        .of(item)
-        .all(|(_, impression)| impression.generation < page.writer.generation);
-    let longest = scene.window_ms() * 8 / 5;
-    let is_overdue = device
-        .ledger
-        .of(item)
-        .all(|(_, impression)| impression.at + longest < clocks.wall_ms);
-    let (question, asked) = if is_known_as_old {
-        (Question::StoppedAfterClear, &mut device.ledger.asked_cleared)
-    } else if is_overdue {
-        (Question::StoppedTooLong, &mut device.ledger.asked_overdue)
-    } else {
-        return;
-    };
-    if asked.insert(item) {
-        let by_memory = page.guard.explain(scene.items.text(item), clocks) == Some(Explanation::Memory);
-        let rate = page.guard.stats(clocks).memory_false_positive_rate;
-        scene.tally.ask(question, rate, by_memory);
+    if page.candidates(ledger, item, remember).next().is_none() && ledger.has(item) {
+        scene.tally.reach("a shard alone stops what this device has forgotten");
     }
 }
 
-/// How many of the fresh ones were stopped all the same.
+/// How many of the fresh ones were stopped all the same: by the server's shards alone.
 fn ask_fresh(device: &mut Device, tab: usize, candidates: &Candidates, scene: &mut Scene<'_>) {
     let clocks = device.clocks(tab, scene.now);
     let guard = &device.tabs[tab].guard;
@@ -345,86 +392,88 @@ fn ask_fresh(device: &mut Device, tab: usize, candidates: &Candidates, scene: &m
     for &item in &candidates.items[..candidates.fresh] {
         let why = guard.explain(scene.items.text(item), clocks);
         assert!(
-            !matches!(why, Some(Explanation::Pending { .. })),
-            "known reasons: a fresh item is pending"
+            !matches!(why, Some(Explanation::Pending { .. } | Explanation::Memory { .. })),
+            "known reasons: a fresh item is in the table"
         );
-        let tally = &mut *scene.tally;
-        let by_memory = why == Some(Explanation::Memory);
-        tally.ask(Question::StoppedByMemory, stats.memory_false_positive_rate, by_memory);
-        // What the memory stops is not asked of the server.
-        let by_server = matches!(why, Some(Explanation::Server { .. }));
-        tally.ask(Question::StoppedByServer, stats.server_false_positive_rate, by_server);
+        let (rate, tally) = (stats.server_false_positive_rate, &mut *scene.tally);
+        tally.ask(Question::StoppedByServer, rate, why.is_some());
     }
 }
 
-/// What must be pending is, and what is pending was seen here.
+/// What must be pending is, and what is pending was seen here and not covered.
 fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
-    let page = &device.tabs[tab];
-    let pending: Vec<Item> = page
-        .guard
-        .pending(usize::MAX)
+    let (page, ledger) = (&mut device.tabs[tab], &device.ledger);
+    let remember = scene.remember();
+    let pending = page.guard.pending(usize::MAX);
+    let there: HashSet<Item> = pending
         .iter()
         .map(|text| scene.items.of(text).expect("an item of this feed"))
         .collect();
-    let was_seen = |item: Item| {
-        let mut impressions = device.ledger.of(item);
-        impressions.any(|(_, impression)| impression.generation == page.writer.generation)
-    };
-    assert!(
-        pending.iter().all(|&item| was_seen(item)),
-        "known reasons: something is pending that was not seen here since the last clear"
-    );
-    let there: HashSet<Item> = pending.iter().copied().collect();
     assert_eq!(there.len(), pending.len(), "pending: an id is there once");
-    let page = &mut device.tabs[tab];
-    let (overflows, entered_now) = (page.may_have_overflowed(), page.entered);
-    let ledger = &device.ledger;
-    page.due.retain(|&item, &mut entered| {
-        if there.contains(&item) {
-            return true;
-        }
-        // Delivered ones leave first.
-        let had_to_leave = entered.may_have_left(entered_now) || (overflows && ledger.times_arrived(item) > 0);
+    for &item in &there {
+        let mut candidates = page.candidates(ledger, item, remember);
+        // What was dropped may come back from a segment that was not compacted yet.
+        let is_settled = |index| page.settled.contains(&index) && page.must_remember(ledger, index, remember);
         assert!(
-            had_to_leave,
+            candidates.any(|(index, recording)| !recording.unseen && !is_settled(index)),
+            "pending: {item:?} was not seen here, or taken back, or is known to be covered: {:?}",
+            ledger.of(item).collect::<Vec<_>>()
+        );
+    }
+    let due = std::mem::take(&mut page.due);
+    for index in due {
+        let recording = &ledger.recordings[index];
+        let item = recording.item;
+        if there.contains(&item) {
+            page.due.insert(index);
+            continue;
+        }
+        let has_lost_text = page.may_have_lost_text(ledger, index);
+        let may_have_left = ledger.is_taken_back(item) || ledger.may_be_deleted(recording);
+        assert!(
+            has_lost_text
+                || may_have_left
+                || ledger.covered.contains(&item)
+                || !page.must_remember(ledger, index, remember),
             "pending until covered: {item:?} is not pending, and no snapshot covered it"
         );
-        scene.tally.reach("an impression leaves the full journal");
-        false
-    });
-}
-
-/// Asks for a few items at other times of the device's clock: to the last millisecond of the window, and whatever the clock says before.
-fn probe(device: &Device, tab: usize, scene: &mut Scene<'_>) {
-    let ledger = &device.ledger;
-    for _ in 0..6 {
-        if ledger.impressions.is_empty() {
-            return;
+        if has_lost_text {
+            scene.tally.reach("an impression loses its text for want of room");
         }
-        let last = ledger.impressions.len() - 1;
-        let index = if scene.random.percent(20) {
-            last.saturating_sub(REMEMBERED)
-        } else {
-            scene.random.index(last + 1)
-        };
-        check_remembered(device, tab, index, &device.tabs[tab].guard, scene);
     }
 }
 
-/// The same, as if the server had covered and then lost everything: of the memory alone.
-fn probe_memory(device: &Device, tab: usize, scene: &mut Scene<'_>) {
-    let guard = memory_alone(&device.tabs[tab].guard, device.clocks(tab, scene.now));
-    let impressions = device.ledger.impressions.len();
-    for _ in 0..35 {
-        if impressions > 0 {
-            let index = impressions - 1 - scene.random.index(impressions.min(REMEMBERED + 1));
+/// Asks for a few items at other times of the device's clock: to the last millisecond of the window, and whatever the
+/// clock says before.
+fn probe(device: &Device, tab: usize, scene: &mut Scene<'_>) {
+    let recordings = device.ledger.recordings.len();
+    for _ in 0..6 {
+        if recordings > 0 {
+            let last = (recordings - 1).saturating_sub(scene.remember() - 1);
+            let index = if scene.random.percent(20) {
+                last
+            } else {
+                scene.random.index(recordings)
+            };
+            check_remembered(device, tab, index, &device.tabs[tab].guard, scene);
+        }
+    }
+}
+
+/// The same, as if the server had covered and then lost everything: of the table alone.
+fn probe_table(device: &Device, tab: usize, scene: &mut Scene<'_>) {
+    let guard = table_alone(&device.tabs[tab].guard, device.clocks(tab, scene.now));
+    let recordings = device.ledger.recordings.len();
+    for _ in 0..20 {
+        if recordings > 0 {
+            let index = recordings - 1 - scene.random.index(recordings.min(scene.remember()));
             check_remembered(device, tab, index, &guard, scene);
         }
     }
 }
 
 /// A guard of which nothing is pending, and that has no snapshot.
-pub fn memory_alone(guard: &Guard, clocks: Now) -> Guard {
+pub fn table_alone(guard: &Guard, clocks: Now) -> Guard {
     let mut guard = guard.clone();
     let mut everything = BloomFilter::new(Parameters::new(1, 1).expect("one bit is a filter"), 0);
     everything.insert("anything");
@@ -435,6 +484,7 @@ pub fn memory_alone(guard: &Guard, clocks: Now) -> Guard {
             shards,
             format: Format::Native,
             now_ms: None,
+            forget_before: None,
         };
         guard
             .apply(snapshot, clocks)
@@ -448,29 +498,31 @@ pub fn memory_alone(guard: &Guard, clocks: Now) -> Guard {
     guard
 }
 
-fn check_remembered(device: &Device, tab: usize, index: usize, guard: &Guard, scene: &mut Scene<'_>) {
-    let page = &device.tabs[tab];
-    if !page.must_remember(&device.ledger, index) {
-        return;
-    }
-    let impression = &device.ledger.impressions[index];
-    let end = impression.at + scene.window_ms() - 1;
+/// Whether the item of a recording is stopped at some time of the device's clock at which it must be.
+pub fn check_remembered(device: &Device, tab: usize, index: usize, guard: &Guard, scene: &mut Scene<'_>) {
+    let (page, ledger) = (&device.tabs[tab], &device.ledger);
+    let recording = &ledger.recordings[index];
+    let (window_ms, remember) = (scene.window_ms(), scene.remember());
+    let end = recording.at + window_ms - 1;
     let mut clocks = device.clocks(tab, scene.now);
     clocks.wall_ms = match scene.random.below(3) {
         0 => end,
-        1 => impression.at,
+        1 => recording.at,
         _ => scene.random.between(0, end),
     };
+    if !page.must_stop(ledger, recording.item, clocks.wall_ms, window_ms, remember) {
+        return;
+    }
     assert!(
-        guard.has(scene.items.text(impression.item), clocks),
-        "no repeat: at {} by the device's clock, after {} others, this passes: {impression:?}",
+        guard.has(scene.items.text(recording.item), clocks),
+        "no repeat: at {} by the device's clock, with at most {} higher, this passes: {recording:?}",
         clocks.wall_ms,
-        device.ledger.others_since(index)
+        ledger.higher(index)
     );
-    if device.ledger.others_since(index) == REMEMBERED {
+    if ledger.higher(index) == remember - 1 {
         scene
             .tally
-            .reach("an impression is remembered after exactly 10,000 others");
+            .reach("an impression is remembered after as many others as may be");
     }
     if clocks.wall_ms == end {
         scene
@@ -490,8 +542,8 @@ fn watched(device: &Device, candidates: &Candidates, passed: &[Item], scene: &mu
         if scene.random.percent(12) {
             watched.push(candidates.items[scene.random.index(candidates.items.len())]);
         }
-        if scene.random.percent(6) && !device.ledger.impressions.is_empty() {
-            let impressions = &device.ledger.impressions;
+        if scene.random.percent(6) && !device.ledger.recordings.is_empty() {
+            let impressions = &device.ledger.recordings;
             watched.push(impressions[scene.random.index(impressions.len())].item);
         }
     }
@@ -501,97 +553,124 @@ fn watched(device: &Device, candidates: &Candidates, passed: &[Item], scene: &mu
 /// Records impressions: each is known, pending unless covered, and delivered by whoever delivers.
 pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<'_>) {
     let clocks = device.clocks(tab, scene.now);
-    let window_ms = scene.window_ms();
     let texts = scene.items.texts(seen);
-    let recorded = device.tabs[tab].guard.record(&texts, clocks);
+    let recorded = device.tabs[tab].guard.record(&texts, clocks).expect("there is memory");
     let (mut most_unknown, mut never_seen) = (0, 0);
     for &item in seen {
-        let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
-        most_unknown += usize::from(page.reason_to_stop(ledger, item, clocks.wall_ms, window_ms).is_none());
+        let (page, ledger) = (&device.tabs[tab], &device.ledger);
+        let is_known = page.must_stop(ledger, item, clocks.wall_ms, scene.window_ms(), scene.remember());
+        most_unknown += usize::from(!is_known);
         never_seen += usize::from(!ledger.has(item));
-        let index = ledger.push(Impression {
-            item,
-            at: clocks.wall_ms,
-            true_ms: scene.now,
-            generation: page.writer.generation,
-            stored_ms: None,
-            told_ms: None,
-            author: page.serial,
-            to_deliver: page.delivering,
-            promised: false,
-        });
-        page.own.push(index);
-        page.learn(index);
-        page.entered.entries += 1;
-        page.entered.bytes += scene.items.text(item).len();
+        let index = note(device, tab, item, false, scene);
+        let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
+        page.due.retain(|&due| ledger.recordings[due].item != item);
         if page.view.contains(scene.items.text(item), clocks) {
             ledger.covered.insert(item);
-            page.due.remove(&item);
+            if !page.is_reporting {
+                ledger.text_dropped.insert(item);
+            }
         } else {
-            page.due.insert(item, page.entered);
+            page.due.insert(index);
         }
         if !scene.conditions.reports {
             scene.server.send(item, scene.now, scene.conditions, scene.random);
         }
     }
     assert!(
-        recorded.unknown <= most_unknown,
-        "record: {} were counted as unknown, of which at most {most_unknown} are",
+        (never_seen..=most_unknown).contains(&recorded.unknown),
+        "record: {} were counted as unknown, of which {never_seen} to {most_unknown} are",
         recorded.unknown
     );
-    let page = &mut device.tabs[tab];
-    let rate = page.guard.stats(clocks).memory_false_positive_rate;
-    for place in 0..never_seen {
-        let as_known = place < never_seen.saturating_sub(recorded.unknown);
-        scene.tally.ask(Question::CountedAsKnown, rate, as_known);
+    device.tabs[tab].ask(Job::Flush, scene.now);
+}
+
+/// Takes back something that was seen lately, or that a shard contains: it passes.
+pub fn take_back(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
+    let recordings = &device.ledger.recordings;
+    if recordings.is_empty() {
+        return;
     }
-    page.ask(Job::Flush, scene.now);
+    let from = recordings.len().saturating_sub(30);
+    let item = recordings[from + scene.random.index(recordings.len() - from)].item;
+    let clocks = device.clocks(tab, scene.now);
+    let page = &mut device.tabs[tab];
+    let text = scene.items.text(item);
+    let was_stopped = page.guard.has(text, clocks);
+    let taken_back = page.guard.unsee(&[text], clocks);
+    assert_eq!(
+        taken_back,
+        Ok(usize::from(was_stopped)),
+        "taken back: it tells what was stopped"
+    );
+    assert!(!page.guard.has(text, clocks), "taken back: {item:?} passes");
+    page.due.retain(|&due| device.ledger.recordings[due].item != item);
+    note(device, tab, item, true, scene);
+    device.tabs[tab].ask(Job::Flush, scene.now);
+    scene.tally.reach("an item is taken back");
+}
+
+/// Enters a recording into the ledger.
+fn note(device: &mut Device, tab: usize, item: Item, unseen: bool, scene: &Scene<'_>) -> usize {
+    let at = device.wall(scene.now);
+    let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
+    let index = ledger.recordings.len();
+    let recording = Recording {
+        item,
+        unseen,
+        at,
+        true_ms: scene.now,
+        generation: page.writer.generation,
+        stored_ms: None,
+        signalled_ms: None,
+        author: page.serial,
+        missed: index - page.known_count,
+        missed_of_item: missed_of_item(page, ledger, item, index),
+        bytes_before: ledger.bytes,
+        certain: page.known_count,
+        knew_deletion: page.knows_deletion,
+        may_have_known_deletion: page.may_know_deletion,
+        to_deliver: page.is_reporting,
+        was_to_deliver: page.is_reporting,
+    };
+    ledger.bytes += scene.items.text(item).len();
+    ledger.push(recording);
+    page.own.push(index);
+    page.unsaved.recordings.push(index);
+    page.learn(index);
+    index
 }
 
 /// Nothing is past its limits.
 fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let clocks = device.clocks(tab, scene.now);
-    let guard = &device.tabs[tab].guard;
+    let (page, remember) = (&device.tabs[tab], scene.remember());
+    let guard = &page.guard;
     let stats = guard.stats(clocks);
     assert!(
-        stats.pending <= super::device::MOST_ENTRIES,
+        stats.pending <= TEXT_LIMITS.texts,
         "limits: {} are pending",
         stats.pending
     );
     assert!(
-        stats.remembered <= REMEMBERED as u64,
+        stats.remembered <= remember + remember / 10 || !page.writer.is_loaded,
         "limits: {} are remembered",
         stats.remembered
     );
     if stats.pending > 1_000 {
         let bytes: usize = guard.pending(usize::MAX).iter().map(String::len).sum();
-        assert!(
-            bytes <= super::device::MOST_ID_BYTES,
-            "limits: {bytes} bytes of ids are pending"
-        );
+        assert!(bytes <= TEXT_LIMITS.bytes, "limits: {bytes} bytes of ids are pending");
     }
-    if stats.pending == super::device::MOST_ENTRIES {
+    if stats.pending == TEXT_LIMITS.texts {
         scene.tally.reach("5,000 impressions are pending");
     }
-    let server: usize = device.tabs[tab]
+    let server: usize = page
         .view
         .shards
         .iter()
         .map(|shipped| shipped.shard.filter.parameters().bits() as usize)
         .sum();
-    // Sixty-four lanes of the memory, a journal with its table, and lanes of a server's bank that are free.
-    let most = 64 * 38_341 / 8 + 512 * 1024 + 1024 * 1024 + server + 64 * 1024;
+    // The table, up to twice as large as its content; the texts, each with its delivery; slots of the server's filters
+    // that are free.
+    let most = 128 * remember + 128 * TEXT_LIMITS.texts + TEXT_LIMITS.bytes + server + 64 * 1024;
     assert!(stats.bytes <= most, "limits: {} bytes are held", stats.bytes);
-    if scene.random.percent(5) {
-        let lanes = lanes_of(&guard.checkpoint());
-        assert!(lanes <= 64, "limits: the memory has {lanes} lanes");
-        if lanes > 16 {
-            scene.tally.reach("the memory has over 16 lanes");
-        }
-    }
-}
-
-/// How many shards of the memory a segment holds: its records of the kind `m`, which base64 begins with `b`.
-fn lanes_of(segment: &str) -> usize {
-    segment.lines().skip(1).filter(|line| line.starts_with('b')).count()
 }

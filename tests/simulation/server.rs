@@ -1,4 +1,5 @@
-//! The server's side of one user: the stream that carries impressions, the chain that it fills, and replicas that lag behind it.
+//! The server's side of one user: the stream that carries impressions, the chain that it fills, and replicas that lag
+//! behind it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -26,6 +27,8 @@ pub struct Shipped {
 #[derive(Debug, Default)]
 pub struct State {
     pub version: u64,
+    /// Unix seconds of the latest deletion of the history, 0 if there was none.
+    pub forget_before: u32,
     pub shards: Vec<Rc<Shipped>>,
 }
 
@@ -56,6 +59,7 @@ pub struct Server {
     /// What was recorded before is promised nothing: the store was flushed, or the chain rebuilt.
     promised_from: u64,
     last_version: u64,
+    forget_before: u32,
     changed: bool,
     current: Rc<State>,
     history: Vec<Rc<State>>,
@@ -78,6 +82,7 @@ impl Server {
             ever: BTreeMap::new(),
             promised_from: 0,
             last_version: 0,
+            forget_before: 0,
             changed: true,
             current: Rc::default(),
             history: Vec::new(),
@@ -159,6 +164,7 @@ impl Server {
         };
         let state = Rc::new(State {
             version: shipped.version.expect("a chain in the native format has a version"),
+            forget_before: self.forget_before,
             shards: shipped.shards.into_iter().map(read).collect(),
         });
         self.check_limits(&state);
@@ -211,6 +217,12 @@ impl Server {
         self.chain = ShardChain::new(self.options).expect("the options are those of a chain");
         self.forget_promises();
         self.inserted.clear();
+    }
+
+    /// The person deletes the history.
+    pub fn delete_history(&mut self, now: u64) {
+        self.forget_before = (now / SECOND) as u32;
+        self.flush_store(now);
     }
 
     /// The chain is read from its store again, with other parameters if they are `other`.

@@ -1,5 +1,5 @@
-//! A device's storage: keys and texts, as IndexedDB or a storage of the app's own keeps them. Every call is one step, between any two of which a
-//! tab may die.
+//! A device's storage: keys and texts, as IndexedDB or a storage of the app's own keeps them. Every call is one step,
+//! between any two of which a tab may die.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,12 @@ pub struct Full;
 #[derive(Debug, Default)]
 pub struct Store {
     texts: BTreeMap<String, String>,
+    bytes: usize,
     pub is_full: bool,
+    /// Characters of all segments that were ever written.
+    pub written: usize,
+    /// Most bytes that there ever were.
+    pub most_bytes: usize,
 }
 
 impl Store {
@@ -22,22 +27,28 @@ impl Store {
         if self.is_full {
             return Err(Full);
         }
+        if key.starts_with("s/") {
+            self.written += text.len();
+            self.bytes += key.len() + text.len();
+            self.most_bytes = self.most_bytes.max(self.bytes);
+        }
         self.texts.insert(key.to_owned(), text);
         Ok(())
     }
 
     pub fn remove(&mut self, key: &str) {
-        self.texts.remove(key);
+        if let Some(text) = self.texts.remove(key).filter(|_| key.starts_with("s/")) {
+            self.bytes -= key.len() + text.len();
+        }
     }
 
     pub fn keys(&self) -> Vec<String> {
         self.texts.keys().cloned().collect()
     }
 
-    /// Bytes of all but the damaged texts that were set aside.
+    /// Bytes of all segments, with their keys.
     pub fn bytes(&self) -> usize {
-        let counted = self.texts.iter().filter(|(key, _)| !key.starts_with("x/"));
-        counted.map(|(key, text)| key.len() + text.len()).sum()
+        self.bytes
     }
 
     /// Puts another character in place of one of a segment's.

@@ -1,19 +1,21 @@
-//! One open page: a guard, its writer, and what the guard must know and hold.
+//! One open page: a guard, its writer, and what the guard must know, and may know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use seenguard::{Guard, Now};
 
 use super::items::Item;
-use super::ledger::{Impression, Ledger, REMEMBERED};
+use super::ledger::{Ledger, Recording};
 use super::server::Shipped;
-use super::writer::Writer;
+use super::writer::{Holds, Writer};
 
 /// The snapshot in use, read plainly: one filter after the other.
 #[derive(Debug, Default)]
 pub struct View {
     pub version: Option<u64>,
+    /// The server's time of the latest deletion of the history that a snapshot told of, 0 if none did.
+    pub forget_before: u32,
     pub shards: Vec<Rc<Shipped>>,
     /// The server's clock less the steady one, if the snapshot told it.
     pub server_ahead: Option<i128>,
@@ -57,14 +59,39 @@ pub struct Flight {
     pub has_arrived: bool,
 }
 
-/// A delivery that a tab was told of.
+/// What a tab knows of the deliveries of an impression.
 #[derive(Debug, Clone, Copy)]
 pub struct Confirmed {
     pub times: u32,
-    /// Its place among all of the device.
+    /// The place of the first one among all of the device.
     pub serial: u64,
+    /// The device's clock at the last one.
     pub wall_ms: u64,
+    /// Whether all of them were made by this tab.
+    pub is_own: bool,
 }
+
+/// A delivered impression was covered: the stream has come as far.
+#[derive(Debug, Clone, Copy)]
+pub struct Sign {
+    /// The place of its first delivery among all of the device.
+    pub serial: u64,
+    pub steady_ms: u64,
+    /// Whether this tab made it.
+    pub is_own: bool,
+}
+
+/// Ids of the latest recordings, for the limits of texts.
+#[derive(Debug, Clone, Copy)]
+pub struct TextLimits {
+    pub texts: usize,
+    pub bytes: usize,
+}
+
+pub const TEXT_LIMITS: TextLimits = TextLimits {
+    texts: 5_000,
+    bytes: 256 * 1024,
+};
 
 #[derive(Debug)]
 pub struct Tab {
@@ -82,34 +109,34 @@ pub struct Tab {
     pub idle_since: u64,
     pub steady_zero: u64,
     pub delivering: bool,
-    /// A clear was asked for here and is not done.
-    pub clearing: bool,
+    /// Whether it must know that impressions of this namespace are delivered.
+    pub is_reporting: bool,
+    /// Unix milliseconds of the device's clock at which a clear was asked for here that is not done.
+    pub clearing: Option<u64>,
+    /// The time of the last clear that it knows of, by the device's clock.
+    pub cleared_at_ms: u64,
     pub view: View,
     /// What it recorded, by place in the ledger.
     pub own: Vec<usize>,
-    /// How many of them have been in storage.
-    pub stored: usize,
+    /// What it did that is in no segment yet.
+    pub unsaved: Holds,
     known: Vec<bool>,
-    /// What it took over, by place in the ledger.
-    pub taken: Vec<usize>,
-    /// What it has promised to deliver.
-    pub promised: Vec<usize>,
-    /// Items that must be pending here, each with the number of journal entries that had come when it came.
-    pub due: BTreeMap<Item, Entered>,
-    /// How many entries have come into the journal at most, and of how many bytes.
-    pub entered: Entered,
+    pub known_count: usize,
+    /// It has heard of no recording from here on but its own.
+    pub heard: usize,
+    /// The latest deletion of the history that it must know, and may know; Unix seconds.
+    pub knows_deletion: u32,
+    pub may_know_deletion: u32,
+    /// Recordings that must be pending here.
+    pub due: BTreeSet<usize>,
+    /// Recordings that must be known as covered here.
+    pub settled: BTreeSet<usize>,
     pub flights: Vec<Flight>,
     pub confirmed: BTreeMap<(Item, u64), Confirmed>,
-    /// The latest confirmed delivery whose item a snapshot covered here since.
-    pub covered_delivery: u64,
-    /// Whether a snapshot claimed to cover what no server has seen.
-    pub was_misled: bool,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Entered {
-    pub entries: usize,
-    pub bytes: usize,
+    /// The delivered impressions that a snapshot covered here.
+    pub signs: Vec<Sign>,
+    /// How many of these signs are of no delivery that this device knows of.
+    pub misleading_signs: usize,
 }
 
 impl Tab {
@@ -124,19 +151,23 @@ impl Tab {
             idle_since: now,
             steady_zero,
             delivering: false,
-            clearing: false,
+            is_reporting: false,
+            clearing: None,
+            cleared_at_ms: 0,
             view: View::default(),
             own: Vec::new(),
-            stored: 0,
+            unsaved: Holds::default(),
             known: Vec::new(),
-            taken: Vec::new(),
-            promised: Vec::new(),
-            due: BTreeMap::new(),
-            entered: Entered::default(),
+            known_count: 0,
+            heard: 0,
+            knows_deletion: 0,
+            may_know_deletion: 0,
+            due: BTreeSet::new(),
+            settled: BTreeSet::new(),
             flights: Vec::new(),
             confirmed: BTreeMap::new(),
-            covered_delivery: 0,
-            was_misled: false,
+            signs: Vec::new(),
+            misleading_signs: 0,
         }
     }
 
@@ -144,47 +175,137 @@ impl Tab {
         self.known.get(index).copied().unwrap_or(false)
     }
 
-    /// From now on this impression must be known here. Whether that is new.
+    /// From now on this recording must be known here. Whether that is new.
     pub fn learn(&mut self, index: usize) -> bool {
         if self.known.len() <= index {
             self.known.resize(index + 1, false);
         }
-        !std::mem::replace(&mut self.known[index], true)
+        let is_new = !std::mem::replace(&mut self.known[index], true);
+        self.known_count += usize::from(is_new);
+        is_new
     }
 
-    pub fn forget(&mut self) {
-        self.known.clear();
+    /// Whatever was stored may have come in now.
+    pub fn hear(&mut self, ledger: &Ledger) {
+        self.heard = ledger.recordings.len();
+        self.may_know_deletion = ledger.last_deletion();
+    }
+
+    /// The namespace was cleared: what was recorded before, or by a clock that was ahead, need not be known any more.
+    pub fn clear_before(&mut self, cleared_at_ms: u64, wall_ms: u64, ledger: &Ledger) {
+        let stays = |index: usize| (cleared_at_ms..=wall_ms).contains(&ledger.recordings[index].at);
+        for index in 0..self.known.len() {
+            if self.known[index] && !stays(index) {
+                self.known[index] = false;
+                self.known_count -= 1;
+            }
+        }
+        self.cleared_at_ms = cleared_at_ms;
         self.due.clear();
-        self.entered = Entered::default();
+        self.settled.clear();
         self.view = View::default();
         self.confirmed.clear();
-        self.covered_delivery = 0;
-        self.was_misled = false;
+        self.signs.clear();
+        self.misleading_signs = 0;
+        self.knows_deletion = 0;
     }
 
-    /// Whether an impression must be stopped at this time of the device's clock.
-    pub fn must_stop(&self, ledger: &Ledger, index: usize, wall_ms: u64, window_ms: u64) -> bool {
-        let impression = &ledger.impressions[index];
-        self.must_remember(ledger, index) && wall_ms < impression.at + window_ms
+    /// The recordings that must be known here.
+    pub fn all_known(&self) -> impl Iterator<Item = usize> {
+        (0..self.known.len()).filter(|&index| self.known[index])
     }
 
-    pub fn must_remember(&self, ledger: &Ledger, index: usize) -> bool {
-        self.knows(index)
-            && ledger.impressions[index].generation == self.writer.generation
-            && ledger.others_since(index) <= REMEMBERED
+    /// Whether a recording may be in the table here.
+    pub fn may_know(&self, index: usize, recording: &Recording) -> bool {
+        let is_heard = recording.author == self.serial || index < self.heard;
+        is_heard && (recording.generation >= self.writer.generation || recording.at >= self.cleared_at_ms)
     }
 
-    /// The impression for which an item must be stopped, if there is one.
-    pub fn reason_to_stop<'a>(
-        &self,
+    /// Whether fewer than `remember` others have a higher counter in this table.
+    pub fn must_remember(&self, ledger: &Ledger, index: usize, remember: usize) -> bool {
+        self.knows(index) && self.most_higher(ledger, index) < remember
+    }
+
+    /// How many recordings with a higher counter than this one there may be in this table, at most.
+    fn most_higher(&self, ledger: &Ledger, index: usize) -> usize {
+        let recording = &ledger.recordings[index];
+        if recording.author != self.serial {
+            return ledger.higher(index);
+        }
+        // Of others it knows at most what it has heard of.
+        let heard_and_own = self.heard + self.own.len() - self.own.partition_point(|&own| own < self.heard);
+        ledger
+            .higher(index)
+            .min(heard_and_own.saturating_sub(recording.certain + 1))
+    }
+
+    /// The recordings of an item that may be the one that counts here.
+    pub fn candidates<'a>(
+        &'a self,
         ledger: &'a Ledger,
+        item: Item,
+        remember: usize,
+    ) -> impl Iterator<Item = (usize, &'a Recording)> {
+        let here = ledger
+            .of(item)
+            .filter(|&(index, recording)| self.may_know(index, recording));
+        here.filter(move |&(index, recording)| {
+            let is_replaced = ledger.of(item).any(|(later, replacing)| {
+                ledger.replaces(later, index)
+                    && self.must_remember(ledger, later, remember)
+                    && !ledger.may_be_deleted(replacing)
+            });
+            !is_replaced && !ledger.is_deleted(recording, self.knows_deletion)
+        })
+    }
+
+    /// Whether the table must stop an item at this time of the device's clock.
+    pub fn must_stop(&self, ledger: &Ledger, item: Item, wall_ms: u64, window_ms: u64, remember: usize) -> bool {
+        let mut must_be_there = false;
+        for (index, recording) in self.candidates(ledger, item, remember) {
+            if recording.unseen || wall_ms >= recording.at + window_ms || ledger.may_be_deleted(recording) {
+                return false;
+            }
+            must_be_there |= self.must_remember(ledger, index, remember);
+        }
+        must_be_there
+    }
+
+    /// Whether an item must pass, whatever the server's shards contain: it was taken back.
+    pub fn must_pass(&self, ledger: &Ledger, item: Item, wall_ms: u64, window_ms: u64, remember: usize) -> bool {
+        let mut must_be_there = false;
+        for (index, recording) in self.candidates(ledger, item, remember) {
+            if !recording.unseen || wall_ms >= recording.at + window_ms || ledger.may_be_deleted(recording) {
+                return false;
+            }
+            must_be_there |= self.must_remember(ledger, index, remember);
+        }
+        must_be_there
+    }
+
+    /// Whether an item may pass although a shard contains it.
+    pub fn may_be_taken_back(
+        &self,
+        ledger: &Ledger,
         item: Item,
         wall_ms: u64,
         window_ms: u64,
-    ) -> Option<&'a Impression> {
-        let mut impressions = ledger.of(item).rev();
-        impressions
-            .find(|&(index, _)| self.must_stop(ledger, index, wall_ms, window_ms))
-            .map(|(_, impression)| impression)
+        remember: usize,
+    ) -> bool {
+        self.candidates(ledger, item, remember)
+            .any(|(_, recording)| recording.unseen && wall_ms < recording.at + window_ms)
+    }
+
+    /// Whether the table may stop an item because of a recording of this time, or of any.
+    pub fn may_stop(&self, ledger: &Ledger, item: Item, at: Option<u64>, clocks: (u64, u64), remember: usize) -> bool {
+        let (wall_ms, window_ms) = clocks;
+        self.candidates(ledger, item, remember).any(|(_, recording)| {
+            !recording.unseen && wall_ms < recording.at + window_ms && at.is_none_or(|at| at == recording.at)
+        })
+    }
+
+    /// Whether a recording may have lost its text for want of room.
+    pub fn may_have_lost_text(&self, ledger: &Ledger, index: usize) -> bool {
+        ledger.higher(index) >= TEXT_LIMITS.texts - 1 || ledger.bytes_since(index) >= TEXT_LIMITS.bytes - 8_192
     }
 }

@@ -5,8 +5,9 @@ use super::conditions::{Conditions, DAY, HOUR, Kind, MINUTE, Pace, SECOND};
 use super::delivery;
 use super::device::Device;
 use super::ending;
-use super::feeds::{self, Scene};
+use super::feeds;
 use super::items::Items;
+use super::scene::Scene;
 use super::server::Server;
 use super::statistics::Tally;
 use super::writer::Job;
@@ -16,7 +17,8 @@ use crate::random::Random;
 const BEGINNING: u64 = 1_764_000_000_000;
 /// What happened last, for whoever looks into a failure.
 const REMEMBERED_EVENTS: usize = 30;
-/// Refreshes of the second page where two are far apart: it sees some 15,000 items, and then the first one goes on as if nothing had been.
+/// Refreshes of the second page where two are far apart: it sees some 15,000 items, and then the first one goes on as
+/// if nothing had been.
 const SECOND_PAGES_TURN: std::ops::Range<usize> = 10..70;
 
 pub struct World {
@@ -54,9 +56,12 @@ enum Event {
     FillStorage,
     Damage,
     StartReport,
+    Hide,
+    TakeBack,
+    DeleteHistory,
 }
 
-const EVENTS: [(u64, Event); 19] = [
+const EVENTS: [(u64, Event); 22] = [
     (300, Event::Refresh),
     (260, Event::StorageStep),
     (160, Event::Delivery),
@@ -76,6 +81,9 @@ const EVENTS: [(u64, Event); 19] = [
     (10, Event::FillStorage),
     (4, Event::Damage),
     (20, Event::StartReport),
+    (20, Event::Hide),
+    (20, Event::TakeBack),
+    (2, Event::DeleteHistory),
 ];
 
 impl World {
@@ -118,9 +126,9 @@ impl World {
     /// Where nothing but the stream is late, what waits is done soon.
     fn settle_soon(&mut self) {
         for device in 0..self.devices.len() {
-            let (place, scene) = self.on(device);
+            let (place, mut scene) = self.on(device);
             for tab in 0..place.tabs.len() {
-                place.settle_waiting(tab, scene.now, scene.conditions, scene.items, scene.tally);
+                place.settle_waiting(tab, &mut scene);
             }
         }
     }
@@ -183,13 +191,18 @@ impl World {
 
     fn happen(&mut self, event: Event, device: usize) {
         match event {
-            Event::Refresh | Event::StorageStep | Event::Delivery | Event::StartReport => self.use_page(event, device),
+            Event::Refresh
+            | Event::StorageStep
+            | Event::Delivery
+            | Event::StartReport
+            | Event::Hide
+            | Event::TakeBack => self.use_page(event, device),
             Event::Open | Event::Reload | Event::Close | Event::KillTab | Event::KillBrowser => {
                 self.open_and_close(event, device);
             }
             Event::Freeze | Event::Thaw | Event::Clear => self.sleep_or_clear(event, device),
             Event::ClockJump | Event::FillStorage | Event::Damage => self.trouble_device(event, device),
-            Event::StandStill | Event::FlushStore | Event::Rebuild | Event::ReadStoreAgain => {
+            Event::StandStill | Event::FlushStore | Event::Rebuild | Event::ReadStoreAgain | Event::DeleteHistory => {
                 self.trouble_server(event)
             }
         }
@@ -207,7 +220,7 @@ impl World {
 
     /// Of two pages the one whose turn it is. The other sleeps if it would hear of what happens here.
     fn page_in_turn(&mut self, device: usize) -> Option<usize> {
-        let (now, sleeps) = (self.now, self.conditions.has_bell);
+        let (now, sleeps) = (self.now, self.conditions.has_signals);
         let place = &mut self.devices[device];
         if place.tabs.len() < 2 {
             return None;
@@ -230,22 +243,28 @@ impl World {
                 let steps = self.random.between(1, 5);
                 self.note("storage steps", device, Some(tab));
                 for _ in 0..steps {
-                    let (device, scene) = self.on(device);
-                    device.step(tab, scene.now, scene.conditions, scene.items, scene.tally);
+                    let (device, mut scene) = self.on(device);
+                    device.step(tab, &mut scene);
                 }
             }
             Event::Delivery => {
                 self.note("delivery", device, Some(tab));
                 let (device, mut scene) = self.on(device);
-                if device.tabs[tab].clearing {
-                    return;
-                }
                 delivery::advance(device, tab, &mut scene);
                 if device.tabs[tab].writer.has_failed {
                     device.tabs[tab].ask(Job::Flush, scene.now);
                 }
             }
-            _ if self.conditions.reports && !self.devices[device].tabs[tab].delivering => {
+            Event::Hide => {
+                self.note("hide", device, Some(tab));
+                self.devices[device].tabs[tab].ask(Job::Hide, self.now);
+            }
+            Event::TakeBack if self.conditions.takes_back => {
+                self.note("take back", device, Some(tab));
+                let (device, mut scene) = self.on(device);
+                feeds::take_back(device, tab, &mut scene);
+            }
+            Event::StartReport if self.conditions.reports && !self.devices[device].tabs[tab].delivering => {
                 self.note("report", device, Some(tab));
                 delivery::start(&mut self.devices[device], tab, self.now);
             }
@@ -259,13 +278,10 @@ impl World {
             .random
             .percent(if self.conditions.kind == Kind::Heavy { 25 } else { 5 });
         let (place, mut scene) = self.on(device);
-        if place.tabs[tab].clearing {
-            return;
-        }
         if !place.tabs[tab].writer.is_loaded && !is_slow {
-            place.settle(tab, scene.now, scene.conditions, scene.items, scene.tally);
+            place.settle(tab, &mut scene);
         }
-        place.catch_up(tab, scene.now, scene.conditions, scene.items, scene.tally);
+        place.catch_up(tab, &mut scene);
         feeds::refresh(place, tab, &mut scene);
         scene
             .server
@@ -309,18 +325,20 @@ impl World {
             delivery::start(&mut self.devices[device], tab, self.now);
         }
         if self.random.percent(60) {
-            let (device, scene) = self.on(device);
-            device.settle(tab, scene.now, scene.conditions, scene.items, scene.tally);
+            let (device, mut scene) = self.on(device);
+            device.settle(tab, &mut scene);
         }
     }
 
     /// A page goes, in peace or between any two steps.
     fn close(&mut self, device: usize, tab: usize, in_peace: bool) {
         if in_peace {
-            let (place, scene) = self.on(device);
-            place.settle(tab, scene.now, scene.conditions, scene.items, scene.tally);
+            let (place, mut scene) = self.on(device);
+            place.settle(tab, &mut scene);
         } else if self.devices[device].tabs[tab].writer.is_between_write_and_remove() {
             self.tally.reach("a tab dies between writing and removing");
+        } else if self.devices[device].tabs[tab].writer.is_waiting() {
+            self.tally.reach("a tab dies before it compacts");
         }
         self.devices[device].tabs.remove(tab);
     }
@@ -331,8 +349,8 @@ impl World {
         };
         self.note(&format!("{event:?}"), device, Some(tab));
         if self.conditions.kind == Kind::Plain {
-            let (place, scene) = self.on(device);
-            place.settle(tab, scene.now, scene.conditions, scene.items, scene.tally);
+            let (place, mut scene) = self.on(device);
+            place.settle(tab, &mut scene);
         }
         let (now, clears) = (self.now, self.conditions.clears);
         let place = &mut self.devices[device];
@@ -340,11 +358,7 @@ impl World {
             Event::Freeze => place.tabs[tab].frozen = true,
             Event::Thaw => place.thaw(tab, now),
             _ if clears && place.tabs[tab].writer.is_loaded => {
-                let page = &mut place.tabs[tab];
-                page.guard.forget();
-                page.forget();
-                page.clearing = true;
-                page.ask(Job::Clear, now);
+                place.clear(tab, now);
             }
             _ => {}
         }
@@ -374,6 +388,7 @@ impl World {
                 self.server.reload(self.now, Some(other));
             }
             Event::ReadStoreAgain => self.server.reload(self.now, None),
+            Event::DeleteHistory if conditions.deletes => self.server.delete_history(self.now),
             _ => return,
         }
         self.note(&format!("{event:?}"), 0, None);

@@ -1,40 +1,53 @@
-//! How a tab keeps its guard's impressions in storage: the protocol of `js/storage/persistence.ts`, one storage operation a step.
+//! How a tab keeps its guard's impressions in storage: the protocol of `js/storage`, one storage operation a step.
 //!
-//! A writer writes what is new under a key of its own and never rewrites one; whoever takes over what others left writes the union first and then
-//! removes exactly the keys that it read. Between any two steps other tabs do theirs, or this one dies.
+//! A writer writes what is unsaved as a new segment under a key of its own, and never rewrites one. When it has
+//! written, and finds several segments of that size, it waits, lists again, and compacts them: the union is written
+//! first, then exactly the keys that were read are removed. Before each write it looks at the generation, which a clear
+//! raises. Between any two steps other tabs do theirs, or this one dies.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
-use seenguard::{Guard, Now, SegmentState};
+use seenguard::{Guard, Now, Segment, SegmentState};
 
+use super::items::Item;
 use super::store::Store;
+use crate::random::Random;
 
 const GENERATION_KEY: &str = "g";
-const SEGMENTS_A_CHECKPOINT: usize = 16;
+/// So many segments of one level are compacted, and so many of a level whose segments hold a quarter of the table.
+const SEGMENTS_A_LEVEL: usize = 4;
+const LARGE_SEGMENTS_A_LEVEL: usize = 2;
 const SET_ASIDE: usize = 4;
+/// Longest wait before a compaction, in steps.
+const MOST_WAITING: u64 = 6;
 
 /// A segment's key, taken apart.
 #[derive(Debug, Clone)]
 struct SegmentKey {
     key: String,
     generation: u64,
+    level: u32,
     writer: String,
-    number: u64,
-    is_checkpoint: bool,
 }
 
-/// How many impressions a tab has recorded, and promised to deliver since.
-#[derive(Debug, Clone, Copy)]
-pub struct Made {
-    pub recorded: usize,
-    pub promised: usize,
+/// What a tab did that a segment holds.
+#[derive(Debug, Clone, Default)]
+pub struct Holds {
+    /// Recordings, by place in the ledger.
+    pub recordings: Vec<usize>,
+    /// Recordings that a snapshot covered.
+    pub covered: Vec<usize>,
+    /// Deliveries that have arrived.
+    pub delivered: Vec<(Item, u64)>,
+    /// Recordings that the tab held pending when it began to deliver.
+    pub promised: Vec<usize>,
 }
 
-/// A text to be written, and how much of what the tab has made it and those before it hold.
+/// A segment that is written, and what it holds of its tab.
 #[derive(Debug, Clone)]
-struct Segment {
-    text: String,
-    holds: Made,
+struct Unwritten {
+    segment: Segment,
+    holds: Holds,
 }
 
 /// What there is to do, one after the other.
@@ -42,70 +55,74 @@ struct Segment {
 pub enum Job {
     Load,
     Flush,
+    /// The page hides: what only a snapshot has covered is written, too.
+    Hide,
     Pull,
-    Clear,
+    /// With the device's time of the clear, Unix milliseconds.
+    Clear(u64),
+}
+
+/// What keys are listed and read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Load,
+    Pull,
+    Clear(u64),
+    Compact(u32),
 }
 
 /// The storage operation that comes next.
 #[derive(Debug)]
 enum Step {
-    List(Listing),
-    ReadGeneration(Listing, Vec<SegmentKey>),
-    ReadTexts(Listing, Texts),
-    SetAside(Vec<String>, TakeOver),
-    WriteUnion(TakeOver),
-    Remove(VecDeque<String>, Job),
-    /// Whether one was written already.
+    List(Reading),
+    ReadGeneration(Reading, Vec<SegmentKey>),
+    ReadTexts(Reading),
+    SetAside(Reading, Vec<String>),
+    /// Looks at the generation before what is unsaved is written.
+    LookBeforeSegment(bool),
     WriteSegment(bool),
-    WriteCheckpoint(Segment, Vec<String>),
-    ClearWrite(u64, Vec<String>),
+    /// Counts the segments of a level.
+    Count(u32),
+    Wait(u64, u32),
+    LookBeforeUnion(Union),
+    WriteUnion(Union),
+    /// The level to be counted when they are removed, if there is one.
+    Remove(VecDeque<String>, Option<u32>),
+    ClearWrite(u64, u64, Vec<String>),
 }
 
-/// For what keys are listed, and when that began.
 #[derive(Debug)]
-struct Listing {
-    job: Job,
+struct Reading {
+    purpose: Purpose,
     began_ms: u64,
-    /// What was read before a listed key vanished.
-    read: Vec<(SegmentKey, String)>,
-}
-
-/// What is being read.
-#[derive(Debug, Default)]
-struct Texts {
     void: Vec<String>,
     wanted: VecDeque<SegmentKey>,
     read: Vec<(SegmentKey, String)>,
-    vanished: bool,
+    has_missed: bool,
 }
 
 #[derive(Debug)]
-struct TakeOver {
-    began_ms: u64,
-    union: Option<Segment>,
-    taken: Vec<String>,
-    void: Vec<String>,
+struct Union {
+    segment: Segment,
+    replaced: Vec<String>,
+    level: u32,
 }
 
 /// What a step came to, for whoever watches.
 #[derive(Debug)]
 pub enum Effect {
-    /// This many of the tab's impressions are in storage from now on; by a checkpoint all of them, else those that are new.
-    Stored { holds: Made, is_checkpoint: bool },
+    /// This is in storage from now on, in a segment of so many bytes.
+    Stored { holds: Holds, bytes: usize },
+    /// Stored segments were merged, whichever.
+    Heard,
     /// Everything that was in storage when this began is known here.
     CaughtUp { began_ms: u64 },
-    /// The same at an opening; from now on it is to be stored by this tab, which has done so if the union is written.
-    TookOver { began_ms: u64, is_written: bool },
-    /// What was read at an opening is known here, and nothing written yet.
-    Taken,
-    /// What was there is taken over, and compacted if it could be written.
-    Opened,
-    /// The writer goes on in this generation, and knows of nothing before it.
-    Forgot,
-    /// Before anything was known.
-    FoundGeneration,
+    /// The same at an opening: what was recorded before is numbered.
+    Loaded { began_ms: u64 },
+    /// The namespace was cleared at this time of the device's clock, and the writer goes on in the next generation.
+    Cleared(u64),
     /// Other tabs should look.
-    Rang,
+    Signalled,
     /// For a reason that counts.
     Noticed(&'static str),
 }
@@ -114,12 +131,22 @@ pub enum Effect {
 pub struct Surroundings<'a> {
     pub store: &'a mut Store,
     pub guard: &'a mut Guard,
+    pub random: &'a mut Random,
     pub now: Now,
     pub true_ms: u64,
-    pub made: Made,
+    /// Recordings that the table keeps.
+    pub remember: usize,
+    /// What the tab has done that is in no segment yet.
+    pub unsaved: &'a mut Holds,
     /// Whether keys are read and removed one by one.
     pub piecewise: bool,
     pub effects: Vec<Effect>,
+}
+
+impl Surroundings<'_> {
+    fn notice(&mut self, what: &'static str) {
+        self.effects.push(Effect::Noticed(what));
+    }
 }
 
 #[derive(Debug)]
@@ -127,12 +154,9 @@ pub struct Writer {
     pub name: String,
     pub generation: u64,
     next_number: u64,
-    own: Vec<String>,
     /// Keys of others that were read, or need not be.
     seen: BTreeSet<String>,
-    /// For each other writer the number of its next segment, as long as none was missed.
-    next: BTreeMap<String, u64>,
-    unwritten: VecDeque<Segment>,
+    unwritten: VecDeque<Unwritten>,
     jobs: VecDeque<Job>,
     step: Option<Step>,
     pub is_loaded: bool,
@@ -146,9 +170,7 @@ impl Writer {
             name,
             generation: 0,
             next_number: 0,
-            own: Vec::new(),
             seen: BTreeSet::new(),
-            next: BTreeMap::new(),
             unwritten: VecDeque::new(),
             jobs: VecDeque::from([Job::Load]),
             step: None,
@@ -173,343 +195,352 @@ impl Writer {
         matches!(self.step, Some(Step::Remove(..)))
     }
 
-    pub fn own_keys(&self) -> usize {
-        self.own.len()
+    /// Whether it will compact after the wait.
+    pub fn is_waiting(&self) -> bool {
+        matches!(self.step, Some(Step::Wait(..)))
     }
 
     /// Does the next storage operation, and what follows from it until the next one.
     pub fn step(&mut self, around: &mut Surroundings<'_>) {
-        let step = match self.step.take() {
-            Some(step) => step,
-            None => match self.jobs.pop_front() {
-                Some(job) => match self.begin(job, around) {
-                    Some(step) => step,
-                    None => return,
-                },
-                None => return,
-            },
+        let Some(step) = self.step.take().or_else(|| self.begin(around)) else {
+            return;
         };
         self.step = match step {
-            Step::List(listing) => Some(self.list(listing, around)),
-            Step::ReadGeneration(listing, segments) => self.read_generation(listing, segments, around),
-            Step::ReadTexts(listing, texts) => self.read_texts(listing, texts, around),
-            Step::SetAside(damaged, taking) => Some(set_aside(damaged, taking, around)),
-            Step::WriteUnion(taking) => self.write_union(taking, around),
-            Step::Remove(keys, job) => self.remove(keys, job, around),
-            Step::WriteSegment(wrote) => self.write_segment(wrote, around),
-            Step::WriteCheckpoint(checkpoint, before) => self.write_checkpoint(checkpoint, before, around),
-            Step::ClearWrite(generation, present) => self.clear_write(generation, present, around),
+            Step::List(reading) => Some(self.list(reading, around)),
+            Step::ReadGeneration(reading, segments) => self.read_generation(reading, segments, around),
+            Step::ReadTexts(reading) => self.read_texts(reading, around),
+            Step::SetAside(reading, damaged) => Some(self.set_aside(reading, damaged, around)),
+            Step::LookBeforeSegment(everything) => Some(self.look_before_segment(everything, around)),
+            Step::WriteSegment(everything) => self.write_segment(everything, around),
+            Step::Count(level) => self.count(level, around),
+            Step::Wait(0, level) => Some(self.list(Reading::new(Purpose::Compact(level), around.true_ms), around)),
+            Step::Wait(left, level) => Some(Step::Wait(left - 1, level)),
+            Step::LookBeforeUnion(union) => self.look_before_union(union, around),
+            Step::WriteUnion(union) => self.write_union(union, around),
+            Step::Remove(keys, then) => self.remove(keys, then, around),
+            Step::ClearWrite(generation, at_ms, present) => Some(self.clear_write(generation, at_ms, present, around)),
         };
     }
 
-    /// The first operation of a job; none if there is nothing to do.
-    fn begin(&mut self, job: Job, around: &mut Surroundings<'_>) -> Option<Step> {
-        if job != Job::Flush {
-            let began_ms = around.true_ms;
-            return Some(Step::List(Listing {
-                job,
-                began_ms,
-                read: Vec::new(),
-            }));
+    /// The first operation of the next job.
+    fn begin(&mut self, around: &Surroundings<'_>) -> Option<Step> {
+        let list = |purpose| Some(Step::List(Reading::new(purpose, around.true_ms)));
+        match self.jobs.pop_front()? {
+            // Without having read the generation, what is written might be void.
+            Job::Load | Job::Flush | Job::Hide | Job::Pull if !self.is_loaded => {
+                self.jobs.retain(|&job| job != Job::Load);
+                list(Purpose::Load)
+            }
+            Job::Load => None,
+            Job::Flush => Some(Step::LookBeforeSegment(false)),
+            Job::Hide => Some(Step::LookBeforeSegment(true)),
+            Job::Pull => list(Purpose::Pull),
+            Job::Clear(at_ms) => list(Purpose::Clear(at_ms)),
         }
-        self.has_failed = false;
-        if let Some(text) = around.guard.take_unsaved() {
-            let holds = around.made;
-            self.unwritten.push_back(Segment { text, holds });
-        }
-        (!self.unwritten.is_empty()).then_some(Step::WriteSegment(false))
     }
 
-    fn list(&mut self, listing: Listing, around: &mut Surroundings<'_>) -> Step {
-        let keys = around.store.keys();
-        Step::ReadGeneration(listing, keys.iter().filter_map(|key| parse(key)).collect())
+    fn list(&mut self, reading: Reading, around: &mut Surroundings<'_>) -> Step {
+        Step::ReadGeneration(reading, segments_in(around.store))
     }
 
     fn read_generation(
         &mut self,
-        mut listing: Listing,
-        segments: Vec<SegmentKey>,
+        mut reading: Reading,
+        mut segments: Vec<SegmentKey>,
         around: &mut Surroundings<'_>,
     ) -> Option<Step> {
-        let stored = stored_generation(around.store);
-        let highest = segments.iter().map(|segment| segment.generation).max().unwrap_or(0);
-        let mut texts = Texts::default();
-        match listing.job {
-            Job::Clear => {
-                let generation = stored.max(highest).max(self.generation) + 1;
-                return Some(Step::ClearWrite(generation, around.store.keys()));
-            }
-            Job::Load => {
-                self.generation = self.generation.max(stored).max(highest);
-                around.effects.push(Effect::FoundGeneration);
-                let (mut current, void): (Vec<_>, Vec<_>) = segments
-                    .into_iter()
-                    .partition(|segment| segment.generation == self.generation);
-                texts.void = void.into_iter().map(|segment| segment.key).collect();
-                texts.read = std::mem::take(&mut listing.read);
-                texts.read.retain(|(segment, _)| segment.generation == self.generation);
-                current.retain(|segment| texts.read.iter().all(|(read, _)| read.key != segment.key));
-                texts.wanted = current.into();
-            }
-            Job::Pull | Job::Flush => {
-                if stored > self.generation {
-                    self.begin_generation(stored);
-                    around.guard.forget();
-                    around.effects.push(Effect::Forgot);
-                    around.effects.push(Effect::Noticed("another tab's clear is noticed"));
-                }
-                texts.wanted = self.unread(segments).into();
-            }
+        if let Purpose::Clear(at_ms) = reading.purpose {
+            let generation = stored_generation(around.store).0.max(self.generation) + 1;
+            return Some(Step::ClearWrite(generation, at_ms, around.store.keys()));
         }
-        Some(Step::ReadTexts(listing, texts))
-    }
-
-    /// Segments of others that were not read, each writer's in order.
-    fn unread(&mut self, segments: Vec<SegmentKey>) -> Vec<SegmentKey> {
-        let mut others: Vec<SegmentKey> = segments
-            .into_iter()
-            .filter(|segment| segment.generation == self.generation && segment.writer != self.name)
-            .collect();
-        let there: BTreeSet<&String> = others.iter().map(|segment| &segment.key).collect();
-        self.seen.retain(|key| there.contains(key));
-        others.retain(|segment| !self.seen.contains(&segment.key));
-        others.sort_by_key(|segment| segment.number);
-        others
-    }
-
-    fn read_texts(&mut self, listing: Listing, mut texts: Texts, around: &mut Surroundings<'_>) -> Option<Step> {
-        while let Some(segment) = texts.wanted.pop_front() {
-            match around.store.read(&segment.key) {
-                Some(text) => texts.read.push((segment, text.clone())),
-                // Somebody has taken it over since it was listed.
-                None => texts.vanished = true,
-            }
-            if around.piecewise && !texts.wanted.is_empty() {
-                return Some(Step::ReadTexts(listing, texts));
-            }
+        let has_changed = self.look(around);
+        if has_changed && matches!(reading.purpose, Purpose::Compact(_)) {
+            self.enqueue(Job::Flush);
+            return None;
         }
-        if texts.vanished {
-            around
-                .effects
-                .push(Effect::Noticed("a key vanishes between listing and reading"));
-        }
-        match listing.job {
-            // What it held is under another key by now.
-            Job::Load if texts.vanished => Some(Step::List(Listing {
-                read: texts.read,
-                ..listing
-            })),
-            Job::Load => Some(self.take_over(listing, texts, around)),
-            _ => self.merge(listing, texts, around),
-        }
-    }
-
-    fn take_over(&mut self, listing: Listing, texts: Texts, around: &mut Surroundings<'_>) -> Step {
-        let segments: Vec<(&str, &str)> = texts
+        let (current, void): (Vec<_>, Vec<_>) = segments
+            .drain(..)
+            .partition(|segment| segment.generation == self.generation);
+        reading.void = void.into_iter().map(|segment| segment.key).collect();
+        reading.has_missed = false;
+        reading
             .read
-            .iter()
-            .map(|(segment, text)| (segment.writer.as_str(), text.as_str()))
-            .collect();
-        let states = around.guard.take_over(&segments, around.now);
-        around.effects.push(Effect::Taken);
-        let damaged = states.iter().zip(&texts.read);
-        let damaged: Vec<String> = damaged
-            .filter(|(state, _)| **state == SegmentState::Damaged)
-            .map(|(_, (_, text))| text.clone())
-            .take(SET_ASIDE)
-            .collect();
-        for (segment, _) in &texts.read {
-            self.seen.insert(segment.key.clone());
-        }
-        let taken: Vec<String> = texts.read.into_iter().map(|(segment, _)| segment.key).collect();
-        let union = (!taken.is_empty()).then(|| self.checkpoint(around));
-        let taking = TakeOver {
-            began_ms: listing.began_ms,
-            union,
-            taken,
-            void: texts.void,
+            .retain(|(segment, _)| segment.generation == self.generation);
+        self.seen
+            .retain(|key| current.iter().any(|segment| segment.key == *key));
+        let is_wanted = |segment: &SegmentKey| match reading.purpose {
+            Purpose::Compact(level) => segment.level == level,
+            _ => segment.writer != self.name && !self.seen.contains(&segment.key),
         };
-        if damaged.is_empty() {
-            Step::WriteUnion(taking)
-        } else {
-            Step::SetAside(damaged, taking)
+        let is_read = |segment: &SegmentKey| reading.read.iter().any(|(read, _)| read.key == segment.key);
+        let wanted = current
+            .into_iter()
+            .filter(|segment| is_wanted(segment) && !is_read(segment));
+        reading.wanted = wanted.collect();
+        Some(Step::ReadTexts(reading))
+    }
+
+    fn read_texts(&mut self, mut reading: Reading, around: &mut Surroundings<'_>) -> Option<Step> {
+        while let Some(segment) = reading.wanted.pop_front() {
+            match around.store.read(&segment.key) {
+                Some(text) => reading.read.push((segment, text.clone())),
+                // Somebody has compacted it since it was listed.
+                None => reading.has_missed = true,
+            }
+            if around.piecewise && !reading.wanted.is_empty() {
+                return Some(Step::ReadTexts(reading));
+            }
+        }
+        if reading.has_missed {
+            around.notice("a key vanishes between listing and reading");
+            // What it held is under another key by now.
+            if let Purpose::Compact(_) = reading.purpose {
+                reading.read.clear();
+            }
+            return Some(Step::List(reading));
+        }
+        match reading.purpose {
+            Purpose::Load => Some(self.load(reading, around)),
+            Purpose::Compact(level) => self.compact(&reading.read, Some(level), around),
+            _ => {
+                self.merge(&reading, around);
+                None
+            }
         }
     }
 
-    fn checkpoint(&self, around: &Surroundings<'_>) -> Segment {
-        Segment {
-            text: around.guard.checkpoint(),
-            holds: around.made,
-        }
-    }
-
-    fn write_union(&mut self, taking: TakeOver, around: &mut Surroundings<'_>) -> Option<Step> {
-        let mut remove = taking.void;
-        let is_written = taking.union.is_some_and(|union| self.write(union, true, around));
-        if is_written {
-            remove.extend(taking.taken);
-            around.effects.push(Effect::Noticed("a union is written"));
-        }
+    fn load(&mut self, reading: Reading, around: &mut Surroundings<'_>) -> Step {
+        let states = around.guard.load(&reading.texts()).expect("there is memory");
+        around.guard.finish_loading();
         self.is_loaded = true;
-        around.effects.push(Effect::TookOver {
-            began_ms: taking.began_ms,
-            is_written,
+        around.effects.push(Effect::Heard);
+        around.effects.push(Effect::Loaded {
+            began_ms: reading.began_ms,
         });
-        if remove.is_empty() {
-            around.effects.push(Effect::Opened);
-            return None;
+        self.seen.extend(reading.keys());
+        self.enqueue(Job::Flush);
+        let damaged = states.iter().zip(&reading.read);
+        let damaged = damaged.filter(|(state, _)| **state == SegmentState::Damaged);
+        let damaged: Vec<String> = damaged.map(|(_, (segment, _))| segment.key.clone()).collect();
+        if damaged.is_empty() {
+            Step::Remove(reading.void.into(), None)
+        } else {
+            Step::SetAside(reading, damaged)
         }
-        Some(Step::Remove(remove.into(), Job::Load))
     }
 
-    fn merge(&mut self, listing: Listing, texts: Texts, around: &mut Surroundings<'_>) -> Option<Step> {
-        for (segment, text) in &texts.read {
-            self.seen.insert(segment.key.clone());
-            let is_next = self.next.get(&segment.writer) == Some(&segment.number);
-            if is_next || segment.number == 0 || segment.is_checkpoint {
-                self.next.insert(segment.writer.clone(), segment.number + 1);
-            } else {
-                self.next.remove(&segment.writer);
-            }
-            // A checkpoint whose writer's segments were all read holds nothing new.
-            let is_whole =
-                segment.is_checkpoint && is_next || around.guard.merge(text, around.now) == SegmentState::Whole;
-            if !is_whole {
-                // Its writer's next checkpoint brings back what could not be read.
-                self.next.remove(&segment.writer);
-            }
+    /// Keeps what is damaged for whoever wants to look at it, and writes what can be read of it anew.
+    fn set_aside(&mut self, mut reading: Reading, damaged: Vec<String>, around: &mut Surroundings<'_>) -> Step {
+        around.notice("damaged text is set aside");
+        reading.read.retain(|(segment, _)| damaged.contains(&segment.key));
+        for (place, (_, text)) in reading.read.iter().take(SET_ASIDE).enumerate() {
+            // What cannot be set aside for want of room is lost.
+            let _ = around.store.write(&format!("x/{place}"), text.clone());
         }
-        if texts.vanished {
-            self.enqueue(Job::Pull);
-            return None;
+        match self.compact(&reading.read, None, around) {
+            Some(step) => step,
+            None => Step::Remove(reading.void.into(), None),
         }
+    }
+
+    fn merge(&mut self, reading: &Reading, around: &mut Surroundings<'_>) {
+        around.guard.merge(&reading.texts()).expect("there is memory");
+        self.seen.extend(reading.keys());
+        around.effects.push(Effect::Heard);
         around.effects.push(Effect::CaughtUp {
-            began_ms: listing.began_ms,
+            began_ms: reading.began_ms,
         });
-        None
     }
 
-    fn remove(&mut self, mut keys: VecDeque<String>, job: Job, around: &mut Surroundings<'_>) -> Option<Step> {
+    /// Makes one segment of those that were read, if there still are enough of a level.
+    fn compact(
+        &mut self,
+        read: &[(SegmentKey, String)],
+        level: Option<u32>,
+        around: &mut Surroundings<'_>,
+    ) -> Option<Step> {
+        if level.is_some_and(|level| read.len() < enough(level, around.remember)) {
+            around.notice("a compaction finds that another was quicker");
+            return None;
+        }
+        let texts: Vec<&str> = read.iter().map(|(_, text)| text.as_str()).collect();
+        let segment = around.guard.compact(&texts).expect("there is memory");
+        around.effects.push(Effect::Heard);
+        let next = level.map_or(0, |level| level + 1);
+        Some(Step::LookBeforeUnion(Union {
+            level: segment.level.max(next),
+            segment,
+            replaced: read.iter().map(|(segment, _)| segment.key.clone()).collect(),
+        }))
+    }
+
+    fn look_before_union(&mut self, union: Union, around: &mut Surroundings<'_>) -> Option<Step> {
+        if self.look(around) {
+            // What it read is void.
+            self.enqueue(Job::Flush);
+            return None;
+        }
+        Some(Step::WriteUnion(union))
+    }
+
+    fn write_union(&mut self, union: Union, around: &mut Surroundings<'_>) -> Option<Step> {
+        if !self.write(union.level, &union.segment.text, around) {
+            return None;
+        }
+        around.notice("a union is written");
+        Some(Step::Remove(union.replaced.into(), Some(union.level)))
+    }
+
+    fn remove(&mut self, mut keys: VecDeque<String>, then: Option<u32>, around: &mut Surroundings<'_>) -> Option<Step> {
         while let Some(key) = keys.pop_front() {
             around.store.remove(&key);
-            self.own.retain(|own| *own != key);
             if around.piecewise && !keys.is_empty() {
-                return Some(Step::Remove(keys, job));
+                return Some(Step::Remove(keys, then));
             }
         }
-        around
-            .effects
-            .push(if job == Job::Load { Effect::Opened } else { Effect::Rang });
-        None
+        then.map(Step::Count)
     }
 
-    fn write_segment(&mut self, wrote: bool, around: &mut Surroundings<'_>) -> Option<Step> {
-        let segment = self.unwritten.pop_front()?;
-        if !self.write(segment.clone(), false, around) {
-            self.unwritten.push_front(segment);
-            around.effects.extend(wrote.then_some(Effect::Rang));
+    fn look_before_segment(&mut self, everything: bool, around: &mut Surroundings<'_>) -> Step {
+        self.look(around);
+        Step::WriteSegment(everything)
+    }
+
+    fn write_segment(&mut self, everything: bool, around: &mut Surroundings<'_>) -> Option<Step> {
+        self.has_failed = false;
+        if let Some(segment) = around.guard.take_unsaved(everything) {
+            let holds = std::mem::take(around.unsaved);
+            self.unwritten.push_back(Unwritten { segment, holds });
+        }
+        let unwritten = self.unwritten.pop_front()?;
+        let level = unwritten.segment.level;
+        if !self.write(level, &unwritten.segment.text, around) {
+            self.unwritten.push_front(unwritten);
             return None;
         }
+        around.effects.push(Effect::Stored {
+            holds: unwritten.holds,
+            bytes: unwritten.segment.text.len(),
+        });
+        around.effects.push(Effect::Signalled);
         if !self.unwritten.is_empty() {
-            return Some(Step::WriteSegment(true));
+            self.enqueue(Job::Flush);
         }
-        if self.own.len() > SEGMENTS_A_CHECKPOINT {
-            return Some(Step::WriteCheckpoint(self.checkpoint(around), self.own.clone()));
-        }
-        around.effects.push(Effect::Rang);
-        None
+        Some(Step::Count(level))
     }
 
-    fn write_checkpoint(
-        &mut self,
-        checkpoint: Segment,
-        before: Vec<String>,
-        around: &mut Surroundings<'_>,
-    ) -> Option<Step> {
-        if !self.write(checkpoint, true, around) {
-            around.effects.push(Effect::Rang);
+    /// Whether so many segments are of one level that they are to be compacted.
+    fn count(&mut self, level: u32, around: &mut Surroundings<'_>) -> Option<Step> {
+        let segments = segments_in(around.store);
+        let of_level = segments
+            .iter()
+            .filter(|segment| segment.generation == self.generation && segment.level == level);
+        if of_level.count() < enough(level, around.remember) {
             return None;
         }
-        around.effects.push(Effect::Noticed("a checkpoint is written"));
-        Some(Step::Remove(before.into(), Job::Flush))
+        Some(Step::Wait(around.random.below(MOST_WAITING), level))
     }
 
-    fn write(&mut self, segment: Segment, is_checkpoint: bool, around: &mut Surroundings<'_>) -> bool {
-        let suffix = if is_checkpoint { "/c" } else { "" };
-        let number = base36(self.next_number);
-        let key = format!("s/{}/{}/{number}{suffix}", base36(self.generation), self.name);
-        if around.store.write(&key, segment.text).is_err() {
+    fn write(&mut self, level: u32, text: &str, around: &mut Surroundings<'_>) -> bool {
+        let key = format!("s/{}/{level}/{}/{}", self.generation, self.name, self.next_number);
+        self.next_number += 1;
+        if around.store.write(&key, text.to_owned()).is_err() {
             self.has_failed = true;
-            around.effects.push(Effect::Noticed("a write fails"));
+            around.notice("a write fails");
             return false;
         }
-        self.next_number += 1;
-        self.own.push(key);
-        around.effects.push(Effect::Stored {
-            holds: segment.holds,
-            is_checkpoint,
-        });
         true
     }
 
-    fn clear_write(&mut self, generation: u64, present: Vec<String>, around: &mut Surroundings<'_>) -> Option<Step> {
-        // First the new generation, so that what a late writer still writes is void. This one key is always written: it is a few bytes.
+    /// Looks at the generation: whether another tab has cleared the namespace. Then what is held from before that
+    /// leaves.
+    fn look(&mut self, around: &mut Surroundings<'_>) -> bool {
+        let (generation, cleared_at_ms) = stored_generation(around.store);
+        if generation <= self.generation {
+            return false;
+        }
+        if self.is_loaded {
+            around.notice("another tab's clear is noticed");
+        }
+        self.begin_generation(generation, cleared_at_ms, around);
+        true
+    }
+
+    fn clear_write(
+        &mut self,
+        generation: u64,
+        at_ms: u64,
+        present: Vec<String>,
+        around: &mut Surroundings<'_>,
+    ) -> Step {
+        // First the new generation, so that what a late writer still writes is void. This one key is always written: it
+        // is a few bytes.
         let was_full = std::mem::take(&mut around.store.is_full);
-        let written = around.store.write(GENERATION_KEY, base36(generation));
+        let written = around.store.write(GENERATION_KEY, format!("{generation}/{at_ms}"));
         around.store.is_full = was_full;
         written.expect("there is room for the generation");
-        self.begin_generation(generation);
-        // Again: a pull that was waiting may have brought back what was forgotten when this was asked for.
-        around.guard.forget();
-        around.effects.push(Effect::Forgot);
+        self.begin_generation(generation, at_ms, around);
+        self.enqueue(Job::Flush);
         let remove = present.into_iter().filter(|key| key != GENERATION_KEY);
-        Some(Step::Remove(remove.collect(), Job::Clear))
+        Step::Remove(remove.collect(), None)
     }
 
-    fn begin_generation(&mut self, generation: u64) {
+    fn begin_generation(&mut self, generation: u64, cleared_at_ms: u64, around: &mut Surroundings<'_>) {
         self.generation = generation;
-        self.own.clear();
         self.unwritten.clear();
         self.seen.clear();
-        self.next.clear();
+        around.guard.clear_before(cleared_at_ms, around.now);
+        around.effects.push(Effect::Cleared(cleared_at_ms));
     }
 }
 
-fn set_aside(damaged: Vec<String>, taking: TakeOver, around: &mut Surroundings<'_>) -> Step {
-    around.effects.push(Effect::Noticed("damaged text is set aside"));
-    for (place, text) in damaged.into_iter().enumerate() {
-        // What cannot be set aside for want of room is lost.
-        let _ = around.store.write(&format!("x/{place}"), text);
+impl Reading {
+    fn new(purpose: Purpose, began_ms: u64) -> Self {
+        Reading {
+            purpose,
+            began_ms,
+            void: Vec::new(),
+            wanted: VecDeque::new(),
+            read: Vec::new(),
+            has_missed: false,
+        }
     }
-    Step::WriteUnion(taking)
+
+    fn texts(&self) -> Vec<&str> {
+        self.read.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    fn keys(&self) -> impl Iterator<Item = String> {
+        self.read.iter().map(|(segment, _)| segment.key.clone())
+    }
 }
 
-/// The generation that the storage is in.
-pub fn stored_generation(store: &Store) -> u64 {
-    store
-        .read(GENERATION_KEY)
-        .and_then(|text| u64::from_str_radix(text, 36).ok())
-        .unwrap_or(0)
+/// How many segments of a level are compacted.
+fn enough(level: u32, remember: usize) -> usize {
+    if 4usize.saturating_pow(level) >= remember / 4 {
+        LARGE_SEGMENTS_A_LEVEL
+    } else {
+        SEGMENTS_A_LEVEL
+    }
+}
+
+/// The generation that the storage is in, and the device's time of the clear that began it.
+pub fn stored_generation(store: &Store) -> (u64, u64) {
+    let text = store.read(GENERATION_KEY).and_then(|text| text.split_once('/'));
+    text.and_then(|(generation, at_ms)| Some((generation.parse().ok()?, at_ms.parse().ok()?)))
+        .unwrap_or((0, 0))
+}
+
+fn segments_in(store: &Store) -> Vec<SegmentKey> {
+    store.keys().iter().filter_map(|key| parse(key)).collect()
 }
 
 fn parse(key: &str) -> Option<SegmentKey> {
     let mut parts = key.strip_prefix("s/")?.split('/');
     Some(SegmentKey {
         key: key.to_owned(),
-        generation: u64::from_str_radix(parts.next()?, 36).ok()?,
+        generation: parts.next()?.parse().ok()?,
+        level: parts.next()?.parse().ok()?,
         writer: parts.next()?.to_owned(),
-        number: u64::from_str_radix(parts.next()?, 36).ok()?,
-        is_checkpoint: parts.next() == Some("c"),
     })
-}
-
-fn base36(mut number: u64) -> String {
-    let mut digits = Vec::new();
-    loop {
-        digits.push(char::from_digit((number % 36) as u32, 36).unwrap_or('0'));
-        number /= 36;
-        if number == 0 {
-            return digits.iter().rev().collect();
-        }
-    }
 }

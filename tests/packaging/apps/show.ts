@@ -1,20 +1,18 @@
-/** Shows what was told: the feed for a person, the rest for the test. */
-import type { Told } from "./story.js";
+/** Shows an outcome: the feed to a person, all of it to the test. */
+import type { Outcome } from "./scenario.js";
 
 declare global {
   interface Window {
-    told?: Told;
-    /** What a page does that makes shards itself: tells which ids they hold, and one more. */
-    makeShards: (ids: string[]) => Promise<{ held: boolean[]; isChain: boolean }>;
+    outcome?: Outcome;
   }
 }
 
-export function show(told: Told): void {
+export function show(outcome: Outcome): void {
   const feed = document.querySelector("#feed");
-  for (const id of told.before) {
+  for (const id of outcome.before) {
     const entry = document.createElement("li");
     entry.textContent = id;
     feed?.append(entry);
   }
-  window.told = told;
+  window.outcome = outcome;
 }

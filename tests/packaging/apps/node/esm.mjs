@@ -1,7 +1,7 @@
 /** A Node app of ES modules. */
 import { readFileSync } from "node:fs";
 import * as seenguard from "seenguard";
-import { tell } from "../story.js";
+import { runScenario } from "../scenario.js";
 
-const chapters = JSON.parse(readFileSync(new URL(`../${process.argv[2]}`, import.meta.url), "utf8"));
-console.log(JSON.stringify(await tell(seenguard, chapters, { storage: "none" })));
+const scenario = JSON.parse(readFileSync(new URL(`../${process.argv[2]}`, import.meta.url), "utf8"));
+console.log(JSON.stringify(await runScenario(seenguard, scenario, { storage: "none" })));

@@ -4,7 +4,7 @@ const { join } = require("node:path");
 const seenguard = require("seenguard/slim");
 
 const wasm = readFileSync(require.resolve(`seenguard/${process.argv[3]}`));
-const chapters = JSON.parse(readFileSync(join(__dirname, "..", process.argv[2] ?? ""), "utf8"));
-import("../story.js")
-  .then(({ tell }) => tell(seenguard, chapters, { storage: "none", wasm }))
-  .then((told) => console.log(JSON.stringify(told)));
+const scenario = JSON.parse(readFileSync(join(__dirname, "..", process.argv[2] ?? ""), "utf8"));
+import("../scenario.js")
+  .then(({ runScenario }) => runScenario(seenguard, scenario, { storage: "none", wasm }))
+  .then((outcome) => console.log(JSON.stringify(outcome)));

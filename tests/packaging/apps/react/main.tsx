@@ -2,7 +2,7 @@
 import { StrictMode, useEffect, useRef, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { SeenGuard } from "seenguard";
-import chapters from "../chapters.json";
+import scenario from "../scenario.json";
 import { type Answer, useFeed } from "./use-feed.js";
 
 declare global {
@@ -20,7 +20,7 @@ window.fetches = 0;
 /** As a cache of queries does, each answer is new, and equal to the last. */
 function fetchAnswer(): Promise<Answer> {
   window.fetches++;
-  return Promise.resolve(structuredClone({ items: chapters.page, seen: chapters.snapshot }));
+  return Promise.resolve(structuredClone({ items: scenario.page, seen: scenario.snapshot }));
 }
 
 function Feed({ guard }: { guard: SeenGuard }) {

@@ -1,7 +1,7 @@
 /** A page whose server keeps the filters of another library. */
 import * as seenguard from "seenguard/formats";
-import chapters from "../guava-chapters.json";
+import scenario from "../guava-scenario.json";
 import { show } from "../show.js";
-import { tell } from "../story.js";
+import { runScenario } from "../scenario.js";
 
-show(await tell(seenguard, chapters));
+show(await runScenario(seenguard, scenario));

@@ -2,10 +2,10 @@
 import * as seenguard from "seenguard/slim";
 import formatsWasm from "seenguard/formats.wasm?url";
 import wasm from "seenguard/seenguard.wasm?url";
-import chapters from "../chapters.json";
-import guavaChapters from "../guava-chapters.json";
+import scenario from "../scenario.json";
+import guavaScenario from "../guava-scenario.json";
 import { show } from "../show.js";
-import { tell } from "../story.js";
+import { runScenario } from "../scenario.js";
 
-const [told, file] = location.search === "?guava" ? [guavaChapters, formatsWasm] : [chapters, wasm];
-show(await tell(seenguard, told, { wasm: new URL(file, location.href) }));
+const [chosen, file] = location.search === "?guava" ? [guavaScenario, formatsWasm] : [scenario, wasm];
+show(await runScenario(seenguard, chosen, { wasm: new URL(file, location.href) }));

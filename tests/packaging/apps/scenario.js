@@ -1,15 +1,15 @@
 /**
- * What every app does with the package, whichever way it got it: opens a guard, takes a snapshot, filters a page, records what it has shown, filters
- * again.
+ * What every app does with the package, whichever way it got it: opens a guard, takes a snapshot, filters a page,
+ * records what it has shown, filters again.
  */
 
 /**
- * @typedef {object} Chapters
+ * @typedef {object} Scenario
  * @property {import("seenguard").Snapshot} snapshot
  * @property {{ id: string }[]} page
- * @property {string[]} fresh what of the page the snapshot does not hold
+ * @property {string[]} fresh the ids of the page that the snapshot does not contain
  *
- * @typedef {object} Told
+ * @typedef {object} Outcome
  * @property {boolean} applied
  * @property {string[]} before
  * @property {number} unknown
@@ -22,12 +22,12 @@
 
 /**
  * It needs nothing around it, so that it can be sent into a page as text.
- * @param {{ SeenGuard: Pick<typeof import("seenguard/slim").SeenGuard, "open"> }} entry
- * @param {Chapters} chapters
- * @param {Partial<import("seenguard").GuardOptions> & { wasm?: import("seenguard/slim").WasmSource }} [options]
- * @returns {Promise<Told>}
+ * @param {{ SeenGuard: Pick<typeof import("seenguard").SeenGuard, "open"> }} entry
+ * @param {Scenario} scenario
+ * @param {Partial<import("seenguard").GuardOptions>} [options]
+ * @returns {Promise<Outcome>}
  */
-export async function tell({ SeenGuard }, { snapshot, page }, options) {
+export async function runScenario({ SeenGuard }, { snapshot, page }, options) {
   /** @type {import("seenguard").ErrorCode[]} */
   const errors = [];
   const guard = await SeenGuard.open({

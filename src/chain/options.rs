@@ -1,0 +1,82 @@
+//! What a chain can be told.
+
+use crate::bloom::FilterSpec;
+use crate::error::Error;
+use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS};
+use crate::wire::Format;
+
+/// Most shards of a chain whose shards expire: those sealed by time come on top, and a snapshot has at most 64 shards.
+const MAX_SHARDS_WITH_TTL: usize = MAX_SNAPSHOT_SHARDS / 2;
+/// Longest ttl: with a slice as long again, what begins in these years expires within the format's 32 bits of seconds.
+const MAX_TTL_SECONDS: u32 = 1_000_000_000;
+
+/// How a chain is kept. The fields have the defaults of [`ChainOptions::default`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChainOptions {
+    /// Items a shard; 1000.
+    pub capacity: u32,
+    /// Full shards, with the newest, that are kept; 5.
+    pub shards: usize,
+    /// ε of each shard when it is full; 0.001.
+    pub false_positive_rate: f64,
+    /// Seed of XXH64, one for a deployment; 0.
+    pub seed: u64,
+    /// Seconds for which no item is forgotten, unless `(shards − 1) · capacity` others were inserted since; at most
+    /// 10^9; 0: by capacity alone.
+    pub ttl_seconds: u32,
+    /// How shards are stored and shipped; native. `Format::GoBloomfilter` and `Format::Guava` go on with what such a
+    /// server has kept: shards without a seed, which never expire. Without `bits`, the capacity and the rate give m;
+    /// the other formats are only read.
+    pub format: Format,
+}
+
+impl Default for ChainOptions {
+    fn default() -> Self {
+        ChainOptions {
+            capacity: 1000,
+            shards: 5,
+            false_positive_rate: 0.001,
+            seed: 0,
+            ttl_seconds: 0,
+            format: Format::Native,
+        }
+    }
+}
+
+impl ChainOptions {
+    /// Checks the options. Returns what the shards are like that such a chain begins.
+    ///
+    /// # Errors
+    /// As `ShardChain::new`.
+    pub(super) fn check(&self) -> Result<FilterSpec, Error> {
+        let has_ttl = self.ttl_seconds > 0;
+        if !self.format.is_native() && (has_ttl || self.seed != 0) {
+            return Err(Error::BadOption(
+                "ttlSeconds and seed are for the native format: others keep neither an expiry nor a seed",
+            ));
+        }
+        let spec = self
+            .format
+            .filter_spec(self.capacity, self.false_positive_rate, self.seed)?;
+        if has_ttl && !(1..=MAX_SHARDS_WITH_TTL).contains(&self.shards) {
+            return Err(Error::BadOption(
+                "the number of shards must be 1 to 32 where they expire",
+            ));
+        }
+        if !(1..=MAX_SNAPSHOT_SHARDS).contains(&self.shards) {
+            return Err(Error::BadOption("the number of shards must be 1 to 64"));
+        }
+        if self.ttl_seconds > MAX_TTL_SECONDS {
+            return Err(Error::BadOption(
+                "the ttl must be at most 10^9 seconds; 0 is for items that never expire",
+            ));
+        }
+        let most_shards = self.shards as u64 * if has_ttl { 2 } else { 1 };
+        if most_shards * u64::from(spec.bits()) > MAX_SNAPSHOT_BITS {
+            return Err(Error::TooLarge(
+                "the chain's shards could together have over 2^26 bits, which no client takes",
+            ));
+        }
+        Ok(spec)
+    }
+}

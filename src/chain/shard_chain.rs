@@ -1,0 +1,311 @@
+//! The chain itself.
+
+use std::cmp::Reverse;
+
+use super::link::Link;
+use super::options::ChainOptions;
+use super::rotation::RotationSchedule;
+use super::snapshot::{ChainSnapshot, version_of};
+use crate::bloom::{BloomFilter, FilterSpec};
+use crate::error::Error;
+use crate::hash::HashedId;
+use crate::id_list::{HashedList, IdList};
+use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS};
+use crate::shard::Shard;
+use crate::wire;
+
+/// A stored shard that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// Its index in what was given.
+    pub index: usize,
+    /// Why.
+    pub error: Error,
+}
+
+/// A user's chain of shards. Time comes in as an argument, in Unix seconds: what lies beyond the format's 32 bits, such
+/// as milliseconds, is refused with [`Error::BadOption`].
+///
+/// ```
+/// use seenguard::{ChainOptions, ShardChain};
+/// let mut chain = ShardChain::new(ChainOptions::default())?;
+/// assert_eq!(chain.record(&["article-17", "article-18"], 1_764_000_000)?, 2);
+/// assert_eq!(chain.filter(&["article-18", "article-19"], 1_764_000_060)?, [1]);
+/// let shipped = chain.snapshot(1_764_000_060)?;
+/// let (again, rejected) = ShardChain::from_shards(&shipped.shards, ChainOptions::default())?;
+/// assert!(rejected.is_empty() && again.contains("article-17", 1_764_000_060)?);
+/// # Ok::<(), seenguard::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ShardChain {
+    options: ChainOptions,
+    schedule: RotationSchedule,
+    /// What the shards are like that this chain begins.
+    spec: FilterSpec,
+    links: Vec<Link>,
+    last_epoch: Option<u32>,
+}
+
+impl ShardChain {
+    /// An empty chain.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] or [`Error::BadParameters`] for options without meaning; [`Error::TooLarge`] if the chain
+    /// could grow beyond what a snapshot may hold.
+    pub fn new(options: ChainOptions) -> Result<Self, Error> {
+        Ok(ShardChain {
+            spec: options.check()?,
+            schedule: RotationSchedule::new(options.ttl_seconds, options.shards),
+            options,
+            links: Vec::new(),
+            last_epoch: None,
+        })
+    }
+
+    /// Goes on from the texts of stored shards, newest first. What cannot be read is left out and listed. A newest
+    /// shard with other parameters than the options' is sealed.
+    ///
+    /// A shard of a format that stores no count, such as Guava's, counts as its estimated number of items from then on,
+    /// plus what is inserted.
+    ///
+    /// # Errors
+    /// As [`ShardChain::new`], for the options alone.
+    pub fn from_shards(shards: &(impl IdList + ?Sized), options: ChainOptions) -> Result<(Self, Vec<Rejected>), Error> {
+        let mut chain = ShardChain::new(options)?;
+        let mut rejected = Vec::new();
+        for index in 0..shards.len() {
+            match chain.read_stored(shards.get(index)) {
+                Ok(mut link) => {
+                    if !options.format.is_native() {
+                        // Their order is all there is.
+                        link.shard.epoch = (shards.len() - index) as u32;
+                    }
+                    chain.links.push(link);
+                }
+                Err(error) => rejected.push(Rejected { index, error }),
+            }
+        }
+        // The newest shards, if they cannot be read, had the numbers that follow: versions must not come again.
+        let unread_newest = (0..)
+            .zip(&rejected)
+            .take_while(|(index, rejected)| *index == rejected.index)
+            .count();
+        let last_read = chain.links.iter().map(|link| link.shard.epoch).max();
+        chain.last_epoch = last_read.map(|last| last.saturating_add(unread_newest as u32));
+        Ok((chain, rejected))
+    }
+
+    fn read_stored(&self, text: &[u8]) -> Result<Link, Error> {
+        if self.links.len() == MAX_SNAPSHOT_SHARDS {
+            return Err(Error::TooLarge("a chain has at most 64 shards"));
+        }
+        let encoded = wire::decode(self.options.format, text)?;
+        if self.bits() + encoded.bits() > MAX_SNAPSHOT_BITS {
+            return Err(Error::TooLarge("the chain's shards together have over 2^26 bits"));
+        }
+        // The formats that a chain may be kept in have one filter a text.
+        let filter = encoded.filters().first().ok_or(Error::BadMagic)?;
+        let shard = encoded.read_shard(filter)?;
+        Ok(Link {
+            begun: self.schedule.begun(shard.expires),
+            shard,
+        })
+    }
+
+    /// The options.
+    pub fn options(&self) -> &ChainOptions {
+        &self.options
+    }
+
+    /// The shards, newest first, the expired ones included until the next `record`.
+    pub fn shards(&self) -> impl Iterator<Item = &Shard> {
+        self.links.iter().map(|link| &link.shard)
+    }
+
+    /// Inserts each id that the newest shard does not contain. Returns how many no live shard contained.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
+    pub fn record(&mut self, ids: &(impl IdList + ?Sized), now_seconds: u64) -> Result<usize, Error> {
+        let now = seconds(now_seconds)?;
+        self.links.retain(|link| !link.shard.is_expired(now_seconds));
+        let mut unknown = 0;
+        for index in 0..ids.len() {
+            let id = HashedId::new(ids.get(index));
+            unknown += usize::from(!self.shards().any(|shard| shard.filter.contains_hashed(id)));
+            if self.newest_is_due(now) {
+                self.begin(now)?;
+            }
+            if let Some(newest) = self.links.first_mut() {
+                newest.shard.insert_hashed(id);
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// Whether any live shard contains the id.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a time that is not in seconds.
+    pub fn contains(&self, id: impl AsRef<[u8]>, now_seconds: u64) -> Result<bool, Error> {
+        let now = seconds(now_seconds)?;
+        let id = HashedId::new(id.as_ref());
+        Ok(self.live(now).any(|shard| shard.filter.contains_hashed(id)))
+    }
+
+    /// The indices of the ids that no live shard contains, in order; of equal ids the first.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
+    pub fn filter(&self, ids: &(impl IdList + ?Sized), now_seconds: u64) -> Result<Vec<u32>, Error> {
+        let now = seconds(now_seconds)?;
+        let mut list = HashedList::default();
+        list.read(ids)?;
+        let live: Vec<&Shard> = self.live(now).collect();
+        let mut fresh = Vec::new();
+        fresh.try_reserve(ids.len())?;
+        for (index, is_first) in list.firsts() {
+            let id = list.id(ids, index);
+            if is_first && !live.iter().any(|shard| shard.filter.contains_hashed(id)) {
+                fresh.push(index as u32);
+            }
+        }
+        Ok(fresh)
+    }
+
+    /// What to ship: the state as of now, with the version `epoch · 2^21 + min(count, 2^21 − 1)` of the newest shard.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a time that is not in seconds.
+    pub fn snapshot(&self, now_seconds: u64) -> Result<ChainSnapshot, Error> {
+        let now = seconds(now_seconds)?;
+        // That of the newest shard even if it has expired before an older one, which happens when the clock goes back.
+        let newest = self.live(now).next().and(self.shards().next());
+        let has_versions = self.options.format.is_native();
+        let shards: Result<Vec<String>, Error> = self.live(now).map(Shard::to_base64).collect();
+        Ok(ChainSnapshot {
+            version: has_versions.then(|| newest.map_or(0, version_of)),
+            shards: shards?,
+            format: self.options.format.of_any_size(),
+            now: now_seconds,
+        })
+    }
+
+    /// Takes in the shards of another chain of this user: another region's, or a copy of this one that went on
+    /// elsewhere.
+    ///
+    /// Of a shard and its copy the one that contains the other stays, with all that is known of it: a chain that is
+    /// united with its own copy keeps everything as long as before. Two different shards unite if neither is full,
+    /// their parameters are equal, their expiries lie within one slice and what they hold together fits the capacity.
+    /// The others stand beside each other, newest first.
+    pub fn unite(&mut self, other: &ShardChain) {
+        let mut is_united = vec![false; self.links.len()];
+        let mut different = Vec::new();
+        // Each shard is united with at most one. Copies first, the oldest first as they were made.
+        for theirs in other.links.iter().rev() {
+            let is_copy = |&index: &usize| !is_united[index] && self.links[index].is_copy(theirs);
+            match (0..self.links.len()).rev().find(is_copy) {
+                Some(index) => {
+                    self.links[index].unite_copy(theirs);
+                    is_united[index] = true;
+                }
+                None => different.push(theirs),
+            }
+        }
+        let mut added = Vec::new();
+        for theirs in different {
+            let union = (0..self.links.len())
+                .filter(|&index| !is_united[index])
+                .find_map(|index| {
+                    let union = self.links[index].union(theirs, self.options.capacity, self.schedule)?;
+                    Some((index, union))
+                });
+            match union {
+                Some((index, union)) => {
+                    self.links[index] = union;
+                    is_united[index] = true;
+                }
+                None => added.push(theirs.clone()),
+            }
+        }
+        self.links.append(&mut added);
+        self.links.sort_by_key(|link| Reverse(link.shard.epoch));
+        self.last_epoch = self.last_epoch.max(other.last_epoch);
+        self.drop_oldest();
+    }
+
+    fn live(&self, now: u32) -> impl Iterator<Item = &Shard> {
+        self.shards().filter(move |shard| !shard.is_expired(now.into()))
+    }
+
+    /// Whether a new shard must begin before the next insertion.
+    fn newest_is_due(&self, now: u32) -> bool {
+        let Some(Link { shard, begun }) = self.links.first() else {
+            return true;
+        };
+        let expires = shard.expires != 0;
+        if shard.filter.spec() != self.spec
+            || shard.count >= self.options.capacity
+            || expires != self.schedule.has_ttl()
+        {
+            return true;
+        }
+        // A newer one was here, and versions must grow.
+        if Some(shard.epoch) != self.last_epoch {
+            return true;
+        }
+        // A beginning far ahead comes from options that have changed: what goes in would be kept too long.
+        let (now, slice) = (u64::from(now), self.schedule.slice());
+        expires && (now > begun.saturating_add(slice) || *begun > now.saturating_add(slice))
+    }
+
+    fn begin(&mut self, now: u32) -> Result<(), Error> {
+        let epoch = match self.last_epoch {
+            None => now,
+            Some(last) if self.links.is_empty() => last.saturating_add(1).max(now),
+            Some(last) => last.saturating_add(1),
+        };
+        let begun = u64::from(now);
+        let filter = BloomFilter::with_spec(self.spec)?;
+        let shard = Shard::new(filter, epoch, self.schedule.expires(begun));
+        self.last_epoch = Some(epoch);
+        self.links.insert(0, Link { shard, begun });
+        self.drop_oldest();
+        Ok(())
+    }
+
+    fn bits(&self) -> u64 {
+        self.shards()
+            .map(|shard| u64::from(shard.filter.parameters().bits()))
+            .sum()
+    }
+
+    /// Drops the oldest full shards while more than the options' number are full or newest, and the oldest of all while
+    /// a snapshot could not hold them.
+    fn drop_oldest(&mut self) {
+        loop {
+            let counts = |index: usize| {
+                let shard = &self.links[index].shard;
+                // Without an expiry only the number of shards makes room.
+                index == 0 || shard.count >= self.options.capacity || shard.expires == 0
+            };
+            let counting: Vec<usize> = (0..self.links.len()).filter(|&index| counts(index)).collect();
+            let oldest = match counting.last() {
+                Some(&oldest) if counting.len() > self.options.shards => oldest,
+                _ if self.links.len() > MAX_SNAPSHOT_SHARDS || self.bits() > MAX_SNAPSHOT_BITS => self.links.len() - 1,
+                _ => return,
+            };
+            self.links.remove(oldest);
+        }
+    }
+}
+
+/// A time in Unix seconds.
+///
+/// # Errors
+/// [`Error::BadOption`] beyond the format's 32 bits.
+fn seconds(now_seconds: u64) -> Result<u32, Error> {
+    u32::try_from(now_seconds).map_err(|_| {
+        Error::BadOption("the time must be in Unix seconds, at most 2^32 - 1; this one may be in milliseconds")
+    })
+}

@@ -1,0 +1,30 @@
+//! What a chain ships.
+
+use serde::Serialize;
+
+use crate::shard::Shard;
+use crate::wire::Format;
+
+/// The part of a derived version that counts within a shard: 21 bits.
+const COUNT_BITS: u32 = 21;
+
+/// What the server ships beside a feed's items.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChainSnapshot {
+    /// Grows with every change; 0 for an empty chain. Absent in a format whose shards have no epoch: a list that was
+    /// stored in it does not say how many shards came before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// The shards' texts, newest first.
+    pub shards: Vec<String>,
+    /// What they are written in.
+    #[serde(skip_serializing_if = "Format::is_native")]
+    pub format: Format,
+    /// The server's clock, Unix seconds.
+    pub now: u64,
+}
+
+/// The version of a chain by its newest shard: `epoch · 2^21 + min(count, 2^21 − 1)`.
+pub(super) fn version_of(newest: &Shard) -> u64 {
+    (u64::from(newest.epoch) << COUNT_BITS) + u64::from(newest.count.min((1 << COUNT_BITS) - 1))
+}

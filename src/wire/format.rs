@@ -1,0 +1,164 @@
+//! The formats of shards, and what a chain needs to know of each.
+
+use serde::{Serialize, Serializer};
+
+#[cfg(feature = "formats")]
+use super::{go_bloomfilter, guava};
+use crate::bloom::FilterSpec;
+use crate::error::Error;
+use crate::params::Parameters;
+
+/// The format of a snapshot's or a chain's shards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Seenguard's own; see `wire::native`.
+    #[default]
+    Native,
+    /// The records of a Redis list, `count::base64`; see `wire::go_bloomfilter`.
+    #[cfg(feature = "formats")]
+    GoBloomfilter {
+        /// k, which such a record does not tell.
+        hashes: u32,
+        /// m, if it is known: then a record of another size is damaged.
+        bits: Option<u32>,
+    },
+    /// Base64 of Guava's `BloomFilter.writeTo`; see `wire::guava`.
+    #[cfg(feature = "formats")]
+    Guava,
+    /// Base64 of `MarshalBinary`, or the text of `MarshalJSON`; see `wire::bits_and_blooms`.
+    #[cfg(feature = "formats")]
+    BitsAndBlooms,
+    /// The chunks of `BF.SCANDUMP` as base64, joined by commas; see `wire::redisbloom`.
+    #[cfg(feature = "formats")]
+    RedisBloom,
+}
+
+impl Format {
+    /// The records of a Go service whose filters are made for so many items at this false positive rate.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`], [`Error::BadParameters`] or [`Error::TooLarge`], as [`Parameters::for_capacity`].
+    #[cfg(feature = "formats")]
+    pub fn go_bloomfilter(capacity: u32, false_positive_rate: f64) -> Result<Self, Error> {
+        let parameters = go_bloomfilter::parameters(capacity, false_positive_rate)?;
+        Ok(Format::GoBloomfilter {
+            hashes: parameters.hashes(),
+            bits: Some(parameters.bits()),
+        })
+    }
+
+    /// A format as `js/format.ts` numbers them: 0 native, 1 Guava, 2 bits-and-blooms, 3 RedisBloom, 4 go-bloomfilter
+    /// with `number` hashes, 5 go-bloomfilter for `number` items at the false positive rate `rate`.
+    ///
+    /// # Errors
+    /// [`Error::BadSnapshot`] for a format that this module cannot read; as [`Format::go_bloomfilter`] for a size out
+    /// of range.
+    #[cfg(any(target_arch = "wasm32", test))]
+    pub(crate) fn from_arguments(kind: u8, number: u32, rate: f64) -> Result<Self, Error> {
+        // Without the other formats there is no use for these.
+        let _ = (number, rate);
+        match kind {
+            0 => Ok(Format::Native),
+            #[cfg(feature = "formats")]
+            1 => Ok(Format::Guava),
+            #[cfg(feature = "formats")]
+            2 => Ok(Format::BitsAndBlooms),
+            #[cfg(feature = "formats")]
+            3 => Ok(Format::RedisBloom),
+            #[cfg(feature = "formats")]
+            4 => Ok(Format::GoBloomfilter {
+                hashes: number,
+                bits: None,
+            }),
+            #[cfg(feature = "formats")]
+            5 => Format::go_bloomfilter(number, rate),
+            _ => Err(Error::BadSnapshot(
+                "this copy of seenguard reads its native format alone: import \"seenguard/formats\" instead of \"seenguard\" everywhere, or give \"seenguard/slim\" formats.wasm",
+            )),
+        }
+    }
+
+    /// Whether this is the native format, whose shards alone have a seed, an epoch and an expiry.
+    pub(crate) fn is_native(&self) -> bool {
+        *self == Format::Native
+    }
+
+    /// What the shards are like that a chain begins in this format.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`], [`Error::BadParameters`] or [`Error::TooLarge`] for sizes out of range;
+    /// [`Error::BadOption`] for a format that is only read.
+    pub(crate) fn filter_spec(self, capacity: u32, rate: f64, seed: u64) -> Result<FilterSpec, Error> {
+        match self {
+            Format::Native => Ok(FilterSpec::native(Parameters::for_capacity(capacity, rate)?, seed)),
+            #[cfg(feature = "formats")]
+            Format::GoBloomfilter { hashes, bits } => go_bloomfilter::spec(hashes, bits, capacity, rate),
+            #[cfg(feature = "formats")]
+            Format::Guava => guava::spec(capacity, rate),
+            #[cfg(feature = "formats")]
+            Format::BitsAndBlooms | Format::RedisBloom => Err(Error::BadOption(
+                "bits-and-blooms and redisbloom are only read: a chain is kept in \"seenguard\", \"go-bloomfilter\" or \"guava\"",
+            )),
+        }
+    }
+
+    /// This format for shards of any size: those that a chain was restored from need not have the size of those that it
+    /// begins.
+    pub(crate) fn of_any_size(self) -> Self {
+        match self {
+            #[cfg(feature = "formats")]
+            Format::GoBloomfilter { hashes, .. } => Format::GoBloomfilter { hashes, bits: None },
+            format => format,
+        }
+    }
+}
+
+/// As the TypeScript declarations have it.
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Format::Native => serializer.serialize_str("seenguard"),
+            #[cfg(feature = "formats")]
+            Format::Guava => serializer.serialize_str("guava"),
+            #[cfg(feature = "formats")]
+            Format::BitsAndBlooms => serializer.serialize_str("bits-and-blooms"),
+            #[cfg(feature = "formats")]
+            Format::RedisBloom => serializer.serialize_str("redisbloom"),
+            #[cfg(feature = "formats")]
+            Format::GoBloomfilter { hashes, .. } => {
+                #[derive(Serialize)]
+                struct WithHashes {
+                    kind: &'static str,
+                    hashes: u32,
+                }
+                let kind = "go-bloomfilter";
+                WithHashes { kind, hashes }.serialize(serializer)
+            }
+        }
+    }
+}
+
+#[cfg(all(test, feature = "formats"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_of_a_format_is_known() {
+        let go = Format::GoBloomfilter { hashes: 7, bits: None };
+        let known = [
+            Format::Native,
+            Format::Guava,
+            Format::BitsAndBlooms,
+            Format::RedisBloom,
+            go,
+        ];
+        for (kind, format) in (0..).zip(known) {
+            assert_eq!(Format::from_arguments(kind, 7, 0.0), Ok(format));
+        }
+        assert_eq!(Format::from_arguments(5, 100, 0.01), Format::go_bloomfilter(100, 0.01));
+        assert_eq!(
+            Format::from_arguments(6, 0, 0.0).map_err(|error| error.code()),
+            Err("bad-snapshot")
+        );
+    }
+}

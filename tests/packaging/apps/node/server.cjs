@@ -1,0 +1,10 @@
+/** The same in CommonJS. */
+const { readFileSync } = require("node:fs");
+const { join } = require("node:path");
+const { SeenGuard } = require("seenguard");
+const { ShardChain } = require("seenguard/server");
+
+const scenario = JSON.parse(readFileSync(join(__dirname, "../scenario.json"), "utf8"));
+import("../server.js")
+  .then(({ serve }) => serve({ ShardChain, SeenGuard }, scenario))
+  .then((outcome) => console.log(JSON.stringify(outcome)));

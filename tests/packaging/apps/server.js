@@ -1,0 +1,20 @@
+/** What every server does with the package: filters a page by what its store holds, records it, and ships the shards. */
+
+/**
+ * @param {object} entries
+ * @param {typeof import("seenguard/server").ShardChain} entries.ShardChain
+ * @param {typeof import("seenguard").SeenGuard} entries.SeenGuard
+ * @param {import("./scenario.js").Scenario} scenario
+ */
+export async function serve({ ShardChain, SeenGuard }, { snapshot, page }) {
+  const chain = await ShardChain.from(snapshot);
+  const fresh = chain.filter(page).map(({ id }) => id);
+  const recorded = chain.record(fresh);
+  const shipped = chain.snapshot();
+  const guard = await SeenGuard.open({ namespace: "home:reader", storage: "none" });
+  const { applied } = guard.apply(shipped);
+  const left = guard.filter([...page, { id: "another" }]).map(({ id }) => id);
+  await guard.close();
+  chain.free();
+  return { rejected: chain.rejected, fresh, recorded, applied, left };
+}

@@ -1,0 +1,27 @@
+//! What everything that happens on a device needs beside it.
+
+use super::conditions::Conditions;
+use super::items::Items;
+use super::server::Server;
+use super::statistics::Tally;
+use crate::random::Random;
+
+pub struct Scene<'a> {
+    pub now: u64,
+    pub conditions: &'a Conditions,
+    pub items: &'a mut Items,
+    pub server: &'a mut Server,
+    pub random: &'a mut Random,
+    pub tally: &'a mut Tally,
+}
+
+impl Scene<'_> {
+    pub fn window_ms(&self) -> u64 {
+        self.conditions.window_ms()
+    }
+
+    /// Recordings that a table keeps.
+    pub fn remember(&self) -> usize {
+        self.conditions.remember
+    }
+}
