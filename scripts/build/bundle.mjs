@@ -59,7 +59,13 @@ async function bundleScript() {
 /** `npx seenguard`, for Node alone. */
 async function bundleCommand() {
   const outfile = inProject("dist", "inspect.js");
-  await bundleFile({ entryPoints: [inProject("cli", "main.ts")], outfile, format: "esm", platform: "node" });
+  await bundleFile({
+    entryPoints: [inProject("cli", "main.ts")],
+    outfile,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+  });
 }
 
 /** @param {string} name */

@@ -477,7 +477,7 @@ pub fn table_alone(guard: &Guard, clocks: Now) -> Guard {
     let mut guard = guard.clone();
     let mut everything = BloomFilter::new(Parameters::new(1, 1).expect("one bit is a filter"), 0);
     everything.insert("anything");
-    let everything = Shard::new(everything, 0, 0).to_base64();
+    let everything = Shard::new(everything, 0, 0).to_base64().unwrap();
     for shards in [&[everything][..], &[]] {
         let snapshot = Snapshot {
             version: None,
