@@ -13,13 +13,14 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use fastbloom::BloomFilter;
 use feed::{FALSE_POSITIVE_RATE, IDS_A_SHARD, Random};
-use seenguard::Guard;
+use seenguard::{DEFAULT_REMEMBER, Guard};
 
 const PAGES: usize = 64;
 const TURNS: usize = 8;
 
 fn guard_of(seen: &[Vec<String>]) -> Guard {
-    let mut guard = Guard::new(30.0).expect("30 days are in range");
+    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).expect("the options are in range");
+    guard.finish_loading();
     feed::apply(&mut guard, &feed::shards_of(seen));
     guard
 }
@@ -75,7 +76,14 @@ fn filtering(criterion: &mut Criterion) {
     let pages: Vec<Vec<String>> = (0..PAGES).map(|_| random.page(&all_seen)).collect();
     let mut guard = guard_of(&seen);
     let filters = filters_of(&seen);
-    check("Guard", &guard.filter(&pages[0], feed::now()), &pages[0], &seen);
+    check(
+        "Guard",
+        &guard
+            .filter(&pages[0], feed::now())
+            .expect("there is memory for a page"),
+        &pages[0],
+        &seen,
+    );
     check("fastbloom", &fresh(&filters, &pages[0]), &pages[0], &seen);
     check(
         "fastbloom, hashed once",

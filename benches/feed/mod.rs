@@ -80,6 +80,7 @@ pub fn apply(guard: &mut Guard, shards: &[String]) {
         shards,
         format: Format::Native,
         now_ms: None,
+        forget_before: None,
     };
     guard.apply(snapshot, now()).expect("the chain's own shards are taken");
 }

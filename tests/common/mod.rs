@@ -4,7 +4,6 @@
 // Every test file is a crate of its own and uses a part of this.
 #![allow(dead_code)]
 
-pub mod device;
 pub mod foreign;
 pub mod model_chain;
 pub mod random;
@@ -15,7 +14,9 @@ pub mod vectors;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use seenguard::hash::hash_id;
-use seenguard::{Applied, BloomFilter, Error, Format, Guard, Now, Parameters, Shard, Snapshot};
+use seenguard::{
+    Applied, BloomFilter, DEFAULT_REMEMBER, Error, Format, Guard, IdList, Now, Parameters, Shard, Snapshot,
+};
 
 /// Unix seconds at which most tests begin.
 pub const START: u64 = 1_764_000_000;
@@ -46,14 +47,32 @@ pub fn shard_with<S: AsRef<[u8]>>(parameters: Parameters, seed: u64, ids: &[S], 
     shard
 }
 
+/// A guard of 30 days without storage.
+pub fn guard() -> Guard {
+    guard_of(30.0)
+}
+
+/// A guard of this window without storage.
+pub fn guard_of(window_days: f64) -> Guard {
+    let mut guard = Guard::new(window_days, DEFAULT_REMEMBER).unwrap();
+    guard.finish_loading();
+    guard
+}
+
 /// Applies base64 shards to a guard, with the version if there is one and without the server's clock.
-pub fn apply<S: AsRef<str>>(guard: &mut Guard, version: Option<u64>, shards: &[S], now: Now) -> Result<Applied, Error> {
+pub fn apply<L: IdList + ?Sized>(
+    guard: &mut Guard,
+    version: Option<u64>,
+    shards: &L,
+    now: Now,
+) -> Result<Applied, Error> {
     guard.apply(
         Snapshot {
             version,
             shards,
             format: Format::Native,
             now_ms: None,
+            forget_before: None,
         },
         now,
     )
