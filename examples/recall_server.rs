@@ -70,8 +70,8 @@ impl RecallServer {
     /// with the one that was read, read again if it is another by now, and acknowledge the batch only then.
     pub fn consume(&mut self, user: &str, ids: &[&str], now_seconds: u64) -> Result<(), Error> {
         let mut chain = self.chain_of(user)?;
-        chain.record(ids, now_seconds);
-        self.store.insert(user.into(), chain.snapshot(now_seconds).shards);
+        chain.record(ids, now_seconds)?;
+        self.store.insert(user.into(), chain.snapshot(now_seconds)?.shards);
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl RecallServer {
         let pending = pending.and_then(|text| Shard::from_base64(text).ok());
         let is_pending = |id: &str| pending.as_ref().is_some_and(|shard| shard.filter.contains(id));
 
-        let fresh = chain.filter(candidates, now_seconds);
+        let fresh = chain.filter(candidates, now_seconds)?;
         let fresh = fresh.iter().map(|&index| candidates[index as usize]);
         let items = fresh
             .filter(|id| !is_pending(id))
@@ -102,7 +102,7 @@ impl RecallServer {
             .collect();
         // The state as it was before this page: a server that records what it serves, and ships the state after,
         // filters its own page away.
-        let seen = chain.snapshot(now_seconds);
+        let seen = chain.snapshot(now_seconds)?;
         Ok(Page { items, seen })
     }
 }
@@ -149,7 +149,7 @@ pub fn main() -> Result<(), Error> {
     println!("refreshed while the stream lags: {repeats} offered again, {shown_of_it} shown of them");
 
     // With the device's pending shard in the request, the next page is full at once.
-    let pending = guard.pending_shard().to_base64();
+    let pending = guard.pending_shard().to_base64()?;
     let third = server.page("ada", &candidates, 10, Some(&pending), now)?;
     show(&mut guard, &third, Now::at(now * 1000))?;
     println!(

@@ -33,7 +33,7 @@ fn deliver(guard: &mut Guard, now: Now) -> Vec<String> {
 
 /// Takes a snapshot that covers exactly these ids.
 fn cover(guard: &mut Guard, ids: &[&str], now: Now) {
-    apply(guard, None, &[shard_of(ids, 1, 0).to_base64()], now).unwrap();
+    apply(guard, None, &[shard_of(ids, 1, 0).to_base64().unwrap()], now).unwrap();
 }
 
 /// The next visit, which takes over all that was stored.

@@ -29,12 +29,13 @@ impl Server {
 
     fn receive(&mut self, device: &Device, count: usize, now: u64) {
         let end = (self.arrived + count).min(device.impressions.len());
-        let ids = device.impressions[self.arrived..end]
+        let ids: Vec<&String> = device.impressions[self.arrived..end]
             .iter()
-            .map(|impression| &impression.id);
-        self.chain.record(ids, now);
+            .map(|impression| &impression.id)
+            .collect();
+        self.chain.record(&ids, now).unwrap();
         self.arrived = end;
-        self.shipped.push(self.chain.snapshot(now));
+        self.shipped.push(self.chain.snapshot(now).unwrap());
     }
 }
 

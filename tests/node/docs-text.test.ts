@@ -118,15 +118,19 @@ test("CONTRIBUTING.md names every step of npm test", () => {
 });
 
 test("CONTRIBUTING.md says why each dependency is there", () => {
-  const cargo = readFileSync(`${root}Cargo.toml`, "utf8");
-  const crates = [...cargo.matchAll(/^\[(?:[^\]]*\.)?(?:dev-)?dependencies\]\n((?:.+\n?)*)/gm)].flatMap(
-    ([, section = ""]) => [...section.matchAll(/^([\w-]+) = /gm)].map(([, name = ""]) => name),
-  );
+  const tools = readdirSync(`${root}scripts/tools`).map((name) => `scripts/tools/${name}/`);
+  const crates = ["", ...tools].flatMap((path) => cratesIn(readFileSync(`${root}${path}Cargo.toml`, "utf8")));
   expect(crates.length).toBeGreaterThan(5);
   const named = [...tableColumn(contributing, "Crate"), ...tableColumn(contributing, "Package")];
   const packages = Object.keys(manifest.devDependencies);
   expect(named.toSorted()).toEqual([...new Set([...crates, ...packages])].toSorted());
 });
+
+/** The crates that a Cargo.toml depends on. */
+function cratesIn(cargo: string): string[] {
+  const sections = [...cargo.matchAll(/^\[(?:[^\]]*\.)?(?:dev-)?dependencies\]\n((?:.+\n?)*)/gm)];
+  return sections.flatMap(([, section = ""]) => [...section.matchAll(/^([\w-]+) = /gm)].map(([, name = ""]) => name));
+}
 
 /** The names in backticks in the first column of the table with this heading; a row may have several. */
 function tableColumn({ text }: Page, heading: string): string[] {
