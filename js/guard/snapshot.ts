@@ -17,12 +17,18 @@ export function provideFormats(read: ReadShards): void {
   readShards = read;
 }
 
+/** Expiries are stored in 32 bits. */
+const MAX_SECONDS = 2 ** 32 - 1;
+
 const rules: Rules = {
   version: [
     "a whole number from 0 to 2^53 - 1",
     (version) => Number.isSafeInteger(version) && (version as number) >= 0,
   ],
-  now: ["the server's clock in Unix seconds", (now) => Number.isFinite(now) && (now as number) >= 0],
+  now: [
+    "the server's clock in Unix seconds, not milliseconds",
+    (now) => Number.isFinite(now) && (now as number) >= 0 && (now as number) <= MAX_SECONDS,
+  ],
   shards: ["a list of texts", Array.isArray, REQUIRED],
 };
 

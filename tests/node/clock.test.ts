@@ -4,9 +4,12 @@ import { DAY_MS, DAY_SECONDS, idsOf, MapStorage, NOW, openGuard, shippedSnapshot
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW * 1000 });
+  // As in documents that were opened one after the other, each by the clock as it was then.
+  vi.spyOn(performance, "timeOrigin", "get").mockImplementation(() => Date.now() - performance.now());
 });
 
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -167,7 +170,10 @@ describe("the expiry of a server's shards", () => {
 });
 
 describe("a namespace that nobody uses any more", () => {
-  const prefixes = (storage: MapStorage) => new Set([...storage.values.keys()].map((key) => key.split("/")[1]));
+  const prefixes = (storage: MapStorage) => {
+    const keys = [...storage.values.keys()].map((key) => key.split("/"));
+    return new Set(keys.filter(({ length }) => length > 2).map(([, namespace]) => namespace));
+  };
 
   test("is removed when it was found idle for its window on two days", async () => {
     const [storage, idle, used] = [new MapStorage(), "idle", "used"];
@@ -187,6 +193,28 @@ describe("a namespace that nobody uses any more", () => {
     for (let again = 0; again < 3; again++) await visit(storage, used, 4000);
     for (const day of [1, 2, 3, 20]) await visit(storage, used, day);
     expect(await visit(storage, idle, 20, ["a", "b"])).toEqual(["b"]);
+  });
+
+  test("is not removed by a clock that jumps ahead twice within a minute", async () => {
+    const [storage, idle, used] = [new MapStorage(), "idle", "used"];
+    await visit(storage, used, 0);
+    await record(storage, idle, 0, ["a"]);
+    await visit(storage, used, 40);
+    await visit(storage, used, 42);
+    expect(await visit(storage, idle, 0.001, ["a", "b"])).toEqual(["b"]);
+    // Nor by one that jumps again and again, each time by more than the window.
+    for (const day of [40, 80, 120, 160, 200]) await visit(storage, used, day);
+    expect(prefixes(storage)).toEqual(new Set([idle, used]));
+  });
+
+  test("is not removed by a document whose clock has jumped", async () => {
+    const [storage, idle, used] = [new MapStorage(), "idle", "used"];
+    await record(storage, idle, 0, ["a"]);
+    await visit(storage, used, 31);
+    const timeOrigin = Date.now() - performance.now();
+    vi.spyOn(performance, "timeOrigin", "get").mockReturnValue(timeOrigin);
+    for (const day of [32, 34, 36, 38]) await visit(storage, used, day);
+    expect(prefixes(storage)).toEqual(new Set([idle, used]));
   });
 
   test("is not removed while it is in use, or has been used again since", async () => {
