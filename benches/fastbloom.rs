@@ -1,7 +1,9 @@
-//! A guard over five shards beside five filters of the crate `fastbloom`, hashing included: which of these 2,000 ids were not seen?
+//! A guard over five shards beside five filters of the crate `fastbloom`, hashing included: which of these 2,000 ids
+//! were not seen?
 //!
-//! Each has many short turns, one after the other, so that what disturbs the machine for a while disturbs both: the ratio is taken turn by turn.
-//! The pages are many, since a processor learns the answers of one that comes again and again.
+//! Each has many short turns, one after the other, so that what disturbs the machine for a while disturbs both: the
+//! ratio is taken turn by turn. The pages are many, since a processor learns the answers of one that comes again and
+//! again.
 
 mod feed;
 

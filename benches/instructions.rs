@@ -1,5 +1,5 @@
-//! The native hot path, for callgrind to count its instructions: `node scripts/test/instructions.mjs` runs this under valgrind and compares the
-//! counts with those that were written down. Times differ from run to run, these do not.
+//! The native hot path, for callgrind to count its instructions: `node scripts/test/instructions.mjs` runs this under
+//! valgrind and compares the counts with those that were written down. Times differ from run to run, these do not.
 //!
 //! Only what happens inside the two functions below is counted; callgrind knows them by their names.
 

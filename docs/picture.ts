@@ -1,8 +1,8 @@
 /**
  * Takes the README's picture of the demo: `npx tsx docs/picture.ts` writes docs/demo.png.
  *
- * The demo runs for real, in memory, in the system's Chromium at a desk's width. A reader looks and refreshes, first while the stream runs, then
- * while it is stopped, and asks why an item was stopped.
+ * It runs the demo in memory, in the system's Chromium at a desktop's width. A user looks at items and refreshes, first
+ * while the stream runs, then while it is stopped, and asks why an item was stopped.
  */
 import { fileURLToPath } from "node:url";
 import { chromium, type Page } from "@playwright/test";
@@ -59,7 +59,7 @@ async function lookAndRefresh(page: Page, times: number): Promise<void> {
   }
 }
 
-/** Down to the end of the list, screen by screen. */
+/** Scrolls to the end of the list, screen by screen. */
 async function lookAtEverything(page: Page): Promise<void> {
   for (let screen = 0; screen < 3; screen++) {
     await page.evaluate((top) => {

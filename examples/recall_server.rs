@@ -1,9 +1,11 @@
-//! A recall server in one file: it keeps each user's chain of shards, fed by a stream of impressions; filters the candidates of a page with it;
-//! and ships it beside the page, so that the device can close the gap that the stream's lag leaves.
+//! A recall server in one file: it keeps each user's chain of shards, fed by a stream of impressions; filters the
+//! candidates of a page with it; and ships it beside the page, so that the device can close the gap that the stream's
+//! lag leaves.
 //!
 //!     cargo run --example recall_server
 //!
-//! The store is a map here. In production it is what the map's type says: one list a user, one base64 shard an element, newest first.
+//! The store is a map here. In production it is what the map's type says: one list a user, one base64 shard an element,
+//! newest first.
 
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,10 +14,11 @@ use seenguard::{ChainOptions, ChainSnapshot, Error, Guard, Now, Shard, ShardChai
 
 const DAY: u32 = 24 * 60 * 60;
 
-/// One for all users. Whoever reads a shard finds its parameters in the shard itself, so they may change from one release to the next.
+/// One for all users. Whoever reads a shard finds its parameters in the shard itself, so they may change from one
+/// release to the next.
 ///
-/// A user's last 4,000 items at least are remembered for 30 days, and none for longer than a quarter of that more; each shard claims one in 1,000
-/// fresh items falsely when it is full, so a page loses at most 0.5% of its candidates.
+/// A user's last 4,000 items at least are remembered for 30 days, and none for longer than a quarter of that more; each
+/// shard claims one in 1,000 fresh items falsely when it is full, so a page loses at most 0.5% of its candidates.
 fn options() -> ChainOptions {
     ChainOptions {
         capacity: 1_000,
@@ -60,21 +63,23 @@ impl RecallServer {
         Ok(chain)
     }
 
-    /// What the stream's consumer does with a batch of one user's impressions. A batch that comes twice changes nothing the second time.
+    /// What the stream's consumer does with a batch of one user's impressions. A batch that comes twice changes nothing
+    /// the second time.
     ///
-    /// Two consumers must not write one user's list at once. With Redis: replace the head in a script that compares it with the one that was read,
-    /// read again if it is another by now, and acknowledge the batch only then.
+    /// Two consumers must not write one user's list at once. With Redis: replace the head in a script that compares it
+    /// with the one that was read, read again if it is another by now, and acknowledge the batch only then.
     pub fn consume(&mut self, user: &str, ids: &[&str], now_seconds: u64) -> Result<(), Error> {
         let mut chain = self.chain_of(user)?;
-        chain.record(ids, now_seconds);
-        self.store.insert(user.into(), chain.snapshot(now_seconds).shards);
+        chain.record(ids, now_seconds)?;
+        self.store.insert(user.into(), chain.snapshot(now_seconds)?.shards);
         Ok(())
     }
 
     /// Fills a page from candidates, best first, and ships the state that they were filtered against.
     ///
-    /// `pending` is the shard that the device sent along (`guard.pendingShard()`): what it has shown and the stream has not brought yet. It is
-    /// tested for this request alone and never united with the chain, to which the stream will bring the same items.
+    /// `pending` is the shard that the device sent along (`guard.pendingShard()`): what it has shown and the stream has
+    /// not brought yet. It is tested for this request alone and never united with the chain, to which the stream will
+    /// bring the same items.
     pub fn page(
         &self,
         user: &str,
@@ -88,20 +93,22 @@ impl RecallServer {
         let pending = pending.and_then(|text| Shard::from_base64(text).ok());
         let is_pending = |id: &str| pending.as_ref().is_some_and(|shard| shard.filter.contains(id));
 
-        let fresh = chain.filter(candidates, now_seconds);
+        let fresh = chain.filter(candidates, now_seconds)?;
         let fresh = fresh.iter().map(|&index| candidates[index as usize]);
         let items = fresh
             .filter(|id| !is_pending(id))
             .take(size)
             .map(String::from)
             .collect();
-        // The state as it was before this page: a server that records what it serves, and ships the state after, filters its own page away.
-        let seen = chain.snapshot(now_seconds);
+        // The state as it was before this page: a server that records what it serves, and ships the state after,
+        // filters its own page away.
+        let seen = chain.snapshot(now_seconds)?;
         Ok(Page { items, seen })
     }
 }
 
-/// What the device does with a page, which in a browser the npm package does: takes the state, filters, and records what was looked at.
+/// What the device does with a page, which in a browser the npm package does: takes the state, filters, and records
+/// what was looked at.
 pub fn show(guard: &mut Guard, page: &Page, now: Now) -> Result<Vec<String>, Error> {
     guard.apply(
         Snapshot {
@@ -133,7 +140,8 @@ pub fn main() -> Result<(), Error> {
     let shown = show(&mut guard, &first, Now::at(now * 1000))?;
     println!("8 of 40 candidates were seen; the page: {shown:?}");
 
-    // Ten seconds later the stream has brought nothing of it. The server offers the same page again, and the device stops it.
+    // Ten seconds later the stream has brought nothing of it. The server offers the same page again, and the device
+    // stops it.
     let now = now + 10;
     let second = server.page("ada", &candidates, 10, None, now)?;
     let repeats = second.items.len();
@@ -141,7 +149,7 @@ pub fn main() -> Result<(), Error> {
     println!("refreshed while the stream lags: {repeats} offered again, {shown_of_it} shown of them");
 
     // With the device's pending shard in the request, the next page is full at once.
-    let pending = guard.pending_shard().to_base64();
+    let pending = guard.pending_shard().to_base64()?;
     let third = server.page("ada", &candidates, 10, Some(&pending), now)?;
     show(&mut guard, &third, Now::at(now * 1000))?;
     println!(
@@ -150,7 +158,8 @@ pub fn main() -> Result<(), Error> {
         third.items
     );
 
-    // When the stream has caught up with the first page, the state that is shipped covers it, and it is pending no longer.
+    // When the stream has caught up with the first page, the state that is shipped covers it, and it is pending no
+    // longer.
     let now = now + 60;
     server.consume("ada", &shown.iter().map(String::as_str).collect::<Vec<_>>(), now)?;
     let fourth = server.page("ada", &candidates, 10, None, now)?;

@@ -1,8 +1,9 @@
 //! Filters of one spec side by side, tested all at once.
 //!
-//! All filters of one spec look at the same k positions for an id. So their bits are kept position by position: each position has a small
-//! group of bits, one for each filter, whose index in the group is the filter's slot. k loads and ANDs leave a 1 in the slots of exactly those
-//! filters that contain the id, and the usual answer, "none", is there after a few of them.
+//! All filters of one spec look at the same k positions for an id. So their bits are kept position by position: each
+//! position has a small group of bits, one for each filter, whose index in the group is the filter's slot. k loads and
+//! ANDs leave a 1 in the slots of exactly those filters that contain the id, and the usual answer, "none", is there
+//! after a few of them.
 
 use crate::bloom::{BloomFilter, FilterSpec, SetBits};
 use crate::error::Error;
@@ -11,8 +12,8 @@ use crate::hash::{HashedId, Positions, hash_id};
 /// Most filters side by side.
 pub(crate) const MAX_SLOTS: usize = 64;
 
-/// So many positions are tested before the first check whether any slot is left: where to stop is hard to predict for a processor, and a wrong
-/// guess costs more than a few loads.
+/// So many positions are tested before the first check whether any slot is left: where to stop is hard to predict for a
+/// processor, and a wrong guess costs more than a few loads.
 const FIRST_POSITIONS: u32 = 6;
 
 /// A position's slots that are a byte wide are loaded without shift and mask.
@@ -45,7 +46,8 @@ pub(crate) struct Query<'a> {
 }
 
 impl Query<'_> {
-    /// Whether any of the filters contains the id of this hash (seed 0). `text` is called where the filters hash it otherwise.
+    /// Whether any of the filters contains the id of this hash (seed 0). `text` is called where the filters hash it
+    /// otherwise.
     #[inline]
     pub(crate) fn finds<'id>(&self, unseeded: u64, text: impl Fn() -> &'id [u8]) -> bool {
         if !self.filters.spec.is_native() {
@@ -188,8 +190,8 @@ impl BitSlicedFilters {
         }
     }
 
-    /// Copies a filter of this spec into a free slot, of which there is one. Makes room for `coming` filters at once, this one included.
-    /// Returns the slot.
+    /// Copies a filter of this spec into a free slot, of which there is one. Makes room for `coming` filters at once,
+    /// this one included. Returns the slot.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]: then nothing has changed.

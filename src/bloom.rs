@@ -1,7 +1,7 @@
 //! One Bloom filter: m bits, of which an item sets k.
 //!
-//! To ask for an item is to look at its k bits: one that is 0 proves that the item was never inserted; all 1 means that it was, or, at the
-//! false positive rate, that others happened to set them.
+//! To ask for an item is to look at its k bits: one that is 0 proves that the item was never inserted; all 1 means that
+//! it was, or, at the false positive rate, that others happened to set them.
 
 use crate::error::Error;
 use crate::hash::{HashScheme, HashedId};
@@ -125,7 +125,8 @@ impl BloomFilter {
     /// Inserts all that `other` contains.
     ///
     /// # Errors
-    /// [`Error::BadParameters`] if the two differ in bits, hashes, seed or format: their bits then mean different items.
+    /// [`Error::BadParameters`] if the two differ in bits, hashes, seed or format: their bits then mean different
+    /// items.
     pub fn union(&mut self, other: &BloomFilter) -> Result<(), Error> {
         if self.spec != other.spec {
             return Err(Error::BadParameters(

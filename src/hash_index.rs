@@ -1,8 +1,8 @@
 //! A small hash index: from the hash of something that lies elsewhere to the number under which it lies there.
 //!
-//! Open addressing with linear probing over slots that are never more than half full. A slot keeps the upper half of the hash, which decides its
-//! home as well, so the index grows and closes gaps without asking for the things themselves (Knuth, The Art of Computer Programming, vol. 3, 6.4,
-//! algorithm R).
+//! Open addressing with linear probing over slots that are never more than half full. A slot keeps the upper half of
+//! the hash, which decides its home as well, so the index grows and closes gaps without asking for the things
+//! themselves (Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm R).
 
 /// Fewest slots, a power of two.
 const MIN_SLOTS: usize = 16;

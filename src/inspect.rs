@@ -1,8 +1,9 @@
-//! What a shard of any format holds, for people: a Bloom filter hides what is in it, and whoever supports a feed needs a window.
+//! What a shard of any format holds, for people: a Bloom filter hides what is in it, and whoever supports a feed needs
+//! a window.
 //!
-//! n items can be told from others at a false positive rate of ε in no less than `n · log2(1 / ε)` bits (Carter, Floyd, Gill, Markowsky and
-//! Wegman 1978). A Bloom filter at its best, half full, takes 1.44 times as many; how far above the limit a shard is says whether it was made
-//! for many more items than it holds.
+//! n items can be told from others at a false positive rate of ε in no less than `n · log2(1 / ε)` bits (Carter, Floyd,
+//! Gill, Markowsky and Wegman 1978). A Bloom filter at its best, half full, takes 1.44 times as many; how far above the
+//! limit a shard is says whether it was made for many more items than it holds.
 
 use crate::error::Error;
 use crate::params::union_rate;
@@ -12,7 +13,8 @@ use crate::wire::{self, Encoding, Format};
 /// What one shard holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inspection {
-    /// How long it is before base64. Of a go-bloomfilter's record without the count, of RedisBloom's chunks without the header.
+    /// How long it is before base64. Of a go-bloomfilter's record without the count, of RedisBloom's chunks without the
+    /// header.
     pub bytes: usize,
     /// One, or those of a RedisBloom key that has grown, oldest first.
     pub filters: Vec<InspectedFilter>,
@@ -75,7 +77,8 @@ impl Inspection {
         union_rate(self.filters.iter().map(|each| each.shard.filter.false_positive_rate()))
     }
 
-    /// The least number of bits that the estimated items can take at this false positive rate: `n · log2(1 / ε)`, over the filters.
+    /// The least number of bits that the estimated items can take at this false positive rate: `n · log2(1 / ε)`, over
+    /// the filters.
     pub fn information_limit_bits(&self) -> f64 {
         self.filters.iter().map(InspectedFilter::information_limit_bits).sum()
     }

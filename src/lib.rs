@@ -1,8 +1,9 @@
-//! A feed must not show a person what that person has already seen. Servers remember it in a small chain of Bloom filters per user, fed by a
-//! stream of impressions; the stream lags, and in the lag the item that was just on the screen comes back. This crate closes that gap.
+//! A feed must not show a person what that person has already seen. Servers remember it in a small chain of Bloom
+//! filters per user, fed by a stream of impressions; the stream lags, and in the lag the item that was just on the
+//! screen comes back. This crate closes that gap.
 //!
-//! A server keeps a [`ShardChain`] for each user and ships it with the feed's items; the device holds a [`Guard`], which unites the shipped
-//! shards with the impressions of this device and says which items are fresh:
+//! A server keeps a [`ShardChain`] for each user and ships it with the feed's items; the device holds a [`Guard`],
+//! which unites the shipped shards with the impressions of this device and says which items are fresh:
 //!
 //! ```
 //! use seenguard::{ChainOptions, Guard, Now, ShardChain, Snapshot};

@@ -1,7 +1,8 @@
 //! Sizes and rates: how many bits a filter needs, and what its fill says about what is in it.
 //!
-//! A Bloom filter of `m` bits sets `k` of them for each item. Asked for an item that is not in it, it answers "contained" when all of that
-//! item's `k` bits happen to be set, so the false positive rate follows from the share of bits that are set, the fill.
+//! A Bloom filter of `m` bits sets `k` of them for each item. Asked for an item that is not in it, it answers
+//! "contained" when all of that item's `k` bits happen to be set, so the false positive rate follows from the share of
+//! bits that are set, the fill.
 
 use std::f64::consts::LN_2;
 
@@ -56,8 +57,8 @@ impl Parameters {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a capacity of 0 or a rate that is not between 0 and 1; [`Error::BadParameters`] if the filter would have over
-    /// 2^24 bits or 32 hashes. Nothing is clamped.
+    /// [`Error::BadOption`] for a capacity of 0 or a rate that is not between 0 and 1; [`Error::BadParameters`] if the
+    /// filter would have over 2^24 bits or 32 hashes. Nothing is clamped.
     pub fn for_capacity(capacity: u32, rate: f64) -> Result<Self, Error> {
         let bits = Parameters::ideal_bits(capacity, rate)?.ceil();
         if bits > f64::from(MAX_BITS) {
@@ -95,7 +96,8 @@ impl Parameters {
         self.hashes
     }
 
-    /// The number of items at which about half of the bits are set, which is where `k` hashes serve best: `m / k · ln 2`, at least 1.
+    /// The number of items at which about half of the bits are set, which is where `k` hashes serve best: `m / k · ln
+    /// 2`, at least 1.
     pub fn capacity(self) -> u32 {
         (f64::from(self.bits) / f64::from(self.hashes) * LN_2)
             .round_ties_even()
@@ -112,8 +114,8 @@ impl Parameters {
         self.fill(set_bits).powi(self.hashes as i32)
     }
 
-    /// The estimated number of distinct items in a filter with `set_bits` bits set: `−m / k · ln(1 − X / m)`
-    /// (Swamidass and Baldi 2007). A full filter counts as if half a bit were free, since the formula has no answer there.
+    /// The estimated number of distinct items in a filter with `set_bits` bits set: `−m / k · ln(1 − X / m)` (Swamidass
+    /// and Baldi 2007). A full filter counts as if half a bit were free, since the formula has no answer there.
     pub fn estimate_items(self, set_bits: u32) -> f64 {
         let m = f64::from(self.bits);
         let free = f64::from(self.bits.saturating_sub(set_bits)).max(0.5);

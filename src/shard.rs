@@ -3,15 +3,16 @@
 use crate::bloom::BloomFilter;
 use crate::hash::HashedId;
 
-/// One Bloom filter of a chain. Its bytes are those of [`crate::wire::native`]. [`crate::wire::read`] makes shards of other formats, whose epoch
-/// and expiry are 0.
+/// One Bloom filter of a chain. Its bytes are those of [`crate::wire::native`]. [`crate::wire::read`] makes shards of
+/// other formats, whose epoch and expiry are 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shard {
     /// The bits.
     pub filter: BloomFilter,
     /// How many ids were added that the shard did not contain before.
     pub count: u32,
-    /// The shard's number in its chain: the first shard's is the chain's creation in Unix seconds, each new one's is 1 more.
+    /// The shard's number in its chain: the first shard's is the chain's creation in Unix seconds, each new one's is 1
+    /// more.
     pub epoch: u32,
     /// Unix seconds from which on the shard is not used; 0: never.
     pub expires: u32,

@@ -1,4 +1,5 @@
-//! What a shard claims is not believed before it is checked: memory is taken for what is there, not for what a header promises.
+//! What a shard claims is not believed before it is checked: memory is taken for what is there, not for what a header
+//! promises.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod common;

@@ -1,4 +1,5 @@
-//! Delivery: each impression at least once, covered or not; again only when the stream runs and has lost it; never twice at the same time.
+//! Delivery: each impression at least once, covered or not; again only when the stream runs and has lost it; never
+//! twice at the same time.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod common;
@@ -32,7 +33,7 @@ fn deliver(guard: &mut Guard, now: Now) -> Vec<String> {
 
 /// Takes a snapshot that covers exactly these ids.
 fn cover(guard: &mut Guard, ids: &[&str], now: Now) {
-    apply(guard, None, &[shard_of(ids, 1, 0).to_base64()], now).unwrap();
+    apply(guard, None, &[shard_of(ids, 1, 0).to_base64().unwrap()], now).unwrap();
 }
 
 /// The next visit, which takes over all that was stored.
@@ -233,7 +234,8 @@ fn what_is_taken_over_while_a_report_runs_is_delivered_though_it_is_covered_by_t
     assert_eq!(deliver(&mut guard, at(START + 2)), ["a"]);
 }
 
-/// What a page delivers that takes over what one page promised and what another one stored, covers all of it and only then reports.
+/// What a page delivers that takes over what one page promised and what another one stored, covers all of it and only
+/// then reports.
 fn deliver_after_both(promise: &str, there: &Guard) -> Vec<String> {
     let mut next = Guard::new(30.0).unwrap();
     next.take_over(&[("here", promise), ("there", &*there.checkpoint())], at(START + 3));

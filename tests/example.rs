@@ -26,7 +26,7 @@ fn a_person_behind_a_stream_that_stands_still_sees_nothing_twice() -> Result<(),
     let mut shown = Vec::new();
     for refresh in 0..30 {
         let now = START + refresh * 10;
-        let pending = guard.pending_shard().to_base64();
+        let pending = guard.pending_shard().to_base64().unwrap();
         // Every other request goes without it.
         let pending = (refresh % 2 == 0).then_some(&*pending);
         let page = server.page("ada", &candidates, 10, pending, now)?;

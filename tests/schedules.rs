@@ -1,5 +1,6 @@
-//! Random schedules of everything that happens to a namespace: tabs that record, write, hear of each other, take over and die; clocks that jump;
-//! a server that lags, rolls back, loses its store. Whatever happens, nothing comes back, and what is stopped wrongly is no more than reported.
+//! Random schedules of everything that happens to a namespace: tabs that record, write, hear of each other, take over
+//! and die; clocks that jump; a server that lags, rolls back, loses its store. Whatever happens, nothing comes back,
+//! and what is stopped wrongly is no more than reported.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod common;
@@ -28,12 +29,13 @@ impl Server {
 
     fn receive(&mut self, device: &Device, count: usize, now: u64) {
         let end = (self.arrived + count).min(device.impressions.len());
-        let ids = device.impressions[self.arrived..end]
+        let ids: Vec<&String> = device.impressions[self.arrived..end]
             .iter()
-            .map(|impression| &impression.id);
-        self.chain.record(ids, now);
+            .map(|impression| &impression.id)
+            .collect();
+        self.chain.record(&ids, now).unwrap();
         self.arrived = end;
-        self.shipped.push(self.chain.snapshot(now));
+        self.shipped.push(self.chain.snapshot(now).unwrap());
     }
 }
 
@@ -55,7 +57,8 @@ impl FalseStops {
         self.asked += 100;
     }
 
-    /// Six standard deviations of the binomial distribution and a few for its small mean: an honest run fails once in 10^8.
+    /// Six standard deviations of the binomial distribution and a few for its small mean: an honest run fails once in
+    /// 10^8.
     fn check(&self) {
         let most = self.expected + 6.0 * self.expected.sqrt() + 6.0;
         assert!(

@@ -1,4 +1,5 @@
-//! What a writer stores, and how it comes back: whole, damaged, cut off, of a newer version, from several writers at once.
+//! What a writer stores, and how it comes back: whole, damaged, cut off, of a newer version, from several writers at
+//! once.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod common;
@@ -50,7 +51,13 @@ fn what_was_recorded_is_written_once() {
     assert!(guard.take_unsaved().is_some());
     assert_eq!(guard.take_unsaved(), None);
     guard.filter(&["c"], at(START));
-    apply(&mut guard, None, &[shard_of(&["a"], 1, 0).to_base64()], at(START)).unwrap();
+    apply(
+        &mut guard,
+        None,
+        &[shard_of(&["a"], 1, 0).to_base64().unwrap()],
+        at(START),
+    )
+    .unwrap();
     assert_eq!(guard.take_unsaved(), None);
 }
 
@@ -109,7 +116,7 @@ fn what_was_covered_when_it_was_recorded_is_remembered_and_not_pending() {
     apply(
         &mut earlier,
         None,
-        &[shard_of(&["covered"], 1, 0).to_base64()],
+        &[shard_of(&["covered"], 1, 0).to_base64().unwrap()],
         at(START),
     )
     .unwrap();
@@ -204,7 +211,13 @@ fn record_counts_what_was_not_known_on_this_device() {
     assert_eq!(earlier.record(&["a", "c"], at(START)).unknown, 1);
     let mut later = restored(&[earlier.checkpoint()], at(START));
     assert_eq!(later.record(&["a", "b", "c", "d"], at(START)).unknown, 1);
-    apply(&mut later, None, &[shard_of(&["server"], 1, 0).to_base64()], at(START)).unwrap();
+    apply(
+        &mut later,
+        None,
+        &[shard_of(&["server"], 1, 0).to_base64().unwrap()],
+        at(START),
+    )
+    .unwrap();
     assert_eq!(later.record(&["server"], at(START)).unknown, 1);
     assert_eq!(later.record(&[] as &[&str], at(START)).unknown, 0);
 }
@@ -215,7 +228,7 @@ fn what_is_forgotten_is_gone() {
     apply(
         &mut guard,
         Some(7),
-        &[shard_of(&["server"], 1, 0).to_base64()],
+        &[shard_of(&["server"], 1, 0).to_base64().unwrap()],
         at(START),
     )
     .unwrap();
@@ -239,7 +252,13 @@ fn what_is_forgotten_is_gone() {
 fn segment_of_many_records() -> (String, Vec<Vec<String>>) {
     let mut guard = guard();
     let covered = ids("covered", 0..100);
-    apply(&mut guard, None, &[shard_of(&covered, 1, 0).to_base64()], at(START)).unwrap();
+    apply(
+        &mut guard,
+        None,
+        &[shard_of(&covered, 1, 0).to_base64().unwrap()],
+        at(START),
+    )
+    .unwrap();
     let mut all = ids("an item with a name", 0..300);
     all.extend(covered);
     guard.record(&all, at(START));
@@ -417,20 +436,20 @@ fn records_that_vouch_for_nonsense_never_panic() {
     let shard = |random: &mut Random| {
         let mut shard = shard_of(&["a"], 1, random.next() as u32);
         shard.count = random.next() as u32;
-        shard.to_bytes()
+        shard.to_bytes().unwrap()
     };
     let memory_shard = |random: &mut Random| {
         let parameters = seenguard::Parameters::for_capacity(2_000, 0.000_1).unwrap();
         let mut shard = common::shard_with(parameters, 0, &["remembered"], 0, random.next() as u32);
         shard.count = random.next() as u32;
-        shard.to_bytes()
+        shard.to_bytes().unwrap()
     };
     let huge = seenguard::Shard::new(
         seenguard::BloomFilter::new(seenguard::Parameters::new(MAX_BITS, 1).unwrap(), 0),
         0,
         0,
     );
-    let huge = huge.to_bytes();
+    let huge = huge.to_bytes().unwrap();
     for round in 0..4_000 {
         let lines = (0..1 + random.below(6)).map(|_| {
             let kind = *random.pick(b"ihdmmcc");

@@ -1,10 +1,11 @@
 //! A simulation of many users over the whole core, judged by an exact record of what truly happened.
 //!
-//! Each user lives under conditions of its own, drawn from a seed: devices with several tabs, which die between any two storage operations, sleep,
-//! and hear late of each other; clocks that differ and jump; storage that fills up or is damaged; a server whose chain rotates, expires, is
-//! flushed and rebuilt; replicas that lag; a stream with a heavy-tailed delay that stands still, loses, doubles and reorders. After every
-//! step the guards' answers are compared with the truth, and in the end everything must have been delivered and settled. How items that nobody has
-//! seen are stopped is a matter of chance, and tested as such.
+//! Each user lives under conditions of its own, drawn from a seed: devices with several tabs, which die between any two
+//! storage operations, sleep, and hear late of each other; clocks that differ and jump; storage that fills up or is
+//! damaged; a server whose chain rotates, expires, is flushed and rebuilt; replicas that lag; a stream with a
+//! heavy-tailed delay that stands still, loses, doubles and reorders. After every step the guards' answers are compared
+//! with the truth, and in the end everything must have been delivered and settled. How items that nobody has seen are
+//! stopped is a matter of chance, and tested as such.
 //!
 //! ```text
 //! cargo test --test simulation                                            2,000 users of 100 refreshes
@@ -12,8 +13,8 @@
 //! SEENGUARD_SEED=81985529216486895 cargo test --test simulation           one user alone: what a failure prints
 //! ```
 //!
-//! Further: `SEENGUARD_REFRESHES` for each user (100); `SEENGUARD_MASTER`, from which the users' seeds are drawn; `SEENGUARD_TRACE=1` prints every
-//! step of the one user of `SEENGUARD_SEED` (with `-- --nocapture`).
+//! Further: `SEENGUARD_REFRESHES` for each user (100); `SEENGUARD_MASTER`, from which the users' seeds are drawn;
+//! `SEENGUARD_TRACE=1` prints every step of the one user of `SEENGUARD_SEED` (with `-- --nocapture`).
 
 #![cfg(not(target_arch = "wasm32"))]
 

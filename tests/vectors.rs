@@ -1,4 +1,5 @@
-//! The reference vectors: every answer, every header field and every byte agrees with an independent writer of the format.
+//! The reference vectors: every answer, every header field and every byte agrees with an independent writer of the
+//! format.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod common;
@@ -53,8 +54,8 @@ fn every_answer_agrees() {
 fn encoding_again_gives_the_same_text() {
     for_each_case(|case, _| {
         let shard = Shard::from_base64(&case.base64).unwrap();
-        assert_eq!(shard.to_base64(), case.base64);
-        assert_eq!(shard.to_bytes()[4], case.encoding);
+        assert_eq!(shard.to_base64().unwrap(), case.base64);
+        assert_eq!(shard.to_bytes().unwrap()[4], case.encoding);
     });
 }
 
@@ -70,7 +71,7 @@ fn a_shard_built_from_the_inserted_ids_is_the_reference_shard() {
         );
         assert_eq!(built.count, case.count);
         assert_eq!(built, Shard::from_base64(&case.base64).unwrap());
-        assert_eq!(built.to_base64(), case.base64);
+        assert_eq!(built.to_base64().unwrap(), case.base64);
     });
 }
 

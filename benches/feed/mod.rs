@@ -1,4 +1,5 @@
-//! What the Rust benchmarks filter: ids of 14 characters, the shards that hold some of them, and pages of which a quarter was seen.
+//! What the Rust benchmarks filter: ids of 14 characters, the shards that hold some of them, and pages of which a
+//! quarter was seen.
 
 use seenguard::{ChainOptions, Format, Guard, Now, ShardChain, Snapshot};
 
@@ -67,9 +68,9 @@ pub fn shards_of(seen: &[Vec<String>]) -> Vec<String> {
     };
     let mut chain = ShardChain::new(options).expect("these options are in their ranges");
     for ids in seen {
-        chain.record(ids, NOW_SECONDS);
+        chain.record(ids, NOW_SECONDS).expect("the time is in seconds");
     }
-    chain.snapshot(NOW_SECONDS).shards
+    chain.snapshot(NOW_SECONDS).expect("the time is in seconds").shards
 }
 
 /// The guard takes the shards.

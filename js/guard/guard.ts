@@ -46,15 +46,14 @@ export class SeenGuard implements Api.SeenGuard {
     const clearOwn = core?.clear(clearedAtMs);
     const places = placesOf(storage);
     const others = places.filter((place) => !core?.isKeptIn(place));
+    const clearOthers = clearPlaces(namespace, others, clearedAtMs, others.length < places.length);
     // The core's own storage comes last: should it be one of the others by another name, what is recorded from now on
     // belongs to the last generation.
-    const clearing = withTimeout(
-      CLEAR_TIMEOUT_MS,
-      clearPlaces(namespace, others, clearedAtMs, others.length < places.length).finally(() => clearOwn?.()),
-    );
+    const clearAll = inTime(clearOthers, CLEAR_TIMEOUT_MS / 2).finally(() => clearOwn?.());
+    const clearing = inTime(clearAll, CLEAR_TIMEOUT_MS);
     noteClearing(namespace, clearing);
     try {
-      if (!(await clearing)) throw new Error("it does not answer");
+      await clearing;
     } catch (cause) {
       throw failure("storage", "the namespace is not cleared: the storage failed", cause);
     }
@@ -160,6 +159,11 @@ export class SeenGuard implements Api.SeenGuard {
     this.core = new GuardCore(core.options);
     await release(core, this.holder);
   }
+}
+
+/** Rejects if the work is not done in time. */
+async function inTime(work: Promise<void>, timeoutMs: number): Promise<void> {
+  if (!(await withTimeout(timeoutMs, work))) throw new Error("it does not answer");
 }
 
 /** There is no screen, and nobody to remember it for. */

@@ -64,8 +64,10 @@ export class Persistence {
   private queue: Promise<unknown>;
 
   private isLoaded = false;
-  /** A clear of this document that is not done. */
+  /** A clear of this document that the storage does not know of yet. */
   private owedClear: number | undefined;
+  /** Clears of this document whose turn has not come: until then nothing is written. */
+  private startedClears = 0;
   private lastClearMs = 0;
   /** What is being written, or could not be. */
   private unwritten: Segment | undefined;
@@ -151,30 +153,32 @@ export class Persistence {
   }
 
   /**
-   * Begins a clear: the table is empty now. Returns what does the rest, and rejects if the storage fails; it is tried
-   * again with the next write.
+   * Begins a clear: the table is empty now. Returns what clears the storage, and rejects if that fails; it is tried again
+   * with the next write.
    */
   clear(clearedAtMs: number): () => Promise<void> {
+    this.startedClears++;
     this.owedClear = this.lastClearMs = clearedAtMs;
     this.unwritten = undefined;
     this.log?.invalidate();
-    return () => {
-      let failed: { readonly cause: unknown } | undefined;
-      const cleared = this.enqueue(async () => {
-        try {
-          this.owedClear ??= clearedAtMs;
-          await this.clearStorage();
-        } catch (cause) {
-          failed = { cause };
-          throw cause;
-        }
+    return () => this.finishClear(clearedAtMs);
+  }
+
+  private async finishClear(clearedAtMs: number): Promise<void> {
+    let failed: { readonly cause: unknown } | undefined;
+    await this.enqueue(async () => {
+      this.startedClears--;
+      this.owedClear ??= clearedAtMs;
+      try {
+        await this.clearStorage();
         this.tellOthers();
-      });
-      this.changed();
-      return cleared.then(() => {
-        if (failed) throw failed.cause;
-      });
-    };
+      } catch (cause) {
+        failed = { cause };
+        throw cause;
+      }
+    });
+    this.changed();
+    if (failed) throw failed.cause;
   }
 
   /** Somebody has waited in vain. */
@@ -270,7 +274,7 @@ export class Persistence {
   /** Writes what is new, as far as the storage takes it. `everything`: also what snapshots have merely covered. */
   private async write(everything = false): Promise<void> {
     const { log, table } = this;
-    if (!log || !table) return;
+    if (!log || !table || this.startedClears > 0) return;
     if (this.owedClear !== undefined) await this.clearStorage();
     // Without having read the generation, what is written might be void.
     if (!this.isLoaded) await this.readStored(log);

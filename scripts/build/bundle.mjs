@@ -59,7 +59,13 @@ async function bundleScript() {
 /** `npx seenguard`, for Node alone. */
 async function bundleCommand() {
   const outfile = inProject("dist", "inspect.js");
-  await bundleFile({ entryPoints: [inProject("cli", "main.ts")], outfile, format: "esm", platform: "node" });
+  await bundleFile({
+    entryPoints: [inProject("cli", "main.ts")],
+    outfile,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+  });
 }
 
 /** @param {string} name */
@@ -74,8 +80,6 @@ async function bundleFile(options) {
     absWorkingDir: inProject(),
     bundle: true,
     plugins: [wasmAsHex],
-    // A class keeps its name where esbuild has to rename it.
-    keepNames: true,
     legalComments: "none",
     // The same bytes under any charset that a server may claim.
     charset: "ascii",
@@ -87,5 +91,17 @@ async function bundleFile(options) {
     .flatMap((output) => output.imports.map(({ path }) => path))
     .filter((path) => options.platform !== "node" || !path.startsWith("node:"));
   if (imports.length > 0) throw new Error(`${options.outfile} imports ${imports.join(", ")}`);
-  for (const { path, contents } of result.outputFiles) writeWhole(path, contents);
+  for (const { path, text } of result.outputFiles) writeWhole(path, path.endsWith(".map") ? withoutWasm(text) : text);
+}
+
+/**
+ * A source map without the modules as text, which nobody debugs.
+ * @param {string} map
+ */
+function withoutWasm(map) {
+  const { sources, sourcesContent, ...rest } = /** @type {{ sources: string[], sourcesContent: string[] }} */ (
+    JSON.parse(map)
+  );
+  const contents = sourcesContent.map((content, index) => (sources[index]?.endsWith(".wasm") ? null : content));
+  return JSON.stringify({ ...rest, sources, sourcesContent: contents });
 }

@@ -44,8 +44,8 @@ impl Link {
             && self.shard.filter.contains_all_of(&other.shard.filter)
     }
 
-    /// The union, if the rule allows it: neither is full, the expiries lie within one slice, and the estimated number of items stays within the
-    /// capacity. Its count is the estimate.
+    /// The union, if the rule allows it: neither is full, the expiries lie within one slice, and the estimated number
+    /// of items stays within the capacity. Its count is the estimate.
     pub(super) fn union(&self, other: &Link, capacity: u32, schedule: RotationSchedule) -> Option<Link> {
         let is_full = self.shard.count >= capacity || other.shard.count >= capacity;
         if is_full || !schedule.allow_union(self.lifetime(), other.lifetime()) {

@@ -1,12 +1,14 @@
 //! A user's shards, newest first: what the server keeps, ships and goes on from.
 //!
-//! `record` first seals the newest shard if it is due, then inserts an id unless the newest shard contains it: an id that only an older shard
-//! contains is inserted again, so that seeing it again renews it and rotation does not forget it early.
+//! `record` first seals the newest shard if it is due, then inserts an id unless the newest shard contains it: an id
+//! that only an older shard contains is inserted again, so that seeing it again renews it and rotation does not forget
+//! it early.
 //!
-//! A newest shard that holds `capacity` items is full: it is sealed and a new one begun. With a ttl, a newest shard older than a slice, `ttl /
-//! max(1, shards − 1)`, is sealed though not full, and a shard expires a ttl and a slice after its creation. While more than `shards` shards are
-//! full or newest, the oldest full one is dropped; what was sealed by time goes by its expiry alone. So an id is kept for at least the ttl and
-//! at most a slice longer, unless `(shards − 1) · capacity` others were inserted since.
+//! A newest shard that holds `capacity` items is full: it is sealed and a new one begun. With a ttl, a newest shard
+//! older than a slice, `ttl / max(1, shards − 1)`, is sealed though not full, and a shard expires a ttl and a slice
+//! after its creation. While more than `shards` shards are full or newest, the oldest full one is dropped; what was
+//! sealed by time goes by its expiry alone. So an id is kept for at least the ttl and at most a slice longer, unless
+//! `(shards − 1) · capacity` others were inserted since.
 
 mod link;
 mod options;

@@ -21,10 +21,12 @@ pub struct ChainOptions {
     pub false_positive_rate: f64,
     /// Seed of XXH64, one for a deployment; 0.
     pub seed: u64,
-    /// Seconds for which no item is forgotten, unless `(shards − 1) · capacity` others were inserted since; at most 10^9; 0: by capacity alone.
+    /// Seconds for which no item is forgotten, unless `(shards − 1) · capacity` others were inserted since; at most
+    /// 10^9; 0: by capacity alone.
     pub ttl_seconds: u32,
-    /// How shards are stored and shipped; native. `Format::GoBloomfilter` and `Format::Guava` go on with what such a server has kept: shards
-    /// without a seed, which never expire. Without `bits`, the capacity and the rate give m; the other formats are only read.
+    /// How shards are stored and shipped; native. `Format::GoBloomfilter` and `Format::Guava` go on with what such a
+    /// server has kept: shards without a seed, which never expire. Without `bits`, the capacity and the rate give m;
+    /// the other formats are only read.
     pub format: Format,
 }
 

@@ -7,7 +7,8 @@ pub(crate) struct RotationSchedule {
     slice: u64,
 }
 
-/// From when to when a shard is in use. Of a united shard `begun` is the earlier beginning, which its expiry does not tell.
+/// From when to when a shard is in use. Of a united shard `begun` is the earlier beginning, which its expiry does not
+/// tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lifetime {
     /// Unix seconds.
@@ -53,8 +54,8 @@ impl RotationSchedule {
         u64::from(expires).saturating_sub(self.ttl + self.slice)
     }
 
-    /// Whether two shards may unite: their expiries lie within one slice. A united shard counts with both ends of what it holds, else each
-    /// further union would renew the earliest of it.
+    /// Whether two shards may unite: their expiries lie within one slice. A united shard counts with both ends of what
+    /// it holds, else each further union would renew the earliest of it.
     pub(crate) fn allow_union(self, a: Lifetime, b: Lifetime) -> bool {
         if a.expires == 0 || b.expires == 0 {
             return a.expires == b.expires;

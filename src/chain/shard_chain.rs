@@ -23,8 +23,8 @@ pub struct Rejected {
     pub error: Error,
 }
 
-/// A user's chain of shards. Time comes in as an argument, in Unix seconds: what lies beyond the format's 32 bits, such as milliseconds, is refused
-/// with [`Error::BadOption`].
+/// A user's chain of shards. Time comes in as an argument, in Unix seconds: what lies beyond the format's 32 bits, such
+/// as milliseconds, is refused with [`Error::BadOption`].
 ///
 /// ```
 /// use seenguard::{ChainOptions, ShardChain};
@@ -50,8 +50,8 @@ impl ShardChain {
     /// An empty chain.
     ///
     /// # Errors
-    /// [`Error::BadOption`] or [`Error::BadParameters`] for options without meaning; [`Error::TooLarge`] if the chain could grow beyond what a
-    /// snapshot may hold.
+    /// [`Error::BadOption`] or [`Error::BadParameters`] for options without meaning; [`Error::TooLarge`] if the chain
+    /// could grow beyond what a snapshot may hold.
     pub fn new(options: ChainOptions) -> Result<Self, Error> {
         Ok(ShardChain {
             spec: options.check()?,
@@ -62,10 +62,11 @@ impl ShardChain {
         })
     }
 
-    /// Goes on from the texts of stored shards, newest first. What cannot be read is left out and listed. A newest shard with other parameters
-    /// than the options' is sealed.
+    /// Goes on from the texts of stored shards, newest first. What cannot be read is left out and listed. A newest
+    /// shard with other parameters than the options' is sealed.
     ///
-    /// A shard of a format that stores no count, such as Guava's, counts as its estimated number of items from then on, plus what is inserted.
+    /// A shard of a format that stores no count, such as Guava's, counts as its estimated number of items from then on,
+    /// plus what is inserted.
     ///
     /// # Errors
     /// As [`ShardChain::new`], for the options alone.
@@ -163,9 +164,9 @@ impl ShardChain {
         let live: Vec<&Shard> = self.live(now).collect();
         let mut fresh = Vec::new();
         fresh.try_reserve(ids.len())?;
-        for (index, is_first) in list.firsts() {
+        for index in 0..ids.len() {
             let id = list.id(ids, index);
-            if is_first && !live.iter().any(|shard| shard.filter.contains_hashed(id)) {
+            if !list.is_repeated(ids, index) && !live.iter().any(|shard| shard.filter.contains_hashed(id)) {
                 fresh.push(index as u32);
             }
         }
@@ -190,11 +191,13 @@ impl ShardChain {
         })
     }
 
-    /// Takes in the shards of another chain of this user: another region's, or a copy of this one that went on elsewhere.
+    /// Takes in the shards of another chain of this user: another region's, or a copy of this one that went on
+    /// elsewhere.
     ///
-    /// Of a shard and its copy the one that contains the other stays, with all that is known of it: a chain that is united with its own copy
-    /// keeps everything as long as before. Two different shards unite if neither is full, their parameters are equal, their expiries lie within
-    /// one slice and what they hold together fits the capacity. The others stand beside each other, newest first.
+    /// Of a shard and its copy the one that contains the other stays, with all that is known of it: a chain that is
+    /// united with its own copy keeps everything as long as before. Two different shards unite if neither is full,
+    /// their parameters are equal, their expiries lie within one slice and what they hold together fits the capacity.
+    /// The others stand beside each other, newest first.
     pub fn unite(&mut self, other: &ShardChain) {
         let mut is_united = vec![false; self.links.len()];
         let mut different = Vec::new();
@@ -277,8 +280,8 @@ impl ShardChain {
             .sum()
     }
 
-    /// Drops the oldest full shards while more than the options' number are full or newest, and the oldest of all while a snapshot could not hold
-    /// them.
+    /// Drops the oldest full shards while more than the options' number are full or newest, and the oldest of all while
+    /// a snapshot could not hold them.
     fn drop_oldest(&mut self) {
         loop {
             let counts = |index: usize| {

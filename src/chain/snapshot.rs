@@ -11,8 +11,8 @@ const COUNT_BITS: u32 = 21;
 /// What the server ships beside a feed's items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChainSnapshot {
-    /// Grows with every change; 0 for an empty chain. Absent in a format whose shards have no epoch: a list that was stored in it does not say
-    /// how many shards came before.
+    /// Grows with every change; 0 for an empty chain. Absent in a format whose shards have no epoch: a list that was
+    /// stored in it does not say how many shards came before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
     /// The shards' texts, newest first.

@@ -1,7 +1,7 @@
 //! The server's shards as this device holds them: the snapshot in use.
 //!
-//! A shard is one filter, or, where the server's format lets a filter grow by further ones, several: an id is in the shard if it is in any of
-//! them. Each of these filters counts against the limits of a snapshot.
+//! A shard is one filter, or, where the server's format lets a filter grow by further ones, several: an id is in the
+//! shard if it is in any of them. Each of these filters counts against the limits of a snapshot.
 
 use crate::bit_sliced::{BitSlicedFilters, Query};
 use crate::bloom::{BloomFilter, FilterSpec};
@@ -106,15 +106,17 @@ impl ServerView {
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         let groups: usize = self.groups.iter().map(BitSlicedFilters::bytes).sum();
-        groups + self.filters.capacity() * size_of::<HeldFilter>()
+        groups + self.filters.len() * size_of::<HeldFilter>()
     }
 
-    /// Takes these shards in place of those in use, or, on an error, leaves everything as it is. Returns how many were held already.
+    /// Takes these shards in place of those in use, or, on an error, leaves everything as it is. Returns how many were
+    /// held already.
     ///
     /// # Errors
     /// [`Error::TooLarge`] or [`Error::OutOfMemory`]; [`Error::InShard`] for the first shard that is wrong.
     pub(crate) fn replace(&mut self, texts: &(impl IdList + ?Sized), format: Format) -> Result<usize, Error> {
-        // The sizes of all shards are learnt before any is read: no memory is taken for bits until they are known to be bearable.
+        // The sizes of all shards are learnt before any is read: no memory is taken for bits until they are known to be
+        // bearable.
         let incoming = self.decode(texts, format)?;
         self.check_size(&incoming)?;
         let next = self.with(&incoming, format)?;
@@ -178,7 +180,7 @@ impl ServerView {
         let mut next = ServerView {
             format,
             groups: self.groups_without(incoming)?,
-            filters: Vec::with_capacity(MAX_SNAPSHOT_SHARDS.min(incoming.len() + new_filters.len())),
+            filters: Vec::new(),
         };
         let mut left = new_filters.as_slice();
         for (shard, incoming) in incoming.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The positions of `bits-and-blooms`.
 //!
-//! An id is hashed with MurmurHash3 of 128 bits, h0 and h1, and again with a byte 1 after it, h2 and h3. For i from 0, in 64 bits and mod m:
-//! `h(i mod 2) + i · h(2 + ((i + i mod 2) mod 4) / 2)`.
+//! An id is hashed with MurmurHash3 of 128 bits, h0 and h1, and again with a byte 1 after it, h2 and h3. For i from 0,
+//! in 64 bits and mod m: `h(i mod 2) + i · h(2 + ((i + i mod 2) mod 4) / 2)`.
 
 use super::murmur3::murmur3_128;
 

@@ -1,7 +1,8 @@
 //! The positions of `go-bloomfilter`.
 //!
-//! An id is hashed twice by FNV-1a of 32 bits, whose last value is mixed; the second time the offset basis is XORed with a seed. From these a
-//! and b, all arithmetic in 32 bits: the first position is `a mod m`, each next one `(position + b) mod m`.
+//! An id is hashed twice by FNV-1a of 32 bits, whose last value is mixed; the second time the offset basis is XORed
+//! with a seed. From these a and b, all arithmetic in 32 bits: the first position is `a mod m`, each next one
+//! `(position + b) mod m`.
 
 use super::fnv::{OFFSET_BASIS, fnv1a_32};
 

@@ -1,8 +1,8 @@
 //! The positions of Guava, of both strategies.
 //!
-//! An id is hashed with MurmurHash3 of 128 bits, halves h1 and h2. `MURMUR128_MITZ_64`: for i from 0, `h1 + i · h2` in 64 bits without its sign
-//! bit, mod m. `MURMUR128_MITZ_32` takes the halves of h1, a and b: for i from 1, `a + i · b` in 32 bits, all bits flipped if it is negative,
-//! mod m.
+//! An id is hashed with MurmurHash3 of 128 bits, halves h1 and h2. `MURMUR128_MITZ_64`: for i from 0, `h1 + i · h2` in
+//! 64 bits without its sign bit, mod m. `MURMUR128_MITZ_32` takes the halves of h1, a and b: for i from 1, `a + i · b`
+//! in 32 bits, all bits flipped if it is negative, mod m.
 
 use super::murmur3::murmur3_128;
 

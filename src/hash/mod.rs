@@ -1,7 +1,8 @@
 //! From an item id to its hash and its bit positions: ours, and those of other libraries.
 //!
-//! An id's UTF-8 bytes are hashed once; its k positions are drawn from that hash. How, is the [`HashScheme`] of a filter: the native one is in
-//! `native.rs`, each of the others in a file of its own. Only `mod.rs` knows which schemes there are.
+//! An id's UTF-8 bytes are hashed once; its k positions are drawn from that hash. How, is the [`HashScheme`] of a
+//! filter: the native one is in `native.rs`, each of the others in a file of its own. Only `mod.rs` knows which schemes
+//! there are.
 
 mod native;
 
@@ -40,7 +41,8 @@ pub(crate) enum HashScheme {
 }
 
 impl HashScheme {
-    /// Calls `visit` with each of the id's k positions until it returns false. Returns whether it never did. `seed` is that of XXH64.
+    /// Calls `visit` with each of the id's k positions until it returns false. Returns whether it never did. `seed` is
+    /// that of XXH64.
     #[inline]
     pub(crate) fn visit_positions(
         self,

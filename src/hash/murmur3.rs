@@ -1,4 +1,5 @@
-//! MurmurHash3 of 128 bits for 64-bit machines, seed 0 (Appleby 2011): what Guava and bits-and-blooms draw positions from.
+//! MurmurHash3 of 128 bits for 64-bit machines, seed 0 (Appleby 2011): what Guava and bits-and-blooms draw positions
+//! from.
 
 const C1: u64 = 0x87C3_7B91_1142_53D5;
 const C2: u64 = 0x4CF5_AD43_2745_937F;

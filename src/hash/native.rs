@@ -1,8 +1,9 @@
 //! The native scheme.
 //!
-//! An id's UTF-8 bytes are hashed once with XXH64; the k positions are drawn from the two halves of the hash by double hashing with a growing
-//! step. That keeps the false positive rate at its theoretical value where plain double hashing does not (Dillinger and Manolios 2004 call it
-//! enhanced double hashing; the measurements for this variant are in the format's description).
+//! An id's UTF-8 bytes are hashed once with XXH64; the k positions are drawn from the two halves of the hash by double
+//! hashing with a growing step. That keeps the false positive rate at its theoretical value where plain double hashing
+//! does not (Dillinger and Manolios 2004 call it enhanced double hashing; the measurements for this variant are in the
+//! format's description).
 
 use xxhash_rust::xxh64::xxh64;
 

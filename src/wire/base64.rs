@@ -1,5 +1,6 @@
-//! Base64 as shards travel: written in the standard alphabet with padding; read in the standard or the URL-safe one, padded canonically or not
-//! at all. White space, mixed alphabets, partial padding and trailing bits that are not 0 are refused.
+//! Base64 as shards travel: written in the standard alphabet with padding; read in the standard or the URL-safe one,
+//! padded canonically or not at all. White space, mixed alphabets, partial padding and trailing bits that are not 0 are
+//! refused.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};

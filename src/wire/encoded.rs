@@ -1,4 +1,5 @@
-//! A shard whose text has been decoded and whose sizes are known and right, but whose bits have not been looked at: what every reader makes.
+//! A shard whose text has been decoded and whose sizes are known and right, but whose bits have not been looked at:
+//! what every reader makes.
 
 use super::payload::{self, Words};
 use super::rice;

@@ -47,11 +47,12 @@ impl Format {
         })
     }
 
-    /// A format as `js/format.ts` numbers them: 0 native, 1 Guava, 2 bits-and-blooms, 3 RedisBloom, 4 go-bloomfilter with `number` hashes, 5
-    /// go-bloomfilter for `number` items at the false positive rate `rate`.
+    /// A format as `js/format.ts` numbers them: 0 native, 1 Guava, 2 bits-and-blooms, 3 RedisBloom, 4 go-bloomfilter
+    /// with `number` hashes, 5 go-bloomfilter for `number` items at the false positive rate `rate`.
     ///
     /// # Errors
-    /// [`Error::BadSnapshot`] for a format that this module cannot read; as [`Format::go_bloomfilter`] for a size out of range.
+    /// [`Error::BadSnapshot`] for a format that this module cannot read; as [`Format::go_bloomfilter`] for a size out
+    /// of range.
     #[cfg(any(target_arch = "wasm32", test))]
     pub(crate) fn from_arguments(kind: u8, number: u32, rate: f64) -> Result<Self, Error> {
         // Without the other formats there is no use for these.
@@ -85,8 +86,8 @@ impl Format {
     /// What the shards are like that a chain begins in this format.
     ///
     /// # Errors
-    /// [`Error::BadOption`], [`Error::BadParameters`] or [`Error::TooLarge`] for sizes out of range; [`Error::BadOption`] for a format that is
-    /// only read.
+    /// [`Error::BadOption`], [`Error::BadParameters`] or [`Error::TooLarge`] for sizes out of range;
+    /// [`Error::BadOption`] for a format that is only read.
     pub(crate) fn filter_spec(self, capacity: u32, rate: f64, seed: u64) -> Result<FilterSpec, Error> {
         match self {
             Format::Native => Ok(FilterSpec::native(Parameters::for_capacity(capacity, rate)?, seed)),
@@ -101,7 +102,8 @@ impl Format {
         }
     }
 
-    /// This format for shards of any size: those that a chain was restored from need not have the size of those that it begins.
+    /// This format for shards of any size: those that a chain was restored from need not have the size of those that it
+    /// begins.
     pub(crate) fn of_any_size(self) -> Self {
         match self {
             #[cfg(feature = "formats")]

@@ -1,13 +1,15 @@
 //! Bytes and text of shards: each format in a file of its own, with its reader and, where it has one, its writer.
 //!
-//! A format other than the native one is read as the servers have it, bit for bit, so that nobody has to change the filter on the server. What
-//! such a filter lacks is absent: it never expires, has no epoch, and without a stored count the estimate is its count.
+//! A format other than the native one is read as the servers have it, bit for bit, so that nobody has to change the
+//! filter on the server. What such a filter lacks is absent: it never expires, has no epoch, and without a stored count
+//! the estimate is its count.
 //!
-//! Ids are hashed as UTF-8 in every format. Text that was not Unicode, a lone surrogate, comes as U+FFFD, as TextEncoder writes it: Go writes
-//! the same, while Java's encoder writes `?` instead, so that Guava's answers for such ids are of no use to anybody else.
+//! Ids are hashed as UTF-8 in every format. Text that was not Unicode, a lone surrogate, comes as U+FFFD, as
+//! TextEncoder writes it: Go writes the same, while Java's encoder writes `?` instead, so that Guava's answers for such
+//! ids are of no use to anybody else.
 //!
-//! Reading is in two steps, in every format: the first learns the sizes and takes no memory for the bits, the second runs once the sizes are
-//! known to be bearable.
+//! Reading is in two steps, in every format: the first learns the sizes and takes no memory for the bits, the second
+//! runs once the sizes are known to be bearable.
 
 pub(crate) mod base64;
 mod format;
@@ -43,8 +45,8 @@ use crate::hash::ForeignScheme;
 use crate::hash::HashScheme;
 use crate::shard::Shard;
 
-/// Reads one shard of any format: the filters in it, which are several in a RedisBloom key that has grown, else one. In a format without them,
-/// epoch and expiry are 0, and the count is the estimate where none is stored.
+/// Reads one shard of any format: the filters in it, which are several in a RedisBloom key that has grown, else one. In
+/// a format without them, epoch and expiry are 0, and the count is the estimate where none is stored.
 ///
 /// ```
 /// use seenguard::wire::{self, Format};
@@ -54,7 +56,8 @@ use crate::shard::Shard;
 /// ```
 ///
 /// # Errors
-/// What is wrong with the text, by the codes of [`native`]; [`Error::TooLarge`] for over 2^26 bits; [`Error::OutOfMemory`].
+/// What is wrong with the text, by the codes of [`native`]; [`Error::TooLarge`] for over 2^26 bits;
+/// [`Error::OutOfMemory`].
 pub fn read(format: Format, text: &str) -> Result<Vec<Shard>, Error> {
     let encoded = decode(format, text.as_bytes())?;
     encoded.check_size()?;
@@ -92,8 +95,8 @@ impl Shard {
         Ok(native::encode(self))
     }
 
-    /// The text that travels: the canonical bytes as base64, standard alphabet with padding. A shard that was read from another format is
-    /// written in that format.
+    /// The text that travels: the canonical bytes as base64, standard alphabet with padding. A shard that was read from
+    /// another format is written in that format.
     ///
     /// # Errors
     /// [`Error::BadSnapshot`] for a shard of a format that is only read.

@@ -14,12 +14,14 @@
 //! | 32 | … | payload | the bits, as `encoding` says |
 //! | end − 4 | 4 | checksum | low 32 bits of XXH64 (seed 0) of everything before it |
 //!
-//! A raw payload has bit i at bit `i mod 8`, least significant first, of byte `i div 8`; the Rice payload codes the gaps between set bits, which
-//! is shorter while a filter is young. Writers take the shorter one, raw on a tie, so a set of bits has exactly one canonical encoding.
+//! A raw payload has bit i at bit `i mod 8`, least significant first, of byte `i div 8`; the Rice payload codes the
+//! gaps between set bits, which is shorter while a filter is young. Writers take the shorter one, raw on a tie, so a
+//! set of bits has exactly one canonical encoding.
 //!
-//! A reader names the first error in this order: `truncated`, `bad-magic`, `bad-checksum`, `bad-encoding`, `bad-parameters`, then, after the
-//! sizes of a snapshot's shards have been added up, `too-large`, then `bad-payload`. That is why reading is in two steps: [`Header::read`]
-//! allocates nothing, and [`Header::read_payload`] runs once the sizes are known to be bearable.
+//! A reader names the first error in this order: `truncated`, `bad-magic`, `bad-checksum`, `bad-encoding`,
+//! `bad-parameters`, then, after the sizes of a snapshot's shards have been added up, `too-large`, then `bad-payload`.
+//! That is why reading is in two steps: [`Header::read`] allocates nothing, and [`Header::read_payload`] runs once the
+//! sizes are known to be bearable.
 
 use super::base64;
 use super::encoded::{EncodedFilter, EncodedShard, Encoding, Payload};
@@ -62,7 +64,8 @@ impl<'a> Header<'a> {
     /// Checks everything but the payload. Allocates nothing.
     ///
     /// # Errors
-    /// [`Error::Truncated`], [`Error::BadMagic`], [`Error::BadChecksum`], [`Error::BadEncoding`] or [`Error::BadParameters`].
+    /// [`Error::Truncated`], [`Error::BadMagic`], [`Error::BadChecksum`], [`Error::BadEncoding`] or
+    /// [`Error::BadParameters`].
     pub fn read(bytes: &'a [u8]) -> Result<Self, Error> {
         let truncated = Error::Truncated { length: bytes.len() };
         let Some((body, checksum)) = bytes.split_last_chunk() else {

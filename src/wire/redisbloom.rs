@@ -1,6 +1,7 @@
 //! The filters of Redis, as `BF.SCANDUMP` gives them: `redisbloom`.
 //!
-//! A shard is the dump of one key: its chunks in order, each as base64, joined by commas. The first one is the header, little-endian:
+//! A shard is the dump of one key: its chunks in order, each as base64, joined by commas. The first one is the header,
+//! little-endian:
 //!
 //! | offset | size | field |
 //! | --- | --- | --- |
@@ -10,8 +11,9 @@
 //! | 16 | 4 | by how much a filter is larger than the one before |
 //! | 20 | 53 each | a filter: its bytes (8), bits (8) and items (8), error rate (8), bits an item (8), k (4), capacity (8), and n (1) |
 //!
-//! The other chunks together are the filters' bytes; bit i is bit `i mod 8` of byte `i div 8`. m is all of a filter's bits, or 2^n where n is
-//! not 0. An id is in the key if it is in any of its filters: each has an error rate, a k and an m of its own.
+//! The other chunks together are the filters' bytes; bit i is bit `i mod 8` of byte `i div 8`. m is all of a filter's
+//! bits, or 2^n where n is not 0. An id is in the key if it is in any of its filters: each has an error rate, a k and
+//! an m of its own.
 
 use super::encoded::{EncodedFilter, EncodedShard, Payload};
 use super::payload::{self, Words};

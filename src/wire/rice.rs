@@ -1,8 +1,9 @@
 //! The Rice payload: the gaps between set bits, which is what a sparse filter is made of (Golomb 1966, Rice 1979).
 //!
-//! One byte r (0 to 31), the number of set bits (4 bytes), then a bit stream, least significant bit first in each byte. For each set position in
-//! ascending order, gap = position − previous − 1 (the previous of the first is −1): `gap >> r` as so many 1 bits and a 0 bit, then the r low
-//! bits of gap. The last byte is filled with 0. Writers take the smallest r of those that make the stream shortest.
+//! One byte r (0 to 31), the number of set bits (4 bytes), then a bit stream, least significant bit first in each byte.
+//! For each set position in ascending order, gap = position − previous − 1 (the previous of the first is −1): `gap >>
+//! r` as so many 1 bits and a 0 bit, then the r low bits of gap. The last byte is filled with 0. Writers take the
+//! smallest r of those that make the stream shortest.
 
 use crate::bloom::{BloomFilter, FilterSpec};
 use crate::error::Error;
@@ -26,8 +27,9 @@ impl Plan {
 
 /// Finds the best r.
 ///
-/// The stream has `Σ(gap >> r) + n · (1 + r)` bits. Each halving takes ceil(half) off a quotient, which shrinks from step to step, so the sum is
-/// convex in r, and the first r that its successor does not beat is the smallest of the best.
+/// The stream has `Σ(gap >> r) + n · (1 + r)` bits. Each halving takes ceil(half) off a quotient, which shrinks from
+/// step to step, so the sum is convex in r, and the first r that its successor does not beat is the smallest of the
+/// best.
 pub(super) fn plan(filter: &BloomFilter) -> Plan {
     let set_bits = filter.set_bits();
     let stream_bits =
@@ -72,7 +74,8 @@ pub(super) fn write(filter: &BloomFilter, plan: &Plan, out: &mut Vec<u8>) {
     }
 }
 
-/// Sets the bits that a payload names. No memory is taken before the payload is known to be long enough for what it claims.
+/// Sets the bits that a payload names. No memory is taken before the payload is known to be long enough for what it
+/// claims.
 ///
 /// # Errors
 /// [`Error::BadPayload`] or [`Error::OutOfMemory`].

@@ -1,4 +1,5 @@
-//! A device with its tabs, its storage and its clocks, and an exact record of what each tab knows: the oracle for schedules of any kind.
+//! A device with its tabs, its storage and its clocks, and an exact record of what each tab knows: the oracle for
+//! schedules of any kind.
 
 use std::collections::HashSet;
 
@@ -78,8 +79,8 @@ impl Device {
         self.steady_ms += seconds * 1000;
     }
 
-    /// Opens a tab that takes over all that is stored. Its checkpoint is written first, and then what it read is removed: `dies_after` so many of
-    /// these two steps.
+    /// Opens a tab that takes over all that is stored. Its checkpoint is written first, and then what it read is
+    /// removed: `dies_after` so many of these two steps.
     pub fn open(&mut self, dies_after: usize) -> usize {
         self.opened += 1;
         let mut tab = Tab {

@@ -95,8 +95,9 @@ pub fn redisbloom() -> Vec<Filter> {
     filters
 }
 
-/// The program that wrote redisbloom.json skipped the tab with which 18 of the ids begin, and so read the end of the line as their last byte.
-/// What it inserted and asked for is that text: for the ids as they are, 23 of the 36,000 answers would be others.
+/// The program that wrote redisbloom.json skipped the tab with which 18 of the ids begin, and so read the end of the
+/// line as their last byte. What it inserted and asked for is that text: for the ids as they are, 23 of the 36,000
+/// answers would be others.
 fn as_the_dumps_have_it(id: &str) -> String {
     id.strip_prefix('\t').map_or(id.into(), |rest| format!("{rest}\n"))
 }

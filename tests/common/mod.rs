@@ -1,4 +1,5 @@
-//! Builders of test data that several test files share, a seeded generator, and the plain reference that shards are compared with.
+//! Builders of test data that several test files share, a seeded generator, and the plain reference that shards are
+//! compared with.
 
 // Every test file is a crate of its own and uses a part of this.
 #![allow(dead_code)]
@@ -67,7 +68,8 @@ pub fn shard_of_everything() -> String {
     all.base64()
 }
 
-/// Lets a snapshot cover all that is pending, and then the server's store be flushed: only the memory stops it from then on.
+/// Lets a snapshot cover all that is pending, and then the server's store be flushed: only the memory stops it from
+/// then on.
 pub fn cover_all(guard: &mut Guard, now: Now) {
     apply(guard, None, &[shard_of_everything()], now).unwrap();
     assert_eq!(guard.stats(now).pending, 0);

@@ -1,5 +1,5 @@
-//! A chain as plainly as possible, from its description alone: what the crate's chains are compared with, byte for byte. Its clock never goes
-//! back.
+//! A chain as plainly as possible, from its description alone: what the crate's chains are compared with, byte for
+//! byte. Its clock never goes back.
 
 use seenguard::{ChainOptions, ChainSnapshot, Format, Parameters};
 

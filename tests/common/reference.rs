@@ -1,6 +1,8 @@
-//! The shard format as plainly as possible, from its description alone: what the crate's shards are compared with, bit for bit.
+//! The shard format as plainly as possible, from its description alone: what the crate's shards are compared with, bit
+//! for bit.
 //!
-//! Sets of positions instead of words, one bit after the other instead of bytes: slow, and easy to check against the description.
+//! Sets of positions instead of words, one bit after the other instead of bytes: slow, and easy to check against the
+//! description.
 
 use std::collections::BTreeSet;
 

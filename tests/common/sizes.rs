@@ -1,5 +1,5 @@
-//! What sizes are on every machine: computed from the formula by another implementation (Python's, in double precision), so that native code,
-//! Wasm and other languages agree.
+//! What sizes are on every machine: computed from the formula by another implementation (Python's, in double
+//! precision), so that native code, Wasm and other languages agree.
 
 /// Capacity, false positive rate, m, k.
 pub const SIZES: &[(u32, f64, u32, u32)] = &[

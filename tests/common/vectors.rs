@@ -61,8 +61,8 @@ pub fn edges() -> Vectors {
     }
 }
 
-/// JSON text in which the escape of each surrogate without its other half has become that of U+FFFD. JSON may hold such text and Rust's strings
-/// may not; the format says that it is hashed so.
+/// JSON text in which the escape of each surrogate without its other half has become that of U+FFFD. JSON may hold such
+/// text and Rust's strings may not; the format says that it is hashed so.
 pub fn with_replaced_surrogates(json: &str) -> String {
     let escape_at = |at: usize| -> Option<u32> {
         let digits = json.get(at..at + 6)?.strip_prefix("\\u")?;

@@ -1,11 +1,11 @@
-/** Go servers: what docs/servers.md shows of them, compiled by the real Go, over the real library and a real Redis. */
+/** The Go examples of docs/server.md, compiled by the real Go, with the real library and a real Redis. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ShardChain, type ShardFormat, type Snapshot } from "seenguard";
+import { ShardChain, type ShardFormat, type Snapshot } from "seenguard/server";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";
 import { casesOf, ids as allIds } from "../vectors/foreign.ts";
-import { answersOf, buildGo, exampleOf, ids, run, workshop } from "./tools.ts";
+import { answersOf, buildGo, exampleOf, ids, makeTempDirectory, run } from "./tools.ts";
 
-const directory = workshop();
+const directory = makeTempDirectory();
 afterAll(directory.remove);
 
 test("the examples are formatted as Go's are", async () => {
@@ -16,7 +16,7 @@ test("the examples are formatted as Go's are", async () => {
 });
 
 describe("bits-and-blooms", () => {
-  interface Told {
+  interface Result {
     readonly seen: Snapshot;
     readonly json: string;
     readonly answers: boolean[];
@@ -31,13 +31,13 @@ describe("bits-and-blooms", () => {
     { capacity: 500, rate: 0.05, inserted: 900 },
     { capacity: 3, rate: 0.3, inserted: 3 },
     { capacity: 10, rate: 0.01, inserted: 0 },
-  ])("a filter for $capacity items at $rate answers here as there", async ({ capacity, rate, inserted }) => {
+  ])("the guard answers as the library for $capacity items at $rate", async ({ capacity, rate, inserted }) => {
     const input = JSON.stringify({ Capacity: capacity, Rate: rate, Insert: ids.slice(0, inserted), Ask: ids });
-    const told = JSON.parse(await run(program, [], { cwd: directory.path, input })) as Told;
-    expect(told.answers).toHaveLength(ids.length);
-    expect(told.answers.slice(0, inserted)).not.toContain(false);
-    expect(await answersOf(told.seen)).toEqual(told.answers);
-    expect(await answersOf({ format: "bits-and-blooms", shards: [told.json] })).toEqual(told.answers);
+    const result = JSON.parse(await run(program, [], { cwd: directory.path, input })) as Result;
+    expect(result.answers).toHaveLength(ids.length);
+    expect(result.answers.slice(0, inserted)).not.toContain(false);
+    expect(await answersOf(result.seen)).toEqual(result.answers);
+    expect(await answersOf({ format: "bits-and-blooms", shards: [result.json] })).toEqual(result.answers);
   });
 });
 
@@ -49,7 +49,7 @@ describe("a list of records in Redis", () => {
   });
   afterAll(() => redis.stop());
 
-  test("is sent as it is, and answers as the library that wrote it; a chain of ours goes on with it", async () => {
+  test("is sent as stored, answers as the library that wrote it, and is continued by a ShardChain", async () => {
     const program = await buildGo(directory.path, "go list", "list.go");
     const send = async () =>
       JSON.parse(await run(program, [redis.url, "ada"], { cwd: directory.path })) as Snapshot & { shards: string[] };
@@ -70,7 +70,7 @@ describe("a list of records in Redis", () => {
     await redis.client
       .multi()
       .del("seen:ada")
-      .rpush("seen:ada", ...(shards as string[]))
+      .rpush("seen:ada", ...shards)
       .exec();
     const next = await send();
     expect(await answersOf(next, ["one more", "and another", "never seen"])).toEqual([true, true, false]);

@@ -1,17 +1,17 @@
-/** Java servers: what docs/servers.md shows of them, over the real Guava and in the real Flink; and Guava reads what we write. */
+/** The Java examples of docs/server.md, with the real Guava and in the real Flink; and Guava reads what ShardChain writes. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ShardChain, type Snapshot } from "seenguard";
-import { answersOf, base64, buildJava, ids, workshop } from "./tools.ts";
+import { ShardChain, type Snapshot } from "seenguard/server";
+import { answersOf, base64, buildJava, ids, makeTempDirectory } from "./tools.ts";
 
 describe("Guava", () => {
-  const directory = workshop();
+  const directory = makeTempDirectory();
   let drive: (input: string) => Promise<string>;
   beforeAll(async () => {
     drive = await buildJava(directory.path, ["Seen"], "Filters");
   });
   afterAll(directory.remove);
 
-  /** What Guava would send, and what it answers for all ids, after the lines. */
+  /** Runs the lines. Returns the snapshot that Guava would send, and its answer for each id. */
   async function guava(
     lines: readonly string[],
   ): Promise<{ seen: Snapshot & { shards: string[] }; answers: boolean[] }> {
@@ -29,14 +29,14 @@ describe("Guava", () => {
     { capacity: 500, rate: 0.05, inserted: 900 },
     { capacity: 1, rate: 0.5, inserted: 1 },
     { capacity: 10, rate: 0.01, inserted: 0 },
-  ])("a filter for $capacity items at $rate answers here as there", async ({ capacity, rate, inserted }) => {
+  ])("the guard answers as Guava for $capacity items at $rate", async ({ capacity, rate, inserted }) => {
     const { seen, answers } = await guava([`new ${String(capacity)} ${String(rate)}`, ...put(ids.slice(0, inserted))]);
     expect(answers).toHaveLength(ids.length);
     expect(answers.slice(0, inserted)).not.toContain(false);
     expect(await answersOf(seen)).toEqual(answers);
   });
 
-  test("so does one of Guava's older strategy, which it still reads and fills", async () => {
+  test("the guard answers as Guava for a filter of Guava's older strategy", async () => {
     // Strategy 0, k = 5, 100 words of 64 bits, none of which is set.
     const empty = Buffer.alloc(6 + 800);
     empty.set([0, 5]);
@@ -53,21 +53,21 @@ describe("Guava", () => {
     { capacity: 1000, rate: 0.001, inserted: 3500 },
     { capacity: 40, rate: 0.02, inserted: 130 },
   ])(
-    "it reads a chain of ours of $capacity items a shard, and answers as that does",
+    "Guava reads a ShardChain of $capacity items a shard and answers as the chain",
     async ({ capacity, rate, inserted }) => {
       const chain = await ShardChain.create({ format: "guava", capacity, falsePositiveRate: rate });
       chain.record(ids.slice(0, inserted));
-      const shards = chain.snapshot().shards as string[];
+      const shards = chain.snapshot().shards;
       expect(shards.length).toBeGreaterThan(3);
       const { seen, answers } = await guava([...shards].reverse().map((shard) => `read ${shard}`));
       expect(answers).toEqual(ids.map((id) => chain.has(id)));
-      // Read and written again by Guava, they are the same bytes.
+      // Guava reads them and writes the same bytes.
       expect(seen.shards).toEqual(shards);
       chain.free();
     },
   );
 
-  test("a filter of ours for the same items is Guava's, byte for byte", async () => {
+  test("a ShardChain writes the same bytes as Guava for the same items", async () => {
     const chain = await ShardChain.create({ format: "guava", capacity: 1000, falsePositiveRate: 0.001 });
     chain.record(ids.slice(0, 600));
     const { seen } = await guava(["new 1000 0.001", ...put(ids.slice(0, 600))]);
@@ -75,12 +75,12 @@ describe("Guava", () => {
     chain.free();
   });
 
-  test("a chain of ours goes on with what Guava wrote, and Guava with that", async () => {
+  test("a ShardChain continues a filter that Guava wrote, and Guava continues the result", async () => {
     const { seen } = await guava(["new 1000 0.001", ...put(ids.slice(0, 400))]);
     const chain = await ShardChain.from(seen.shards, { format: "guava" });
     expect(chain.rejected).toEqual([]);
     chain.record(ids.slice(400, 800));
-    const shards = chain.snapshot().shards as string[];
+    const shards = chain.snapshot().shards;
     expect(shards).toHaveLength(1);
     chain.free();
     const again = await guava([`read ${shards[0] ?? ""}`, ...put(ids.slice(800, 900))]);
@@ -90,25 +90,25 @@ describe("Guava", () => {
 });
 
 describe("Flink", () => {
-  const directory = workshop();
+  const directory = makeTempDirectory();
   afterAll(directory.remove);
 
-  test("the function keeps each user's filters, rotates them, and sends what a guard reads", async () => {
+  test("the function keeps each user's filters, rotates them, and emits snapshots that a guard reads", async () => {
     const drive = await buildJava(directory.path, ["Seen", "SeenFunction"], "Job", true);
     const impressions = [
       ...ids.slice(0, 2500).map((id) => ["ada", id] as const),
       ...ids.slice(3000, 3010).map((id) => ["bob", id] as const),
       ["bob", ids[3000] ?? ""] as const,
     ];
-    const told = await drive(impressions.map(([user, id]) => `${user} ${base64(id)}`).join("\n"));
-    const lines = told.trim().split("\n");
+    const result = await drive(impressions.map(([user, id]) => `${user} ${base64(id)}`).join("\n"));
+    const lines = result.trim().split("\n");
     const snapshotsOf = (user: string): Snapshot[] =>
       lines.filter((line) => line.startsWith(`${user} `)).map((line) => JSON.parse(line.slice(4)) as Snapshot);
 
-    // What is in the newest filter already sends nothing.
+    // An id that the newest filter contains emits nothing.
     expect(snapshotsOf("bob")).toHaveLength(10);
     const [ada, bob] = ["ada", "bob"].map((user) => snapshotsOf(user).at(-1));
-    if (ada === undefined || bob === undefined) throw new Error("somebody has no snapshot");
+    if (ada === undefined || bob === undefined) throw new Error("a user has no snapshot");
     expect(ada.shards).toHaveLength(3);
     expect(bob.shards).toHaveLength(1);
     const answers = await answersOf(ada);

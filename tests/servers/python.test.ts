@@ -1,13 +1,13 @@
-/** Python servers: what docs/servers.md shows of them, over redis-py and a real Redis with the real RedisBloom; and our format, written from the document. */
+/** The Python examples of docs/server.md: redis-py with a real RedisBloom, and a writer of the native format. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Snapshot } from "seenguard";
 import { redisBloomModule } from "../../scripts/lib/servers.mjs";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";
 import { readVectors } from "../node/support.ts";
-import { answersOf, ids, preparePython, workshop } from "./tools.ts";
+import { answersOf, ids, makeTempDirectory, preparePython } from "./tools.ts";
 
 describe("RedisBloom", () => {
-  const directory = workshop();
+  const directory = makeTempDirectory();
   afterAll(directory.remove);
   let redis: RunningRedis;
   beforeAll(async () => {
@@ -22,20 +22,20 @@ describe("RedisBloom", () => {
     readonly insert: readonly string[];
   }
 
-  /** Fills the filters, and compares what Redis answers with what a guard does that takes their dumps. */
+  /** Fills the filters, and expects a guard that applies their dumps to answer as Redis. */
   async function expectAgreement(filters: Record<string, Filter>): Promise<Snapshot & { shards: string[][] }> {
     await redis.client.flushall();
     const drive = preparePython(directory.path, "seen", "bloom.py");
-    const told = JSON.parse(await drive([redis.url], JSON.stringify({ filters, ask: ids }))) as {
+    const result = JSON.parse(await drive([redis.url], JSON.stringify({ filters, ask: ids }))) as {
       seen: Snapshot & { shards: string[][] };
       answers: boolean[];
     };
-    expect(told.answers).toHaveLength(ids.length);
+    expect(result.answers).toHaveLength(ids.length);
     for (const id of Object.values(filters).flatMap(({ insert }) => insert))
-      expect(told.answers[ids.indexOf(id)]).toBe(true);
-    expect(await answersOf(told.seen)).toEqual(told.answers);
-    expect(told.seen.shards).toHaveLength(Object.keys(filters).length);
-    return told.seen;
+      expect(result.answers[ids.indexOf(id)]).toBe(true);
+    expect(await answersOf(result.seen)).toEqual(result.answers);
+    expect(result.seen.shards).toHaveLength(Object.keys(filters).length);
+    return result.seen;
   }
 
   test("a filter that is not full yet", async () => {
@@ -63,26 +63,26 @@ describe("RedisBloom", () => {
   });
 });
 
-describe("our own format, written in another language from the document alone", () => {
-  const directory = workshop();
+describe("the native format, written in Python from the page alone", () => {
+  const directory = makeTempDirectory();
   afterAll(directory.remove);
   const { cases, ids: all } = readVectors("native");
 
-  test("is the vectors', byte for byte where they are raw, and answers as they do where they are not", async () => {
+  test("equals the vectors byte for byte where they are raw, and answers as they do elsewhere", async () => {
     const drive = preparePython(directory.path, "native", "write.py");
     const wanted = cases.map(({ bits, hashes, seed, epoch, inserted }, index) => ({
       ...{ bits, hashes, seed, epoch, expires: expiryOf(cases[index]?.base64 ?? "") },
       insert: all.slice(0, inserted),
     }));
-    const told = JSON.parse(await drive([], JSON.stringify(wanted))) as {
+    const result = JSON.parse(await drive([], JSON.stringify(wanted))) as {
       shards: { base64: string; count: number }[];
       check: number[];
     };
-    expect(told.check).toEqual([9463854, 12854560, 11048003, 12453532, 11873883]);
-    expect(told.shards.map(({ count }) => count)).toEqual(cases.map(({ count }) => count));
+    expect(result.check).toEqual([9463854, 12854560, 11048003, 12453532, 11873883]);
+    expect(result.shards.map(({ count }) => count)).toEqual(cases.map(({ count }) => count));
     const isRaw = ({ base64 }: { base64: string }) => Buffer.from(base64, "base64")[4] === 0;
     expect(cases.filter(isRaw).length).toBeGreaterThan(3);
-    for (const [index, { base64 }] of told.shards.entries()) {
+    for (const [index, { base64 }] of result.shards.entries()) {
       const vector = cases[index];
       if (vector === undefined) throw new Error("more shards than vectors");
       if (isRaw(vector)) expect(base64).toBe(vector.base64);

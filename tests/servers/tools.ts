@@ -1,36 +1,39 @@
-/** Runs what docs/servers.md shows, with the real compilers and libraries, in a directory of the test's own. */
+/** Compiles and runs the examples of docs/server.md with the real compilers and libraries, in a temporary directory. */
 import { spawn } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SeenGuard, type Snapshot } from "seenguard";
+import { SeenGuard, type Snapshot } from "seenguard/formats";
 import { flinkJars, goBloom, goLibrary, guavaJar, python } from "../../scripts/lib/servers.mjs";
-import { examplesIn, type Example } from "../node/readme/examples.ts";
+import { examplesIn, readPage, type Example } from "../node/docs/examples.ts";
 import { ids as allIds } from "../vectors/foreign.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-export const servers = readFileSync(join(root, "docs/servers.md"), "utf8");
-export const examples: readonly Example[] = examplesIn(servers);
+/** The examples of docs/server.md in languages that the package is not written in. */
+export const foreignExamples: readonly Example[] = examplesIn(readPage("docs/server.md")).filter(({ kind }) =>
+  /^(?:go|java|python) /.test(kind),
+);
 
-/** Lone surrogates are no Unicode: Java and Python do with them what they like. */
+/** Without lone surrogates, which are no Unicode: Java and Python each encode them differently. */
 export const ids = allIds.filter((id) => !/\p{Surrogate}/u.test(id));
 
 /** The one example of a kind, such as "go seen". */
 export function exampleOf(kind: string): string {
-  const found = examples.filter((example) => example.kind === kind);
+  const found = foreignExamples.filter((example) => example.kind === kind);
   const [only] = found;
-  if (only === undefined || found.length > 1) throw new Error(`docs/servers.md has ${String(found.length)} of ${kind}`);
+  if (only === undefined || found.length > 1)
+    throw new Error(`docs/server.md has ${String(found.length)} examples of ${kind}`);
   return only.code;
 }
 
-/** A new directory, which `remove` takes away again. */
-export function workshop(): { path: string; remove: () => void } {
+/** A new temporary directory below the project, and how to remove it. */
+export function makeTempDirectory(): { path: string; remove: () => void } {
   mkdirSync(join(root, "target"), { recursive: true });
   const path = mkdtempSync(join(root, "target", "servers-"));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Runs a program and resolves to its standard output; rejects with all that it said when it fails. */
+/** Runs a program and resolves to its standard output. Rejects with its whole output if it fails. */
 export function run(
   command: string,
   args: readonly string[],
@@ -49,11 +52,11 @@ export function run(
   });
 }
 
-function ours(language: string, file: string): string {
+function driverFile(language: string, file: string): string {
   return join(root, "tests/servers", language, file);
 }
 
-/** Compiles an example in Go with a driver. Returns the program. Go's libraries are those of the system: nothing is downloaded. */
+/** Compiles a Go example with a driver, against the system's Go libraries: nothing is downloaded. Returns the program. */
 export async function buildGo(directory: string, example: string, driver: string): Promise<string> {
   const path = join(directory, `${driver}-path`);
   // Without modules, the import path is a directory's.
@@ -63,7 +66,7 @@ export async function buildGo(directory: string, example: string, driver: string
   const sources = join(path, "src/server");
   mkdirSync(sources, { recursive: true });
   writeFileSync(join(sources, "example.go"), exampleOf(example));
-  copyFileSync(ours("go", driver), join(sources, "main.go"));
+  copyFileSync(driverFile("go", driver), join(sources, "main.go"));
   const system = /^(.*)\/src\//.exec(goLibrary("github.com/bits-and-blooms/bitset") ?? "")?.[1] ?? "";
   const env = { GO111MODULE: "off", GOFLAGS: "", GOPATH: [path, system].join(delimiter) };
   const program = join(directory, driver.replace(/\.go$/, ""));
@@ -72,7 +75,7 @@ export async function buildGo(directory: string, example: string, driver: string
   return program;
 }
 
-/** Compiles examples in Java with a driver. Returns what runs it with an input. */
+/** Compiles Java examples with a driver. Returns a function that runs it with an input. */
 export async function buildJava(
   directory: string,
   classes: readonly string[],
@@ -86,7 +89,7 @@ export async function buildJava(
   });
   const libraries = [guavaJar() ?? "", ...(withFlink ? [flinkJars()] : [])];
   const classPath = [directory, ...libraries].join(delimiter);
-  // Debian's jar of Guava names annotations that nobody needs.
+  // Debian's Guava jar refers to annotations that are not installed.
   const flags = [
     "-encoding",
     "UTF-8",
@@ -97,21 +100,21 @@ export async function buildJava(
     "-d",
     directory,
   ];
-  await run("javac", [...flags, ...files, ours("java", `${driver}.java`)], { cwd: directory });
+  await run("javac", [...flags, ...files, driverFile("java", `${driver}.java`)], { cwd: directory });
   return (input) => run("java", ["-XX:TieredStopAtLevel=1", "-cp", classPath, driver], { cwd: directory, input });
 }
 
-/** Puts an example in Python beside a driver. Returns what runs it. */
+/** Writes a Python example where the driver imports it. Returns a function that runs the driver. */
 export function preparePython(directory: string, example: string, driver: string) {
   writeFileSync(join(directory, `${example}.py`), exampleOf(`python ${example}`));
   const env = { PYTHONPATH: directory, PYTHONDONTWRITEBYTECODE: "1" };
   return (args: readonly string[], input: string): Promise<string> =>
-    run(python(), ["-W", "error", ours("python", driver), ...args], { cwd: directory, env, input });
+    run(python(), ["-W", "error", driverFile("python", driver), ...args], { cwd: directory, env, input });
 }
 
 export const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** What a guard answers that takes this snapshot, for all ids. */
+/** The answers of a guard with this snapshot, one for each id. */
 export async function answersOf(snapshot: Snapshot, asked: readonly string[] = ids): Promise<boolean[]> {
   const guard = await SeenGuard.open({ namespace: `servers:${String(Math.random())}`, storage: "none" });
   const report = guard.apply(snapshot);

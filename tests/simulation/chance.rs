@@ -12,8 +12,9 @@ pub trait Chance {
     fn percent(&mut self, times: u64) -> bool;
     /// A whole number from `least` to `most`, both included.
     fn between(&mut self, least: u64, most: u64) -> u64;
-    /// Milliseconds of a Pareto distribution (Pareto 1896) of this smallest value. Its exponent is 1, where not even the mean is finite, or 2:
-    /// division and square root are exact on every machine, so a seed means the same everywhere.
+    /// Milliseconds of a Pareto distribution (Pareto 1896) of this smallest value. Its exponent is 1, where not even
+    /// the mean is finite, or 2: division and square root are exact on every machine, so a seed means the same
+    /// everywhere.
     fn heavy_tailed(&mut self, least_ms: u64, has_mean: bool) -> u64;
 }
 

@@ -13,7 +13,8 @@ pub const DAY: u64 = 24 * HOUR;
 /// What a user is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A stream that is late, and stands still for hours, but loses and reorders nothing: nothing may be delivered twice.
+    /// A stream that is late, and stands still for hours, but loses and reorders nothing: nothing may be delivered
+    /// twice.
     Plain,
     /// Everything goes wrong now and then.
     Rough,
@@ -179,7 +180,8 @@ impl Conditions {
         }
     }
 
-    /// The stream is late and stands still, and that is all: each event arrives once and in order, and the chain forgets nothing.
+    /// The stream is late and stands still, and that is all: each event arrives once and in order, and the chain
+    /// forgets nothing.
     fn keep_stream_plain(&mut self) {
         self.chain = ChainOptions {
             capacity: 5_000,

@@ -117,7 +117,8 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
     true
 }
 
-/// An impression goes out if it was recorded here, is not under way, and is not known to have arrived; or again by the rule for that.
+/// An impression goes out if it was recorded here, is not under way, and is not known to have arrived; or again by the
+/// rule for that.
 fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene<'_>) {
     let page = &device.tabs[tab];
     let mut candidates = page.candidates(&device.ledger, item, scene.remember());

@@ -247,7 +247,8 @@ impl Device {
         self.learn(tab, stored, by_ms, scene);
     }
 
-    /// What others have stored for longer than "soon" must be known in this tab: they have said so, or are awake and have nothing left to do.
+    /// What others have stored for longer than "soon" must be known in this tab: they have said so, or are awake and
+    /// have nothing left to do.
     fn learn_signalled(&mut self, tab: usize, scene: &Scene<'_>) {
         let by_ms = scene.now - SOON_MS;
         let awake: BTreeSet<usize> = self

@@ -1,4 +1,5 @@
-//! The end of a user's life: what is broken works again, everything is delivered, the stream catches up; then nothing may be missing.
+//! The end of a user's life: what is broken works again, everything is delivered, the stream catches up; then nothing
+//! may be missing.
 
 use std::collections::HashSet;
 
@@ -91,7 +92,8 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
         let page = &place.tabs[tab];
         let is_kept = |index| page.must_remember(ledger, index, remember) && !page.may_have_lost_text(ledger, index);
         if !ledger.of(item).any(|(index, _)| is_kept(index)) {
-            // What was dropped may come back from a segment that was not compacted yet, and is nobody's to deliver until the next visit.
+            // What was dropped may come back from a segment that was not compacted yet, and is nobody's to deliver
+            // until the next visit.
             continue;
         }
         let was_there = world.server.ever.contains_key(&item);
@@ -108,7 +110,8 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
     }
 }
 
-/// What was to be delivered and has not arrived is delivered even if a snapshot covers it before the last page begins to deliver.
+/// What was to be delivered and has not arrived is delivered even if a snapshot covers it before the last page begins
+/// to deliver.
 fn check_promised(world: &mut World, device: usize, tab: usize) {
     let place = &world.devices[device];
     let clocks = place.clocks(tab, world.now);
@@ -151,8 +154,8 @@ fn check_delivered(world: &mut World, device: usize, tab: usize) {
     }
 }
 
-/// What is in storage and is to be delivered: it was recorded where that was known, or promised since. Not what was taken back or deleted, and what
-/// lost its text.
+/// What is in storage and is to be delivered: it was recorded where that was known, or promised since. Not what was
+/// taken back or deleted, and what lost its text.
 fn to_be_delivered<'a>(place: &'a Device, tab: usize, world: &World) -> Vec<&'a Recording> {
     if !world.conditions.reports {
         return Vec::new();

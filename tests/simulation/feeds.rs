@@ -1,4 +1,5 @@
-//! A person looks at a feed: snapshots are applied, items filtered, impressions recorded, and each answer is compared with what truly happened.
+//! A person looks at a feed: snapshots are applied, items filtered, impressions recorded, and each answer is compared
+//! with what truly happened.
 
 use std::collections::HashSet;
 
@@ -225,8 +226,8 @@ fn settle(page: &mut Tab, ledger: &mut Ledger, item: Item, clocks: Now, scene: &
     }
 }
 
-/// Whether what covers an item is one of the deliveries that this device can know of: not another impression of the item, another device's, or
-/// a delivery whose tab died before it could tell.
+/// Whether what covers an item is one of the deliveries that this device can know of: not another impression of the
+/// item, another device's, or a delivery whose tab died before it could tell.
 fn is_covered_by_known_delivery(item: Item, ledger: &Ledger, scene: &Scene<'_>) -> bool {
     let arrived = ledger.times_arrived(item);
     let only_here = scene.server.times_sent.get(&item) == Some(&arrived);
@@ -438,7 +439,8 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     }
 }
 
-/// Asks for a few items at other times of the device's clock: to the last millisecond of the window, and whatever the clock says before.
+/// Asks for a few items at other times of the device's clock: to the last millisecond of the window, and whatever the
+/// clock says before.
 fn probe(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let recordings = device.ledger.recordings.len();
     for _ in 0..6 {
@@ -663,7 +665,8 @@ fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
         .iter()
         .map(|shipped| shipped.shard.filter.parameters().bits() as usize)
         .sum();
-    // The table, up to twice as large as its content; the texts, each with its delivery; slots of the server's filters that are free.
+    // The table, up to twice as large as its content; the texts, each with its delivery; slots of the server's filters
+    // that are free.
     let most = 128 * remember + 128 * TEXT_LIMITS.texts + TEXT_LIMITS.bytes + server + 64 * 1024;
     assert!(stats.bytes <= most, "limits: {} bytes are held", stats.bytes);
 }

@@ -1,4 +1,5 @@
-//! What truly happened on one device: every recording, whether it is in storage, and what became of it. The guards are judged by it.
+//! What truly happened on one device: every recording, whether it is in storage, and what became of it. The guards are
+//! judged by it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +35,8 @@ pub struct Recording {
     /// The latest deletion of the history that its tab knew for certain, and may have known; Unix seconds.
     pub knew_deletion: u32,
     pub may_have_known_deletion: u32,
-    /// Whether it is to be delivered: its tab knew that impressions of this namespace are, or a tab that held it pending began to.
+    /// Whether it is to be delivered: its tab knew that impressions of this namespace are, or a tab that held it
+    /// pending began to.
     pub to_deliver: bool,
     /// Whether it was so from the beginning.
     pub was_to_deliver: bool,
@@ -69,7 +71,8 @@ pub struct Ledger {
     pub deletions: Vec<Deletion>,
     /// Since when it is in storage that impressions are delivered.
     pub reporting_stored_ms: Option<u64>,
-    /// How often a tab was told that a batch had arrived, and for each delivered impression which of them was its first.
+    /// How often a tab was told that a batch had arrived, and for each delivered impression which of them was its
+    /// first.
     pub confirmations: u64,
     pub first_confirmed: BTreeMap<(Item, u64), u64>,
     /// The deliveries and coverages that are in storage, each with the time since when.
@@ -114,7 +117,8 @@ impl Ledger {
         self.bytes - before
     }
 
-    /// Whether the tab that made the later of two recordings of one item knew the earlier one, so that the later one replaces it everywhere.
+    /// Whether the tab that made the later of two recordings of one item knew the earlier one, so that the later one
+    /// replaces it everywhere.
     pub fn replaces(&self, later: usize, earlier: usize) -> bool {
         later > earlier && !self.recordings[later].missed_of_item.contains(&earlier)
     }
@@ -170,8 +174,8 @@ impl Ledger {
         self.arrivals.entry(item).or_default().push(arrival);
     }
 
-    /// Whether an impression has reached the server: itself, or a later one of the same item, by either clock; or any that its tab had missed, whose
-    /// counter may be higher.
+    /// Whether an impression has reached the server: itself, or a later one of the same item, by either clock; or any
+    /// that its tab had missed, whose counter may be higher.
     pub fn has_arrived(&self, recording: &Recording) -> bool {
         let arrivals = self.arrivals.get(&recording.item).map_or(&[][..], Vec::as_slice);
         if !recording.missed_of_item.is_empty() && !arrivals.is_empty() {

@@ -1,4 +1,5 @@
-//! The server's side of one user: the stream that carries impressions, the chain that it fills, and replicas that lag behind it.
+//! The server's side of one user: the stream that carries impressions, the chain that it fills, and replicas that lag
+//! behind it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

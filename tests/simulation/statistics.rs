@@ -1,15 +1,17 @@
 //! Whether chance explains what was seen, and what a run has reached.
 //!
-//! A filter stops a fresh item wrongly at a rate that `stats()` reports. Each first question for an item that nobody has seen is a draw of its
-//! own, whatever was asked before, so of the reported rates' sum E the chance to see x or more is at most `exp(x − E − x · ln(x / E))` (Chernoff
-//! 1952; it holds for rates that differ from draw to draw, and that depend on earlier draws). Below [`LEVEL`], shared out evenly between all tests
-//! of a run (Bonferroni 1936), chance explains it no more.
+//! A filter stops a fresh item wrongly at a rate that `stats()` reports. Each first question for an item that nobody
+//! has seen is a draw of its own, whatever was asked before, so of the reported rates' sum E the chance to see x or
+//! more is at most `exp(x − E − x · ln(x / E))` (Chernoff 1952; it holds for rates that differ from draw to draw, and
+//! that depend on earlier draws). Below [`LEVEL`], shared out evenly between all tests of a run (Bonferroni 1936),
+//! chance explains it no more.
 
 use std::collections::BTreeMap;
 
 /// The chance that a run in which nothing is wrong fails for statistics: one in a million.
 pub const LEVEL: f64 = 1e-6;
-/// Small filters lie a little above the formula for their rate, up to 1.2% where the format was measured: so much more is no error.
+/// Small filters lie a little above the formula for their rate, up to 1.2% where the format was measured: so much more
+/// is no error.
 const TOLERANCE: f64 = 1.03;
 
 /// What is tested.

@@ -1,5 +1,5 @@
-//! A device's storage: keys and texts, as IndexedDB or a storage of the app's own keeps them. Every call is one step, between any two of which a
-//! tab may die.
+//! A device's storage: keys and texts, as IndexedDB or a storage of the app's own keeps them. Every call is one step,
+//! between any two of which a tab may die.
 
 use std::collections::BTreeMap;
 

@@ -255,7 +255,8 @@ impl Tab {
             .min(heard_and_own.saturating_sub(recording.certain + 1))
     }
 
-    /// The recordings of an item that may be the one that counts here, or were until a deletion of the history reached them.
+    /// The recordings of an item that may be the one that counts here, or were until a deletion of the history reached
+    /// them.
     fn unreplaced<'a>(
         &'a self,
         ledger: &'a Ledger,

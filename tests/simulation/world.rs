@@ -17,7 +17,8 @@ use crate::random::Random;
 const BEGINNING: u64 = 1_764_000_000_000;
 /// What happened last, for whoever looks into a failure.
 const REMEMBERED_EVENTS: usize = 30;
-/// Refreshes of the second page where two are far apart: it sees some 15,000 items, and then the first one goes on as if nothing had been.
+/// Refreshes of the second page where two are far apart: it sees some 15,000 items, and then the first one goes on as
+/// if nothing had been.
 const SECOND_PAGES_TURN: std::ops::Range<usize> = 10..70;
 
 pub struct World {

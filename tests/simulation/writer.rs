@@ -1,8 +1,9 @@
 //! How a tab keeps its guard's impressions in storage: the protocol of `js/storage`, one storage operation a step.
 //!
-//! A writer writes what is unsaved as a new segment under a key of its own, and never rewrites one. When it has written, and finds several segments of
-//! that size, it waits, lists again, and compacts them: the union is written first, then exactly the keys that were read are removed. Before each
-//! write it looks at the generation, which a clear raises. Between any two steps other tabs do theirs, or this one dies.
+//! A writer writes what is unsaved as a new segment under a key of its own, and never rewrites one. When it has
+//! written, and finds several segments of that size, it waits, lists again, and compacts them: the union is written
+//! first, then exactly the keys that were read are removed. Before each write it looks at the generation, which a clear
+//! raises. Between any two steps other tabs do theirs, or this one dies.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -451,7 +452,8 @@ impl Writer {
         true
     }
 
-    /// Looks at the generation: whether another tab has cleared the namespace. Then what is held from before that leaves.
+    /// Looks at the generation: whether another tab has cleared the namespace. Then what is held from before that
+    /// leaves.
     fn look(&mut self, around: &mut Surroundings<'_>) -> bool {
         let (generation, cleared_at_ms) = stored_generation(around.store);
         if generation <= self.generation {
@@ -471,7 +473,8 @@ impl Writer {
         present: Vec<String>,
         around: &mut Surroundings<'_>,
     ) -> Step {
-        // First the new generation, so that what a late writer still writes is void. This one key is always written: it is a few bytes.
+        // First the new generation, so that what a late writer still writes is void. This one key is always written: it
+        // is a few bytes.
         let was_full = std::mem::take(&mut around.store.is_full);
         let written = around.store.write(GENERATION_KEY, format!("{generation}/{at_ms}"));
         around.store.is_full = was_full;

@@ -1,4 +1,4 @@
-// Drives the document's function: inserts ids into a filter of the real library, and tells what that answers and what would be sent.
+// Runs the example's function: inserts ids into a filter of the real library, and prints its answers and the snapshot.
 package main
 
 import (
@@ -35,8 +35,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	told := map[string]any{"seen": seen, "json": string(text), "answers": answers}
-	if err := json.NewEncoder(os.Stdout).Encode(told); err != nil {
+	result := map[string]any{"seen": seen, "json": string(text), "answers": answers}
+	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
 		log.Fatal(err)
 	}
 }

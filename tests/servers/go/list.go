@@ -1,4 +1,4 @@
-// Drives the document's function: what it reads from the Redis at the first argument's address for the second argument's user.
+// Runs the example's function: prints the snapshot of the user in the second argument, read from the Redis in the first.
 package main
 
 import (

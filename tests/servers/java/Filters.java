@@ -11,8 +11,9 @@ import java.util.Base64;
 import java.util.List;
 
 /**
- * Drives Guava and the document's class, as its input says line by line: `new CAPACITY RATE` and `read FILTER` begin the next filter, `put ID` goes into
- * it, and `ask ID` asks them all; filters and ids are base64. Prints what would be sent, the last filter first, and a line of answers.
+ * Runs Guava and the example's class. Each line of the input is a command: `new CAPACITY RATE` and `read FILTER` begin the
+ * next filter, `put ID` inserts into it, `ask ID` asks all filters; filters and ids are base64. Prints the snapshot, the
+ * last filter first, and a line of answers.
  */
 public class Filters {
     private final List<BloomFilter<CharSequence>> filters = new ArrayList<>();
@@ -22,13 +23,13 @@ public class Filters {
         Filters filters = new Filters();
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in, UTF_8));
         for (String line = input.readLine(); line != null; line = input.readLine()) {
-            filters.follow(line.split(" ", -1));
+            filters.execute(line.split(" ", -1));
         }
         System.out.println(Seen.of(filters.filters).toJson());
         System.out.println(filters.answers);
     }
 
-    private void follow(String[] words) throws IOException {
+    private void execute(String[] words) throws IOException {
         switch (words[0]) {
             case "new" -> filters.add(0, BloomFilter.create(
                 Funnels.stringFunnel(UTF_8), Integer.parseInt(words[1]), Double.parseDouble(words[2])));

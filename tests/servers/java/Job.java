@@ -10,7 +10,10 @@ import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.CloseableIterator;
 
-/** Runs the document's function in a Flink of this process, over impressions of the input's lines `USER ID`, ids as base64. Prints each `USER SNAPSHOT`. */
+/**
+ * Runs the example's function in an embedded Flink. Each line of the input is an impression, `USER ID`, the id as base64.
+ * Prints each snapshot as `USER SNAPSHOT`.
+ */
 public class Job {
     public static void main(String[] args) throws Exception {
         List<Tuple2<String, String>> impressions = new ArrayList<>();

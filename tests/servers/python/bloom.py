@@ -1,4 +1,4 @@
-"""Drives the document's functions over the Redis at the first argument's address: fills filters, and tells what they answer and what would be sent."""
+"""Runs the example's functions: fills filters in the Redis of the first argument, prints its answers and the snapshot."""
 
 import json
 import sys
@@ -18,5 +18,5 @@ for key, filter in task["filters"].items():
         bloom.madd(key, *filter["insert"])
 keys = list(task["filters"])
 answers = [bloom.mexists(key, *task["ask"]) for key in keys]
-told = {"seen": seen(client, *keys, "a user's filter that is not there"), "answers": [any(each) for each in zip(*answers)]}
-json.dump(told, sys.stdout)
+result = {"seen": seen(client, *keys, "a missing key"), "answers": [any(each) for each in zip(*answers)]}
+json.dump(result, sys.stdout)

@@ -1,4 +1,4 @@
-"""Drives the document's writer: makes the shards that the input names, and tells them."""
+"""Runs the example's writer: makes the shards that the input names, and prints them."""
 
 import json
 import sys

@@ -1,11 +1,10 @@
-/** Runs the README's examples for browsers: each on a page in Chromium, before a server as the README describes it. */
+/** Runs the examples for browsers: each on a page in Chromium, with a server as the documentation describes it. */
 import { chromium, type Browser, type Page } from "@playwright/test";
 import { build } from "esbuild";
 import fastify, { type FastifyInstance } from "fastify";
-import { type Snapshot } from "seenguard";
-import { ShardChain } from "seenguard/server";
+import { ShardChain, type Snapshot } from "seenguard/server";
 import { chromiumArguments, programs } from "../../../scripts/lib/programs.mjs";
-import { root, written, type Example } from "./examples.ts";
+import { root, writeExample, type Example } from "./examples.ts";
 
 /** A page in a browser of its own, and what it printed. */
 export interface OpenPage {
@@ -94,7 +93,7 @@ function addImpressions(server: FastifyInstance, posted: OpenPage["posted"][numb
 
 async function bundled(example: Example, entry: string): Promise<string> {
   const { outputFiles } = await build({
-    stdin: { contents: entry.replace("./example", written(example)), resolveDir: root, loader: "tsx" },
+    stdin: { contents: entry.replace("./example", writeExample(example)), resolveDir: root, loader: "tsx" },
     bundle: true,
     format: "esm",
     jsx: "automatic",

@@ -1,11 +1,11 @@
-/** Runs the examples in Rust of a page of documentation, against the crate as it is. */
+/** Runs the Rust examples of a page of documentation against the crate as it is. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { root } from "./examples.ts";
 
 const run = promisify(execFile);
 
-/** Returns what rustdoc says. Rejects if an example fails. */
+/** Returns rustdoc's output. Rejects if an example fails. */
 export async function testRustExamples(page: string): Promise<string> {
   const { stdout } = await run("cargo", ["build", "--quiet", "--lib", "--message-format", "json"], {
     cwd: root,
@@ -14,8 +14,8 @@ export async function testRustExamples(page: string): Promise<string> {
   const library = /"filenames":\["([^"]+\.rlib)"/.exec(
     stdout.split("\n").find((line) => line.includes('"name":"seenguard"') && line.includes("compiler-artifact")) ?? "",
   )?.[1];
-  if (library === undefined) throw new Error("cargo does not say where it put the crate");
-  const [debug = ""] = /^.*[/\\]/.exec(library) ?? [];
-  const linked = ["--extern", `seenguard=${library}`, "-L", `dependency=${debug}deps`];
+  if (library === undefined) throw new Error("cargo did not report where it put the crate");
+  const [directory = ""] = /^.*[/\\]/.exec(library) ?? [];
+  const linked = ["--extern", `seenguard=${library}`, "-L", `dependency=${directory}deps`];
   return (await run("rustdoc", ["--test", page, "--edition", "2024", ...linked], { cwd: root })).stdout;
 }

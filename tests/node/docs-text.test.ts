@@ -1,0 +1,145 @@
+/** The documentation names what exists: links, commands, files, members of the API, steps of `npm test`, dependencies. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import ts from "typescript";
+import { describe, expect, test } from "vitest";
+import { steps } from "../../scripts/test/steps.mjs";
+import { examplesIn, pages, readPage, root, type Page } from "./docs/examples.ts";
+
+const MAX_COLUMNS = 120;
+const MAX_README_LINES = 300;
+
+interface Manifest {
+  readonly version: string;
+  readonly scripts: Record<string, string>;
+  readonly devDependencies: Record<string, string>;
+}
+const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as Manifest;
+const readme = readPage("README.md");
+const contributing = readPage("CONTRIBUTING.md");
+
+test("the README is short", () => {
+  expect(readme.text.trimEnd().split("\n").length).toBeLessThanOrEqual(MAX_README_LINES);
+});
+
+describe.each(pages.map((page) => ({ path: page.path, page })))("$path", ({ page }) => {
+  test(`has no line over ${String(MAX_COLUMNS)} columns, tables excepted`, () => {
+    const lines = page.text.split("\n").filter((line) => !line.startsWith("|") && !line.startsWith("!["));
+    expect(lines.filter((line) => Array.from(line).length > MAX_COLUMNS)).toEqual([]);
+  });
+
+  test("links to what exists", () => {
+    for (const target of linksOf(page)) {
+      const [path = "", anchor] = target.split("#");
+      const linked = path === "" ? page.path : relative(root, join(root, dirname(page.path), path));
+      expect(existsSync(root + linked), target).toBe(true);
+      if (anchor !== undefined) expect(anchorsOf(readPage(linked)), target).toContain(anchor);
+    }
+  });
+
+  test("names commands that exist", () => {
+    for (const [command, script = "", only] of page.text.matchAll(
+      /\bnpm (?:run )?(start|test|(?<=run )[\w-]+)(?: -- --only ([\w,-]+))?/g,
+    )) {
+      expect(manifest.scripts, command).toHaveProperty(script);
+      const names = steps.map(({ name }) => name);
+      for (const name of only?.split(",") ?? []) expect(names, command).toContain(name);
+    }
+  });
+});
+
+/** Targets of links within the project. */
+function linksOf({ text }: Page): string[] {
+  return [...text.matchAll(/\]\(([^)]+)\)/g)]
+    .map(([, target = ""]) => target)
+    .filter((target) => !target.startsWith("https:"));
+}
+
+/** A page's headings, as GitHub makes anchors of them. */
+function anchorsOf({ text }: Page): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w -]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+test("the README links to every page in docs/", () => {
+  const guides = pages.map(({ path }) => path).filter((path) => path.startsWith("docs/"));
+  expect(guides.length).toBeGreaterThan(5);
+  expect(linksOf(readme)).toEqual(expect.arrayContaining(guides));
+});
+
+test.each([
+  { page: contributing, below: "" },
+  { page: readPage("www/README.md"), below: "www/" },
+])("the tree in $page.path exists", ({ page, below }) => {
+  const [tree] = examplesIn(page).filter(({ kind }) => kind === "text");
+  const directories: string[] = [];
+  for (const [, indent = "", name = ""] of (tree?.code ?? "").matchAll(/^( {0,4})(\S+)  /gm)) {
+    const depth = indent.length / 2;
+    const path = [below, ...directories.slice(0, depth), name].join("");
+    expect(existsSync(root + path), path).toBe(true);
+    directories[depth] = name;
+  }
+  expect(directories).not.toEqual([]);
+});
+
+test("the API's pages name every public member, option and error code", () => {
+  const types = readdirSync(`${root}js/types`).filter((name) => name.endsWith(".d.ts"));
+  const declared = types.flatMap((name) => declaredNames(readFileSync(`${root}js/types/${name}`, "utf8")));
+  expect(declared.length).toBeGreaterThan(70);
+  const described = ["api", "server", "delivery", "storage"].map((name) => readPage(`docs/${name}.md`).text);
+  const code = [...described.join("\n").matchAll(/`+[^`]+`+/g)].join("\n");
+  expect(declared.filter((name) => !new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(code))).toEqual([]);
+});
+
+/** Members of classes, properties of interfaces, error codes. */
+function declaredNames(declarations: string): string[] {
+  const names = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    const isMember = ts.isMethodDeclaration(node) || ts.isMethodSignature(node);
+    if ((isMember || ts.isPropertyDeclaration(node) || ts.isPropertySignature(node)) && ts.isIdentifier(node.name))
+      names.add(node.name.text);
+    if (ts.isTypeAliasDeclaration(node) && node.name.text === "ErrorCode")
+      for (const [, code = ""] of node.getText().matchAll(/"([\w-]+)"/g)) names.add(code);
+    // What is not exported stands in for the DOM's types.
+    if (ts.isTypeAliasDeclaration(node) && node.modifiers === undefined) return;
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile("types.d.ts", declarations, ts.ScriptTarget.ES2022, true));
+  return [...names];
+}
+
+test("CONTRIBUTING.md names every step of npm test", () => {
+  const named = tableColumn(contributing, "Step");
+  expect(named).toEqual(steps.map(({ name }) => name));
+});
+
+test("CONTRIBUTING.md says why each dependency is there", () => {
+  const tools = readdirSync(`${root}scripts/tools`).map((name) => `scripts/tools/${name}/`);
+  const crates = ["", ...tools].flatMap((path) => cratesIn(readFileSync(`${root}${path}Cargo.toml`, "utf8")));
+  expect(crates.length).toBeGreaterThan(5);
+  const named = [...tableColumn(contributing, "Crate"), ...tableColumn(contributing, "Package")];
+  const packages = Object.keys(manifest.devDependencies);
+  expect(named.toSorted()).toEqual([...new Set([...crates, ...packages])].toSorted());
+});
+
+/** The crates that a Cargo.toml depends on. */
+function cratesIn(cargo: string): string[] {
+  const sections = [...cargo.matchAll(/^\[(?:[^\]]*\.)?(?:dev-)?dependencies\]\n((?:.+\n?)*)/gm)];
+  return sections.flatMap(([, section = ""]) => [...section.matchAll(/^([\w-]+) = /gm)].map(([, name = ""]) => name));
+}
+
+/** The names in backticks in the first column of the table with this heading; a row may have several. */
+function tableColumn({ text }: Page, heading: string): string[] {
+  const lines = text.split("\n");
+  const start = lines.findIndex((line) => new RegExp(`^\\| ${heading} +\\|`).test(line));
+  expect(start, heading).toBeGreaterThan(0);
+  const rows = lines.slice(start + 2);
+  const end = rows.findIndex((line) => !line.startsWith("|"));
+  return rows
+    .slice(0, end < 0 ? undefined : end)
+    .flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name));
+}

@@ -1,0 +1,76 @@
+/**
+ * The documentation's pages and the examples in them. Behind an example's language stands where it runs:
+ *
+ *     ```js node     in Node; its comments `// → …` are what it prints, in their order
+ *     ```js redis    the same, with REDIS_URL naming a Redis
+ *     ```js page     in Chromium, on the page that browser.ts serves; js, ts and tsx alike
+ */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+export const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+export interface Page {
+  /** Below the project's root, such as "docs/api.md". */
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface Example {
+  readonly page: string;
+  /** Where it begins in its page. */
+  readonly line: number;
+  /** Such as "js node". */
+  readonly kind: string;
+  readonly code: string;
+}
+
+export function readPage(path: string): Page {
+  return { path, text: readFileSync(root + path, "utf8") };
+}
+
+const guides = readdirSync(`${root}docs`)
+  .filter((name) => name.endsWith(".md"))
+  .map((name) => `docs/${name}`);
+
+/** Every page of the documentation. */
+export const pages: readonly Page[] = [
+  ...["README.md", "CHANGELOG.md", "CONTRIBUTING.md", ...guides],
+  ...["benches/README.md", "tests/README.md", "tests/vectors/README.md", "www/README.md", "www/data/README.md"],
+].map(readPage);
+
+export function examplesIn({ path, text }: Page): Example[] {
+  return [...text.matchAll(/^```(.*)\n([^]*?)^```$/gm)].map(({ index, 1: kind = "", 2: code = "" }) => ({
+    page: path,
+    line: text.slice(0, index).split("\n").length,
+    kind,
+    code,
+  }));
+}
+
+export const examples: readonly Example[] = pages.flatMap(examplesIn);
+
+export const examplesOf = (...kinds: string[]): Example[] => examples.filter(({ kind }) => kinds.includes(kind));
+
+/** The one example of a kind that contains `part`. */
+export function exampleWith(kind: string, part: string): Example {
+  const [found, ...others] = examplesOf(kind).filter(({ code }) => code.includes(part));
+  if (found === undefined || others.length > 0)
+    throw new Error(`${String(others.length + Number(found !== undefined))} examples "${kind}" contain ${part}`);
+  return found;
+}
+
+/** What the example says that it prints. */
+export function expectedOutput({ code }: Example): string {
+  return [...code.matchAll(/\/\/ → (.*)$/gm)].map(([, output = ""]) => `${output}\n`).join("");
+}
+
+/** Writes an example to a file below the project, where the package is found by its name as in an app. Returns the file. */
+export function writeExample({ page, line, kind, code }: Example): string {
+  const directory = `${root}target/docs`;
+  mkdirSync(directory, { recursive: true });
+  const extension = { js: "mjs", ts: "ts", tsx: "tsx" }[kind.split(" ")[0] ?? ""] ?? "txt";
+  const file = `${directory}/${page.replace(/\W+/g, "-")}-line-${String(line)}.${extension}`;
+  writeFileSync(file, code);
+  return file;
+}
