@@ -1,4 +1,4 @@
-/** The documentation names what exists: links, commands, files, members of the API, steps of `npm test`, dependencies. */
+/** The documentation names what exists: links, commands, files, the API's members, steps, dependencies. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import ts from "typescript";
@@ -77,7 +77,7 @@ test.each([
 ])("the tree in $page.path exists", ({ page, below }) => {
   const [tree] = examplesIn(page).filter(({ kind }) => kind === "text");
   const directories: string[] = [];
-  for (const [, indent = "", name = ""] of (tree?.code ?? "").matchAll(/^( {0,4})(\S+)  /gm)) {
+  for (const [, indent = "", name = ""] of (tree?.code ?? "").matchAll(/^( {0,4})(\S+) {2}/gm)) {
     const depth = indent.length / 2;
     const path = [below, ...directories.slice(0, depth), name].join("");
     expect(existsSync(root + path), path).toBe(true);
