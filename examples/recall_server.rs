@@ -100,14 +100,9 @@ impl RecallServer {
             .take(size)
             .map(String::from)
             .collect();
-<<<<<<< HEAD
         // The state as it was before this page: a server that records what it serves, and ships the state after,
         // filters its own page away.
-        let seen = chain.snapshot(now_seconds);
-=======
-        // The state as it was before this page: a server that records what it serves, and ships the state after, filters its own page away.
         let seen = chain.snapshot(now_seconds)?;
->>>>>>> format
         Ok(Page { items, seen })
     }
 }

@@ -129,8 +129,25 @@ export function freshItems<T>(
   return list.filter((_, index) => passes[index] === 1);
 }
 
+/** JavaScript engines hash longer texts by their length alone, so that a Set compares each with all of its length. */
+const LONGEST_HASHED = 8_192;
+const SAMPLE = 64;
+
 /** The indices of the first of equal ids among `candidates`, by default among all. */
 export function firstOfEach(ids: readonly ItemId[], candidates: Iterable<number> = ids.keys()): number[] {
   const known = new Set<string>();
-  return [...candidates].filter((index) => known.size < known.add(String(ids[index])).size);
+  const knownLong = new Map<string, Set<string>>();
+  return [...candidates].filter((index) => {
+    const text = String(ids[index]);
+    const alike = text.length > LONGEST_HASHED ? alikeOf(knownLong, text) : known;
+    return alike.size < alike.add(text).size;
+  });
+}
+
+/** The known texts that begin and end as this one does. */
+function alikeOf(known: Map<string, Set<string>>, text: string): Set<string> {
+  const sample = text.slice(0, SAMPLE) + text.slice(-SAMPLE);
+  const alike = known.get(sample) ?? new Set();
+  known.set(sample, alike);
+  return alike;
 }

@@ -40,21 +40,18 @@ export class SeenGuard implements Api.SeenGuard {
 
   static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
     checkClearArguments(namespace, storage);
-    // Nothing may come between the call and this: what is recorded from here on stays.
     const clearedAtMs = Date.now() + 1;
     const core = findCore(namespace);
-    const clearOwn = core?.clear(clearedAtMs);
     const places = placesOf(storage);
     const others = places.filter((place) => !core?.isKeptIn(place));
-    // The core's own storage comes last: should it be one of the others by another name, what is recorded from now on
-    // belongs to the last generation.
-    const clearing = withTimeout(
-      CLEAR_TIMEOUT_MS,
-      clearPlaces(namespace, others, clearedAtMs, others.length < places.length).finally(() => clearOwn?.()),
-    );
+    const isKeptElsewhere = others.length < places.length;
+    const othersCleared = inTime(clearPlaces(namespace, others, clearedAtMs, isKeptElsewhere), CLEAR_TIMEOUT_MS / 2);
+    // Called before anything is waited for: what is recorded from here on stays.
+    const allCleared = core?.clear(clearedAtMs, othersCleared) ?? othersCleared;
+    const clearing = inTime(allCleared, CLEAR_TIMEOUT_MS);
     noteClearing(namespace, clearing);
     try {
-      if (!(await clearing)) throw new Error("it does not answer");
+      await clearing;
     } catch (cause) {
       throw failure("storage", "the namespace is not cleared: the storage failed", cause);
     }
@@ -160,6 +157,11 @@ export class SeenGuard implements Api.SeenGuard {
     this.core = new GuardCore(core.options);
     await release(core, this.holder);
   }
+}
+
+/** Rejects if the work is not done in time. */
+async function inTime(work: Promise<void>, timeoutMs: number): Promise<void> {
+  if (!(await withTimeout(timeoutMs, work))) throw new Error("it does not answer");
 }
 
 /** There is no screen, and nobody to remember it for. */

@@ -17,12 +17,18 @@ export function provideFormats(read: ReadShards): void {
   readShards = read;
 }
 
+/** Shards hold times in 32 bits. */
+const MAX_SECONDS = 2 ** 32 - 1;
+
 const rules: Rules = {
   version: [
     "a whole number from 0 to 2^53 - 1",
     (version) => Number.isSafeInteger(version) && (version as number) >= 0,
   ],
-  now: ["the server's clock in Unix seconds", (now) => Number.isFinite(now) && (now as number) >= 0],
+  now: [
+    "the server's clock in Unix seconds, up to 2^32 − 1 (milliseconds are more)",
+    (now) => typeof now === "number" && now >= 0 && now <= MAX_SECONDS,
+  ],
   shards: ["a list of texts", Array.isArray, REQUIRED],
 };
 

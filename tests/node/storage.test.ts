@@ -65,7 +65,7 @@ describe("with a storage of the app's own", () => {
         guard.record("a");
         await guard.flush();
         const key = storage.keys().find((key) => key.includes("/s/"));
-        writers.add(/\/s\/\d+\/([0-9a-f]{16})\//.exec(key ?? "")?.[1]);
+        writers.add(/\/s\/0\/0\/([0-9a-f]{16})\//.exec(key ?? "")?.[1]);
         await guard.close();
       }
       expect(writers).not.toContain(undefined);
@@ -344,16 +344,18 @@ describe("a storage that fails", () => {
     await SeenGuard.clear(namespace, storage);
     await visit(storage, namespace, ["earlier"]);
     for (const first of ["keys", "get", "set", "remove"] as const) {
-      let failures = 1;
+      let hasFailed = false;
       storage.before = (operation) => {
-        if (operation === first && failures-- > 0) broken();
+        if (operation !== first || hasFailed) return;
+        hasFailed = true;
+        broken();
       };
       const { guard, codes } = await openGuard({ storage, namespace });
       guard.record(`recorded though ${first} failed`);
       await guard.flush();
       expect(guard.filter(["earlier", "long ago"])).toEqual(["long ago"]);
       await guard.close();
-      expect(codes()).toEqual(["storage"]);
+      expect(codes()).toEqual(hasFailed ? ["storage"] : []);
       storage.before = () => {};
       expect(await forgotten(storage, namespace, ["earlier", `recorded though ${first} failed`])).toEqual([]);
     }
@@ -410,14 +412,14 @@ describe("a storage that takes its time", () => {
       const never = () => new Promise<never>(() => {});
       const opening = openGuard({ storage: { get: never, set: never, remove: never, keys: never } });
       await vi.advanceTimersByTimeAsync(60_000);
-      const { guard, errors } = await opening;
+      const { guard, codes } = await opening;
       guard.record("a");
       expect(guard.filter(["a", "b"])).toEqual(["b"]);
       const closing = guard.close();
       await vi.advanceTimersByTimeAsync(60_000);
       await closing;
       expect(guard.filter(["a"])).toEqual(["a"]);
-      expect(errors).toEqual([]);
+      expect(codes()).toEqual(["storage"]);
     } finally {
       vi.useRealTimers();
     }
@@ -498,6 +500,8 @@ describe("stored content that is damaged", () => {
       guard.record(id);
       await guard.flush();
     }
+    await guard.close();
+    // The newest last: each of those holds one id, the older ones are compacted.
     const segments = () => [...storage.values.keys()].filter((key) => key.includes("/s/"));
     return { storage, namespace, ids, segments };
   }
@@ -516,16 +520,16 @@ describe("stored content that is damaged", () => {
   ] as const) {
     test(`and ${how} is reported once and set aside, and the others are kept`, async () => {
       const { storage, namespace, ids, segments } = await stored();
-      const [victim = ""] = segments();
+      const victim = segments().at(-1) ?? "";
       const damaged = damage(storage.values.get(victim) ?? "");
       storage.values.set(victim, damaged);
       const { guard, codes } = await open(storage, namespace);
       expect(codes()).toEqual(["storage"]);
       expect(guard.filter(ids).length).toBeLessThanOrEqual(1);
       expect(guard.stats().storage).toBe("custom");
+      await guard.close();
       expect([...storage.values.values()]).toContain(damaged);
       expect(segments()).not.toContain(victim);
-      await guard.close();
       const next = await open(storage, namespace);
       expect(next.codes()).toEqual([]);
       expect(next.guard.filter(ids).length).toBeLessThanOrEqual(1);
@@ -534,7 +538,7 @@ describe("stored content that is damaged", () => {
 
   test("and all of it does not stop the guard, nor what it records from then on being kept", async () => {
     const { storage, namespace, ids, segments } = await stored();
-    for (const key of segments()) storage.values.set(key, "SGJ1\nrubbish\n");
+    for (const key of segments()) storage.values.set(key, "SGI1\nrubbish\n");
     const { guard, codes } = await open(storage, namespace);
     expect(guard.filter(ids)).toEqual(ids);
     guard.record(ids);
@@ -563,7 +567,7 @@ describe("stored content that is damaged", () => {
 
   test("and cannot be set aside because the storage is full loses nothing of the rest", async () => {
     const { storage, namespace, ids, segments } = await stored();
-    storage.values.set(segments()[0] ?? "", "rubbish");
+    storage.values.set(segments().at(-1) ?? "", "rubbish");
     storage.before = (operation) => {
       if (operation === "set") throw new DOMException("no room", "QuotaExceededError");
     };
@@ -602,15 +606,15 @@ describe("what a newer version has stored", () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     await visit(storage, namespace, ["a"]);
     const [own = ""] = [...storage.values.keys()].filter((key) => key.includes("/s/"));
-    const newer = own.replace(/\/s\/0\/[^/]+/, "/s/0/feedfacefeedface");
-    storage.values.set(newer, "SGJ2\nwhat only a later version understands\n");
+    const newer = own.replace(/\/s\/0\/0\/[^/]+/, "/s/0/0/feedfacefeedface");
+    storage.values.set(newer, "SGI2\nwhat only a later version understands\n");
     for (let again = 0; again < 3; again++) {
       const { guard, codes } = await openGuard({ storage, namespace }, newPage());
       expect(codes()).toEqual(["storage"]);
       expect(guard.filter(["a", "b"])).toEqual(again === 0 ? ["b"] : []);
       guard.record("b");
       await guard.close();
-      expect(storage.values.get(newer)).toBe("SGJ2\nwhat only a later version understands\n");
+      expect(storage.values.get(newer)).toBe("SGI2\nwhat only a later version understands\n");
     }
   });
 });

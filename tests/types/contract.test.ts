@@ -27,7 +27,7 @@ const LATER = {
     ...["SeenGuard.split", "SeenGuard.unsee", "SeenGuard.held", "SeenGuard.deliver"],
     ...["FeedOptions", "PageRequest.cursor", "PageRequest.held", "PageRequest.pending"],
     ...["FeedPage.next", "FillResult.repeated", "ObserveOptions.idsOf", "Report"],
-    ...["GuardStats.unseen", "GuardStats.received"],
+    ...["GuardStats.received"],
   ],
   server: [
     ...["ShardChain.take", "ShardChain.unsee", "ShardChain.forget", "ShardChain.split"],

@@ -20,7 +20,7 @@ export type GivenTypes = [
   Gives<contract.ErrorCode, ours.ErrorCode>,
   Gives<contract.ApplyReport, ours.ApplyReport>,
   Gives<contract.Explanation, ours.Explanation>,
-  Gives<Omit<contract.GuardStats, "unseen" | "received">, ours.GuardStats>,
+  Gives<Omit<contract.GuardStats, "received">, ours.GuardStats>,
   Gives<Omit<contract.FillResult<Date>, "repeated">, ours.FillResult<Date>>,
   Gives<Omit<contract.PageRequest, "cursor" | "held" | "pending">, ours.PageRequest>,
   Gives<contract.Impression, ours.Impression>,
