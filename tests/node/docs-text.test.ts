@@ -18,6 +18,13 @@ const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as Mani
 const readme = readPage("README.md");
 const contributing = readPage("CONTRIBUTING.md");
 
+test("scripts of package.json name steps that exist", () => {
+  const only = Object.values(manifest.scripts).flatMap(
+    (script) => /--only ([\w,-]+)/.exec(script)?.[1]?.split(",") ?? [],
+  );
+  expect(steps.map(({ name }) => name)).toEqual(expect.arrayContaining(only));
+});
+
 test("the README is short", () => {
   expect(readme.text.trimEnd().split("\n").length).toBeLessThanOrEqual(MAX_README_LINES);
 });
