@@ -1,4 +1,6 @@
-/** The documentation names what exists: links, commands, files, members of the API, steps of `npm test`, dependencies. */
+/**
+ * The documentation names what exists: links, commands, files, members of the API, steps of `npm test`, dependencies.
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import ts from "typescript";

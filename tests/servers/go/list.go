@@ -1,4 +1,5 @@
-// Runs the example's function: prints the snapshot of the user in the second argument, read from the Redis in the first.
+// Runs the example's function: prints the snapshot of the user in the second argument, read from the Redis in the
+// first.
 package main
 
 import (
