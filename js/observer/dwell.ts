@@ -46,8 +46,7 @@ let sizes: ResizeObserver;
 /** Follows what comes and goes in subjects without a box of their own. */
 let contents: MutationObserver;
 let pageShown: boolean;
-/** Ends the listening to the page. */
-let listening: AbortController;
+let stopListening: () => void;
 
 /** Calls `onDwell` once, when `ratio` of `element` has been visible for `dwellMs` without a break. Returns stop. */
 export function watch(element: Element, ratio: number, dwellMs: number, onDwell: () => void): () => void {
@@ -74,8 +73,7 @@ function start(): void {
   sizes = new ResizeObserver(sampleAll);
   contents = new MutationObserver(sampleAll);
   pageShown = !isHidden();
-  listening = new AbortController();
-  listen(listening.signal, PAGE_EVENTS, onPageEvent);
+  stopListening = listen(PAGE_EVENTS, onPageEvent);
 }
 
 function drop(subject: Subject): void {
@@ -84,7 +82,7 @@ function drop(subject: Subject): void {
   if (!subjects.delete(subject) || subjects.size) return;
   for (const observer of [sizes, contents, ...intersectionObservers.values()]) observer.disconnect();
   intersectionObservers.clear();
-  listening.abort();
+  stopListening();
 }
 
 /** Asks for a fresh entry of a box that shows the subject. */

@@ -56,7 +56,8 @@ export class Persistence {
   private readonly owner: Owner;
   private readonly signal: string;
   private readonly openedAtMs = Date.now();
-  private readonly stopping = new AbortController();
+  private isStopped = false;
+  private stopListening: (() => void)[] = [];
   private table: Table | undefined;
   private log: SegmentLog | undefined;
   /** What the store held when it was opened, until something may have changed. */
@@ -127,7 +128,7 @@ export class Persistence {
     if (!this.log || this.isStopped) return;
     this.changed();
     this.listen(this.log);
-    void removeIdle(this.log.store, this.log.prefix, this.owner.options.windowDays).catch(this.health.onFailure);
+    void this.cleanUpIdle(this.log).catch(this.health.onFailure);
   }
 
   /** Something was recorded: writes it as soon as the present task ends. */
@@ -153,32 +154,31 @@ export class Persistence {
   }
 
   /**
-   * Begins a clear: the table is empty now. Returns what clears the storage, and rejects if that fails; it is tried again
-   * with the next write.
+   * Clears the storage once `others` has settled: clearing other storages, one of which may be this very one by another
+   * name. The table is empty already. Rejects if either fails; this one is tried again with the next write.
    */
-  clear(clearedAtMs: number): () => Promise<void> {
+  async clear(clearedAtMs: number, others: Promise<void>): Promise<void> {
     this.startedClears++;
     this.owedClear = this.lastClearMs = clearedAtMs;
     this.unwritten = undefined;
     this.log?.invalidate();
-    return () => this.finishClear(clearedAtMs);
-  }
-
-  private async finishClear(clearedAtMs: number): Promise<void> {
-    let failed: { readonly cause: unknown } | undefined;
+    const othersSettled = Promise.allSettled([others]);
+    let failure: { readonly cause: unknown } | undefined;
     await this.enqueue(async () => {
+      await othersSettled;
       this.startedClears--;
       this.owedClear ??= clearedAtMs;
       try {
         await this.clearStorage();
-        this.tellOthers();
       } catch (cause) {
-        failed = { cause };
+        failure = { cause };
         throw cause;
       }
+      this.tellOthers();
     });
     this.changed();
-    if (failed) throw failed.cause;
+    if (failure) throw failure.cause;
+    await others;
   }
 
   /** Somebody has waited in vain. */
@@ -188,13 +188,10 @@ export class Persistence {
 
   /** Stops listening, retrying, reading and compacting. What is being written or cleared goes on. */
   stop(): void {
-    this.stopping.abort();
+    this.isStopped = true;
+    for (const stop of this.stopListening) stop();
     this.health.stop();
-    clearTimeout(this.compaction);
-  }
-
-  private get isStopped(): boolean {
-    return this.stopping.signal.aborted;
+    if (this.compaction !== undefined) clearTimeout(this.compaction);
   }
 
   /** One thing after the other: the writes of a writer keep their order whatever the storage does. */
@@ -229,9 +226,10 @@ export class Persistence {
     this.isLoaded = true;
     this.health.onSuccess();
     const { segments, outdated } = found;
-    if (damaged.length > 0) void this.enqueue(() => repair(log, table, damaged));
+    const compactor = this.compactorOf(table);
+    if (damaged.length > 0) void this.enqueue(() => repair(log, compactor, damaged));
     if (outdated.length > 0) void this.enqueue(() => log.remove(outdated));
-    if (isWasteful(segments)) this.scheduleCompaction(() => compactAll(log, table));
+    if (isWasteful(segments)) this.scheduleCompaction(() => compactAll(log, compactor));
   }
 
   /** Reads what other tabs have written since. */
@@ -297,16 +295,22 @@ export class Persistence {
     if (level === undefined) return;
     this.tellOthers();
     await this.considerCompaction(log, table, level);
-    this.notedUse = await noteUse(log.store, log.prefix, this.owner.options.windowDays, this.notedUse);
+    await this.noteUse(log);
   }
 
   /** This writer has just written a segment of this level. */
   private async considerCompaction(log: SegmentLog, table: Table, level: number): Promise<void> {
     const { remember } = this.owner.options;
     const [count, enough] = [log.countOf(level), groupSize(level, remember)];
+    const compact = () => compactLevels(log, this.compactorOf(table), level, remember);
     // Who writes so fast that the timer never comes does not wait for it.
-    if (count >= 2 * enough) await compactLevels(log, table, level, remember);
-    else if (count >= enough) this.scheduleCompaction(() => compactLevels(log, table, level, remember));
+    if (count >= 2 * enough) await compact();
+    else if (count >= enough) this.scheduleCompaction(compact);
+  }
+
+  /** The table as long as what was read for it still counts: compacting merges it. */
+  private compactorOf(table: Table): Compactor {
+    return { compact: (segments) => (this.owedClear === undefined ? table.compact(segments) : undefined) };
   }
 
   private scheduleCompaction(compact: () => Promise<void>): void {
@@ -333,6 +337,15 @@ export class Persistence {
     }
   }
 
+  private async noteUse({ store, prefix }: SegmentLog): Promise<void> {
+    this.notedUse = await noteUse(store, prefix, this.owner.options.windowDays, this.notedUse);
+  }
+
+  private async cleanUpIdle(log: SegmentLog): Promise<void> {
+    await this.noteUse(log);
+    await removeIdle(log.store, log.prefix, this.owner.options.windowDays);
+  }
+
   private tellOthers(): void {
     if (this.isShared) sendSignal(this.signal);
   }
@@ -343,7 +356,6 @@ export class Persistence {
   }
 
   private listen(log: SegmentLog): void {
-    const { signal } = this.stopping;
     const merge = () => {
       if (this.isMerging) return;
       this.isMerging = true;
@@ -352,18 +364,20 @@ export class Persistence {
         return this.mergeNew(log);
       });
     };
-    listen(signal, ["pagehide", "pageshow", "visibilitychange"], ({ type }) => {
+    const onPageEvent = ({ type }: Event) => {
       if (type === "pagehide") this.handOver(log);
       else if (isHidden()) this.writeCovered();
       // A page that was frozen or in the back/forward cache heard nothing.
       else if (this.isShared) merge();
-    });
+    };
+    this.stopListening.push(listen(["pagehide", "pageshow", "visibilitychange"], onPageEvent));
     if (!this.isShared) return;
     // WebKit tells of changes only to pages that have looked into localStorage themselves, as listing the keys does.
-    listen(signal, ["storage"], (event) => {
+    const onStorageEvent = (event: Event) => {
       const { key } = event as StorageEvent;
       if (key === this.signal || key === null) merge();
-    });
+    };
+    this.stopListening.push(listen(["storage"], onStorageEvent));
     // What was written since the loading sent no signal that was heard.
     merge();
   }
