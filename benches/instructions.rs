@@ -8,13 +8,11 @@ mod feed;
 use std::hint::black_box;
 
 use feed::Random;
-use seenguard::{DEFAULT_REMEMBER, Guard};
+use seenguard::Guard;
 
 #[inline(never)]
 fn counted_filter_of_2000_ids(guard: &mut Guard, page: &[String]) -> usize {
-    guard
-        .filter(black_box(page), feed::now())
-        .map_or(0, |fresh| fresh.len())
+    feed::filter(guard, black_box(page)).len()
 }
 
 #[inline(never)]
@@ -26,12 +24,11 @@ fn main() {
     let mut random = Random(1);
     let seen = feed::seen(&mut random);
     let shards = feed::shards_of(&seen);
-    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).expect("the options are in range");
-    guard.finish_loading();
+    let mut guard = feed::guard();
     counted_apply_of_5_shards(&mut guard, &shards);
     let page = random.page(&seen.concat());
     // Once without being counted, until every buffer has its size.
-    guard.filter(&page, feed::now()).expect("there is memory for a page");
+    feed::filter(&mut guard, &page);
     let fresh = counted_filter_of_2000_ids(&mut guard, &page);
     assert!((1_450..=1_500).contains(&fresh), "{fresh} of 2,000 ids are fresh");
 }

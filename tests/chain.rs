@@ -280,7 +280,7 @@ fn a_full_chain_fits_a_snapshot() {
             .unwrap();
         let shipped = chain.snapshot(START + second as u64).unwrap();
         assert!(shipped.shards.len() <= 64);
-        let mut guard = common::guard_of(1.0);
+        let mut guard = common::guard_of(1.0, seenguard::DEFAULT_REMEMBER);
         common::apply(&mut guard, shipped.version, &shipped.shards, common::at(shipped.now)).unwrap();
     }
 }

@@ -15,7 +15,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use seenguard::hash::hash_id;
 use seenguard::{
-    Applied, BloomFilter, DEFAULT_REMEMBER, Error, Format, Guard, IdList, Now, Parameters, Shard, Snapshot,
+    Applied, BloomFilter, DEFAULT_REMEMBER, Error, Format, Guard, Now, Parameters, SegmentState, Shard, Snapshot,
 };
 
 /// Unix seconds at which most tests begin.
@@ -47,35 +47,58 @@ pub fn shard_with<S: AsRef<[u8]>>(parameters: Parameters, seed: u64, ids: &[S], 
     shard
 }
 
-/// A guard of 30 days without storage.
-pub fn guard() -> Guard {
-    guard_of(30.0)
+/// Applies base64 shards to a guard, with the version if there is one and without the server's clock.
+pub fn apply<S: AsRef<[u8]>>(
+    guard: &mut Guard,
+    version: Option<u64>,
+    shards: &[S],
+    now: Now,
+) -> Result<Applied, Error> {
+    let snapshot = Snapshot {
+        version,
+        shards,
+        format: Format::Native,
+        now_ms: None,
+        forget_before: None,
+    };
+    guard.apply(snapshot, now)
 }
 
-/// A guard of this window without storage.
-pub fn guard_of(window_days: f64) -> Guard {
-    let mut guard = Guard::new(window_days, DEFAULT_REMEMBER).unwrap();
+/// A guard that remembers 10,000 recordings for 30 days, and has no storage to wait for.
+pub fn guard() -> Guard {
+    guard_of(30.0, DEFAULT_REMEMBER)
+}
+
+/// The same with other options.
+pub fn guard_of(window_days: f64, remember: usize) -> Guard {
+    let mut guard = Guard::new(window_days, remember).unwrap();
     guard.finish_loading();
     guard
 }
 
-/// Applies base64 shards to a guard, with the version if there is one and without the server's clock.
-pub fn apply<L: IdList + ?Sized>(
-    guard: &mut Guard,
-    version: Option<u64>,
-    shards: &L,
-    now: Now,
-) -> Result<Applied, Error> {
-    guard.apply(
-        Snapshot {
-            version,
-            shards,
-            format: Format::Native,
-            now_ms: None,
-            forget_before: None,
-        },
-        now,
-    )
+/// A guard that has loaded these segments, and what was to be told of each.
+pub fn loaded<S: AsRef<[u8]>>(segments: &[S]) -> (Guard, Vec<SegmentState>) {
+    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
+    let states = guard.load(segments).unwrap();
+    guard.finish_loading();
+    (guard, states)
+}
+
+/// The next visit: a guard that has loaded whole segments.
+pub fn next_visit<S: AsRef<[u8]>>(segments: &[S]) -> Guard {
+    let (guard, states) = loaded(segments);
+    assert!(states.iter().all(|state| *state == SegmentState::Whole), "{states:?}");
+    guard
+}
+
+/// What a guard has to write to storage.
+pub fn unsaved(guard: &mut Guard) -> String {
+    guard.take_unsaved(true).unwrap().text
+}
+
+/// Whether all of these are stopped.
+pub fn has_all(guard: &Guard, ids: &[String], now: Now) -> bool {
+    ids.iter().all(|id| guard.has(id, now))
 }
 
 /// A shard that contains everything there is: with it in use, whatever is recorded is covered at once.
@@ -87,8 +110,8 @@ pub fn shard_of_everything() -> String {
     all.base64()
 }
 
-/// Lets a snapshot cover all that is pending, and then the server's store be flushed: only the memory stops it from
-/// then on.
+/// Lets a snapshot cover all that is pending, and then the server's store be flushed: only the table stops it from then
+/// on.
 pub fn cover_all(guard: &mut Guard, now: Now) {
     apply(guard, None, &[shard_of_everything()], now).unwrap();
     assert_eq!(guard.stats(now).pending, 0);

@@ -1,4 +1,6 @@
-/** Filters a page by the generated classes alone, without js/. It is plain JavaScript: it runs in other processes, too. */
+/**
+ * Filters a page by the generated classes alone, without js/. It is plain JavaScript: it runs in other processes, too.
+ */
 import { readFile } from "node:fs/promises";
 
 const vectors = new URL("../vectors/", import.meta.url);
