@@ -1,9 +1,9 @@
-/** A Wasm instance that traps: its guards let everything pass and say so once, and whoever opens next gets a new instance. */
+/** A module that traps: its guards let everything pass and say so once, until the next document. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { SeenGuard, type SeenGuardError } from "seenguard/slim";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { MapStorage, settled, uniqueNamespace } from "../node/support.js";
+import { MapStorage, newPage, openGuard, settled, uniqueNamespace, type Package } from "../node/support.js";
 import { trappingWasm } from "./trapping.js";
 
 let wasm: Uint8Array<ArrayBuffer>;
@@ -58,69 +58,53 @@ describe("after a trap", () => {
     for (const { guard } of [mine, other]) await guard.close();
   });
 
-  test("a new open works on a new instance, with what was stored, and may trap again", async () => {
+  test("whoever opens later in this document is told, and everything passes there, too", async () => {
     const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
-    const all: string[] = [];
-    for (let again = 0; again < 3; again++) {
-      const { guard, codes } = await open(namespace, storage);
-      expect(guard.stats().engine).toBe("wasm");
-      expect(guard.filter([...all, "new"])).toEqual(["new"]);
-      expect(guard.pending()).toEqual(all);
-      guard.record(`of visit ${String(again)}`);
-      all.push(`of visit ${String(again)}`);
-      await guard.flush();
-      expect(codes()).toEqual([]);
-      guard.explain("a");
-      expect(codes()).toEqual(["trap"]);
-      // The one that trapped is left open: it must not be in the way.
-    }
-    const { guard } = await open(namespace, storage);
-    expect(guard.filter([...all, "new"])).toEqual(["new"]);
+    const { guard, codes } = await open(namespace, storage);
+    expect(codes()).toEqual(["trap"]);
+    expect(guard.stats().engine).toBe("none");
+    expect(guard.record("a")).toBe(0);
+    expect(guard.filter(["a", "b", "a"])).toEqual(["a", "b"]);
+    await guard.close();
+    expect(storage.values.size).toBe(0);
   });
 
-  test("closing the old guard takes nothing from the new one of the same namespace", async () => {
-    const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
-    const old = await open(namespace, storage);
-    old.guard.record("a");
-    await old.guard.flush();
-    old.guard.explain("a");
-    const { guard } = await open(namespace, storage);
-    await old.guard.close();
-    const again = await open(namespace, storage);
-    again.guard.record("b");
-    expect(guard.filter(["a", "b", "c"])).toEqual(["c"]);
-    expect(guard.stats()).toMatchObject({ engine: "wasm", storage: "custom" });
-  });
-
-  test("a report of the old guard sends nothing more, and one of the new guard delivers what was left", async () => {
-    const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
-    const sent: string[][] = [];
-    const send = (ids: readonly { id: string }[]) => {
-      sent.push(ids.map(({ id }) => id));
-      return Promise.resolve();
-    };
-    const old = await open(namespace, storage);
-    old.guard.report({ url: "/", send, intervalMs: 20 });
-    old.guard.record(["a"]);
-    await old.guard.flush();
-    old.guard.explain("a");
-    const { guard } = await open(namespace, storage);
-    guard.report({ url: "/", send, intervalMs: 20 });
-    await expect.poll(() => sent).toEqual([["a"]]);
-  });
-
-  test("freeing what is left of the old instance disturbs nobody", async () => {
+  test("what is left of the instance is freed without a further word", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
-    const namespace = uniqueNamespace();
-    await trapAndLeave(namespace);
+    const uncaught: unknown[] = [];
+    const listen = (error: unknown) => uncaught.push(error);
+    process.on("uncaughtException", listen);
+    await trapAndLeave(uniqueNamespace());
     for (let again = 0; again < 5; again++) {
       collect();
       await settled();
     }
-    const { guard } = await open(namespace, new MapStorage());
-    guard.record("b");
-    expect(guard.filter(["b", "c"])).toEqual(["c"]);
+    process.off("uncaughtException", listen);
+    expect(uncaught).toEqual([]);
+  });
+});
+
+describe("in the next document", () => {
+  test("what was stored before the trap is stopped and delivered", async () => {
+    const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
+    const sent: string[][] = [];
+    const send = (impressions: readonly { id: string }[]) => {
+      sent.push(impressions.map(({ id }) => id));
+      return Promise.resolve();
+    };
+    const trapped = await openGuard({ namespace, storage, wasm }, await newDocument());
+    trapped.guard.report({ url: "/", send, intervalMs: 20 });
+    trapped.guard.record(["a"]);
+    await trapped.guard.flush();
+    trapped.guard.explain("a");
+    expect(trapped.codes()).toEqual(["trap"]);
+
+    const { guard, codes } = await openGuard({ namespace, storage }, newPage());
+    expect(guard.filter(["a", "b"])).toEqual(["b"]);
+    guard.report({ url: "/", send, intervalMs: 20 });
+    await expect.poll(() => sent).toEqual([["a"]]);
+    expect(codes()).toEqual([]);
   });
 });
 
@@ -130,4 +114,9 @@ async function trapAndLeave(namespace: string): Promise<void> {
   guard.record("a");
   guard.explain("a");
   await guard.close();
+}
+
+/** The package once more, with a module of its own. */
+async function newDocument(): Promise<Package> {
+  return (await import(`${import.meta.resolve("seenguard/slim")}?${uniqueNamespace()}`)) as Package;
 }
