@@ -86,7 +86,7 @@ export function copyList<T>(items: readonly T[]): T[] {
   try {
     if (!Array.isArray(items) && Symbol.iterator in items) return Array.from(items as Iterable<T>);
     const { length } = items;
-    if (Number.isInteger(length) && length >= 0 && length <= LONGEST_LIST) return copyItems(items, length);
+    if (Number.isInteger(length) && length >= 0 && length <= LONGEST_LIST) return copyItems<T>(items, length);
   } catch {
     // Reading a proxy's length may throw, as may asking what a revoked one is.
   }
@@ -108,7 +108,7 @@ function copyItems<T>(items: readonly T[], length: number): T[] {
 /** The items that an array has whatever its length says. */
 function ownItems<T>(items: readonly T[]): T[] {
   try {
-    return Array.isArray(items) ? Object.values<T>(items) : [];
+    return Array.isArray(items) ? (Object.values(items) as T[]) : [];
   } catch {
     return [];
   }

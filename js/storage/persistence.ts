@@ -17,7 +17,7 @@
 import { SeenGuardError } from "../errors.js";
 import { isHidden, listen } from "../page.js";
 import type { GuardStats } from "../types/seenguard.js";
-import { compactAll, compactLevels, groupSize, isWasteful, type Compactor, type Segment } from "./compaction.js";
+import { compactAll, CompactionSchedule, isWasteful, type Compactor, type Segment } from "./compaction.js";
 import { sendSignal } from "./cross-tab-signal.js";
 import { repair } from "./damage.js";
 import { clearNamespace } from "./generation.js";
@@ -31,8 +31,6 @@ import { openStore, type Place } from "./store.js";
 const DAMAGED = 1;
 const NEWER = 2;
 
-/** A compaction waits for a random time up to this, so that of several tabs one does it. */
-const COMPACTION_WAIT_MS = 1_000;
 /** How often a write that finds a new generation begins anew. */
 const GENERATIONS_A_WRITE = 8;
 
@@ -76,7 +74,7 @@ export class Persistence {
   private isMerging = false;
   /** Whether a snapshot has covered something since that was written. */
   private hasCovered = false;
-  private compaction: ReturnType<typeof setTimeout> | undefined;
+  private readonly compactions: CompactionSchedule;
   private notedUse: string | undefined;
   private readonly health: StorageHealth;
 
@@ -88,6 +86,7 @@ export class Persistence {
       (error) => owner.report(error),
       () => void this.flush(),
     );
+    this.compactions = new CompactionSchedule(this.compactLater);
     this.queue = this.open();
   }
 
@@ -136,7 +135,7 @@ export class Persistence {
     if (this.isFlushing) return;
     this.isFlushing = true;
     // The first write of a turn begins at once, so that localStorage has it when the task ends.
-    queueMicrotask(() => void this.flush());
+    queueMicrotask(() => void this.writeSoon());
   }
 
   /** A snapshot has covered something. It is written when the page hides: until then it may be pending again. */
@@ -144,8 +143,20 @@ export class Persistence {
     this.hasCovered = true;
   }
 
-  /** Resolves when all that was recorded so far is in storage, or could not be written. */
+  /**
+   * Resolves when all that was recorded so far is in storage, or could not be written. If another document has cleared a
+   * storage that sends no signals, this writer learns of it here or with its next write.
+   */
   flush(): Promise<void> {
+    const written = this.writeSoon();
+    if (this.isShared) return written;
+    return this.enqueue(async () => {
+      if (this.log && this.isLoaded && this.startedClears === 0 && (await this.learnGeneration(this.log)))
+        await this.write();
+    });
+  }
+
+  private writeSoon(): Promise<void> {
     this.isFlushing = true;
     return this.enqueue(() => {
       this.isFlushing = false;
@@ -191,7 +202,7 @@ export class Persistence {
     this.isStopped = true;
     for (const stop of this.stopListening) stop();
     this.health.stop();
-    if (this.compaction !== undefined) clearTimeout(this.compaction);
+    this.compactions.stop();
   }
 
   /** One thing after the other: the writes of a writer keep their order whatever the storage does. */
@@ -204,11 +215,13 @@ export class Persistence {
   private async clearStorage(): Promise<void> {
     const { log, owedClear } = this;
     if (!log || owedClear === undefined) return;
-    const generation = await clearNamespace(log.store, log.prefix, owedClear, log.generationNumber);
+    const generation = await clearNamespace(log.store, log.prefix, owedClear, log.generation);
     // Another clear may have been called meanwhile: its turn comes.
     if (this.owedClear === owedClear) this.owedClear = undefined;
     this.listed = undefined;
     log.begin(generation);
+    // Another document has cleared the namespace since.
+    if (generation.clearedAtMs > this.lastClearMs) this.table?.clearBefore(generation.clearedAtMs);
     this.health.onSuccess();
   }
 
@@ -229,7 +242,7 @@ export class Persistence {
     const compactor = this.compactorOf(table);
     if (damaged.length > 0) void this.enqueue(() => repair(log, compactor, damaged));
     if (outdated.length > 0) void this.enqueue(() => log.remove(outdated));
-    if (isWasteful(segments)) this.scheduleCompaction(() => compactAll(log, compactor));
+    if (isWasteful(segments)) this.compactions.schedule(() => compactAll(log, compactor));
   }
 
   /** Reads what other tabs have written since. */
@@ -262,6 +275,14 @@ export class Persistence {
     return damaged;
   }
 
+  /** Looks at the generation. Returns whether it is a new one. */
+  private async learnGeneration(log: SegmentLog): Promise<boolean> {
+    const begun = await log.checkGeneration();
+    if (!begun || this.owedClear !== undefined) return false;
+    this.forgetBefore(begun.clearedAtMs);
+    return true;
+  }
+
   /** Another document has cleared the namespace. */
   private forgetBefore(clearedAtMs: number): void {
     this.unwritten = undefined;
@@ -288,24 +309,13 @@ export class Persistence {
         attempt = 0;
         this.health.onSuccess();
       } else if (isWritten === false) {
-        const begun = await log.checkGeneration();
-        if (begun) this.forgetBefore(begun.clearedAtMs);
+        await this.learnGeneration(log);
       }
     }
     if (level === undefined) return;
     this.tellOthers();
-    await this.considerCompaction(log, table, level);
+    await this.compactions.afterWrite(log, this.compactorOf(table), level, this.owner.options.remember);
     await this.noteUse(log);
-  }
-
-  /** This writer has just written a segment of this level. */
-  private async considerCompaction(log: SegmentLog, table: Table, level: number): Promise<void> {
-    const { remember } = this.owner.options;
-    const [count, enough] = [log.countOf(level), groupSize(level, remember)];
-    const compact = () => compactLevels(log, this.compactorOf(table), level, remember);
-    // Who writes so fast that the timer never comes does not wait for it.
-    if (count >= 2 * enough) await compact();
-    else if (count >= enough) this.scheduleCompaction(compact);
   }
 
   /** The table as long as what was read for it still counts: compacting merges it. */
@@ -313,18 +323,14 @@ export class Persistence {
     return { compact: (segments) => (this.owedClear === undefined ? table.compact(segments) : undefined) };
   }
 
-  private scheduleCompaction(compact: () => Promise<void>): void {
-    if (this.isStopped) return;
-    this.compaction ??= setTimeout(() => {
-      this.compaction = undefined;
-      void this.enqueue(async () => {
-        if (!this.log || this.isStopped || this.owedClear !== undefined) return;
-        // Somebody else may have compacted them.
-        await this.mergeNew(this.log);
-        await compact();
-      });
-    }, Math.random() * COMPACTION_WAIT_MS);
-  }
+  /** Compacts in the queue, unless somebody else has done it since. */
+  private readonly compactLater = (compact: () => Promise<void>): void => {
+    void this.enqueue(async () => {
+      if (!this.log || this.isStopped || this.owedClear !== undefined) return;
+      await this.mergeNew(this.log);
+      await compact();
+    });
+  };
 
   /** The page goes, and may never run again: what is not yet in storage is given to it at once. */
   private handOver(log: SegmentLog): void {

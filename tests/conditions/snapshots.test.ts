@@ -1,5 +1,5 @@
 /** Snapshots as they come in the field: from replicas of different age, of rebuilt chains, expiring, emptied, repeated. */
-import { type Snapshot } from "seenguard";
+import type { Snapshot } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { DAY_MS, DAY_SECONDS, idsOf, NOW, openGuard, Random, shardText, shippedSnapshot } from "../node/support.js";

@@ -1,9 +1,16 @@
-/** A module that traps: its guards let everything pass and say so once, until the next document. */
+/** A Wasm module that traps: its guards let everything pass and say so once, until the next document. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { SeenGuard, type SeenGuardError } from "seenguard/slim";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { MapStorage, newPage, openGuard, settled, uniqueNamespace, type Package } from "../node/support.js";
+import {
+  MapStorage,
+  newPage,
+  openGuard,
+  settled,
+  uniqueNamespace,
+  type OpenedGuard,
+  type Package,
+} from "../node/support.js";
 import { trappingWasm } from "./trapping.js";
 
 let wasm: Uint8Array<ArrayBuffer>;
@@ -12,20 +19,15 @@ beforeAll(async () => {
   wasm = await trappingWasm();
 });
 
-async function open(namespace: string, storage: MapStorage) {
-  const errors: SeenGuardError[] = [];
-  const onError = (error: SeenGuardError) => errors.push(error);
-  const guard = await SeenGuard.open({ namespace, storage, onError, wasm });
-  onTestFinished(() => guard.close());
-  return { guard, codes: () => errors.map(({ code }) => code), errors };
+/** Opens a guard whose `explain` traps. */
+function open(page: Package, namespace: string, storage = new MapStorage()): Promise<OpenedGuard> {
+  return openGuard({ namespace, storage, wasm }, page);
 }
 
 describe("after a trap", () => {
-  test("every guard of that instance lets everything pass, throws nothing, and says so once", async () => {
-    const [mine, other] = [
-      await open(uniqueNamespace(), new MapStorage()),
-      await open(uniqueNamespace(), new MapStorage()),
-    ];
+  test("every guard of that document lets everything pass, throws nothing, and says so once", async () => {
+    const page = newPage();
+    const [mine, other] = [await open(page, uniqueNamespace()), await open(page, uniqueNamespace())];
     for (const { guard } of [mine, other]) {
       guard.record(["a", "b"]);
       expect(guard.filter(["a", "c"])).toEqual(["c"]);
@@ -58,65 +60,80 @@ describe("after a trap", () => {
     for (const { guard } of [mine, other]) await guard.close();
   });
 
-  test("whoever opens later in this document is told, and everything passes there, too", async () => {
-    const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
-    const { guard, codes } = await open(namespace, storage);
-    expect(codes()).toEqual(["trap"]);
-    expect(guard.stats().engine).toBe("none");
-    expect(guard.record("a")).toBe(0);
-    expect(guard.filter(["a", "b", "a"])).toEqual(["a", "b"]);
-    await guard.close();
-    expect(storage.values.size).toBe(0);
+  test("a new open in the same document lets everything pass, too, and says why", async () => {
+    const [page, namespace, storage] = [newPage(), uniqueNamespace(), new MapStorage()];
+    const old = await open(page, namespace, storage);
+    old.guard.record("a");
+    await old.guard.flush();
+    old.guard.explain("a");
+    for (let again = 0; again < 2; again++) {
+      const { guard, codes } = await open(page, namespace, storage);
+      expect(codes()).toEqual(["trap"]);
+      expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
+      expect(guard.stats().engine).toBe("none");
+      await guard.close();
+    }
+    // A page may sign out all the same.
+    await page.SeenGuard.clear(namespace, storage);
+    expect([...storage.values.keys()].filter((key) => key.includes("/s/"))).toEqual([]);
   });
 
-  test("what is left of the instance is freed without a further word", async () => {
+  test("the next document goes on with what was stored, and may trap again", async () => {
+    const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
+    const all: string[] = [];
+    for (let again = 0; again < 3; again++) {
+      const { guard, codes } = await open(newPage(), namespace, storage);
+      expect(guard.stats().engine).toBe("wasm");
+      expect(guard.filter([...all, "new"])).toEqual(["new"]);
+      expect(guard.pending()).toEqual(all);
+      guard.record(`of visit ${String(again)}`);
+      all.push(`of visit ${String(again)}`);
+      await guard.flush();
+      expect(codes()).toEqual([]);
+      guard.explain("a");
+      expect(codes()).toEqual(["trap"]);
+    }
+  });
+
+  test("a report sends nothing more, and one of the next document delivers what was left", async () => {
+    const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
+    const sent: string[][] = [];
+    const send = (ids: readonly { id: string }[]) => {
+      sent.push(ids.map(({ id }) => id));
+      return Promise.resolve();
+    };
+    const old = await open(newPage(), namespace, storage);
+    old.guard.report({ url: "/", send, intervalMs: 20 });
+    old.guard.record(["a"]);
+    await old.guard.flush();
+    old.guard.explain("a");
+    const { guard } = await open(newPage(), namespace, storage);
+    guard.report({ url: "/", send, intervalMs: 20 });
+    await expect.poll(() => sent).toEqual([["a"]]);
+  });
+
+  test("nothing of the old module is freed, which would trap again", async () => {
+    const uncaught: unknown[] = [];
+    const onUncaught = (error: unknown) => uncaught.push(error);
+    process.on("uncaughtException", onUncaught);
+    onTestFinished(() => void process.off("uncaughtException", onUncaught));
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
-    const uncaught: unknown[] = [];
-    const listen = (error: unknown) => uncaught.push(error);
-    process.on("uncaughtException", listen);
-    await trapAndLeave(uniqueNamespace());
+    const page = newPage();
+    await trapAndLeave(page);
     for (let again = 0; again < 5; again++) {
       collect();
       await settled();
     }
-    process.off("uncaughtException", listen);
     expect(uncaught).toEqual([]);
-  });
-});
-
-describe("in the next document", () => {
-  test("what was stored before the trap is stopped and delivered", async () => {
-    const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
-    const sent: string[][] = [];
-    const send = (impressions: readonly { id: string }[]) => {
-      sent.push(impressions.map(({ id }) => id));
-      return Promise.resolve();
-    };
-    const trapped = await openGuard({ namespace, storage, wasm }, await newDocument());
-    trapped.guard.report({ url: "/", send, intervalMs: 20 });
-    trapped.guard.record(["a"]);
-    await trapped.guard.flush();
-    trapped.guard.explain("a");
-    expect(trapped.codes()).toEqual(["trap"]);
-
-    const { guard, codes } = await openGuard({ namespace, storage }, newPage());
-    expect(guard.filter(["a", "b"])).toEqual(["b"]);
-    guard.report({ url: "/", send, intervalMs: 20 });
-    await expect.poll(() => sent).toEqual([["a"]]);
-    expect(codes()).toEqual([]);
+    expect(page.SeenGuard).toBeDefined();
   });
 });
 
 /** A guard that traps, and that nobody refers to afterwards. */
-async function trapAndLeave(namespace: string): Promise<void> {
-  const { guard } = await open(namespace, new MapStorage());
+async function trapAndLeave(page: Package): Promise<void> {
+  const { guard } = await open(page, uniqueNamespace());
   guard.record("a");
   guard.explain("a");
   await guard.close();
-}
-
-/** The package once more, with a module of its own. */
-async function newDocument(): Promise<Package> {
-  return (await import(`${import.meta.resolve("seenguard/slim")}?${uniqueNamespace()}`)) as Package;
 }
