@@ -1,4 +1,7 @@
-/** A trap in the browser: the page goes on, and the next document finds in IndexedDB what the trapped guard had recorded. */
+/**
+ * A trap in the browser: the page goes on, and the next document finds in IndexedDB what the trapped guard had
+ * recorded.
+ */
 import { codes, expect, fresh, openGuard, record, stats, test } from "./pages.js";
 import { documentOf } from "./site.js";
 import { trappingWasm } from "./trapping.js";

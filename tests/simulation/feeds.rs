@@ -207,7 +207,7 @@ fn settle(page: &mut Tab, ledger: &mut Ledger, item: Item, clocks: Now, scene: &
         .candidates(ledger, item, scene.remember())
         .map(|(index, recording)| (index, recording.at))
         .collect();
-    page.due.retain(|&index| ledger.recordings[index].item != item);
+    page.is_not_due(ledger, item);
     if let [(index, _)] = candidates[..] {
         page.unsaved.covered.push(index);
     }
@@ -559,7 +559,7 @@ pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<
         never_seen += usize::from(!ledger.has(item));
         let index = note(device, tab, item, false, scene);
         let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
-        page.due.retain(|&due| ledger.recordings[due].item != item);
+        page.is_not_due(ledger, item);
         if page.view.contains(scene.items.text(item), clocks) {
             ledger.covered.insert(item);
             if !page.is_reporting {
@@ -599,7 +599,7 @@ pub fn take_back(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
         "taken back: it tells what was stopped"
     );
     assert!(!page.guard.has(text, clocks), "taken back: {item:?} passes");
-    page.due.retain(|&due| device.ledger.recordings[due].item != item);
+    page.is_not_due(&device.ledger, item);
     note(device, tab, item, true, scene);
     device.tabs[tab].ask(Job::Flush, scene.now);
     scene.tally.reach("an item is taken back");

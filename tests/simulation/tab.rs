@@ -219,6 +219,13 @@ impl Tab {
         self.knows_deletion = 0;
     }
 
+    /// From now on no recording of an item so far must be pending here.
+    pub fn is_not_due(&mut self, ledger: &Ledger, item: Item) {
+        for (index, _) in ledger.of(item) {
+            self.due.remove(&index);
+        }
+    }
+
     /// The recordings that must be known here.
     pub fn all_known(&self) -> impl Iterator<Item = usize> {
         (0..self.known.len()).filter(|&index| self.known[index])
