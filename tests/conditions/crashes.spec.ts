@@ -1,6 +1,7 @@
 /** Renderers and browsers that die, and pages that reload in the middle: what had been recorded is there afterwards. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "@playwright/test";
+import { ShardChain } from "seenguard/server";
 import { Profile } from "./browsers.js";
 import {
   codes,
