@@ -10,6 +10,10 @@ export interface CollectedIds {
 
 /** A list that claims to be longer is taken for what it holds: the length of a proxy may be anything. */
 const LONGEST_LIST = 1_000_000;
+/** V8's hash of a string this long (UTF-16 units) is its length. */
+const LONG_ID = 16_384;
+/** Long ids seldom end alike. */
+const LONG_ID_END = 64;
 
 /** Whether a value can be an id. A number that is not a safe integer cannot: `JSON.parse` has already rounded it. */
 export function isUsable(id: unknown): id is ItemId {
@@ -82,7 +86,7 @@ export function copyList<T>(items: readonly T[]): T[] {
   try {
     if (!Array.isArray(items) && Symbol.iterator in items) return Array.from(items as Iterable<T>);
     const { length } = items;
-    if (Number.isInteger(length) && length >= 0 && length <= LONGEST_LIST) return copyItems(items, length);
+    if (Number.isInteger(length) && length >= 0 && length <= LONGEST_LIST) return copyItems<T>(items, length);
   } catch {
     // Reading a proxy's length may throw, as may asking what a revoked one is.
   }
@@ -104,7 +108,7 @@ function copyItems<T>(items: readonly T[], length: number): T[] {
 /** The items that an array has whatever its length says. */
 function ownItems<T>(items: readonly T[]): T[] {
   try {
-    return Array.isArray(items) ? Object.values(items as T[]) : [];
+    return Array.isArray(items) ? (Object.values(items) as T[]) : [];
   } catch {
     return [];
   }
@@ -132,5 +136,15 @@ export function freshItems<T>(
 /** The indices of the first of equal ids among `candidates`, by default among all. */
 export function firstOfEach(ids: readonly ItemId[], candidates: Iterable<number> = ids.keys()): number[] {
   const known = new Set<string>();
-  return [...candidates].filter((index) => known.size < known.add(String(ids[index])).size);
+  const longOnes = new Map<string, string[]>();
+  const isFirst = (id: string) => {
+    if (id.length < LONG_ID) return known.size < known.add(id).size;
+    // Engines hash a long string by its length alone: in a set, ids of one length would all be compared.
+    const end = id.slice(-LONG_ID_END);
+    const alike = longOnes.get(end) ?? [];
+    if (alike.includes(id)) return false;
+    longOnes.set(end, [...alike, id]);
+    return true;
+  };
+  return [...candidates].filter((index) => isFirst(String(ids[index])));
 }

@@ -16,7 +16,8 @@
 //! // On the device: the server's shards, and what was shown here a moment ago.
 //! let mut guard = Guard::new(30.0)?;
 //! let now = Now::at(1_764_000_100_000);
-//! guard.apply(Snapshot { version: shipped.version, shards: &shipped.shards, format: shipped.format, now_ms: None }, now)?;
+//! let snapshot = Snapshot { version: shipped.version, shards: &shipped.shards, format: shipped.format, now_ms: None };
+//! guard.apply(snapshot, now)?;
 //! guard.record(&["article-3"], now);
 //! assert_eq!(guard.filter(&["article-2", "article-3", "article-4"], now), [2]);
 //! # Ok::<(), seenguard::Error>(())

@@ -36,7 +36,8 @@ export class Reporter {
   private readonly deliveries: Deliveries;
   private readonly options: Options;
   private readonly intervalMs: number;
-  private readonly stopping = new AbortController();
+  private readonly stopListening: () => void;
+  private isStopped = false;
   private readonly encoder = new TextEncoder();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private isSending = false;
@@ -50,11 +51,10 @@ export class Reporter {
     this.deliveries = deliveries;
     this.options = options;
     this.intervalMs = options.intervalMs;
-    const { signal } = this.stopping;
-    listen(signal, ["pagehide", "visibilitychange"], () => {
-      if (isHidden()) this.deliverLast();
+    this.stopListening = listen(["pagehide", "visibilitychange", "online"], ({ type }) => {
+      if (type === "online") this.schedule(0);
+      else if (isHidden()) this.deliverLast();
     });
-    listen(signal, ["online"], () => this.schedule(0));
     this.schedule(this.intervalMs);
   }
 
@@ -64,13 +64,14 @@ export class Reporter {
   }
 
   stop(): void {
-    this.stopping.abort();
+    this.isStopped = true;
+    this.stopListening();
     clearTimeout(this.timer);
   }
 
   private schedule(delayMs: number): void {
     clearTimeout(this.timer);
-    if (!this.stopping.signal.aborted) this.timer = setTimeout(() => void this.tick(), delayMs);
+    if (!this.isStopped) this.timer = setTimeout(() => void this.tick(), delayMs);
   }
 
   /** Delivers batch after batch until nothing is left or one fails. */
@@ -78,7 +79,7 @@ export class Reporter {
     if (this.isSending || isOffline()) return;
     this.isSending = true;
     // What went out as the page hid comes first: together they could be more than browsers allow.
-    while (!this.stopping.signal.aborted && this.inFlightBytes === 0) {
+    while (!this.isStopped && this.inFlightBytes === 0) {
       const batch = this.begin(BATCH_BYTES);
       if (!batch || !(await this.deliver(batch))) break;
       // A transport that answers at once must not keep the page from everything else.

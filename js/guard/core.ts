@@ -54,7 +54,7 @@ export class GuardCore {
    * Loads the engine and what is stored, once `cleared` has settled: clearings of this namespace that were called
    * before. Rejects for wrong options alone.
    */
-  async start(cleared: Promise<void>): Promise<void> {
+  async start(cleared: Promise<void> | undefined): Promise<void> {
     // The engine and the storage take their time, and neither needs the other.
     const persistence = (this.persistence = new Persistence(this.places, this));
     try {
@@ -119,14 +119,13 @@ export class GuardCore {
   fresh(ids: readonly ItemId[], withoutId: number): FreshIndices | undefined {
     if (!this.guard) return undefined;
     this.withoutId += withoutId;
-    let fits = true;
+    let failures = 0;
     const fresh = this.guard.filter(ids, () => {
-      fits = false;
-      if (this.isOutOfMemory) return;
+      if (failures++ > 0 || this.isOutOfMemory) return;
       this.report(new SeenGuardError("out-of-memory", "there is no memory for so many or so long ids: they pass"));
       this.isOutOfMemory = true;
     });
-    if (fits) this.isOutOfMemory = false;
+    if (failures === 0) this.isOutOfMemory = false;
     return fresh;
   }
 
@@ -142,8 +141,8 @@ export class GuardCore {
     if (lostText > 0 && !this.isTooLarge) {
       const message = "too many impressions are pending: the oldest are still stopped, but no longer pending";
       this.report(new SeenGuardError("too-large", message));
+      this.isTooLarge = true;
     }
-    this.isTooLarge = lostText > 0;
     this.persistence?.changed();
     for (const reporter of this.reporters) reporter.recorded(undelivered);
     return unknown;
@@ -205,8 +204,8 @@ export class GuardCore {
 
   /** Resolves when everything recorded so far is in storage, or cannot be written now, which is reported. */
   async flush(timeoutMs = FLUSH_TIMEOUT_MS): Promise<void> {
-    const { persistence } = this;
-    if (persistence && !(await withTimeout(timeoutMs, persistence.flush()))) persistence.timedOut();
+    const { persistence, isAlive } = this;
+    if (persistence && isAlive && !(await withTimeout(timeoutMs, persistence.flush()))) persistence.timedOut();
   }
 
   /** Whether this core keeps its impressions in a storage. */
@@ -215,12 +214,12 @@ export class GuardCore {
   }
 
   /**
-   * Forgets at once everything that this namespace has here in memory. Returns what clears its storage, to be called
-   * when the other storages are cleared; nothing is written until then.
+   * Forgets at once everything that this namespace has here in memory, then what is stored, once `others` has settled.
+   * Rejects if either fails.
    */
-  clear(clearedAtMs: number): () => Promise<void> {
+  clear(clearedAtMs: number, others: Promise<void>): Promise<void> {
     this.guard?.clear();
-    return this.persistence?.clear(clearedAtMs) ?? (() => Promise.resolve());
+    return this.persistence?.clear(clearedAtMs, others) ?? others;
   }
 
   /** Gives the memory back: afterwards everything passes. */

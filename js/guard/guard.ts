@@ -40,17 +40,15 @@ export class SeenGuard implements Api.SeenGuard {
 
   static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
     checkClearArguments(namespace, storage);
-    // Nothing may come between the call and this: what is recorded from here on stays.
     const clearedAtMs = Date.now() + 1;
     const core = findCore(namespace);
-    const clearOwn = core?.clear(clearedAtMs);
     const places = placesOf(storage);
     const others = places.filter((place) => !core?.isKeptIn(place));
-    const clearOthers = clearPlaces(namespace, others, clearedAtMs, others.length < places.length);
-    // The core's own storage comes last: should it be one of the others by another name, what is recorded from now on
-    // belongs to the last generation.
-    const clearAll = inTime(clearOthers, CLEAR_TIMEOUT_MS / 2).finally(() => clearOwn?.());
-    const clearing = inTime(clearAll, CLEAR_TIMEOUT_MS);
+    const isKeptElsewhere = others.length < places.length;
+    const othersCleared = inTime(clearPlaces(namespace, others, clearedAtMs, isKeptElsewhere), CLEAR_TIMEOUT_MS / 2);
+    // Called before anything is waited for: what is recorded from here on stays.
+    const allCleared = core?.clear(clearedAtMs, othersCleared) ?? othersCleared;
+    const clearing = inTime(allCleared, CLEAR_TIMEOUT_MS);
     noteClearing(namespace, clearing);
     try {
       await clearing;

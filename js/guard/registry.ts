@@ -29,7 +29,7 @@ export async function hold(options: OpenOptions, holder: Holder): Promise<GuardC
   let core = findCore(namespace);
   if (!core || core.hasFailed) {
     core = new GuardCore(options);
-    core.started = core.start(registry().clearings.get(namespace) ?? Promise.resolve());
+    core.started = core.start(registry().clearings.get(namespace));
     registry().cores.set(namespace, core);
   } else if (differs(core.options, options)) {
     const message = `the namespace "${namespace}" is open with other options, which stay in force`;

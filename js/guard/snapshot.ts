@@ -17,7 +17,7 @@ export function provideFormats(read: ReadShards): void {
   readShards = read;
 }
 
-/** Shards hold times in 32 bits. */
+/** Expiries are stored in 32 bits. */
 const MAX_SECONDS = 2 ** 32 - 1;
 
 const rules: Rules = {
@@ -26,8 +26,8 @@ const rules: Rules = {
     (version) => Number.isSafeInteger(version) && (version as number) >= 0,
   ],
   now: [
-    "the server's clock in Unix seconds, up to 2^32 − 1 (milliseconds are more)",
-    (now) => typeof now === "number" && now >= 0 && now <= MAX_SECONDS,
+    "the server's clock in Unix seconds, not milliseconds",
+    (now) => Number.isFinite(now) && (now as number) >= 0 && (now as number) <= MAX_SECONDS,
   ],
   shards: ["a list of texts", Array.isArray, REQUIRED],
 };

@@ -15,6 +15,8 @@ export interface Compactor {
   compact(segments: readonly string[]): Segment | undefined;
 }
 
+/** A compaction waits for a random time up to this, so that of several tabs one does it. */
+const MAX_WAIT_MS = 1_000;
 /** So many segments of one size become one of the next … */
 const GROUP = 4;
 /** … or so many, if they are large. */
@@ -26,17 +28,12 @@ const LITTLE = 16_384;
 const MANY_SEGMENTS = 16;
 
 /** How many segments of a level are compacted. */
-export function groupSize(level: number, remember: number): number {
+function groupSize(level: number, remember: number): number {
   return GROUP ** level >= remember / LARGE_SHARE ? LARGE_GROUP : GROUP;
 }
 
 /** Compacts the segments of a level, then those of the levels above as far as that makes enough of them. */
-export async function compactLevels(
-  log: SegmentLog,
-  compactor: Compactor,
-  level: number,
-  remember: number,
-): Promise<void> {
+async function compactLevels(log: SegmentLog, compactor: Compactor, level: number, remember: number): Promise<void> {
   for (let at: number | undefined = level; at !== undefined;) {
     const group = await log.readKnown(at);
     if (!group || group.length < groupSize(at, remember)) return;
@@ -74,4 +71,38 @@ export async function replace(
   if (!(await log.write({ text: union.text, level }))) return undefined;
   await log.remove(segments.map(({ key }) => key));
   return level;
+}
+
+/** When a writer compacts. */
+export class CompactionSchedule {
+  private readonly run: (compact: () => Promise<void>) => void;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private isStopped = false;
+
+  /** `run`: runs a compaction among the writer's other work. */
+  constructor(run: (compact: () => Promise<void>) => void) {
+    this.run = run;
+  }
+
+  /** This writer has just written a segment of this level. */
+  async afterWrite(log: SegmentLog, compactor: Compactor, level: number, remember: number): Promise<void> {
+    const [count, enough] = [log.countOf(level), groupSize(level, remember)];
+    const compact = () => compactLevels(log, compactor, level, remember);
+    // Who writes so fast that the timer never comes does not wait for it.
+    if (count >= 2 * enough) await compact();
+    else if (count >= enough) this.schedule(compact);
+  }
+
+  schedule(compact: () => Promise<void>): void {
+    if (this.isStopped) return;
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.run(compact);
+    }, Math.random() * MAX_WAIT_MS);
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    if (this.timer !== undefined) clearTimeout(this.timer);
+  }
 }

@@ -42,24 +42,28 @@ export async function readGeneration(
 
 /**
  * Begins a new generation, and removes what earlier ones left. The number is the time of the clear unless the last one
- * is higher, so that of two clears at once the later has the higher number.
+ * is higher, so that of two clears at once the later has the higher number. The time is never before the last one's: who
+ * learns of this generation alone learns of all clears before.
  */
 export async function clearNamespace(
   store: KeyValueStore,
   prefix: string,
   clearedAtMs: number,
-  known = 0,
+  known = FIRST_GENERATION,
 ): Promise<Generation> {
   const key = prefix + GENERATION;
   for (let attempt = 1; ; attempt++) {
     const last = await readGeneration(store, prefix, await store.keys(prefix));
-    const number = Math.max(last.number + 1, known + 1, clearedAtMs);
-    const text = `${number}/${clearedAtMs}`;
+    const number = Math.max(last.number + 1, known.number + 1, clearedAtMs);
+    const latestMs = Math.max(clearedAtMs, last.clearedAtMs, known.clearedAtMs);
+    const text = `${number}/${latestMs}`;
     // First the new generation: what a late writer still writes is void.
     if (await store.write(key, text, { key, value: last.text })) {
       const present = await store.keys(prefix);
-      await store.remove(present.filter((other) => other !== key));
-      return { number, clearedAtMs, text };
+      const newer = segmentsIn(prefix, present).filter(({ generation }) => generation >= number);
+      const kept = new Set([key, ...newer.map((segment) => segment.key)]);
+      await store.remove(present.filter((other) => !kept.has(other)));
+      return { number, clearedAtMs: latestMs, text };
     }
     if (attempt === ATTEMPTS) throw new Error("the generation changes all the time");
   }

@@ -41,8 +41,7 @@ export class StorageHealth {
   onSuccess(): void {
     this.trouble = undefined;
     this.failures = 0;
-    clearTimeout(this.retry);
-    this.retry = undefined;
+    this.cancelRetry();
   }
 
   /** Somebody has waited in vain. */
@@ -53,7 +52,12 @@ export class StorageHealth {
   /** Nothing is tried again from now on. */
   stop(): void {
     this.isStopped = true;
-    clearTimeout(this.retry);
+    this.cancelRetry();
+  }
+
+  private cancelRetry(): void {
+    if (this.retry !== undefined) clearTimeout(this.retry);
+    this.retry = undefined;
   }
 
   private note(trouble: "unavailable" | "full", error: SeenGuardError): void {

@@ -11,13 +11,13 @@
  * anew. A clear of this document empties the table at the call; from then on nothing that was read before counts, and
  * nothing is written before the new generation is noted, which is tried again if the storage fails.
  *
- * All of this is done one after the other in one queue. No promise of it rejects unless it says so; a storage that never
- * answers stops the queue, and whoever waits for it has a timeout.
+ * All of this is done one after the other in one queue. No promise of it rejects unless it says so; a storage that
+ * never answers stops the queue, and whoever waits for it has a timeout.
  */
 import { SeenGuardError } from "../errors.js";
 import { isHidden, listen } from "../page.js";
 import type { GuardStats } from "../types/seenguard.js";
-import { compactAll, compactLevels, groupSize, isWasteful, type Compactor, type Segment } from "./compaction.js";
+import { compactAll, CompactionSchedule, isWasteful, type Compactor, type Segment } from "./compaction.js";
 import { sendSignal } from "./cross-tab-signal.js";
 import { repair } from "./damage.js";
 import { clearNamespace } from "./generation.js";
@@ -31,8 +31,6 @@ import { openStore, type Place } from "./store.js";
 const DAMAGED = 1;
 const NEWER = 2;
 
-/** A compaction waits for a random time up to this, so that of several tabs one does it. */
-const COMPACTION_WAIT_MS = 1_000;
 /** How often a write that finds a new generation begins anew. */
 const GENERATIONS_A_WRITE = 8;
 
@@ -56,7 +54,8 @@ export class Persistence {
   private readonly owner: Owner;
   private readonly signal: string;
   private readonly openedAtMs = Date.now();
-  private readonly stopping = new AbortController();
+  private isStopped = false;
+  private stopListening: (() => void)[] = [];
   private table: Table | undefined;
   private log: SegmentLog | undefined;
   /** What the store held when it was opened, until something may have changed. */
@@ -75,7 +74,7 @@ export class Persistence {
   private isMerging = false;
   /** Whether a snapshot has covered something since that was written. */
   private hasCovered = false;
-  private compaction: ReturnType<typeof setTimeout> | undefined;
+  private readonly compactions: CompactionSchedule;
   private notedUse: string | undefined;
   private readonly health: StorageHealth;
 
@@ -87,6 +86,7 @@ export class Persistence {
       (error) => owner.report(error),
       () => void this.flush(),
     );
+    this.compactions = new CompactionSchedule(this.compactLater);
     this.queue = this.open();
   }
 
@@ -127,7 +127,7 @@ export class Persistence {
     if (!this.log || this.isStopped) return;
     this.changed();
     this.listen(this.log);
-    void removeIdle(this.log.store, this.log.prefix, this.owner.options.windowDays).catch(this.health.onFailure);
+    void this.cleanUpIdle(this.log).catch(this.health.onFailure);
   }
 
   /** Something was recorded: writes it as soon as the present task ends. */
@@ -135,7 +135,7 @@ export class Persistence {
     if (this.isFlushing) return;
     this.isFlushing = true;
     // The first write of a turn begins at once, so that localStorage has it when the task ends.
-    queueMicrotask(() => void this.flush());
+    queueMicrotask(() => void this.writeSoon());
   }
 
   /** A snapshot has covered something. It is written when the page hides: until then it may be pending again. */
@@ -143,8 +143,20 @@ export class Persistence {
     this.hasCovered = true;
   }
 
-  /** Resolves when all that was recorded so far is in storage, or could not be written. */
+  /**
+   * Resolves when all that was recorded so far is in storage, or could not be written. If another document has cleared a
+   * storage that sends no signals, this writer learns of it here or with its next write.
+   */
   flush(): Promise<void> {
+    const written = this.writeSoon();
+    if (this.isShared) return written;
+    return this.enqueue(async () => {
+      if (this.log && this.isLoaded && this.startedClears === 0 && (await this.learnGeneration(this.log)))
+        await this.write();
+    });
+  }
+
+  private writeSoon(): Promise<void> {
     this.isFlushing = true;
     return this.enqueue(() => {
       this.isFlushing = false;
@@ -153,32 +165,31 @@ export class Persistence {
   }
 
   /**
-   * Begins a clear: the table is empty now. Returns what clears the storage, and rejects if that fails; it is tried again
-   * with the next write.
+   * Clears the storage once `others` has settled: clearing other storages, one of which may be this very one by another
+   * name. The table is empty already. Rejects if either fails; this one is tried again with the next write.
    */
-  clear(clearedAtMs: number): () => Promise<void> {
+  async clear(clearedAtMs: number, others: Promise<void>): Promise<void> {
     this.startedClears++;
     this.owedClear = this.lastClearMs = clearedAtMs;
     this.unwritten = undefined;
     this.log?.invalidate();
-    return () => this.finishClear(clearedAtMs);
-  }
-
-  private async finishClear(clearedAtMs: number): Promise<void> {
-    let failed: { readonly cause: unknown } | undefined;
+    const othersSettled = Promise.allSettled([others]);
+    let failure: { readonly cause: unknown } | undefined;
     await this.enqueue(async () => {
+      await othersSettled;
       this.startedClears--;
       this.owedClear ??= clearedAtMs;
       try {
         await this.clearStorage();
-        this.tellOthers();
       } catch (cause) {
-        failed = { cause };
+        failure = { cause };
         throw cause;
       }
+      this.tellOthers();
     });
     this.changed();
-    if (failed) throw failed.cause;
+    if (failure) throw failure.cause;
+    await others;
   }
 
   /** Somebody has waited in vain. */
@@ -188,13 +199,10 @@ export class Persistence {
 
   /** Stops listening, retrying, reading and compacting. What is being written or cleared goes on. */
   stop(): void {
-    this.stopping.abort();
+    this.isStopped = true;
+    for (const stop of this.stopListening) stop();
     this.health.stop();
-    clearTimeout(this.compaction);
-  }
-
-  private get isStopped(): boolean {
-    return this.stopping.signal.aborted;
+    this.compactions.stop();
   }
 
   /** One thing after the other: the writes of a writer keep their order whatever the storage does. */
@@ -207,11 +215,13 @@ export class Persistence {
   private async clearStorage(): Promise<void> {
     const { log, owedClear } = this;
     if (!log || owedClear === undefined) return;
-    const generation = await clearNamespace(log.store, log.prefix, owedClear, log.generationNumber);
+    const generation = await clearNamespace(log.store, log.prefix, owedClear, log.generation);
     // Another clear may have been called meanwhile: its turn comes.
     if (this.owedClear === owedClear) this.owedClear = undefined;
     this.listed = undefined;
     log.begin(generation);
+    // Another document has cleared the namespace since.
+    if (generation.clearedAtMs > this.lastClearMs) this.table?.clearBefore(generation.clearedAtMs);
     this.health.onSuccess();
   }
 
@@ -229,9 +239,10 @@ export class Persistence {
     this.isLoaded = true;
     this.health.onSuccess();
     const { segments, outdated } = found;
-    if (damaged.length > 0) void this.enqueue(() => repair(log, table, damaged));
+    const compactor = this.compactorOf(table);
+    if (damaged.length > 0) void this.enqueue(() => repair(log, compactor, damaged));
     if (outdated.length > 0) void this.enqueue(() => log.remove(outdated));
-    if (isWasteful(segments)) this.scheduleCompaction(() => compactAll(log, table));
+    if (isWasteful(segments)) this.compactions.schedule(() => compactAll(log, compactor));
   }
 
   /** Reads what other tabs have written since. */
@@ -264,6 +275,14 @@ export class Persistence {
     return damaged;
   }
 
+  /** Looks at the generation. Returns whether it is a new one. */
+  private async learnGeneration(log: SegmentLog): Promise<boolean> {
+    const begun = await log.checkGeneration();
+    if (!begun || this.owedClear !== undefined) return false;
+    this.forgetBefore(begun.clearedAtMs);
+    return true;
+  }
+
   /** Another document has cleared the namespace. */
   private forgetBefore(clearedAtMs: number): void {
     this.unwritten = undefined;
@@ -290,37 +309,28 @@ export class Persistence {
         attempt = 0;
         this.health.onSuccess();
       } else if (isWritten === false) {
-        const begun = await log.checkGeneration();
-        if (begun) this.forgetBefore(begun.clearedAtMs);
+        await this.learnGeneration(log);
       }
     }
     if (level === undefined) return;
     this.tellOthers();
-    await this.considerCompaction(log, table, level);
-    this.notedUse = await noteUse(log.store, log.prefix, this.owner.options.windowDays, this.notedUse);
+    await this.compactions.afterWrite(log, this.compactorOf(table), level, this.owner.options.remember);
+    await this.noteUse(log);
   }
 
-  /** This writer has just written a segment of this level. */
-  private async considerCompaction(log: SegmentLog, table: Table, level: number): Promise<void> {
-    const { remember } = this.owner.options;
-    const [count, enough] = [log.countOf(level), groupSize(level, remember)];
-    // Who writes so fast that the timer never comes does not wait for it.
-    if (count >= 2 * enough) await compactLevels(log, table, level, remember);
-    else if (count >= enough) this.scheduleCompaction(() => compactLevels(log, table, level, remember));
+  /** The table as long as what was read for it still counts: compacting merges it. */
+  private compactorOf(table: Table): Compactor {
+    return { compact: (segments) => (this.owedClear === undefined ? table.compact(segments) : undefined) };
   }
 
-  private scheduleCompaction(compact: () => Promise<void>): void {
-    if (this.isStopped) return;
-    this.compaction ??= setTimeout(() => {
-      this.compaction = undefined;
-      void this.enqueue(async () => {
-        if (!this.log || this.isStopped || this.owedClear !== undefined) return;
-        // Somebody else may have compacted them.
-        await this.mergeNew(this.log);
-        await compact();
-      });
-    }, Math.random() * COMPACTION_WAIT_MS);
-  }
+  /** Compacts in the queue, unless somebody else has done it since. */
+  private readonly compactLater = (compact: () => Promise<void>): void => {
+    void this.enqueue(async () => {
+      if (!this.log || this.isStopped || this.owedClear !== undefined) return;
+      await this.mergeNew(this.log);
+      await compact();
+    });
+  };
 
   /** The page goes, and may never run again: what is not yet in storage is given to it at once. */
   private handOver(log: SegmentLog): void {
@@ -333,6 +343,15 @@ export class Persistence {
     }
   }
 
+  private async noteUse({ store, prefix }: SegmentLog): Promise<void> {
+    this.notedUse = await noteUse(store, prefix, this.owner.options.windowDays, this.notedUse);
+  }
+
+  private async cleanUpIdle(log: SegmentLog): Promise<void> {
+    await this.noteUse(log);
+    await removeIdle(log.store, log.prefix, this.owner.options.windowDays);
+  }
+
   private tellOthers(): void {
     if (this.isShared) sendSignal(this.signal);
   }
@@ -343,7 +362,6 @@ export class Persistence {
   }
 
   private listen(log: SegmentLog): void {
-    const { signal } = this.stopping;
     const merge = () => {
       if (this.isMerging) return;
       this.isMerging = true;
@@ -352,18 +370,20 @@ export class Persistence {
         return this.mergeNew(log);
       });
     };
-    listen(signal, ["pagehide", "pageshow", "visibilitychange"], ({ type }) => {
+    const onPageEvent = ({ type }: Event) => {
       if (type === "pagehide") this.handOver(log);
       else if (isHidden()) this.writeCovered();
       // A page that was frozen or in the back/forward cache heard nothing.
       else if (this.isShared) merge();
-    });
+    };
+    this.stopListening.push(listen(["pagehide", "pageshow", "visibilitychange"], onPageEvent));
     if (!this.isShared) return;
     // WebKit tells of changes only to pages that have looked into localStorage themselves, as listing the keys does.
-    listen(signal, ["storage"], (event) => {
+    const onStorageEvent = (event: Event) => {
       const { key } = event as StorageEvent;
       if (key === this.signal || key === null) merge();
-    });
+    };
+    this.stopListening.push(listen(["storage"], onStorageEvent));
     // What was written since the loading sent no signal that was heard.
     merge();
   }

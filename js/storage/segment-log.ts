@@ -28,7 +28,7 @@ export class SegmentLog {
   readonly store: KeyValueStore;
   readonly prefix: string;
   private readonly writer = newWriter();
-  private generation = FIRST_GENERATION;
+  private current = FIRST_GENERATION;
   /** Segments of this generation that were read or written here, by key. */
   private readonly known = new Map<string, SegmentKey>();
   /** Those among them that are left alone. */
@@ -47,14 +47,14 @@ export class SegmentLog {
     this.epoch++;
   }
 
-  get generationNumber(): number {
-    return this.generation.number;
+  get generation(): Generation {
+    return this.current;
   }
 
   /** Goes on in another generation, of which nothing is known yet. */
   begin(generation: Generation): void {
     this.epoch++;
-    this.generation = generation;
+    this.current = generation;
     this.known.clear();
     this.unreadable.clear();
   }
@@ -67,18 +67,18 @@ export class SegmentLog {
       keys ??= await this.store.keys(this.prefix);
       const generation = await readGeneration(this.store, this.prefix, keys);
       if (epoch !== this.epoch) return undefined;
-      if (generation.number > this.generation.number) {
+      if (generation.number > this.current.number) {
         this.begin(generation);
         begun = generation;
         epoch = this.epoch;
       }
       const all = segmentsIn(this.prefix, keys);
-      const unread = all.filter((one) => one.generation === this.generation.number && this.isUnread(one));
+      const unread = all.filter((one) => one.generation === this.current.number && this.isUnread(one));
       const segments = await this.readTexts(unread);
       if (epoch !== this.epoch) return undefined;
       if (segments.length < unread.length && listing < LISTINGS) continue;
       for (const segment of segments) this.known.set(segment.key, withoutText(segment));
-      const older = all.filter((one) => one.generation < this.generation.number).map(({ key }) => key);
+      const older = all.filter((one) => one.generation < this.current.number).map(({ key }) => key);
       return { begun, segments, outdated: [...older, ...outdatedKeysIn(this.prefix, keys)] };
     }
   }
@@ -113,7 +113,7 @@ export class SegmentLog {
   async write({ text, level }: { readonly text: string; readonly level: number }): Promise<boolean | undefined> {
     const { epoch } = this;
     const segment = this.nextKey(level);
-    const condition = { key: this.prefix + GENERATION, value: this.generation.text };
+    const condition = { key: this.prefix + GENERATION, value: this.current.text };
     const isWritten = await this.store.write(segment.key, text, condition);
     if (epoch !== this.epoch) return undefined;
     if (isWritten) this.known.set(segment.key, segment);
@@ -142,19 +142,19 @@ export class SegmentLog {
     const key = this.prefix + GENERATION;
     const found = await readGeneration(this.store, this.prefix, [key]);
     if (epoch !== this.epoch) return undefined;
-    if (found.number > this.generation.number) {
+    if (found.number > this.current.number) {
       this.begin(found);
       return found;
     }
-    const { number, clearedAtMs } = this.generation;
+    const { number, clearedAtMs } = this.current;
     if (found.number === number) {
-      this.generation = { ...this.generation, text: found.text };
+      this.current = { ...this.current, text: found.text };
       return undefined;
     }
     // The note was lost, or a slow clear has overwritten a later one's.
     const text = `${number}/${clearedAtMs}`;
     await this.store.write(key, text, { key, value: found.text });
-    if (epoch === this.epoch) this.generation = { number, clearedAtMs, text };
+    if (epoch === this.epoch) this.current = { number, clearedAtMs, text };
     return undefined;
   }
 
@@ -163,7 +163,7 @@ export class SegmentLog {
   }
 
   private nextKey(level: number): SegmentKey {
-    const parts = { generation: this.generation.number, level, writer: this.writer, number: this.nextNumber++ };
+    const parts = { generation: this.current.number, level, writer: this.writer, number: this.nextNumber++ };
     return { ...parts, key: segmentKey(this.prefix, parts) };
   }
 

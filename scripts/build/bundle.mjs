@@ -1,6 +1,6 @@
 /** The entries of the package, each one file that imports nothing; and the command. */
 import { readFile } from "node:fs/promises";
-import { build } from "esbuild";
+import * as esbuild from "esbuild";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
 
@@ -27,8 +27,11 @@ const target = ["chrome96", "safari15", "node20"];
  */
 const wasmAsHex = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "wasm-as-hex",
-  setup({ onLoad }) {
-    onLoad({ filter: /\.wasm$/ }, async ({ path }) => ({ contents: await readFile(path, "hex"), loader: "text" }));
+  setup(build) {
+    build.onLoad({ filter: /\.wasm$/ }, async ({ path }) => ({
+      contents: await readFile(path, "hex"),
+      loader: "text",
+    }));
   },
 });
 
@@ -73,7 +76,7 @@ const entryPath = (name) => inProject("js", "entries", `${name}.ts`);
 
 /** @param {import("esbuild").BuildOptions & { outfile: string }} options */
 async function bundleFile(options) {
-  const result = await build({
+  const result = await esbuild.build({
     platform: "neutral",
     target,
     ...options,

@@ -802,7 +802,8 @@ test("an impression handler that throws is reported, and the others go on", asyn
 });
 
 test("where there is no document, nothing is observed and nothing is thrown", ({ observerScript }) => {
-  const server: { Observer?: Pick<typeof import("../../js/observer/observer.js"), "observeBelow" | "observeElement"> } = {};
+  const server: { Observer?: Pick<typeof import("../../js/observer/observer.js"), "observeBelow" | "observeElement"> } =
+    {};
   runInNewContext(observerScript, { window: server });
   const settings = { attribute: "data-seen-id", ratio: 0.5, dwellMs: 0 };
   const nothing = {} as Element;

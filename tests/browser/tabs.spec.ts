@@ -22,7 +22,10 @@ async function recordDamaged(page: Page, recorded: string): Promise<void> {
   await record(page, [recorded]);
 }
 
-/** Lets a tab put a checkpoint in the place of its segments, without a word to the others: a snapshot covers an item, and the tab is hidden. */
+/**
+ * Lets a tab put a checkpoint in the place of its segments, without a word to the others: a snapshot covers an item,
+ * and the tab is hidden.
+ */
 async function writeCheckpoint(page: Page, covered: string): Promise<void> {
   await page.evaluate(async (id) => {
     const [chain, now] = [await window.Seenguard.ShardChain.create(), Date.now() / 1000];

@@ -1,4 +1,7 @@
-/** A thousand clients in an outage of three hours: how many requests they make, and that the stream's own outage costs none at all. */
+/**
+ * A thousand clients in an outage of three hours: how many requests they make, and that the stream's own outage costs
+ * none at all.
+ */
 import { SeenGuard, ShardChain, type Impression } from "seenguard";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { NOW, Random, uniqueNamespace } from "../node/support.js";

@@ -1,4 +1,6 @@
-/** Snapshots as they come in the field: from replicas of different age, of rebuilt chains, expiring, emptied, repeated. */
+/**
+ * Snapshots as they come in the field: from replicas of different age, of rebuilt chains, expiring, emptied, repeated.
+ */
 import { ShardChain, type Snapshot } from "seenguard";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { DAY_MS, DAY_SECONDS, idsOf, NOW, openGuard, Random, shardText, shippedSnapshot } from "../node/support.js";

@@ -1,4 +1,6 @@
-/** A trap in the browser: the page goes on, and the next open finds in IndexedDB what the trapped guard had recorded. */
+/**
+ * A trap in the browser: the page goes on, and the next open finds in IndexedDB what the trapped guard had recorded.
+ */
 import { codes, expect, fresh, record, stats, test } from "./pages.js";
 import { documentOf } from "./site.js";
 import { trappingWasm } from "./trapping.js";

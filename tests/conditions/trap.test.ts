@@ -1,4 +1,7 @@
-/** A Wasm instance that traps: its guards let everything pass and say so once, and whoever opens next gets a new instance. */
+/**
+ * A Wasm instance that traps: its guards let everything pass and say so once, and whoever opens next gets a new
+ * instance.
+ */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { SeenGuard, type SeenGuardError } from "seenguard/slim";

@@ -4,9 +4,12 @@ import { DAY_MS, DAY_SECONDS, idsOf, MapStorage, NOW, openGuard, shippedSnapshot
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW * 1000 });
+  // As in documents that were opened one after the other, each by the clock as it was then.
+  vi.spyOn(performance, "timeOrigin", "get").mockImplementation(() => Date.now() - performance.now());
 });
 
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -166,67 +169,66 @@ describe("the expiry of a server's shards", () => {
 });
 
 describe("a namespace that nobody uses any more", () => {
-  const [idle, used] = ["idle", "used"];
-  const namespaces = (storage: MapStorage) =>
-    new Set([...storage.values.keys()].filter((key) => key.split("/").length > 2).map((key) => key.split("/")[1]));
-
-  /** Each visit is a document of its own, whose clocks agree from its beginning on. */
-  const clocksAgree = () => vi.spyOn(performance, "now").mockImplementation(() => Date.now() - performance.timeOrigin);
-
-  /** Another reader of this device opens the app on these days. */
-  async function useOn(storage: MapStorage, ...days: number[]): Promise<void> {
-    for (const day of days) await record(storage, used, day, [`of day ${String(day)}`]);
-  }
-
-  beforeEach(() => {
-    const spy = clocksAgree();
-    return () => spy.mockRestore();
-  });
+  const prefixes = (storage: MapStorage) => {
+    const keys = [...storage.values.keys()].map((key) => key.split("/"));
+    return new Set(keys.filter(({ length }) => length > 2).map(([, namespace]) => namespace));
+  };
 
   test("is removed when it was found idle for its window on two days", async () => {
-    const storage = new MapStorage();
+    const [storage, idle, used] = [new MapStorage(), "idle", "used"];
     await record(storage, idle, 0, ["a"]);
-    await useOn(storage, 10, 20, 32, 32.5, 32.9);
-    expect(namespaces(storage)).toEqual(new Set([idle, used]));
-    await useOn(storage, 34);
-    expect(namespaces(storage)).toEqual(new Set([used]));
+    await visit(storage, used, 32);
+    expect(prefixes(storage)).toEqual(new Set([idle, used]));
+    await visit(storage, used, 32.5);
+    await visit(storage, used, 32.9);
+    expect(prefixes(storage)).toEqual(new Set([idle, used]));
+    await visit(storage, used, 34);
+    expect(prefixes(storage)).toEqual(new Set([used]));
   });
 
-  test("is not removed by a clock that jumps ahead, however often something is opened there", async () => {
-    const storage = new MapStorage();
+  test("is not removed by a clock that jumps ahead once, however often something is opened there", async () => {
+    const [storage, idle, used] = [new MapStorage(), "idle", "used"];
     await record(storage, idle, 0, ["a"]);
-    await useOn(storage, 4000, 4000, 4000, 1, 2, 3, 20);
+    for (let again = 0; again < 3; again++) await visit(storage, used, 4000);
+    for (const day of [1, 2, 3, 20]) await visit(storage, used, day);
     expect(await visit(storage, idle, 20, ["a", "b"])).toEqual(["b"]);
   });
 
-  test("is not removed by a clock that jumps twice within a minute", async () => {
-    const storage = new MapStorage();
+  test("is not removed by a clock that jumps ahead twice within a minute", async () => {
+    const [storage, idle, used] = [new MapStorage(), "idle", "used"];
+    await visit(storage, used, 0);
     await record(storage, idle, 0, ["a"]);
-    await useOn(storage, 4000, 4002, 0);
-    expect(await visit(storage, idle, 0, ["a", "b"])).toEqual(["b"]);
+    await visit(storage, used, 40);
+    await visit(storage, used, 42);
+    expect(await visit(storage, idle, 0.001, ["a", "b"])).toEqual(["b"]);
+    // Nor by one that jumps again and again, each time by more than the window.
+    for (const day of [40, 80, 120, 160, 200]) await visit(storage, used, day);
+    expect(prefixes(storage)).toEqual(new Set([idle, used]));
   });
 
-  test("is not removed by a clock that jumps while the document is open", async () => {
-    vi.mocked(performance.now).mockRestore();
-    const storage = new MapStorage();
+  test("is not removed by a document whose clock has jumped", async () => {
+    const [storage, idle, used] = [new MapStorage(), "idle", "used"];
     await record(storage, idle, 0, ["a"]);
-    await useOn(storage, 20, 40, 42, 44, 46);
-    expect(await visit(storage, idle, 0, ["a", "b"])).toEqual(["b"]);
+    await visit(storage, used, 31);
+    const timeOrigin = Date.now() - performance.now();
+    vi.spyOn(performance, "timeOrigin", "get").mockReturnValue(timeOrigin);
+    for (const day of [32, 34, 36, 38]) await visit(storage, used, day);
+    expect(prefixes(storage)).toEqual(new Set([idle, used]));
   });
 
   test("is not removed while it is in use, or has been used again since", async () => {
-    const storage = new MapStorage();
-    await record(storage, idle, 0, ["a"]);
-    await useOn(storage, 15, 32);
-    await record(storage, idle, 33, ["b"]);
-    await useOn(storage, 34, 35, 60);
-    expect(await visit(storage, idle, 61, ["b", "c"])).toEqual(["c"]);
+    const [storage, other, used] = [new MapStorage(), "other", "used"];
+    await record(storage, other, 0, ["a"]);
+    await visit(storage, used, 32);
+    await record(storage, other, 33, ["b"]);
+    for (const day of [34, 35, 60]) await visit(storage, used, day);
+    expect(await visit(storage, other, 61, ["b", "c"])).toEqual(["c"]);
   });
 
   test("goes by its own window, not by that of who looks", async () => {
-    const [storage, long] = [new MapStorage(), "long"];
+    const [storage, long, used] = [new MapStorage(), "long", "used"];
     await record(storage, long, 0, ["a"], 365);
-    for (const day of [100, 102, 200, 202]) await record(storage, used, day, ["x"], 1);
+    for (const day of [100, 102, 200, 202]) await visit(storage, used, day, [], 1);
     expect(await visit(storage, long, 203, ["a", "b"], 365)).toEqual(["b"]);
   });
 
@@ -235,6 +237,6 @@ describe("a namespace that nobody uses any more", () => {
     for (let person = 0; person < 40; person++) {
       await record(storage, `person-${String(person)}`, 5 * person, idsOf("a", 3), 10);
     }
-    expect(namespaces(storage).size).toBeLessThan(8);
+    expect(prefixes(storage).size).toBeLessThan(8);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * A consumer that uses everything of the contract that is in force. contract.test.ts compiles it against the contract and against the package's own
- * declarations, and sees to it that nothing is left out here. It never runs.
+ * A consumer that uses everything of the contract that is in force. contract.test.ts compiles it against the contract
+ * and against the package's own declarations, and sees to it that nothing is left out here. It never runs.
  */
 import {
   SeenGuard,
