@@ -271,7 +271,6 @@ fn chains_of_one_shard_of_64_and_of_capacity_1_rotate() {
 
 #[test]
 fn a_full_chain_fits_a_snapshot() {
-    use seenguard::Guard;
     let mut chain = chain(options(2, 32, 320));
     for second in 0..2_000 {
         // One light slice, one heavy one.
@@ -281,7 +280,7 @@ fn a_full_chain_fits_a_snapshot() {
             .unwrap();
         let shipped = chain.snapshot(START + second as u64).unwrap();
         assert!(shipped.shards.len() <= 64);
-        let mut guard = Guard::new(1.0).unwrap();
+        let mut guard = common::guard_of(1.0, seenguard::DEFAULT_REMEMBER);
         common::apply(&mut guard, shipped.version, &shipped.shards, common::at(shipped.now)).unwrap();
     }
 }

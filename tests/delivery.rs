@@ -21,7 +21,10 @@ fn reporting() -> Guard {
 
 fn begin(guard: &mut Guard, now: Now) -> (u32, Vec<String>) {
     let DeliveryBatch { number, impressions } = guard.begin_batch(MANY, usize::MAX, now);
-    (number, impressions.into_iter().map(|impression| impression.id).collect())
+    (
+        number,
+        impressions.into_iter().map(|impression| impression.id).collect(),
+    )
 }
 
 /// Delivers all that is due. Returns the ids.
@@ -111,7 +114,10 @@ fn the_next_visit_delivers_what_this_one_did_not() {
     let written = unsaved(&mut guard);
     let compacted = guard.compact(&[&written]).unwrap().text;
     for segment in [written, compacted] {
-        assert_eq!(deliver(&mut next_visit(&[segment]), at(START + 2)), ["under way", "left"]);
+        assert_eq!(
+            deliver(&mut next_visit(&[segment]), at(START + 2)),
+            ["under way", "left"]
+        );
     }
 }
 
@@ -146,7 +152,10 @@ fn what_another_tab_has_delivered_since_is_not_delivered_here() {
     deliver(&mut first, at(START + 1));
     assert_eq!(second.undelivered(), 1);
     second.merge(&[unsaved(&mut first)]).unwrap();
-    assert_eq!((second.undelivered(), deliver(&mut second, at(START + 2)).len()), (0, 0));
+    assert_eq!(
+        (second.undelivered(), deliver(&mut second, at(START + 2)).len()),
+        (0, 0)
+    );
     assert_eq!(second.pending(9), ["a"]);
 }
 
@@ -391,7 +400,10 @@ fn over_any_schedule_each_impression_is_delivered_at_least_once_and_no_two_batch
                 }
                 3 | 4 => {
                     let most = (1 + random.index(30), 1 + random.index(2_000));
-                    let DeliveryBatch { number: batch, impressions } = guard.begin_batch(most.0, most.1, at(now));
+                    let DeliveryBatch {
+                        number: batch,
+                        impressions,
+                    } = guard.begin_batch(most.0, most.1, at(now));
                     let ids: Vec<String> = impressions.into_iter().map(|impression| impression.id).collect();
                     assert!(
                         !under_way

@@ -8,18 +8,19 @@ use common::foreign::{Filter, bits_and_blooms, go_bloomfilter, guava, redisbloom
 use common::{START, at, base64_of, bytes_of, ids};
 use seenguard::wire;
 use seenguard::{Applied, BloomFilter, ChainOptions, Error, Explanation, Format, Guard, Parameters, Shard, ShardChain};
-use seenguard::{MAX_SNAPSHOT_BITS, Snapshot};
+use seenguard::{IdList, MAX_SNAPSHOT_BITS, Snapshot};
 
 fn apply(guard: &mut Guard, filter: &Filter) -> Applied {
     take(guard, &filter.shards, filter.format).unwrap()
 }
 
-fn take<S: AsRef<str>>(guard: &mut Guard, shards: &[S], format: Format) -> Result<Applied, Error> {
+fn take<L: IdList + ?Sized>(guard: &mut Guard, shards: &L, format: Format) -> Result<Applied, Error> {
     let snapshot = Snapshot {
         version: None,
         shards,
         format,
         now_ms: None,
+        forget_before: None,
     };
     guard.apply(snapshot, at(START))
 }
@@ -27,7 +28,7 @@ fn take<S: AsRef<str>>(guard: &mut Guard, shards: &[S], format: Format) -> Resul
 /// The name of what is wrong with a shard; the guard and a reader agree on it.
 fn refusal(format: Format, text: &str) -> &'static str {
     let code = wire::read(format, text).expect_err(text).code();
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = common::guard();
     assert_eq!(take(&mut guard, &[text], format).unwrap_err().code(), code);
     code
 }
@@ -52,13 +53,18 @@ fn every_answer_is_that_of_the_library_that_wrote_the_filter() {
 #[test]
 fn a_guard_answers_as_the_library_does() {
     for filter in vectors() {
-        let mut guard = Guard::new(30.0).unwrap();
+        let mut guard = common::guard();
         let applied = apply(&mut guard, &filter);
         assert_eq!((applied.shards, applied.expired), (filter.shards.len(), 0));
         let expected: Vec<u32> = (0..filter.ids.len() as u32)
             .filter(|&index| !filter.answers[index as usize])
             .collect();
-        assert_eq!(guard.filter(&filter.ids, at(START)), expected, "{}", filter.name);
+        assert_eq!(
+            guard.filter(&filter.ids, at(START)).unwrap(),
+            expected,
+            "{}",
+            filter.name
+        );
     }
 }
 
@@ -126,7 +132,7 @@ fn a_redis_key_that_has_grown_has_filters_of_their_own_sizes() {
         sizes,
         [(1152, 8, 100), (2496, 9, 200), (5568, 10, 400), (12288, 11, 790)]
     );
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = common::guard();
     assert_eq!(apply(&mut guard, &grown).shards, 1);
     assert_eq!(guard.stats(at(START)).shards, 1);
 }
@@ -220,25 +226,23 @@ fn an_id_of_any_length_is_hashed() {
 #[test]
 fn what_a_shard_of_any_format_contains_is_covered_and_explained() {
     for filter in vectors().into_iter().filter(|filter| filter.inserted > 0) {
-        let mut guard = Guard::new(30.0).unwrap();
+        let mut guard = common::guard();
         let known = filter.newest_inserted();
-        guard.record(&[known.as_str(), "of this device"], at(START));
+        guard.record(&[known.as_str(), "of this device"], at(START)).unwrap();
         let applied = apply(&mut guard, &filter);
         assert_eq!((applied.applied, applied.covered), (true, 1), "{}", filter.name);
         assert_eq!(guard.pending(10), ["of this device"]);
-        let other = Guard::new(30.0).map(|mut other| {
-            apply(&mut other, &filter);
-            other
-        });
+        let mut other = common::guard();
+        apply(&mut other, &filter);
         let server = Some(Explanation::Server { shard: 0, epoch: None });
-        assert_eq!(other.unwrap().explain(&known, at(START)), server, "{}", filter.name);
+        assert_eq!(other.explain(&known, at(START)), server, "{}", filter.name);
     }
 }
 
 #[test]
 fn the_shard_that_is_named_is_the_newest_that_contains_the_id() {
     for filter in vectors() {
-        let mut guard = Guard::new(30.0).unwrap();
+        let mut guard = common::guard();
         apply(&mut guard, &filter);
         let shards: Vec<Vec<Shard>> = filter
             .shards
@@ -262,7 +266,7 @@ fn the_shard_that_is_named_is_the_newest_that_contains_the_id() {
 #[test]
 fn the_statistics_follow_from_the_fill_of_every_filter() {
     for filter in vectors() {
-        let mut guard = Guard::new(30.0).unwrap();
+        let mut guard = common::guard();
         apply(&mut guard, &filter);
         let passes: f64 = filter
             .shards
@@ -293,10 +297,10 @@ fn the_statistics_follow_from_the_fill_of_every_filter() {
 #[test]
 fn what_is_pending_goes_out_as_a_native_shard_beside_any_format() {
     for filter in vectors() {
-        let mut guard = Guard::new(30.0).unwrap();
+        let mut guard = common::guard();
         apply(&mut guard, &filter);
-        guard.record(&["of this device"], at(START));
-        let shard = Shard::from_base64(&guard.pending_shard().to_base64().unwrap()).unwrap();
+        guard.record(&["of this device"], at(START)).unwrap();
+        let shard = Shard::from_base64(&guard.pending_shard().unwrap().to_base64().unwrap()).unwrap();
         assert!(shard.filter.contains("of this device"));
         assert_eq!(
             shard.filter.parameters(),
@@ -308,14 +312,14 @@ fn what_is_pending_goes_out_as_a_native_shard_beside_any_format() {
 #[test]
 fn shards_that_are_held_already_are_not_read_again_unless_the_format_is_another() {
     for filter in vectors() {
-        let mut guard = Guard::new(30.0).unwrap();
+        let mut guard = common::guard();
         assert_eq!(apply(&mut guard, &filter).reused, 0);
         let bytes = guard.stats(at(START)).bytes;
         assert_eq!(apply(&mut guard, &filter).reused, filter.shards.len());
         assert_eq!(guard.stats(at(START)).bytes, bytes);
     }
     let record = &go_bloomfilter()[1];
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = common::guard();
     apply(&mut guard, record);
     let fewer = Format::GoBloomfilter { hashes: 1, bits: None };
     assert_eq!(take(&mut guard, &record.shards, fewer).unwrap().reused, 0);
@@ -324,7 +328,7 @@ fn shards_that_are_held_already_are_not_read_again_unless_the_format_is_another(
 #[test]
 fn a_snapshot_may_change_its_format_and_what_it_no_longer_has_is_forgotten() {
     let filters = vectors();
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = common::guard();
     for filter in filters.iter().chain(filters.iter().rev()) {
         apply(&mut guard, filter);
         for (index, id) in filter.ids.iter().enumerate().step_by(50) {
@@ -334,20 +338,20 @@ fn a_snapshot_may_change_its_format_and_what_it_no_longer_has_is_forgotten() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
     chain.record(&["native"], START).unwrap();
     take(&mut guard, &chain.snapshot(START).unwrap().shards, Format::Native).unwrap();
-    assert_eq!(guard.filter(&["native", &filters[0].ids[0]], at(START)), [1]);
+    assert_eq!(guard.filter(&["native", &filters[0].ids[0]], at(START)).unwrap(), [1]);
 }
 
 #[test]
 fn a_damaged_shard_leaves_the_snapshot_in_use_as_it_is() {
     for filter in vectors() {
-        let mut guard = Guard::new(30.0).unwrap();
+        let mut guard = common::guard();
         apply(&mut guard, &filter);
-        let before = guard.filter(&filter.ids, at(START));
+        let before = guard.filter(&filter.ids, at(START)).unwrap();
         let mut damaged = filter.shards.clone();
         damaged.push("=".into());
         let error = take(&mut guard, &damaged, filter.format).unwrap_err();
         assert!(error.to_string().starts_with(&format!("shard {}", filter.shards.len())));
-        assert_eq!(guard.filter(&filter.ids, at(START)), before);
+        assert_eq!(guard.filter(&filter.ids, at(START)).unwrap(), before);
     }
 }
 
@@ -433,17 +437,18 @@ fn what_a_chain_ships_in_any_format_is_what_a_guard_stops() {
         for round in 0..6 {
             chain.record(&ids("item", round * 40..round * 40 + 40), START).unwrap();
             let shipped = chain.snapshot(START).unwrap();
-            let mut guard = Guard::new(30.0).unwrap();
+            let mut guard = common::guard();
             let snapshot = Snapshot {
                 version: shipped.version,
                 shards: &shipped.shards,
                 format: shipped.format,
                 now_ms: None,
+                forget_before: None,
             };
             guard.apply(snapshot, at(START)).unwrap();
             let candidates = ids("item", 0..300);
             assert_eq!(
-                guard.filter(&candidates, at(START)),
+                guard.filter(&candidates, at(START)).unwrap(),
                 chain.filter(&candidates, START).unwrap()
             );
             let (again, rejected) = ShardChain::from_shards(&shipped.shards, options).unwrap();
@@ -510,7 +515,7 @@ fn a_stored_record_of_another_size_is_sealed_where_only_k_is_given() {
     chain.record(&["next"], START).unwrap();
     let shipped = chain.snapshot(START).unwrap();
     assert_eq!(shipped.shards[1..], filter.shards);
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = common::guard();
     take(&mut guard, &shipped.shards, shipped.format).unwrap();
     assert!(guard.has("next", at(START)) && guard.has(&filter.ids[0], at(START)));
 }
@@ -884,7 +889,7 @@ fn damaged_dumps_of_redis_are_named() {
     let many = [right().header(), right().header()[20..].repeat(64)].concat();
     let many = [&many[..8], &65u32.to_le_bytes(), &many[12..]].concat();
     let text = format!("{},{}", base64_of(&many), base64_of(&[0; 65 * 8]));
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = common::guard();
     assert_eq!(
         take(&mut guard, &[text], Format::RedisBloom).unwrap_err().code(),
         "too-large"
@@ -910,11 +915,11 @@ fn the_bits_of_all_filters_count_against_the_limit_of_a_snapshot() {
     let header = [&[1, 3][..], &words.to_be_bytes()].concat();
     let largest = base64_of(&[&header[..], &vec![0; words as usize * 8]].concat());
     let one_more = base64_of(&[1, 3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = common::guard();
     take(&mut guard, &[&largest], Format::Guava).unwrap();
     let both = take(&mut guard, &[&largest, &one_more], Format::Guava);
     assert_eq!(both.unwrap_err().code(), "too-large");
-    assert_eq!(guard.held(at(START)), (1, 0));
+    assert_eq!(guard.shards(), 1);
 }
 
 /// Every prefix of it, every flipped bit of its first bytes and every changed character: an answer or an error, never a

@@ -5,10 +5,12 @@
 mod common;
 
 use common::random::Random;
-use common::{DAY, START, apply, at, cover_all, guard, guard_of, has_all, ids, next_visit, shard_of, shard_with, unsaved};
+use common::{
+    DAY, START, apply, at, cover_all, guard, guard_of, has_all, ids, next_visit, shard_of, shard_with, unsaved,
+};
 use seenguard::{
-    DEFAULT_REMEMBER, MAX_REMEMBER, Applied, CoveredImpression, BloomFilter, ChainOptions, Explanation, Filtered, Format, Guard, Now, Parameters, Shard, ShardChain,
-    Snapshot,
+    Applied, BloomFilter, ChainOptions, CoveredImpression, DEFAULT_REMEMBER, Explanation, Filtered, Format, Guard,
+    MAX_REMEMBER, Now, Parameters, Shard, ShardChain, Snapshot,
 };
 
 fn text_of(ids: &[String], epoch: u32) -> String {
@@ -384,10 +386,7 @@ fn explanations_name_the_first_reason() {
     guard.record(&["both", "mine"], now).unwrap();
     let at = START * 1000 + 123;
     assert_eq!(guard.explain("both", now), Some(Explanation::Memory { at }));
-    assert_eq!(
-        guard.explain("mine", now),
-        Some(Explanation::Pending { at })
-    );
+    assert_eq!(guard.explain("mine", now), Some(Explanation::Pending { at }));
     for id in ["fresh", "new", "old", "both", "mine"] {
         assert_eq!(guard.has(id, now), guard.explain(id, now).is_some());
     }
@@ -508,7 +507,10 @@ fn what_is_taken_back_passes_whatever_the_server_ships_until_it_is_recorded_agai
     guard.record(&["mine"], at(START)).unwrap();
     apply(&mut guard, None, &shards, at(START)).unwrap();
     assert_eq!(guard.unsee(&["mine", "theirs", "fresh"], at(START + 1)).unwrap(), 2);
-    assert_eq!(guard.filter(&["mine", "theirs", "fresh"], at(START + 2)).unwrap(), [0, 1, 2]);
+    assert_eq!(
+        guard.filter(&["mine", "theirs", "fresh"], at(START + 2)).unwrap(),
+        [0, 1, 2]
+    );
     assert_eq!(guard.stats(at(START + 2)).unseen, 3);
     let mut later = next_visit(&[unsaved(&mut guard)]);
     apply(&mut later, None, &shards, at(START + 3)).unwrap();
@@ -530,7 +532,10 @@ fn what_is_taken_back_is_pending_no_longer_and_is_not_delivered() {
     let batch = guard.begin_batch(9, usize::MAX, at(START));
     assert_eq!(batch.impressions.len(), 1);
     let mut later = next_visit(&[unsaved(&mut guard)]);
-    assert_eq!(later.begin_batch(9, usize::MAX, at(START)).impressions, batch.impressions);
+    assert_eq!(
+        later.begin_batch(9, usize::MAX, at(START)).impressions,
+        batch.impressions
+    );
 }
 
 #[test]
@@ -568,7 +573,11 @@ fn a_deletion_of_the_history_forgets_what_came_before_it_wherever_it_turns_up() 
     let (first, last) = (next_visit(&segments), next_visit(&[&segments[1], &segments[0]]));
     for guard in [&guard, &first, &last] {
         assert!(!guard.has("before", at(START + 21)));
-        assert!(has_all(guard, &["again".into(), "since, not knowing of it".into()], at(START + 21)));
+        assert!(has_all(
+            guard,
+            &["again".into(), "since, not knowing of it".into()],
+            at(START + 21)
+        ));
     }
 }
 
@@ -576,7 +585,9 @@ fn a_deletion_of_the_history_forgets_what_came_before_it_wherever_it_turns_up() 
 fn what_was_recorded_knowing_of_a_deletion_stays_whatever_the_clock_does() {
     let mut guard = guard();
     apply_deletion(&mut guard, START, None, at(START + 5));
-    guard.record(&["with a clock that went back"], at(START - 100 * DAY)).unwrap();
+    guard
+        .record(&["with a clock that went back"], at(START - 100 * DAY))
+        .unwrap();
     let text = unsaved(&mut guard);
     let mut later = next_visit(&[&text]);
     apply_deletion(&mut later, START, None, at(START + 6));
@@ -610,7 +621,12 @@ fn a_snapshot_from_before_a_deletion_is_not_taken() {
         now_ms: None,
         forget_before,
     };
-    let mut apply = |version, forget_before| guard.apply(snapshot(version, forget_before), at(START)).unwrap().applied;
+    let mut apply = |version, forget_before| {
+        guard
+            .apply(snapshot(version, forget_before), at(START))
+            .unwrap()
+            .applied
+    };
     assert!(apply(900, None) && apply(5, Some(START as u32)));
     assert!(!apply(901, None) && !apply(999, Some(START as u32 - 1)) && !apply(4, Some(START as u32)));
     assert!(apply(5, Some(START as u32)) && apply(1, Some(START as u32 + 1)));

@@ -59,7 +59,16 @@ fn a_segment_is_ascii_text_and_one_recording_takes_less_than_a_kilobyte() {
 
 #[test]
 fn a_segments_level_is_the_logarithm_of_its_recordings_to_the_base_4() {
-    for (count, level) in [(1, 0), (3, 0), (4, 1), (15, 1), (16, 2), (64, 3), (1_000, 4), (4_096, 6)] {
+    for (count, level) in [
+        (1, 0),
+        (3, 0),
+        (4, 1),
+        (15, 1),
+        (16, 2),
+        (64, 3),
+        (1_000, 4),
+        (4_096, 6),
+    ] {
         let mut guard = guard();
         guard.record(&ids("item", 0..count), at(START)).unwrap();
         assert_eq!(guard.take_unsaved(false).unwrap().level, level, "{count}");
@@ -139,7 +148,9 @@ fn two_writers_that_compact_the_same_at_once_leave_what_either_would_have() {
     let segments: Vec<String> = (0..4)
         .map(|number| {
             let writer = &mut guards[number % 2];
-            writer.record(&ids(&format!("segment {number}"), 0..10), at(START)).unwrap();
+            writer
+                .record(&ids(&format!("segment {number}"), 0..10), at(START))
+                .unwrap();
             unsaved(writer)
         })
         .collect();
@@ -230,7 +241,10 @@ fn what_is_cleared_is_gone() {
     apply(&mut guard, Some(7), &[shard], at(START)).unwrap();
     guard.record(&["a"], at(START)).unwrap();
     guard.clear();
-    assert_eq!((guard.version(), guard.take_unsaved(true), all_pending(&guard)), (None, None, vec![]));
+    assert_eq!(
+        (guard.version(), guard.take_unsaved(true), all_pending(&guard)),
+        (None, None, vec![])
+    );
     assert_eq!(guard.filter(&["a", "server"], at(START)).unwrap(), [0, 1]);
     let stats = guard.stats(at(START));
     assert_eq!((stats.shards, stats.pending, stats.remembered), (0, 0, 0));
@@ -295,12 +309,20 @@ fn damage_at_any_byte_costs_the_chunk_that_it_hits_alone() {
             let mut damaged = text.clone().into_bytes();
             damaged[place] ^= damage;
             let (guard, states) = loaded(&[&damaged]);
-            assert_ne!(states, [SegmentState::Whole], "byte {place} becomes {:?}", damaged[place]);
+            assert_ne!(
+                states,
+                [SegmentState::Whole],
+                "byte {place} becomes {:?}",
+                damaged[place]
+            );
             // An end of line that is lost makes one line of two.
             let lost = |index: usize| index == line || (byte == b'\n' && index == line + 1);
             let kept = all.iter().filter(|id| guard.has(id, at(START))).count();
             let expected = ids_but(&lines, lost);
-            assert!(kept == expected.len() || states == [SegmentState::Newer], "byte {place}");
+            assert!(
+                kept == expected.len() || states == [SegmentState::Newer],
+                "byte {place}"
+            );
         }
     }
 }
@@ -320,7 +342,18 @@ fn a_segment_that_was_cut_off_anywhere_tells_so_and_keeps_what_is_there() {
 #[test]
 fn texts_that_are_no_segments_are_damaged_and_harm_nothing() {
     let texts = [
-        "", "\n", "SGI", "SGI1", "SGI1\n", "SGIx\n", "{}", "null", "\0", "🦀\n🦀", "SGI1\r\n\r\n", "AAAA\nBBBB",
+        "",
+        "\n",
+        "SGI",
+        "SGI1",
+        "SGI1\n",
+        "SGIx\n",
+        "{}",
+        "null",
+        "\0",
+        "🦀\n🦀",
+        "SGI1\r\n\r\n",
+        "AAAA\nBBBB",
     ];
     for text in texts {
         let (guard, states) = loaded(&[text]);
@@ -400,7 +433,11 @@ fn any_recording(random: &mut Random) -> Vec<u8> {
     content.extend(any_number(random));
     if flags & 8 != 0 {
         let id = random.below(40).to_string();
-        let claimed = if random.once_in(10) { any_number(random) } else { number(id.len() as u64) };
+        let claimed = if random.once_in(10) {
+            any_number(random)
+        } else {
+            number(id.len() as u64)
+        };
         content.extend(claimed);
         content.extend(id.bytes());
     } else {
@@ -446,7 +483,11 @@ fn use_everything(guard: &mut Guard) {
     guard.pending_shard().unwrap();
     guard.stats(now);
     let text = unsaved(guard);
-    assert_eq!(loaded(&[&text]).1, [SegmentState::Whole], "what it writes can be read: {text}");
+    assert_eq!(
+        loaded(&[&text]).1,
+        [SegmentState::Whole],
+        "what it writes can be read: {text}"
+    );
 }
 
 #[test]
@@ -492,11 +533,20 @@ fn random_bytes_and_mutated_segments_never_panic() {
 fn the_highest_counter_that_can_be_read_stops_no_later_recording() {
     let mut guard = guard();
     guard.record(&["known"], at(START)).unwrap();
-    let content = [vec![8], number((1 << 53) - 1), number(2 * START * 1000), number(1), b"a".to_vec()].concat();
+    let content = [
+        vec![8],
+        number((1 << 53) - 1),
+        number(2 * START * 1000),
+        number(1),
+        b"a".to_vec(),
+    ]
+    .concat();
     let text = format!("SGI1\n{}\n{}\n", chunk(b'h', &[1, 0, 0, 0]), chunk(b'r', &content));
     assert_eq!(guard.merge(&[&text]).unwrap(), [SegmentState::Whole]);
     for second in 1..50 {
-        guard.record(&ids("later", second..second + 1), at(START + second as u64)).unwrap();
+        guard
+            .record(&ids("later", second..second + 1), at(START + second as u64))
+            .unwrap();
     }
     guard.unsee(&["a"], at(START + 60)).unwrap();
     let later = next_visit(&[unsaved(&mut guard), text]);

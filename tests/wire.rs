@@ -7,7 +7,7 @@ mod common;
 use common::random::Random;
 use common::reference::{ReferenceShard, decode_base64};
 use common::{RawShard, START, apply, at, base64_of, bytes_of, ids, sealed, shard_of};
-use seenguard::{ChainOptions, Error, Guard, MAX_BITS, Shard, ShardChain};
+use seenguard::{ChainOptions, Error, MAX_BITS, Shard, ShardChain};
 
 fn code_of<T: std::fmt::Debug>(result: Result<T, Error>) -> &'static str {
     result.expect_err("this is bad").code()
@@ -511,7 +511,7 @@ fn too_large_comes_before_bad_payload_and_after_bad_parameters() {
         ..RawShard::raw(64)
     }
     .base64();
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = common::guard();
     let mut code = |shards: &[&String]| code_of(apply(&mut guard, None, shards, at(START)));
     assert_eq!(code(&[&bad_payload, &large, &large, &large]), "bad-payload");
     assert_eq!(code(&[&bad_payload, &large, &large, &large, &large]), "too-large");
@@ -591,13 +591,13 @@ fn bad_snapshots() -> Vec<(&'static str, Option<usize>, Vec<String>)> {
 
 #[test]
 fn a_bad_snapshot_changes_nothing() {
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = common::guard();
     let held = [
         shard_of(&ids("held", 0..500), 8, 0).to_base64().unwrap(),
         shard_of(&ids("held", 500..900), 7, 0).to_base64().unwrap(),
     ];
     apply(&mut guard, Some(5), &held, at(START)).unwrap();
-    guard.record(&ids("shown", 0..50), at(START));
+    guard.record(&ids("shown", 0..50), at(START)).unwrap();
     let before = format!("{guard:?}");
     for (code, place, shards) in bad_snapshots() {
         for version in [None, Some(5), Some(6)] {
@@ -617,7 +617,7 @@ fn a_bad_snapshot_changes_nothing() {
             assert!(format!("{guard:?}") == before, "{code}");
         }
     }
-    assert!(guard.filter(&ids("held", 0..900), at(START)).is_empty());
+    assert!(guard.filter(&ids("held", 0..900), at(START)).unwrap().is_empty());
 }
 
 #[test]
@@ -632,7 +632,7 @@ fn sizes_count_whether_a_shard_is_held_already_or_not() {
         })
         .collect();
     let small = shard_of(&ids("item", 0..1), 9, 0).to_base64().unwrap();
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = common::guard();
     assert_eq!(apply(&mut guard, None, &large, at(START)).unwrap().shards, 4);
     let over: Vec<&String> = large.iter().chain([&small]).collect();
     assert_eq!(code_of(apply(&mut guard, None, &over, at(START))), "too-large");
@@ -641,7 +641,7 @@ fn sizes_count_whether_a_shard_is_held_already_or_not() {
 
 #[test]
 fn an_older_version_is_not_even_read() {
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = common::guard();
     apply(
         &mut guard,
         Some(2),

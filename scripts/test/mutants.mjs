@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const COPIED = ["Cargo.toml", "Cargo.lock", "README.md", "src", "tests", "examples", "benches"];
+const COPIED = ["Cargo.toml", "Cargo.lock", "README.md", "src", "tests", "examples", "benches", "scripts/tools"];
 /** Users of the simulation: what these do not meet, a longer run might. */
 const USERS = process.env.SEENGUARD_USERS ?? "600";
 /** Tests of one file each, quick ones first. The last one is the simulation. */
@@ -232,6 +232,8 @@ const only = process.argv[2] ?? "";
 const copy = mkdtempSync(join(tmpdir(), "seenguard-mutants-"));
 for (const name of COPIED) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
 const results = [];
+const untouched = TESTS.map(run).find((failed) => failed !== undefined);
+if (untouched !== undefined) throw new Error(`without a mutant: ${untouched}`);
 for (const [name, file, from, to] of MUTANTS.filter(([name]) => name.includes(only))) {
   results.push([name, caughtBy(file, from, to)]);
   console.log(`${name}: ${results.at(-1)[1]}`);
@@ -270,7 +272,7 @@ function run(test) {
     env: { ...process.env, SEENGUARD_USERS: USERS, CARGO_PROFILE_TEST_DEBUG: "0", RUSTFLAGS: "-A warnings" },
   });
   if (status === 0) return undefined;
-  if (/could not compile/.test(stderr)) return `does not compile: ${/^error.*$/m.exec(stderr)?.[0]}`;
+  if (!stdout.includes("test result")) return `does not run: ${/^error.*$/m.exec(stderr)?.[0]}`;
   const name = /^test (\S+) \.\.\. FAILED/m.exec(stdout)?.[1] ?? "?";
   const reason = test === "simulation" ? /fails: (.*)/.exec(stdout)?.[1]?.slice(0, 60) : undefined;
   return `\`${test}\`: ${name}${reason === undefined ? "" : ` (${reason} …)`}`;
