@@ -1,4 +1,7 @@
-/** What the package promises of itself, and whether this run found it so. A bar is a share of another's time or memory, or a size. */
+/**
+ * What the package promises of itself, and whether this run found it so. A bar is a share of another's time or memory,
+ * or a size.
+ */
 import type { Measured } from "./measure.ts";
 import type { PlaceResults, Results } from "./results.ts";
 

@@ -1,4 +1,7 @@
-/** What the benchmarks use of npm's `bloom-filters`, a CommonJS package whose own types need others that it does not bring. */
+/**
+ * What the benchmarks use of npm's `bloom-filters`, a CommonJS package whose own types need others that it does not
+ * bring.
+ */
 declare module "bloom-filters/dist/bloom/bloom-filter.js" {
   interface Filter {
     add(id: string): void;

@@ -1,6 +1,6 @@
 /**
- * One start from nothing, in a process or a page that has not seen the package before: plain JavaScript, since Node and Chromium load this very file.
- * Times are milliseconds.
+ * One start from nothing, in a process or a page that has not seen the package before: plain JavaScript, since Node and
+ * Chromium load this very file. Times are milliseconds.
  */
 
 /**

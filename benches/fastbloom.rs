@@ -19,7 +19,7 @@ const PAGES: usize = 64;
 const TURNS: usize = 8;
 
 fn guard_of(seen: &[Vec<String>]) -> Guard {
-    let mut guard = Guard::new(30.0).expect("30 days are in range");
+    let mut guard = feed::guard();
     feed::apply(&mut guard, &feed::shards_of(seen));
     guard
 }
@@ -75,7 +75,7 @@ fn filtering(criterion: &mut Criterion) {
     let pages: Vec<Vec<String>> = (0..PAGES).map(|_| random.page(&all_seen)).collect();
     let mut guard = guard_of(&seen);
     let filters = filters_of(&seen);
-    check("Guard", &guard.filter(&pages[0], feed::now()), &pages[0], &seen);
+    check("Guard", &feed::filter(&mut guard, &pages[0]), &pages[0], &seen);
     check("fastbloom", &fresh(&filters, &pages[0]), &pages[0], &seen);
     check(
         "fastbloom, hashed once",
@@ -89,7 +89,7 @@ fn filtering(criterion: &mut Criterion) {
         let mut cycle = pages.iter().cycle();
         let mut next = || cycle.next().expect("a cycle does not end");
         group.bench_function(format!("guard-{turn}"), |bencher| {
-            bencher.iter(|| guard.filter(black_box(next()), feed::now()));
+            bencher.iter(|| feed::filter(&mut guard, black_box(next())));
         });
         group.bench_function(format!("fastbloom-{turn}"), |bencher| {
             bencher.iter(|| fresh(&filters, black_box(next())));

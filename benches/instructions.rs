@@ -12,7 +12,7 @@ use seenguard::Guard;
 
 #[inline(never)]
 fn counted_filter_of_2000_ids(guard: &mut Guard, page: &[String]) -> usize {
-    guard.filter(black_box(page), feed::now()).len()
+    feed::filter(guard, black_box(page)).len()
 }
 
 #[inline(never)]
@@ -24,11 +24,11 @@ fn main() {
     let mut random = Random(1);
     let seen = feed::seen(&mut random);
     let shards = feed::shards_of(&seen);
-    let mut guard = Guard::new(30.0).expect("30 days are in range");
+    let mut guard = feed::guard();
     counted_apply_of_5_shards(&mut guard, &shards);
     let page = random.page(&seen.concat());
     // Once without being counted, until every buffer has its size.
-    guard.filter(&page, feed::now());
+    feed::filter(&mut guard, &page);
     let fresh = counted_filter_of_2000_ids(&mut guard, &page);
     assert!((1_450..=1_500).contains(&fresh), "{fresh} of 2,000 ids are fresh");
 }

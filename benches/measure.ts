@@ -1,7 +1,8 @@
 /**
- * How contenders are measured against each other: in many short rounds, in which they take turns sample by sample, each round beginning with another
- * one. So what disturbs the machine for a while disturbs all of them, a ratio is taken between neighbours in time, and nobody finds the processor's
- * caches as it left them itself: a page that is filtered now and then does not, either. The timing itself is tinybench's.
+ * How contenders are measured against each other: in many short rounds, in which they take turns sample by sample, each
+ * round beginning with another one. So what disturbs the machine for a while disturbs all of them, a ratio is taken
+ * between neighbours in time, and nobody finds the processor's caches as it left them itself: a page that is filtered
+ * now and then does not, either. The timing itself is tinybench's.
  */
 import { Bench } from "tinybench";
 import { spreadOf, type Spread } from "./statistics.ts";

@@ -1,7 +1,7 @@
 /**
- * Who is measured: each answers the same question, "which of these ids has nobody told me of?", after it was told by a message as a server would
- * send it. To add one, write a `Peer` and name it in `peers`. Each has a plain loop of its own: one that all share would call through a function that
- * no engine can inline, and slow down the quickest most.
+ * Who is measured: each answers the same question, "which of these ids has nobody told me of?", after it was told by a
+ * message as a server would send it. To add one, write a `Peer` and name it in `peers`. Each has a plain loop of its
+ * own: one that all share would call through a function that no engine can inline, and slow down the quickest most.
  */
 import bloomFilterModule from "bloom-filters/dist/bloom/bloom-filter.js";
 import { BloomFilter } from "bloomfilter";

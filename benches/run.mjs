@@ -1,5 +1,6 @@
 /**
- * The benchmarks, from nothing: set-up, build, measuring. `npm run bench`; README.md beside this file says what is measured.
+ * The benchmarks, from nothing: set-up, build, measuring. `npm run bench`; README.md beside this file says what is
+ * measured.
  *
  *     npm run bench -- --smoke    hardly any repetitions: to see that it runs
  *     npm run bench -- --quick    fewer repetitions: to see that it runs, not to quote

@@ -1,4 +1,6 @@
-/** Runs the Rust benchmark and reads what criterion kept of it: many short turns of each contender, one after the other. */
+/**
+ * Runs the Rust benchmark and reads what criterion kept of it: many short turns of each contender, one after the other.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { inProject } from "../scripts/lib/paths.mjs";
 import { run } from "../scripts/lib/run.mjs";

@@ -1,4 +1,7 @@
-/** Real addresses as ids: www/data/README.md says where they are from. The first half of them can have been seen, the second half is always new. */
+/**
+ * Real addresses as ids: www/data/README.md says where they are from. The first half of them can have been seen, the
+ * second half is always new.
+ */
 import text from "../www/data/wiki-urls-10000";
 import { randomBelow } from "./ids.ts";
 

@@ -1,4 +1,6 @@
-/** From what the command was given to shards: a snapshot, a list, lines, from an argument, a file or the standard input. */
+/**
+ * From what the command was given to shards: a snapshot, a list, lines, from an argument, a file or the standard input.
+ */
 import { readFile, stat } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
 import { describe, SeenGuardError } from "../js/errors.ts";
@@ -113,7 +115,10 @@ function shardOf(value: unknown): string {
   return dump;
 }
 
-/** The chunks of one BF.SCANDUMP, as pairs with their iterators or, where a list of texts cannot be shards, by themselves. */
+/**
+ * The chunks of one BF.SCANDUMP, as pairs with their iterators or, where a list of texts cannot be shards, by
+ * themselves.
+ */
 function dumpOf(value: unknown, mayBeTexts: boolean): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   const isPair = (chunk: unknown): chunk is [number, string] =>

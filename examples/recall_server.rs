@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use seenguard::{ChainOptions, ChainSnapshot, Error, Guard, Now, Shard, ShardChain, Snapshot};
+use seenguard::{ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Now, Shard, ShardChain, Snapshot};
 
 const DAY: u32 = 24 * 60 * 60;
 
@@ -70,8 +70,8 @@ impl RecallServer {
     /// with the one that was read, read again if it is another by now, and acknowledge the batch only then.
     pub fn consume(&mut self, user: &str, ids: &[&str], now_seconds: u64) -> Result<(), Error> {
         let mut chain = self.chain_of(user)?;
-        chain.record(ids, now_seconds);
-        self.store.insert(user.into(), chain.snapshot(now_seconds).shards);
+        chain.record(ids, now_seconds)?;
+        self.store.insert(user.into(), chain.snapshot(now_seconds)?.shards);
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl RecallServer {
         let pending = pending.and_then(|text| Shard::from_base64(text).ok());
         let is_pending = |id: &str| pending.as_ref().is_some_and(|shard| shard.filter.contains(id));
 
-        let fresh = chain.filter(candidates, now_seconds);
+        let fresh = chain.filter(candidates, now_seconds)?;
         let fresh = fresh.iter().map(|&index| candidates[index as usize]);
         let items = fresh
             .filter(|id| !is_pending(id))
@@ -102,7 +102,7 @@ impl RecallServer {
             .collect();
         // The state as it was before this page: a server that records what it serves, and ships the state after,
         // filters its own page away.
-        let seen = chain.snapshot(now_seconds);
+        let seen = chain.snapshot(now_seconds)?;
         Ok(Page { items, seen })
     }
 }
@@ -116,12 +116,13 @@ pub fn show(guard: &mut Guard, page: &Page, now: Now) -> Result<Vec<String>, Err
             shards: &page.seen.shards,
             format: page.seen.format,
             now_ms: Some(page.seen.now * 1000),
+            forget_before: None,
         },
         now,
     )?;
-    let fresh = guard.filter(&page.items, now);
+    let fresh = guard.filter(&page.items, now)?;
     let shown: Vec<String> = fresh.iter().map(|&index| page.items[index as usize].clone()).collect();
-    guard.record(&shown, now);
+    guard.record(&shown, now)?;
     Ok(shown)
 }
 
@@ -132,7 +133,8 @@ pub fn main() -> Result<(), Error> {
     let candidates: Vec<String> = (1..=40).map(|number| format!("article-{number}")).collect();
     let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
     let mut server = RecallServer::default();
-    let mut guard = Guard::new(30.0)?;
+    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
+    guard.finish_loading();
 
     // Last week's impressions have long come through the stream.
     server.consume("ada", &candidates[..8], now - 7 * u64::from(DAY))?;
@@ -149,7 +151,7 @@ pub fn main() -> Result<(), Error> {
     println!("refreshed while the stream lags: {repeats} offered again, {shown_of_it} shown of them");
 
     // With the device's pending shard in the request, the next page is full at once.
-    let pending = guard.pending_shard().to_base64();
+    let pending = guard.pending_shard()?.to_base64()?;
     let third = server.page("ada", &candidates, 10, Some(&pending), now)?;
     show(&mut guard, &third, Now::at(now * 1000))?;
     println!(

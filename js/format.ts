@@ -1,6 +1,8 @@
 /** Checks what names the format of shards, and turns it into what the module takes. */
 
-/** A format as the module takes it: its number, and for go-bloomfilter k, or the capacity and the false positive rate. */
+/**
+ * A format as the module takes it: its number, and for go-bloomfilter k, or the capacity and the false positive rate.
+ */
 export type FormatArguments = readonly [kind: number, number: number, rate: number];
 
 const NAMES = ["seenguard", "guava", "bits-and-blooms", "redisbloom"];

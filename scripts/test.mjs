@@ -50,7 +50,7 @@ function read(args) {
 
 /** @param {{ all?: boolean, only?: string }} values */
 function choose({ all, only }) {
-  if (only === undefined) return steps.filter(({ slow }) => all || !slow);
+  if (only === undefined) return steps.filter(({ slow }) => all === true || !slow);
   const names = only.split(",").map((name) => name.trim());
   const unknown = names.filter((name) => !steps.some((step) => step.name === name));
   if (unknown.length > 0) {

@@ -5,7 +5,7 @@
 //! ANDs leave a 1 in the slots of exactly those filters that contain the id, and the usual answer, "none", is there
 //! after a few of them.
 
-use crate::bloom::{BloomFilter, FilterSpec, SetBits};
+use crate::bloom::{BloomFilter, FilterSpec};
 use crate::error::Error;
 use crate::hash::{HashedId, Positions, hash_id};
 
@@ -272,43 +272,6 @@ impl BitSlicedFilters {
     }
 }
 
-/// What only the memory of earlier impressions needs; it leaves with `memory.rs`.
-impl BitSlicedFilters {
-    pub(crate) fn insert(&mut self, slot: usize, id: HashedId<'_>) -> bool {
-        let (spec, width_log2) = (self.spec, self.width_log2);
-        let bytes = self.words.as_flattened_mut();
-        let mut is_new = false;
-        spec.visit_positions(id, |position| {
-            let offset = ((position as usize) << width_log2) + slot;
-            let (byte, bit) = (&mut bytes[offset / 8], 1 << (offset % 8));
-            is_new |= *byte & bit == 0;
-            *byte |= bit;
-            true
-        });
-        is_new
-    }
-
-    pub(crate) fn merge(&mut self, slot: usize, filter: &BloomFilter) {
-        self.load(slot, filter);
-    }
-
-    pub(crate) fn filter(&self, slot: usize) -> BloomFilter {
-        filter_in(self, slot)
-    }
-}
-
-/// The filter in a slot.
-fn filter_in(filters: &BitSlicedFilters, slot: usize) -> BloomFilter {
-    let mut filter = BloomFilter::new(filters.spec.parameters, filters.spec.seed);
-    let mask = filters.repeat_in_word(1 << slot);
-    for (index, word) in filters.words.iter().enumerate() {
-        for bit in SetBits(u64::from_le_bytes(*word) & mask) {
-            filter.set((64 * index as u32 + bit) >> filters.width_log2);
-        }
-    }
-    filter
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -316,6 +279,17 @@ mod tests {
 
     fn spec() -> FilterSpec {
         FilterSpec::native(Parameters::for_capacity(50, 0.01).unwrap(), 3)
+    }
+
+    /// The filter in a slot.
+    fn filter_in(filters: &BitSlicedFilters, slot: usize) -> BloomFilter {
+        let mut filter = BloomFilter::with_spec(filters.spec).unwrap();
+        for position in 0..filters.spec.bits() {
+            if filters.slots_at(position) >> slot & 1 == 1 {
+                filter.set(position);
+            }
+        }
+        filter
     }
 
     fn filter_of(ids: std::ops::Range<u32>) -> BloomFilter {

@@ -201,7 +201,7 @@ fn word_count(spec: FilterSpec) -> usize {
 }
 
 /// The indices of the set bits of a word, lowest first.
-pub(crate) struct SetBits(pub(crate) u64);
+struct SetBits(u64);
 
 impl Iterator for SetBits {
     type Item = u32;

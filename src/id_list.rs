@@ -63,14 +63,10 @@ pub(crate) struct HashedList {
     hashes: Vec<u64>,
     /// The index of the first id of each hash.
     firsts: IdMap<u32>,
-    /// The indices of ids that are equal to an earlier one, ascending.
-    repeated: Vec<u32>,
-    /// The indices of ids that have the hash of an earlier one, but another text. Only ids that were made for it do.
-    colliding: Vec<u32>,
 }
 
 impl HashedList {
-    /// Hashes the ids of a list, and finds the repetitions.
+    /// Hashes the ids of a list.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -80,42 +76,8 @@ impl HashedList {
         // One loop that does nothing else lets the processor work on several hashes at once.
         self.hashes
             .extend((0..ids.len()).map(|index| hash_id(ids.get(index), 0)));
-        self.find_repeated(|index| ids.get(index as usize))
-    }
-
-    fn find_repeated<'a>(&mut self, text: impl Fn(u32) -> &'a [u8]) -> Result<(), Error> {
         self.firsts.clear();
-        self.repeated.clear();
-        self.colliding.clear();
-        self.firsts.try_reserve(self.hashes.len())?;
-        for (index, &hash) in (0..).zip(&self.hashes) {
-            match self.firsts.entry(hash) {
-                Entry::Vacant(first) => {
-                    first.insert(index);
-                }
-                Entry::Occupied(first) => {
-                    let to = if text(*first.get()) == text(index) {
-                        &mut self.repeated
-                    } else {
-                        &mut self.colliding
-                    };
-                    to.try_reserve(1)?;
-                    to.push(index);
-                }
-            }
-        }
-        if !self.colliding.is_empty() {
-            // Sorted by text, however many have one hash: what is equal lies side by side, the first one first.
-            self.colliding
-                .sort_unstable_by(|&a, &b| text(a).cmp(text(b)).then(a.cmp(&b)));
-            for pair in self.colliding.windows(2) {
-                if text(pair[0]) == text(pair[1]) {
-                    self.repeated.try_reserve(1)?;
-                    self.repeated.push(pair[1]);
-                }
-            }
-            self.repeated.sort_unstable();
-        }
+        self.firsts.try_reserve(ids.len())?;
         Ok(())
     }
 
@@ -131,15 +93,17 @@ impl HashedList {
         HashedId::with_hash(ids.get(index), self.hashes[index])
     }
 
-    /// Each index in order, with whether its id is the first of its text.
-    pub(crate) fn firsts(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
-        let mut repeated = self.repeated.iter().peekable();
-        (0..self.hashes.len()).map(move |index| {
-            (
-                index,
-                repeated.next_if(|&&repeated| repeated as usize == index).is_none(),
-            )
-        })
+    /// Whether the id at `index` is equal to an earlier one; to be asked for each id in turn. Of ids that were made to
+    /// have the hash of another one, repetitions count as first: they are kept.
+    #[inline]
+    pub(crate) fn is_repeated(&mut self, ids: &(impl IdList + ?Sized), index: usize) -> bool {
+        match self.firsts.entry(self.hashes[index]) {
+            Entry::Vacant(first) => {
+                first.insert(index as u32);
+                false
+            }
+            Entry::Occupied(first) => ids.get(*first.get() as usize) == ids.get(index),
+        }
     }
 
     /// Gives back the memory of an unusually long list.
@@ -154,13 +118,12 @@ impl HashedList {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
     use std::collections::HashSet;
 
     /// Whether each id of a list is the first of its text.
     fn firsts(list: &mut HashedList, ids: &[String]) -> Vec<bool> {
         list.read(ids).unwrap();
-        list.firsts().map(|(_, is_first)| is_first).collect()
+        (0..ids.len()).map(|index| !list.is_repeated(ids, index)).collect()
     }
 
     fn expected(ids: &[String]) -> Vec<bool> {
@@ -178,25 +141,13 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_one_hash_are_told_apart_by_their_texts_in_few_comparisons() {
-        let ids: Vec<String> = (0..60_000).map(|id| (id * 7919 % 50_000).to_string()).collect();
-        for upper_half_alone in [true, false] {
-            let lower = |index: u64| if upper_half_alone { index * 7919 % 50_000 } else { 0 };
-            let mut list = HashedList {
-                hashes: (0..60_000).map(|index| 17 << 32 | lower(index)).collect(),
-                ..HashedList::default()
-            };
-            let looks = Cell::new(0u32);
-            list.find_repeated(|index| {
-                looks.set(looks.get() + 1);
-                ids[index as usize].as_bytes()
-            })
-            .unwrap();
-            let found: Vec<bool> = list.firsts().map(|(_, is_first)| is_first).collect();
-            assert_eq!(found, expected(&ids));
-            // As many as a sort of so many takes; one by one it would be 1,800,000,000.
-            assert!(looks.get() < 60_000 * 60, "{}", looks.get());
-        }
+    fn ids_of_one_hash_are_told_apart_by_their_texts() {
+        let ids = ["a", "b", "a", "c"];
+        let mut list = HashedList::default();
+        list.read(&ids).unwrap();
+        list.hashes.fill(17);
+        let repeated: Vec<bool> = (0..ids.len()).map(|index| list.is_repeated(&ids, index)).collect();
+        assert_eq!(repeated, [false, false, true, false]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod common;
 
 use allocation_counter::measure;
 use common::{RawShard, START, apply, at, base64_of};
-use seenguard::{Guard, MAX_BITS, Shard};
+use seenguard::{MAX_BITS, Shard};
 
 /// Enough for an error and a copy of a small input.
 const LITTLE: u64 = 4096;
@@ -63,7 +63,7 @@ fn a_payload_too_short_for_its_claim_takes_nothing() {
 #[test]
 fn a_snapshot_that_is_too_large_takes_nothing() {
     let large = RawShard::rice(MAX_BITS, 0, 0, &[]).base64();
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = common::guard();
     for shards in [
         vec![large.as_str(); 5],
         vec![large.as_str(); 64],
@@ -88,7 +88,7 @@ fn the_largest_snapshot_takes_no_more_than_a_few_times_its_bits() {
             .base64()
         })
         .collect();
-    let mut guard = Guard::new(30.0).unwrap();
+    let mut guard = common::guard();
     let taken = most_bytes_while(|| drop(apply(&mut guard, None, &large, at(START)).unwrap()));
     assert!(taken <= 3 * (1 << 23), "{taken}");
     assert!(guard.stats(at(START)).bytes <= (1 << 23) + 4096);

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use common::model_chain::ModelChain;
 use common::random::Random;
 use common::{DAY, START, ids, shard_of, shard_with};
-use seenguard::{ChainOptions, Parameters, Shard, ShardChain};
+use seenguard::{ChainOptions, Error, IdList, Parameters, Shard, ShardChain};
 
 fn options(capacity: u32, shards: usize, ttl_seconds: u32) -> ChainOptions {
     ChainOptions {
@@ -24,13 +24,13 @@ fn chain(options: ChainOptions) -> ShardChain {
 }
 
 fn restored(chain: &ShardChain, options: ChainOptions, now: u64) -> ShardChain {
-    let (chain, rejected) = ShardChain::from_shards(&chain.snapshot(now).shards, options).unwrap();
+    let (chain, rejected) = ShardChain::from_shards(&chain.snapshot(now).unwrap().shards, options).unwrap();
     assert!(rejected.is_empty());
     chain
 }
 
 fn has_all(chain: &ShardChain, ids: &[String], now: u64) -> bool {
-    ids.iter().all(|id| chain.contains(id, now))
+    ids.iter().all(|id| chain.contains(id, now).unwrap())
 }
 
 fn epochs(chain: &ShardChain) -> Vec<u32> {
@@ -56,15 +56,15 @@ fn compare_with_the_model(options: ChainOptions, seed: u64, steps: usize) {
         };
         let batch: Vec<&String> = (0..random.below(8)).map(|_| random.pick(&pool)).collect();
         let before = model.snapshot(now).version;
-        assert_eq!(chain.record(&batch, now), model.record(&batch, now));
-        let (shipped, expected) = (chain.snapshot(now), model.snapshot(now));
+        assert_eq!(chain.record(&batch, now).unwrap(), model.record(&batch, now));
+        let (shipped, expected) = (chain.snapshot(now).unwrap(), model.snapshot(now));
         assert_eq!(shipped, expected);
         assert!(shipped.version >= before && chain.shards().count() == model.len());
         assert!(options.ttl_seconds == 0 && model.len() <= options.shards || model.len() <= 2 * options.shards);
         let fresh: Vec<u32> = (0..pool.len() as u32)
             .filter(|&index| !model.contains(&pool[index as usize], now))
             .collect();
-        assert_eq!(chain.filter(&pool, now), fresh);
+        assert_eq!(chain.filter(&pool, now).unwrap(), fresh);
         if random.once_in(6) {
             chain = restored(&chain, options, now);
             model = model.stored_and_restored(now);
@@ -137,12 +137,12 @@ fn check_how_long_ids_are_kept(options: ChainOptions, seed: u64) {
             } else {
                 format!("{step}-{number}")
             };
-            chain.record([&id], now);
+            chain.record(&[&id], now).unwrap();
             inserted += 1;
             last.insert(id, (now, inserted));
         }
         for (id, &(at, place)) in &last {
-            let contained = chain.contains(id, now);
+            let contained = chain.contains(id, now).unwrap();
             let others = inserted - place;
             if now < at + ttl && others <= (options.shards as u64 - 1) * u64::from(options.capacity) {
                 assert!(contained, "{id} after {} s and {others} others", now - at);
@@ -172,11 +172,13 @@ fn an_id_is_kept_for_the_ttl_and_at_most_a_slice_longer() {
 fn one_heavy_day_after_sixteen_light_ones_is_kept_whole() {
     let mut chain = chain(options(1000, 5, 4 * DAY as u32));
     for day in 0..16 {
-        chain.record(ids("light", day..day + 1), START + day as u64 * (DAY + 1));
+        chain
+            .record(&ids("light", day..day + 1), START + day as u64 * (DAY + 1))
+            .unwrap();
     }
     let heavy = ids("heavy", 0..3_500);
     let now = START + 16 * (DAY + 1);
-    chain.record(&heavy, now);
+    chain.record(&heavy, now).unwrap();
     assert!(has_all(&chain, &heavy, now + 4 * DAY - 1));
 }
 
@@ -185,7 +187,7 @@ fn without_expiry_the_latest_are_kept_whatever_the_time() {
     let mut chain = chain(options(100, 5, 0));
     let all = ids("item", 0..2_000);
     for (second, id) in (0..).zip(&all) {
-        chain.record([id], START + second * 40 * DAY);
+        chain.record(&[id], START + second * 10 * DAY).unwrap();
     }
     assert!(has_all(&chain, &all[2_000 - 4 * 100..], u64::from(u32::MAX)));
     assert_eq!(chain.shards().count(), 5);
@@ -196,28 +198,28 @@ fn seeing_an_id_again_renews_it() {
     let mut chain = chain(options(10, 2, 0));
     for round in 0..20 {
         let news = ids("news", round * 9..round * 9 + 9);
-        chain.record(&news, START);
-        chain.record(["evergreen"], START);
+        chain.record(&news, START).unwrap();
+        chain.record(&["evergreen"], START).unwrap();
     }
-    assert!(chain.contains("evergreen", START));
+    assert!(chain.contains("evergreen", START).unwrap());
 }
 
 #[test]
 fn record_tells_how_many_no_live_shard_contained() {
     let mut chain = chain(options(3, 5, 100));
-    assert_eq!(chain.record(["a", "b", "a", "c", "d"], START), 4);
-    assert_eq!(chain.record(["a", "e"], START), 1);
-    assert_eq!(chain.record(["a"], START + 125), 1);
+    assert_eq!(chain.record(&["a", "b", "a", "c", "d"], START).unwrap(), 4);
+    assert_eq!(chain.record(&["a", "e"], START).unwrap(), 1);
+    assert_eq!(chain.record(&["a"], START + 125).unwrap(), 1);
 }
 
 #[test]
 fn what_has_expired_answers_nothing_even_before_the_next_record() {
     let mut chain = chain(options(10, 5, 100));
-    chain.record(["a"], START);
-    assert!(chain.contains("a", START + 124) && !chain.contains("a", START + 125));
-    assert_eq!(chain.filter(&["a", "b"], START + 124), [1]);
-    assert_eq!(chain.filter(&["a", "b"], START + 125), [0, 1]);
-    let empty = chain.snapshot(START + 125);
+    chain.record(&["a"], START).unwrap();
+    assert!(chain.contains("a", START + 124).unwrap() && !chain.contains("a", START + 125).unwrap());
+    assert_eq!(chain.filter(&["a", "b"], START + 124).unwrap(), [1]);
+    assert_eq!(chain.filter(&["a", "b"], START + 125).unwrap(), [0, 1]);
+    let empty = chain.snapshot(START + 125).unwrap();
     assert_eq!(
         (empty.version, empty.shards.len(), empty.now),
         (Some(0), 0, START + 125)
@@ -227,9 +229,11 @@ fn what_has_expired_answers_nothing_even_before_the_next_record() {
 #[test]
 fn a_filtered_list_names_each_fresh_id_once() {
     let mut chain = chain(ChainOptions::default());
-    chain.record(["seen"], START);
+    chain.record(&["seen"], START).unwrap();
     assert_eq!(
-        chain.filter(&["new", "seen", "new", "", "seen", "other", ""], START),
+        chain
+            .filter(&["new", "seen", "new", "", "seen", "other", ""], START)
+            .unwrap(),
         [0, 3, 5]
     );
 }
@@ -238,9 +242,9 @@ fn a_filtered_list_names_each_fresh_id_once() {
 fn any_id_is_an_id() {
     let mut chain = chain(ChainOptions::default());
     let strange = ["", "\0", "a\0b", "\u{FFFD}", "🦀", " "];
-    assert_eq!(chain.record(strange, START), strange.len());
-    assert!(chain.filter(&strange, START).is_empty());
-    assert_eq!(chain.record([[0xFFu8, 0xFE].as_slice()], START), 1);
+    assert_eq!(chain.record(&strange, START).unwrap(), strange.len());
+    assert!(chain.filter(&strange, START).unwrap().is_empty());
+    assert_eq!(chain.record(&[[0xFFu8, 0xFE].as_slice()], START).unwrap(), 1);
 }
 
 // Small and large chains.
@@ -254,12 +258,12 @@ fn chains_of_one_shard_of_64_and_of_capacity_1_rotate() {
         });
         let all = ids("item", 0..200 * capacity as usize);
         for id in &all {
-            chain.record([id], START);
-            assert!(chain.contains(id, START));
+            chain.record(&[id], START).unwrap();
+            assert!(chain.contains(id, START).unwrap());
         }
         assert_eq!(chain.shards().count(), shards);
         // A filter for one item claims a few others too.
-        let kept = all.iter().filter(|id| chain.contains(id, START)).count();
+        let kept = all.iter().filter(|id| chain.contains(id, START).unwrap()).count();
         let capacity = shards * capacity as usize;
         assert!((capacity..=capacity + 3).contains(&kept), "{kept}");
     }
@@ -267,15 +271,16 @@ fn chains_of_one_shard_of_64_and_of_capacity_1_rotate() {
 
 #[test]
 fn a_full_chain_fits_a_snapshot() {
-    use seenguard::Guard;
     let mut chain = chain(options(2, 32, 320));
     for second in 0..2_000 {
         // One light slice, one heavy one.
         let count = if second / 10 % 2 == 0 { 1 } else { 3 };
-        chain.record(ids("item", second * 3..second * 3 + count), START + second as u64);
-        let shipped = chain.snapshot(START + second as u64);
+        chain
+            .record(&ids("item", second * 3..second * 3 + count), START + second as u64)
+            .unwrap();
+        let shipped = chain.snapshot(START + second as u64).unwrap();
         assert!(shipped.shards.len() <= 64);
-        let mut guard = Guard::new(1.0).unwrap();
+        let mut guard = common::guard_of(1.0, seenguard::DEFAULT_REMEMBER);
         common::apply(&mut guard, shipped.version, &shipped.shards, common::at(shipped.now)).unwrap();
     }
 }
@@ -288,49 +293,50 @@ fn the_version_grows_with_every_insertion() {
     let mut version = Some(0);
     for number in 0..300 {
         let now = START + number * 7;
-        chain.record([format!("item-{number}")], now);
-        assert!(chain.snapshot(now).version > version);
-        version = chain.snapshot(now).version;
+        chain.record(&[format!("item-{number}")], now).unwrap();
+        assert!(chain.snapshot(now).unwrap().version > version);
+        version = chain.snapshot(now).unwrap().version;
     }
 }
 
 #[test]
 fn the_version_is_made_of_epoch_and_count_of_the_newest_shard() {
     let mut chain = chain(options(3, 3, 0));
-    assert_eq!(chain.snapshot(START).version, Some(0));
-    chain.record(["a", "b"], START);
-    assert_eq!(chain.snapshot(START + 9).version, Some((START << 21) + 2));
-    chain.record(["c", "d"], START);
-    assert_eq!(chain.snapshot(START).version, Some(((START + 1) << 21) + 1));
+    assert_eq!(chain.snapshot(START).unwrap().version, Some(0));
+    chain.record(&["a", "b"], START).unwrap();
+    assert_eq!(chain.snapshot(START + 9).unwrap().version, Some((START << 21) + 2));
+    chain.record(&["c", "d"], START).unwrap();
+    assert_eq!(chain.snapshot(START).unwrap().version, Some(((START + 1) << 21) + 1));
     let edge = shard_of(&["a"], u32::MAX, 0);
     let (edge, _) = ShardChain::from_shards(
         &[Shard {
             count: u32::MAX,
             ..edge
         }
-        .to_base64()],
+        .to_base64()
+        .unwrap()],
         options(3, 3, 0),
     )
     .unwrap();
-    assert_eq!(edge.snapshot(START).version, Some((1 << 53) - 1));
+    assert_eq!(edge.snapshot(START).unwrap().version, Some((1 << 53) - 1));
 }
 
 #[test]
 fn the_version_grows_over_a_reset_of_the_store() {
     let mut before = chain(options(10, 3, 0));
-    before.record(ids("item", 0..200), START);
+    before.record(&ids("item", 0..200), START).unwrap();
     let mut after = chain(options(10, 3, 0));
-    after.record(["a"], START + 1_000);
-    assert!(after.snapshot(START + 1_000).version > before.snapshot(START + 1_000).version);
+    after.record(&["a"], START + 1_000).unwrap();
+    assert!(after.snapshot(START + 1_000).unwrap().version > before.snapshot(START + 1_000).unwrap().version);
 }
 
 #[test]
 fn the_version_grows_over_an_expiry_of_everything() {
     let mut chain = chain(options(1, 3, 10));
-    chain.record(ids("item", 0..500), START);
-    let before = chain.snapshot(START).version;
-    chain.record(["next"], START + 100);
-    assert!(chain.snapshot(START + 100).version > before);
+    chain.record(&ids("item", 0..500), START).unwrap();
+    let before = chain.snapshot(START).unwrap().version;
+    chain.record(&["next"], START + 100).unwrap();
+    assert!(chain.snapshot(START + 100).unwrap().version > before);
 }
 
 #[test]
@@ -341,9 +347,9 @@ fn the_version_never_shrinks_when_the_clock_goes_back_and_forth() {
         let mut version = Some(0);
         for number in 0..2_000 {
             let now = START + random.below(300);
-            let before = chain.snapshot(now);
-            chain.record([format!("item-{number}")], now);
-            let after = chain.snapshot(now);
+            let before = chain.snapshot(now).unwrap();
+            chain.record(&[format!("item-{number}")], now).unwrap();
+            let after = chain.snapshot(now).unwrap();
             assert!(after.version > version, "step {number}");
             assert!(before.shards.is_empty() || before.version >= version, "step {number}");
             version = after.version;
@@ -357,17 +363,17 @@ fn the_version_grows_although_the_newest_stored_shard_cannot_be_read() {
         let options = options(capacity, 5, ttl);
         let mut chain = chain(options);
         for number in 0..35 {
-            chain.record([format!("item-{number}")], START + number * 20);
+            chain.record(&[format!("item-{number}")], START + number * 20).unwrap();
         }
         let now = START + 700;
-        let mut stored = chain.snapshot(now);
+        let mut stored = chain.snapshot(now).unwrap();
         for damaged in 0..stored.shards.len().min(2) {
             stored.shards[damaged].insert(9, '!');
             let (mut goes_on, rejected) = ShardChain::from_shards(&stored.shards, options).unwrap();
             assert_eq!(rejected.len(), damaged + 1);
-            goes_on.record(["next"], now);
+            goes_on.record(&["next"], now).unwrap();
             assert!(
-                goes_on.snapshot(now).version > stored.version,
+                goes_on.snapshot(now).unwrap().version > stored.version,
                 "{capacity} {ttl} {damaged}"
             );
         }
@@ -380,19 +386,22 @@ fn the_version_grows_although_the_newest_stored_shard_cannot_be_read() {
 fn a_chain_goes_on_from_its_shards() {
     let options = options(10, 3, 1_000);
     let mut chain = chain(options);
-    chain.record(ids("item", 0..15), START);
+    chain.record(&ids("item", 0..15), START).unwrap();
     let mut goes_on = restored(&chain, options, START + 10);
     for chain in [&mut chain, &mut goes_on] {
-        chain.record(ids("item", 15..40), START + 20);
+        chain.record(&ids("item", 15..40), START + 20).unwrap();
     }
-    assert_eq!(chain.snapshot(START + 20), goes_on.snapshot(START + 20));
+    assert_eq!(
+        chain.snapshot(START + 20).unwrap(),
+        goes_on.snapshot(START + 20).unwrap()
+    );
 }
 
 #[test]
 fn a_newest_shard_with_other_parameters_is_sealed_and_kept() {
     let first = options(100, 3, 0);
     let mut chain = chain(first);
-    chain.record(ids("old", 0..20), START);
+    chain.record(&ids("old", 0..20), START).unwrap();
     let others = [
         ChainOptions { capacity: 200, ..first },
         ChainOptions {
@@ -407,10 +416,10 @@ fn a_newest_shard_with_other_parameters_is_sealed_and_kept() {
     ];
     for other in others {
         let mut goes_on = restored(&chain, other, START);
-        assert!(goes_on.snapshot(START).version == chain.snapshot(START).version);
-        goes_on.record(["new"], START);
+        assert!(goes_on.snapshot(START).unwrap().version == chain.snapshot(START).unwrap().version);
+        goes_on.record(&["new"], START).unwrap();
         assert_eq!(epochs(&goes_on), [START as u32 + 1, START as u32]);
-        assert!(has_all(&goes_on, &ids("old", 0..20), START) && goes_on.contains("new", START));
+        assert!(has_all(&goes_on, &ids("old", 0..20), START) && goes_on.contains("new", START).unwrap());
         let newest = goes_on.shards().next().unwrap();
         let expected = Parameters::for_capacity(other.capacity, other.false_positive_rate).unwrap();
         assert_eq!(
@@ -419,7 +428,7 @@ fn a_newest_shard_with_other_parameters_is_sealed_and_kept() {
         );
         assert_eq!(newest.expires != 0, other.ttl_seconds != 0);
         // It goes on in that shard.
-        goes_on.record(["newer"], START);
+        goes_on.record(&["newer"], START).unwrap();
         assert_eq!(goes_on.shards().count(), 2);
     }
 }
@@ -427,9 +436,9 @@ fn a_newest_shard_with_other_parameters_is_sealed_and_kept() {
 #[test]
 fn shards_with_other_parameters_drop_out_by_number() {
     let mut chain = chain(options(10, 3, 0));
-    chain.record(ids("old", 0..25), START);
+    chain.record(&ids("old", 0..25), START).unwrap();
     let mut goes_on = restored(&chain, options(20, 3, 0), START);
-    goes_on.record(ids("new", 0..60), START);
+    goes_on.record(&ids("new", 0..60), START).unwrap();
     assert_eq!(goes_on.shards().count(), 3);
     assert!(has_all(&goes_on, &ids("new", 0..60), START));
 }
@@ -438,16 +447,16 @@ fn shards_with_other_parameters_drop_out_by_number() {
 fn a_changed_ttl_holds_for_what_comes_after_it() {
     for (first, second) in [(100, 1_000), (1_000, 100), (0, 100), (100, 0), (40_000_000, 100)] {
         let mut chain = chain(options(10, 5, first));
-        chain.record(["old"], START);
+        chain.record(&["old"], START).unwrap();
         let now = START + 10;
         let mut goes_on = restored(&chain, options(10, 5, second), now);
-        goes_on.record(["new"], now);
-        assert!(goes_on.contains("old", now));
+        goes_on.record(&["new"], now).unwrap();
+        assert!(goes_on.contains("old", now).unwrap());
         if second == 0 {
-            assert!(goes_on.contains("new", now + 1_000_000));
+            assert!(goes_on.contains("new", now + 1_000_000).unwrap());
         } else {
-            assert!(goes_on.contains("new", now + u64::from(second) - 1));
-            assert!(!goes_on.contains("new", now + u64::from(second) * 5 / 4));
+            assert!(goes_on.contains("new", now + u64::from(second) - 1).unwrap());
+            assert!(!goes_on.contains("new", now + u64::from(second) * 5 / 4).unwrap());
         }
     }
 }
@@ -455,38 +464,72 @@ fn a_changed_ttl_holds_for_what_comes_after_it() {
 #[test]
 fn more_stored_shards_than_wanted_are_kept_until_room_is_needed() {
     let mut chain = chain(options(10, 8, 0));
-    chain.record(ids("item", 0..80), START);
+    chain.record(&ids("item", 0..80), START).unwrap();
     let mut goes_on = restored(&chain, options(10, 3, 0), START);
-    goes_on.record(["one more"], START);
+    goes_on.record(&["one more"], START).unwrap();
     assert_eq!(goes_on.shards().count(), 3);
     assert!(has_all(&goes_on, &ids("item", 60..80), START));
 }
 
 #[test]
-fn times_beyond_the_format_do_not_break_a_chain() {
-    for now in [
-        u64::from(u32::MAX) - 1,
-        u64::from(u32::MAX),
-        u64::from(u32::MAX) + 7,
-        u64::MAX,
-    ] {
+fn the_last_times_of_the_format_do_not_break_a_chain() {
+    for now in [u64::from(u32::MAX) - 1, u64::from(u32::MAX)] {
         for ttl in [0, 100] {
             let mut chain = chain(options(10, 3, ttl));
-            chain.record(["a", "b"], now);
-            chain.record(["c"], now);
+            chain.record(&["a", "b"], now).unwrap();
+            chain.record(&["c"], now).unwrap();
             assert!(ttl > 0 || has_all(&chain, &["a", "b", "c"].map(String::from), now));
-            assert!(chain.snapshot(now).shards.len() <= 3);
-            chain.record(["a"], 0);
-            assert!(chain.contains("a", 0));
+            assert!(chain.snapshot(now).unwrap().shards.len() <= 3);
+            chain.record(&["a"], 0).unwrap();
+            assert!(chain.contains("a", 0).unwrap());
         }
     }
+}
+
+#[test]
+fn milliseconds_are_refused_and_change_nothing() {
+    let mut chain = recorded(options(10, 3, 1_000), &ids("item", 0..15), START);
+    let before = chain.snapshot(START).unwrap();
+    for now in [u64::from(u32::MAX) + 1, START * 1000, u64::MAX] {
+        let refused = [
+            chain.record(&["new"], now).map(drop),
+            chain.contains("new", now).map(drop),
+            chain.filter(&["new"], now).map(drop),
+            chain.snapshot(now).map(drop),
+        ];
+        for result in refused {
+            assert_eq!(result.map_err(|error| error.code()), Err("bad-option"));
+        }
+    }
+    assert_eq!(chain.snapshot(START).unwrap(), before);
+    chain.record(&["new"], START).unwrap();
+    assert!(chain.snapshot(START).unwrap().version > before.version);
+}
+
+/// A list that claims more ids than there can be.
+struct Endless;
+
+impl IdList for Endless {
+    fn len(&self) -> usize {
+        usize::MAX
+    }
+
+    fn get(&self, _: usize) -> &[u8] {
+        b"id"
+    }
+}
+
+#[test]
+fn a_list_that_no_memory_holds_is_refused() {
+    let chain = chain(ChainOptions::default());
+    assert_eq!(chain.filter(&Endless, START), Err(Error::OutOfMemory));
 }
 
 // Union.
 
 fn recorded(options: ChainOptions, ids: &[String], now: u64) -> ShardChain {
     let mut chain = chain(options);
-    chain.record(ids, now);
+    chain.record(ids, now).unwrap();
     chain
 }
 
@@ -557,9 +600,9 @@ fn the_earlier_beginning_governs_when_a_united_shard_is_sealed() {
     let options = options(100, 5, 1_000);
     let mut here = recorded(options, &ids("here", 0..3), START);
     here.unite(&recorded(options, &ids("there", 0..3), START + 240));
-    here.record(["within"], START + 250);
+    here.record(&["within"], START + 250).unwrap();
     assert_eq!(here.shards().count(), 1);
-    here.record(["after"], START + 251);
+    here.record(&["after"], START + 251).unwrap();
     assert_eq!(here.shards().count(), 2);
 }
 
@@ -571,8 +614,8 @@ fn daily_chains_that_unite_do_not_keep_an_id_alive() {
     for day in 0..200u64 {
         let now = START + day * DAY;
         united.unite(&recorded(options, &ids(&format!("day {day}"), 0..5), now));
-        united.record([] as [&str; 0], now);
-        if united.contains("day 0-0", now) {
+        united.record(&[] as &[&str], now).unwrap();
+        if united.contains("day 0-0", now).unwrap() {
             kept_for = day;
         }
         assert!(united.shards().count() <= 10);
@@ -583,12 +626,82 @@ fn daily_chains_that_unite_do_not_keep_an_id_alive() {
 }
 
 #[test]
-fn a_chain_that_is_united_with_itself_stays_as_it_is() {
-    for count in [0, 1, 95, 100, 350, 500] {
-        let mut chain = recorded(options(100, 5, 0), &ids("item", 0..count), START);
-        let before = chain.snapshot(START);
-        chain.unite(&chain.clone());
-        assert_eq!(chain.snapshot(START), before, "{count}");
+fn a_chain_that_is_united_with_its_own_copy_stays_as_it_is() {
+    for count in 0..=520 {
+        for ttl in [0, 1_000] {
+            let options = options(100, 5, ttl);
+            let mut chain = recorded(options, &ids("item", 0..count), START);
+            let before = chain.snapshot(START).unwrap();
+            chain.unite(&chain.clone());
+            chain.unite(&restored(&chain, options, START));
+            assert_eq!(chain.snapshot(START).unwrap(), before, "{count} {ttl}");
+        }
+    }
+}
+
+#[test]
+fn a_chain_that_is_united_with_a_copy_that_went_on_becomes_that_copy() {
+    let mut random = Random::seeded(12);
+    for round in 0..300 {
+        let options = options(20, 5, if round % 2 == 0 { 0 } else { 1_000 });
+        let mut here = chain(options);
+        let mut now = START;
+        let pool = ids("item", 0..150);
+        let go_on = |chain: &mut ShardChain, random: &mut Random, now: &mut u64| {
+            for _ in 0..random.below(8) {
+                *now += random.below(300);
+                let batch: Vec<&String> = (0..random.below(20)).map(|_| random.pick(&pool)).collect();
+                chain.record(&batch, *now).unwrap();
+            }
+        };
+        go_on(&mut here, &mut random, &mut now);
+        let mut there = restored(&here, options, now);
+        go_on(&mut there, &mut random, &mut now);
+        let expected = there.snapshot(now).unwrap();
+        let before = here.clone();
+        here.unite(&there);
+        assert_eq!(here.snapshot(now).unwrap(), expected, "{round}");
+        there.unite(&before);
+        assert_eq!(there.snapshot(now).unwrap(), expected, "{round}");
+    }
+}
+
+#[test]
+fn an_id_that_is_renewed_before_a_union_with_a_copy_is_kept_as_long_as_without_it() {
+    let mut alone = recorded(options(10, 3, 0), &ids("item", 0..10), START);
+    // The newest shard has nothing that the older one lacks.
+    alone.record(&["item-3"], START).unwrap();
+    let mut united = alone.clone();
+    united.unite(&alone.clone());
+    for chain in [&mut alone, &mut united] {
+        chain.record(&ids("next", 0..19), START).unwrap();
+        assert!(chain.contains("item-3", START).unwrap());
+    }
+    assert_eq!(alone.snapshot(START).unwrap(), united.snapshot(START).unwrap());
+}
+
+#[test]
+fn a_united_shard_is_sealed_no_later_for_a_union_with_its_stored_copy() {
+    let options = options(100, 5, 1_000);
+    let mut here = recorded(options, &ids("here", 0..3), START);
+    here.unite(&recorded(options, &ids("there", 0..3), START + 240));
+    // The expiry of the united shard tells a later beginning.
+    let mut stored = restored(&here, options, START + 245);
+    stored.record(&["more"], START + 245).unwrap();
+    here.unite(&stored);
+    here.record(&["within"], START + 250).unwrap();
+    assert_eq!(here.shards().count(), 1);
+    here.record(&["after"], START + 251).unwrap();
+    assert_eq!(here.shards().count(), 2);
+}
+
+#[test]
+fn full_shards_unite_with_nothing_although_the_estimate_has_room() {
+    let options = options(100, 5, 0);
+    for prefix in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        let mut full = recorded(options, &ids(prefix, 0..100), START);
+        full.unite(&recorded(options, &ids("other", 0..1), START + 1));
+        assert_eq!(full.shards().map(|shard| shard.count).collect::<Vec<_>>(), [1, 100]);
     }
 }
 
@@ -597,8 +710,8 @@ fn two_copies_that_went_on_apart_unite_without_loss() {
     let options = options(100, 8, 0);
     let common = recorded(options, &ids("common", 0..230), START);
     let (mut here, mut there) = (common.clone(), common);
-    here.record(ids("here", 0..20), START);
-    there.record(ids("there", 0..25), START);
+    here.record(&ids("here", 0..20), START).unwrap();
+    there.record(&ids("there", 0..25), START).unwrap();
     here.unite(&there);
     assert_eq!(here.shards().count(), 3);
     for all in [ids("common", 0..230), ids("here", 0..20), ids("there", 0..25)] {
@@ -614,9 +727,9 @@ fn a_united_chain_keeps_the_newest_and_its_bounds() {
     here.unite(&there);
     assert_eq!(here.shards().count(), 5);
     assert!(has_all(&here, &ids("there", 0..50), START));
-    let version = here.snapshot(START).version;
-    here.record(["next"], START);
-    assert!(here.snapshot(START).version > version);
+    let version = here.snapshot(START).unwrap().version;
+    here.record(&["next"], START).unwrap();
+    assert!(here.snapshot(START).unwrap().version > version);
 }
 
 // Options.
@@ -795,8 +908,8 @@ fn the_ends_of_the_options_ranges_are_taken() {
     ];
     for options in good {
         let mut chain = chain(options);
-        chain.record(["a"], START);
-        assert!(chain.contains("a", START), "{options:?}");
+        chain.record(&["a"], START).unwrap();
+        assert!(chain.contains("a", START).unwrap(), "{options:?}");
         assert_eq!(chain.options(), &options);
     }
 }
@@ -804,6 +917,6 @@ fn the_ends_of_the_options_ranges_are_taken() {
 #[test]
 fn a_shard_of_any_parameters_is_gone_on_from() {
     let strange = shard_with(Parameters::new(77, 32).unwrap(), u64::MAX, &["a"], 5, 0);
-    let (chain, rejected) = ShardChain::from_shards(&[strange.to_base64()], ChainOptions::default()).unwrap();
-    assert!(rejected.is_empty() && chain.contains("a", START));
+    let (chain, rejected) = ShardChain::from_shards(&[strange.to_base64().unwrap()], ChainOptions::default()).unwrap();
+    assert!(rejected.is_empty() && chain.contains("a", START).unwrap());
 }

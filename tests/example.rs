@@ -9,7 +9,7 @@ mod recall_server;
 
 use common::{START, ids};
 use recall_server::{RecallServer, show};
-use seenguard::{Error, Guard, Now};
+use seenguard::{Error, Now};
 
 #[test]
 fn it_runs() -> Result<(), Error> {
@@ -19,14 +19,14 @@ fn it_runs() -> Result<(), Error> {
 #[test]
 fn a_person_behind_a_stream_that_stands_still_sees_nothing_twice() -> Result<(), Error> {
     let mut server = RecallServer::default();
-    let mut guard = Guard::new(30.0)?;
+    let mut guard = common::guard();
     let candidates = ids("article", 0..500);
     let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
     server.consume("ada", &candidates[..100], START)?;
     let mut shown = Vec::new();
     for refresh in 0..30 {
         let now = START + refresh * 10;
-        let pending = guard.pending_shard().to_base64();
+        let pending = guard.pending_shard()?.to_base64()?;
         // Every other request goes without it.
         let pending = (refresh % 2 == 0).then_some(&*pending);
         let page = server.page("ada", &candidates, 10, pending, now)?;

@@ -5,18 +5,16 @@
 mod common;
 
 use common::random::Random;
-use common::{DAY, START, apply, at, cover_all, ids, shard_of, shard_with};
+use common::{
+    DAY, START, apply, at, cover_all, guard, guard_of, has_all, ids, next_visit, shard_of, shard_with, unsaved,
+};
 use seenguard::{
-    Applied, BloomFilter, ChainOptions, Explanation, Filtered, Format, Guard, Now, Parameters, Shard, ShardChain,
-    Snapshot,
+    Applied, BloomFilter, ChainOptions, CoveredImpression, DEFAULT_REMEMBER, Explanation, Filtered, Format, Guard,
+    MAX_REMEMBER, Now, Parameters, Shard, ShardChain, Snapshot,
 };
 
-fn guard() -> Guard {
-    Guard::new(30.0).unwrap()
-}
-
 fn text_of(ids: &[String], epoch: u32) -> String {
-    shard_of(ids, epoch, 0).to_base64()
+    shard_of(ids, epoch, 0).to_base64().unwrap()
 }
 
 // Which snapshot is taken.
@@ -103,15 +101,15 @@ fn an_empty_snapshot_after_full_ones_is_taken() {
     apply(&mut guard, Some(1), &[text_of(&ids("item", 0..9), 1)], at(START)).unwrap();
     let applied = apply(&mut guard, Some(2), &[] as &[&str], at(START)).unwrap();
     assert_eq!((applied.applied, applied.shards), (true, 0));
-    assert_eq!(guard.filter(&["item-0"], at(START)), [0]);
+    assert_eq!(guard.filter(&["item-0"], at(START)).unwrap(), [0]);
 }
 
 #[test]
 fn a_new_guard_believes_a_counter_that_started_again() {
     let mut earlier = guard();
     apply(&mut earlier, Some(1_000), &[text_of(&ids("item", 0..9), 1)], at(START)).unwrap();
-    let mut later = guard();
-    later.take_over(&[("earlier", &*earlier.checkpoint())], at(START));
+    earlier.record(&["mine"], at(START)).unwrap();
+    let mut later = next_visit(&[unsaved(&mut earlier)]);
     assert_eq!(later.version(), None);
     assert!(apply(&mut later, Some(1), &[] as &[&str], at(START)).unwrap().applied);
 }
@@ -188,7 +186,7 @@ fn sixty_four_shards_of_any_parameters_answer_together() {
             )
         })
         .collect();
-    let texts: Vec<String> = shards.iter().map(Shard::to_base64).collect();
+    let texts: Vec<String> = shards.iter().map(|shard| shard.to_base64().unwrap()).collect();
     let mut guard = guard();
     for _ in 0..20 {
         let start = random.index(60);
@@ -203,7 +201,7 @@ fn sixty_four_shards_of_any_parameters_answer_together() {
                     .any(|shard| shard.filter.contains(&asked[index as usize]))
             })
             .collect();
-        assert_eq!(guard.filter(&asked, at(START)), expected);
+        assert_eq!(guard.filter(&asked, at(START)).unwrap(), expected);
     }
 }
 
@@ -215,6 +213,7 @@ fn apply_at_server_time(guard: &mut Guard, shards: &[String], server_seconds: u6
         shards,
         format: Format::Native,
         now_ms: Some(server_seconds * 1000),
+        forget_before: None,
     };
     guard.apply(snapshot, now).unwrap()
 }
@@ -224,26 +223,26 @@ fn an_expired_shard_answers_nothing() {
     let mut guard = guard();
     let expires = START as u32 + 100;
     let shards = [
-        shard_of(&["a"], 1, expires).to_base64(),
-        shard_of(&["b"], 0, 0).to_base64(),
+        shard_of(&["a"], 1, expires).to_base64().unwrap(),
+        shard_of(&["b"], 0, 0).to_base64().unwrap(),
     ];
     let applied = apply(&mut guard, None, &shards, at(START + 99)).unwrap();
     assert_eq!((applied.shards, applied.expired), (2, 0));
     assert!(guard.has("a", at(START + 99)) && !guard.has("a", at(START + 100)));
-    assert_eq!(guard.filter(&["a", "b"], at(START + 100)), [0]);
+    assert_eq!(guard.filter(&["a", "b"], at(START + 100)).unwrap(), [0]);
     assert_eq!(guard.explain("a", at(START + 100)), None);
     let applied = apply(&mut guard, None, &shards, at(START + 100)).unwrap();
     assert_eq!((applied.shards, applied.expired, applied.reused), (2, 1, 2));
-    assert_eq!(guard.held(at(START + 100)), (2, 1));
+    assert_eq!(guard.shards(), 2);
 }
 
 #[test]
 fn an_expired_shard_covers_nothing() {
     let mut guard = guard();
-    guard.record(&["a", "b"], at(START));
+    guard.record(&["a", "b"], at(START)).unwrap();
     let shards = [
-        shard_of(&["a"], 1, START as u32 - 1).to_base64(),
-        shard_of(&["b"], 0, START as u32 + 1).to_base64(),
+        shard_of(&["a"], 1, START as u32 - 1).to_base64().unwrap(),
+        shard_of(&["b"], 0, START as u32 + 1).to_base64().unwrap(),
     ];
     assert_eq!(apply(&mut guard, None, &shards, at(START)).unwrap().covered, 1);
     assert_eq!(guard.pending(9), ["a"]);
@@ -251,7 +250,7 @@ fn an_expired_shard_covers_nothing() {
 
 #[test]
 fn with_the_servers_clock_expiry_does_not_depend_on_the_wall_clock() {
-    let shards = [shard_of(&["a"], 1, START as u32 + 100).to_base64()];
+    let shards = [shard_of(&["a"], 1, START as u32 + 100).to_base64().unwrap()];
     for wall_ms in [
         0,
         START * 1000,
@@ -275,7 +274,7 @@ fn with_the_servers_clock_expiry_does_not_depend_on_the_wall_clock() {
 #[test]
 fn without_the_servers_clock_expiry_goes_by_the_wall_clock() {
     let mut guard = guard();
-    let shards = [shard_of(&["a"], 1, START as u32 + 100).to_base64()];
+    let shards = [shard_of(&["a"], 1, START as u32 + 100).to_base64().unwrap()];
     let now = |wall_seconds: u64| Now {
         wall_ms: wall_seconds * 1000,
         steady_ms: 3,
@@ -287,16 +286,19 @@ fn without_the_servers_clock_expiry_goes_by_the_wall_clock() {
 #[test]
 fn an_impression_is_remembered_beyond_the_expiry_of_the_shard_that_covers_it() {
     let mut guard = guard();
-    guard.record(&["a"], at(START));
+    guard.record(&["a"], at(START)).unwrap();
     let applied = apply(
         &mut guard,
         None,
-        &[shard_of(&["a"], 1, START as u32 + 100).to_base64()],
+        &[shard_of(&["a"], 1, START as u32 + 100).to_base64().unwrap()],
         at(START),
     )
     .unwrap();
     assert_eq!(applied.covered, 1);
-    assert_eq!(guard.explain("a", at(START + 200)), Some(Explanation::Memory));
+    assert_eq!(
+        guard.explain("a", at(START + 200)),
+        Some(Explanation::Memory { at: START * 1000 })
+    );
 }
 
 // What is stopped, and why.
@@ -304,22 +306,22 @@ fn an_impression_is_remembered_beyond_the_expiry_of_the_shard_that_covers_it() {
 #[test]
 fn fresh_ids_come_back_in_order_and_each_once() {
     let mut guard = guard();
-    guard.record(&["shown"], at(START));
+    guard.record(&["shown"], at(START)).unwrap();
     let page = ["b", "shown", "a", "b", "", "a", "", "c", "shown"];
-    assert_eq!(guard.filter(&page, at(START)), [0, 2, 4, 7]);
-    assert_eq!(guard.filter(&[] as &[&str], at(START)), [] as [u32; 0]);
+    assert_eq!(guard.filter(&page, at(START)).unwrap(), [0, 2, 4, 7]);
+    assert_eq!(guard.filter(&[] as &[&str], at(START)).unwrap(), [] as [u32; 0]);
 }
 
 #[test]
 fn filter_changes_nothing_but_its_counters() {
     let mut guard = guard();
     apply(&mut guard, None, &[text_of(&ids("server", 0..50), 1)], at(START)).unwrap();
-    guard.record(&ids("shown", 0..50), at(START));
+    guard.record(&ids("shown", 0..50), at(START)).unwrap();
     let page: Vec<String> = [ids("server", 40..60), ids("shown", 40..60), ids("server", 45..50)].concat();
-    let first = guard.filter(&page, at(START));
-    let (stats, checkpoint) = (guard.stats(at(START)), guard.checkpoint());
+    let first = guard.filter(&page, at(START)).unwrap();
+    let (stats, written) = (guard.stats(at(START)), guard.clone().take_unsaved(true));
     for _ in 0..10 {
-        assert_eq!(guard.filter(&page, at(START)), first);
+        assert_eq!(guard.filter(&page, at(START)).unwrap(), first);
         for id in &page {
             guard.explain(id, at(START));
         }
@@ -328,17 +330,17 @@ fn filter_changes_nothing_but_its_counters() {
     assert_eq!(after.filtered.passed, 11 * stats.filtered.passed);
     let mut uncounted = after.clone();
     uncounted.filtered = stats.filtered;
-    assert_eq!((uncounted, guard.checkpoint()), (stats, checkpoint));
+    assert_eq!((uncounted, guard.take_unsaved(true)), (stats, written));
 }
 
 #[test]
 fn verdicts_are_counted_by_their_reason() {
     let mut guard = guard();
     apply(&mut guard, None, &[text_of(&ids("server", 0..3), 1)], at(START)).unwrap();
-    guard.record(&ids("covered", 0..2), at(START));
+    guard.record(&ids("covered", 0..2), at(START)).unwrap();
     cover_all(&mut guard, at(START));
     apply(&mut guard, None, &[text_of(&ids("server", 0..3), 1)], at(START)).unwrap();
-    guard.record(&["pending"], at(START));
+    guard.record(&["pending"], at(START)).unwrap();
     let page = [
         ids("server", 0..3),
         ids("covered", 0..2),
@@ -346,7 +348,7 @@ fn verdicts_are_counted_by_their_reason() {
         ids("fresh", 0..5),
         ids("fresh", 2..4),
     ];
-    guard.filter(&page.concat(), at(START));
+    guard.filter(&page.concat(), at(START)).unwrap();
     let expected = Filtered {
         passed: 5,
         pending: 1,
@@ -381,12 +383,10 @@ fn explanations_name_the_first_reason() {
             epoch: Some(8)
         })
     );
-    guard.record(&["both", "mine"], now);
-    assert_eq!(guard.explain("both", now), Some(Explanation::Memory));
-    assert_eq!(
-        guard.explain("mine", now),
-        Some(Explanation::Pending { at: START * 1000 + 123 })
-    );
+    guard.record(&["both", "mine"], now).unwrap();
+    let at = START * 1000 + 123;
+    assert_eq!(guard.explain("both", now), Some(Explanation::Memory { at }));
+    assert_eq!(guard.explain("mine", now), Some(Explanation::Pending { at }));
     for id in ["fresh", "new", "old", "both", "mine"] {
         assert_eq!(guard.has(id, now), guard.explain(id, now).is_some());
     }
@@ -403,100 +403,233 @@ fn any_bytes_are_an_id() {
         vec![0xFF],
         "x".repeat(300_000).into(),
     ];
-    guard.record(&strange, at(START));
-    assert!(guard.filter(&strange, at(START)).is_empty());
-    assert_eq!(guard.filter(&[vec![0u8, 0, 0], vec![0xFE]], at(START)), [0, 1]);
+    guard.record(&strange, at(START)).unwrap();
+    assert!(guard.filter(&strange, at(START)).unwrap().is_empty());
+    assert_eq!(guard.filter(&[vec![0u8, 0, 0], vec![0xFE]], at(START)).unwrap(), [0, 1]);
 }
 
 #[test]
-fn an_id_is_stopped_for_the_window_by_this_devices_clock() {
+fn an_id_is_stopped_for_exactly_the_window_by_this_devices_clock() {
     for window_days in [1.0, 0.5, 30.0, 0.000_1, 400.0] {
-        let mut guard = Guard::new(window_days).unwrap();
+        let mut guard = guard_of(window_days, DEFAULT_REMEMBER);
         let recorded = START * 1000 + 999;
-        guard.record(&["pending", "covered"], Now::at(recorded));
+        guard.record(&["covered"], Now::at(recorded)).unwrap();
         cover_all(&mut guard, Now::at(recorded));
-        guard.record(&["pending"], Now::at(recorded));
+        guard.record(&["pending"], Now::at(recorded)).unwrap();
         let end = recorded + (window_days * 86_400_000.0) as u64;
         for now in [recorded, end - 1, 0, recorded / 2] {
-            assert!(
-                guard.filter(&["pending", "covered"], Now::at(now)).is_empty(),
-                "{window_days} {now}"
-            );
+            let fresh = guard.filter(&["pending", "covered"], Now::at(now)).unwrap();
+            assert!(fresh.is_empty(), "{window_days} {now}");
         }
-        let long_after = end + (end - recorded) / 2 + 10_000;
-        assert_eq!(
-            guard.filter(&["pending", "covered"], Now::at(long_after)),
-            [0, 1],
-            "{window_days}"
-        );
+        let fresh = guard.filter(&["pending", "covered"], Now::at(end)).unwrap();
+        assert_eq!(fresh, [0, 1], "{window_days}");
         // The clock went back: nothing was lost.
-        assert!(guard.filter(&["pending", "covered"], Now::at(recorded)).is_empty());
+        let fresh = guard.filter(&["pending", "covered"], Now::at(recorded)).unwrap();
+        assert!(fresh.is_empty());
     }
 }
 
 #[test]
 fn reading_and_opening_at_a_wrong_time_delete_nothing() {
     let mut guard = guard();
-    guard.record(&ids("item", 0..300), at(START));
+    guard.record(&ids("item", 0..300), at(START)).unwrap();
     cover_all(&mut guard, at(START));
+    let mut segments = vec![unsaved(&mut guard)];
     for wrong in [0, START + 4_000 * DAY, u64::from(u32::MAX) + 5, 9_000_000_000_000] {
-        assert!(wrong < START || guard.filter(&ids("item", 0..300), at(wrong)).len() == 300);
-        let mut later = self::guard();
-        later.take_over(&[("earlier", &*guard.checkpoint())], at(wrong));
-        later.record(&["at the wrong time"], at(wrong));
-        guard = later;
+        let fresh = guard.filter(&ids("item", 0..300), at(wrong)).unwrap();
+        assert!(wrong < START || fresh.len() == 300);
+        guard = next_visit(&segments);
+        guard.record(&["at the wrong time"], at(wrong)).unwrap();
+        segments.push(unsaved(&mut guard));
+        segments = vec![guard.compact(&segments).unwrap().text];
     }
-    assert!(guard.filter(&ids("item", 0..300), at(START)).is_empty());
+    assert!(has_all(&next_visit(&segments), &ids("item", 0..300), at(START)));
 }
 
 #[test]
 fn an_id_recorded_again_is_kept_from_then_on() {
     let mut guard = guard();
     for day in (0..300).step_by(29) {
-        guard.record(&["evergreen"], at(START + day * DAY));
+        guard.record(&["evergreen"], at(START + day * DAY)).unwrap();
         cover_all(&mut guard, at(START + day * DAY));
         assert!(guard.has("evergreen", at(START + (day + 30) * DAY - 1)));
     }
 }
 
 #[test]
-fn ten_thousand_others_do_not_push_an_id_out() {
-    let mut guard = guard();
-    for first in [0, 700, 1_999, 2_000] {
-        guard.record(&ids(&format!("before {first}"), 0..first), at(START));
-        let id = format!("id after {first}");
-        guard.record(&[&id], at(START));
-        cover_all(&mut guard, at(START));
-        for part in 0..100 {
-            guard.record(&ids(&format!("after {first} {part}"), 0..100), at(START + 1));
-            cover_all(&mut guard, at(START + 1));
-        }
-        assert!(guard.has(&id, at(START + 2)));
+fn as_many_others_as_are_remembered_push_an_id_out_and_one_less_does_not() {
+    for remember in [1, 2, 10, 100, 3_000] {
+        let mut guard = guard_of(30.0, remember);
+        guard.record(&["first"], at(START)).unwrap();
+        guard.record(&ids("other", 1..remember), at(START)).unwrap();
+        assert!(guard.has("first", at(START)), "{remember}");
+        // A tenth more are kept before any is dropped.
+        guard.record(&ids("more", 0..1 + remember / 10), at(START)).unwrap();
+        assert!(!guard.has("first", at(START)), "{remember}");
+        assert!(has_all(&guard, &ids("more", 0..1 + remember / 10), at(START)));
     }
-    let stats = guard.stats(at(START + 2));
-    assert_eq!(stats.remembered, 10_000);
-    assert!(
-        stats.memory_false_positive_rate < 0.000_8,
-        "{}",
-        stats.memory_false_positive_rate
+}
+
+#[test]
+fn ten_thousand_others_leave_by_their_counter_and_not_by_the_clock() {
+    let mut guard = guard();
+    // Shown with a clock that is months behind, and last: of 12,000 they are the newest.
+    guard.record(&ids("early", 0..6_000), at(START)).unwrap();
+    guard.record(&ids("late", 0..6_000), at(START - 100 * DAY)).unwrap();
+    assert!(has_all(&guard, &ids("late", 0..6_000), at(START - 100 * DAY)));
+    assert!(has_all(&guard, &ids("early", 2_000..6_000), at(START)));
+    assert!(guard.stats(at(START - 100 * DAY)).remembered <= 11_000);
+}
+
+#[test]
+fn options_without_meaning_are_refused() {
+    let code = |guard: Result<Guard, seenguard::Error>| guard.map(drop).map_err(|error| error.code());
+    for days in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 36_501.0] {
+        assert_eq!(code(Guard::new(days, DEFAULT_REMEMBER)), Err("bad-option"), "{days}");
+    }
+    for remember in [0, MAX_REMEMBER + 1, usize::MAX] {
+        assert_eq!(code(Guard::new(30.0, remember)), Err("bad-option"), "{remember}");
+    }
+    for days in [f64::MIN_POSITIVE, 0.000_01, 1.0, 36_500.0] {
+        let mut guard = guard_of(days, 1);
+        guard.record(&["a"], at(START)).unwrap();
+        cover_all(&mut guard, at(START));
+        assert!(guard.has("a", at(START)), "{days}");
+    }
+}
+
+// What is taken back and what is deleted.
+
+#[test]
+fn what_is_taken_back_passes_whatever_the_server_ships_until_it_is_recorded_again() {
+    let mut guard = guard();
+    let shards = [text_of(&["mine".into(), "theirs".into()], 1)];
+    guard.record(&["mine"], at(START)).unwrap();
+    apply(&mut guard, None, &shards, at(START)).unwrap();
+    assert_eq!(guard.unsee(&["mine", "theirs", "fresh"], at(START + 1)).unwrap(), 2);
+    assert_eq!(
+        guard.filter(&["mine", "theirs", "fresh"], at(START + 2)).unwrap(),
+        [0, 1, 2]
+    );
+    assert_eq!(guard.stats(at(START + 2)).unseen, 3);
+    let mut later = next_visit(&[unsaved(&mut guard)]);
+    apply(&mut later, None, &shards, at(START + 3)).unwrap();
+    for guard in [&mut guard, &mut later] {
+        assert!(!guard.has("mine", at(START + 3)) && !guard.has("theirs", at(START + 3)));
+        guard.record(&["theirs"], at(START + 4)).unwrap();
+        assert!(!guard.has("mine", at(START + 4)) && guard.has("theirs", at(START + 4)));
+    }
+}
+
+#[test]
+fn what_is_taken_back_is_pending_no_longer_and_is_not_delivered() {
+    let mut guard = guard();
+    guard.start_reporting();
+    guard.record(&["a", "b"], at(START)).unwrap();
+    guard.unsee(&["a"], at(START)).unwrap();
+    assert_eq!((guard.pending(9), guard.undelivered()), (vec!["b".into()], 1));
+    assert!(!guard.pending_shard().unwrap().filter.contains("a"));
+    let batch = guard.begin_batch(9, usize::MAX, at(START));
+    assert_eq!(batch.impressions.len(), 1);
+    let mut later = next_visit(&[unsaved(&mut guard)]);
+    assert_eq!(
+        later.begin_batch(9, usize::MAX, at(START)).impressions,
+        batch.impressions
     );
 }
 
 #[test]
-fn windows_without_meaning_are_refused() {
-    for days in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 36_501.0] {
-        assert_eq!(
-            Guard::new(days).map(drop).map_err(|error| error.code()),
-            Err("bad-option"),
-            "{days}"
-        );
+fn of_those_taken_back_the_latest_thousand_stay() {
+    let mut guard = guard();
+    guard.record(&ids("item", 0..1_500), at(START)).unwrap();
+    guard.unsee(&ids("item", 0..1_500), at(START)).unwrap();
+    assert!((1_000..=1_100).contains(&guard.stats(at(START)).unseen));
+    assert!(ids("item", 0..1_500).iter().all(|id| !guard.has(id, at(START))));
+}
+
+/// Takes a snapshot without shards from a server that was told to forget what came before `seconds`.
+fn apply_deletion(guard: &mut Guard, seconds: u64, server_ms: Option<u64>, now: Now) {
+    let snapshot = Snapshot {
+        version: None,
+        shards: &[] as &[&str],
+        format: Format::Native,
+        now_ms: server_ms,
+        forget_before: Some(seconds as u32),
+    };
+    assert!(guard.apply(snapshot, now).unwrap().applied);
+}
+
+#[test]
+fn a_deletion_of_the_history_forgets_what_came_before_it_wherever_it_turns_up() {
+    let mut guard = guard();
+    guard.record(&["before", "again"], at(START)).unwrap();
+    let old = unsaved(&mut guard);
+    guard.record(&["since, not knowing of it"], at(START + 11)).unwrap();
+    let deleted = (START + 10) * 1000;
+    apply_deletion(&mut guard, START + 10, Some(deleted + 5_000), Now::at(deleted + 5_000));
+    guard.record(&["again"], at(START + 20)).unwrap();
+    let segments = [unsaved(&mut guard), old.clone()];
+    guard.merge(&[&old]).unwrap();
+    let (first, last) = (next_visit(&segments), next_visit(&[&segments[1], &segments[0]]));
+    for guard in [&guard, &first, &last] {
+        assert!(!guard.has("before", at(START + 21)));
+        assert!(has_all(
+            guard,
+            &["again".into(), "since, not knowing of it".into()],
+            at(START + 21)
+        ));
     }
-    for days in [f64::MIN_POSITIVE, 0.000_01, 1.0, 36_500.0] {
-        let mut guard = Guard::new(days).unwrap();
-        guard.record(&["a"], at(START));
-        cover_all(&mut guard, at(START));
-        assert!(guard.has("a", at(START)), "{days}");
+}
+
+#[test]
+fn what_was_recorded_knowing_of_a_deletion_stays_whatever_the_clock_does() {
+    let mut guard = guard();
+    apply_deletion(&mut guard, START, None, at(START + 5));
+    guard
+        .record(&["with a clock that went back"], at(START - 100 * DAY))
+        .unwrap();
+    let text = unsaved(&mut guard);
+    let mut later = next_visit(&[&text]);
+    apply_deletion(&mut later, START, None, at(START + 6));
+    for guard in [&mut guard, &mut later] {
+        guard.merge(&[&text]).unwrap();
+        assert!(guard.has("with a clock that went back", at(START - 99 * DAY)));
     }
+}
+
+#[test]
+fn a_deletion_is_dated_by_the_servers_clock_where_the_devices_is_behind_or_a_day_ahead() {
+    // The device's clock less the server's, and whether what was recorded a second after the deletion must stay.
+    for offset in [-400 * DAY as i64, -60, -1, 0, 2 * DAY as i64, 400 * DAY as i64] {
+        let device = |server_seconds: u64| Now::at(server_seconds.saturating_add_signed(offset) * 1000);
+        let mut guard = guard();
+        guard.record(&["before"], device(START)).unwrap();
+        guard.record(&["since"], device(START + 11)).unwrap();
+        apply_deletion(&mut guard, START + 10, Some((START + 20) * 1000), device(START + 20));
+        assert!(!guard.has("before", device(START + 20)), "{offset}");
+        assert!(guard.has("since", device(START + 20)), "{offset}");
+    }
+}
+
+#[test]
+fn a_snapshot_from_before_a_deletion_is_not_taken() {
+    let mut guard = guard();
+    let snapshot = |version, forget_before| Snapshot {
+        version: Some(version),
+        shards: &[] as &[&str],
+        format: Format::Native,
+        now_ms: None,
+        forget_before,
+    };
+    let mut apply = |version, forget_before| {
+        guard
+            .apply(snapshot(version, forget_before), at(START))
+            .unwrap()
+            .applied
+    };
+    assert!(apply(900, None) && apply(5, Some(START as u32)));
+    assert!(!apply(901, None) && !apply(999, Some(START as u32 - 1)) && !apply(4, Some(START as u32)));
+    assert!(apply(5, Some(START as u32)) && apply(1, Some(START as u32 + 1)));
 }
 
 // What is pending.
@@ -504,10 +637,11 @@ fn windows_without_meaning_are_refused() {
 #[test]
 fn what_a_snapshot_covers_is_pending_no_longer() {
     let mut guard = guard();
-    guard.record(&ids("item", 0..10), Now::at(1_000_000));
+    guard.record(&ids("item", 0..10), Now::at(1_000_000)).unwrap();
     let covers = text_of(&ids("item", 3..7), 1);
     let applied = apply(&mut guard, None, &[&covers], Now::at(1_060_000)).unwrap();
-    let lags: Vec<(String, u64)> = ids("item", 3..7).into_iter().map(|id| (id, 60_000)).collect();
+    let covered = ids("item", 3..7).into_iter();
+    let lags: Vec<CoveredImpression> = covered.map(|id| CoveredImpression { id, lag_ms: 60_000 }).collect();
     assert_eq!((applied.covered, applied.lags), (4, lags));
     assert_eq!(guard.pending(99), [ids("item", 0..3), ids("item", 7..10)].concat());
     assert_eq!(
@@ -525,7 +659,7 @@ fn what_a_snapshot_covers_is_pending_no_longer() {
 fn a_bad_or_older_snapshot_covers_nothing() {
     let mut guard = guard();
     apply(&mut guard, Some(5), &[] as &[&str], at(START)).unwrap();
-    guard.record(&["a"], at(START));
+    guard.record(&["a"], at(START)).unwrap();
     let covers = text_of(&["a".into()], 1);
     assert_eq!(apply(&mut guard, Some(4), &[&covers], at(START)).unwrap().covered, 0);
     assert!(apply(&mut guard, Some(6), &[&*covers, "damaged"], at(START)).is_err());
@@ -536,25 +670,25 @@ fn a_bad_or_older_snapshot_covers_nothing() {
 fn what_the_snapshot_in_use_covers_does_not_become_pending() {
     let mut guard = guard();
     apply(&mut guard, None, &[text_of(&["a".into()], 1)], at(START)).unwrap();
-    let recorded = guard.record(&["a", "b"], at(START));
-    assert_eq!((recorded.unknown, recorded.displaced), (2, 0));
+    let recorded = guard.record(&["a", "b"], at(START)).unwrap();
+    assert_eq!((recorded.unknown, recorded.lost_text), (2, 0));
     assert_eq!(guard.pending(9), ["b"]);
 }
 
 #[test]
 fn an_id_stays_pending_although_the_memory_claims_it() {
     let mut guard = guard();
-    guard.record(&["a"], at(START));
+    guard.record(&["a"], at(START)).unwrap();
     cover_all(&mut guard, at(START));
-    assert_eq!(guard.record(&["a"], at(START)).unknown, 0);
+    assert_eq!(guard.record(&["a"], at(START)).unwrap().unknown, 0);
     assert_eq!(guard.pending(9), ["a"]);
 }
 
 #[test]
 fn pending_ids_come_oldest_first_and_a_repeated_one_counts_from_its_last_time() {
     let mut guard = guard();
-    guard.record(&ids("item", 0..6), at(START));
-    guard.record(&["item-2", "item-0"], at(START + 1));
+    guard.record(&ids("item", 0..6), at(START)).unwrap();
+    guard.record(&["item-2", "item-0"], at(START + 1)).unwrap();
     let expected = ["item-1", "item-3", "item-4", "item-5", "item-2", "item-0"];
     assert_eq!(guard.pending(usize::MAX), expected);
     assert_eq!(guard.pending(2), expected[..2]);
@@ -564,10 +698,12 @@ fn pending_ids_come_oldest_first_and_a_repeated_one_counts_from_its_last_time() 
 #[test]
 fn beyond_5000_the_oldest_are_no_longer_pending_and_still_stopped() {
     let mut guard = guard();
-    let recorded = guard.record(&ids("item", 0..7_000), at(START));
-    assert!(recorded.unknown >= 6_990 && recorded.displaced == 2_000);
-    assert_eq!(guard.pending(usize::MAX), ids("item", 2_000..7_000));
-    assert!(guard.filter(&ids("item", 0..7_000), at(START)).is_empty());
+    let recorded = guard.record(&ids("item", 0..7_000), at(START)).unwrap();
+    let pending = guard.pending(usize::MAX);
+    assert_eq!((recorded.unknown, recorded.lost_text), (7_000, 7_000 - pending.len()));
+    assert!((4_500..=5_000).contains(&pending.len()), "{}", pending.len());
+    assert_eq!(pending, ids("item", 7_000 - pending.len()..7_000));
+    assert!(has_all(&guard, &ids("item", 0..7_000), at(START)));
 }
 
 #[test]
@@ -576,20 +712,21 @@ fn beyond_256_kb_the_oldest_are_no_longer_pending_and_still_stopped() {
     let long: Vec<String> = (0..100)
         .map(|number| format!("{number:03}{}", "x".repeat(9_997)))
         .collect();
-    let recorded = guard.record(&long, at(START));
-    assert_eq!(recorded.displaced, 100 - 256 * 1024 / 10_000);
-    assert_eq!(guard.pending(usize::MAX), long[recorded.displaced..]);
-    assert!(guard.filter(&long, at(START)).is_empty());
+    let recorded = guard.record(&long, at(START)).unwrap();
+    assert_eq!(guard.pending(usize::MAX), long[recorded.lost_text..]);
+    let kept = (100 - recorded.lost_text) * 10_000;
+    assert!((256 * 1024 / 10 * 9 - 10_000..=256 * 1024).contains(&kept), "{kept}");
+    assert!(has_all(&guard, &long, at(START)));
     // One that does not fit at all displaces no other.
     let huge = "y".repeat(256 * 1024 + 1);
-    assert_eq!(guard.record(&[&huge], at(START)).displaced, 1);
-    assert_eq!(guard.pending(usize::MAX).len(), 100 - recorded.displaced);
+    assert_eq!(guard.record(&[&huge], at(START)).unwrap().lost_text, 1);
+    assert_eq!(guard.pending(usize::MAX).len(), 100 - recorded.lost_text);
     assert!(guard.has(&huge, at(START)));
 }
 
 #[test]
 fn the_pending_shard_is_an_empty_default_shard_without_anything() {
-    let shard = guard().pending_shard();
+    let shard = guard().pending_shard().unwrap();
     let expected = Shard::new(
         BloomFilter::new(Parameters::for_capacity(1000, 0.001).unwrap(), 0),
         0,
@@ -606,10 +743,10 @@ fn the_pending_shard_has_the_parameters_of_the_newest_server_shard() {
         Parameters::for_capacity(50, 0.1).unwrap(),
     );
     let shards = [shard_with(newest, 77, &["s"], 2, 0), shard_with(older, 5, &["t"], 1, 0)];
-    let shards = shards.map(|shard| shard.to_base64());
+    let shards = shards.map(|shard| shard.to_base64().unwrap());
     apply(&mut guard, None, &shards, at(START)).unwrap();
-    guard.record(&ids("item", 0..100), at(START));
-    let shard = Shard::from_base64(&guard.pending_shard().to_base64()).unwrap();
+    guard.record(&ids("item", 0..100), at(START)).unwrap();
+    let shard = Shard::from_base64(&guard.pending_shard().unwrap().to_base64().unwrap()).unwrap();
     assert_eq!((shard.filter.parameters(), shard.filter.seed()), (newest, 77));
     assert!(guard.pending(usize::MAX).iter().all(|id| shard.filter.contains(id)));
     assert!(!shard.filter.contains("s"));
@@ -618,8 +755,8 @@ fn the_pending_shard_has_the_parameters_of_the_newest_server_shard() {
 #[test]
 fn the_pending_shard_takes_the_newest_first_and_stays_within_its_rate() {
     let mut guard = guard();
-    guard.record(&ids("item", 0..3_000), at(START));
-    let shard = guard.pending_shard();
+    guard.record(&ids("item", 0..3_000), at(START)).unwrap();
+    let shard = guard.pending_shard().unwrap();
     assert!((950..=1_000).contains(&shard.count), "{}", shard.count);
     assert!(shard.filter.false_positive_rate() < 0.001_1);
     let pending = guard.pending(usize::MAX);
@@ -650,7 +787,7 @@ fn agrees(hits: usize, trials: usize, rate: f64) -> bool {
 /// How many of these ids, none of which was ever recorded, are stopped.
 fn wrongly_stopped(guard: &mut Guard, trials: usize) -> usize {
     let strangers = ids("never seen anywhere", 0..trials);
-    trials - guard.filter(&strangers, at(START)).len()
+    trials - guard.filter(&strangers, at(START)).unwrap().len()
 }
 
 #[test]
@@ -671,9 +808,9 @@ fn the_servers_reported_rate_is_the_measured_one() {
     ];
     for (options, count) in chains.into_iter().zip([5_000, 1_234, 2_500]) {
         let mut chain = ShardChain::new(options).unwrap();
-        chain.record(ids("seen", 0..count), START);
+        chain.record(&ids("seen", 0..count), START).unwrap();
         let mut guard = guard();
-        apply(&mut guard, None, &chain.snapshot(START).shards, at(START)).unwrap();
+        apply(&mut guard, None, &chain.snapshot(START).unwrap().shards, at(START)).unwrap();
         let rate = guard.stats(at(START)).server_false_positive_rate;
         let bound = 1.0 - (1.0 - options.false_positive_rate).powi(options.shards as i32);
         assert!(rate <= 1.1 * bound, "{rate} {bound}");
@@ -683,19 +820,12 @@ fn the_servers_reported_rate_is_the_measured_one() {
 }
 
 #[test]
-fn the_memorys_reported_rate_is_the_measured_one() {
+fn the_table_stops_nothing_that_was_not_shown() {
     let mut guard = guard();
-    assert_eq!(guard.stats(at(START)).memory_false_positive_rate, 0.0);
-    guard.record(&ids("shown", 0..10_000), at(START));
+    guard.record(&ids("shown", 0..10_000), at(START)).unwrap();
     cover_all(&mut guard, at(START));
-    let stats = guard.stats(at(START));
-    let rate = stats.memory_false_positive_rate;
-    assert!(
-        rate > 0.000_4 && rate <= 0.000_7 && stats.server_false_positive_rate == 0.0,
-        "{rate}"
-    );
-    let stopped = wrongly_stopped(&mut guard, 400_000);
-    assert!(agrees(stopped, 400_000, rate), "{stopped} of 400,000 at {rate}");
+    assert_eq!(guard.stats(at(START)).server_false_positive_rate, 0.0);
+    assert_eq!(wrongly_stopped(&mut guard, 400_000), 0);
 }
 
 #[test]
@@ -706,14 +836,13 @@ fn rates_leave_out_what_has_expired() {
         shard_of(&ids("b", 0..700), 1, START as u32 + 20),
     ];
     let rates = shards.each_ref().map(|shard| shard.filter.false_positive_rate());
-    let texts = shards.map(|shard| shard.to_base64());
+    let texts = shards.map(|shard| shard.to_base64().unwrap());
     apply(&mut guard, None, &texts, at(START)).unwrap();
     let rate = |second: u64| guard.stats(at(START + second)).server_false_positive_rate;
     let both = 1.0 - (1.0 - rates[0]) * (1.0 - rates[1]);
     assert!((rate(0) - both).abs() < 1e-12 && (rate(10) - rates[1]).abs() < 1e-12 && rate(20) == 0.0);
-    guard.record(&ids("shown", 0..500), at(START));
-    assert!(guard.stats(at(START)).memory_false_positive_rate > 0.0);
-    assert_eq!(guard.stats(at(START + 40 * DAY)).memory_false_positive_rate, 0.0);
+    guard.record(&ids("shown", 0..500), at(START)).unwrap();
+    assert_eq!(guard.stats(at(START)).remembered, 500);
     assert_eq!(guard.stats(at(START + 40 * DAY)).remembered, 0);
 }
 
@@ -724,18 +853,15 @@ fn what_a_guard_holds_is_bounded() {
     let mut random = Random::seeded(3);
     let mut guard = guard();
     for part in 0..300 {
-        guard.record(
-            &ids(&format!("part {part}"), 0..500),
-            at(START + random.below(40 * DAY)),
-        );
-        guard.take_unsaved();
+        let part = ids(&format!("part {part}"), 0..500);
+        guard.record(&part, at(START + random.below(40 * DAY))).unwrap();
+        guard.take_unsaved(false);
     }
     let stats = guard.stats(at(START));
     assert!(
-        stats.pending == 5_000 && stats.remembered <= 10_000 && stats.bytes < 1 << 20,
+        stats.pending <= 5_000 && stats.remembered <= 11_000 && stats.bytes < 3 << 19,
         "{stats:?}"
     );
-    assert!(guard.checkpoint().len() < 512 * 1024);
 }
 
 #[test]
@@ -745,8 +871,10 @@ fn snapshots_that_come_and_go_leave_nothing_behind() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
     let mut most = 0;
     for round in 0..300 {
-        chain.record(ids(&format!("round {round}"), 0..random.index(400)), START);
-        let shards = chain.snapshot(START).shards;
+        chain
+            .record(&ids(&format!("round {round}"), 0..random.index(400)), START)
+            .unwrap();
+        let shards = chain.snapshot(START).unwrap().shards;
         apply(
             &mut guard,
             None,
@@ -760,21 +888,4 @@ fn snapshots_that_come_and_go_leave_nothing_behind() {
     assert!(most < 4 * 8 * 14_378 / 8, "{most}");
     apply(&mut guard, None, &[] as &[&str], at(START)).unwrap();
     assert!(guard.stats(at(START)).bytes < 4_096);
-}
-
-#[test]
-fn a_thousand_visits_leave_no_more_than_ten() {
-    let mut checkpoint = guard().checkpoint();
-    let mut sizes = Vec::new();
-    for visit in 0..1_000 {
-        let now = at(START + visit * 3_600);
-        let mut guard = guard();
-        guard.take_over(&[("earlier", &*checkpoint)], now);
-        guard.record(&ids(&format!("visit {visit}"), 0..20), now);
-        cover_all(&mut guard, now);
-        checkpoint = guard.checkpoint();
-        sizes.push((checkpoint.len(), guard.stats(now).bytes));
-    }
-    let largest = sizes.iter().max().unwrap();
-    assert!(largest.0 < 128 * 1024 && largest.1 < 512 * 1024, "{largest:?}");
 }

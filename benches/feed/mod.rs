@@ -1,7 +1,7 @@
 //! What the Rust benchmarks filter: ids of 14 characters, the shards that hold some of them, and pages of which a
 //! quarter was seen.
 
-use seenguard::{ChainOptions, Format, Guard, Now, ShardChain, Snapshot};
+use seenguard::{ChainOptions, DEFAULT_REMEMBER, Format, Guard, Now, ShardChain, Snapshot};
 
 /// Shards, and ids in each.
 pub const SHARDS: usize = 5;
@@ -68,9 +68,9 @@ pub fn shards_of(seen: &[Vec<String>]) -> Vec<String> {
     };
     let mut chain = ShardChain::new(options).expect("these options are in their ranges");
     for ids in seen {
-        chain.record(ids, NOW_SECONDS);
+        chain.record(ids, NOW_SECONDS).expect("the time is in seconds");
     }
-    chain.snapshot(NOW_SECONDS).shards
+    chain.snapshot(NOW_SECONDS).expect("the time is in seconds").shards
 }
 
 /// The guard takes the shards.
@@ -80,8 +80,21 @@ pub fn apply(guard: &mut Guard, shards: &[String]) {
         shards,
         format: Format::Native,
         now_ms: None,
+        forget_before: None,
     };
     guard.apply(snapshot, now()).expect("the chain's own shards are taken");
+}
+
+/// A guard that has shown nothing.
+pub fn guard() -> Guard {
+    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).expect("these options are in their ranges");
+    guard.finish_loading();
+    guard
+}
+
+/// The fresh ids of a page.
+pub fn filter(guard: &mut Guard, page: &[String]) -> Vec<u32> {
+    guard.filter(page, now()).expect("there is memory for a page")
 }
 
 /// That time, by both clocks.

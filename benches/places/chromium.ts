@@ -9,8 +9,8 @@ import type { BenchFiles } from "./bundle.ts";
 import { say, type Place, type Steps, type StoredImpressions } from "./place.ts";
 
 /**
- * Having made a page, Chromium goes on to prepare a process for the next one. On two cores that takes a third of the time of whatever the page begins
- * meanwhile, whichever package it is.
+ * Having made a page, Chromium goes on to prepare a process for the next one. On two cores that takes a third of the
+ * time of whatever the page begins meanwhile, whichever package it is.
  */
 const SETTLE_MS = 500;
 

@@ -42,7 +42,10 @@ export class FillRun<T> {
     this.controller.abort();
   }
 
-  /** What the run brings, or, when this caller's signal aborts, what it has brought so far. The last caller's leaving ends the run. */
+  /**
+   * What the run brings, or, when this caller's signal aborts, what it has brought so far. The last caller's leaving
+   * ends the run.
+   */
   join(signal: AbortSignal | undefined): Promise<FillResult<T>> {
     this.callers++;
     return new Promise((resolve) => {

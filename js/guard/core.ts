@@ -141,8 +141,8 @@ export class GuardCore {
     if (lostText > 0 && !this.isTooLarge) {
       const message = "too many impressions are pending: the oldest are still stopped, but no longer pending";
       this.report(new SeenGuardError("too-large", message));
+      this.isTooLarge = true;
     }
-    this.isTooLarge = lostText > 0;
     this.persistence?.changed();
     for (const reporter of this.reporters) reporter.recorded(undelivered);
     return unknown;

@@ -182,7 +182,9 @@ export class WasmGuard {
     this.call((guard) => guard.endBatch(batch, arrived, Date.now(), performance.now()));
   }
 
-  /** Takes over what earlier visits and other tabs have stored, before `finishLoading`. Returns each segment's state. */
+  /**
+   * Takes over what earlier visits and other tabs have stored, before `finishLoading`. Returns each segment's state.
+   */
   load(segments: readonly string[]): SegmentState[] {
     return this.read(segments, (guard, batch) => guard.load(batch));
   }

@@ -3,8 +3,9 @@
  *
  * One IntersectionObserver serves all subjects of one ratio. It reports when a share of an element is crossed, which is
  * all that an ordinary element needs. What thresholds cannot express is sampled while it is in view: an element larger
- * than its scrollport, where the share depends on both sizes, and one without a box of its own, where several boxes make
- * it up. To observe a box anew is to ask for a fresh entry at the next frame, with all clipping taken into account.
+ * than its scrollport, where the share depends on both sizes, and one without a box of its own, where several boxes
+ * make it up. To observe a box anew is to ask for a fresh entry at the next frame, with all clipping taken into
+ * account.
  *
  * Importing this does nothing; with the last subject, all observers and listeners are gone.
  */
@@ -18,7 +19,9 @@ const ENOUGH = 0.99;
 /** Stands for "any visible pixel": the threshold 0 is crossed by touching the edge from outside. */
 const ANY = 1e-6;
 
-/** The page comes and goes, also into the back/forward cache, and its size changes while nothing crosses a threshold. */
+/**
+ * The page comes and goes, also into the back/forward cache, and its size changes while nothing crosses a threshold.
+ */
 const PAGE_EVENTS = ["visibilitychange", "pagehide", "pageshow", "resize"] as const;
 
 interface Subject {
@@ -28,7 +31,9 @@ interface Subject {
   /** Nothing any more once it is stopped, though the dwell may be over. */
   onDwell: () => void;
   readonly intersections: IntersectionObserver;
-  /** What shows the subject, with the latest entry of each: the element and, without a box of its own, what is in it. */
+  /**
+   * What shows the subject, with the latest entry of each: the element and, without a box of its own, what is in it.
+   */
   readonly boxes: Map<Element, IntersectionObserverEntry | undefined>;
   /** Since when it has been visible without a break. */
   since?: number | undefined;
@@ -175,7 +180,9 @@ function isStale({ element, boxes }: Subject): boolean {
   return !!element.firstElementChild;
 }
 
-/** After a busy while much may have changed that no entry tells yet: nothing counts without one asked for after its end. */
+/**
+ * After a busy while much may have changed that no entry tells yet: nothing counts without one asked for after its end.
+ */
 function wake(subject: Subject): void {
   for (const observer of intersectionObservers.values()) take(observer.takeRecords());
   subject.due = performance.now() - (subject.since ?? NaN) >= subject.dwellMs;

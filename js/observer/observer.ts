@@ -1,4 +1,7 @@
-/** Finds the elements that show items, and reports each item that was looked at for long enough: one impression for an element and id. */
+/**
+ * Finds the elements that show items, and reports each item that was looked at for long enough: one impression for an
+ * element and id.
+ */
 import { watch } from "./dwell.js";
 
 /** What an observer needs, all resolved and validated. */

@@ -27,8 +27,9 @@ export function isInView(boxes: Boxes): boolean {
 /**
  * Whether at least `threshold` of what `boxes` show is visible, and whether the browser reports when that changes.
  *
- * Visible is measured against the subject's own area or, if it is larger than its scrollport, against the largest part of
- * it that fits in there: so a narrow column three screens tall is all visible when it fills the screen from top to bottom.
+ * Visible is measured against the subject's own area or, if it is larger than its scrollport, against the largest part
+ * of it that fits in there: so a narrow column three screens tall is all visible when it fills the screen from top to
+ * bottom.
  */
 export function look(element: Element, boxes: Boxes, threshold: number): [visible: boolean, reported: boolean] {
   const entries = [...boxes.values()].filter(hasBox);
@@ -52,7 +53,10 @@ export function look(element: Element, boxes: Boxes, threshold: number): [visibl
   return [!fits && enough(fitting), single && fits];
 }
 
-/** The room that an element can be seen in, in viewport pixels: what its scroll containers and the viewport leave of each other. */
+/**
+ * The room that an element can be seen in, in viewport pixels: what its scroll containers and the viewport leave of
+ * each other.
+ */
 function scrollport(element: Element, viewport: Size | null | undefined): Size {
   const page = element.ownerDocument;
   const { innerWidth, innerHeight } = page.defaultView ?? window;

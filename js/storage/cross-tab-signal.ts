@@ -1,6 +1,6 @@
 /**
- * Tells other tabs to look into the storage: a `storage` event reaches each of them, and unlike locks and channels keeps
- * none out of the back/forward cache.
+ * Tells other tabs to look into the storage: a `storage` event reaches each of them, and unlike locks and channels
+ * keeps none out of the back/forward cache.
  */
 import { attempt } from "./attempt.js";
 

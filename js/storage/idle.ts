@@ -36,7 +36,9 @@ export async function noteUse(
   return use;
 }
 
-/** Looks at the other namespaces at an opening: marks those that are idle, removes those marked a day ago or earlier. */
+/**
+ * Looks at the other namespaces at an opening: marks those that are idle, removes those marked a day ago or earlier.
+ */
 export async function removeIdle(store: KeyValueStore, own: string, windowDays: number): Promise<void> {
   const keys = await store.keys(allNamespaces);
   const lastOpenedMs = keys.includes(LAST_OPENED) ? Number((await store.read([LAST_OPENED]))[0]) : NaN;

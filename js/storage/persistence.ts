@@ -11,8 +11,8 @@
  * anew. A clear of this document empties the table at the call; from then on nothing that was read before counts, and
  * nothing is written before the new generation is noted, which is tried again if the storage fails.
  *
- * All of this is done one after the other in one queue. No promise of it rejects unless it says so; a storage that never
- * answers stops the queue, and whoever waits for it has a timeout.
+ * All of this is done one after the other in one queue. No promise of it rejects unless it says so; a storage that
+ * never answers stops the queue, and whoever waits for it has a timeout.
  */
 import { SeenGuardError } from "../errors.js";
 import { isHidden, listen } from "../page.js";

@@ -1,6 +1,6 @@
 /** The entries of the package, each one file that imports nothing; and the command. */
 import { readFile } from "node:fs/promises";
-import { build } from "esbuild";
+import * as esbuild from "esbuild";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
 
@@ -27,8 +27,11 @@ const target = ["chrome96", "safari15", "node20"];
  */
 const wasmAsHex = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "wasm-as-hex",
-  setup({ onLoad }) {
-    onLoad({ filter: /\.wasm$/ }, async ({ path }) => ({ contents: await readFile(path, "hex"), loader: "text" }));
+  setup(build) {
+    build.onLoad({ filter: /\.wasm$/ }, async ({ path }) => ({
+      contents: await readFile(path, "hex"),
+      loader: "text",
+    }));
   },
 });
 
@@ -59,7 +62,13 @@ async function bundleScript() {
 /** `npx seenguard`, for Node alone. */
 async function bundleCommand() {
   const outfile = inProject("dist", "inspect.js");
-  await bundleFile({ entryPoints: [inProject("cli", "main.ts")], outfile, format: "esm", platform: "node" });
+  await bundleFile({
+    entryPoints: [inProject("cli", "main.ts")],
+    outfile,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+  });
 }
 
 /** @param {string} name */
@@ -67,15 +76,13 @@ const entryPath = (name) => inProject("js", "entries", `${name}.ts`);
 
 /** @param {import("esbuild").BuildOptions & { outfile: string }} options */
 async function bundleFile(options) {
-  const result = await build({
+  const result = await esbuild.build({
     platform: "neutral",
     target,
     ...options,
     absWorkingDir: inProject(),
     bundle: true,
     plugins: [wasmAsHex],
-    // A class keeps its name where esbuild has to rename it.
-    keepNames: true,
     legalComments: "none",
     // The same bytes under any charset that a server may claim.
     charset: "ascii",
@@ -87,5 +94,17 @@ async function bundleFile(options) {
     .flatMap((output) => output.imports.map(({ path }) => path))
     .filter((path) => options.platform !== "node" || !path.startsWith("node:"));
   if (imports.length > 0) throw new Error(`${options.outfile} imports ${imports.join(", ")}`);
-  for (const { path, contents } of result.outputFiles) writeWhole(path, contents);
+  for (const { path, text } of result.outputFiles) writeWhole(path, path.endsWith(".map") ? withoutWasm(text) : text);
+}
+
+/**
+ * A source map without the modules as text, which nobody debugs.
+ * @param {string} map
+ */
+function withoutWasm(map) {
+  const { sources, sourcesContent, ...rest } = /** @type {{ sources: string[], sourcesContent: string[] }} */ (
+    JSON.parse(map)
+  );
+  const contents = sourcesContent.map((content, index) => (sources[index]?.endsWith(".wasm") ? null : content));
+  return JSON.stringify({ ...rest, sources, sourcesContent: contents });
 }

@@ -150,7 +150,7 @@ export const steps = [
   },
   {
     name: "servers",
-    what: "servers in other languages, with the real libraries, and what docs/servers.md shows of them",
+    what: "servers in other languages, with the real libraries, and what docs/server.md shows of them",
     run: () => vitest("--project", "servers"),
   },
   { name: "packaging", what: "the packed package in real little apps", run: () => vitest("--project", "packaging") },

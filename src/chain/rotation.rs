@@ -2,7 +2,7 @@
 
 /// The times of a chain whose shards expire. Without a ttl none does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RotationSchedule {
+pub(super) struct RotationSchedule {
     ttl: u64,
     slice: u64,
 }
@@ -10,16 +10,16 @@ pub(crate) struct RotationSchedule {
 /// From when to when a shard is in use. Of a united shard `begun` is the earlier beginning, which its expiry does not
 /// tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Lifetime {
+pub(super) struct Lifetime {
     /// Unix seconds.
-    pub(crate) begun: u64,
+    pub(super) begun: u64,
     /// Unix seconds; 0 for never.
-    pub(crate) expires: u32,
+    pub(super) expires: u32,
 }
 
 impl RotationSchedule {
     /// `shards` is the number of shards that cover the ttl.
-    pub(crate) fn new(ttl_seconds: u32, shards: usize) -> Self {
+    pub(super) fn new(ttl_seconds: u32, shards: usize) -> Self {
         let ttl = u64::from(ttl_seconds);
         RotationSchedule {
             ttl,
@@ -27,7 +27,7 @@ impl RotationSchedule {
         }
     }
 
-    pub(crate) fn slice(self) -> u64 {
+    pub(super) fn slice(self) -> u64 {
         self.slice
     }
 
@@ -36,17 +36,12 @@ impl RotationSchedule {
     }
 
     /// When a shard begun then expires; 0 for never.
-    pub(crate) fn expires(self, begun: u64) -> u32 {
+    pub(super) fn expires(self, begun: u64) -> u32 {
         if self.ttl == 0 {
             0
         } else {
             u32::try_from(begun.saturating_add(self.ttl + self.slice)).unwrap_or(u32::MAX)
         }
-    }
-
-    /// The first second that is a ttl after whatever happened in this one.
-    pub(crate) fn end_of_ttl(self, at: u64) -> u32 {
-        u32::try_from(at.saturating_add(self.ttl + 1)).unwrap_or(u32::MAX)
     }
 
     /// When a shard that expires then was begun.
@@ -56,7 +51,7 @@ impl RotationSchedule {
 
     /// Whether two shards may unite: their expiries lie within one slice. A united shard counts with both ends of what
     /// it holds, else each further union would renew the earliest of it.
-    pub(crate) fn allow_union(self, a: Lifetime, b: Lifetime) -> bool {
+    pub(super) fn allow_union(self, a: Lifetime, b: Lifetime) -> bool {
         if a.expires == 0 || b.expires == 0 {
             return a.expires == b.expires;
         }
@@ -69,6 +64,6 @@ impl RotationSchedule {
 }
 
 /// Whether a shard with the expiry `a` answers as long as one with the expiry `b`; 0 is never.
-pub(crate) fn outlasts(a: u32, b: u32) -> bool {
+pub(super) fn outlasts(a: u32, b: u32) -> bool {
     a == 0 || (b != 0 && a >= b)
 }

@@ -164,9 +164,9 @@ impl ShardChain {
         let live: Vec<&Shard> = self.live(now).collect();
         let mut fresh = Vec::new();
         fresh.try_reserve(ids.len())?;
-        for (index, is_first) in list.firsts() {
+        for index in 0..ids.len() {
             let id = list.id(ids, index);
-            if is_first && !live.iter().any(|shard| shard.filter.contains_hashed(id)) {
+            if !list.is_repeated(ids, index) && !live.iter().any(|shard| shard.filter.contains_hashed(id)) {
                 fresh.push(index as u32);
             }
         }

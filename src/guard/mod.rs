@@ -190,11 +190,11 @@ impl Guard {
         fresh.try_reserve_exact(ids.len()).map_err(|_| Error::OutOfMemory)?;
         self.list.read(ids)?;
         let mut filtered = self.filtered;
-        for (index, is_first) in self.list.firsts() {
+        for index in 0..ids.len() {
             let hash = self.list.hash(index);
             let recording = impressions.and_then(|impressions| impressions.get_live(hash, now.wall_ms));
             let stopped_by_server = || queries.iter().any(|query| query.finds(hash, || ids.get(index)));
-            let counter = if !is_first {
+            let counter = if self.list.is_repeated(ids, index) {
                 &mut filtered.duplicate
             } else {
                 match recording {

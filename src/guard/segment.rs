@@ -160,7 +160,7 @@ pub(crate) fn read(text: &[u8], own: bool) -> Result<Contents, Error> {
         contents.state = SegmentState::Newer;
         return Ok(contents);
     }
-    let (mut expected, mut damaged) = (None, version.is_none());
+    let (mut expected, mut damaged) = (None, version != Some(VERSION.as_bytes()));
     for line in lines {
         match read_chunk(line, own, &mut contents) {
             Ok(count) => expected = expected.or(count),

@@ -106,7 +106,7 @@ impl ServerView {
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         let groups: usize = self.groups.iter().map(BitSlicedFilters::bytes).sum();
-        groups + self.filters.capacity() * size_of::<HeldFilter>()
+        groups + self.filters.len() * size_of::<HeldFilter>()
     }
 
     /// Takes these shards in place of those in use, or, on an error, leaves everything as it is. Returns how many were
@@ -180,7 +180,7 @@ impl ServerView {
         let mut next = ServerView {
             format,
             groups: self.groups_without(incoming)?,
-            filters: Vec::with_capacity(MAX_SNAPSHOT_SHARDS.min(incoming.len() + new_filters.len())),
+            filters: Vec::new(),
         };
         let mut left = new_filters.as_slice();
         for (shard, incoming) in incoming.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! From an item id to its hash and its bit positions: ours, and those of other libraries.
 //!
-//! An id's UTF-8 bytes are hashed once; its k positions are drawn from that hash. How, is the [`HashScheme`] of a
-//! filter: the native one is in `native.rs`, each of the others in a file of its own. Only `mod.rs` knows which schemes
-//! there are.
+//! An id's UTF-8 bytes are hashed once; its k positions are drawn from that hash. How they are drawn is the hash scheme
+//! of a filter: the native one is in `native.rs`, each of the others in a file of its own. `mod.rs` alone knows which
+//! schemes there are.
 
 mod native;
 

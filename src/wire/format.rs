@@ -73,7 +73,8 @@ impl Format {
             #[cfg(feature = "formats")]
             5 => Format::go_bloomfilter(number, rate),
             _ => Err(Error::BadSnapshot(
-                "this copy of seenguard reads its native format alone: import \"seenguard/formats\" instead of \"seenguard\" everywhere, or give \"seenguard/slim\" formats.wasm",
+                "this copy of seenguard reads its native format alone: import \"seenguard/formats\" instead of \
+                 \"seenguard\" everywhere, or give \"seenguard/slim\" formats.wasm",
             )),
         }
     }
@@ -97,7 +98,8 @@ impl Format {
             Format::Guava => guava::spec(capacity, rate),
             #[cfg(feature = "formats")]
             Format::BitsAndBlooms | Format::RedisBloom => Err(Error::BadOption(
-                "bits-and-blooms and redisbloom are only read: a chain is kept in \"seenguard\", \"go-bloomfilter\" or \"guava\"",
+                "bits-and-blooms and redisbloom are only read: a chain is kept in \"seenguard\", \"go-bloomfilter\" or \
+                 \"guava\"",
             )),
         }
     }

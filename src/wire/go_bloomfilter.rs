@@ -37,7 +37,7 @@ pub(super) fn parameters(capacity: u32, rate: f64) -> Result<Parameters, Error> 
 pub(super) fn spec(hashes: u32, bits: Option<u32>, capacity: u32, rate: f64) -> Result<FilterSpec, Error> {
     let sized = parameters(capacity, rate)?;
     let bits = bits.unwrap_or(sized.bits());
-    if bits % 32 != 0 {
+    if !bits.is_multiple_of(32) {
         return Err(Error::BadOption(
             "the bits of a go-bloomfilter record are a multiple of 32",
         ));

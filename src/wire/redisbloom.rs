@@ -9,7 +9,9 @@
 //! | 8 | 4 | the number of filters: a key that scales begins a larger one when the last is full |
 //! | 12 | 4 | options: 4 for hashes of 64 bits, which every key has that was made by a released version |
 //! | 16 | 4 | by how much a filter is larger than the one before |
-//! | 20 | 53 each | a filter: its bytes (8), bits (8) and items (8), error rate (8), bits an item (8), k (4), capacity (8), and n (1) |
+//! | 20 | 53 each | the filters |
+//!
+//! Of each filter: its bytes (8), bits (8), items (8), error rate (8), bits an item (8), k (4), capacity (8), n (1).
 //!
 //! The other chunks together are the filters' bytes; bit i is bit `i mod 8` of byte `i div 8`. m is all of a filter's
 //! bits, or 2^n where n is not 0. An id is in the key if it is in any of its filters: each has an error rate, a k and

@@ -1,4 +1,6 @@
-/** A page with the DOM observer in it, whose timers run by hand while its layout and its frames are the browser's own. */
+/**
+ * A page with the DOM observer in it, whose timers run by hand while its layout and its frames are the browser's own.
+ */
 import { test as base, type Browser, type Frame, type Page } from "@playwright/test";
 import { build } from "esbuild";
 import fastify, { type FastifyInstance } from "fastify";

@@ -1,4 +1,7 @@
-/** The example of docs/storage.md, word for word, over the real @capacitor/preferences (its web implementation) in Chromium. */
+/**
+ * The example of docs/storage.md, word for word, over the real @capacitor/preferences (its web implementation) in
+ * Chromium.
+ */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -4,7 +4,6 @@
 // Every test file is a crate of its own and uses a part of this.
 #![allow(dead_code)]
 
-pub mod device;
 pub mod foreign;
 pub mod model_chain;
 pub mod random;
@@ -15,7 +14,9 @@ pub mod vectors;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use seenguard::hash::hash_id;
-use seenguard::{Applied, BloomFilter, Error, Format, Guard, Now, Parameters, Shard, Snapshot};
+use seenguard::{
+    Applied, BloomFilter, DEFAULT_REMEMBER, Error, Format, Guard, Now, Parameters, SegmentState, Shard, Snapshot,
+};
 
 /// Unix seconds at which most tests begin.
 pub const START: u64 = 1_764_000_000;
@@ -47,16 +48,57 @@ pub fn shard_with<S: AsRef<[u8]>>(parameters: Parameters, seed: u64, ids: &[S], 
 }
 
 /// Applies base64 shards to a guard, with the version if there is one and without the server's clock.
-pub fn apply<S: AsRef<str>>(guard: &mut Guard, version: Option<u64>, shards: &[S], now: Now) -> Result<Applied, Error> {
-    guard.apply(
-        Snapshot {
-            version,
-            shards,
-            format: Format::Native,
-            now_ms: None,
-        },
-        now,
-    )
+pub fn apply<S: AsRef<[u8]>>(
+    guard: &mut Guard,
+    version: Option<u64>,
+    shards: &[S],
+    now: Now,
+) -> Result<Applied, Error> {
+    let snapshot = Snapshot {
+        version,
+        shards,
+        format: Format::Native,
+        now_ms: None,
+        forget_before: None,
+    };
+    guard.apply(snapshot, now)
+}
+
+/// A guard that remembers 10,000 recordings for 30 days, and has no storage to wait for.
+pub fn guard() -> Guard {
+    guard_of(30.0, DEFAULT_REMEMBER)
+}
+
+/// The same with other options.
+pub fn guard_of(window_days: f64, remember: usize) -> Guard {
+    let mut guard = Guard::new(window_days, remember).unwrap();
+    guard.finish_loading();
+    guard
+}
+
+/// A guard that has loaded these segments, and what was to be told of each.
+pub fn loaded<S: AsRef<[u8]>>(segments: &[S]) -> (Guard, Vec<SegmentState>) {
+    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
+    let states = guard.load(segments).unwrap();
+    guard.finish_loading();
+    (guard, states)
+}
+
+/// The next visit: a guard that has loaded whole segments.
+pub fn next_visit<S: AsRef<[u8]>>(segments: &[S]) -> Guard {
+    let (guard, states) = loaded(segments);
+    assert!(states.iter().all(|state| *state == SegmentState::Whole), "{states:?}");
+    guard
+}
+
+/// What a guard has to write to storage.
+pub fn unsaved(guard: &mut Guard) -> String {
+    guard.take_unsaved(true).unwrap().text
+}
+
+/// Whether all of these are stopped.
+pub fn has_all(guard: &Guard, ids: &[String], now: Now) -> bool {
+    ids.iter().all(|id| guard.has(id, now))
 }
 
 /// A shard that contains everything there is: with it in use, whatever is recorded is covered at once.
@@ -68,8 +110,8 @@ pub fn shard_of_everything() -> String {
     all.base64()
 }
 
-/// Lets a snapshot cover all that is pending, and then the server's store be flushed: only the memory stops it from
-/// then on.
+/// Lets a snapshot cover all that is pending, and then the server's store be flushed: only the table stops it from then
+/// on.
 pub fn cover_all(guard: &mut Guard, now: Now) {
     apply(guard, None, &[shard_of_everything()], now).unwrap();
     assert_eq!(guard.stats(now).pending, 0);

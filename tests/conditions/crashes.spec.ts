@@ -105,7 +105,9 @@ test("what a snapshot covered is not pending again after a reload, and its lag c
   expect(await fresh(page, [...idsOf("id", 40), "new"])).toEqual(["new"]);
 });
 
-/** Records one id after the other, several each millisecond, and notes how many they are: a note that no reload loses. */
+/**
+ * Records one id after the other, several each millisecond, and notes how many they are: a note that no reload loses.
+ */
 function burst(): void {
   let next = 0;
   localStorage.setItem("recorded", "0");

@@ -1,4 +1,7 @@
-/** Delivery by the clock: batches, failures and their waits, what is delivered again, and what the next visit takes over. */
+/**
+ * Delivery by the clock: batches, failures and their waits, what is delivered again, and what the next visit takes
+ * over.
+ */
 import type { Impression, ReportOptions } from "seenguard";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, newPage, openGuard, settled, shippedSnapshot, uniqueNamespace } from "../node/support.js";

@@ -1,4 +1,7 @@
-/** The site that the tests' pages come from: the built package, empty pages, and a collector of impressions that behaves as the test likes. */
+/**
+ * The site that the tests' pages come from: the built package, empty pages, and a collector of impressions that behaves
+ * as the test likes.
+ */
 import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
 import fastify, { type FastifyInstance } from "fastify";

@@ -1,4 +1,7 @@
-/** Storage that is full, denied, damaged, or taken away while the page is open: the feed goes on, and what can be kept is kept. */
+/**
+ * Storage that is full, denied, damaged, or taken away while the page is open: the feed goes on, and what can be kept
+ * is kept.
+ */
 import type { Page } from "@playwright/test";
 import { Profile } from "./browsers.js";
 import { codes, expect, flush, fresh, idsOf, keysInIndexedDb, openGuard, record, stats, test, visit } from "./pages.js";

@@ -1,4 +1,7 @@
-/** A clock for thousands of simulated hours: timers run in their order as fast as they can, and what follows from one runs before the next. */
+/**
+ * A clock for thousands of simulated hours: timers run in their order as fast as they can, and what follows from one
+ * runs before the next.
+ */
 import { vi } from "vitest";
 
 interface Timer {

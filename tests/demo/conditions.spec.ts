@@ -1,4 +1,7 @@
-/** The demo's section "Make it go wrong": under each of its conditions, nothing that was seen comes back on the guarded side. */
+/**
+ * The demo's section "Make it go wrong": under each of its conditions, nothing that was seen comes back on the guarded
+ * side.
+ */
 import { AxeBuilder } from "@axe-core/playwright";
 import { test, type Page } from "@playwright/test";
 import { startDemo, type RunningDemo } from "./processes.ts";

@@ -1,4 +1,7 @@
-/** The demo's promise, in a real browser and over each store: whatever the stream does, nothing comes back on the guarded side. */
+/**
+ * The demo's promise, in a real browser and over each store: whatever the stream does, nothing comes back on the
+ * guarded side.
+ */
 import { test } from "@playwright/test";
 import { startDemo, startRedis, type RunningDemo, type RunningRedis } from "./processes.ts";
 import { Reader, expect } from "./reader.ts";

@@ -1,4 +1,7 @@
-/** The demo over a Redis that is stopped and started again in the middle: the page goes on, nothing comes back, nothing is lost. */
+/**
+ * The demo over a Redis that is stopped and started again in the middle: the page goes on, nothing comes back, nothing
+ * is lost.
+ */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * A person in front of the demo's page, for tests: refreshes, scrolls, looks at what is shown until it has counted, and keeps
- * a record of their own of what they have seen, apart from the page's and from the guard's.
+ * A person in front of the demo's page, for tests: refreshes, scrolls, looks at what is shown until it has counted, and
+ * keeps a record of their own of what they have seen, apart from the page's and from the guard's.
  */
 import { expect as impatient, type Locator, type Page } from "@playwright/test";
 
@@ -88,7 +88,9 @@ export class Reader {
     return repeats;
   }
 
-  /** Everything seen is pending. (So may be what was looked at just long enough for the guard, and not for this record.) */
+  /**
+   * Everything seen is pending. (So may be what was looked at just long enough for the guard, and not for this record.)
+   */
   async expectAllPending(): Promise<void> {
     await this.noteSeen();
     expect(await this.counter("pending")).toBeGreaterThanOrEqual(this.seen.size);

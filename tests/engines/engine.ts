@@ -1,4 +1,7 @@
-/** Browsers of other engines, as far as the tests need them: windows in which functions run. WebKitGTK by WebDriver, Firefox by WebDriver BiDi. */
+/**
+ * Browsers of other engines, as far as the tests need them: windows in which functions run. WebKitGTK by WebDriver,
+ * Firefox by WebDriver BiDi.
+ */
 import type { Page } from "@playwright/test";
 import puppeteer, { type Browser, type Frame, type Page as FirefoxPage } from "puppeteer-core";
 import type { WebDriver } from "selenium-webdriver";

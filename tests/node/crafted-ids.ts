@@ -5,21 +5,28 @@ const [P1, P2, P4, P5] = [0x9e3779b185ebca87n, 0xc2b2ae3d27d4eb4fn, 0x85ebca77c2
 const P3 = 0x165667b19e3779f9n;
 const signed = (value: bigint) => String(BigInt.asIntN(64, value));
 
-/** XXH64 of the 8 letters that a number stands for; and the least number from `start` on whose hash has zeros where `mask` has ones. */
+/**
+ * XXH64 of the 8 letters that a number stands for; and the least number from `start` on whose hash has zeros where
+ * `mask` has ones.
+ */
 const WAT = `
 (module
   (func $letters (param $n i64) (result i64) (local $spread i64) (local $shift i64)
     (loop $next
       (local.set $spread (i64.or (local.get $spread)
-        (i64.shl (i64.and (i64.shr_u (local.get $n) (local.get $shift)) (i64.const 15)) (i64.shl (local.get $shift) (i64.const 1)))))
+        (i64.shl
+          (i64.and (i64.shr_u (local.get $n) (local.get $shift)) (i64.const 15))
+          (i64.shl (local.get $shift) (i64.const 1)))))
       (br_if $next (i64.lt_u (local.tee $shift (i64.add (local.get $shift) (i64.const 4))) (i64.const 32))))
     (i64.add (local.get $spread) (i64.const 0x6161616161616161)))
   (func $mix (param $h i64) (param $shift i64) (result i64)
     (i64.xor (local.get $h) (i64.shr_u (local.get $h) (local.get $shift))))
   (func $hash (param $n i64) (result i64) (local $h i64)
-    (local.set $h (i64.mul (i64.rotl (i64.mul (call $letters (local.get $n)) (i64.const ${signed(P2)})) (i64.const 31)) (i64.const ${signed(P1)})))
+    (local.set $h (i64.mul (call $letters (local.get $n)) (i64.const ${signed(P2)})))
+    (local.set $h (i64.mul (i64.rotl (local.get $h) (i64.const 31)) (i64.const ${signed(P1)})))
     (local.set $h (i64.xor (local.get $h) (i64.const ${signed(P5 + 8n)})))
-    (local.set $h (i64.add (i64.mul (i64.rotl (local.get $h) (i64.const 27)) (i64.const ${signed(P1)})) (i64.const ${signed(P4)})))
+    (local.set $h (i64.mul (i64.rotl (local.get $h) (i64.const 27)) (i64.const ${signed(P1)})))
+    (local.set $h (i64.add (local.get $h) (i64.const ${signed(P4)})))
     (local.set $h (i64.mul (call $mix (local.get $h) (i64.const 33)) (i64.const ${signed(P2)})))
     (local.set $h (i64.mul (call $mix (local.get $h) (i64.const 29)) (i64.const ${signed(P3)})))
     (call $mix (local.get $h) (i64.const 32)))

@@ -1,4 +1,4 @@
-/** The documentation names what exists: links, commands, files, members of the API, steps of `npm test`, dependencies. */
+/** The documentation names what exists: links, commands, files, the API's members, steps, dependencies. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import ts from "typescript";
@@ -17,6 +17,13 @@ interface Manifest {
 const manifest = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as Manifest;
 const readme = readPage("README.md");
 const contributing = readPage("CONTRIBUTING.md");
+
+test("scripts of package.json name steps that exist", () => {
+  const only = Object.values(manifest.scripts).flatMap(
+    (script) => /--only ([\w,-]+)/.exec(script)?.[1]?.split(",") ?? [],
+  );
+  expect(steps.map(({ name }) => name)).toEqual(expect.arrayContaining(only));
+});
 
 test("the README is short", () => {
   expect(readme.text.trimEnd().split("\n").length).toBeLessThanOrEqual(MAX_README_LINES);
@@ -77,7 +84,7 @@ test.each([
 ])("the tree in $page.path exists", ({ page, below }) => {
   const [tree] = examplesIn(page).filter(({ kind }) => kind === "text");
   const directories: string[] = [];
-  for (const [, indent = "", name = ""] of (tree?.code ?? "").matchAll(/^( {0,4})(\S+)  /gm)) {
+  for (const [, indent = "", name = ""] of (tree?.code ?? "").matchAll(/^( {0,4})(\S+) {2}/gm)) {
     const depth = indent.length / 2;
     const path = [below, ...directories.slice(0, depth), name].join("");
     expect(existsSync(root + path), path).toBe(true);
@@ -118,15 +125,19 @@ test("CONTRIBUTING.md names every step of npm test", () => {
 });
 
 test("CONTRIBUTING.md says why each dependency is there", () => {
-  const cargo = readFileSync(`${root}Cargo.toml`, "utf8");
-  const crates = [...cargo.matchAll(/^\[(?:[^\]]*\.)?(?:dev-)?dependencies\]\n((?:.+\n?)*)/gm)].flatMap(
-    ([, section = ""]) => [...section.matchAll(/^([\w-]+) = /gm)].map(([, name = ""]) => name),
-  );
+  const tools = readdirSync(`${root}scripts/tools`).map((name) => `scripts/tools/${name}/`);
+  const crates = ["", ...tools].flatMap((path) => cratesIn(readFileSync(`${root}${path}Cargo.toml`, "utf8")));
   expect(crates.length).toBeGreaterThan(5);
   const named = [...tableColumn(contributing, "Crate"), ...tableColumn(contributing, "Package")];
   const packages = Object.keys(manifest.devDependencies);
   expect(named.toSorted()).toEqual([...new Set([...crates, ...packages])].toSorted());
 });
+
+/** The crates that a Cargo.toml depends on. */
+function cratesIn(cargo: string): string[] {
+  const sections = [...cargo.matchAll(/^\[(?:[^\]]*\.)?(?:dev-)?dependencies\]\n((?:.+\n?)*)/gm)];
+  return sections.flatMap(([, section = ""]) => [...section.matchAll(/^([\w-]+) = /gm)].map(([, name = ""]) => name));
+}
 
 /** The names in backticks in the first column of the table with this heading; a row may have several. */
 function tableColumn({ text }: Page, heading: string): string[] {

@@ -71,7 +71,10 @@ function readRedis({ scandump = [] }: Case): Read[] {
   return [{ format: "redisbloom", shards: [scandump.map(([, chunk]) => chunk)] }];
 }
 
-/** The program that wrote redisbloom.json skipped the tab with which some ids begin, and read the end of the line as their last byte. */
+/**
+ * The program that wrote redisbloom.json skipped the tab with which some ids begin, and read the end of the line as
+ * their last byte.
+ */
 function asTheDumpsHaveIt(id: string): string {
   return id.startsWith("\t") ? `${id.slice(1)}\n` : id;
 }

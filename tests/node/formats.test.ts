@@ -247,7 +247,7 @@ describe("the entry seenguard, which knows the native format alone,", () => {
     const namespace = uniqueNamespace();
     const [first, second] = [await openGuard({ namespace }, native), await openGuard({ namespace }, formats)];
     expect(second.guard.apply({ format, shards })).toMatchObject(refusal);
-    expect(second.errors[0]?.message).toMatch(/wherever seenguard is imported/);
+    expect(second.errors[0]?.message).toMatch(/instead of "seenguard" everywhere/);
     first.guard.record("a");
     expect(second.guard.has("a")).toBe(true);
 

@@ -1,4 +1,7 @@
-/** Several pages of one reader over one storage, in every order that a storage may choose: nothing that was recorded is lost. */
+/**
+ * Several pages of one reader over one storage, in every order that a storage may choose: nothing that was recorded is
+ * lost.
+ */
 import type { SeenGuard } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { GatedStorage, MapStorage, newPage, openGuard, Random, settled, uniqueNamespace } from "./support.js";

@@ -47,7 +47,8 @@ function withMaximumMemory(pages: number): Uint8Array<ArrayBuffer> {
       const [minimum, end] = leb128(wasm, start + 2);
       const limits = [1, 1, ...leb128Of(minimum), ...leb128Of(Math.max(pages, minimum))];
       if (wasm[start + 1] !== 0 || end !== start + size) throw new Error("the memory has a maximum already");
-      return Uint8Array.of(...wasm.subarray(0, at), id, limits.length, ...limits, ...wasm.subarray(end));
+      const section = [MEMORY_SECTION, limits.length, ...limits];
+      return Uint8Array.from(Buffer.concat([wasm.subarray(0, at), Uint8Array.from(section), wasm.subarray(end)]));
     }
     at = start + size;
   }

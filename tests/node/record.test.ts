@@ -70,11 +70,14 @@ describe("record", () => {
   test("keeps the last 10,000 impressions stopped, though no more than 5,000 are pending, and says so once", async () => {
     const { guard, codes } = await openGuard();
     for (let first = 0; first < 12_000; first += 100) guard.record(idsOf("item", 100, first));
-    expect(guard.stats().pending).toBe(5000);
-    expect(guard.stats().remembered).toBeGreaterThanOrEqual(10_000);
-    expect(guard.stats().remembered).toBeLessThanOrEqual(11_000);
+    const { pending, remembered } = guard.stats();
+    // Room is made for several at a time.
+    expect(pending).toBeGreaterThanOrEqual(4500);
+    expect(pending).toBeLessThanOrEqual(5000);
+    expect(remembered).toBeGreaterThanOrEqual(10_000);
+    expect(remembered).toBeLessThanOrEqual(11_000);
     expect(guard.filter(idsOf("item", 10_000, 2000))).toEqual([]);
-    expect(guard.pending(1)).toEqual(["item-7000"]);
+    expect(guard.pending(1)).toEqual([`item-${String(12_000 - pending)}`]);
     expect(codes()).toEqual(["too-large"]);
   });
 

@@ -69,7 +69,10 @@ interface ShardFields {
   payload?: readonly number[];
 }
 
-/** A shard with these fields, whatever they are, and a right checksum. Without any, it is a valid one: 8 bits, none of them set. */
+/**
+ * A shard with these fields, whatever they are, and a right checksum. Without any, it is a valid one: 8 bits, none of
+ * them set.
+ */
 export function shardOf(fields: ShardFields = {}): string {
   const { magic = "SGS1", encoding = 0, hashes = 1, reserved = 0, bits = 8 } = fields;
   const { count = 0, epoch = 1, expires = 0, payload = [0] } = fields;

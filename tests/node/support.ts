@@ -46,7 +46,10 @@ export async function openGuard(
   return { guard, errors, codes: () => errors.map(({ code }) => code) };
 }
 
-/** A page of a browser: the package once more, with globals of its own, so that it shares with other pages nothing but what it is given. */
+/**
+ * A page of a browser: the package once more, with globals of its own, so that it shares with other pages nothing but
+ * what it is given.
+ */
 export function newPage(): Package {
   return openPage().seenguard;
 }
@@ -179,7 +182,10 @@ interface Waiting {
   readonly run: () => void;
 }
 
-/** A storage in which nothing happens until the test lets it: answers come in whatever order the test likes. Pages share it, each by its own face. */
+/**
+ * A storage in which nothing happens until the test lets it: answers come in whatever order the test likes. Pages share
+ * it, each by its own face.
+ */
 export class GatedStorage {
   readonly values = new Map<string, string>();
   readonly waiting: Waiting[] = [];

@@ -1,6 +1,7 @@
 /**
- * Packs the package once, as it would be published, and installs the tarball where nothing of this repository is in reach: what the package needs and
- * does not bring is missing there, as it would be for a user. The apps lie beside it, each a directory of its own.
+ * Packs the package once, as it would be published, and installs the tarball where nothing of this repository is in
+ * reach: what the package needs and does not bring is missing there, as it would be for a user. The apps lie beside it,
+ * each a directory of its own.
  */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,7 @@
-/** The installed package on real pages in Chromium: bundled, from a plain script tag, under a content security policy, in React. */
+/**
+ * The installed package on real pages in Chromium: bundled, from a plain script tag, under a content security policy,
+ * in React.
+ */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fastifyStatic from "@fastify/static";

@@ -56,7 +56,7 @@ function driverFile(language: string, file: string): string {
   return join(root, "tests/servers", language, file);
 }
 
-/** Compiles a Go example with a driver, against the system's Go libraries: nothing is downloaded. Returns the program. */
+/** Compiles a Go example with a driver, against the system's libraries: nothing is downloaded. Returns the program. */
 export async function buildGo(directory: string, example: string, driver: string): Promise<string> {
   const path = join(directory, `${driver}-path`);
   // Without modules, the import path is a directory's.

@@ -149,8 +149,8 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
     let steady_ms = device.clocks(tab, scene.now).steady_ms;
     // What other tabs deliver has counters that are compared with nothing here.
     let first = device.ledger.first_confirmed.get(&(item, at)).copied().unwrap_or(0);
-    let is_later = |serial: u64| serial > first || !confirmed.is_own;
-    let counts = |sign: &&Sign| sign.steady_ms + FIRST_WAIT_MS <= steady_ms && (!sign.is_own || is_later(sign.serial));
+    let is_later = |sign: &Sign| !confirmed.is_own || sign.serial.is_none_or(|serial| serial > first);
+    let counts = |sign: &&Sign| sign.steady_ms + FIRST_WAIT_MS <= steady_ms && is_later(sign);
     let signs = page.signs.iter().filter(counts).count();
     assert!(
         signs >= SIGNS,

@@ -164,7 +164,7 @@ fn to_be_delivered<'a>(place: &'a Device, tab: usize, world: &World) -> Vec<&'a 
     let must = |(index, recording): &(usize, &Recording)| {
         let is_stored = recording.stored_ms.is_some() && recording.generation == page.writer.generation;
         let has_left = ledger.is_taken_back(recording.item)
-            || ledger.may_be_deleted(recording)
+            || ledger.item_may_be_deleted(recording.item)
             || ledger.text_dropped.contains(&recording.item)
             || page.may_have_lost_text(ledger, *index)
             || !page.must_remember(ledger, *index, world.conditions.remember);

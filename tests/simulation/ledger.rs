@@ -156,6 +156,11 @@ impl Ledger {
             .any(|deletion| deletion.before > recording.knew_deletion && recording.at < deletion.latest_ms)
     }
 
+    /// Whether some deletion may reach a recording of an item.
+    pub fn item_may_be_deleted(&self, item: Item) -> bool {
+        self.of(item).any(|(_, recording)| self.may_be_deleted(recording))
+    }
+
     /// Whether a tab that knows of this deletion must have dropped a recording.
     pub fn is_deleted(&self, recording: &Recording, before: u32) -> bool {
         before > recording.may_have_known_deletion

@@ -18,7 +18,7 @@ const ENOUGH_USERS: usize = 2_000;
 
 /// What a run must have met.
 const TO_BE_REACHED: [&str; 35] = [
-    "5,000 impressions are pending",
+    "nearly 5,000 impressions are pending",
     "a batch fails",
     "a compaction finds that another was quicker",
     "a damaged snapshot is refused",

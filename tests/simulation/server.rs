@@ -141,7 +141,9 @@ impl Server {
             }
             self.stream.pop();
             let at_seconds = arrival / SECOND;
-            self.chain.record([items.text(item)], at_seconds);
+            self.chain
+                .record(&[items.text(item)], at_seconds)
+                .expect("there is memory");
             let serial = self.records;
             self.records += 1;
             self.inserted.insert(item, Inserted { serial, at_seconds });
@@ -152,7 +154,7 @@ impl Server {
 
     /// The state to ship now.
     fn state(&mut self, now: u64) -> Rc<State> {
-        let shipped = self.chain.snapshot(now / SECOND);
+        let shipped = self.chain.snapshot(now / SECOND).expect("there is memory");
         let texts_now = self.current.shards.iter().map(|shard| &shard.text);
         if !self.changed && texts_now.eq(&shipped.shards) {
             return Rc::clone(&self.current);
@@ -227,7 +229,7 @@ impl Server {
 
     /// The chain is read from its store again, with other parameters if they are `other`.
     pub fn reload(&mut self, now: u64, other: Option<ChainOptions>) {
-        let texts = self.chain.snapshot(now / SECOND).shards;
+        let texts = self.chain.snapshot(now / SECOND).expect("there is memory").shards;
         if texts.is_empty() {
             return;
         }
@@ -251,7 +253,9 @@ impl Server {
     }
 
     pub fn contains(&self, item: Item, now: u64, items: &Items) -> bool {
-        self.chain.contains(items.text(item), now / SECOND)
+        self.chain
+            .contains(items.text(item), now / SECOND)
+            .expect("these are seconds")
     }
 
     /// Asks the chain for a few items that it was given: what is promised is there, and what is long past is not.
@@ -268,7 +272,7 @@ impl Server {
             let is_promised = inserted.serial >= self.promised_from
                 && others <= (self.options.shards as u64 - 1) * u64::from(self.options.capacity)
                 && (ttl == 0 || seconds < inserted.at_seconds + ttl);
-            let contained = self.chain.contains(items.text(item), seconds);
+            let contained = self.contains(item, now, items);
             assert!(
                 contained || !is_promised,
                 "the server's chain forgets nothing early: item {item:?} after {others} others"

@@ -74,11 +74,9 @@ pub struct Confirmed {
 /// A delivered impression was covered: the stream has come as far.
 #[derive(Debug, Clone, Copy)]
 pub struct Sign {
-    /// The place of its first delivery among all of the device.
-    pub serial: u64,
+    /// The place of its first delivery among all of the device, if this tab made it.
+    pub serial: Option<u64>,
     pub steady_ms: u64,
-    /// Whether this tab made it.
-    pub is_own: bool,
 }
 
 /// Ids of the latest recordings, for the limits of texts.
@@ -88,10 +86,17 @@ pub struct TextLimits {
     pub bytes: usize,
 }
 
+/// Most that there are, and as many as are kept at least.
 pub const TEXT_LIMITS: TextLimits = TextLimits {
     texts: 5_000,
     bytes: 256 * 1024,
 };
+const KEPT_TEXTS: TextLimits = TextLimits {
+    texts: TEXT_LIMITS.texts / 10 * 9,
+    bytes: TEXT_LIMITS.bytes / 10 * 9,
+};
+/// Longest id of a feed.
+const LONGEST_ID: usize = 8_192;
 
 #[derive(Debug)]
 pub struct Tab {
@@ -193,7 +198,11 @@ impl Tab {
 
     /// The namespace was cleared: what was recorded before, or by a clock that was ahead, need not be known any more.
     pub fn clear_before(&mut self, cleared_at_ms: u64, wall_ms: u64, ledger: &Ledger) {
-        let stays = |index: usize| (cleared_at_ms..=wall_ms).contains(&ledger.recordings[index].at);
+        // Of an item that was recorded several times one recording is there, and that one may leave.
+        let stays = |index: usize| {
+            let mut of_item = ledger.of(ledger.recordings[index].item);
+            of_item.all(|(_, recording)| (cleared_at_ms..=wall_ms).contains(&recording.at))
+        };
         for index in 0..self.known.len() {
             if self.known[index] && !stays(index) {
                 self.known[index] = false;
@@ -208,6 +217,13 @@ impl Tab {
         self.signs.clear();
         self.misleading_signs = 0;
         self.knows_deletion = 0;
+    }
+
+    /// From now on no recording of an item so far must be pending here.
+    pub fn is_not_due(&mut self, ledger: &Ledger, item: Item) {
+        for (index, _) in ledger.of(item) {
+            self.due.remove(&index);
+        }
     }
 
     /// The recordings that must be known here.
@@ -239,8 +255,9 @@ impl Tab {
             .min(heard_and_own.saturating_sub(recording.certain + 1))
     }
 
-    /// The recordings of an item that may be the one that counts here.
-    pub fn candidates<'a>(
+    /// The recordings of an item that may be the one that counts here, or were until a deletion of the history reached
+    /// them.
+    fn unreplaced<'a>(
         &'a self,
         ledger: &'a Ledger,
         item: Item,
@@ -249,20 +266,31 @@ impl Tab {
         let here = ledger
             .of(item)
             .filter(|&(index, recording)| self.may_know(index, recording));
-        here.filter(move |&(index, recording)| {
+        here.filter(move |&(index, _)| {
             let is_replaced = ledger.of(item).any(|(later, replacing)| {
                 ledger.replaces(later, index)
                     && self.must_remember(ledger, later, remember)
                     && !ledger.may_be_deleted(replacing)
             });
-            !is_replaced && !ledger.is_deleted(recording, self.knows_deletion)
+            !is_replaced
         })
+    }
+
+    /// The recordings of an item that may be the one that counts here.
+    pub fn candidates<'a>(
+        &'a self,
+        ledger: &'a Ledger,
+        item: Item,
+        remember: usize,
+    ) -> impl Iterator<Item = (usize, &'a Recording)> {
+        self.unreplaced(ledger, item, remember)
+            .filter(|(_, recording)| !ledger.is_deleted(recording, self.knows_deletion))
     }
 
     /// Whether the table must stop an item at this time of the device's clock.
     pub fn must_stop(&self, ledger: &Ledger, item: Item, wall_ms: u64, window_ms: u64, remember: usize) -> bool {
         let mut must_be_there = false;
-        for (index, recording) in self.candidates(ledger, item, remember) {
+        for (index, recording) in self.unreplaced(ledger, item, remember) {
             if recording.unseen || wall_ms >= recording.at + window_ms || ledger.may_be_deleted(recording) {
                 return false;
             }
@@ -274,7 +302,7 @@ impl Tab {
     /// Whether an item must pass, whatever the server's shards contain: it was taken back.
     pub fn must_pass(&self, ledger: &Ledger, item: Item, wall_ms: u64, window_ms: u64, remember: usize) -> bool {
         let mut must_be_there = false;
-        for (index, recording) in self.candidates(ledger, item, remember) {
+        for (index, recording) in self.unreplaced(ledger, item, remember) {
             if !recording.unseen || wall_ms >= recording.at + window_ms || ledger.may_be_deleted(recording) {
                 return false;
             }
@@ -306,6 +334,6 @@ impl Tab {
 
     /// Whether a recording may have lost its text for want of room.
     pub fn may_have_lost_text(&self, ledger: &Ledger, index: usize) -> bool {
-        ledger.higher(index) >= TEXT_LIMITS.texts - 1 || ledger.bytes_since(index) >= TEXT_LIMITS.bytes - 8_192
+        ledger.higher(index) >= KEPT_TEXTS.texts - 1 || ledger.bytes_since(index) >= KEPT_TEXTS.bytes - LONGEST_ID
     }
 }

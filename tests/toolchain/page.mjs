@@ -1,4 +1,6 @@
-/** Filters a page by the generated classes alone, without js/. It is plain JavaScript: it runs in other processes, too. */
+/**
+ * Filters a page by the generated classes alone, without js/. It is plain JavaScript: it runs in other processes, too.
+ */
 import { readFile } from "node:fs/promises";
 
 const vectors = new URL("../vectors/", import.meta.url);
@@ -7,7 +9,11 @@ const [NATIVE, WINDOW_DAYS, REMEMBER, NOW_MS] = [/** @type {const} */ ([0, 0, 0]
 /** @typedef {typeof import("../../js/generated/client/seenguard.js")} Classes */
 
 /** @param {string} name @returns {Promise<unknown>} */
-const readJson = async (name) => JSON.parse(await readFile(new URL(name, vectors), "utf8"));
+async function readJson(name) {
+  /** @type {unknown} */
+  const value = JSON.parse(await readFile(new URL(name, vectors), "utf8"));
+  return value;
+}
 
 /** Shards that another implementation made, and the ids that each contains by its answers. */
 export async function readVectors() {

@@ -36,12 +36,18 @@ async function translate(directory: string): Promise<void> {
   const target = ["--target", "bundler", "--out-dir", directory, "--out-name", "seenguard"];
   const env = await pathWith([wasmTestRunner]);
   await run("wasm-bindgen", [...target, inProject("target", "wasm", "client.wasm")], { env });
-  const [bound, optimised, lowered] = ["seenguard_bg.wasm", "optimised.wasm", "lowered.wasm"].map(inDirectory);
   const flags = await wasmOptFlags();
-  await binaryen("wasm-opt", bound, "--output", optimised, ...flags);
+  await binaryen("wasm-opt", inDirectory("seenguard_bg.wasm"), "--output", inDirectory("optimised.wasm"), ...flags);
   const lowering = ["--llvm-nontrapping-fptoint-lowering", "--disable-multivalue"];
-  await binaryen("wasm-opt", optimised, "--output", lowered, ...flags.slice(1), ...lowering);
-  await binaryen("wasm2js", lowered, "--output", inDirectory("module.js"), ...features);
+  await binaryen(
+    "wasm-opt",
+    inDirectory("optimised.wasm"),
+    "--output",
+    inDirectory("lowered.wasm"),
+    ...flags.slice(1),
+    ...lowering,
+  );
+  await binaryen("wasm2js", inDirectory("lowered.wasm"), "--output", inDirectory("module.js"), ...features);
   await writeFile(inDirectory("package.json"), '{ "type": "module" }');
   // A memory that is an array cannot detach the views of what it was before it grew.
   const glue = await readFile(inDirectory("seenguard_bg.js"), "utf8");

@@ -1,6 +1,6 @@
 /**
- * A consumer that uses everything of the contract that is in force. contract.test.ts compiles it against the contract and against the package's own
- * declarations, and sees to it that nothing is left out here. It never runs.
+ * A consumer that uses everything of the contract that is in force. contract.test.ts compiles it against the contract
+ * and against the package's own declarations, and sees to it that nothing is left out here. It never runs.
  */
 import {
   SeenGuard,
@@ -192,7 +192,7 @@ function showStats(stats: GuardStats): void {
   const engine: string = stats.engine;
   const storage: "indexeddb" | "local" | "custom" | "none" | "unavailable" | "full" = stats.storage;
   const rates: number[] = [stats.serverFalsePositiveRate];
-  const counts: number[] = [stats.shards, stats.pending, stats.remembered, stats.bytes];
+  const counts: number[] = [stats.shards, stats.pending, stats.remembered, stats.unseen, stats.bytes];
   const filtered = stats.filtered;
   counts.push(filtered.passed, filtered.pending, filtered.memory);
   counts.push(filtered.server, filtered.duplicate, filtered.withoutId);

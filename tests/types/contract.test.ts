@@ -1,4 +1,7 @@
-/** The contract: what other projects compile against. What compiles against its part that is in force compiles against the package. */
+/**
+ * The contract: what other projects compile against. What compiles against its part that is in force compiles against
+ * the package.
+ */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -27,7 +30,7 @@ const LATER = {
     ...["SeenGuard.split", "SeenGuard.unsee", "SeenGuard.held", "SeenGuard.deliver"],
     ...["FeedOptions", "PageRequest.cursor", "PageRequest.held", "PageRequest.pending"],
     ...["FeedPage.next", "FillResult.repeated", "ObserveOptions.idsOf", "Report"],
-    ...["GuardStats.unseen", "GuardStats.received"],
+    ...["GuardStats.received"],
   ],
   server: [
     ...["ShardChain.take", "ShardChain.unsee", "ShardChain.forget", "ShardChain.split"],
@@ -140,7 +143,10 @@ function nameOf(declaration: ts.Node): string {
   return names.join(".");
 }
 
-/** The declarations that the names in a file mean: by reference, or as properties of object literals and patterns whose type is known. */
+/**
+ * The declarations that the names in a file mean: by reference, or as properties of object literals and patterns whose
+ * type is known.
+ */
 function usedDeclarations(program: ts.Program, file: ts.SourceFile): Set<ts.Node> {
   const checker = program.getTypeChecker();
   const symbols = everyNode(file).flatMap((node) => {

@@ -1,4 +1,6 @@
-/** The declarations are kept by hand, so: what the entries export is what they declare. It is enough that this compiles. */
+/**
+ * The declarations are kept by hand, so: what the entries export is what they declare. It is enough that this compiles.
+ */
 import type * as formats from "../../js/entries/formats.js";
 import type * as index from "../../js/entries/index.js";
 import type * as server from "../../js/entries/server.js";

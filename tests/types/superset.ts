@@ -1,6 +1,7 @@
 /**
- * The package's declarations cover the contract's part that is in force: what callers hand in by the contract is taken, what they get is what the contract
- * promises. It is enough that this compiles; contract.test.ts lists what comes later.
+ * The package's declarations cover the contract's part that is in force: what callers hand in by the contract is taken,
+ * what they get is what the contract promises. It is enough that this compiles; contract.test.ts lists what comes
+ * later.
  */
 import type * as ours from "seenguard";
 import type * as ourServer from "seenguard/server";
@@ -20,7 +21,7 @@ export type GivenTypes = [
   Gives<contract.ErrorCode, ours.ErrorCode>,
   Gives<contract.ApplyReport, ours.ApplyReport>,
   Gives<contract.Explanation, ours.Explanation>,
-  Gives<Omit<contract.GuardStats, "unseen" | "received">, ours.GuardStats>,
+  Gives<Omit<contract.GuardStats, "received">, ours.GuardStats>,
   Gives<Omit<contract.FillResult<Date>, "repeated">, ours.FillResult<Date>>,
   Gives<Omit<contract.PageRequest, "cursor" | "held" | "pending">, ours.PageRequest>,
   Gives<contract.Impression, ours.Impression>,

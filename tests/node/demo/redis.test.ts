@@ -1,6 +1,6 @@
 /**
- * The Redis side of the demo's server, against a real redis-server: many consumers, consumers that are killed, and a store
- * with damage in it.
+ * The Redis side of the demo's server, against a real redis-server: many consumers, consumers that are killed, and a
+ * store with damage in it.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { MOST_ELEMENTS, recordInto, withChain } from "../../../www/server/chain.ts";

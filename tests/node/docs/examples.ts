@@ -65,7 +65,7 @@ export function expectedOutput({ code }: Example): string {
   return [...code.matchAll(/\/\/ → (.*)$/gm)].map(([, output = ""]) => `${output}\n`).join("");
 }
 
-/** Writes an example to a file below the project, where the package is found by its name as in an app. Returns the file. */
+/** Writes an example to a file where the package is found by its name. Returns the file. */
 export function writeExample({ page, line, kind, code }: Example): string {
   const directory = `${root}target/docs`;
   mkdirSync(directory, { recursive: true });

@@ -1,4 +1,6 @@
-/** What every server does with the package: filters a page by what its store holds, records it, and ships the shards. */
+/**
+ * What every server does with the package: filters a page by what its store holds, records it, and ships the shards.
+ */
 
 /**
  * @param {object} entries

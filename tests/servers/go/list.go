@@ -1,4 +1,4 @@
-// Runs the example's function: prints the snapshot of the user in the second argument, read from the Redis in the first.
+// Runs the example's function: prints the snapshot of the second argument's user, read from the first's Redis.
 package main
 
 import (

@@ -11,9 +11,9 @@ import java.util.Base64;
 import java.util.List;
 
 /**
- * Runs Guava and the example's class. Each line of the input is a command: `new CAPACITY RATE` and `read FILTER` begin the
- * next filter, `put ID` inserts into it, `ask ID` asks all filters; filters and ids are base64. Prints the snapshot, the
- * last filter first, and a line of answers.
+ * Runs Guava and the example's class. Each line of the input is a command: `new CAPACITY RATE` and `read FILTER` begin
+ * the next filter, `put ID` inserts into it, `ask ID` asks all filters; filters and ids are base64. Prints the
+ * snapshot, the last filter first, and a line of answers.
  */
 public class Filters {
     private final List<BloomFilter<CharSequence>> filters = new ArrayList<>();

@@ -11,8 +11,8 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.CloseableIterator;
 
 /**
- * Runs the example's function in an embedded Flink. Each line of the input is an impression, `USER ID`, the id as base64.
- * Prints each snapshot as `USER SNAPSHOT`.
+ * Runs the example's function in an embedded Flink. Each line of the input is an impression, `USER ID`, the id as
+ * base64. Prints each snapshot as `USER SNAPSHOT`.
  */
 public class Job {
     public static void main(String[] args) throws Exception {

@@ -1,4 +1,4 @@
-"""Runs the example's functions: fills filters in the Redis of the first argument, prints its answers and the snapshot."""
+"""Runs the example's functions: fills filters in the first argument's Redis, prints its answers and the snapshot."""
 
 import json
 import sys

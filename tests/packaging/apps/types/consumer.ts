@@ -1,4 +1,6 @@
-/** What an app's TypeScript sees of the package; compiled by each way that TypeScript has of finding it, and never run. */
+/**
+ * What an app's TypeScript sees of the package; compiled by each way that TypeScript has of finding it, and never run.
+ */
 import { SeenGuard, SeenGuardError, type Feed, type GuardOptions, type Snapshot } from "seenguard";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import { ShardChain, SeenGuardError as ServerError } from "seenguard/server";

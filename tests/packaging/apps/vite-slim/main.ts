@@ -1,4 +1,7 @@
-/** The same with the Wasm module as a file of its own, which the bundler places and names. With ?guava it is the module that knows other formats. */
+/**
+ * The same with the Wasm module as a file of its own, which the bundler places and names. With ?guava it is the module
+ * that knows other formats.
+ */
 import * as seenguard from "seenguard/slim";
 import formatsWasm from "seenguard/formats.wasm?url";
 import wasm from "seenguard/seenguard.wasm?url";
