@@ -1,4 +1,7 @@
-/** A thousand clients in an outage of three hours: how many requests they make, and that the stream's own outage costs none at all. */
+/**
+ * A thousand clients in an outage of three hours: how many requests they make, and that the stream's own outage costs
+ * none at all.
+ */
 import { SeenGuard, type Impression } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
