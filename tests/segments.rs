@@ -1,5 +1,5 @@
-//! What a writer stores, and how it comes back: whole, damaged, cut off, of a newer version, hostile, from several writers
-//! at once.
+//! What a writer stores, and how it comes back: whole, damaged, cut off, of a newer version, hostile, from several
+//! writers at once.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod common;

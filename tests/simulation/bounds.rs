@@ -126,7 +126,9 @@ impl Pages {
                 forget_before: None,
             };
             let guard = &mut self.pages[page].guard;
-            guard.apply(snapshot, self.now).expect("snapshots: any that can be read is taken");
+            guard
+                .apply(snapshot, self.now)
+                .expect("snapshots: any that can be read is taken");
         }
     }
 }
