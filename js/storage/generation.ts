@@ -42,8 +42,8 @@ export async function readGeneration(
 
 /**
  * Begins a new generation, and removes what earlier ones left. The number is the time of the clear unless the last one
- * is higher, so that of two clears at once the later has the higher number. The time is never before the last one's: who
- * learns of this generation alone learns of all clears before.
+ * is higher, so that of two clears at once the later has the higher number. The time is never before the last one's:
+ * who learns of this generation alone learns of all clears before.
  */
 export async function clearNamespace(
   store: KeyValueStore,

@@ -144,8 +144,8 @@ export class Persistence {
   }
 
   /**
-   * Resolves when all that was recorded so far is in storage, or could not be written. If another document has cleared a
-   * storage that sends no signals, this writer learns of it here or with its next write.
+   * Resolves when all that was recorded so far is in storage, or could not be written. If another document has cleared
+   * a storage that sends no signals, this writer learns of it here or with its next write.
    */
   flush(): Promise<void> {
     const written = this.writeSoon();

@@ -247,7 +247,7 @@ async function stopClock(page: Page): Promise<void> {
 
 async function bundleObserver(): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: ["js/observer.ts"],
+    entryPoints: ["js/observer/observer.ts"],
     bundle: true,
     write: false,
     format: "iife",

@@ -1,4 +1,5 @@
 /** Renderers and browsers that die, and pages that reload in the middle: what had been recorded is there afterwards. */
+import { ShardChain } from "seenguard/server";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "@playwright/test";
 import { Profile } from "./browsers.js";
@@ -90,16 +91,11 @@ test("what a snapshot covered is not pending again after a reload, and its lag c
   await visit(page, site);
   await record(page, idsOf("id", 40));
   await flush(page);
-  const snapshot = await page.evaluate(
-    async (ids) => {
-      const chain = await Seenguard.ShardChain.create();
-      chain.record(ids);
-      const snapshot = chain.snapshot();
-      window.guard.apply(snapshot);
-      return snapshot;
-    },
-    idsOf("id", 30),
-  );
+  const chain = await ShardChain.create();
+  chain.record(idsOf("id", 30));
+  const snapshot = chain.snapshot();
+  chain.free();
+  await page.evaluate((snapshot) => window.guard.apply(snapshot), snapshot);
   expect((await stats(page)).pending).toBe(10);
   await page.reload();
   await openGuard(page);

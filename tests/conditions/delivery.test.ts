@@ -291,11 +291,11 @@ describe("what was delivered", () => {
     const lost = idsOf("lost", 40);
     guard.record(lost);
     await pass(5000);
-    guard.record("later");
+    guard.record(idsOf("later", 3));
     await pass(5000);
-    guard.apply(await shippedSnapshot(["later"]));
+    guard.apply(await shippedSnapshot(idsOf("later", 3)));
     requests.length = 0;
-    await pass(10 * MINUTE_MS);
+    await pass(12 * MINUTE_MS);
     expect(requests.flatMap(({ ids }) => ids).sort()).toEqual(lost.sort());
     expect(requests.length).toBeGreaterThan(5);
   });
@@ -364,12 +364,28 @@ describe("across visits", () => {
     const second = await openGuard({ storage, namespace }, newPage());
     const { requests, report } = collector();
     second.guard.report(report);
-    second.guard.record("later");
+    second.guard.record(idsOf("later", 3));
     await pass(5000);
     await pass(60 * MINUTE_MS);
-    expect(requests.map(({ ids }) => ids)).toEqual([["later"]]);
-    second.guard.apply(await shippedSnapshot(["later"]));
-    await pass(5000);
-    expect(requests.map(({ ids }) => ids)).toEqual([["later"], ["lost"]]);
+    expect(requests.map(({ ids }) => ids)).toEqual([idsOf("later", 3)]);
+    second.guard.apply(await shippedSnapshot(idsOf("later", 3)));
+    await pass(10 * MINUTE_MS);
+    expect(requests.map(({ ids }) => ids)).toEqual([idsOf("later", 3), ["lost"]]);
   });
+});
+
+test("a transport that answers at once does not keep the page from everything else", async () => {
+  vi.useRealTimers();
+  const { guard } = await openGuard();
+  const batchesATask: number[] = [0];
+  const count = setInterval(() => batchesATask.push(0), 0);
+  const send = () => {
+    batchesATask.push((batchesATask.pop() ?? 0) + 1);
+    return Promise.resolve();
+  };
+  guard.record(idsOf("item", 3_000));
+  guard.report({ url: "/", send, intervalMs: 1 });
+  await expect.poll(() => batchesATask.reduce((sum, batches) => sum + batches, 0)).toBe(15);
+  clearInterval(count);
+  expect(Math.max(...batchesATask)).toBeLessThan(5);
 });

@@ -2,7 +2,7 @@
  * `feed.fill`: pages are fetched until enough fresh items are there; overlapping calls share a run, and every end is
  * told.
  */
-import type { FeedPage, FillResult, Snapshot } from "seenguard";
+import type { FeedPage, FillResult, PageRequest, Snapshot } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { idsOf, openGuard, settled, shippedSnapshot } from "../node/support.js";
 
@@ -16,7 +16,7 @@ const idsIn = ({ items }: FillResult<Item>) => items.map(({ id }) => id);
 /** A source of pages that notes which were asked for. */
 function sourceOf(...pages: (FeedPage<Item> | null)[]) {
   const asked: number[] = [];
-  const fetchPage = (page: number) => {
+  const fetchPage = ({ page }: PageRequest) => {
     asked.push(page);
     return Promise.resolve(pages[page] ?? null);
   };
@@ -26,7 +26,7 @@ function sourceOf(...pages: (FeedPage<Item> | null)[]) {
 /** A source whose pages come when the test says so. */
 function gatedSource() {
   const waiting: { page: number; signal: AbortSignal; bring: (page: FeedPage<Item> | null) => void }[] = [];
-  const fetchPage = (page: number, signal: AbortSignal) =>
+  const fetchPage = ({ page, signal }: PageRequest) =>
     new Promise<FeedPage<Item> | null>((bring) => {
       waiting.push({ page, signal, bring });
     });
@@ -74,7 +74,7 @@ describe("fill", () => {
     test(`ends when the source answers with ${what}`, async () => {
       const { feed } = await feedWith("a");
       const pages = [pageOf("a", "b"), last];
-      const result = await feed.fill((page) => Promise.resolve(pages[page] as FeedPage<Item> | null), 5);
+      const result = await feed.fill(({ page }) => Promise.resolve(pages[page] as FeedPage<Item> | null), 5);
       expect(result).toMatchObject({ items: [{ id: "b" }], stopped: 1, end: "exhausted" });
     });
   }
@@ -95,7 +95,7 @@ describe("fill", () => {
   test("takes the ids where it is told to", async () => {
     const { feed } = await feedWith("1");
     const pages = [{ items: [{ key: 1 }, { key: 2 }] }];
-    const result = await feed.fill((page) => Promise.resolve(pages[page] ?? null), 1, { id: ({ key }) => key });
+    const result = await feed.fill(({ page }) => Promise.resolve(pages[page] ?? null), 1, { id: ({ key }) => key });
     expect(result.items).toEqual([{ key: 2 }]);
   });
 
@@ -106,7 +106,7 @@ describe("fill", () => {
       { ...pageOf("a", "c"), seen: { version: 1, shards: (await shippedSnapshot(["a"])).shards } },
       { ...pageOf("b", "c", "d"), seen: { version: 2, ...later } },
     ];
-    const result = await feed.fill((page) => Promise.resolve(pages[page] ?? null), 3);
+    const result = await feed.fill(({ page }) => Promise.resolve(pages[page] ?? null), 3);
     // "c" was fresh by the first page's snapshot, and is shown already when the second one knows it.
     expect(idsIn(result)).toEqual(["c", "b", "d"]);
     expect(guard.version).toBe(2);
@@ -224,7 +224,7 @@ describe("an error while filling", () => {
     test(`is returned with what came before it, and the next run asks for that page again: ${how}`, async () => {
       const { feed } = await feedWith("b");
       const asked: number[] = [];
-      const fetchPage = (page: number): Promise<FeedPage<Item>> => {
+      const fetchPage = ({ page }: PageRequest): Promise<FeedPage<Item>> => {
         asked.push(page);
         return page === 0
           ? Promise.resolve(pageOf("a", "b"))

@@ -2,7 +2,8 @@
  * A thousand clients in an outage of three hours: how many requests they make, and that the stream's own outage costs
  * none at all.
  */
-import { SeenGuard, ShardChain, type Impression } from "seenguard";
+import { SeenGuard, type Impression } from "seenguard";
+import { ShardChain } from "seenguard/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { NOW, Random, uniqueNamespace } from "../node/support.js";
 import { VirtualClock } from "./virtual-clock.js";
@@ -62,18 +63,18 @@ async function live(outage: Outage, seed: number, count: Count, perSecond: numbe
   let shown = 0;
   const visit = () => {
     if (outage !== "stream" || !isOut()) {
-      chain.record(stream, NOW);
+      chain.record(stream, { now: NOW });
       stream = [];
     }
-    guard.apply({ shards: chain.snapshot(NOW).shards });
+    guard.apply({ shards: chain.snapshot({ now: NOW }).shards });
     // Nobody looks at anything in the last quarter of an hour, so that the stream can catch up.
     if (clock.now < OVER_MS - 15 * MINUTE_MS) guard.record(Array.from({ length: 10 }, () => `id-${String(shown++)}`));
     if (clock.now < OVER_MS) clock.at(clock.now + 4 * MINUTE_MS * (0.5 + random.next()), visit);
   };
   visit();
   await clock.runUntil(OVER_MS);
-  chain.record(stream, NOW);
-  guard.apply({ shards: chain.snapshot(NOW).shards });
+  chain.record(stream, { now: NOW });
+  guard.apply({ shards: chain.snapshot({ now: NOW }).shards });
   count.impressions += shown;
   count.undelivered += shown - arrived.size;
   count.pending += guard.pending().length;

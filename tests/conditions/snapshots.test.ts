@@ -1,7 +1,8 @@
 /**
  * Snapshots as they come in the field: from replicas of different age, of rebuilt chains, expiring, emptied, repeated.
  */
-import { ShardChain, type Snapshot } from "seenguard";
+import type { Snapshot } from "seenguard";
+import { ShardChain } from "seenguard/server";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { DAY_MS, DAY_SECONDS, idsOf, NOW, openGuard, Random, shardText, shippedSnapshot } from "../node/support.js";
 
@@ -11,8 +12,8 @@ async function statesOf(ids: readonly string[]): Promise<Required<Pick<Snapshot,
   onTestFinished(() => chain.free());
   const states = [];
   for (const id of ids) {
-    chain.record(id, NOW);
-    const { version = 0, shards } = chain.snapshot(NOW);
+    chain.record(id, { now: NOW });
+    const { version = 0, shards } = chain.snapshot({ now: NOW });
     states.push({ version, shards });
   }
   return states;
@@ -150,14 +151,14 @@ describe("a snapshot that changes little", () => {
     onTestFinished(() => chain.free());
     const ids = idsOf("id", 60);
     for (const [index, id] of ids.entries()) {
-      chain.record(id, NOW);
+      chain.record(id, { now: NOW });
       if (index % 2 === 0) guard.record(id);
-      expect(guard.apply(chain.snapshot(NOW))).toMatchObject({ applied: true });
+      expect(guard.apply(chain.snapshot({ now: NOW }))).toMatchObject({ applied: true });
       expect(guard.has(id)).toBe(true);
     }
     const passed = guard.filter(ids);
     expect(passed.length).toBeGreaterThan(10);
-    expect(passed.every((id) => Number(id.slice(3)) % 2 === 1 && !chain.has(id, NOW))).toBe(true);
+    expect(passed.every((id) => Number(id.slice(3)) % 2 === 1 && !chain.has(id, { now: NOW }))).toBe(true);
   });
 
   test("to empty ends what the server stops, and what was shown here is stopped still", async () => {

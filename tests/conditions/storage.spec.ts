@@ -224,8 +224,8 @@ test.describe("content of IndexedDB", () => {
     await record(page, ["a"]);
     await flush(page);
     await inDatabase(page, (store) => {
-      store.put({ an: "object" }, "seenguard/home:reader/s/0/other/0");
-      store.put(new Blob(["x"]), "seenguard/home:reader/s/0/other/1");
+      store.put({ an: "object" }, "seenguard/home:reader/s/0/0/00000000000000aa/0");
+      store.put(new Blob(["x"]), "seenguard/home:reader/s/0/0/00000000000000aa/1");
       store.put(7, 7);
       store.put("dates may be keys", new Date(0));
       store.put(new Uint8Array(3), "seenguard/home:reader/g");
@@ -296,7 +296,7 @@ test.describe("content of IndexedDB", () => {
       values.onsuccess = () => {
         for (const [index, key] of keys.result.entries())
           if (typeof key === "string" && key.includes("/s/"))
-            localStorage.setItem(`seenguard-left/${key}`, String(values.result[index]));
+            localStorage.setItem(`seenguard-stash/${key}`, String(values.result[index]));
       };
     });
     const session = await page.context().newCDPSession(page);
@@ -310,7 +310,7 @@ test.describe("content of IndexedDB", () => {
     expect(await fresh(page, ["left", "new"])).toEqual(["new"]);
     await flush(page);
     expect(
-      await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("seenguard-left/"))),
+      await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("seenguard-stash/"))),
     ).toEqual([]);
   });
 });

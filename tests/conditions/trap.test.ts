@@ -1,12 +1,16 @@
-/**
- * A Wasm instance that traps: its guards let everything pass and say so once, and whoever opens next gets a new
- * instance.
- */
+/** A Wasm module that traps: its guards let everything pass and say so once, until the next document. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { SeenGuard, type SeenGuardError } from "seenguard/slim";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { MapStorage, settled, uniqueNamespace } from "../node/support.js";
+import {
+  MapStorage,
+  newPage,
+  openGuard,
+  settled,
+  uniqueNamespace,
+  type OpenedGuard,
+  type Package,
+} from "../node/support.js";
 import { trappingWasm } from "./trapping.js";
 
 let wasm: Uint8Array<ArrayBuffer>;
@@ -15,20 +19,15 @@ beforeAll(async () => {
   wasm = await trappingWasm();
 });
 
-async function open(namespace: string, storage: MapStorage) {
-  const errors: SeenGuardError[] = [];
-  const onError = (error: SeenGuardError) => errors.push(error);
-  const guard = await SeenGuard.open({ namespace, storage, onError, wasm });
-  onTestFinished(() => guard.close());
-  return { guard, codes: () => errors.map(({ code }) => code), errors };
+/** Opens a guard whose `explain` traps. */
+function open(page: Package, namespace: string, storage = new MapStorage()): Promise<OpenedGuard> {
+  return openGuard({ namespace, storage, wasm }, page);
 }
 
 describe("after a trap", () => {
-  test("every guard of that instance lets everything pass, throws nothing, and says so once", async () => {
-    const [mine, other] = [
-      await open(uniqueNamespace(), new MapStorage()),
-      await open(uniqueNamespace(), new MapStorage()),
-    ];
+  test("every guard of that document lets everything pass, throws nothing, and says so once", async () => {
+    const page = newPage();
+    const [mine, other] = [await open(page, uniqueNamespace()), await open(page, uniqueNamespace())];
     for (const { guard } of [mine, other]) {
       guard.record(["a", "b"]);
       expect(guard.filter(["a", "c"])).toEqual(["c"]);
@@ -61,11 +60,29 @@ describe("after a trap", () => {
     for (const { guard } of [mine, other]) await guard.close();
   });
 
-  test("a new open works on a new instance, with what was stored, and may trap again", async () => {
+  test("a new open in the same document lets everything pass, too, and says why", async () => {
+    const [page, namespace, storage] = [newPage(), uniqueNamespace(), new MapStorage()];
+    const old = await open(page, namespace, storage);
+    old.guard.record("a");
+    await old.guard.flush();
+    old.guard.explain("a");
+    for (let again = 0; again < 2; again++) {
+      const { guard, codes } = await open(page, namespace, storage);
+      expect(codes()).toEqual(["trap"]);
+      expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
+      expect(guard.stats().engine).toBe("none");
+      await guard.close();
+    }
+    // A page may sign out all the same.
+    await page.SeenGuard.clear(namespace, storage);
+    expect([...storage.values.keys()].filter((key) => key.includes("/s/"))).toEqual([]);
+  });
+
+  test("the next document goes on with what was stored, and may trap again", async () => {
     const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
     const all: string[] = [];
     for (let again = 0; again < 3; again++) {
-      const { guard, codes } = await open(namespace, storage);
+      const { guard, codes } = await open(newPage(), namespace, storage);
       expect(guard.stats().engine).toBe("wasm");
       expect(guard.filter([...all, "new"])).toEqual(["new"]);
       expect(guard.pending()).toEqual(all);
@@ -75,61 +92,47 @@ describe("after a trap", () => {
       expect(codes()).toEqual([]);
       guard.explain("a");
       expect(codes()).toEqual(["trap"]);
-      // The one that trapped is left open: it must not be in the way.
     }
-    const { guard } = await open(namespace, storage);
-    expect(guard.filter([...all, "new"])).toEqual(["new"]);
   });
 
-  test("closing the old guard takes nothing from the new one of the same namespace", async () => {
-    const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
-    const old = await open(namespace, storage);
-    old.guard.record("a");
-    await old.guard.flush();
-    old.guard.explain("a");
-    const { guard } = await open(namespace, storage);
-    await old.guard.close();
-    const again = await open(namespace, storage);
-    again.guard.record("b");
-    expect(guard.filter(["a", "b", "c"])).toEqual(["c"]);
-    expect(guard.stats()).toMatchObject({ engine: "wasm", storage: "custom" });
-  });
-
-  test("a report of the old guard sends nothing more, and one of the new guard delivers what was left", async () => {
+  test("a report sends nothing more, and one of the next document delivers what was left", async () => {
     const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
     const sent: string[][] = [];
     const send = (ids: readonly { id: string }[]) => {
       sent.push(ids.map(({ id }) => id));
       return Promise.resolve();
     };
-    const old = await open(namespace, storage);
+    const old = await open(newPage(), namespace, storage);
     old.guard.report({ url: "/", send, intervalMs: 20 });
     old.guard.record(["a"]);
     await old.guard.flush();
     old.guard.explain("a");
-    const { guard } = await open(namespace, storage);
+    const { guard } = await open(newPage(), namespace, storage);
     guard.report({ url: "/", send, intervalMs: 20 });
     await expect.poll(() => sent).toEqual([["a"]]);
   });
 
-  test("freeing what is left of the old instance disturbs nobody", async () => {
+  test("nothing of the old module is freed, which would trap again", async () => {
+    const uncaught: unknown[] = [];
+    const onUncaught = (error: unknown) => uncaught.push(error);
+    process.on("uncaughtException", onUncaught);
+    onTestFinished(() => void process.off("uncaughtException", onUncaught));
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
-    const namespace = uniqueNamespace();
-    await trapAndLeave(namespace);
+    const page = newPage();
+    await trapAndLeave(page);
     for (let again = 0; again < 5; again++) {
       collect();
       await settled();
     }
-    const { guard } = await open(namespace, new MapStorage());
-    guard.record("b");
-    expect(guard.filter(["b", "c"])).toEqual(["c"]);
+    expect(uncaught).toEqual([]);
+    expect(page.SeenGuard).toBeDefined();
   });
 });
 
 /** A guard that traps, and that nobody refers to afterwards. */
-async function trapAndLeave(namespace: string): Promise<void> {
-  const { guard } = await open(namespace, new MapStorage());
+async function trapAndLeave(page: Package): Promise<void> {
+  const { guard } = await open(page, uniqueNamespace());
   guard.record("a");
   guard.explain("a");
   await guard.close();
