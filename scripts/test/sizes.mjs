@@ -1,6 +1,6 @@
 /**
- * Whether the package has grown: dist/sizes.json beside benches/sizes.json. Every kilobyte is paid for by every visitor,
- * and one at a time nobody notices.
+ * Whether the package has grown: dist/sizes.json beside benches/sizes.json. Every kilobyte is paid for by every
+ * visitor, and one at a time nobody notices.
  *
  *     node scripts/test/sizes.mjs             compares the built package
  *     node scripts/test/sizes.mjs --update    records its sizes anew
