@@ -81,6 +81,16 @@ export class IndexedDbStore implements KeyValueStore {
     });
   }
 
+  async writeStashed(prefix: string): Promise<void> {
+    const keys = stashedKeys(prefix);
+    if (keys.length === 0) return;
+    await this.database.use("readwrite", (store) => {
+      for (const key of keys) store.put(readStashed(key), key);
+      return commit(store);
+    });
+    removeStashed(keys);
+  }
+
   async remove(keys: readonly string[]): Promise<void> {
     await this.database.use("readwrite", (store) => {
       for (const key of keys) store.delete(key);

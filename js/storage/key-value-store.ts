@@ -18,6 +18,8 @@ export interface KeyValueStore {
   keys(prefix: string): Promise<string[]>;
   /** Keeps a value that the page is about to write, in case the page goes before that is done. */
   stash?(key: string, value: string): void;
+  /** Writes what earlier pages have stashed below a prefix. */
+  writeStashed?(prefix: string): Promise<void>;
 }
 
 /** A stored value as text: what is absent is `undefined`, and what is no text is a text that nobody can read. */

@@ -235,6 +235,7 @@ export class Persistence {
     const compactor = this.compactorOf(table);
     if (damaged.length > 0) void this.enqueue(() => repair(log, compactor, damaged));
     if (outdated.length > 0) void this.enqueue(() => log.remove(outdated));
+    if (segments.length > 0) void this.enqueue(async () => log.store.writeStashed?.(log.prefix));
     if (isWasteful(segments)) this.compactions.schedule(() => compactAll(log, compactor));
   }
 
