@@ -16,6 +16,6 @@ import { main, setUp } from "../scripts/setup.mjs";
 await main(async () => {
   // Only the set-up for all tests knows how to get Chromium.
   await setUp(programs.chromium.find() === undefined ? "test" : "start");
-  await build({ quiet: true });
+  await build();
   await run(process.execPath, ["--import", "tsx", inProject("benches", "main.ts"), ...process.argv.slice(2)]);
 });

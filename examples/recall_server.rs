@@ -134,6 +134,7 @@ pub fn main() -> Result<(), Error> {
     let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
     let mut server = RecallServer::default();
     let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
+    // Nothing is kept across visits here, so there is nothing to wait for.
     guard.finish_loading();
 
     // Last week's impressions have long come through the stream.

@@ -10,10 +10,11 @@
  */
 import { pathToFileURL } from "node:url";
 import { bindModules, compileModules } from "./build/wasm.mjs";
+import { withProgress } from "./lib/progress.mjs";
 import { main, setUp } from "./setup.mjs";
 
-/** @param {{ quiet?: boolean }} [options] quiet: without the table of sizes */
-export async function build({ quiet = false } = {}) {
+/** @param {{ sizes?: boolean }} [options] sizes: whether to measure what the package costs an app, and print it */
+export async function build({ sizes = true } = {}) {
   await setUp("start", compileModules);
   await bindModules();
   // These use npm packages, which are there only now.
@@ -24,8 +25,7 @@ export async function build({ quiet = false } = {}) {
   ]);
   await bundle();
   copyTypes();
-  const table = await measureSizes();
-  if (!quiet) console.log(table);
+  if (sizes) console.log(await withProgress("measuring sizes", measureSizes));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main(() => build());

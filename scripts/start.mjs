@@ -8,7 +8,7 @@ import { inProject, root } from "./lib/paths.mjs";
 import { main } from "./setup.mjs";
 
 await main(async () => {
-  await build({ quiet: true });
+  await build({ sizes: false });
   const server = spawn(process.execPath, ["--import", "tsx", inProject("www", "server", "main.ts")], {
     cwd: root,
     stdio: "inherit",

@@ -5,8 +5,8 @@
 mod common;
 
 use allocation_counter::measure;
-use common::{RawShard, START, apply, at, base64_of};
-use seenguard::{MAX_BITS, Shard};
+use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, loaded, sealed, unsaved};
+use seenguard::{MAX_BITS, MAX_REMEMBER, SegmentState, Shard};
 
 /// Enough for an error and a copy of a small input.
 const LITTLE: u64 = 4096;
@@ -63,7 +63,7 @@ fn a_payload_too_short_for_its_claim_takes_nothing() {
 #[test]
 fn a_snapshot_that_is_too_large_takes_nothing() {
     let large = RawShard::rice(MAX_BITS, 0, 0, &[]).base64();
-    let mut guard = common::guard();
+    let mut guard = guard();
     for shards in [
         vec![large.as_str(); 5],
         vec![large.as_str(); 64],
@@ -88,8 +88,109 @@ fn the_largest_snapshot_takes_no_more_than_a_few_times_its_bits() {
             .base64()
         })
         .collect();
-    let mut guard = common::guard();
+    let mut guard = guard();
     let taken = most_bytes_while(|| drop(apply(&mut guard, None, &large, at(START)).unwrap()));
     assert!(taken <= 3 * (1 << 23), "{taken}");
     assert!(guard.stats(at(START)).bytes <= (1 << 23) + 4096);
+}
+
+// Segments.
+
+/// A segment of one chunk: a header that claims so many recordings, and this content.
+fn segment(claimed: u8, content: &[u8]) -> String {
+    let header = base64_of(&sealed(vec![b'h', claimed, 0, 0, 0]));
+    let recordings = base64_of(&sealed([b"r", content].concat()));
+    format!("SGI1\n{header}\n{recordings}\n")
+}
+
+/// LEB128 of 2^63 − 1, the largest number of the format.
+const LARGEST: [u8; 9] = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F];
+
+#[test]
+fn what_a_segment_claims_takes_nothing() {
+    // A text of 2^63 − 1 bytes; counters and times of as much; a number that never ends.
+    let text = [&[8, 1, 2][..], &LARGEST, b"abc"].concat();
+    let counter = [&[0][..], &LARGEST, &[2], &[7; 8]].concat();
+    let time = [&[0, 1][..], &LARGEST, &[7; 8]].concat();
+    let endless = [&[0][..], &[0xFF; 40]].concat();
+    for content in [text, counter, time, endless] {
+        let segment = segment(200, &content);
+        let mut guard = guard();
+        let taken = most_bytes_while(|| assert_eq!(guard.merge(&[&segment]).unwrap(), [SegmentState::Damaged]));
+        assert!(taken < LITTLE, "{taken}");
+    }
+}
+
+#[test]
+fn many_small_segments_take_as_much_as_they_hold() {
+    let mut writer = guard();
+    let segments: Vec<String> = (0..2_500)
+        .map(|number| {
+            writer.record(&ids("item", number..number + 1), at(START)).unwrap();
+            unsaved(&mut writer)
+        })
+        .collect();
+    let text: usize = segments.iter().map(String::len).sum();
+    let taken = most_bytes_while(|| drop(loaded(&segments)));
+    assert!(taken < 8 * text as u64, "{taken} bytes for {text} of text");
+}
+
+#[test]
+fn a_megabyte_of_recordings_takes_a_bounded_multiple_of_it() {
+    // The shortest that there are: flags, counter and time of 1 byte each, an empty text.
+    let recordings: Vec<u8> = (0..190_000).flat_map(|_| [8, 1, 2, 0]).collect();
+    let hashes: Vec<u8> = (0..70_000u64)
+        .flat_map(|hash| [&[0, 1, 2][..], &hash.to_le_bytes()].concat())
+        .collect();
+    for content in [recordings, hashes] {
+        let segment = segment(0, &content);
+        let mut guard = guard();
+        let taken = most_bytes_while(|| drop(guard.merge(&[&segment]).unwrap()));
+        assert!(
+            taken < 64 * segment.len() as u64,
+            "{taken} bytes for {} of text",
+            segment.len()
+        );
+        assert!(guard.stats(at(0)).bytes < 2 << 20);
+    }
+}
+
+/// How many allocations it takes to load a text: a measure of the work that does not depend on the machine.
+fn allocations_to_load(text: &str) -> u64 {
+    measure(|| drop(loaded(&[text]))).count_total
+}
+
+#[test]
+fn loading_anything_takes_work_in_proportion_to_its_length() {
+    let kinds: [fn(usize) -> String; 4] = [
+        |length| "\n".repeat(length),
+        |length| "SGI1\n".to_owned() + &"AAAA\n".repeat(length / 5),
+        |length| "x".repeat(length),
+        |length| {
+            let mut guard = guard_of(30.0, MAX_REMEMBER);
+            guard.record(&ids("item", 0..length / 26), at(START)).unwrap();
+            unsaved(&mut guard)
+        },
+    ];
+    for kind in kinds {
+        let (short, long) = (kind(100_000), kind(1_000_000));
+        let (few, many) = (allocations_to_load(&short), allocations_to_load(&long));
+        assert!(many <= 15 * few + 100, "{few} allocations for 100 KB, {many} for 1 MB");
+    }
+}
+
+#[test]
+fn ten_thousand_covered_impressions_take_less_than_700_kb() {
+    let ids = ids("item-of-14-ch", 10_000..20_000);
+    let mut table = guard();
+    let taken = measure(|| {
+        table.record(&ids, at(START)).unwrap();
+        common::cover_all(&mut table, at(START));
+        table.take_unsaved(true);
+    });
+    println!(
+        "{} bytes are held, {} were at most",
+        taken.bytes_current, taken.bytes_max
+    );
+    assert!(taken.bytes_current < 700_000, "{}", taken.bytes_current);
 }

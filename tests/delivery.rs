@@ -255,8 +255,8 @@ fn an_impression_recorded_anew_is_delivered_anew_and_inherits_nothing() {
     assert_eq!(deliver(&mut guard, at(START + 200)), ["a"]);
 }
 
-/// A feed of one impression every 30 seconds over ten hours, delivered one by one, with a stream of this lag and shards of
-/// this rate of false positives. Returns how many impressions there were, and how many deliveries.
+/// A feed of one impression every 30 seconds over ten hours, delivered one by one, with a stream of this lag and shards
+/// of this rate of false positives. Returns how many impressions there were, and how many deliveries.
 fn traffic(lag_seconds: u64, false_positive_rate: f64) -> (usize, usize) {
     let mut guard = reporting();
     let options = ChainOptions {

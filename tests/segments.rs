@@ -1,5 +1,5 @@
-//! What a writer stores, and how it comes back: whole, damaged, cut off, of a newer version, hostile, from several writers
-//! at once.
+//! What a writer stores, and how it comes back: whole, damaged, cut off, of a newer version, hostile, from several
+//! writers at once.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod common;
@@ -222,6 +222,7 @@ fn what_is_recorded_before_the_storage_has_loaded_is_newer_than_all_that_it_hold
     let segment = unsaved(&mut earlier);
     let mut guard = Guard::new(30.0, 100).unwrap();
     guard.record(&ids("early", 0..30), at(START - DAY)).unwrap();
+    assert_eq!(guard.take_unsaved(true), None);
     guard.load(&[segment]).unwrap();
     guard.finish_loading();
     let now = at(START - DAY);

@@ -23,6 +23,7 @@
 mod random;
 
 mod simulation {
+    pub mod bounds;
     pub mod chance;
     pub mod conditions;
     pub mod delivery;
@@ -41,9 +42,29 @@ mod simulation {
     pub mod writer;
 }
 
+use simulation::bounds::store_ten_thousand;
 use simulation::run::{self, Settings};
 
 #[test]
 fn no_user_meets_a_repeat_or_loses_an_impression() {
     run::simulate(&Settings::from_environment());
+}
+
+#[test]
+fn ten_thousand_impressions_of_one_tab_take_350_kb_in_32_keys_and_each_is_written_in_500_characters() {
+    let stored = store_ten_thousand(1);
+    println!("{stored:?}");
+    assert!(stored.bytes <= 350_000 && stored.keys <= 32, "{stored:?}");
+    assert!(
+        stored.written_each <= 500 && stored.most_bytes <= 1_500_000,
+        "{stored:?}"
+    );
+}
+
+#[test]
+fn eight_tabs_that_hear_of_each_other_store_and_write_hardly_more() {
+    let stored = store_ten_thousand(8);
+    println!("{stored:?}");
+    assert!(stored.keys <= 32 + 8 && stored.most_bytes <= 1_500_000, "{stored:?}");
+    assert!(stored.written_each <= 700, "{stored:?}");
 }

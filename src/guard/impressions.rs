@@ -387,9 +387,9 @@ impl Impressions {
 
 /// What has to be written to storage.
 impl Impressions {
-    /// Whether anything has to be written. `everything`: what only a snapshot has covered, too.
+    /// Whether anything has to be written, and has its number. `everything`: what only a snapshot has covered, too.
     pub(crate) fn is_unsaved(&self, everything: bool) -> bool {
-        self.unsaved.is_due(everything)
+        self.provisional.is_none() && self.unsaved.is_due(everything)
     }
 
     /// The hashes of what has changed since the last call.

@@ -141,6 +141,20 @@ pub(crate) struct Contents {
     pub(crate) recordings: Vec<(u64, Recording)>,
 }
 
+/// Reads what a segment says of all recordings, and none of them.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub(crate) fn read_header(text: &[u8]) -> Result<Contents, Error> {
+    let mut ends = (0..text.len()).filter(|&place| text[place] == b'\n');
+    let end = ends.nth(1).unwrap_or(text.len());
+    let header = read(&text[..end], false)?;
+    Ok(Contents {
+        recordings: Vec::new(),
+        ..header
+    })
+}
+
 /// Reads what can be read. `own`: the reader delivers what it finds. What a segment claims takes no more memory than
 /// its text does.
 ///

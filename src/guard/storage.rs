@@ -31,6 +31,7 @@ impl Guard {
     }
 
     fn read_segments<L: IdList + ?Sized>(&mut self, segments: &L, own: bool) -> Result<Vec<SegmentState>, Error> {
+        self.merge_headers(segments)?;
         let mut states = Vec::new();
         for index in 0..segments.len() {
             let contents = segment::read(segments.get(index), own)?;
@@ -38,6 +39,15 @@ impl Guard {
             self.merge_contents(contents)?;
         }
         Ok(states)
+    }
+
+    /// Takes over what segments say of all recordings before any of them is merged: so their order does not matter.
+    fn merge_headers<L: IdList + ?Sized>(&mut self, segments: &L) -> Result<(), Error> {
+        for index in 0..segments.len() {
+            let header = segment::read_header(segments.get(index))?;
+            self.merge_contents(header)?;
+        }
+        Ok(())
     }
 
     fn merge_contents(&mut self, contents: segment::Contents) -> Result<(), Error> {
@@ -68,6 +78,7 @@ impl Guard {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn compact<L: IdList + ?Sized>(&mut self, segments: &L) -> Result<Segment, Error> {
+        self.merge_headers(segments)?;
         let mut hashes = Vec::new();
         for index in 0..segments.len() {
             let contents = segment::read(segments.get(index), false)?;

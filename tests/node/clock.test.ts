@@ -1,4 +1,6 @@
-/** Time: the window is counted by this device's clock, which may jump; a server's shards by the server's, which is told. */
+/**
+ * Time: the window is counted by this device's clock, which may jump; a server's shards by the server's, which is told.
+ */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { DAY_MS, DAY_SECONDS, idsOf, MapStorage, NOW, openGuard, shippedSnapshot, uniqueNamespace } from "./support.js";
 

@@ -25,7 +25,6 @@ const NOTHING = {
   serverFalsePositiveRate: 0,
   pending: 0,
   remembered: 0,
-  unseen: 0,
   filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0, withoutId: 0 },
   lag: { count: 0 },
   unseen: 0,

@@ -78,15 +78,16 @@ describe("an error in an app", () => {
   });
 
   test("keeps its name when the app is bundled and minified", async () => {
-    const { outputFiles } = await build({
+    const outfile = join(inject("installed"), "minified.mjs");
+    await build({
       stdin: { contents: failing, resolveDir: inject("installed") },
       bundle: true,
       minify: true,
       format: "esm",
       platform: "node",
-      write: false,
+      outfile,
     });
-    const { stdout } = await runNode("--input-type=module", "--eval", outputFiles[0]?.text ?? "");
+    const { stdout } = await runNode(outfile);
     expect(stdout.match(/^SeenGuardError \w+ bad-option SeenGuardError: /gm)).toHaveLength(2);
   });
 });

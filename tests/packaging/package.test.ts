@@ -67,16 +67,16 @@ test("each script has a source map with its sources, and names no place on the m
 
 test("modules are shipped as they were written, the script-tag file minified", async () => {
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
-  const longestLines = async (name: string) => {
+  const linesOf = async (name: string) => {
     const lines = (await readFile(join(dist, name), "utf8")).split("\n");
-    return { lines: lines.length, code: lines.filter((line) => line.length > 300 && !/[0-9a-f]{300}/.test(line)) };
+    return { lines: lines.length, long: lines.filter((line) => line.length > 400 && !/[0-9a-f]{300}/.test(line)) };
   };
   for (const name of ENTRIES.flatMap((entry) => [`${entry}.js`, `${entry}.cjs`])) {
-    const { lines, code } = await longestLines(name);
+    const { lines, long } = await linesOf(name);
     expect(lines, name).toBeGreaterThan(500);
-    expect(code, name).toEqual([]);
+    expect(long, name).toEqual([]);
   }
-  expect((await longestLines("seenguard.iife.js")).lines).toBeLessThan(50);
+  expect((await linesOf("seenguard.iife.js")).lines).toBeLessThan(50);
 });
 
 test.each(

@@ -3,7 +3,11 @@ import { SeenGuard, type FetchPage, type GuardOptions } from "seenguard";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import { SeenGuard as SlimGuard, type WasmSource } from "seenguard/slim";
 
-export async function open(options: GuardOptions, element: object, wasm: WasmSource): Promise<SeenGuard[]> {
+export async function open(
+  options: GuardOptions,
+  element: Parameters<SeenGuard["observe"]>[0],
+  wasm: WasmSource,
+): Promise<SeenGuard[]> {
   const guards = [await SeenGuard.open(options), await FormatsGuard.open(options)];
   guards.push(await SlimGuard.open({ ...options, wasm }));
   for (const guard of guards) guard.observe(element)();

@@ -1,0 +1,296 @@
+/**
+ * Breaks the core and the storage protocol on purpose, one rule at a time, and runs the tests of the guard's state:
+ * each of these mutants must be caught by one of them. Not a step of `npm test`: it takes an hour or more.
+ *
+ *     node scripts/test/mutants.mjs                all of them
+ *     node scripts/test/mutants.mjs counter        those whose name contains this
+ *
+ * Prints a table of who caught what, and fails if one survives or its text is not found any more.
+ */
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const COPIED = ["Cargo.toml", "Cargo.lock", "README.md", "src", "tests", "examples", "benches", "scripts/tools"];
+/** Users of the simulation: what these do not meet, a longer run might. */
+const USERS = process.env.SEENGUARD_USERS ?? "600";
+/** Tests of one file each, quick ones first. The last one is the simulation. */
+const TESTS = ["impressions", "segments", "delivery", "guard", "simulation"];
+
+const IMPRESSIONS = "src/guard/impressions.rs";
+const RECORDING = "src/guard/recording.rs";
+const DELIVERY = "src/guard/delivery.rs";
+const FORGOTTEN = "src/guard/forgotten.rs";
+const GUARD = "src/guard/mod.rs";
+const STORAGE = "src/guard/storage.rs";
+const SEGMENT = "src/guard/segment.rs";
+/** The model of the protocol of js/storage. */
+const WRITER = "tests/simulation/writer.rs";
+
+/**
+ * What each mutant is called, and where which text becomes which.
+ *
+ * @type {[name: string, file: string, from: string, to: string][]}
+ */
+const MUTANTS = [
+  // The table.
+  [
+    "eviction by the clock",
+    RECORDING,
+    "seq: recording.seq,\n            at: recording.at,",
+    "seq: recording.at,\n            at: recording.seq,",
+  ],
+  [
+    "eviction one too early",
+    IMPRESSIONS,
+    "self.keep_highest(self.remember, |_| true)",
+    "self.keep_highest(self.remember - 1, |_| true)",
+  ],
+  [
+    "eviction by the window",
+    IMPRESSIONS,
+    "self.keep_highest(self.remember, |_| true)",
+    "self.retain(|recording| recording.at > 1_765_000_000_000)",
+  ],
+  ["merge by the clock alone", RECORDING, "(self.seq, self.at, self.kind)", "(self.at, self.at, self.kind)"],
+  [
+    "no counter",
+    IMPRESSIONS,
+    "*counter += u64::from(*counter != MAX_SEQ);\n        *counter",
+    "*counter = (*counter).max(1);\n        1",
+  ],
+  ["counter not raised by what is heard", IMPRESSIONS, "self.counter = self.counter.max(recording.seq);", ""],
+  [
+    "early recordings numbered from 1",
+    IMPRESSIONS,
+    "let seq = self.next_seq();\n            self.change",
+    "let seq = 1;\n            self.change",
+  ],
+  [
+    "the lower of two recordings stays",
+    RECORDING,
+    "Ordering::Greater => self,\n            std::cmp::Ordering::Less => other,",
+    "Ordering::Greater => other,\n            std::cmp::Ordering::Less => self,",
+  ],
+  ["covered not merged", RECORDING, "covered: self.covered || other.covered,", ""],
+  ["delivered not merged", RECORDING, "delivered: self.delivered || other.delivered,", ""],
+  ["text not merged", RECORDING, "(mine, other) => mine.or(other),", "(mine, _) => mine,"],
+  ["text dropped while undelivered", RECORDING, "!self.covered || to_deliver,", "!self.covered,"],
+  [
+    "window a millisecond short",
+    IMPRESSIONS,
+    "now_ms < recording.at.saturating_add",
+    "now_ms + 1 < recording.at.saturating_add",
+  ],
+  [
+    "window without end",
+    IMPRESSIONS,
+    "now_ms < recording.at.saturating_add(self.window_ms)",
+    "now_ms < u64::MAX - recording.at",
+  ],
+  ["taken back ties win", RECORDING, "    Unseen,\n    Seen,", "    Seen,\n    Unseen,"],
+  // Snapshots.
+  ["older snapshots are taken", GUARD, "if is_older {", "if false {"],
+  [
+    "versions before deletions",
+    GUARD,
+    "(forget_before, version) < (self.forget_before, current)",
+    "(version, forget_before) < (current, self.forget_before)",
+  ],
+  [
+    "everything pending is covered",
+    GUARD,
+    "if !self.server.contains(HashedId::with_hash(&open.id, hash), &live) {",
+    "if false {",
+  ],
+  [
+    "what is taken back is stopped by shards",
+    GUARD,
+    "Kind::Unseen => None,",
+    "Kind::Unseen => Some(Explanation::Memory { at }),",
+  ],
+  // A deleted history.
+  [
+    "deletion by the counter alone",
+    FORGOTTEN,
+    "recording.seq <= self.max_seq() && recording.at < self.at",
+    "recording.seq <= self.max_seq()",
+  ],
+  [
+    "deletion by the clock alone",
+    FORGOTTEN,
+    "recording.seq <= self.max_seq() && recording.at < self.at",
+    "recording.at < self.at",
+  ],
+  ["deletion does not raise the counter", IMPRESSIONS, "self.counter = self.counter.max(forgotten.max_seq());", ""],
+  [
+    "deletion is not stored",
+    SEGMENT,
+    "let forgotten = impressions.forgotten();",
+    "let forgotten = impressions.forgotten().filter(|_| false);",
+  ],
+  [
+    "deletion not applied to what turns up",
+    IMPRESSIONS,
+    "if self.forgotten.is_some_and(|forgotten| forgotten.covers(&recording)) {",
+    "if false {",
+  ],
+  // Delivery.
+  ["one sign instead of three", DELIVERY, "const SIGNS: usize = 3;", "const SIGNS: usize = 1;"],
+  ["signs count at once", DELIVERY, "steady_ms.saturating_sub(at) < REDELIVERY_WAIT_MS", "steady_ms < at"],
+  ["signs from before the delivery", DELIVERY, "if open.delivery.times > 0 {", "{"],
+  ["delivered again without signs", DELIVERY, "&& delivery.first < passed", "&& passed < u64::MAX"],
+  ["delivered again for ever", DELIVERY, "const MAX_REDELIVERIES: u8 = 3;", "const MAX_REDELIVERIES: u8 = 200;"],
+  ["what has not arrived is delivered", DELIVERY, "if arrived {", "if arrived || batch > 0 {"],
+  ["what is under way goes again", DELIVERY, "|| !open.own || open.batch != 0 {", "|| !open.own {"],
+  ["what is taken back is delivered", DELIVERY, "recording.kind == Kind::Unseen || !open.own", "!open.own"],
+  ["a tab delivers what others do", DELIVERY, "|| !open.own ||", "||"],
+  // Segments.
+  [
+    "compaction drops what is covered",
+    STORAGE,
+    "Ok(segment::write(&self.impressions, hashes))\n    }\n\n    /// Forgets",
+    "hashes.retain(|&hash| self.impressions.get(hash).is_some_and(|recording| !recording.covered));\n        Ok(segment::write(&self.impressions, hashes))\n    }\n\n    /// Forgets",
+  ],
+  [
+    "compaction merges nothing",
+    STORAGE,
+    "hashes.extend(contents.recordings.iter().map(|&(hash, _)| hash));\n            self.merge_contents(contents)?;",
+    "hashes.extend(contents.recordings.iter().map(|&(hash, _)| hash));",
+  ],
+  ["that impressions are delivered is not stored", SEGMENT, "u64::from(impressions.is_reporting())", "0"],
+  [
+    "a clear forgets what came since",
+    IMPRESSIONS,
+    "recording.at >= cleared_at && recording.at <= now_ms",
+    "recording.at > now_ms",
+  ],
+  [
+    "a clear forgets nothing",
+    IMPRESSIONS,
+    "recording.at >= cleared_at && recording.at <= now_ms",
+    "recording.at <= now_ms",
+  ],
+  ["what a clear keeps is not written anew", IMPRESSIONS, "self.unsaved = Unsaved {", "let _ = Unsaved {"],
+  // The protocol of storage.
+  [
+    "compaction by everybody who hears",
+    WRITER,
+    "self.merge(&reading, around);\n                None",
+    "self.merge(&reading, around);\n                Some(Step::Count(0))",
+  ],
+  [
+    "no look at the generation before a write",
+    WRITER,
+    "self.look(around);\n        Step::WriteSegment",
+    "Step::WriteSegment",
+  ],
+  [
+    "no look at the generation before a union",
+    WRITER,
+    "if self.look(around) {\n            // What it read",
+    "if false {\n            // What it read",
+  ],
+  [
+    "compaction removes before it writes",
+    WRITER,
+    "if self.look(around) {\n            // What it read",
+    "for key in &union.replaced {\n            around.store.remove(key);\n        }\n        if self.look(around) {\n            // What it read",
+  ],
+  [
+    "compaction removes what it did not read",
+    WRITER,
+    "Some(Step::Remove(union.replaced.into(), Some(union.level)))",
+    "let keys = segments_in(around.store).into_iter().filter(|key| key.level < union.level);\n        let keys: VecDeque<String> = keys.map(|segment| segment.key).collect();\n        Some(Step::Remove(keys, Some(union.level)))",
+  ],
+  [
+    "a key that vanished is not looked for",
+    WRITER,
+    "if reading.has_missed {",
+    "if reading.has_missed && around.random.below(2) == 9 {",
+  ],
+  [
+    "no compaction",
+    WRITER,
+    "if of_level.count() < enough(level, around.remember) {",
+    "if of_level.count() < 1_000_000 {",
+  ],
+  [
+    "compaction at exactly as many",
+    WRITER,
+    "if of_level.count() < enough(level, around.remember) {",
+    "if of_level.count() != enough(level, around.remember) {",
+  ],
+  [
+    "a clear removes and then writes the generation",
+    WRITER,
+    "self.begin_generation(generation, at_ms, around);\n        self.enqueue",
+    "self.generation = generation;\n        self.enqueue",
+  ],
+];
+
+const only = process.argv[2] ?? "";
+const copy = mkdtempSync(join(tmpdir(), "seenguard-mutants-"));
+for (const name of COPIED) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+/** @type {[name: string, result: string][]} */
+const results = [];
+const untouched = TESTS.map(run).find((failed) => failed !== undefined);
+if (untouched !== undefined) throw new Error(`without a mutant: ${untouched}`);
+for (const [name, file, from, to] of MUTANTS.filter(([name]) => name.includes(only))) {
+  const result = caughtBy(file, from, to);
+  results.push([name, result]);
+  console.log(`${name}: ${result}`);
+}
+rmSync(copy, { recursive: true });
+console.log(
+  ["", "| mutant | caught by |", "| --- | --- |", ...results.map((row) => `| ${row.join(" | ")} |`)].join("\n"),
+);
+process.exitCode = results.some(([, result]) => !result.startsWith("`")) ? 1 : 0;
+
+/**
+ * The first test that fails with this change, in backquotes; or why there is none.
+ *
+ * @param {string} file
+ * @param {string} from
+ * @param {string} to
+ */
+function caughtBy(file, from, to) {
+  const path = join(copy, file);
+  const text = readFileSync(path, "utf8");
+  if (text.split(from).length !== 2) return "the text to change is not there once";
+  writeFileSync(
+    path,
+    text.replace(from, () => to),
+  );
+  try {
+    for (const test of TESTS) {
+      const failed = run(test);
+      if (failed !== undefined) return failed;
+    }
+    return "survives";
+  } finally {
+    writeFileSync(path, text);
+  }
+}
+
+/**
+ * Which test of a file fails, if one does.
+ *
+ * @param {string} test
+ */
+function run(test) {
+  const { status, stdout, stderr } = spawnSync("cargo", ["test", "--test", test], {
+    cwd: copy,
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+    env: { ...process.env, SEENGUARD_USERS: USERS, CARGO_PROFILE_TEST_DEBUG: "0", RUSTFLAGS: "-A warnings" },
+  });
+  if (status === 0) return undefined;
+  if (!stdout.includes("test result")) return `does not run: ${/^error.*$/m.exec(stderr)?.[0] ?? stderr}`;
+  const name = /^test (\S+) \.\.\. FAILED/m.exec(stdout)?.[1] ?? "?";
+  const reason = test === "simulation" ? /fails: (.*)/.exec(stdout)?.[1]?.slice(0, 60) : undefined;
+  return `\`${test}\`: ${name}${reason === undefined ? "" : ` (${reason} …)`}`;
+}

@@ -1,0 +1,137 @@
+//! How much is stored and written of ten thousand impressions, by one tab and by several that hear of each other.
+
+use seenguard::{BloomFilter, DEFAULT_REMEMBER, Format, Guard, Now, Parameters, Shard, Snapshot};
+
+use super::store::Store;
+use super::writer::{Effect, Holds, Job, Surroundings, Writer};
+use crate::random::Random;
+
+const IMPRESSIONS: usize = 10_000;
+const BEGINNING: u64 = 1_764_000_000_000;
+/// So often a snapshot covers all that was recorded.
+const IMPRESSIONS_A_SNAPSHOT: usize = 100;
+
+/// An open page, without what a simulated one is judged by.
+struct Page {
+    guard: Guard,
+    writer: Writer,
+    unsaved: Holds,
+}
+
+/// Pages over one storage.
+struct Pages {
+    store: Store,
+    pages: Vec<Page>,
+    random: Random,
+    now: Now,
+}
+
+/// What is stored of ten thousand covered impressions, and how much was written.
+#[derive(Debug)]
+pub struct Stored {
+    pub bytes: usize,
+    pub most_bytes: usize,
+    pub keys: usize,
+    pub written_each: usize,
+}
+
+/// Records ten thousand impressions, each written at once, in so many pages by turns; closes them, and opens one.
+pub fn store_ten_thousand(pages: usize) -> Stored {
+    let mut all = Pages {
+        store: Store::default(),
+        pages: Vec::new(),
+        random: Random::seeded(pages as u64),
+        now: Now::at(BEGINNING),
+    };
+    (0..pages).for_each(|_| all.open());
+    for number in 0..IMPRESSIONS {
+        all.now = Now::at(all.now.wall_ms + 1_000);
+        let page = number % pages;
+        let id = format!("{number:014}");
+        all.pages[page].guard.record(&[&id], all.now).expect("there is memory");
+        all.work(page, Job::Flush);
+        if number % IMPRESSIONS_A_SNAPSHOT == IMPRESSIONS_A_SNAPSHOT - 1 {
+            (0..pages).for_each(|page| all.cover(page));
+        }
+    }
+    (0..pages).for_each(|page| all.work(page, Job::Hide));
+    all.pages.clear();
+    all.open();
+    let table = &all.pages[0].guard;
+    assert_eq!(table.stats(all.now).remembered, IMPRESSIONS);
+    Stored {
+        bytes: all.store.bytes(),
+        most_bytes: all.store.most_bytes,
+        keys: all.store.keys().len(),
+        written_each: all.store.written / IMPRESSIONS,
+    }
+}
+
+impl Pages {
+    fn open(&mut self) {
+        let page = self.pages.len();
+        self.pages.push(Page {
+            guard: Guard::new(30.0, DEFAULT_REMEMBER).expect("the options are those of a guard"),
+            writer: Writer::new(format!("{:016x}", self.random.next())),
+            unsaved: Holds::default(),
+        });
+        while self.step(page) {}
+    }
+
+    /// Does a job of a page, and what others do meanwhile: they hear of what was written before this one compacts.
+    fn work(&mut self, page: usize, job: Job) {
+        self.pages[page].writer.enqueue(job);
+        let mut is_busy = true;
+        while is_busy {
+            is_busy = false;
+            for page in 0..self.pages.len() {
+                is_busy |= self.step(page);
+            }
+        }
+    }
+
+    /// One storage operation of a page. Whether there was one to do.
+    fn step(&mut self, page: usize) -> bool {
+        let Page { guard, writer, unsaved } = &mut self.pages[page];
+        if writer.is_idle() {
+            return false;
+        }
+        let mut around = Surroundings {
+            store: &mut self.store,
+            guard,
+            random: &mut self.random,
+            now: self.now,
+            true_ms: self.now.wall_ms,
+            remember: DEFAULT_REMEMBER,
+            unsaved,
+            piecewise: false,
+            effects: Vec::new(),
+        };
+        writer.step(&mut around);
+        let signals = around.effects.iter().any(|effect| matches!(effect, Effect::Signalled));
+        for other in (0..self.pages.len()).filter(|&other| signals && other != page) {
+            self.pages[other].writer.enqueue(Job::Pull);
+        }
+        true
+    }
+
+    /// A snapshot covers everything that a page holds, and is not used any more.
+    fn cover(&mut self, page: usize) {
+        let mut everything = BloomFilter::new(Parameters::new(1, 1).expect("one bit is a filter"), 0);
+        everything.insert("anything");
+        let everything = Shard::new(everything, 0, 0).to_base64().expect("there is memory");
+        for shards in [&[everything][..], &[]] {
+            let snapshot = Snapshot {
+                version: None,
+                shards,
+                format: Format::Native,
+                now_ms: None,
+                forget_before: None,
+            };
+            let guard = &mut self.pages[page].guard;
+            guard
+                .apply(snapshot, self.now)
+                .expect("snapshots: any that can be read is taken");
+        }
+    }
+}
