@@ -104,7 +104,6 @@ export class GuardCore {
       const outcome = this.guard.apply(checkSnapshot(snapshot));
       if (!outcome) return refused("no-engine");
       const { lags, applied, ...counts } = outcome;
-      if (counts.covered > 0) this.persistence?.noteCovered();
       for (const { id, lagMs } of lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
       return { ...(applied ? { applied } : refused("older-version")), ...counts };
     } catch (cause) {

@@ -58,7 +58,7 @@ export async function clearNamespace(
     const latestMs = Math.max(clearedAtMs, last.clearedAtMs, known.clearedAtMs);
     const text = `${number}/${latestMs}`;
     // First the new generation: what a late writer still writes is void.
-    if (await store.write(key, text, { key, value: last.text })) {
+    if (await store.replace(key, text, last.text)) {
       const present = await store.keys(prefix);
       const newer = segmentsIn(prefix, present).filter(({ generation }) => generation >= number);
       const kept = new Set([key, ...newer.map((segment) => segment.key)]);

@@ -1,7 +1,7 @@
 /** IndexedDB: one database of one object store, by way of idb-keyval. */
 import { promisifyRequest } from "idb-keyval";
 
-import { textOf, type Condition, type KeyValueStore } from "./key-value-store.js";
+import { textOf, type KeyValueStore } from "./key-value-store.js";
 import { readStashed, removeStashed, stash, stashedKeys } from "./unload-stash.js";
 
 const DATABASE = "seenguard";
@@ -49,10 +49,6 @@ function commit({ transaction }: IDBObjectStore): Promise<void> {
   });
 }
 
-async function holds(store: IDBObjectStore, { key, value }: Condition): Promise<boolean> {
-  return textOf(await promisifyRequest<unknown>(store.get(key))) === value;
-}
-
 export class IndexedDbStore implements KeyValueStore {
   readonly kind = "indexeddb";
   readonly stash = stash;
@@ -64,15 +60,25 @@ export class IndexedDbStore implements KeyValueStore {
     );
   }
 
-  async write(key: string, value: string, condition?: Condition): Promise<boolean> {
-    const isWritten = await this.database.use("readwrite", async (store) => {
-      if (condition && !(await holds(store, condition))) return false;
+  /** The transaction is committed at once: a page that dies in the next moment has written. */
+  async write(key: string, value: string, beside?: string): Promise<string | undefined> {
+    const found = await this.database.use("readwrite", async (store) => {
+      store.put(value, key);
+      const reading = beside === undefined ? undefined : store.get(beside);
+      await commit(store);
+      return textOf(reading?.result);
+    });
+    removeStashed([key]);
+    return found;
+  }
+
+  async replace(key: string, value: string, expected: string | undefined): Promise<boolean> {
+    return this.database.use("readwrite", async (store) => {
+      if (textOf(await promisifyRequest<unknown>(store.get(key))) !== expected) return false;
       store.put(value, key);
       await commit(store);
       return true;
     });
-    if (isWritten) removeStashed([key]);
-    return isWritten;
   }
 
   async remove(keys: readonly string[]): Promise<void> {

@@ -1,23 +1,18 @@
 /** Where segments are kept: one small interface over IndexedDB, localStorage and a storage of the app's own. */
 import type { GuardStats } from "../types/seenguard.js";
 
-/** What must still be so for a write to happen. */
-export interface Condition {
-  readonly key: string;
-  /** `undefined`: the key is absent. */
-  readonly value: string | undefined;
-}
-
 /** A key-value store of ASCII text. Every method may reject, and need never answer. */
 export interface KeyValueStore {
   readonly kind: GuardStats["storage"];
   /** The values of several keys, in their order; `undefined` for one that is absent. */
   read(keys: readonly string[]): Promise<(string | undefined)[]>;
+  /** Writes a value. Returns that of the key `beside`, which IndexedDB reads in the same transaction. */
+  write(key: string, value: string, beside?: string): Promise<string | undefined>;
   /**
-   * Writes a value if the condition holds, which IndexedDB checks in the same transaction and the others right before.
-   * Returns whether it held.
+   * Writes a value if the present one is `expected` (`undefined`: absent), which IndexedDB checks in the same
+   * transaction and the others right before. Returns whether it was.
    */
-  write(key: string, value: string, condition?: Condition): Promise<boolean>;
+  replace(key: string, value: string, expected: string | undefined): Promise<boolean>;
   remove(keys: readonly string[]): Promise<void>;
   /** All keys that begin with a prefix. */
   keys(prefix: string): Promise<string[]>;

@@ -68,12 +68,10 @@ export class Persistence {
   /** Clears of this document whose turn has not come: until then nothing is written. */
   private startedClears = 0;
   private lastClearMs = 0;
-  /** What is being written, or could not be. */
-  private unwritten: Segment | undefined;
+  /** What is being written, or could not be, in order. */
+  private unwritten: readonly Segment[] = [];
   private isFlushing = false;
   private isMerging = false;
-  /** Whether a snapshot has covered something since that was written. */
-  private hasCovered = false;
   private readonly compactions: CompactionSchedule;
   private notedUse: string | undefined;
   private readonly health: StorageHealth;
@@ -138,11 +136,6 @@ export class Persistence {
     queueMicrotask(() => void this.writeSoon());
   }
 
-  /** A snapshot has covered something. It is written when the page hides: until then it may be pending again. */
-  noteCovered(): void {
-    this.hasCovered = true;
-  }
-
   /**
    * Resolves when all that was recorded so far is in storage, or could not be written. If another document has cleared
    * a storage that sends no signals, this writer learns of it here or with its next write.
@@ -171,7 +164,7 @@ export class Persistence {
   async clear(clearedAtMs: number, others: Promise<void>): Promise<void> {
     this.startedClears++;
     this.owedClear = this.lastClearMs = clearedAtMs;
-    this.unwritten = undefined;
+    this.unwritten = [];
     this.log?.invalidate();
     const othersSettled = Promise.allSettled([others]);
     let failure: { readonly cause: unknown } | undefined;
@@ -285,13 +278,13 @@ export class Persistence {
 
   /** Another document has cleared the namespace. */
   private forgetBefore(clearedAtMs: number): void {
-    this.unwritten = undefined;
+    this.unwritten = [];
     // What is here was recorded after a later clear of this document: it is only to be written anew.
     this.table?.clearBefore(clearedAtMs > this.lastClearMs ? clearedAtMs : 0);
   }
 
-  /** Writes what is new, as far as the storage takes it. `everything`: also what snapshots have merely covered. */
-  private async write(everything = false): Promise<void> {
+  /** Writes what is new, as far as the storage takes it. */
+  private async write(): Promise<void> {
     const { log, table } = this;
     if (!log || !table || this.startedClears > 0) return;
     if (this.owedClear !== undefined) await this.clearStorage();
@@ -299,12 +292,12 @@ export class Persistence {
     if (!this.isLoaded) await this.readStored(log);
     let level: number | undefined;
     for (let attempt = 0; this.isLoaded && this.owedClear === undefined; attempt++) {
-      const segment = (this.unwritten ??= table.takeUnsaved(everything));
+      const segment = this.takeUnwritten(table);
       if (!segment) break;
       if (attempt > GENERATIONS_A_WRITE) throw new Error("the generation changes all the time");
       const isWritten = await log.write(segment);
       if (isWritten) {
-        if (this.unwritten === segment) this.unwritten = undefined;
+        this.unwritten = this.unwritten.filter((other) => other !== segment);
         level = Math.max(level ?? 0, segment.level);
         attempt = 0;
         this.health.onSuccess();
@@ -332,14 +325,23 @@ export class Persistence {
     });
   };
 
-  /** The page goes, and may never run again: what is not yet in storage is given to it at once. */
+  private takeUnwritten(table: Table, everything = false): Segment | undefined {
+    const unsaved = this.unwritten.length === 0 || everything ? table.takeUnsaved(everything) : undefined;
+    if (unsaved) this.unwritten = [...this.unwritten, unsaved];
+    return this.unwritten[0];
+  }
+
+  /** The page hides, and may never run again: what is not yet in storage is given to it at once. */
   private handOver(log: SegmentLog): void {
     // Without knowing the generation, what is written might be void.
-    if (!this.isLoaded || this.owedClear !== undefined) return;
-    const segments = [this.unwritten, this.table?.takeUnsaved(false)];
-    this.unwritten = undefined;
-    for (const segment of segments) {
-      if (segment) void log.writeLast(segment).then(() => this.tellOthers(), this.health.onFailure);
+    if (!this.table || !this.isLoaded || this.owedClear !== undefined) return;
+    this.takeUnwritten(this.table, true);
+    for (const segment of this.unwritten) {
+      const onWritten = () => {
+        this.unwritten = this.unwritten.filter((other) => other !== segment);
+        this.tellOthers();
+      };
+      void log.writeLast(segment).then(onWritten, this.health.onFailure);
     }
   }
 
@@ -371,8 +373,7 @@ export class Persistence {
       });
     };
     const onPageEvent = ({ type }: Event) => {
-      if (type === "pagehide") this.handOver(log);
-      else if (isHidden()) this.writeCovered();
+      if (type === "pagehide" || isHidden()) this.handOver(log);
       // A page that was frozen or in the back/forward cache heard nothing.
       else if (this.isShared) merge();
     };
@@ -386,12 +387,5 @@ export class Persistence {
     this.stopListening.push(listen(["storage"], onStorageEvent));
     // What was written since the loading sent no signal that was heard.
     merge();
-  }
-
-  /** The page hides, and may never be seen again. */
-  private writeCovered(): void {
-    if (!this.hasCovered) return;
-    this.hasCovered = false;
-    void this.enqueue(() => this.write(true));
   }
 }

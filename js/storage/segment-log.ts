@@ -23,6 +23,8 @@ export interface Found {
 
 /** How often the keys are listed anew when a listed segment is missing because somebody has compacted it. */
 const LISTINGS = 8;
+/** What is longer (characters) is not stashed: localStorage is small, and takes its time. */
+const MOST_STASHED = 100_000;
 
 export class SegmentLog {
   readonly store: KeyValueStore;
@@ -107,23 +109,26 @@ export class SegmentLog {
   }
 
   /**
-   * Writes a segment under a key of its own. Returns false if another generation has begun, in which it would be void;
+   * Writes a segment under a key of its own. Returns false if another generation has begun, in which it is void;
    * `undefined` if this log has begun one.
    */
   async write({ text, level }: { readonly text: string; readonly level: number }): Promise<boolean | undefined> {
     const { epoch } = this;
     const segment = this.nextKey(level);
-    const condition = { key: this.prefix + GENERATION, value: this.current.text };
-    const isWritten = await this.store.write(segment.key, text, condition);
+    const generation = await this.store.write(segment.key, text, this.prefix + GENERATION);
     if (epoch !== this.epoch) return undefined;
-    if (isWritten) this.known.set(segment.key, segment);
-    return isWritten;
+    if (generation === this.current.text) {
+      this.known.set(segment.key, segment);
+      return true;
+    }
+    await this.store.remove([segment.key]);
+    return epoch === this.epoch ? false : undefined;
   }
 
-  /** Writes a segment at once, without looking at the generation: the page goes. */
+  /** Writes a segment without looking at the generation: the page goes. */
   async writeLast({ text, level }: { readonly text: string; readonly level: number }): Promise<void> {
     const segment = this.nextKey(level);
-    this.store.stash?.(segment.key, text);
+    if (text.length <= MOST_STASHED) this.store.stash?.(segment.key, text);
     this.known.set(segment.key, segment);
     await this.store.write(segment.key, text);
   }
@@ -153,7 +158,7 @@ export class SegmentLog {
     }
     // The note was lost, or a slow clear has overwritten a later one's.
     const text = `${number}/${clearedAtMs}`;
-    await this.store.write(key, text, { key, value: found.text });
+    await this.store.replace(key, text, found.text);
     if (epoch === this.epoch) this.current = { number, clearedAtMs, text };
     return undefined;
   }

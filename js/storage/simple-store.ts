@@ -1,6 +1,6 @@
 /** localStorage, and storages of the app's own. */
 import type { GuardStats, SeenStorage } from "../types/seenguard.js";
-import { textOf, type Condition, type KeyValueStore } from "./key-value-store.js";
+import { textOf, type KeyValueStore } from "./key-value-store.js";
 
 /** localStorage as if it were the app's own. */
 const local: SeenStorage = {
@@ -23,12 +23,16 @@ export class SimpleStore implements KeyValueStore {
     return Promise.all(keys.map(async (key) => textOf(await this.storage.get(key))));
   }
 
-  async write(key: string, value: string, condition?: Condition): Promise<boolean> {
-    if (condition) {
-      const found = this.storage.get(condition.key);
-      // Without waiting for what is there already, localStorage has the value when the present task ends.
-      if (textOf(typeof found === "object" ? await found : found) !== condition.value) return false;
-    }
+  /** localStorage has the value when this returns. */
+  async write(key: string, value: string, beside?: string): Promise<string | undefined> {
+    await this.storage.set(key, value);
+    return beside === undefined ? undefined : textOf(await this.storage.get(beside));
+  }
+
+  async replace(key: string, value: string, expected: string | undefined): Promise<boolean> {
+    const present = this.storage.get(key);
+    // What is there at once is not waited for: another tab could write to localStorage meanwhile.
+    if (textOf(typeof present === "object" ? await present : present) !== expected) return false;
     await this.storage.set(key, value);
     return true;
   }
