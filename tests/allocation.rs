@@ -139,17 +139,23 @@ fn many_small_segments_take_as_much_as_they_hold() {
 fn a_megabyte_of_recordings_takes_a_bounded_multiple_of_it() {
     // The shortest that there are: flags, counter and time of 1 byte each, an empty text.
     let recordings: Vec<u8> = (0..190_000).flat_map(|_| [8, 1, 2, 0]).collect();
-    let hashes: Vec<u8> = (0..70_000u64).flat_map(|hash| [&[0, 1, 2][..], &hash.to_le_bytes()].concat()).collect();
+    let hashes: Vec<u8> = (0..70_000u64)
+        .flat_map(|hash| [&[0, 1, 2][..], &hash.to_le_bytes()].concat())
+        .collect();
     for content in [recordings, hashes] {
         let segment = segment(0, &content);
         let mut guard = guard();
         let taken = most_bytes_while(|| drop(guard.merge(&[&segment]).unwrap()));
-        assert!(taken < 64 * segment.len() as u64, "{taken} bytes for {} of text", segment.len());
+        assert!(
+            taken < 64 * segment.len() as u64,
+            "{taken} bytes for {} of text",
+            segment.len()
+        );
         assert!(guard.stats(at(0)).bytes < 2 << 20);
     }
 }
 
-/// How many allocations it takes to load so much text of some kind: a measure of the work that does not depend on the machine.
+/// How many allocations it takes to load a text: a measure of the work that does not depend on the machine.
 fn allocations_to_load(text: &str) -> u64 {
     measure(|| drop(loaded(&[text]))).count_total
 }
@@ -182,6 +188,9 @@ fn ten_thousand_covered_impressions_take_less_than_700_kb() {
         common::cover_all(&mut table, at(START));
         table.take_unsaved(true);
     });
-    println!("{} bytes are held, {} were at most", taken.bytes_current, taken.bytes_max);
+    println!(
+        "{} bytes are held, {} were at most",
+        taken.bytes_current, taken.bytes_max
+    );
     assert!(taken.bytes_current < 700_000, "{}", taken.bytes_current);
 }

@@ -55,7 +55,10 @@ fn ten_thousand_impressions_of_one_tab_take_350_kb_in_32_keys_and_each_is_writte
     let stored = store_ten_thousand(1);
     println!("{stored:?}");
     assert!(stored.bytes <= 350_000 && stored.keys <= 32, "{stored:?}");
-    assert!(stored.written_each <= 500 && stored.most_bytes <= 1_500_000, "{stored:?}");
+    assert!(
+        stored.written_each <= 500 && stored.most_bytes <= 1_500_000,
+        "{stored:?}"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 /**
- * Breaks the core and the storage protocol on purpose, one rule at a time, and runs the tests of the guard's state: each
- * of these mutants must be caught by one of them. Not a step of `npm test`: it takes hours.
+ * Breaks the core and the storage protocol on purpose, one rule at a time, and runs the tests of the guard's state:
+ * each of these mutants must be caught by one of them. Not a step of `npm test`: it takes an hour or more.
  *
  *     node scripts/test/mutants.mjs                all of them
  *     node scripts/test/mutants.mjs counter        those whose name contains this
@@ -30,7 +30,11 @@ const SEGMENT = "src/guard/segment.rs";
 /** The model of the protocol of js/storage. */
 const WRITER = "tests/simulation/writer.rs";
 
-/** What each mutant is called, and where which text becomes which. */
+/**
+ * What each mutant is called, and where which text becomes which.
+ *
+ * @type {[name: string, file: string, from: string, to: string][]}
+ */
 const MUTANTS = [
   // The table.
   [
@@ -231,12 +235,14 @@ const MUTANTS = [
 const only = process.argv[2] ?? "";
 const copy = mkdtempSync(join(tmpdir(), "seenguard-mutants-"));
 for (const name of COPIED) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+/** @type {[name: string, result: string][]} */
 const results = [];
 const untouched = TESTS.map(run).find((failed) => failed !== undefined);
 if (untouched !== undefined) throw new Error(`without a mutant: ${untouched}`);
 for (const [name, file, from, to] of MUTANTS.filter(([name]) => name.includes(only))) {
-  results.push([name, caughtBy(file, from, to)]);
-  console.log(`${name}: ${results.at(-1)[1]}`);
+  const result = caughtBy(file, from, to);
+  results.push([name, result]);
+  console.log(`${name}: ${result}`);
 }
 rmSync(copy, { recursive: true });
 console.log(
@@ -244,7 +250,13 @@ console.log(
 );
 process.exitCode = results.some(([, result]) => !result.startsWith("`")) ? 1 : 0;
 
-/** The first test that fails with this change, in backquotes. */
+/**
+ * The first test that fails with this change, in backquotes; or why there is none.
+ *
+ * @param {string} file
+ * @param {string} from
+ * @param {string} to
+ */
 function caughtBy(file, from, to) {
   const path = join(copy, file);
   const text = readFileSync(path, "utf8");
@@ -264,6 +276,11 @@ function caughtBy(file, from, to) {
   }
 }
 
+/**
+ * Which test of a file fails, if one does.
+ *
+ * @param {string} test
+ */
 function run(test) {
   const { status, stdout, stderr } = spawnSync("cargo", ["test", "--test", test], {
     cwd: copy,
@@ -272,7 +289,7 @@ function run(test) {
     env: { ...process.env, SEENGUARD_USERS: USERS, CARGO_PROFILE_TEST_DEBUG: "0", RUSTFLAGS: "-A warnings" },
   });
   if (status === 0) return undefined;
-  if (!stdout.includes("test result")) return `does not run: ${/^error.*$/m.exec(stderr)?.[0]}`;
+  if (!stdout.includes("test result")) return `does not run: ${/^error.*$/m.exec(stderr)?.[0] ?? stderr}`;
   const name = /^test (\S+) \.\.\. FAILED/m.exec(stdout)?.[1] ?? "?";
   const reason = test === "simulation" ? /fails: (.*)/.exec(stdout)?.[1]?.slice(0, 60) : undefined;
   return `\`${test}\`: ${name}${reason === undefined ? "" : ` (${reason} …)`}`;

@@ -83,7 +83,10 @@ impl Pages {
         self.pages[page].writer.enqueue(job);
         let mut is_busy = true;
         while is_busy {
-            is_busy = (0..self.pages.len()).fold(false, |busy, page| self.step(page) || busy);
+            is_busy = false;
+            for page in 0..self.pages.len() {
+                is_busy |= self.step(page);
+            }
         }
     }
 
@@ -126,7 +129,9 @@ impl Pages {
                 forget_before: None,
             };
             let guard = &mut self.pages[page].guard;
-            guard.apply(snapshot, self.now).expect("snapshots: any that can be read is taken");
+            guard
+                .apply(snapshot, self.now)
+                .expect("snapshots: any that can be read is taken");
         }
     }
 }

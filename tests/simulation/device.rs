@@ -29,7 +29,8 @@ pub struct Device {
     pub clock_off_ms: i64,
     pub store: Store,
     pub tabs: Vec<Tab>,
-    opened: usize,
+    /// How many tabs there ever were.
+    pub opened: usize,
     pub ledger: Ledger,
     /// Whether anything was ever damaged, or its clock ever jumped.
     pub was_damaged: bool,

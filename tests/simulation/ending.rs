@@ -13,6 +13,8 @@ use super::world::World;
 
 /// Redeliveries wait twice as long each time; after so many rounds all have taken place.
 const ROUNDS: usize = 7;
+/// Keys of a namespace whose writers all lived to compact them.
+const MOST_KEYS: usize = 32;
 
 pub fn end(world: &mut World) {
     world.server.is_well = true;
@@ -51,6 +53,12 @@ fn gather(world: &mut World, device: usize) -> usize {
     let (place, mut scene) = world.on(device);
     place.open(scene.now, scene.conditions, scene.random);
     place.settle(0, &mut scene);
+    let keys = place.store.keys().len();
+    assert!(
+        keys <= MOST_KEYS + place.opened,
+        "limits: {keys} keys in the end, after {} tabs, each of which may have died before it compacted",
+        place.opened
+    );
     0
 }
 
