@@ -8,6 +8,8 @@ export default defineConfig({
     target: "es2022",
     outDir: fileURLToPath(new URL("dist", import.meta.url)),
     emptyOutDir: true,
+    // The Wasm module is inlined in the script.
+    chunkSizeWarningLimit: 1000,
     assetsInlineLimit: 0, // the page's policy loads files alone, no data: addresses
   },
 });

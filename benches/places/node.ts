@@ -47,7 +47,9 @@ export async function evaluate(
   const script = `
     const answer = await (${call})(await import(${url}), ...${JSON.stringify(args)});
     process.stdout.write(JSON.stringify(answer));`;
-  const running = run(process.execPath, [...flags, "--input-type=module", "--eval", script], { maxBuffer: 1 << 26 });
+  // By standard input: arguments of a command may not be so long.
+  const running = run(process.execPath, [...flags, "--input-type=module", "-"], { maxBuffer: 1 << 26 });
+  running.child.stdin?.end(script);
   running.child.stderr?.pipe(process.stderr);
   return JSON.parse((await running).stdout);
 }
