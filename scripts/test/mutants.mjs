@@ -189,12 +189,6 @@ const MUTANTS = [
     "Step::WriteSegment",
   ],
   [
-    "no look at the generation before a union",
-    WRITER,
-    "if self.look(around) {\n            // What it read",
-    "if false {\n            // What it read",
-  ],
-  [
     "compaction removes before it writes",
     WRITER,
     "if self.look(around) {\n            // What it read",
