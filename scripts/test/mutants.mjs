@@ -285,6 +285,6 @@ function run(test) {
   if (status === 0) return undefined;
   if (!stdout.includes("test result")) return `does not run: ${/^error.*$/m.exec(stderr)?.[0] ?? stderr}`;
   const name = /^test (\S+) \.\.\. FAILED/m.exec(stdout)?.[1] ?? "?";
-  const reason = test === "simulation" ? /fails: (.*)/.exec(stdout)?.[1]?.slice(0, 60) : undefined;
+  const reason = test === "simulation" ? /\) fails: (.*)/.exec(stdout)?.[1]?.slice(0, 60) : undefined;
   return `\`${test}\`: ${name}${reason === undefined ? "" : ` (${reason} …)`}`;
 }
