@@ -1,4 +1,3 @@
-/// <reference path="../types/wasm.d.ts" />
 /** The Wasm module as the entries inline it: hexadecimal text, which brotli compresses nearly as well as the bytes. */
 
 const [CODE_0, CODE_9, CODE_A] = [48, 57, 97];

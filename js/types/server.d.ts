@@ -12,7 +12,7 @@ export declare class ShardChain {
    * listed in `rejected`. A newest shard with other parameters than the options' is sealed.
    */
   static from(stored: Snapshot | readonly string[], options?: ChainOptions): Promise<ShardChain>;
-  readonly rejected: ReadonlyArray<{ index: number; code: ErrorCode }>;
+  readonly rejected: readonly { index: number; code: ErrorCode }[];
   /**
    * Inserts each id that the newest shard does not contain; returns how many no live shard contained. An id that is not
    * usable is left out.

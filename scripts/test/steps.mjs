@@ -119,7 +119,7 @@ export const steps = [
     run: () => wasmTests("--headless", "--chrome", "--chromedriver", programs.chromedriver.find() ?? "chromedriver"),
   },
   { name: "build", what: "the package is built", run: () => build() },
-  { name: "sizes", what: "the package is within its bars, and no larger than before", run: checkSizes },
+  { name: "sizes", what: "the package is no larger than recorded", run: checkSizes },
   {
     name: "toolchain",
     what: "the module as wasm-pack makes it, and as JavaScript by wasm2js",

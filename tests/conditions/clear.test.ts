@@ -282,7 +282,7 @@ describe.each(["quick", "slow", "silent", "failing"] as const)("over a storage t
       for (const recording of run.recordings) {
         const must = run.mustBeKept(recording);
         if (must === undefined) continue;
-        const told = `seed ${String(seed)}: ${recording.id} of page ${String(recording.page)} at ${String(recording.at)}; clearings ${JSON.stringify(run.clearings)}`;
+        const told = `seed ${String(seed)}: ${JSON.stringify(recording)}; ${JSON.stringify(run.clearings)}`;
         expect(remembered.has(recording.id), told).toBe(must);
         if (must) kept++;
         else gone++;

@@ -1,7 +1,4 @@
-/**
- * `feed.fill`: pages are fetched until enough fresh items are there; overlapping calls share a run, and every end is
- * told.
- */
+/** `feed.fill`: pages are fetched until enough fresh items are there; overlapping calls share a run, and every end is told. */
 import type { FeedPage, FillResult, PageRequest, Snapshot } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { idsOf, openGuard, settled, shippedSnapshot } from "../node/support.js";

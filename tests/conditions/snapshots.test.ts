@@ -1,6 +1,4 @@
-/**
- * Snapshots as they come in the field: from replicas of different age, of rebuilt chains, expiring, emptied, repeated.
- */
+/** Snapshots as they come: from replicas of different age, of rebuilt chains, expiring, emptied, repeated. */
 import type { Snapshot } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";

@@ -184,7 +184,7 @@ describe("a namespace that nobody uses any more", () => {
     await visit(storage, used, 32.5);
     await visit(storage, used, 32.9);
     expect(prefixes(storage)).toEqual(new Set([idle, used]));
-    await visit(storage, used, 34);
+    await visit(storage, used, 35);
     expect(prefixes(storage)).toEqual(new Set([used]));
   });
 

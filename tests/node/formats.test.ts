@@ -1,13 +1,15 @@
 /** The filters that servers already have, through the built package: every answer, every way to ask, every refusal. */
 import * as native from "seenguard";
+import type { GuardOptions } from "seenguard";
 import * as formats from "seenguard/formats";
 import { ShardChain, type ChainOptions, type ShardFormat, type Snapshot } from "seenguard/server";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { casesOf } from "../vectors/foreign.js";
 import { foreignFilters } from "./foreign.js";
-import { openGuard as openOf, uniqueNamespace } from "./support.js";
+import { openGuard as openOf, uniqueNamespace, type Package } from "./support.js";
 
-const openGuard: typeof openOf = (options, copy = formats) => openOf(options, copy);
+const openGuard = (options: Partial<GuardOptions> = {}, copy: Pick<Package, "SeenGuard"> = formats) =>
+  openOf(options, copy);
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date", "performance"], now: 1_764_000_000_000 });
@@ -262,7 +264,7 @@ describe("the entry seenguard, which knows the native format alone,", () => {
 });
 
 describe("bits-and-blooms as JSON", () => {
-  const [{ json = "" } = {}] = casesOf("bits-and-blooms");
+  const [{ json } = { json: "" }] = casesOf("bits-and-blooms");
   const apply = async (shard: string) =>
     (await openGuard()).guard.apply({ format: "bits-and-blooms", shards: [shard] });
 
