@@ -141,7 +141,12 @@ const MUTANTS = [
   // Delivery.
   ["one sign instead of three", DELIVERY, "const SIGNS: usize = 3;", "const SIGNS: usize = 1;"],
   ["signs count at once", DELIVERY, "steady_ms.saturating_sub(at) < REDELIVERY_WAIT_MS", "steady_ms < at"],
-  ["signs from before the delivery", DELIVERY, "if open.delivery.times > 0 {", "{"],
+  [
+    "signs from before the delivery",
+    DELIVERY,
+    "if open.delivery.times > 0 {\n            self.progress.add(open.delivery.first, steady_ms);",
+    "{\n            self.progress.add(open.delivery.first.wrapping_sub(1), steady_ms);",
+  ],
   ["delivered again without signs", DELIVERY, "&& delivery.first < passed", "&& passed < u64::MAX"],
   ["delivered again for ever", DELIVERY, "const MAX_REDELIVERIES: u8 = 3;", "const MAX_REDELIVERIES: u8 = 200;"],
   ["what has not arrived is delivered", DELIVERY, "if arrived {", "if arrived || batch > 0 {"],
