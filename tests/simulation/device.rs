@@ -163,7 +163,9 @@ impl Device {
             }
             Effect::Cleared(cleared_at_ms) => {
                 let clocks = self.clocks(tab, scene.now);
-                self.tabs[tab].clearing = None;
+                if self.tabs[tab].clearing.take().is_some() {
+                    self.ledger.cleared_ms = scene.now;
+                }
                 self.cleared(tab, cleared_at_ms, clocks);
                 if self.tabs[tab].known_count > 0 {
                     scene.tally.reach("what was recorded since a clear is kept");
@@ -176,10 +178,15 @@ impl Device {
 
     fn stored(&mut self, tab: usize, holds: Holds, now: u64) {
         let page = &self.tabs[tab];
+        let ledger = &mut self.ledger;
         if page.writer.generation != stored_generation(&self.store).0 {
+            // Another tab has cleared the namespace since this one looked.
+            assert!(
+                page.waiting_since.is_none_or(|since| since <= ledger.cleared_ms),
+                "storage: what was recorded since a clear is written where nobody reads it"
+            );
             return;
         }
-        let ledger = &mut self.ledger;
         for &index in &holds.recordings {
             let recording = &mut ledger.recordings[index];
             recording.stored_ms.get_or_insert(now);

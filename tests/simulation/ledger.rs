@@ -69,6 +69,8 @@ pub struct Ledger {
     pub text_dropped: BTreeSet<Item>,
     arrivals: BTreeMap<Item, Vec<Arrival>>,
     pub deletions: Vec<Deletion>,
+    /// When the namespace was cleared last.
+    pub cleared_ms: u64,
     /// Since when it is in storage that impressions are delivered.
     pub reporting_stored_ms: Option<u64>,
     /// How often a tab was told that a batch had arrived, and for each delivered impression which of them was its
