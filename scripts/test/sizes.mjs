@@ -9,7 +9,6 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { compare, readBudget, writeBudget } from "../lib/budget.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { CommandFailed } from "../lib/run.mjs";
 import { rustVersion } from "../lib/rust.mjs";
 import { main } from "../setup.mjs";
 
