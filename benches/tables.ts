@@ -55,7 +55,7 @@ export function tablesOfTimes(results: Results): Record<string, string> {
   const { places, machine, quick } = results;
   const titles = places.map(({ title }) => title);
   return {
-    machine: `On a ${machine}; ${titles.join(", ")}.${quick ? " **Too few repetitions to be quoted.**" : ""}`,
+    machine: `On a ${machine};\n${titles.join(", ")}.${quick ? " **Too few repetitions to be quoted.**" : ""}`,
     bars: barTable(results.bars),
     times: timeTable(places, (workload) => MAIN.includes(workload)),
     workloads: timeTable(places, (workload) => !MAIN.includes(workload)),
