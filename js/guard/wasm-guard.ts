@@ -4,6 +4,7 @@ import { SeenGuardError } from "../errors.js";
 import type { FormatArguments } from "../format.js";
 import type { Guard, TextBatch } from "../generated/client/seenguard.js";
 import { firstOfEach } from "../ids.js";
+import { NEWER, WHOLE, type Segment, type SegmentState } from "../storage/segment.js";
 import type { GuardStats, Impression, ItemId } from "../types/seenguard.js";
 
 /** A snapshot as the engine takes it: NaN stands for what is absent. */
@@ -43,18 +44,6 @@ export interface Batch {
   readonly batch: number;
   readonly impressions: Impression[];
 }
-
-/** A segment of the impression table, and its size class. */
-export interface Segment {
-  readonly text: string;
-  readonly level: number;
-}
-
-/** How much of a segment could be read: all of it, a part, or nothing because a newer version wrote it. */
-export const WHOLE = 0;
-export const DAMAGED = 1;
-export const NEWER = 2;
-export type SegmentState = typeof WHOLE | typeof DAMAGED | typeof NEWER;
 
 export type FreshIndices = ArrayLike<number> & Iterable<number>;
 

@@ -3,12 +3,7 @@
  * were read are removed: in that order no interleaving of writers loses anything, and nobody needs a lock.
  */
 import type { SegmentLog, StoredSegment } from "./segment-log.js";
-
-/** A segment of the impression table, and its size class. */
-export interface Segment {
-  readonly text: string;
-  readonly level: number;
-}
+import type { Segment } from "./segment.js";
 
 /** Makes one segment of several. */
 export interface Compactor {

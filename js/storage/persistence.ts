@@ -17,7 +17,7 @@
 import { SeenGuardError } from "../errors.js";
 import { isHidden, listen } from "../page.js";
 import type { GuardStats } from "../types/seenguard.js";
-import { compactAll, CompactionSchedule, isWasteful, type Compactor, type Segment } from "./compaction.js";
+import { compactAll, CompactionSchedule, isWasteful, type Compactor } from "./compaction.js";
 import { sendSignal } from "./cross-tab-signal.js";
 import { repair } from "./damage.js";
 import { clearNamespace } from "./generation.js";
@@ -25,20 +25,17 @@ import { StorageHealth } from "./health.js";
 import { noteUse, removeIdle } from "./idle.js";
 import { prefixOf, signalKey } from "./keys.js";
 import { SegmentLog, type Found, type StoredSegment } from "./segment-log.js";
+import { DAMAGED, NEWER, type Segment, type SegmentState } from "./segment.js";
 import { openStore, type Place } from "./store.js";
-
-/** How much of a segment could be read, as the engine says it. */
-const DAMAGED = 1;
-const NEWER = 2;
 
 /** How often a write that finds a new generation begins anew. */
 const GENERATIONS_A_WRITE = 8;
 
 /** The impression table. */
 export interface Table extends Compactor {
-  load(segments: readonly string[]): readonly number[];
+  load(segments: readonly string[]): readonly SegmentState[];
   finishLoading(): void;
-  merge(segments: readonly string[]): readonly number[];
+  merge(segments: readonly string[]): readonly SegmentState[];
   takeUnsaved(everything: boolean): Segment | undefined;
   clearBefore(clearedAtMs: number): void;
 }
@@ -255,12 +252,12 @@ export class Persistence {
   private takeIn(
     log: SegmentLog,
     { segments }: Found,
-    read: (texts: readonly string[]) => readonly number[],
+    read: (texts: readonly string[]) => readonly SegmentState[],
   ): StoredSegment[] {
     // The engine's functions are compiled when they are first called: a page that finds nothing does without.
     if (segments.length === 0) return [];
     const states = read(segments.map(({ text }) => text));
-    const thoseOf = (state: number) => segments.filter((_, index) => states[index] === state);
+    const thoseOf = (state: SegmentState) => segments.filter((_, index) => states[index] === state);
     const [damaged, newer] = [thoseOf(DAMAGED), thoseOf(NEWER)];
     for (const segment of [...damaged, ...newer]) log.setUnreadable(segment);
     const report = (message: string) => this.owner.report(new SeenGuardError("storage", message));
