@@ -1,7 +1,8 @@
 //! How much is stored and written of ten thousand impressions, by one tab and by several that hear of each other.
 
-use seenguard::{BloomFilter, DEFAULT_REMEMBER, Format, Guard, Now, Parameters, Shard, Snapshot};
+use seenguard::{DEFAULT_REMEMBER, Guard, Now};
 
+use super::feeds::cover_everything;
 use super::store::Store;
 use super::writer::{Effect, Holds, Job, Surroundings, Writer};
 use crate::random::Random;
@@ -51,7 +52,9 @@ pub fn store_ten_thousand(pages: usize) -> Stored {
         all.pages[page].guard.record(&[&id], all.now).expect("there is memory");
         all.work(page, Job::Flush);
         if number % IMPRESSIONS_A_SNAPSHOT == IMPRESSIONS_A_SNAPSHOT - 1 {
-            (0..pages).for_each(|page| all.cover(page));
+            for page in &mut all.pages {
+                cover_everything(&mut page.guard, all.now);
+            }
         }
     }
     (0..pages).for_each(|page| all.work(page, Job::Hide));
@@ -113,25 +116,5 @@ impl Pages {
             self.pages[other].writer.enqueue(Job::Pull);
         }
         true
-    }
-
-    /// A snapshot covers everything that a page holds, and is not used any more.
-    fn cover(&mut self, page: usize) {
-        let mut everything = BloomFilter::new(Parameters::new(1, 1).expect("one bit is a filter"), 0);
-        everything.insert("anything");
-        let everything = Shard::new(everything, 0, 0).to_base64().expect("there is memory");
-        for shards in [&[everything][..], &[]] {
-            let snapshot = Snapshot {
-                version: None,
-                shards,
-                format: Format::Native,
-                now_ms: None,
-                forget_before: None,
-            };
-            let guard = &mut self.pages[page].guard;
-            guard
-                .apply(snapshot, self.now)
-                .expect("snapshots: any that can be read is taken");
-        }
     }
 }

@@ -468,9 +468,8 @@ fn probe_table(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     }
 }
 
-/// A guard of which nothing is pending, and that has no snapshot.
-pub fn table_alone(guard: &Guard, clocks: Now) -> Guard {
-    let mut guard = guard.clone();
+/// A snapshot covers everything that a guard holds, and is not used any more.
+pub fn cover_everything(guard: &mut Guard, clocks: Now) {
     let mut everything = BloomFilter::new(Parameters::new(1, 1).expect("one bit is a filter"), 0);
     everything.insert("anything");
     let everything = Shard::new(everything, 0, 0).to_base64().expect("there is memory");
@@ -486,6 +485,12 @@ pub fn table_alone(guard: &Guard, clocks: Now) -> Guard {
             .apply(snapshot, clocks)
             .expect("snapshots: any that can be read is taken");
     }
+}
+
+/// A guard of which nothing is pending, and that has no snapshot.
+pub fn table_alone(guard: &Guard, clocks: Now) -> Guard {
+    let mut guard = guard.clone();
+    cover_everything(&mut guard, clocks);
     assert_eq!(
         guard.pending(1),
         [""; 0],
