@@ -14,13 +14,13 @@ const MAX_LINES = 400;
 const code = /\.(c?js|mjs|tsx?|cts|rs|lua|css|html|toml|go|java|py)$/;
 const limited = /^(src|js|cli|scripts|www)\//;
 /** Published by others, or by tools. */
-const exempt = /^(tests\/vectors\/|tests\/types\/contract\.d\.ts$)/;
+const exempt = "tests/vectors/";
 
 export function checkLines() {
   const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root })
     .toString()
     .split("\n")
-    .filter((path) => code.test(path) && !exempt.test(path));
+    .filter((path) => code.test(path) && !path.startsWith(exempt));
   const wrong = files.flatMap(complaints);
   if (wrong.length > 0) throw new CommandFailed(wrong.join("\n"));
   console.log(`${String(files.length)} files`);
