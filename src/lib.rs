@@ -68,7 +68,7 @@ pub use guard::{
     Applied, CoveredImpression, DEFAULT_REMEMBER, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Impression,
     Lag, MAX_REMEMBER, Now, Recorded, Segment, SegmentState, Snapshot,
 };
-pub use id_list::IdList;
+pub use id_list::{IdList, ItemIds};
 pub use inspect::{InspectedFilter, Inspection, inspect};
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
 pub use shard::Shard;

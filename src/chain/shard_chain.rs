@@ -166,7 +166,7 @@ impl ShardChain {
         fresh.try_reserve(ids.len())?;
         for index in 0..ids.len() {
             let id = list.id(ids, index);
-            if !list.is_repeated(ids, index) && !live.iter().any(|shard| shard.filter.contains_hashed(id)) {
+            if !live.iter().any(|shard| shard.filter.contains_hashed(id)) && list.keep(ids, index) {
                 fresh.push(index as u32);
             }
         }

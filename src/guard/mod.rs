@@ -194,17 +194,14 @@ impl Guard {
             let hash = self.list.hash(index);
             let recording = impressions.and_then(|impressions| impressions.get_live(hash, now.wall_ms));
             let stopped_by_server = || queries.iter().any(|query| query.finds(hash, || ids.get(index)));
-            let counter = if self.list.is_repeated(ids, index) {
-                &mut filtered.duplicate
-            } else {
-                match recording {
-                    Some(recording) if recording.is_pending() => &mut filtered.pending,
-                    Some(recording) if recording.kind == Kind::Seen => &mut filtered.memory,
-                    None if stopped_by_server() => &mut filtered.server,
-                    _ => {
-                        fresh.push(index as u32);
-                        &mut filtered.passed
-                    }
+            let counter = match recording {
+                Some(recording) if recording.is_pending() => &mut filtered.pending,
+                Some(recording) if recording.kind == Kind::Seen => &mut filtered.memory,
+                None if stopped_by_server() => &mut filtered.server,
+                _ if !self.list.keep(ids, index) => &mut filtered.duplicate,
+                _ => {
+                    fresh.push(index as u32);
+                    &mut filtered.passed
                 }
             };
             *counter += 1;

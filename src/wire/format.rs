@@ -104,6 +104,15 @@ impl Format {
         }
     }
 
+    /// What joins the texts of which a shard's text is made up, if it is made up of several.
+    pub(crate) fn chunk_separator(self) -> Option<u8> {
+        match self {
+            #[cfg(feature = "formats")]
+            Format::RedisBloom => Some(b','),
+            _ => None,
+        }
+    }
+
     /// This format for shards of any size: those that a chain was restored from need not have the size of those that it
     /// begins.
     pub(crate) fn of_any_size(self) -> Self {

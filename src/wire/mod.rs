@@ -14,6 +14,7 @@
 pub(crate) mod base64;
 mod format;
 pub mod native;
+mod reference;
 mod rice;
 
 // What the native format does not need of these, the others do.
@@ -38,6 +39,7 @@ pub mod redisbloom;
 pub(crate) use encoded::EncodedShard;
 pub use encoded::Encoding;
 pub use format::Format;
+pub use reference::Reference;
 
 use crate::error::Error;
 #[cfg(feature = "formats")]

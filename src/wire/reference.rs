@@ -1,0 +1,132 @@
+//! References: what stands for a shard that the device holds already.
+//!
+//! In a snapshot a reference is `~` and a name of 12 hexadecimal digits: the first 12 of the 16 lowercase ones of XXH64
+//! (seed 0) of the shard's text as it was sent; of RedisBloom's chunks, of their texts, one after the other. The
+//! device's request has the names of all that it holds, newest first, joined by `.`.
+
+use std::fmt;
+
+use super::Format;
+use crate::hash::hash_id;
+use crate::params::MAX_SNAPSHOT_SHARDS;
+
+/// What marks a reference in a snapshot; no base64 text begins with it.
+const MARK: u8 = b'~';
+/// What joins the names of the shards that are held.
+const SEPARATOR: &str = ".";
+/// Hexadecimal digits of a name.
+const DIGITS: usize = 12;
+/// Of a hash, what the name leaves out.
+const UNUSED_BITS: u32 = u64::BITS - 4 * DIGITS as u32;
+/// Names of more shards than a snapshot has are not read.
+const MAX_HELD_LENGTH: usize = MAX_SNAPSHOT_SHARDS * (DIGITS + 1) - 1;
+
+/// The name of a shard's text. Two of 64 shards have the same one with a probability of 2^-37.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reference(u64);
+
+impl Reference {
+    /// The reference of a shard's text; of a RedisBloom key, of its chunks' texts joined by commas.
+    pub fn of(format: Format, text: &[u8]) -> Reference {
+        let hash = match format.chunk_separator() {
+            Some(separator) => {
+                let joined: Vec<u8> = text.iter().copied().filter(|&byte| byte != separator).collect();
+                hash_id(&joined, 0)
+            }
+            None => hash_id(text, 0),
+        };
+        Reference(hash >> UNUSED_BITS)
+    }
+
+    /// The reference that an element of a snapshot is, if it is one.
+    pub fn from_element(text: &[u8]) -> Option<Reference> {
+        Reference::from_name(text.strip_prefix(&[MARK])?)
+    }
+
+    /// Reads a name: 12 lowercase hexadecimal digits.
+    pub fn from_name(name: &[u8]) -> Option<Reference> {
+        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if name.len() != DIGITS || !name.iter().all(is_digit) {
+            return None;
+        }
+        let digits = std::str::from_utf8(name).ok()?;
+        u64::from_str_radix(digits, 16).ok().map(Reference)
+    }
+
+    /// The reference as an element of a snapshot.
+    pub fn to_element(self) -> String {
+        format!("{}{self}", char::from(MARK))
+    }
+
+    /// The names of several, as they go with a request.
+    pub fn join(references: impl Iterator<Item = Reference>) -> String {
+        let names: Vec<String> = references.map(|reference| reference.to_string()).collect();
+        names.join(SEPARATOR)
+    }
+
+    /// Reads what a request says that the device holds. What is not understood is left out; a text that is longer than
+    /// the names of a snapshot's shards is not read at all.
+    pub fn split(held: &str) -> Vec<Reference> {
+        if held.len() > MAX_HELD_LENGTH {
+            return Vec::new();
+        }
+        let names = held.split(SEPARATOR);
+        names.filter_map(|name| Reference::from_name(name.as_bytes())).collect()
+    }
+}
+
+/// The name, without a mark.
+impl fmt::Display for Reference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:0width$x}", self.0, width = DIGITS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &[u8] = b"U0dTMQ==";
+
+    #[test]
+    fn a_reference_is_the_beginning_of_the_texts_hash() {
+        let hash = format!("{:016x}", hash_id(TEXT, 0));
+        let reference = Reference::of(Format::Native, TEXT);
+        assert_eq!(reference.to_string(), hash[..DIGITS]);
+        assert_eq!(reference.to_element(), format!("~{}", &hash[..DIGITS]));
+        assert_eq!(
+            Reference::from_element(reference.to_element().as_bytes()),
+            Some(reference)
+        );
+    }
+
+    #[cfg(feature = "formats")]
+    #[test]
+    fn that_of_chunks_is_that_of_their_texts_one_after_the_other() {
+        let chunks = Reference::of(Format::RedisBloom, b"AAAA,BBBB");
+        assert_eq!(chunks, Reference::of(Format::Native, b"AAAABBBB"));
+    }
+
+    #[test]
+    fn what_is_no_name_is_left_out() {
+        let reference = Reference::of(Format::Native, TEXT);
+        for element in [
+            "",
+            "~",
+            "~0123456789AB",
+            "~0123456789",
+            "~0123456789abc",
+            "0123456789ab",
+            "~01234567é9a",
+        ] {
+            assert_eq!(Reference::from_element(element.as_bytes()), None, "{element}");
+        }
+        let held = format!("..x.{reference}.0123456789AB.");
+        assert_eq!(Reference::split(&held), [reference]);
+        assert_eq!(
+            Reference::split(&Reference::join([reference; 64].into_iter())).len(),
+            64
+        );
+        assert_eq!(Reference::split(&Reference::join([reference; 65].into_iter())), []);
+    }
+}
