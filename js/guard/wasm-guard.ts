@@ -103,7 +103,7 @@ export class WasmGuard {
       if (start >= ids.length) break;
     }
     return firstOfEach(
-      ids,
+      { ids },
       parts.flatMap(({ start, fresh }) => Array.from(fresh, (index) => start + index)),
     );
   }
