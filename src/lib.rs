@@ -66,7 +66,8 @@ pub use chain::{ChainOptions, ChainSnapshot, Rejected, ShardChain};
 pub use error::Error;
 pub use guard::{
     Applied, CoveredImpression, DEFAULT_REMEMBER, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Impression,
-    Lag, MAX_REMEMBER, Now, Recorded, Segment, SegmentState, Snapshot,
+    Lag, MAX_REMEMBER, NotApplied, Now, Received, Recorded, Segment, SegmentState, Snapshot, Split, StoredShard,
+    StoredSnapshot,
 };
 pub use id_list::{IdList, ItemIds};
 pub use inspect::{InspectedFilter, Inspection, inspect};
