@@ -23,7 +23,7 @@ export function inGroups(shown: Shown): number[] {
   for (const places of groups.values()) {
     const sorted = [...places].sort((a, b) => rankOf(shown, a) - rankOf(shown, b));
     places.forEach((place, index) => {
-      order[place] = sorted[index] as number;
+      order[place] = sorted[index] ?? place;
     });
   }
   // Places of what is not shown are holes.

@@ -54,7 +54,11 @@ export function removeSaved(namespace: string): void {
 /** What is saved, by key. It may be anything. */
 function readSaved(namespace: string): (readonly [key: string, saved: unknown])[] {
   const saved: unknown = attempt(() => JSON.parse(sessionStorage.getItem(nameOf(namespace)) ?? "") as unknown);
-  return Array.isArray(saved) ? saved.filter((each) => Array.isArray(each) && typeof each[0] === "string") : [];
+  return Array.isArray(saved) ? saved.filter(isKeyed) : [];
+}
+
+function isKeyed(value: unknown): value is readonly [key: string, saved: unknown] {
+  return Array.isArray(value) && typeof value[0] === "string";
 }
 
 function nameOf(namespace: string): string {

@@ -44,7 +44,7 @@ export function listItems<T>(list: readonly T[], idOf: IdOf<T> | undefined): Lis
   const collected = collectIds(list, idOf);
   return Array.from({ length: countItems(collected) }, (_, index) => {
     const ids = idsOfItem(collected, index).map(String);
-    return { place: collected.places?.[index] ?? index, id: ids[0] as string, ids };
+    return { place: collected.places?.[index] ?? index, id: ids[0] ?? "", ids };
   });
 }
 
@@ -90,8 +90,8 @@ export class Verdicts {
     const { fresh, seen } = guard.split(list, withoutId) ?? { fresh: firstOfEach(list), seen: [] };
     const group = ++this.groups;
     const note = (index: number, rank: number) => {
-      const { id, ids } = items[index] as ListItem;
-      this.byId.set(id, { group, rank, ids });
+      const item = items[index];
+      if (item) this.byId.set(item.id, { group, rank, ids: item.ids });
     };
     for (const index of fresh) note(index, 0);
     let rank = 0;
@@ -128,7 +128,7 @@ export class Verdicts {
   restore(saved: unknown): void {
     try {
       const [clearedAtMs, verdicts] = saved as SavedVerdicts;
-      this.clearedAtMs = Number(clearedAtMs) || 0;
+      if (isCount(clearedAtMs)) this.clearedAtMs = clearedAtMs;
       for (const [group, rank, ...ids] of verdicts) {
         const [id] = ids;
         if (!isCount(group) || !isCount(rank) || !isText(id) || !ids.every(isText)) continue;
