@@ -66,8 +66,7 @@ pub use chain::{ChainOptions, ChainSnapshot, Rejected, ShardChain};
 pub use error::Error;
 pub use guard::{
     Applied, CoveredImpression, DEFAULT_REMEMBER, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Impression,
-    Lag, MAX_REMEMBER, NotApplied, Now, Received, Recorded, Segment, SegmentState, Snapshot, Split, StoredShard,
-    StoredSnapshot,
+    Lag, MAX_REMEMBER, NotApplied, Now, Received, Recorded, Segment, SegmentState, Snapshot, Split,
 };
 pub use id_list::{IdList, ItemIds};
 pub use inspect::{InspectedFilter, Inspection, inspect};
