@@ -10,6 +10,7 @@ import { listItems, MAX_VERDICTS, type Decider, type ListItem, type Verdict, typ
 export interface FeedGuard extends Decider {
   apply(snapshot: unknown): Api.ApplyReport;
   held(): string;
+  pending(limit: number): string[];
   pendingShard(): string;
 }
 
@@ -105,8 +106,9 @@ export class Feed implements Api.Feed {
       fetch: async (signal) => {
         if (this.hasEnded) return null;
         const guard = this.guard();
-        const [held, pending] = [guard.held(), guard.pendingShard()];
-        return fetchPage({ page: this.nextPage, cursor: this.cursor as C | undefined, held, pending, signal });
+        const cursor = this.cursor as C | undefined;
+        const pending = guard.pending(1).length > 0 ? guard.pendingShard() : "";
+        return fetchPage({ page: this.nextPage, cursor, held: guard.held(), pending, signal });
       },
       take: ({ items, seen: snapshot, next }) => {
         const list = copyList(items);
@@ -172,8 +174,9 @@ export class Feed implements Api.Feed {
     for (const { place } of items) shown[place] = undefined;
     items.forEach(show);
     const undecided = items.filter((item) => !verdicts.of(item) && !isTaken(item));
-    verdicts.decide(undecided, list.length - items.length, guard);
+    const lasts = verdicts.decide(undecided, list.length - items.length, guard);
     undecided.forEach(show);
+    if (!lasts) verdicts.forget(undecided);
     this.forgetOldest(items);
     return shown;
   }

@@ -83,11 +83,15 @@ export class Verdicts {
     for (const [id, verdict] of seen) if (verdict.ids.some((each) => takenBack.has(each))) this.byId.delete(id);
   }
 
-  /** Decides items, which are a group then. An item with an id of one before it stays undecided. */
-  decide(items: readonly ListItem[], withoutId: number, guard: Decider): void {
-    if (items.length === 0 && withoutId === 0) return;
+  /**
+   * Decides items, which are a group then. An item with an id of one before it stays undecided. Returns whether this is
+   * to last: without an engine everything is fresh for now.
+   */
+  decide(items: readonly ListItem[], withoutId: number, guard: Decider): boolean {
+    if (items.length === 0 && withoutId === 0) return true;
     const list = idListOf(items);
-    const { fresh, seen } = guard.split(list, withoutId) ?? { fresh: firstOfEach(list), seen: [] };
+    const split = guard.split(list, withoutId);
+    const { fresh, seen } = split ?? { fresh: firstOfEach(list), seen: [] };
     const group = ++this.groups;
     const note = (index: number, rank: number) => {
       const item = items[index];
@@ -96,6 +100,7 @@ export class Verdicts {
     for (const index of fresh) note(index, 0);
     let rank = 0;
     for (const index of seen) note(index, ++rank);
+    return split !== undefined;
   }
 
   forget(items: readonly ListItem[]): void {
