@@ -330,7 +330,7 @@ test("a feed's options that are wrong are refused, and say which", async () => {
     ["home", "feed"],
   ] as const) {
     const wrong = () => guard.feed(options as FeedOptions);
-    expect(wrong).toThrowError(expect.objectContaining({ code: "bad-option" }) as Error);
-    expect(wrong).toThrowError(name);
+    expect(wrong).toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
+    expect(wrong).toThrow(name);
   }
 });
