@@ -4,9 +4,11 @@
 //! texts that are ASCII alone, as most ids are, these are bytes. Others have a byte between each two, so that halves of
 //! characters stay apart, and [`TextBatch::separated`] finds their ends.
 
+use std::ops::Range;
+
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::id_list::IdList;
+use crate::id_list::{IdList, Split};
 
 /// A batch that took more memory than this gives it back.
 const KEPT_BYTES: usize = 1 << 20;
@@ -20,6 +22,8 @@ pub struct TextBatch {
     ends: Vec<u32>,
     /// Bytes between one text's end and the next one's start.
     gap: usize,
+    /// After which text each item ends; empty if each text is an item's only id.
+    item_ends: Vec<u32>,
     indices: Vec<u32>,
 }
 
@@ -47,12 +51,23 @@ impl TextBatch {
     #[wasm_bindgen(js_name = reserveEnds)]
     pub fn reserve_ends(&mut self, count: usize) -> usize {
         self.gap = 0;
+        self.item_ends.clear();
         self.ends.clear();
         if self.ends.try_reserve(count).is_err() {
             return 0;
         }
         self.ends.resize(count, 0);
         self.ends.as_mut_ptr() as usize
+    }
+
+    /// Where JavaScript may write after which text (u32) each of so many items ends. 0 if there is no memory for them.
+    #[wasm_bindgen(js_name = reserveItems)]
+    pub fn reserve_items(&mut self, count: usize) -> usize {
+        if self.item_ends.try_reserve(count).is_err() {
+            return 0;
+        }
+        self.item_ends.resize(count, 0);
+        self.item_ends.as_mut_ptr() as usize
     }
 
     /// Turns ends that count UTF-16 units into those of the texts' UTF-8, which takes the first `bytes` bytes, with a
@@ -81,6 +96,11 @@ impl TextBatch {
         self.indices.as_ptr()
     }
 
+    /// How many indices the latest answer has.
+    pub fn answered(&self) -> usize {
+        self.indices.len()
+    }
+
     /// Gives back memory that an unusually large batch took.
     pub fn shrink(&mut self) {
         if self.text.capacity() > KEPT_BYTES {
@@ -92,6 +112,14 @@ impl TextBatch {
     pub(super) fn answer(&mut self, indices: Vec<u32>) -> usize {
         self.indices = indices;
         self.indices.len()
+    }
+
+    /// Keeps the indices of a list in two, the fresh ones first. Returns how many of them are fresh.
+    pub(super) fn answer_split(&mut self, Split { fresh, seen }: Split) -> usize {
+        self.indices = fresh;
+        let count = self.indices.len();
+        self.indices.extend(seen);
+        count
     }
 }
 
@@ -108,5 +136,25 @@ impl IdList for TextBatch {
         };
         // Ends come from outside: an impossible one makes an empty text, not a trap.
         self.text.get(start..self.ends[index] as usize).unwrap_or_default()
+    }
+
+    #[inline]
+    fn items(&self) -> usize {
+        if self.item_ends.is_empty() {
+            self.ends.len()
+        } else {
+            self.item_ends.len()
+        }
+    }
+
+    #[inline]
+    fn ids_of(&self, item: usize) -> Range<usize> {
+        if self.item_ends.is_empty() {
+            return item..item + 1;
+        }
+        // Ends come from outside: an impossible one makes an item without ids.
+        let end = (self.item_ends[item] as usize).min(self.ends.len());
+        let start = item.checked_sub(1).map_or(0, |before| self.item_ends[before] as usize);
+        start.min(end)..end
     }
 }
