@@ -118,6 +118,7 @@ pub fn show(guard: &mut Guard, page: &Page, now: Now) -> Result<Vec<String>, Err
             format: page.seen.format,
             now_ms: Some(page.seen.now * 1000),
             forget_before: None,
+            unseen: &[],
         },
         now,
     )?;

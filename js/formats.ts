@@ -9,6 +9,8 @@ export const readFormats: ReadShards = (named, shards) => {
 
 /** The chunks of a dump as the module takes them: joined by commas. */
 function chunksOf(shard: unknown, name: string): string {
+  // A reference stands for all chunks of a shard.
+  if (typeof shard === "string" && shard.startsWith("~")) return shard;
   const chunks: unknown[] = Array.isArray(shard) ? Array.from(shard) : [undefined];
   if (!chunks.every((chunk) => typeof chunk === "string"))
     return bad(`${name} is no list of texts: the chunks of BF.SCANDUMP, in order, as base64`);

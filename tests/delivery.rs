@@ -20,7 +20,9 @@ fn reporting() -> Guard {
 }
 
 fn begin(guard: &mut Guard, now: Now) -> (u32, Vec<String>) {
-    let DeliveryBatch { number, impressions } = guard.begin_batch(MANY, usize::MAX, now);
+    let DeliveryBatch {
+        number, impressions, ..
+    } = guard.begin_batch(MANY, usize::MAX, now);
     (
         number,
         impressions.into_iter().map(|impression| impression.id).collect(),
@@ -247,7 +249,9 @@ fn an_impression_recorded_anew_is_delivered_anew_and_inherits_nothing() {
     guard.record(&["a"], at(START)).unwrap();
     deliver(&mut guard, at(START));
     guard.record(&["a"], at(START + 100)).unwrap();
-    let DeliveryBatch { number, impressions } = guard.begin_batch(MANY, usize::MAX, at(START + 100));
+    let DeliveryBatch {
+        number, impressions, ..
+    } = guard.begin_batch(MANY, usize::MAX, at(START + 100));
     assert_eq!((impressions[0].at, impressions.len()), ((START + 100) * 1000, 1));
     // While it is under way it is shown again: that is another one.
     guard.record(&["a"], at(START + 200)).unwrap();
@@ -403,6 +407,7 @@ fn over_any_schedule_each_impression_is_delivered_at_least_once_and_no_two_batch
                     let DeliveryBatch {
                         number: batch,
                         impressions,
+                        ..
                     } = guard.begin_batch(most.0, most.1, at(now));
                     let ids: Vec<String> = impressions.into_iter().map(|impression| impression.id).collect();
                     assert!(

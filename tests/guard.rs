@@ -25,7 +25,7 @@ fn a_snapshot_in_use_is_replaced_whole() {
     apply(&mut guard, Some(1), &[text_of(&ids("one", 0..9), 1)], at(START)).unwrap();
     let applied = apply(&mut guard, Some(2), &[text_of(&ids("two", 0..9), 2)], at(START)).unwrap();
     let expected = Applied {
-        applied: true,
+        reason: None,
         shards: 1,
         reused: 0,
         expired: 0,
@@ -47,7 +47,10 @@ fn an_older_version_is_not_taken() {
     apply(&mut guard, Some(10), &new, at(START)).unwrap();
     for version in [9, 0] {
         let applied = apply(&mut guard, Some(version), &old, at(START)).unwrap();
-        assert_eq!((applied.applied, applied.shards, applied.covered), (false, 2, 0));
+        assert_eq!(
+            (applied.reason.is_none(), applied.shards, applied.covered),
+            (false, 2, 0)
+        );
         assert!(guard.has("new-0", at(START)) && guard.version() == Some(10));
     }
 }
@@ -59,7 +62,8 @@ fn the_same_version_with_other_bytes_is_taken() {
     assert!(
         apply(&mut guard, Some(10), &[text_of(&ids("two", 0..9), 1)], at(START))
             .unwrap()
-            .applied
+            .reason
+            .is_none()
     );
     assert!(guard.has("two-0", at(START)) && !guard.has("one-0", at(START)));
 }
@@ -71,7 +75,8 @@ fn a_snapshot_without_a_version_is_taken_and_so_is_whatever_follows_it() {
         assert!(
             apply(&mut guard, version, &[text_of(&ids("item", 0..9), 1)], at(START))
                 .unwrap()
-                .applied
+                .reason
+                .is_none()
         );
         assert_eq!(guard.version(), version);
     }
@@ -80,18 +85,25 @@ fn a_snapshot_without_a_version_is_taken_and_so_is_whatever_follows_it() {
 #[test]
 fn version_0_and_the_largest_are_versions() {
     let mut guard = guard();
-    assert!(apply(&mut guard, Some(0), &[] as &[&str], at(START)).unwrap().applied);
+    assert!(
+        apply(&mut guard, Some(0), &[] as &[&str], at(START))
+            .unwrap()
+            .reason
+            .is_none()
+    );
     assert_eq!(guard.version(), Some(0));
     let largest = (1 << 53) - 1;
     assert!(
         apply(&mut guard, Some(largest), &[] as &[&str], at(START))
             .unwrap()
-            .applied
+            .reason
+            .is_none()
     );
     assert!(
         !apply(&mut guard, Some(largest - 1), &[] as &[&str], at(START))
             .unwrap()
-            .applied
+            .reason
+            .is_none()
     );
 }
 
@@ -100,7 +112,7 @@ fn an_empty_snapshot_after_full_ones_is_taken() {
     let mut guard = guard();
     apply(&mut guard, Some(1), &[text_of(&ids("item", 0..9), 1)], at(START)).unwrap();
     let applied = apply(&mut guard, Some(2), &[] as &[&str], at(START)).unwrap();
-    assert_eq!((applied.applied, applied.shards), (true, 0));
+    assert_eq!((applied.reason.is_none(), applied.shards), (true, 0));
     assert_eq!(guard.filter(&["item-0"], at(START)).unwrap(), [0]);
 }
 
@@ -111,7 +123,12 @@ fn a_new_guard_believes_a_counter_that_started_again() {
     earlier.record(&["mine"], at(START)).unwrap();
     let mut later = next_visit(&[unsaved(&mut earlier)]);
     assert_eq!(later.version(), None);
-    assert!(apply(&mut later, Some(1), &[] as &[&str], at(START)).unwrap().applied);
+    assert!(
+        apply(&mut later, Some(1), &[] as &[&str], at(START))
+            .unwrap()
+            .reason
+            .is_none()
+    );
 }
 
 #[test]
@@ -214,6 +231,7 @@ fn apply_at_server_time(guard: &mut Guard, shards: &[String], server_seconds: u6
         format: Format::Native,
         now_ms: Some(server_seconds * 1000),
         forget_before: None,
+        unseen: &[],
     };
     guard.apply(snapshot, now).unwrap()
 }
@@ -554,9 +572,10 @@ fn apply_deletion(guard: &mut Guard, seconds: u64, server_ms: Option<u64>, now: 
         shards: &[] as &[&str],
         format: Format::Native,
         now_ms: server_ms,
+        unseen: &[],
         forget_before: Some(seconds as u32),
     };
-    assert!(guard.apply(snapshot, now).unwrap().applied);
+    assert!(guard.apply(snapshot, now).unwrap().reason.is_none());
 }
 
 #[test]
@@ -619,13 +638,15 @@ fn a_snapshot_from_before_a_deletion_is_not_taken() {
         shards: &[] as &[&str],
         format: Format::Native,
         now_ms: None,
+        unseen: &[],
         forget_before,
     };
     let mut apply = |version, forget_before| {
         guard
             .apply(snapshot(version, forget_before), at(START))
             .unwrap()
-            .applied
+            .reason
+            .is_none()
     };
     assert!(apply(900, None) && apply(5, Some(START as u32)));
     assert!(!apply(901, None) && !apply(999, Some(START as u32 - 1)) && !apply(4, Some(START as u32)));

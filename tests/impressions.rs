@@ -403,6 +403,7 @@ fn delete(guard: &mut Guard, seconds: u64, now_ms: u64) {
         shards: &[] as &[&str],
         format: Format::Native,
         now_ms: Some(now_ms),
+        unseen: &[],
         forget_before: Some(seconds as u32),
     };
     guard.apply(snapshot, Now::at(now_ms)).unwrap();

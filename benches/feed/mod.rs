@@ -84,6 +84,7 @@ pub fn apply(guard: &mut Guard, shards: &[String]) {
         format: Format::Native,
         now_ms: None,
         forget_before: None,
+        unseen: &[],
     };
     guard.apply(snapshot, now()).expect("the chain's own shards are taken");
 }

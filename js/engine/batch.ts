@@ -5,6 +5,7 @@
  * would make too large a text is split, and the caller asks for part after part.
  */
 import type { TextBatch } from "../generated/client/seenguard.js";
+import type { ItemIdList } from "../ids.js";
 import type { ItemId } from "../types/seenguard.js";
 
 /** A part ends where it has become this long (UTF-16 units) … */
@@ -46,6 +47,34 @@ export class TextBatchWriter {
   writePart(texts: readonly ItemId[], start: number): WrittenPart {
     const count = Math.min(texts.length - start, PART_TEXTS);
     return this.write(texts, start, count, PART_UNITS);
+  }
+
+  /**
+   * Writes the ids of the items from `start` on, as many as one part holds. The part ends with an item; one that is too
+   * long for a part alone does not fit.
+   */
+  writeItems({ ids, ends }: ItemIdList, start: number): WrittenPart {
+    if (!ends) return this.writePart(ids, start);
+    const first = ends[start - 1] ?? 0;
+    const part = this.writePart(ids, first);
+    let end = start;
+    while (end < ends.length && (ends[end] ?? 0) <= part.end) end++;
+    if (end === start) return { end: start + 1, fits: false };
+    return { end, fits: part.fits && this.writeItemEnds(ends.slice(start, end), first) };
+  }
+
+  /** Writes the ids of all items as one part. Returns whether there is memory for them. */
+  writeAllItems({ ids, ends }: ItemIdList): boolean {
+    return this.writeAll(ids) && (!ends || this.writeItemEnds(ends, 0));
+  }
+
+  /** Says which ids in the batch belong together. `first`: the place of the batch's first id among those of `ends`. */
+  private writeItemEnds(ends: readonly number[], first: number): boolean {
+    const place = this.batch.reserveItems(ends.length);
+    if (place === 0) return false;
+    const written = new Uint32Array(this.memory.buffer, place >>> 0, ends.length);
+    ends.forEach((end, item) => (written[item] = end - first));
+    return true;
   }
 
   /** Writes all texts as one part. Returns whether there is memory for them. */

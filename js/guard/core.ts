@@ -7,13 +7,14 @@
 import { Reporter } from "../delivery/reporter.js";
 import { loadEngine } from "../engine/engine.js";
 import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
+import type { ItemIdList } from "../ids.js";
 import { Persistence } from "../storage/persistence.js";
 import { placesOf, type Place } from "../storage/store.js";
 import { withTimeout } from "../timeouts.js";
 import type { ApplyReport, Explanation, GuardOptions, GuardStats, ItemId } from "../types/seenguard.js";
 import type { CheckedReportOptions, OpenOptions } from "./options.js";
 import { checkSnapshot } from "./snapshot.js";
-import { WasmGuard, type Batch, type FreshIndices } from "./wasm-guard.js";
+import { WasmGuard, type Batch, type FreshIndices, type SplitIndices } from "./wasm-guard.js";
 
 /** How long `open` waits for a storage that does not answer; what it holds is taken over when it does. */
 const OPEN_TIMEOUT_MS = 2_000;
@@ -103,9 +104,10 @@ export class GuardCore {
     try {
       const outcome = this.guard.apply(checkSnapshot(snapshot));
       if (!outcome) return refused("no-engine");
-      const { lags, applied, ...counts } = outcome;
+      const { lags, reason, ...counts } = outcome;
+      if (!reason) this.persistence?.snapshotChanged();
       for (const { id, lagMs } of lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
-      return { ...(applied ? { applied } : refused("older-version")), ...counts };
+      return { ...(reason ? refused(reason) : { applied: true }), ...counts };
     } catch (cause) {
       const error = cause as SeenGuardError;
       // A page without a snapshot is nothing wrong.
@@ -114,18 +116,27 @@ export class GuardCore {
     }
   }
 
-  /** The indices of the fresh ids, of equal ones the first; `undefined`: there is no engine, and everything passes. */
-  fresh(ids: readonly ItemId[], withoutId: number): FreshIndices | undefined {
+  /** The indices of the fresh items; `undefined`: there is no engine, and everything passes. */
+  fresh(list: ItemIdList, withoutId: number): FreshIndices | undefined {
+    return this.judge(withoutId, (guard, onOutOfMemory) => guard.filter(list, onOutOfMemory));
+  }
+
+  /** The same, and the indices of the others, those seen longest ago first. */
+  split(list: ItemIdList, withoutId: number): SplitIndices | undefined {
+    return this.judge(withoutId, (guard, onOutOfMemory) => guard.split(list, onOutOfMemory));
+  }
+
+  private judge<T>(withoutId: number, run: (guard: WasmGuard, onOutOfMemory: () => void) => T): T | undefined {
     if (!this.guard) return undefined;
     this.withoutId += withoutId;
     let failures = 0;
-    const fresh = this.guard.filter(ids, () => {
+    const result = run(this.guard, () => {
       if (failures++ > 0 || this.isOutOfMemory) return;
       this.report(new SeenGuardError("out-of-memory", "there is no memory for so many or so long ids: they pass"));
       this.isOutOfMemory = true;
     });
     if (failures === 0) this.isOutOfMemory = false;
-    return fresh;
+    return result;
   }
 
   record(ids: readonly ItemId[]): number {
@@ -142,9 +153,45 @@ export class GuardCore {
       this.report(new SeenGuardError("too-large", message));
       this.isTooLarge = true;
     }
+    this.recorded(undelivered);
+    return unknown;
+  }
+
+  unsee(ids: readonly ItemId[]): number {
+    const { guard } = this;
+    if (!guard || ids.length === 0) return 0;
+    const { stopped, lost } = guard.unsee(ids);
+    if (lost > 0) {
+      const message = `there is no memory for ${lost} of ${ids.length} ids: they are not taken back`;
+      this.report(new SeenGuardError("out-of-memory", message));
+    }
+    this.recorded(guard.undelivered);
+    return stopped;
+  }
+
+  /** There is something to be stored and delivered. */
+  private recorded(undelivered: number): void {
     this.persistence?.changed();
     for (const reporter of this.reporters) reporter.recorded(undelivered);
-    return unknown;
+  }
+
+  /** The indices of the ids that pass because they were taken back, or, once the history was deleted, at all. */
+  takenBack(ids: readonly ItemId[]): number[] {
+    return this.guard?.takenBack(ids) ?? [];
+  }
+
+  /** Grows whenever something was taken back or forgotten, here, in another tab or by the server. */
+  get takings(): number {
+    return this.guard?.takings ?? 0;
+  }
+
+  held(): string {
+    return this.guard?.held() ?? "";
+  }
+
+  /** When the namespace was last cleared, as far as is known, Unix ms; 0: never. */
+  get clearedAtMs(): number {
+    return this.persistence?.clearedAtMs ?? 0;
   }
 
   explain(id: ItemId): Explanation {
@@ -178,7 +225,7 @@ export class GuardCore {
   }
 
   beginBatch(maxImpressions: number, maxBytes: number): Batch {
-    return this.guard?.beginBatch(maxImpressions, maxBytes) ?? { batch: 0, impressions: [] };
+    return this.guard?.beginBatch(maxImpressions, maxBytes) ?? { batch: 0, impressions: [], unseen: [] };
   }
 
   /** Ends a batch that was to be delivered. */
@@ -244,6 +291,7 @@ function noStats(): ReturnType<WasmGuard["stats"]> & object {
     filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0 },
     lag: { count: 0 },
     unseen: 0,
+    received: { characters: 0, spared: 0 },
     bytes: 0,
   };
 }

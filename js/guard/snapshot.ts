@@ -1,6 +1,7 @@
 /** Checks a snapshot's form before it goes into the engine, which checks the shards themselves. */
 import { failure, SeenGuardError } from "../errors.js";
 import { checkEach, REQUIRED, type Rules } from "../options.js";
+import type { Impression } from "../types/seenguard.js";
 import type { SnapshotArguments } from "./wasm-guard.js";
 
 /** Reads shards of the format that a snapshot names. What is wrong throws. */
@@ -19,29 +20,43 @@ export function provideFormats(read: ReadShards): void {
 
 /** Expiries are stored in 32 bits. */
 const MAX_SECONDS = 2 ** 32 - 1;
+const MAX_UNSEEN = 1_000;
 
-const rules: Rules = {
+const isSeconds = (time: unknown) => Number.isFinite(time) && (time as number) >= 0 && (time as number) <= MAX_SECONDS;
+
+const rules = {
   version: [
     "a whole number from 0 to 2^53 - 1",
     (version) => Number.isSafeInteger(version) && (version as number) >= 0,
   ],
-  now: [
-    "the server's clock in Unix seconds, not milliseconds",
-    (now) => Number.isFinite(now) && (now as number) >= 0 && (now as number) <= MAX_SECONDS,
-  ],
+  now: ["the server's clock in Unix seconds, not milliseconds", isSeconds],
   shards: ["a list of texts", Array.isArray, REQUIRED],
-};
+  unseen: [`a list of at most ${MAX_UNSEEN} ids, each { id, at } with a text and Unix milliseconds`, isUnseen, []],
+  forgetBefore: ["a time of the server's clock in Unix seconds, not milliseconds", isSeconds],
+} satisfies Rules;
+
+function isUnseen(list: unknown): boolean {
+  // A sparse list has holes, which `every` does not meet.
+  return Array.isArray(list) && list.length <= MAX_UNSEEN && Array.from(list).every(isImpression);
+}
+
+function isImpression(value: unknown): value is Impression {
+  const { id, at } = (value ?? {}) as Partial<Impression>;
+  return typeof id === "string" && Number.isFinite(at) && (at as number) >= 0;
+}
 
 /** Reads a snapshot of any origin. Throws a `SeenGuardError`. */
 export function checkSnapshot(snapshot: unknown): SnapshotArguments {
   try {
     // What is no object has no shards.
     const parts = (snapshot ?? {}) as Record<string, unknown>;
-    const { version, shards, now } = checkEach(parts, rules, badPart);
+    const { version, shards, now, unseen, forgetBefore } = checkEach(parts, rules, badPart);
     return {
       ...readShards(parts.format, shards as readonly unknown[]),
       version: Number(version),
       nowMs: Math.floor(Number(now) * 1000),
+      unseen: Array.from(unseen as readonly Impression[], ({ id, at }) => ({ id, at })),
+      forgetBefore: Number(forgetBefore),
     };
   } catch (cause) {
     // A getter of the app's may throw what it likes.

@@ -3,9 +3,9 @@ import type { Engine } from "../engine/engine.js";
 import { SeenGuardError } from "../errors.js";
 import type { FormatArguments } from "../format.js";
 import type { Guard, TextBatch } from "../generated/client/seenguard.js";
-import { firstOfEach } from "../ids.js";
+import { firstOfEach, type ItemIdList } from "../ids.js";
 import { NEWER, WHOLE, type Segment, type SegmentState } from "../storage/segment.js";
-import type { GuardStats, Impression, ItemId } from "../types/seenguard.js";
+import type { ApplyReport, GuardStats, Impression, ItemId } from "../types/seenguard.js";
 
 /** A snapshot as the engine takes it: NaN stands for what is absent. */
 export interface SnapshotArguments {
@@ -13,10 +13,13 @@ export interface SnapshotArguments {
   readonly shards: readonly string[];
   readonly version: number;
   readonly nowMs: number;
+  readonly unseen: readonly Impression[];
+  readonly forgetBefore: number;
 }
 
 export interface ApplyOutcome {
-  readonly applied: boolean;
+  /** Absent: it was taken. */
+  readonly reason?: NonNullable<ApplyReport["reason"]>;
   readonly shards: number;
   readonly reused: number;
   readonly expired: number;
@@ -43,9 +46,21 @@ export interface Batch {
   /** 0: nothing is to be delivered. */
   readonly batch: number;
   readonly impressions: Impression[];
+  readonly unseen: Impression[];
+}
+
+/** A snapshot to be stored. */
+export interface StoredSnapshot {
+  readonly index: string;
+  readonly shards: readonly { readonly reference: string; readonly text: string }[];
 }
 
 export type FreshIndices = ArrayLike<number> & Iterable<number>;
+
+export interface SplitIndices {
+  readonly fresh: FreshIndices;
+  readonly seen: FreshIndices;
+}
 
 export type EngineStats = Omit<GuardStats, "engine" | "storage" | "filtered"> & {
   filtered: Omit<GuardStats["filtered"], "withoutId">;
@@ -77,35 +92,58 @@ export class WasmGuard {
   }
 
   /** Throws what is wrong with the snapshot. */
-  apply({ format, shards, version, nowMs }: SnapshotArguments): ApplyOutcome | undefined {
-    return this.callWithAll(
-      shards,
-      (guard, batch) => guard.apply(batch, ...format, version, nowMs, Date.now(), performance.now()) as ApplyOutcome,
+  apply({ format, shards, version, nowMs, unseen, forgetBefore }: SnapshotArguments): ApplyOutcome | undefined {
+    const texts = [...shards, ...unseen.map(({ id }) => id)];
+    const times = Float64Array.from(unseen, ({ at }) => at);
+    return this.callWithAll(texts, (guard, batch) => {
+      const [wall, steady] = [Date.now(), performance.now()];
+      return guard.apply(batch, ...format, version, nowMs, times, forgetBefore, wall, steady) as ApplyOutcome;
+    });
+  }
+
+  /**
+   * The indices of the fresh items; `undefined`: there is no guard. Items that there is no memory for are fresh, and
+   * `onOutOfMemory` is called.
+   */
+  filter(list: ItemIdList, onOutOfMemory: () => void): FreshIndices | undefined {
+    const { length } = list.ends ?? list.ids;
+    if (length === 0) return this.isAlive ? [] : undefined;
+    const parts: { readonly start: number; readonly fresh: Iterable<number> }[] = [];
+    for (let start = 0; ;) {
+      const part = this.callWithItems(list, start, (guard, batch) =>
+        this.engine.writer.indices(guard.filter(batch, Date.now(), performance.now())),
+      );
+      if (!part) return undefined;
+      if (start === 0 && part.end >= length && part.result) return part.result;
+      if (!part.result) onOutOfMemory();
+      parts.push({ start, fresh: part.result ?? new Array(part.end - start).keys() });
+      start = part.end;
+      if (start >= length) break;
+    }
+    return firstOfEach(
+      list,
+      parts.flatMap(({ start, fresh }) => Array.from(fresh, (index) => start + index)),
     );
   }
 
   /**
-   * The indices of the fresh ids, of equal ids the first; `undefined`: there is no guard. Ids that there is no memory
-   * for are fresh, and `onOutOfMemory` is called.
+   * The indices of the fresh items and of the others, those seen longest ago first; `undefined`: there is no guard.
+   * Items that there is no memory for are fresh, and `onOutOfMemory` is called.
    */
-  filter(ids: readonly ItemId[], onOutOfMemory: () => void): FreshIndices | undefined {
-    if (ids.length === 0) return this.isAlive ? [] : undefined;
-    const parts: { readonly start: number; readonly fresh: Iterable<number> }[] = [];
-    for (let start = 0; ;) {
-      const part = this.callWithPart(ids, start, (guard, batch) =>
-        this.engine.writer.indices(guard.filter(batch, Date.now(), performance.now())),
-      );
-      if (!part) return undefined;
-      if (start === 0 && part.end >= ids.length && part.result) return part.result;
-      if (!part.result) onOutOfMemory();
-      parts.push({ start, fresh: part.result ?? new Array(part.end - start).keys() });
-      start = part.end;
-      if (start >= ids.length) break;
-    }
-    return firstOfEach(
-      ids,
-      parts.flatMap(({ start, fresh }) => Array.from(fresh, (index) => start + index)),
-    );
+  split(list: ItemIdList, onOutOfMemory: () => void): SplitIndices | undefined {
+    const { writer } = this.engine;
+    const split = this.call((guard) => {
+      if (!writer.writeAllItems(list)) return null;
+      return orNullIfOutOfMemory(() => {
+        const fresh = guard.split(writer.batch, Date.now(), performance.now());
+        const all = writer.indices(writer.batch.answered());
+        writer.done();
+        return { fresh: all.subarray(0, fresh), seen: all.subarray(fresh) };
+      });
+    });
+    if (split !== null) return split;
+    onOutOfMemory();
+    return { fresh: firstOfEach(list), seen: [] };
   }
 
   record(ids: readonly ItemId[]): RecordOutcome | undefined {
@@ -127,6 +165,46 @@ export class WasmGuard {
       start = part.end;
     }
     return total;
+  }
+
+  /** Returns how many were stopped before; ids that there is no memory for are left as they are, and counted in `lost`. */
+  unsee(ids: readonly ItemId[]): { stopped: number; lost: number } {
+    const total = { stopped: 0, lost: 0 };
+    for (let start = 0; start < ids.length;) {
+      const part = this.callWithPart(ids, start, (guard, batch) => guard.unsee(batch, Date.now(), performance.now()));
+      if (!part) break;
+      total.stopped += part.result ?? 0;
+      if (part.result === undefined) total.lost += part.end - start;
+      start = part.end;
+    }
+    return total;
+  }
+
+  /** The indices of the ids that pass because they were taken back, or, once the history was deleted, at all. */
+  takenBack(ids: readonly ItemId[]): number[] {
+    const taken: number[] = [];
+    for (let start = 0; start < ids.length;) {
+      const part = this.callWithPart(ids, start, (guard, batch) =>
+        this.engine.writer.indices(guard.takenBack(batch, Date.now(), performance.now())),
+      );
+      if (!part) break;
+      for (const index of part.result ?? []) taken.push(start + index);
+      start = part.end;
+    }
+    return taken;
+  }
+
+  /** Grows whenever something was taken back or forgotten, here, in another tab or by the server. */
+  get takings(): number {
+    return this.call((guard) => guard.takings) ?? 0;
+  }
+
+  held(): string {
+    return this.call((guard) => guard.held()) ?? "";
+  }
+
+  get undelivered(): number {
+    return this.call((guard) => guard.undelivered) ?? 0;
   }
 
   explain(id: ItemId): EngineExplanation | undefined {
@@ -164,7 +242,7 @@ export class WasmGuard {
     const batch = this.call(
       (guard) => guard.beginBatch(maxImpressions, maxBytes, Date.now(), performance.now()) as Batch,
     );
-    return batch ?? { batch: 0, impressions: [] };
+    return batch ?? { batch: 0, impressions: [], unseen: [] };
   }
 
   endBatch(batch: number, arrived: boolean): void {
@@ -188,6 +266,17 @@ export class WasmGuard {
     return this.read(segments, (guard, batch) => guard.merge(batch));
   }
 
+  /** The snapshot in use, to be stored. `undefined`: there is nothing to store. */
+  storedSnapshot(): StoredSnapshot | undefined {
+    return this.call((guard) => guard.storedSnapshot() as StoredSnapshot | undefined);
+  }
+
+  /** Takes over a stored snapshot, unless one was applied on this visit. Returns the state of its index. */
+  loadSnapshot(index: string, shards: readonly string[]): SegmentState {
+    const run = (guard: Guard, batch: TextBatch) => guard.loadSnapshot(batch) as SegmentState;
+    return orNullIfOutOfMemory(() => this.callWithAll([index, ...shards], run)) ?? WHOLE;
+  }
+
   /** What has changed since the last call; `everything`: also what a snapshot has merely covered. */
   takeUnsaved(everything: boolean): Segment | undefined {
     return this.call((guard) => guard.takeUnsaved(everything) as Segment | undefined);
@@ -195,12 +284,8 @@ export class WasmGuard {
 
   /** One segment in place of several. `undefined`: there is no guard, or no memory for it. */
   compact(segments: readonly string[]): Segment | undefined {
-    try {
-      return this.callWithAll(segments, (guard, batch) => guard.compact(batch) as Segment);
-    } catch (cause) {
-      if (isOutOfMemory(cause)) return undefined;
-      throw cause;
-    }
+    const run = (guard: Guard, batch: TextBatch) => guard.compact(batch) as Segment;
+    return orNullIfOutOfMemory(() => this.callWithAll(segments, run)) ?? undefined;
   }
 
   /** Forgets what was recorded before a time, and the snapshot in use. What stays is unsaved again. */
@@ -250,19 +335,24 @@ export class WasmGuard {
     texts: readonly ItemId[],
     start: number,
     run: (guard: Guard, batch: TextBatch) => T,
-  ): { readonly end: number; readonly result?: T } | undefined {
+  ): PartResult<T> | undefined {
+    return this.callWithItems({ ids: texts }, start, run);
+  }
+
+  /** The same with the ids of a part of the items. */
+  private callWithItems<T>(
+    list: ItemIdList,
+    start: number,
+    run: (guard: Guard, batch: TextBatch) => T,
+  ): PartResult<T> | undefined {
     const { writer } = this.engine;
     return this.call((guard) => {
-      const { end, fits } = writer.writePart(texts, start);
+      const { end, fits } = writer.writeItems(list, start);
       if (!fits) return { end };
-      try {
-        const result = run(guard, writer.batch);
-        writer.done();
-        return { end, result };
-      } catch (cause) {
-        if (isOutOfMemory(cause)) return { end };
-        throw cause;
-      }
+      const result = orNullIfOutOfMemory(() => run(guard, writer.batch));
+      if (result === null) return { end };
+      writer.done();
+      return { end, result };
     });
   }
 
@@ -273,7 +363,17 @@ export class WasmGuard {
   }
 }
 
-/** As this package throws it, or as the module does. */
-function isOutOfMemory(cause: unknown): boolean {
-  return (cause as { code?: unknown } | undefined)?.code === OUT_OF_MEMORY;
+interface PartResult<T> {
+  readonly end: number;
+  readonly result?: T;
+}
+
+/** The result of a call; `null` if there is no memory for it, as this package throws it or as the module does. */
+function orNullIfOutOfMemory<T>(run: () => T): T | null {
+  try {
+    return run();
+  } catch (cause) {
+    if ((cause as { code?: unknown } | undefined)?.code !== OUT_OF_MEMORY) throw cause;
+    return null;
+  }
 }

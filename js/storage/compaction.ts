@@ -3,12 +3,7 @@
  * were read are removed: in that order no interleaving of writers loses anything, and nobody needs a lock.
  */
 import type { SegmentLog, StoredSegment } from "./segment-log.js";
-import type { Segment } from "./segment.js";
-
-/** Makes one segment of several. */
-export interface Compactor {
-  compact(segments: readonly string[]): Segment | undefined;
-}
+import type { Compactor } from "./segment.js";
 
 /** A compaction waits for a random time up to this, so that of several tabs one does it. */
 const MAX_WAIT_MS = 1_000;

@@ -1,6 +1,6 @@
 /** Generations: each clear begins one, and what belongs to older ones is void. */
 import type { KeyValueStore } from "./key-value-store.js";
-import { GENERATION, segmentsIn } from "./keys.js";
+import { GENERATION, heldKeysIn, segmentsIn } from "./keys.js";
 
 export interface Generation {
   readonly number: number;
@@ -60,8 +60,9 @@ export async function clearNamespace(
     // First the new generation: what a late writer still writes is void.
     if (await store.replace(key, text, last.text)) {
       const present = await store.keys(prefix);
-      const newer = segmentsIn(prefix, present).filter(({ generation }) => generation >= number);
-      const kept = new Set([key, ...newer.map((segment) => segment.key)]);
+      const parts = [...segmentsIn(prefix, present), ...heldKeysIn(prefix, present)];
+      const newer = parts.filter(({ generation }) => generation >= number).map((part) => part.key);
+      const kept = new Set([key, ...newer]);
       await store.remove(present.filter((other) => !kept.has(other)));
       return { number, clearedAtMs: latestMs, text };
     }

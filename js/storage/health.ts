@@ -22,7 +22,7 @@ export class StorageHealth {
   readonly onFailure = (cause: unknown): void => {
     const message = `the storage failed: ${describe(cause)}`;
     if (isQuotaError(cause)) {
-      const fullMessage = "the storage is full: impressions are kept in memory and tried again";
+      const fullMessage = "the storage is full: what does not fit is kept in memory and tried again";
       this.note("full", new SeenGuardError("storage-full", fullMessage, cause));
     } else {
       this.note("unavailable", new SeenGuardError("storage", message, cause));
@@ -68,7 +68,7 @@ export class StorageHealth {
 }
 
 /** Engines have several names for it. */
-function isQuotaError(cause: unknown): boolean {
+export function isQuotaError(cause: unknown): boolean {
   try {
     return /quota/i.test((cause as Error).name);
   } catch {

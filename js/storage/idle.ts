@@ -6,6 +6,7 @@
  */
 import { allNamespaces, FOUND_IDLE, LAST_OPENED, LAST_USE, prefixOfKey } from "./keys.js";
 import type { KeyValueStore } from "./key-value-store.js";
+import type { SegmentLog } from "./segment-log.js";
 
 const DAY_MS = 86_400_000;
 /** Clocks that are set right move by less. */
@@ -21,19 +22,24 @@ function hasJumped(): boolean {
   return Math.abs(Date.now() - performance.timeOrigin - performance.now()) > JUMP_MS;
 }
 
-/** Notes that a namespace is used, once a day. `noted`: the last call's result. */
-export async function noteUse(
-  store: KeyValueStore,
-  prefix: string,
-  windowDays: number,
-  noted: string | undefined,
-): Promise<string> {
-  const use = `${today()}/${windowDays}`;
-  if (use === noted) return use;
-  const [stored, foundIdle] = await store.read([prefix + LAST_USE, prefix + FOUND_IDLE]);
-  if (stored !== use) await store.write(prefix + LAST_USE, use);
-  if (foundIdle !== undefined) await store.remove([prefix + FOUND_IDLE]);
-  return use;
+/** Notes the use of one namespace. */
+export class UseNote {
+  private readonly windowDays: number;
+  private noted: string | undefined;
+
+  constructor(windowDays: number) {
+    this.windowDays = windowDays;
+  }
+
+  /** Notes once a day that the namespace is used. */
+  async write({ store, prefix }: SegmentLog): Promise<void> {
+    const use = `${today()}/${this.windowDays}`;
+    if (use === this.noted) return;
+    const [stored, foundIdle] = await store.read([prefix + LAST_USE, prefix + FOUND_IDLE]);
+    if (stored !== use) await store.write({ [prefix + LAST_USE]: use });
+    if (foundIdle !== undefined) await store.remove([prefix + FOUND_IDLE]);
+    this.noted = use;
+  }
 }
 
 /**
@@ -48,7 +54,7 @@ export async function removeIdle(store: KeyValueStore, own: string, windowDays: 
   // A device with one namespace has nothing to compare.
   if (prefixes.size === 0 && Number.isNaN(lastOpenedMs)) return;
   const sinceMs = Date.now() - lastOpenedMs;
-  if (!(sinceMs >= 0 && sinceMs < JUMP_MS)) await store.write(LAST_OPENED, `${Date.now()}`);
+  if (!(sinceMs >= 0 && sinceMs < JUMP_MS)) await store.write({ [LAST_OPENED]: `${Date.now()}` });
   const counts = sinceMs >= 0 && sinceMs < windowDays * DAY_MS && !hasJumped();
   for (const prefix of prefixes) {
     const ownKeys = keys.filter((key) => key.startsWith(prefix));
@@ -70,13 +76,13 @@ async function judge(
   const markedDays = today() - Number(foundIdle);
   if (Number.isNaN(idleDays)) {
     // Nothing tells how old it is: its time begins now.
-    await store.write(prefix + LAST_USE, `${today()}/${windowDays}`);
+    await store.write({ [prefix + LAST_USE]: `${today()}/${windowDays}` });
   } else if (idleDays <= (itsWindow || windowDays)) {
     if (foundIdle !== undefined) await store.remove([prefix + FOUND_IDLE]);
   } else if (!counts) {
     return;
   } else if (!(markedDays >= 0)) {
-    await store.write(prefix + FOUND_IDLE, `${today()}`);
+    await store.write({ [prefix + FOUND_IDLE]: `${today()}` });
   } else if (markedDays > 1) {
     // Two days with one between them: at least a day has passed, whatever hours they were.
     await store.remove(keys);

@@ -61,14 +61,14 @@ export class IndexedDbStore implements KeyValueStore {
   }
 
   /** The transaction is committed at once: a page that dies in the next moment has written. */
-  async write(key: string, value: string, beside?: string): Promise<string | undefined> {
+  async write(values: Readonly<Record<string, string>>, beside?: string): Promise<string | undefined> {
     const found = await this.database.use("readwrite", async (store) => {
-      store.put(value, key);
+      for (const [key, value] of Object.entries(values)) store.put(value, key);
       const reading = beside === undefined ? undefined : store.get(beside);
       await commit(store);
       return textOf(reading?.result);
     });
-    removeStashed([key]);
+    removeStashed(Object.keys(values));
     return found;
   }
 

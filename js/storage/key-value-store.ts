@@ -6,8 +6,11 @@ export interface KeyValueStore {
   readonly kind: GuardStats["storage"];
   /** The values of several keys, in their order; `undefined` for one that is absent. */
   read(keys: readonly string[]): Promise<(string | undefined)[]>;
-  /** Writes a value. Returns that of the key `beside`, which IndexedDB reads in the same transaction. */
-  write(key: string, value: string, beside?: string): Promise<string | undefined>;
+  /**
+   * Writes values by key: IndexedDB all or none of them, the others in their order. Returns the value of the key
+   * `beside`, which IndexedDB reads in the same transaction.
+   */
+  write(values: Readonly<Record<string, string>>, beside?: string): Promise<string | undefined>;
   /**
    * Writes a value if the present one is `expected` (`undefined`: absent), which IndexedDB checks in the same
    * transaction and the others right before. Returns whether it was.

@@ -4,7 +4,9 @@
  * | key, below `seenguard/<namespace>/` | value |
  * | --- | --- |
  * | `s/<generation>/<level>/<writer>/<number>` | a segment; numbers in base 36 |
- * | `g` | the generation: `<number>/<Unix ms of the clear that began it>`; segments of older ones are void |
+ * | `h/<generation>/index` | the snapshot in use: which shards it has, and what else belongs to it |
+ * | `h/<generation>/<reference>` | one of its shards, under its reference without the `~` |
+ * | `g` | the generation: `<number>/<Unix ms of the clear that began it>`; what belongs to older ones is void |
  * | `d` | `<day>/<window days>`: the namespace's last use, in days since 1970 |
  * | `i` | the day on which the namespace was first found idle |
  * | `x/<number>` | a damaged segment that was set aside |
@@ -20,17 +22,24 @@ export const GENERATION = "g";
 export const LAST_USE = "d";
 export const FOUND_IDLE = "i";
 export const SET_ASIDE = "x/";
+export const HELD = "h/";
 
 const DIGITS = 36;
 /** What comes after a namespace's prefix in the key of a segment. */
 const SEGMENT = /^s\/([0-9a-z]{1,10})\/([0-9a-z]{1,2})\/([0-9a-f]{16})\/([0-9a-z]{1,10})$/;
+/** The same in the keys of the snapshot in use. */
+const HELD_KEY = /^h\/([0-9a-z]{1,10})\/(?:index|[0-9a-f]{12})$/;
 /** The same in the key of a segment or checkpoint of the package's first version, which this one does not read. */
 const FIRST_VERSION = /^s\/[0-9a-z]+\/[0-9a-f]{16}\/[0-9a-z]+(\/c)?$/;
 
-/** A segment's key, taken apart. */
-export interface SegmentKey {
+/** A key of what belongs to a generation. */
+export interface GenerationKey {
   readonly key: string;
   readonly generation: number;
+}
+
+/** A segment's key, taken apart. */
+export interface SegmentKey extends GenerationKey {
   /** The segment's size class: log4 of its recordings. */
   readonly level: number;
   readonly writer: string;
@@ -89,6 +98,19 @@ export function segmentsIn(prefix: string, keys: readonly string[]): SegmentKey[
         number: parseInt(number, DIGITS),
       },
     ];
+  });
+}
+
+/** The key of a shard of the snapshot in use, by its reference; of its index without one. */
+export function heldKey(prefix: string, generation: number, reference = "index"): string {
+  return `${prefix}${HELD}${generation.toString(DIGITS)}/${reference}`;
+}
+
+/** The keys of stored snapshots among keys. */
+export function heldKeysIn(prefix: string, keys: readonly string[]): GenerationKey[] {
+  return keys.flatMap((key) => {
+    const match = key.startsWith(prefix) ? HELD_KEY.exec(key.slice(prefix.length)) : null;
+    return match ? [{ key, generation: parseInt(match[1] ?? "", DIGITS) }] : [];
   });
 }
 

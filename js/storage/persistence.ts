@@ -4,7 +4,8 @@
  * Stored: a writer (one `open`) writes what has changed as a new segment under a key of its own and never rewrites one.
  * `open` reads all segments; a signal from another tab makes this one read what is new. A writer that has just written
  * a segment and finds enough of its size compacts them into one. Copies of the impression table merge in any order, so
- * nothing depends on who reads or compacts what, or how often. What a segment holds is the engine's business.
+ * nothing depends on who reads or compacts what, or how often. What a segment holds is the engine's business. So is the
+ * stored snapshot, of which the one that was written last is in force; it comes after the impressions.
  *
  * Cleared: a clear begins a new generation, and segments of older ones are void. Each write looks at the generation.
  * Whoever learns of a newer one forgets what was recorded before it, keeps what was recorded since, and writes that
@@ -17,28 +18,20 @@
 import { SeenGuardError } from "../errors.js";
 import { isHidden, listen } from "../page.js";
 import type { GuardStats } from "../types/seenguard.js";
-import { compactAll, CompactionSchedule, isWasteful, type Compactor } from "./compaction.js";
-import { sendSignal } from "./cross-tab-signal.js";
-import { repair } from "./damage.js";
+import { compactAll, CompactionSchedule, isWasteful } from "./compaction.js";
+import { onSignal, sendSignal } from "./cross-tab-signal.js";
+import { readSegments, repair } from "./damage.js";
 import { clearNamespace } from "./generation.js";
-import { StorageHealth } from "./health.js";
-import { noteUse, removeIdle } from "./idle.js";
+import { isQuotaError, StorageHealth } from "./health.js";
+import { HeldShards } from "./held-shards.js";
+import { removeIdle, UseNote } from "./idle.js";
 import { prefixOf, signalKey } from "./keys.js";
-import { SegmentLog, type Found, type StoredSegment } from "./segment-log.js";
-import { DAMAGED, NEWER, type Segment, type SegmentState } from "./segment.js";
+import { SegmentLog, type Found } from "./segment-log.js";
+import { DAMAGED, type Compactor, type Segment, type Table } from "./segment.js";
 import { openStore, type Place } from "./store.js";
 
 /** How often a write that finds a new generation begins anew. */
 const GENERATIONS_A_WRITE = 8;
-
-/** The impression table. */
-export interface Table extends Compactor {
-  load(segments: readonly string[]): readonly SegmentState[];
-  finishLoading(): void;
-  merge(segments: readonly string[]): readonly SegmentState[];
-  takeUnsaved(everything: boolean): Segment | undefined;
-  clearBefore(clearedAtMs: number): void;
-}
 
 /** Whose impressions are kept. */
 interface Owner {
@@ -67,27 +60,28 @@ export class Persistence {
   private lastClearMs = 0;
   /** What is being written, or could not be, in order. */
   private unwritten: readonly Segment[] = [];
+  private readonly heldShards = new HeldShards();
   private isFlushing = false;
   private isMerging = false;
   private readonly compactions: CompactionSchedule;
-  private notedUse: string | undefined;
+  private readonly useNote: UseNote;
   private readonly health: StorageHealth;
 
   constructor(places: readonly Place[], owner: Owner) {
     this.places = places;
     this.owner = owner;
     this.signal = signalKey(owner.options.namespace);
-    this.health = new StorageHealth(
-      (error) => owner.report(error),
-      () => void this.flush(),
-    );
+    this.useNote = new UseNote(owner.options.windowDays);
+    this.health = new StorageHealth(this.report, () => void this.flush());
     this.compactions = new CompactionSchedule(this.compactLater);
     this.queue = this.open();
   }
 
+  private readonly report = (error: SeenGuardError): void => this.owner.report(error);
+
   private async open(): Promise<void> {
     const { store, keys, errors } = await openStore(this.places);
-    for (const error of errors) this.owner.report(error);
+    for (const error of errors) this.report(error);
     if (!store) return;
     this.log = new SegmentLog(store, prefixOf(this.owner.options.namespace));
     this.listed = keys;
@@ -133,6 +127,12 @@ export class Persistence {
     queueMicrotask(() => void this.writeSoon());
   }
 
+  /** Another snapshot is in use: writes it as soon as the present task ends. */
+  snapshotChanged(): void {
+    this.heldShards.changed();
+    this.changed();
+  }
+
   /**
    * Resolves when all that was recorded so far is in storage, or could not be written. If another document has cleared
    * a storage that sends no signals, this writer learns of it here or with its next write.
@@ -162,6 +162,7 @@ export class Persistence {
     this.startedClears++;
     this.owedClear = this.lastClearMs = clearedAtMs;
     this.unwritten = [];
+    this.heldShards.skip();
     this.log?.invalidate();
     const othersSettled = Promise.allSettled([others]);
     let failure: { readonly cause: unknown } | undefined;
@@ -219,12 +220,13 @@ export class Persistence {
     const { table, listed } = this;
     this.listed = undefined;
     if (!table || this.isStopped) return;
-    const found = await log.readNew(listed);
+    const found = await log.readNew(listed, true);
     // A clear was called meanwhile, which is done before the next write.
     if (!found || this.owedClear !== undefined) return;
     const clearedAtMs = found.begun?.clearedAtMs ?? 0;
     if (clearedAtMs > Math.max(this.openedAtMs, this.lastClearMs)) table.clearBefore(clearedAtMs);
-    const damaged = this.takeIn(log, found, (texts) => table.load(texts));
+    const damaged = readSegments(log, found.segments, (texts) => table.load(texts), this.report);
+    this.loadSnapshot(table, found);
     table.finishLoading();
     this.isLoaded = true;
     this.health.onSuccess();
@@ -244,26 +246,15 @@ export class Persistence {
     const found = await log.readNew();
     if (!found || this.owedClear !== undefined) return;
     if (found.begun) this.forgetBefore(found.begun.clearedAtMs);
-    this.takeIn(log, found, (texts) => table.merge(texts));
+    readSegments(log, found.segments, (texts) => table.merge(texts), this.report);
     if (found.begun) this.changed();
   }
 
-  /** Gives segments to the table. Returns those that are damaged. */
-  private takeIn(
-    log: SegmentLog,
-    { segments }: Found,
-    read: (texts: readonly string[]) => readonly SegmentState[],
-  ): StoredSegment[] {
-    // The engine's functions are compiled when they are first called: a page that finds nothing does without.
-    if (segments.length === 0) return [];
-    const states = read(segments.map(({ text }) => text));
-    const thoseOf = (state: SegmentState) => segments.filter((_, index) => states[index] === state);
-    const [damaged, newer] = [thoseOf(DAMAGED), thoseOf(NEWER)];
-    for (const segment of [...damaged, ...newer]) log.setUnreadable(segment);
-    const report = (message: string) => this.owner.report(new SeenGuardError("storage", message));
-    if (damaged.length > 0) report("stored impressions are damaged and set aside; what can be read is kept");
-    if (newer.length > 0) report("stored impressions of a newer version are left alone");
-    return damaged;
+  /** Gives the stored snapshot to the table. Without one in use, the next write removes what is damaged. */
+  private loadSnapshot(table: Table, { snapshot }: Found): void {
+    if (!snapshot || table.loadSnapshot(snapshot.index, snapshot.shards) !== DAMAGED) return;
+    this.report(new SeenGuardError("storage", "the stored snapshot is damaged and removed"));
+    this.snapshotChanged();
   }
 
   /** Looks at the generation. Returns whether it is a new one. */
@@ -277,6 +268,7 @@ export class Persistence {
   /** Another document has cleared the namespace. */
   private forgetBefore(clearedAtMs: number): void {
     this.unwritten = [];
+    this.heldShards.skip();
     // What is here was recorded after a later clear of this document: it is only to be written anew.
     this.table?.clearBefore(clearedAtMs > this.lastClearMs ? clearedAtMs : 0);
   }
@@ -293,20 +285,44 @@ export class Persistence {
       const segment = this.takeUnwritten(table);
       if (!segment) break;
       if (attempt > GENERATIONS_A_WRITE) throw new Error("the generation changes all the time");
-      const isWritten = await log.write(segment);
+      const isWritten = await this.writeSegment(log, segment);
       if (isWritten) {
         this.unwritten = this.unwritten.filter((other) => other !== segment);
         level = Math.max(level ?? 0, segment.level);
         attempt = 0;
-        this.health.onSuccess();
+        if (this.heldShards.isWritten) this.health.onSuccess();
       } else if (isWritten === false) {
         await this.learnGeneration(log);
       }
     }
-    if (level === undefined) return;
-    this.tellOthers();
-    await this.compactions.afterWrite(log, this.compactorOf(table), level, this.owner.options.remember);
-    await this.noteUse(log);
+    if (level !== undefined) {
+      this.tellOthers();
+      await this.compactions.afterWrite(log, this.compactorOf(table), level, this.owner.options.remember);
+      await this.useNote.write(log);
+    }
+    await this.writeSnapshot(log, table);
+  }
+
+  /** Writes a segment; if there is no room for it, in that of the stored snapshot, which the server can send again. */
+  private async writeSegment(log: SegmentLog, segment: Segment): Promise<boolean | undefined> {
+    try {
+      return await log.write(segment);
+    } catch (cause) {
+      if (!isQuotaError(cause) || !(await this.heldShards.removeAll(log))) throw cause;
+      return log.write(segment);
+    }
+  }
+
+  private async writeSnapshot(log: SegmentLog, table: Table): Promise<void> {
+    for (let attempt = 0; !this.heldShards.isWritten && this.isLoaded && this.owedClear === undefined; attempt++) {
+      if (attempt > GENERATIONS_A_WRITE) throw new Error("the generation changes all the time");
+      const snapshot = table.storedSnapshot();
+      // Where the engine is gone there is none, either.
+      if (this.isStopped) return;
+      const isWritten = await this.heldShards.write(log, snapshot);
+      if (isWritten) this.health.onSuccess();
+      else if (isWritten === false) await this.learnGeneration(log);
+    }
   }
 
   /** The table as long as what was read for it still counts: compacting merges it. */
@@ -343,12 +359,8 @@ export class Persistence {
     }
   }
 
-  private async noteUse({ store, prefix }: SegmentLog): Promise<void> {
-    this.notedUse = await noteUse(store, prefix, this.owner.options.windowDays, this.notedUse);
-  }
-
   private async cleanUpIdle(log: SegmentLog): Promise<void> {
-    await this.noteUse(log);
+    await this.useNote.write(log);
     await removeIdle(log.store, log.prefix, this.owner.options.windowDays);
   }
 
@@ -377,12 +389,7 @@ export class Persistence {
     };
     this.stopListening.push(listen(["pagehide", "pageshow", "visibilitychange"], onPageEvent));
     if (!this.isShared) return;
-    // WebKit tells of changes only to pages that have looked into localStorage themselves, as listing the keys does.
-    const onStorageEvent = (event: Event) => {
-      const { key } = event as StorageEvent;
-      if (key === this.signal || key === null) merge();
-    };
-    this.stopListening.push(listen(["storage"], onStorageEvent));
+    this.stopListening.push(onSignal(this.signal, merge));
     // What was written since the loading sent no signal that was heard.
     merge();
   }

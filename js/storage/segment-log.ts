@@ -1,11 +1,21 @@
 /**
- * The segments of one namespace in a store, and the generation that they belong to.
+ * The segments of one namespace in a store, and the generation that they and the stored snapshot belong to.
  *
  * What is read here is of one generation: an answer that a clear of this document has overtaken is `undefined`.
  */
 import { FIRST_GENERATION, readGeneration, type Generation } from "./generation.js";
 import type { KeyValueStore } from "./key-value-store.js";
-import { GENERATION, newWriter, outdatedKeysIn, segmentKey, segmentsIn, type SegmentKey } from "./keys.js";
+import {
+  GENERATION,
+  heldKey,
+  heldKeysIn,
+  newWriter,
+  outdatedKeysIn,
+  segmentKey,
+  segmentsIn,
+  type GenerationKey,
+  type SegmentKey,
+} from "./keys.js";
 
 export interface StoredSegment extends SegmentKey {
   readonly text: string;
@@ -17,6 +27,8 @@ export interface Found {
   readonly begun: Generation | undefined;
   /** Segments of others that were not read before. */
   readonly segments: readonly StoredSegment[];
+  /** The stored snapshot, if it was wanted and there is one: its index, and shards as far as they are there. */
+  readonly snapshot: { readonly index: string; readonly shards: readonly string[] } | undefined;
   /** Keys of older generations and versions. */
   readonly outdated: readonly string[];
 }
@@ -61,8 +73,11 @@ export class SegmentLog {
     this.unreadable.clear();
   }
 
-  /** Reads what others have written and this log has not read. `listed`: the store's keys, if they were just listed. */
-  async readNew(listed?: readonly string[]): Promise<Found | undefined> {
+  /**
+   * Reads what others have written and this log has not read, and if wanted the stored snapshot with it. `listed`: the
+   * store's keys, if they were just listed.
+   */
+  async readNew(listed?: readonly string[], wantsSnapshot = false): Promise<Found | undefined> {
     let begun: Generation | undefined;
     let { epoch } = this;
     for (let listing = 1, keys = listed; ; listing++, keys = undefined) {
@@ -75,13 +90,18 @@ export class SegmentLog {
         epoch = this.epoch;
       }
       const all = segmentsIn(this.prefix, keys);
-      const unread = all.filter((one) => one.generation === this.current.number && this.isUnread(one));
-      const segments = await this.readTexts(unread);
+      const held = heldKeysIn(this.prefix, keys);
+      const isCurrent = ({ generation }: GenerationKey) => generation === this.current.number;
+      const unread = all.filter((one) => isCurrent(one) && this.isUnread(one));
+      const wanted = wantsSnapshot ? held.filter(isCurrent) : [];
+      const texts = await this.readTexts([...unread, ...wanted]);
       if (epoch !== this.epoch) return undefined;
+      const segments = withTexts(unread, texts);
       if (segments.length < unread.length && listing < LISTINGS) continue;
       for (const segment of segments) this.known.set(segment.key, withoutText(segment));
-      const older = all.filter((one) => one.generation < this.current.number).map(({ key }) => key);
-      return { begun, segments, outdated: [...older, ...outdatedKeysIn(this.prefix, keys)] };
+      const older = [...all, ...held].filter((one) => one.generation < this.current.number).map(({ key }) => key);
+      const snapshot = snapshotOf(withTexts(wanted, texts), heldKey(this.prefix, this.current.number));
+      return { begun, segments, snapshot, outdated: [...older, ...outdatedKeysIn(this.prefix, keys)] };
     }
   }
 
@@ -94,7 +114,7 @@ export class SegmentLog {
     const wanted = [...this.known.values()].filter(
       (one) => !this.unreadable.has(one.key) && (level === undefined || one.level === level),
     );
-    const segments = await this.readTexts(wanted);
+    const segments = withTexts(wanted, await this.readTexts(wanted));
     return epoch === this.epoch && segments.length === wanted.length ? segments : undefined;
   }
 
@@ -108,20 +128,24 @@ export class SegmentLog {
     this.unreadable.add(key);
   }
 
+  /** Writes a segment under a key of its own. Returns as `writeTexts`. */
+  async write({ text, level }: { readonly text: string; readonly level: number }): Promise<boolean | undefined> {
+    const segment = this.nextKey(level);
+    const isWritten = await this.writeTexts({ [segment.key]: text });
+    if (isWritten) this.known.set(segment.key, segment);
+    return isWritten;
+  }
+
   /**
-   * Writes a segment under a key of its own. Returns false if another generation has begun, in which it is void;
+   * Writes texts of this generation by key. Returns false if another one has begun, in which they are void;
    * `undefined` if this log has begun one.
    */
-  async write({ text, level }: { readonly text: string; readonly level: number }): Promise<boolean | undefined> {
+  async writeTexts(texts: Readonly<Record<string, string>>): Promise<boolean | undefined> {
     const { epoch } = this;
-    const segment = this.nextKey(level);
-    const generation = await this.store.write(segment.key, text, this.prefix + GENERATION);
+    const generation = await this.store.write(texts, this.prefix + GENERATION);
     if (epoch !== this.epoch) return undefined;
-    if (generation === this.current.text) {
-      this.known.set(segment.key, segment);
-      return true;
-    }
-    await this.store.remove([segment.key]);
+    if (generation === this.current.text) return true;
+    await this.store.remove(Object.keys(texts));
     return epoch === this.epoch ? false : undefined;
   }
 
@@ -130,7 +154,7 @@ export class SegmentLog {
     const segment = this.nextKey(level);
     if (text.length <= MOST_STASHED) this.store.stash?.(segment.key, text);
     this.known.set(segment.key, segment);
-    await this.store.write(segment.key, text);
+    await this.store.write({ [segment.key]: text });
   }
 
   async remove(keys: readonly string[]): Promise<void> {
@@ -172,14 +196,33 @@ export class SegmentLog {
     return { ...parts, key: segmentKey(this.prefix, parts) };
   }
 
-  /** The segments that are still there. */
-  private async readTexts(segments: readonly SegmentKey[]): Promise<StoredSegment[]> {
-    const texts = segments.length > 0 ? await this.store.read(segments.map(({ key }) => key)) : [];
-    return segments.flatMap((segment, index) => {
-      const text = texts[index];
-      return text === undefined ? [] : [{ ...segment, text }];
-    });
+  /** The texts of keys, by key. */
+  private async readTexts(parts: readonly GenerationKey[]): Promise<ReadonlyMap<string, string | undefined>> {
+    const keys = parts.map(({ key }) => key);
+    const texts = keys.length > 0 ? await this.store.read(keys) : [];
+    return new Map(keys.map((key, index) => [key, texts[index]]));
   }
+}
+
+/** What is still there. */
+function withTexts<T extends GenerationKey>(
+  parts: readonly T[],
+  texts: ReadonlyMap<string, string | undefined>,
+): (T & { readonly text: string })[] {
+  return parts.flatMap((part) => {
+    const text = texts.get(part.key);
+    return text === undefined ? [] : [{ ...part, text }];
+  });
+}
+
+/** A snapshot without an index is none. */
+function snapshotOf(
+  parts: readonly { readonly key: string; readonly text: string }[],
+  indexKey: string,
+): Found["snapshot"] {
+  const index = parts.find(({ key }) => key === indexKey)?.text;
+  if (index === undefined) return undefined;
+  return { index, shards: parts.filter(({ key }) => key !== indexKey).map(({ text }) => text) };
 }
 
 function withoutText({ key, generation, level, writer, number }: StoredSegment): SegmentKey {

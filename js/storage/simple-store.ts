@@ -23,9 +23,9 @@ export class SimpleStore implements KeyValueStore {
     return Promise.all(keys.map(async (key) => textOf(await this.storage.get(key))));
   }
 
-  /** localStorage has the value when this returns. */
-  async write(key: string, value: string, beside?: string): Promise<string | undefined> {
-    await this.storage.set(key, value);
+  /** localStorage has a single value when this returns. */
+  async write(values: Readonly<Record<string, string>>, beside?: string): Promise<string | undefined> {
+    for (const [key, value] of Object.entries(values)) await this.storage.set(key, value);
     return beside === undefined ? undefined : textOf(await this.storage.get(beside));
   }
 

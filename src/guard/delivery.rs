@@ -56,14 +56,16 @@ impl StreamProgress {
     }
 }
 
-/// Impressions that are delivered together.
+/// Impressions and takings back that are delivered together.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct DeliveryBatch {
     /// What [`crate::Guard::end_batch`] takes; 0 if there is nothing to deliver.
     #[serde(rename = "batch")]
     pub number: u32,
-    /// Oldest first.
+    /// What was shown, oldest first.
     pub impressions: Vec<Impression>,
+    /// What was taken back, oldest first.
+    pub unseen: Vec<Impression>,
 }
 
 /// The deliveries of one writer.
@@ -82,7 +84,7 @@ impl Deliveries {
         }
     }
 
-    /// The next impressions to deliver, oldest first: at most `max_impressions`, of about `max_bytes` as JSON, but one
+    /// The next to deliver, oldest first: at most `max_impressions`, of about `max_bytes` as JSON, but one
     /// at least.
     pub(crate) fn begin_batch(
         &mut self,
@@ -92,35 +94,38 @@ impl Deliveries {
         now: Now,
     ) -> DeliveryBatch {
         let passed = self.progress.passed(now.steady_ms);
-        let (mut hashes, mut taken, mut bytes) = (Vec::new(), Vec::new(), 0);
+        let (mut hashes, mut bytes) = (Vec::new(), 0);
+        let mut batch = DeliveryBatch {
+            number: 0,
+            impressions: Vec::new(),
+            unseen: Vec::new(),
+        };
         for (hash, recording, open) in impressions.open() {
             if !is_due(hash, recording, open, passed, now.wall_ms) {
                 continue;
             }
             bytes += open.id.len() + JSON_OVERHEAD;
-            if taken.len() == max_impressions || (bytes > max_bytes && !taken.is_empty()) {
+            if hashes.len() == max_impressions || (bytes > max_bytes && !hashes.is_empty()) {
                 break;
             }
             hashes.push(hash);
-            taken.push(Impression {
+            let list = match recording.kind {
+                Kind::Seen => &mut batch.impressions,
+                Kind::Unseen => &mut batch.unseen,
+            };
+            list.push(Impression {
                 id: open.text(),
                 at: recording.at,
             });
         }
-        if taken.is_empty() {
-            return DeliveryBatch {
-                number: 0,
-                impressions: taken,
-            };
+        if !hashes.is_empty() {
+            self.batches = self.batches.wrapping_add(1).max(1);
+            batch.number = self.batches;
         }
-        self.batches = self.batches.wrapping_add(1).max(1);
         for hash in hashes {
-            impressions.change_open(hash, |open| open.batch = self.batches);
+            impressions.change_open(hash, |open| open.batch = batch.number);
         }
-        DeliveryBatch {
-            number: self.batches,
-            impressions: taken,
-        }
+        batch
     }
 
     /// A batch has arrived, or has not and is due again.
@@ -138,13 +143,14 @@ impl Deliveries {
     }
 }
 
-/// Whether an impression is to be delivered now: never yet; or again, if `passed` tells that the stream has lost it.
+/// Whether a recording is to be delivered now: never yet; or, of an impression, again, if `passed` tells that the stream
+/// has lost it.
 fn is_due(hash: u64, recording: &Recording, open: &Open, passed: u64, now_ms: u64) -> bool {
-    if recording.kind == Kind::Unseen || !open.own || open.batch != 0 {
+    if !open.own || open.batch != 0 {
         return false;
     }
-    if !recording.delivered {
-        return true;
+    if !recording.delivered || recording.kind == Kind::Unseen {
+        return !recording.delivered;
     }
     let delivery = open.delivery;
     let may_repeat = (1..=MAX_REDELIVERIES).contains(&delivery.times) && delivery.first < passed;

@@ -42,6 +42,8 @@ pub(crate) struct Impressions {
     provisional: Option<u64>,
     reporting: bool,
     forgotten: Option<Forgotten>,
+    /// How often something was taken back or forgotten.
+    takings: u32,
     unsaved: Unsaved,
 }
 
@@ -57,8 +59,14 @@ impl Impressions {
             provisional: Some(PROVISIONAL_SEQ),
             reporting: false,
             forgotten: None,
+            takings: 0,
             unsaved: Unsaved::default(),
         }
+    }
+
+    /// How often something was taken back or forgotten, in this copy or another one.
+    pub(crate) fn takings(&self) -> u32 {
+        self.takings
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -103,6 +111,7 @@ impl Impressions {
     /// # Errors
     /// [`Error::OutOfMemory`]; then nothing is recorded.
     pub(crate) fn unsee(&mut self, id: HashedId<'_>, at: u64) -> Result<usize, Error> {
+        self.takings = self.takings.wrapping_add(1);
         self.add(id, at, Kind::Unseen, false)
     }
 
@@ -158,6 +167,7 @@ impl Impressions {
             return Ok(());
         }
         self.reserve_one()?;
+        let was_taken_back = self.get(hash).is_some_and(Recording::is_taken_back);
         if let Some(known) = self.take(hash) {
             // Whoever was to deliver an impression of the id delivers the newer one.
             let own = known.open.as_ref().is_some_and(|open| open.own);
@@ -166,6 +176,9 @@ impl Impressions {
             }
             recording = known.merge(recording);
         }
+        self.takings = self
+            .takings
+            .wrapping_add(u32::from(recording.is_taken_back() && !was_taken_back));
         self.insert(hash, recording);
         self.drop_texts();
         self.evict();
@@ -182,6 +195,7 @@ impl Impressions {
             return;
         }
         self.forgotten = Some(forgotten);
+        self.takings = self.takings.wrapping_add(1);
         self.counter = self.counter.max(forgotten.max_seq());
         self.unsaved.header = true;
         self.retain(|recording| !forgotten.covers(recording));
@@ -369,8 +383,10 @@ impl Impressions {
         self.tally.undelivered
     }
 
-    pub(crate) fn unseen_len(&self) -> usize {
-        self.tally.unseen
+    /// How many ids pass because they were taken back.
+    pub(crate) fn taken_back_len(&self, now_ms: u64) -> usize {
+        let passes = |recording: &&Recording| recording.is_taken_back() && self.is_live(recording, now_ms);
+        self.recordings.values().filter(passes).count()
     }
 
     /// How many ids this table stops.

@@ -2,6 +2,7 @@
 //!
 //! An id is stopped if it is in either, and not taken back since.
 
+mod chunk;
 mod delivery;
 mod forgotten;
 mod impressions;
@@ -10,17 +11,22 @@ mod recording;
 mod segment;
 mod server_view;
 mod storage;
+mod stored_snapshot;
+mod taken_back;
 mod tally;
 mod types;
 mod unsaved;
+mod verdict;
 
 pub use delivery::DeliveryBatch;
 pub use impressions::{DEFAULT_REMEMBER, MAX_REMEMBER};
 pub use lag::Lag;
 pub use segment::{Segment, SegmentState};
-pub use types::{Applied, CoveredImpression, Explanation, Filtered, GuardStats, Now, Recorded, Snapshot};
+pub use stored_snapshot::{StoredShard, StoredSnapshot};
+pub use types::{
+    Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Now, Received, Recorded, Snapshot,
+};
 
-use crate::bit_sliced::Query;
 use crate::bloom::BloomFilter;
 use crate::chain::ChainOptions;
 use crate::error::Error;
@@ -28,12 +34,15 @@ use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList};
 use crate::params::Parameters;
 use crate::shard::Shard;
+use crate::wire::Reference;
 use delivery::Deliveries;
 use forgotten::Forgotten;
 use impressions::Impressions;
 use lag::LagSamples;
-use recording::{Kind, MAX_AT, Recording};
-use server_view::ServerView;
+use recording::{Kind, MAX_AT, Open, Recording};
+use server_view::{Replacement, ServerView};
+use stored_snapshot::HeldTexts;
+use taken_back::{TakenBack, TakenBackAt};
 
 const MS_PER_DAY: f64 = 86_400_000.0;
 /// Longest window: a hundred years.
@@ -52,7 +61,8 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
 /// guard.finish_loading();
 /// let snapshot = Snapshot {
-///     version: shipped.version, shards: &shipped.shards, format: shipped.format, now_ms: None, forget_before: None,
+///     version: shipped.version, shards: &shipped.shards, format: shipped.format, now_ms: None, unseen: &[],
+///     forget_before: None,
 /// };
 /// guard.apply(snapshot, now)?;
 /// guard.record(&["b"], now)?;
@@ -61,12 +71,22 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Guard {
+    /// The snapshot in use: its shards and their texts, and what it takes back.
     server: ServerView,
-    /// Of the snapshot in use: its version, and what orders it before that.
+    texts: HeldTexts,
+    taken_back: TakenBack,
+    /// Its version, and what orders it before that.
     version: Option<u64>,
     forget_before: u32,
     /// The server's clock and the steady one at one time, milliseconds, if the snapshot in use told it.
     server_clock: Option<(u64, u64)>,
+    /// Whether a snapshot was taken on this visit.
+    has_applied: bool,
+    /// Whether a snapshot had the reference of a shard that is not held, and none was taken since.
+    is_missing_shard: bool,
+    received: Received,
+    /// How often a snapshot took something back that the one before it did not.
+    server_takings: u32,
     impressions: Impressions,
     deliveries: Deliveries,
     filtered: Filtered,
@@ -91,9 +111,15 @@ impl Guard {
         let window_ms = (window_days * MS_PER_DAY).ceil() as u64;
         Ok(Guard {
             server: ServerView::default(),
+            texts: HeldTexts::default(),
+            taken_back: TakenBack::default(),
             version: None,
             forget_before: 0,
             server_clock: None,
+            has_applied: false,
+            is_missing_shard: false,
+            received: Received::default(),
+            server_takings: 0,
             impressions: Impressions::new(window_ms, remember),
             deliveries: Deliveries::default(),
             filtered: Filtered::default(),
@@ -105,21 +131,33 @@ impl Guard {
     /// Takes a whole snapshot, or leaves everything as it was.
     ///
     /// # Errors
-    /// [`Error::TooLarge`], [`Error::OutOfMemory`], or [`Error::InShard`] for the first shard that is wrong. A snapshot
-    /// that is older than the one in use is no error: [`Applied::applied`] is false then.
+    /// [`Error::TooLarge`], [`Error::OutOfMemory`], [`Error::BadSnapshot`], or [`Error::InShard`] for the first shard
+    /// that is wrong. A snapshot that is older than the one in use, or refers to a shard that is not held, is no error:
+    /// [`Applied::reason`] says so.
     pub fn apply<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Now) -> Result<Applied, Error> {
+        let texts = snapshot.shards;
+        self.received.characters += (0..texts.len()).map(|shard| texts.get(shard).len() as u64).sum::<u64>();
         let forget_before = snapshot.forget_before.unwrap_or(0);
         let is_older = match (snapshot.version, self.version) {
             (Some(version), Some(current)) => (forget_before, version) < (self.forget_before, current),
             _ => false,
         };
         if is_older {
-            return Ok(self.applied(false, 0, now));
+            return Ok(self.applied(Some(NotApplied::OlderVersion), 0, now));
         }
-        let reused = self.server.replace(snapshot.shards, snapshot.format)?;
+        let taken_back = TakenBack::read(snapshot.unseen, snapshot.now_ms, now, &self.taken_back)?;
+        let Replacement::Replaced { reused, spared } = self.server.replace(texts, snapshot.format)? else {
+            self.is_missing_shard = true;
+            return Ok(self.applied(Some(NotApplied::MissingShard), 0, now));
+        };
+        self.is_missing_shard = false;
+        self.has_applied = true;
+        self.received.spared += spared as u64;
+        self.texts.replace(&self.server, texts);
         self.version = snapshot.version;
         self.forget_before = forget_before;
         self.server_clock = snapshot.now_ms.map(|server_ms| (server_ms, now.steady_ms));
+        self.take_back(taken_back);
         if forget_before > 0 {
             let at = device_time_of(forget_before, snapshot.now_ms, now.recorded_at());
             self.impressions.forget_before(Forgotten {
@@ -127,14 +165,14 @@ impl Guard {
                 at,
             });
         }
-        let mut applied = self.applied(true, reused, now);
+        let mut applied = self.applied(None, reused, now);
         self.cover(&mut applied, now);
         Ok(applied)
     }
 
-    fn applied(&self, applied: bool, reused: usize, now: Now) -> Applied {
+    fn applied(&self, reason: Option<NotApplied>, reused: usize, now: Now) -> Applied {
         Applied {
-            applied,
+            reason,
             shards: self.server.len(),
             reused,
             expired: self.server.expired(self.server_seconds(now)),
@@ -143,12 +181,38 @@ impl Guard {
         }
     }
 
+    /// Takes over what a snapshot takes back. This device's own taking back of an id ends when a snapshot no longer
+    /// lists it after one that did: from then on the server decides.
+    fn take_back(&mut self, mut next: TakenBack) {
+        self.server_takings += u32::from(next.lists_more_than(&self.taken_back));
+        for (&hash, entry) in &mut next.by_hash {
+            let is_listed_anew = self
+                .taken_back
+                .get(hash)
+                .is_none_or(|known| known.stated != entry.stated);
+            if let Some(recording) = self.impressions.get(hash)
+                && is_listed_anew
+                && recording.kind == Kind::Unseen
+            {
+                entry.own = recording.seq;
+            }
+        }
+        let before = std::mem::replace(&mut self.taken_back, next);
+        for (&hash, &TakenBackAt { own, .. }) in &before.by_hash {
+            let is_own = |recording: &Recording| recording.kind == Kind::Unseen && recording.seq == own;
+            if self.taken_back.get(hash).is_none() && self.impressions.get(hash).is_some_and(is_own) {
+                self.impressions.set_covered(hash);
+            }
+        }
+    }
+
     /// Notes which pending impressions the snapshot in use covers.
     fn cover(&mut self, applied: &mut Applied, now: Now) {
         let live = self.server.live(self.server_seconds(now));
         let mut covered = Vec::new();
         for (hash, recording, open) in self.impressions.pending() {
-            if !self.server.contains(HashedId::with_hash(&open.id, hash), &live) {
+            let id = HashedId::with_hash(&open.id, hash);
+            if self.taken_back.get(hash).is_some() || !self.server.contains(id, &live) {
                 continue;
             }
             covered.push(hash);
@@ -168,6 +232,16 @@ impl Guard {
         }
     }
 
+    /// What the server need not send again, for the next request: the references of the shards in use, newest first,
+    /// joined by `.`. Empty if nothing is held, and after a snapshot that referred to a shard that is not, until one was
+    /// taken.
+    pub fn held(&self) -> String {
+        if self.is_missing_shard {
+            return String::new();
+        }
+        Reference::join(self.server.references())
+    }
+
     /// The version of the snapshot in use.
     pub fn version(&self) -> Option<u64> {
         self.version
@@ -176,59 +250,6 @@ impl Guard {
     /// The number of shards in use.
     pub fn shards(&self) -> usize {
         self.server.len()
-    }
-
-    /// The indices of the fresh ids, in order; of equal ids the first. Changes nothing but counters.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn filter<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Result<Vec<u32>, Error> {
-        let live = self.server.live(self.server_seconds(now));
-        let queries: Vec<Query<'_>> = self.server.queries(&live).collect();
-        let impressions = (!self.impressions.is_empty()).then_some(&self.impressions);
-        let mut fresh = Vec::new();
-        fresh.try_reserve_exact(ids.len()).map_err(|_| Error::OutOfMemory)?;
-        self.list.read(ids)?;
-        let mut filtered = self.filtered;
-        for index in 0..ids.len() {
-            let hash = self.list.hash(index);
-            let recording = impressions.and_then(|impressions| impressions.get_live(hash, now.wall_ms));
-            let stopped_by_server = || queries.iter().any(|query| query.finds(hash, || ids.get(index)));
-            let counter = match recording {
-                Some(recording) if recording.is_pending() => &mut filtered.pending,
-                Some(recording) if recording.kind == Kind::Seen => &mut filtered.memory,
-                None if stopped_by_server() => &mut filtered.server,
-                _ if !self.list.keep(ids, index) => &mut filtered.duplicate,
-                _ => {
-                    fresh.push(index as u32);
-                    &mut filtered.passed
-                }
-            };
-            *counter += 1;
-        }
-        self.list.shrink();
-        self.filtered = filtered;
-        Ok(fresh)
-    }
-
-    /// Whether an id is stopped.
-    pub fn has(&self, id: impl AsRef<[u8]>, now: Now) -> bool {
-        self.explain(id, now).is_some()
-    }
-
-    /// Why an id is stopped; nothing if it is fresh.
-    pub fn explain(&self, id: impl AsRef<[u8]>, now: Now) -> Option<Explanation> {
-        let id = HashedId::new(id.as_ref());
-        match self.impressions.get_live(id.unseeded(), now.wall_ms) {
-            Some(recording) => explain_recording(recording),
-            None => {
-                let found = self.server.find(id, self.server_seconds(now))?;
-                Some(Explanation::Server {
-                    shard: found.shard,
-                    epoch: found.epoch,
-                })
-            }
-        }
     }
 
     /// Records impressions, known or not.
@@ -240,21 +261,22 @@ impl Guard {
         let mut recorded = Recorded::default();
         for index in 0..ids.len() {
             let id = HashedId::new(ids.get(index));
-            let is_known = self.is_seen_here(id, now);
-            let covered = self.server.contains(id, &live);
-            recorded.lost_text += self.impressions.record(id, now.recorded_at(), covered)?;
+            let hash = id.unseeded();
+            let is_seen = |recording: &Recording| recording.kind == Kind::Seen;
+            let is_known = self.live_recording(hash, now).is_some_and(is_seen);
+            let taken_back = self.taken_back.get(hash);
+            let covered = taken_back.is_none() && self.server.contains(id, &live);
+            // After it was taken back, whatever the clock says.
+            let earliest = taken_back.map_or(0, |taken_back| taken_back.at + 1);
+            let at = now.recorded_at().max(earliest);
+            recorded.lost_text += self.impressions.record(id, at, covered)?;
             recorded.unknown += usize::from(!is_known);
         }
         Ok(recorded)
     }
 
-    fn is_seen_here(&self, id: HashedId<'_>, now: Now) -> bool {
-        let recording = self.impressions.get_live(id.unseeded(), now.wall_ms);
-        recording.is_some_and(|recording| recording.kind == Kind::Seen)
-    }
-
-    /// Takes impressions back: these ids pass, whatever the server's shards say, until they are recorded again. Returns
-    /// how many were stopped before.
+    /// Takes impressions back: these ids pass, whatever the server's shards say, until they are recorded again, or until
+    /// a snapshot that listed them as taken back is followed by one that does not. Returns how many were stopped before.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; what came before it is taken back.
@@ -270,8 +292,14 @@ impl Guard {
 
     /// The pending ids, oldest first, at most `limit`.
     pub fn pending(&self, limit: usize) -> Vec<String> {
-        let pending = self.impressions.pending().take(limit);
-        pending.map(|(_, _, open)| open.text()).collect()
+        self.open_pending().take(limit).map(Open::text).collect()
+    }
+
+    /// What is pending and not taken back by the server, oldest first.
+    fn open_pending(&self) -> impl DoubleEndedIterator<Item = &Open> {
+        let pending = self.impressions.pending();
+        let stopped = pending.filter(|(hash, recording, _)| !self.taken_back.passes(*hash, Some(recording)));
+        stopped.map(|(_, _, open)| open)
     }
 
     /// The pending ids as one shard, the newest first if they do not all fit, with the parameters and seed of the
@@ -287,7 +315,7 @@ impl Guard {
         };
         let capacity = filter.parameters().capacity();
         let mut shard = Shard::new(filter, 0, 0);
-        for (_, _, open) in self.impressions.pending().rev() {
+        for open in self.open_pending().rev() {
             if shard.count >= capacity {
                 break;
             }
@@ -296,17 +324,32 @@ impl Guard {
         Ok(shard)
     }
 
+    /// How often something was taken back or forgotten, on this device or by the server: then what has stopped an id is
+    /// to be asked for again, by [`Guard::taken_back`].
+    pub fn takings(&self) -> u32 {
+        self.server_takings.wrapping_add(self.impressions.takings())
+    }
+
     /// What is held, what was done, as of now.
     pub fn stats(&self, now: Now) -> GuardStats {
+        let listed = self.taken_back.by_hash.keys();
+        let passed: Vec<(u64, Option<&Recording>)> = listed
+            .map(|&hash| (hash, self.live_recording(hash, now)))
+            .filter(|&(hash, recording)| self.taken_back.passes(hash, recording))
+            .collect();
+        let pending = |recording: &Recording| recording.is_pending();
+        let own = |recording: &Recording| recording.is_taken_back();
+        let count = |counts: fn(&Recording) -> bool| passed.iter().filter(|(_, one)| one.is_some_and(counts)).count();
         GuardStats {
             shards: self.server.len(),
             server_false_positive_rate: self.server.false_positive_rate(self.server_seconds(now)),
-            pending: self.impressions.pending_len(),
+            pending: self.impressions.pending_len() - count(pending),
             remembered: self.impressions.remembered(now.wall_ms),
-            unseen: self.impressions.unseen_len(),
+            unseen: self.impressions.taken_back_len(now.wall_ms) + passed.len() - count(own),
             filtered: self.filtered,
             lag: self.lag.summary(),
-            bytes: self.server.bytes() + self.impressions.bytes(),
+            received: self.received,
+            bytes: self.server.bytes() + self.texts.bytes() + self.impressions.bytes(),
         }
     }
 
@@ -340,15 +383,6 @@ impl Guard {
     /// How many impressions were never delivered and are not under way.
     pub fn undelivered(&self) -> usize {
         self.impressions.undelivered_len()
-    }
-}
-
-fn explain_recording(recording: &Recording) -> Option<Explanation> {
-    let at = recording.at;
-    match recording.kind {
-        Kind::Unseen => None,
-        Kind::Seen if recording.is_pending() => Some(Explanation::Pending { at }),
-        Kind::Seen => Some(Explanation::Memory { at }),
     }
 }
 

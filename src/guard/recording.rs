@@ -22,7 +22,8 @@ pub(crate) struct Recording {
     /// Unix milliseconds of the device's clock.
     pub(crate) at: u64,
     pub(crate) kind: Kind,
-    /// Whether a snapshot that would stop it was in use.
+    /// Whether a snapshot that would stop it was in use; of one that was taken back, whether the server has listed it so
+    /// and lists it no longer: then the snapshot in use decides.
     pub(crate) covered: bool,
     /// Whether it was delivered to the server at least once.
     pub(crate) delivered: bool,
@@ -101,9 +102,14 @@ impl Recording {
         self.kind == Kind::Seen && !self.covered && self.open.is_some()
     }
 
+    /// Whether it was taken back, and the server has not decided otherwise since.
+    pub(crate) fn is_taken_back(&self) -> bool {
+        self.kind == Kind::Unseen && !self.covered
+    }
+
     /// Whether this writer has yet to deliver it, and it is not under way.
     pub(crate) fn is_undelivered(&self) -> bool {
-        self.kind == Kind::Seen && !self.delivered && self.open.as_ref().is_some_and(|open| open.own && open.batch == 0)
+        !self.delivered && self.open.as_ref().is_some_and(|open| open.own && open.batch == 0)
     }
 
     pub(crate) fn text_bytes(&self) -> usize {
@@ -113,10 +119,9 @@ impl Recording {
     /// Drops the text once the recording is neither pending nor to be delivered. `reporting`: impressions of this
     /// namespace are delivered.
     pub(crate) fn drop_unneeded_text(&mut self, reporting: bool) {
-        let to_deliver = !self.delivered && reporting;
         let needed = match self.kind {
-            Kind::Seen => !self.covered || to_deliver,
-            Kind::Unseen => to_deliver,
+            Kind::Seen => !self.covered || (!self.delivered && reporting),
+            Kind::Unseen => !self.delivered && (!self.covered || reporting),
         };
         if !needed {
             self.open = None;

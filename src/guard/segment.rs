@@ -1,8 +1,7 @@
 //! Segments: the table's changes as ASCII text, for storage and other tabs.
 //!
 //! A segment is written once, under a key of its writer's, and never rewritten. Its first line is `SGI` and the version
-//! of this format; each further line is a chunk: base64 of its kind (1 byte), its content, and the low 32 bits of XXH64
-//! (seed 0) of both. Damage costs the chunks that it hits.
+//! of this format; each further line is a chunk. Damage costs the chunks that it hits.
 //!
 //! `h`, first and once: the number of recordings in the segment; 1 if impressions are delivered, else 0; of a deleted
 //! history the server's time (Unix s) and the device's (Unix ms), else 0 and 0.
@@ -13,21 +12,20 @@
 //! - the id: the length and UTF-8 bytes of its text, else its XXH64 (8 bytes);
 //! - its deliveries: how often (1 byte), the counter at the first, the time of the last (Unix ms).
 //!
-//! Numbers without a size are LEB128, differences of times zigzag. Chunks of other kinds are skipped, so a later
-//! version may add some; one that changes the meaning of these has another version.
+//! Differences of times are zigzag. Chunks of other kinds are skipped, so a later version may add some; one that changes
+//! the meaning of these has another version.
 
+use super::chunk::{self, Chunk, DAMAGED, Reader, push_number, within};
 use super::forgotten::Forgotten;
 use super::impressions::Impressions;
 use super::recording::{Delivery, Kind, MAX_AT, MAX_SEQ, Open, Recording};
 use crate::error::Error;
 use crate::hash::hash_id;
-use crate::wire::base64;
 
 const FORMAT: &str = "SGI";
 const VERSION: &str = "1";
 /// A chunk is closed when its content has become this long: damage costs no more than that.
 const CHUNK_BYTES: usize = 4096;
-const CHECKSUM_BYTES: usize = 4;
 
 const HEADER: u8 = b'h';
 const RECORDINGS: u8 = b'r';
@@ -62,16 +60,16 @@ pub enum SegmentState {
 pub(crate) fn write(impressions: &Impressions, hashes: Vec<u64>) -> Segment {
     let recordings: Vec<(u64, &Recording)> = impressions.get_in_order(hashes).collect();
     let mut text = format!("{FORMAT}{VERSION}\n");
-    push_chunk(&mut text, HEADER, &header(impressions, recordings.len()));
+    chunk::push(&mut text, HEADER, &header(impressions, recordings.len()));
     let mut writer = ChunkWriter::default();
     for &(hash, recording) in &recordings {
         writer.push(hash, recording);
         if writer.content.len() >= CHUNK_BYTES {
-            push_chunk(&mut text, RECORDINGS, &std::mem::take(&mut writer).content);
+            chunk::push(&mut text, RECORDINGS, &std::mem::take(&mut writer).content);
         }
     }
     if !writer.content.is_empty() {
-        push_chunk(&mut text, RECORDINGS, &writer.content);
+        chunk::push(&mut text, RECORDINGS, &writer.content);
     }
     Segment {
         text,
@@ -188,24 +186,15 @@ pub(crate) fn read(text: &[u8], own: bool) -> Result<Contents, Error> {
     Ok(contents)
 }
 
-const DAMAGED: Error = Error::BadPayload("a stored segment is damaged");
-
 /// Reads a chunk. Returns the number of recordings in the segment, if it is the header.
 fn read_chunk(line: &[u8], own: bool, contents: &mut Contents) -> Result<Option<u64>, Error> {
-    let bytes = base64::decode(line)?;
-    let length = bytes.len().checked_sub(CHECKSUM_BYTES).ok_or(DAMAGED)?;
-    let (body, checksum) = bytes.split_at(length);
-    if checksum != checksum_of(body) {
-        return Err(DAMAGED);
-    }
-    let (&kind, content) = body.split_first().ok_or(DAMAGED)?;
-    let mut reader = Reader { bytes: content };
-    match kind {
+    let chunk = Chunk::read(line)?;
+    let mut reader = chunk.content();
+    match chunk.kind() {
         HEADER => {
             let count = reader.number()?;
             contents.reporting |= reader.number()? != 0;
-            let (before, at) = (reader.number()?, reader.number_to(MAX_AT)?);
-            let before = u32::try_from(before).map_err(|_| DAMAGED)?;
+            let (before, at) = (reader.seconds()?, reader.time()?);
             if before != 0 {
                 contents.forgotten = Some(Forgotten { before, at });
             }
@@ -214,7 +203,7 @@ fn read_chunk(line: &[u8], own: bool, contents: &mut Contents) -> Result<Option<
         RECORDINGS => {
             let (mut seq, mut at) = (0, 0);
             while !reader.bytes.is_empty() {
-                let (hash, recording) = reader.recording(seq, at, own)?;
+                let (hash, recording) = read_recording(&mut reader, seq, at, own)?;
                 (seq, at) = (recording.seq, recording.at);
                 contents.recordings.try_reserve(1).map_err(|_| Error::OutOfMemory)?;
                 contents.recordings.push((hash, recording));
@@ -225,75 +214,38 @@ fn read_chunk(line: &[u8], own: bool, contents: &mut Contents) -> Result<Option<
     Ok(None)
 }
 
-struct Reader<'a> {
-    bytes: &'a [u8],
-}
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, length: usize) -> Result<&'a [u8], Error> {
-        let (taken, rest) = self.bytes.split_at_checked(length).ok_or(DAMAGED)?;
-        self.bytes = rest;
-        Ok(taken)
-    }
-
-    fn byte(&mut self) -> Result<u8, Error> {
-        Ok(self.take(1)?[0])
-    }
-
-    fn number(&mut self) -> Result<u64, Error> {
-        let mut value = 0;
-        for shift in (0..63).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7F) << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(DAMAGED)
-    }
-
-    fn number_to(&mut self, most: u64) -> Result<u64, Error> {
-        self.number().and_then(|number| within(number, most))
-    }
-
-    /// Reads a recording; `seq` and `at` are those of the one before it.
-    fn recording(&mut self, seq: u64, at: u64, own: bool) -> Result<(u64, Recording), Error> {
-        let flags = self.byte()?;
-        let has = |flag: u8| flags & flag != 0;
-        let seq = within(seq + self.number()?, MAX_SEQ)?;
-        let at = at.checked_add_signed(unzigzag(self.number()?)).ok_or(DAMAGED)?;
-        let (hash, mut open) = if has(TEXT) {
-            let length = usize::try_from(self.number()?).map_err(|_| DAMAGED)?;
-            let id = self.take(length)?;
-            (hash_id(id, 0), Some(Open::new(id, own)?))
-        } else {
-            let hash = self.take(8)?.try_into().map_err(|_| DAMAGED)?;
-            (u64::from_le_bytes(hash), None)
+/// Reads a recording; `seq` and `at` are those of the one before it.
+fn read_recording(reader: &mut Reader<'_>, seq: u64, at: u64, own: bool) -> Result<(u64, Recording), Error> {
+    let flags = reader.byte()?;
+    let has = |flag: u8| flags & flag != 0;
+    let seq = within(seq + reader.number()?, MAX_SEQ)?;
+    let at = at.checked_add_signed(unzigzag(reader.number()?)).ok_or(DAMAGED)?;
+    let (hash, mut open) = if has(TEXT) {
+        let length = reader.count_to(reader.bytes.len())?;
+        let id = reader.take(length)?;
+        (hash_id(id, 0), Some(Open::new(id, own)?))
+    } else {
+        (reader.hash()?, None)
+    };
+    if has(DELIVERIES) {
+        let delivery = Delivery {
+            times: reader.byte()?,
+            first: reader.seq()?,
+            last: reader.time()?,
         };
-        if has(DELIVERIES) {
-            let delivery = Delivery {
-                times: self.byte()?,
-                first: self.number_to(MAX_SEQ)?,
-                last: self.number_to(MAX_AT)?,
-            };
-            if let Some(open) = &mut open {
-                open.delivery = delivery;
-            }
+        if let Some(open) = &mut open {
+            open.delivery = delivery;
         }
-        let recording = Recording {
-            seq,
-            at: within(at, MAX_AT)?,
-            kind: if has(UNSEEN) { Kind::Unseen } else { Kind::Seen },
-            covered: has(COVERED),
-            delivered: has(DELIVERED),
-            open,
-        };
-        Ok((hash, recording))
     }
-}
-
-fn within(number: u64, most: u64) -> Result<u64, Error> {
-    if number <= most { Ok(number) } else { Err(DAMAGED) }
+    let recording = Recording {
+        seq,
+        at: within(at, MAX_AT)?,
+        kind: if has(UNSEEN) { Kind::Unseen } else { Kind::Seen },
+        covered: has(COVERED),
+        delivered: has(DELIVERED),
+        open,
+    };
+    Ok((hash, recording))
 }
 
 fn zigzag(number: i64) -> u64 {
@@ -302,24 +254,4 @@ fn zigzag(number: i64) -> u64 {
 
 fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
-}
-
-fn push_number(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn push_chunk(text: &mut String, kind: u8, content: &[u8]) {
-    let mut bytes = vec![kind];
-    bytes.extend_from_slice(content);
-    bytes.extend_from_slice(&checksum_of(&bytes));
-    text.push_str(&base64::encode(&bytes));
-    text.push('\n');
-}
-
-fn checksum_of(body: &[u8]) -> [u8; CHECKSUM_BYTES] {
-    (hash_id(body, 0) as u32).to_le_bytes()
 }

@@ -2,6 +2,8 @@
 //!
 //! A shard is one filter, or, where the server's format lets a filter grow by further ones, several: an id is in the
 //! shard if it is in any of them. Each of these filters counts against the limits of a snapshot.
+//!
+//! An element of a snapshot may be the reference of a shard in use, which then is used on.
 
 use crate::bit_sliced::{BitSlicedFilters, Query};
 use crate::bloom::{BloomFilter, FilterSpec};
@@ -10,20 +12,22 @@ use crate::hash::{HashedId, hash_id};
 use crate::id_list::IdList;
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, union_rate};
 use crate::shard::has_expired;
-use crate::wire::{self, EncodedShard, Format};
+use crate::wire::{self, EncodedShard, Format, Reference};
 
-/// What recognises the text of a shard that is held already: 128 bits of hash, and the length.
+/// What recognises the text of a shard that is held already: its reference, 64 further bits of hash, and the length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fingerprint {
-    hashes: [u64; 2],
+    reference: Reference,
+    hash: u64,
     length: usize,
 }
 
 impl Fingerprint {
-    fn of(text: &[u8]) -> Self {
-        // Two seeds that have nothing in common.
+    fn of(format: Format, text: &[u8]) -> Self {
         Fingerprint {
-            hashes: [hash_id(text, 0x5EE7), hash_id(text, !0x5EE7)],
+            reference: Reference::of(format, text),
+            // Another seed than the reference's.
+            hash: hash_id(text, 0x5EE7),
             length: text.len(),
         }
     }
@@ -37,23 +41,26 @@ struct Place {
     slot: usize,
 }
 
+/// One shard of the snapshot.
+#[derive(Debug, Clone, Copy)]
+struct HeldShard {
+    /// Of its text.
+    fingerprint: Fingerprint,
+    epoch: u32,
+    expires: u32,
+}
+
 /// One filter of the snapshot.
 #[derive(Debug, Clone, Copy)]
 struct HeldFilter {
     place: Place,
     /// The index of its shard in the snapshot.
     shard: usize,
-    /// Whether it is the first filter of its shard.
-    is_first: bool,
-    /// Of its shard's text.
-    fingerprint: Fingerprint,
-    epoch: u32,
-    expires: u32,
 }
 
 /// A shard of a new snapshot.
 enum IncomingShard {
-    /// Its text is that of a shard in use, of this index.
+    /// A shard in use, of this index: its text came again, or its reference.
     Held(usize),
     New {
         fingerprint: Fingerprint,
@@ -82,70 +89,110 @@ pub(crate) struct FoundShard {
     pub(crate) epoch: Option<u32>,
 }
 
+/// What became of the shards of a new snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replacement {
+    Replaced {
+        /// How many were held already.
+        reused: usize,
+        /// How long the texts are that references spared.
+        spared: usize,
+    },
+    /// A reference is that of no shard in use: everything stays.
+    MissingShard,
+}
+
 /// The shards of the snapshot in use.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ServerView {
     format: Format,
     /// The bits, filters of one spec side by side.
     groups: Vec<BitSlicedFilters>,
-    /// Those of the newest shard first, as shipped.
+    /// The newest first, as shipped.
+    shards: Vec<HeldShard>,
+    /// Those of the newest shard first.
     filters: Vec<HeldFilter>,
 }
 
 impl ServerView {
     /// How many shards there are.
     pub(crate) fn len(&self) -> usize {
-        self.first_filters().count()
+        self.shards.len()
     }
 
-    /// One filter of each shard.
-    fn first_filters(&self) -> impl Iterator<Item = &HeldFilter> {
-        self.filters.iter().filter(|filter| filter.is_first)
+    /// What the shards were written in.
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The references of the shards, the newest first.
+    pub(crate) fn references(&self) -> impl Iterator<Item = Reference> {
+        self.shards.iter().map(|shard| shard.fingerprint.reference)
+    }
+
+    /// How long the shards' texts are together.
+    pub(crate) fn text_length(&self) -> usize {
+        self.shards.iter().map(|shard| shard.fingerprint.length).sum()
     }
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         let groups: usize = self.groups.iter().map(BitSlicedFilters::bytes).sum();
-        groups + self.filters.len() * size_of::<HeldFilter>()
+        groups + self.shards.len() * size_of::<HeldShard>() + self.filters.len() * size_of::<HeldFilter>()
     }
 
-    /// Takes these shards in place of those in use, or, on an error, leaves everything as it is. Returns how many were
-    /// held already.
+    /// Takes these shards in place of those in use, or leaves everything as it is.
     ///
     /// # Errors
     /// [`Error::TooLarge`] or [`Error::OutOfMemory`]; [`Error::InShard`] for the first shard that is wrong.
-    pub(crate) fn replace(&mut self, texts: &(impl IdList + ?Sized), format: Format) -> Result<usize, Error> {
+    pub(crate) fn replace(&mut self, texts: &(impl IdList + ?Sized), format: Format) -> Result<Replacement, Error> {
         // The sizes of all shards are learnt before any is read: no memory is taken for bits until they are known to be
         // bearable.
-        let incoming = self.decode(texts, format)?;
+        let Some(incoming) = self.decode(texts, format)? else {
+            return Ok(Replacement::MissingShard);
+        };
         self.check_size(&incoming)?;
         let next = self.with(&incoming, format)?;
         *self = next;
         let is_held = |incoming: &&IncomingShard| matches!(incoming, IncomingShard::Held(_));
-        Ok(incoming.iter().filter(is_held).count())
+        let references = (0..texts.len()).filter(|&shard| Reference::from_element(texts.get(shard)).is_some());
+        Ok(Replacement::Replaced {
+            reused: incoming.iter().filter(is_held).count(),
+            spared: references.map(|shard| self.shards[shard].fingerprint.length).sum(),
+        })
     }
 
-    fn decode(&self, texts: &(impl IdList + ?Sized), format: Format) -> Result<Vec<IncomingShard>, Error> {
+    /// Finds the shards that are held, and decodes the others. Returns nothing if one is missing.
+    fn decode(&self, texts: &(impl IdList + ?Sized), format: Format) -> Result<Option<Vec<IncomingShard>>, Error> {
         if texts.len() > MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a snapshot has at most 64 shards"));
         }
+        let held = if format == self.format {
+            self.shards.as_slice()
+        } else {
+            &[]
+        };
+        let mut is_missing = false;
         let mut incoming = Vec::with_capacity(texts.len());
-        let mut is_reused = [false; MAX_SNAPSHOT_SHARDS];
         for shard in 0..texts.len() {
             let text = texts.get(shard);
-            let fingerprint = Fingerprint::of(text);
-            let held = self
-                .first_filters()
-                .find(|held| self.format == format && held.fingerprint == fingerprint && !is_reused[held.shard]);
-            incoming.push(if let Some(held) = held {
-                is_reused[held.shard] = true;
-                IncomingShard::Held(held.shard)
-            } else {
-                let encoded = wire::decode(format, text).map_err(|error| error.in_shard(shard))?;
-                IncomingShard::New { fingerprint, encoded }
+            if let Some(reference) = Reference::from_element(text) {
+                match held.iter().position(|held| held.fingerprint.reference == reference) {
+                    Some(index) => incoming.push(IncomingShard::Held(index)),
+                    None => is_missing = true,
+                }
+                continue;
+            }
+            let fingerprint = Fingerprint::of(format, text);
+            incoming.push(match held.iter().position(|held| held.fingerprint == fingerprint) {
+                Some(index) => IncomingShard::Held(index),
+                None => {
+                    let encoded = wire::decode(format, text).map_err(|error| error.in_shard(shard))?;
+                    IncomingShard::New { fingerprint, encoded }
+                }
             });
         }
-        Ok(incoming)
+        Ok((!is_missing).then_some(incoming))
     }
 
     fn check_size(&self, incoming: &[IncomingShard]) -> Result<(), Error> {
@@ -180,27 +227,27 @@ impl ServerView {
         let mut next = ServerView {
             format,
             groups: self.groups_without(incoming)?,
+            shards: Vec::new(),
             filters: Vec::new(),
         };
         let mut left = new_filters.as_slice();
         for (shard, incoming) in incoming.iter().enumerate() {
             match incoming {
                 IncomingShard::Held(held) => {
-                    let held = self.filters_of(*held).map(|filter| HeldFilter { shard, ..*filter });
-                    next.filters.extend(held);
+                    next.shards.push(self.shards[*held]);
+                    let filters = self.filters_of(*held).map(|filter| HeldFilter { shard, ..*filter });
+                    next.filters.extend(filters);
                 }
                 IncomingShard::New { fingerprint, encoded } => {
-                    for index in 0..encoded.filters().len() {
+                    next.shards.push(HeldShard {
+                        fingerprint: *fingerprint,
+                        epoch: encoded.epoch,
+                        expires: encoded.expires,
+                    });
+                    for _ in encoded.filters() {
                         let place = next.add(left)?;
                         left = &left[1..];
-                        next.filters.push(HeldFilter {
-                            place,
-                            shard,
-                            is_first: index == 0,
-                            fingerprint: *fingerprint,
-                            epoch: encoded.epoch,
-                            expires: encoded.expires,
-                        });
+                        next.filters.push(HeldFilter { place, shard });
                     }
                 }
             }
@@ -276,14 +323,15 @@ impl ServerView {
         let found = self.live_filters(now).find(contains)?;
         Some(FoundShard {
             shard: found.shard,
-            epoch: self.format.is_native().then_some(found.epoch),
+            epoch: self.format.is_native().then(|| self.shards[found.shard].epoch),
         })
     }
 
     /// How many shards are past their expiry.
     pub(crate) fn expired(&self, now: u64) -> usize {
-        self.first_filters()
-            .filter(|filter| has_expired(filter.expires, now))
+        self.shards
+            .iter()
+            .filter(|shard| has_expired(shard.expires, now))
             .count()
     }
 
@@ -313,7 +361,7 @@ impl ServerView {
     fn live_filters(&self, now: u64) -> impl Iterator<Item = &HeldFilter> {
         self.filters
             .iter()
-            .filter(move |filter| !has_expired(filter.expires, now))
+            .filter(move |filter| !has_expired(self.shards[filter.shard].expires, now))
     }
 }
 

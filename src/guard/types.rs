@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::lag::Lag;
 use super::recording::MAX_AT;
+use crate::impression::Impression;
 use crate::wire::Format;
 
 /// What time it is, in two ways: all of a guard's calls take it.
@@ -40,12 +41,14 @@ impl Now {
 pub struct Snapshot<'a, L: ?Sized> {
     /// Grows with every change; absent: every snapshot is taken as it comes.
     pub version: Option<u64>,
-    /// The shards' texts, newest first, at most 64.
+    /// The shards' texts, newest first, at most 64; of a shard that the device holds the reference may stand for it.
     pub shards: &'a L,
     /// What they are written in.
     pub format: Format,
     /// The server's clock, Unix milliseconds.
     pub now_ms: Option<u64>,
+    /// What was taken back, at most 1,000 ids, each with the time of it by the server's clock.
+    pub unseen: &'a [Impression],
     /// When the person deleted the history, Unix seconds of the server's clock: what this device recorded before is
     /// forgotten.
     pub forget_before: Option<u32>,
@@ -55,8 +58,9 @@ pub struct Snapshot<'a, L: ?Sized> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Applied {
-    /// False if it is older than the one in use.
-    pub applied: bool,
+    /// Why it was not taken; nothing if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<NotApplied>,
     /// Shards in use.
     pub shards: usize,
     /// Shards that were already held and not decoded again.
@@ -67,6 +71,24 @@ pub struct Applied {
     pub covered: usize,
     /// Those of them that this writer delivers: so that of several tabs one tells of an impression.
     pub lags: Vec<CoveredImpression>,
+}
+
+/// Why a snapshot was not taken, though nothing is wrong with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotApplied {
+    /// It is older than the one in use.
+    OlderVersion,
+    /// It refers to a shard that is not held.
+    MissingShard,
+}
+
+/// Characters of shards that snapshots brought, and that references spared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct Received {
+    pub characters: u64,
+    pub spared: u64,
 }
 
 /// A pending impression that a snapshot covers.
@@ -127,12 +149,14 @@ pub struct GuardStats {
     pub pending: usize,
     /// Ids that this device showed and stops.
     pub remembered: usize,
-    /// Ids that were taken back on this device.
+    /// Ids that pass although they were seen.
     pub unseen: usize,
     /// Verdicts so far.
     pub filtered: Filtered,
     /// Of the last 1,000 covered impressions.
     pub lag: Lag,
+    /// What snapshots brought.
+    pub received: Received,
     /// Bytes held for shards and impressions.
     pub bytes: usize,
 }

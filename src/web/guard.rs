@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
 use super::{failure, to_js};
-use crate::guard::{Now, SegmentState, Snapshot};
+use crate::guard::{Impression, Now, SegmentState, Snapshot};
 use crate::id_list::IdList;
 use crate::wire::Format;
 
@@ -33,37 +33,58 @@ impl Guard {
         Ok(Guard { guard })
     }
 
-    /// Takes a snapshot of the batch's shards, in the format that three arguments tell. `version` and `server_now_ms`
-    /// are NaN where it has none.
+    /// Takes a snapshot: the batch has its shards, and after them the ids that it takes back, at the times `unseen_at`
+    /// of the server's clock. Its format is told by three arguments. `version`, `server_now_ms` and `forget_before` are
+    /// NaN where it has none.
     #[allow(clippy::too_many_arguments)]
     pub fn apply(
         &mut self,
-        shards: &TextBatch,
+        batch: &TextBatch,
         format_kind: u8,
         format_number: u32,
         format_rate: f64,
         version: f64,
         server_now_ms: f64,
+        unseen_at: &[f64],
+        forget_before: f64,
         wall_ms: f64,
         steady_ms: f64,
     ) -> Result<JsValue, JsValue> {
         let given = |value: f64| (value >= 0.0).then_some(value as u64);
         let format = Format::from_arguments(format_kind, format_number, format_rate).map_err(failure)?;
+        let shards: Vec<&[u8]> = (0..batch.len().saturating_sub(unseen_at.len()))
+            .map(|index| batch.get(index))
+            .collect();
+        let unseen: Vec<Impression> = (shards.len()..batch.len())
+            .zip(unseen_at)
+            .map(|(index, &at)| Impression {
+                id: String::from_utf8_lossy(batch.get(index)).into_owned(),
+                at: at as u64,
+            })
+            .collect();
         let snapshot = Snapshot {
             version: given(version),
-            shards,
+            shards: &shards,
             format,
             now_ms: given(server_now_ms),
-            forget_before: None,
+            unseen: &unseen,
+            forget_before: given(forget_before).map(|seconds| seconds as u32),
         };
         let applied = self.guard.apply(snapshot, now(wall_ms, steady_ms));
         applied.map(|applied| to_js(&applied)).map_err(failure)
     }
 
-    /// Leaves the indices of the batch's fresh ids with the batch, of equal ids the first. Returns how many they are.
+    /// Leaves the indices of the batch's fresh items with the batch. Returns how many they are.
     pub fn filter(&mut self, ids: &mut TextBatch, wall_ms: f64, steady_ms: f64) -> Result<usize, JsValue> {
         let fresh = self.guard.filter(ids, now(wall_ms, steady_ms)).map_err(failure)?;
         Ok(ids.answer(fresh))
+    }
+
+    /// Leaves the indices of all of the batch's items with the batch, those of the fresh ones first, then those of the
+    /// others, seen longest ago first. Returns how many are fresh.
+    pub fn split(&mut self, ids: &mut TextBatch, wall_ms: f64, steady_ms: f64) -> Result<usize, JsValue> {
+        let split = self.guard.split(ids, now(wall_ms, steady_ms)).map_err(failure)?;
+        Ok(ids.answer_split(split))
     }
 
     /// Why the batch's first id is stopped; undefined if it is fresh.
@@ -83,6 +104,36 @@ impl Guard {
             lost_text: recorded.lost_text,
             undelivered: self.guard.undelivered(),
         }))
+    }
+
+    /// Takes the batch's ids back. Returns how many were stopped before.
+    pub fn unsee(&mut self, ids: &TextBatch, wall_ms: f64, steady_ms: f64) -> Result<usize, JsValue> {
+        self.guard.unsee(ids, now(wall_ms, steady_ms)).map_err(failure)
+    }
+
+    /// Leaves the indices of the batch's ids that pass because they were taken back with the batch. Returns how many
+    /// they are.
+    #[wasm_bindgen(js_name = takenBack)]
+    pub fn taken_back(&self, ids: &mut TextBatch, wall_ms: f64, steady_ms: f64) -> usize {
+        let taken_back = self.guard.taken_back(ids, now(wall_ms, steady_ms));
+        ids.answer(taken_back)
+    }
+
+    /// How often something was taken back or forgotten.
+    #[wasm_bindgen(getter)]
+    pub fn takings(&self) -> u32 {
+        self.guard.takings()
+    }
+
+    /// What the server need not send again.
+    pub fn held(&self) -> String {
+        self.guard.held()
+    }
+
+    /// How many recordings wait that were never delivered.
+    #[wasm_bindgen(getter)]
+    pub fn undelivered(&self) -> usize {
+        self.guard.undelivered()
     }
 
     /// The pending ids, oldest first.
@@ -167,6 +218,22 @@ impl Guard {
     pub fn compact(&mut self, segments: &TextBatch) -> Result<JsValue, JsValue> {
         let segment = self.guard.compact(segments).map_err(failure)?;
         Ok(to_js(&segment))
+    }
+
+    /// The snapshot in use, to be stored; undefined if there is nothing to store.
+    #[wasm_bindgen(js_name = storedSnapshot)]
+    pub fn stored_snapshot(&self) -> JsValue {
+        to_js(&self.guard.stored_snapshot())
+    }
+
+    /// Takes over a stored snapshot: the batch has its index, and after it the texts of its shards. Returns the index's
+    /// state.
+    #[wasm_bindgen(js_name = loadSnapshot)]
+    pub fn load_snapshot(&mut self, batch: &TextBatch) -> Result<u8, JsValue> {
+        let texts: Vec<&[u8]> = (1..batch.len()).map(|index| batch.get(index)).collect();
+        let index = if batch.is_empty() { &[] } else { batch.get(0) };
+        let state = self.guard.load_snapshot(index, &texts).map_err(failure)?;
+        Ok(state as u8)
     }
 
     /// Forgets what was recorded before a time of the wall clock, and the snapshot in use.

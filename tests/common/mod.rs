@@ -60,6 +60,7 @@ pub fn apply<S: AsRef<[u8]>>(
         format: Format::Native,
         now_ms: None,
         forget_before: None,
+        unseen: &[],
     };
     guard.apply(snapshot, now)
 }

@@ -79,6 +79,7 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
     let DeliveryBatch {
         number: batch,
         impressions,
+        ..
     } = page.guard.begin_batch(most, BATCH_BYTES, clocks);
     assert_eq!(
         batch == 0,

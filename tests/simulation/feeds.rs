@@ -64,6 +64,7 @@ pub fn apply(device: &mut Device, tab: usize, state: &State, scene: &mut Scene<'
         shards: &texts,
         format: Format::Native,
         now_ms,
+        unseen: &[],
         forget_before: (state.forget_before > 0).then_some(state.forget_before),
     };
     let applied = page
@@ -75,7 +76,8 @@ pub fn apply(device: &mut Device, tab: usize, state: &State, scene: &mut Scene<'
         _ => false,
     };
     assert_eq!(
-        applied.applied, !is_older,
+        applied.reason.is_none(),
+        !is_older,
         "snapshots: an older one is not taken, any other is"
     );
     if is_older {
@@ -254,6 +256,7 @@ fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut Scen
             format: Format::Native,
             now_ms: None,
             forget_before: None,
+            unseen: &[],
         },
         clocks,
     );
@@ -480,6 +483,7 @@ pub fn cover_everything(guard: &mut Guard, clocks: Now) {
             format: Format::Native,
             now_ms: None,
             forget_before: None,
+            unseen: &[],
         };
         guard
             .apply(snapshot, clocks)

@@ -1,0 +1,94 @@
+//! What the server has taken back: part of the snapshot in use.
+//!
+//! Such an id passes although shards contain it, unless this device recorded it after it was taken back. The time of
+//! that is the server's; of the time as it stands and the same translated to this device's clock the earlier one counts,
+//! so that a clock that is off stops an item rather than repeats it.
+
+use super::recording::{Kind, MAX_AT, Recording};
+use super::types::Now;
+use crate::error::Error;
+use crate::hash::hash_id;
+use crate::id_map::IdMap;
+use crate::impression::Impression;
+use crate::params::MAX_SNAPSHOT_UNSEEN;
+
+/// When the server took an id back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TakenBackAt {
+    /// By the server's clock, Unix milliseconds.
+    pub(crate) stated: u64,
+    /// By this device's clock, at the latest, Unix milliseconds.
+    pub(crate) at: u64,
+    /// The counter of this device's own taking back that the snapshot was the first to list; 0: there was none.
+    pub(crate) own: u64,
+}
+
+/// The ids that the snapshot in use takes back.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TakenBack {
+    pub(crate) by_hash: IdMap<TakenBackAt>,
+}
+
+impl TakenBack {
+    /// Reads what a snapshot lists. What the one before it, `known`, listed with the same time keeps what was noted of
+    /// it then.
+    ///
+    /// # Errors
+    /// [`Error::BadSnapshot`] or [`Error::OutOfMemory`].
+    pub(crate) fn read(
+        listed: &[Impression],
+        server_now_ms: Option<u64>,
+        now: Now,
+        known: &TakenBack,
+    ) -> Result<Self, Error> {
+        if listed.len() > MAX_SNAPSHOT_UNSEEN {
+            return Err(Error::BadSnapshot("a snapshot takes back at most 1000 ids"));
+        }
+        let mut taken_back = TakenBack::default();
+        taken_back.by_hash.try_reserve(listed.len())?;
+        let now_ms = now.recorded_at();
+        let offset = server_now_ms.map_or(0, |server_now| now_ms as i64 - server_now.min(MAX_AT) as i64);
+        for impression in listed {
+            let hash = hash_id(impression.id.as_bytes(), 0);
+            let stated = impression.at.min(MAX_AT);
+            if taken_back.get(hash).is_some_and(|other| other.stated > stated) {
+                continue;
+            }
+            let at = stated.min(stated.saturating_add_signed(offset)).min(now_ms);
+            let known = known.get(hash).filter(|known| known.stated == stated);
+            let entry = known.unwrap_or(TakenBackAt { stated, at, own: 0 });
+            // A later snapshot must not reach further: what was recorded in between stays recorded.
+            taken_back.by_hash.insert(
+                hash,
+                TakenBackAt {
+                    at: entry.at.min(at),
+                    ..entry
+                },
+            );
+        }
+        Ok(taken_back)
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_hash.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, hash: u64) -> Option<TakenBackAt> {
+        self.by_hash.get(&hash).copied()
+    }
+
+    /// Whether an id passes, by what this device recorded of it.
+    pub(crate) fn passes(&self, hash: u64, recording: Option<&Recording>) -> bool {
+        let is_older = |at| recording.is_none_or(|recording| recording.kind == Kind::Unseen || recording.at <= at);
+        self.get(hash).is_some_and(|taken_back| is_older(taken_back.at))
+    }
+
+    /// Whether this lists an id that `other` does not list, or at another time.
+    pub(crate) fn lists_more_than(&self, other: &TakenBack) -> bool {
+        let stated = |taken_back: Option<TakenBackAt>| taken_back.map(|taken_back| taken_back.stated);
+        let mut listed = self.by_hash.iter();
+        listed.any(|(&hash, &taken_back)| stated(other.get(hash)) != Some(taken_back.stated))
+    }
+}
