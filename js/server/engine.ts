@@ -4,6 +4,7 @@ import { bytesOfHex } from "../engine/wasm-hex.js";
 import { describe, SeenGuardError } from "../errors.js";
 import type * as server from "../generated/server/seenguard.js";
 import wasmHex from "../generated/server/seenguard.wasm";
+import type { ItemIdList } from "../ids.js";
 import type { ItemId } from "../types/server.js";
 
 export type ServerEngine = Engine<typeof server>;
@@ -47,10 +48,10 @@ export function callWithParts(engine: ServerEngine, texts: readonly ItemId[], ru
   });
 }
 
-/** The same with all texts at once. */
-export function callWithAll<T>(engine: ServerEngine, texts: readonly ItemId[], run: () => T): T {
+/** The same with the ids of all items at once. */
+export function callWithAll<T>(engine: ServerEngine, list: ItemIdList, run: () => T): T {
   return call(engine, () => {
-    if (!engine.writer.writeAll(texts)) throw outOfMemory();
+    if (!engine.writer.writeAllItems(list)) throw outOfMemory();
     const result = run();
     engine.writer.done();
     return result;
