@@ -67,7 +67,7 @@ pub use chain::{ChainOptions, ChainSnapshot, Rejected, Report, ShardChain};
 pub use error::Error;
 pub use guard::{
     Applied, CoveredImpression, DEFAULT_REMEMBER, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Lag,
-    MAX_REMEMBER, NotApplied, Now, Received, Recorded, Segment, SegmentState, Snapshot, StoredShard, StoredSnapshot,
+    MAX_REMEMBER, NotApplied, Now, Received, Recorded, Segment, SegmentState, Snapshot,
 };
 pub use id_list::{IdList, ItemIds, Split};
 pub use impression::Impression;

@@ -42,8 +42,7 @@ export function checkSnapshotOptions(options: unknown = {}): { now: number; held
 }
 
 /** The same for `filter` and `split`, and how to find an item's id. */
-export function checkFilterOptions<T>(
-    method: string, options: unknown = {}): { now: number; id: IdOf<T> | undefined } {
+export function checkFilterOptions<T>(method: string, options: unknown = {}): { now: number; id: IdOf<T> | undefined } {
   const { now = serverClock(), id } = checkOptions(method, options, filterRules) as Partial<FilterOptions<T>>;
   return { now, id };
 }

@@ -15,7 +15,11 @@ const rules = {
 export function checkReport(report: unknown): Required<Report> {
   try {
     // What is no object has no impressions.
-    const checked = checkEach((report ?? {}) as Record<string, unknown>, rules, badReport) as object as Required<Report>;
+    const checked = checkEach(
+      (report ?? {}) as Record<string, unknown>,
+      rules,
+      badReport,
+    ) as object as Required<Report>;
     return { ...checked, impressions: copyOf(checked.impressions), unseen: copyOf(checked.unseen) };
   } catch (cause) {
     // A getter of the app's may throw what it likes.

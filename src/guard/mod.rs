@@ -11,7 +11,6 @@ mod recording;
 mod segment;
 mod server_view;
 mod storage;
-mod stored_snapshot;
 mod taken_back;
 mod tally;
 mod types;
@@ -22,7 +21,6 @@ pub use delivery::DeliveryBatch;
 pub use impressions::{DEFAULT_REMEMBER, MAX_REMEMBER};
 pub use lag::Lag;
 pub use segment::{Segment, SegmentState};
-pub use stored_snapshot::{StoredShard, StoredSnapshot};
 pub use types::{
     Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Now, Received, Recorded, Snapshot,
 };
@@ -41,7 +39,6 @@ use impressions::Impressions;
 use lag::LagSamples;
 use recording::{Kind, MAX_AT, Open, Recording};
 use server_view::{Replacement, ServerView};
-use stored_snapshot::HeldTexts;
 use taken_back::{TakenBack, TakenBackAt};
 
 const MS_PER_DAY: f64 = 86_400_000.0;
@@ -71,9 +68,8 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Guard {
-    /// The snapshot in use: its shards and their texts, and what it takes back.
+    /// The snapshot in use: its shards, and what it takes back.
     server: ServerView,
-    texts: HeldTexts,
     taken_back: TakenBack,
     /// Its version, and what orders it before that.
     version: Option<u64>,
@@ -111,7 +107,6 @@ impl Guard {
         let window_ms = (window_days * MS_PER_DAY).ceil() as u64;
         Ok(Guard {
             server: ServerView::default(),
-            texts: HeldTexts::default(),
             taken_back: TakenBack::default(),
             version: None,
             forget_before: 0,
@@ -153,7 +148,6 @@ impl Guard {
         self.is_missing_shard = false;
         self.has_applied = true;
         self.received.spared += spared as u64;
-        self.texts.replace(&self.server, texts);
         self.version = snapshot.version;
         self.forget_before = forget_before;
         self.server_clock = snapshot.now_ms.map(|server_ms| (server_ms, now.steady_ms));
@@ -168,6 +162,28 @@ impl Guard {
         let mut applied = self.applied(None, reused, now);
         self.cover(&mut applied, now);
         Ok(applied)
+    }
+
+    /// Takes over the snapshot that was in use on an earlier visit, as it was stored, for what is shown before the first
+    /// response. Its version counts no more, so a server whose own counter starts again is believed; shards that the
+    /// storage has lost may be left out. Not taken after a snapshot of this visit, or if it is from before a deletion of
+    /// the history that is known.
+    ///
+    /// # Errors
+    /// As [`Guard::apply`].
+    pub fn restore<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Now) -> Result<Applied, Error> {
+        let forget_before = snapshot.forget_before.unwrap_or(0);
+        if self.has_applied || forget_before < self.latest_deletion() {
+            return Ok(self.applied(Some(NotApplied::OlderVersion), 0, now));
+        }
+        let taken_back = TakenBack::read(snapshot.unseen, snapshot.now_ms, now, &self.taken_back)?;
+        if self.server.replace(snapshot.shards, snapshot.format)? == Replacement::MissingShard {
+            return Ok(self.applied(Some(NotApplied::MissingShard), 0, now));
+        }
+        self.forget_before = forget_before;
+        self.server_clock = snapshot.now_ms.map(|server_ms| (server_ms, now.steady_ms));
+        self.take_back(taken_back);
+        Ok(self.applied(None, 0, now))
     }
 
     fn applied(&self, reason: Option<NotApplied>, reused: usize, now: Now) -> Applied {
@@ -349,7 +365,7 @@ impl Guard {
             filtered: self.filtered,
             lag: self.lag.summary(),
             received: self.received,
-            bytes: self.server.bytes() + self.texts.bytes() + self.impressions.bytes(),
+            bytes: self.server.bytes() + self.impressions.bytes(),
         }
     }
 

@@ -61,7 +61,7 @@ impl Guard {
         let mut seen = Vec::new();
         seen.try_reserve_exact(ids.items())?;
         let fresh = self.judge(ids, now, Some(&mut seen))?;
-        seen.sort_by_key(|&(last_seen, _)| last_seen);
+        seen.sort_unstable();
         Ok(Split {
             fresh,
             seen: seen.into_iter().map(|(_, item)| item).collect(),

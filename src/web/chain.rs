@@ -6,9 +6,6 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use super::batch::TextBatch;
 use super::{failure, to_js};
 use crate::chain::{ChainOptions, Rejected, Report, ShardChain};
-use crate::error::Error;
-use crate::id_list::IdList;
-use crate::impression::Impression;
 use crate::wire::Format;
 
 /// A user's shards.
@@ -72,7 +69,7 @@ impl Chain {
         times_ms: &[f64],
         forget_before: Option<u32>,
     ) -> Result<(), JsValue> {
-        let unseen = impressions(unseen, times_ms).map_err(failure)?;
+        let unseen = unseen.impressions(0, times_ms).map_err(failure)?;
         self.chain.restore_exceptions(&unseen, forget_before).map_err(failure)
     }
 
@@ -91,7 +88,7 @@ impl Chain {
         sent_ms: f64,
         now_seconds: f64,
     ) -> Result<usize, JsValue> {
-        let all = impressions(ids, times_ms).map_err(failure)?;
+        let all = ids.impressions(0, times_ms).map_err(failure)?;
         let (unseen, impressions) = all.split_at(unseen.min(all.len()));
         let report = Report {
             now_ms: sent_ms as u64,
@@ -133,17 +130,4 @@ impl Chain {
 
 fn milliseconds(seconds: f64) -> u64 {
     (seconds * 1000.0).round() as u64
-}
-
-/// The batch's ids, each with its time.
-fn impressions(ids: &TextBatch, times_ms: &[f64]) -> Result<Vec<Impression>, Error> {
-    let mut list = Vec::new();
-    list.try_reserve_exact(times_ms.len())?;
-    for (index, &at) in times_ms.iter().enumerate().take(ids.len()) {
-        let mut id = String::new();
-        id.try_reserve_exact(ids.get(index).len())?;
-        id.push_str(&String::from_utf8_lossy(ids.get(index)));
-        list.push(Impression { id, at: at as u64 });
-    }
-    Ok(list)
 }
