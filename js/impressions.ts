@@ -13,5 +13,5 @@ export function isImpressions(list: unknown, most = Infinity): list is readonly 
 
 function isImpression(value: unknown): value is Impression {
   const { id, at } = (value ?? {}) as Partial<Impression>;
-  return typeof id === "string" && Number.isFinite(at) && at! >= 0;
+  return typeof id === "string" && typeof at === "number" && Number.isFinite(at) && at >= 0;
 }

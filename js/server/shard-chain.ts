@@ -1,7 +1,7 @@
 /** `ShardChain`: one user's shards on the server. */
 import { SeenGuardError } from "../errors.js";
 import type { Chain } from "../generated/server/seenguard.js";
-import { collectIds, collectRecorded, copyList, freshItems, isUsable, type ItemIdList } from "../ids.js";
+import { collectIds, collectRecorded, copyList, firstOfEach, freshItems, isUsable, type ItemIdList } from "../ids.js";
 import type * as Api from "../types/server.js";
 import {
   checkFilterOptions,
@@ -63,7 +63,7 @@ export class ShardChain implements Api.ShardChain {
     const now = checkTime("ShardChain.record", options);
     const chain = this.live();
     let unknown = 0;
-    callWithParts(this.engine, collectRecorded(ids), () => {
+    callWithParts(this.engine, { ids: collectRecorded(ids) }, () => {
       unknown += chain.record(this.engine.writer.batch, now);
     });
     return unknown;
@@ -93,7 +93,7 @@ export class ShardChain implements Api.ShardChain {
 
   has(id: Api.ItemId, options?: TimeOptions): boolean {
     const now = checkTime("ShardChain.has", options);
-    return isUsable(id) && this.judge({ ids: [id] }, now).fresh.length === 0;
+    return this.fresh({ ids: isUsable(id) ? [id] : [] }, now).length === 0 && isUsable(id);
   }
 
   filter<T extends Api.Identified>(items: readonly T[], options?: TimeOptions): T[];
@@ -102,7 +102,7 @@ export class ShardChain implements Api.ShardChain {
     const { id, now } = checkFilterOptions<T>("ShardChain.filter", options);
     const list = copyList(items);
     const collected = collectIds(list, id);
-    return freshItems(list, collected.places, this.judge(collected, now).fresh);
+    return freshItems(list, collected.places, this.fresh(collected, now));
   }
 
   split<T extends Api.Identified>(items: readonly T[], options?: TimeOptions): { fresh: T[]; seen: T[] };
@@ -111,11 +111,16 @@ export class ShardChain implements Api.ShardChain {
     const { id, now } = checkFilterOptions<T>("ShardChain.split", options);
     const list = copyList(items);
     const collected = collectIds(list, id);
-    const { fresh, seen } = this.judge(collected, now);
-    return {
-      fresh: freshItems(list, collected.places, fresh),
-      seen: Array.from(seen, (item) => list[collected.places?.[item] ?? item] as T),
-    };
+    const chain = this.live();
+    const { writer } = this.engine;
+    return callWithAll(this.engine, collected, () => {
+      const count = chain.split(writer.batch, now);
+      const all = writer.indices(writer.batch.answered());
+      return {
+        fresh: freshItems(list, collected.places, all.subarray(0, count)),
+        seen: Array.from(all.subarray(count), (item) => list[collected.places?.[item] ?? item] as T),
+      };
+    });
   }
 
   snapshot(options?: SnapshotOptions): Api.Snapshot & { shards: string[] } {
@@ -131,15 +136,17 @@ export class ShardChain implements Api.ShardChain {
     if (chain) this.engine.call(() => chain.free());
   }
 
-  /** The indices of the fresh items, and of the others, those seen longest ago first. */
-  private judge(list: ItemIdList, now: number): { fresh: Uint32Array; seen: Uint32Array } {
+  /** The indices of the fresh items. */
+  private fresh(list: ItemIdList, now: number): number[] {
     const chain = this.live();
     const { writer } = this.engine;
-    return callWithAll(this.engine, list, () => {
-      const fresh = chain.split(writer.batch, now);
-      const all = writer.indices(writer.batch.answered());
-      return { fresh: all.subarray(0, fresh), seen: all.subarray(fresh) };
+    const fresh: number[] = [];
+    let parts = 0;
+    callWithParts(this.engine, list, (start) => {
+      for (const index of writer.indices(chain.filter(writer.batch, now))) fresh.push(start + index);
+      parts++;
     });
+    return parts > 1 ? firstOfEach(list, fresh) : fresh;
   }
 
   private live(): Chain {
