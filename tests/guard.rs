@@ -833,7 +833,13 @@ fn the_servers_reported_rate_is_the_measured_one() {
         let mut chain = ShardChain::new(options).unwrap();
         chain.record(&ids("seen", 0..count), START).unwrap();
         let mut guard = guard();
-        apply(&mut guard, None, &chain.snapshot(START).unwrap().shards, at(START)).unwrap();
+        apply(
+            &mut guard,
+            None,
+            &chain.snapshot(START, None).unwrap().shards,
+            at(START),
+        )
+        .unwrap();
         let rate = guard.stats(at(START)).server_false_positive_rate;
         let bound = 1.0 - (1.0 - options.false_positive_rate).powi(options.shards as i32);
         assert!(rate <= 1.1 * bound, "{rate} {bound}");
@@ -897,7 +903,7 @@ fn snapshots_that_come_and_go_leave_nothing_behind() {
         chain
             .record(&ids(&format!("round {round}"), 0..random.index(400)), START)
             .unwrap();
-        let shards = chain.snapshot(START).unwrap().shards;
+        let shards = chain.snapshot(START, None).unwrap().shards;
         apply(
             &mut guard,
             None,

@@ -1,5 +1,6 @@
 /** Checks a snapshot's form before it goes into the engine, which checks the shards themselves. */
 import { failure, SeenGuardError } from "../errors.js";
+import { IMPRESSIONS, isImpressions, MAX_UNSEEN } from "../impressions.js";
 import { checkEach, REQUIRED, type Rules } from "../options.js";
 import type { Impression } from "../types/seenguard.js";
 import type { SnapshotArguments } from "./engine-types.js";
@@ -20,7 +21,6 @@ export function provideFormats(read: ReadShards): void {
 
 /** Expiries are stored in 32 bits. */
 const MAX_SECONDS = 2 ** 32 - 1;
-const MAX_UNSEEN = 1_000;
 
 const isSeconds = (time: unknown) => Number.isFinite(time) && (time as number) >= 0 && (time as number) <= MAX_SECONDS;
 
@@ -31,19 +31,13 @@ const rules = {
   ],
   now: ["the server's clock in Unix seconds, not milliseconds", isSeconds],
   shards: ["a list of texts", Array.isArray, REQUIRED],
-  unseen: [`a list of at most ${MAX_UNSEEN} ids, each { id, at } with a text and Unix milliseconds`, isUnseen, []],
+  unseen: [
+    `a list of at most ${MAX_UNSEEN} ids, ${IMPRESSIONS}`,
+    (list: unknown) => isImpressions(list, MAX_UNSEEN),
+    [],
+  ],
   forgetBefore: ["a time of the server's clock in Unix seconds, not milliseconds", isSeconds],
 } satisfies Rules;
-
-function isUnseen(list: unknown): boolean {
-  // A sparse list has holes, which `every` does not meet.
-  return Array.isArray(list) && list.length <= MAX_UNSEEN && Array.from(list).every(isImpression);
-}
-
-function isImpression(value: unknown): value is Impression {
-  const { id, at } = (value ?? {}) as Partial<Impression>;
-  return typeof id === "string" && Number.isFinite(at) && (at as number) >= 0;
-}
 
 /** Reads all of a snapshot but its shards and their format. Throws what is wrong. */
 export function checkParts(parts: Readonly<Record<string, unknown>>): Omit<SnapshotArguments, "format" | "shards"> & {

@@ -20,22 +20,25 @@ impl Guard {
     /// [`Applied::reason`] says so.
     pub fn apply<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Now) -> Result<Applied, Error> {
         let texts = snapshot.shards;
-        self.received.characters += (0..texts.len()).map(|shard| texts.get(shard).len() as u64).sum::<u64>();
+        let characters: u64 = (0..texts.len()).map(|shard| texts.get(shard).len() as u64).sum();
         let forget_before = snapshot.forget_before.unwrap_or(0);
         let is_older = match (snapshot.version, self.version) {
             (Some(version), Some(current)) => (forget_before, version) < (self.forget_before, current),
             _ => false,
         };
         if is_older {
+            self.received.characters += characters;
             return Ok(self.applied(Some(NotApplied::OlderVersion), 0, now));
         }
         let taken_back = TakenBack::read(snapshot.unseen, snapshot.now_ms, now, &self.taken_back)?;
         let Replacement::Replaced { reused, spared } = self.server.replace(texts, snapshot.format)? else {
+            self.received.characters += characters;
             self.is_missing_shard = true;
             return Ok(self.applied(Some(NotApplied::MissingShard), 0, now));
         };
         self.is_missing_shard = false;
         self.has_applied = true;
+        self.received.characters += characters;
         self.received.spared += spared as u64;
         self.version = snapshot.version;
         self.forget_before = forget_before;

@@ -18,12 +18,12 @@ mod types;
 mod unsaved;
 mod verdict;
 
-pub use delivery::{DeliveryBatch, Impression};
+pub use delivery::DeliveryBatch;
 pub use impressions::{DEFAULT_REMEMBER, MAX_REMEMBER};
 pub use lag::Lag;
 pub use segment::{Segment, SegmentState};
 pub use types::{
-    Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Now, Received, Recorded, Snapshot, Split,
+    Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Now, Received, Recorded, Snapshot,
 };
 
 use crate::bloom::BloomFilter;
@@ -51,7 +51,7 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// // The server's chain lags: it knows of "a" alone.
 /// let mut chain = ShardChain::new(ChainOptions::default())?;
 /// chain.record(&["a"], 1_764_000_000)?;
-/// let shipped = chain.snapshot(1_764_000_000)?;
+/// let shipped = chain.snapshot(1_764_000_000, None)?;
 ///
 /// let now = Now::at(1_764_000_001_000);
 /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;

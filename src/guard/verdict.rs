@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::recording::{Kind, Recording};
-use super::types::{Explanation, Now, Split};
+use super::types::{Explanation, Now};
 use super::{Filtered, Guard};
 use crate::bit_sliced::Query;
 use crate::error::Error;
 use crate::hash::HashedId;
-use crate::id_list::{IdList, KeptIds};
+use crate::id_list::{IdList, KeptIds, Split};
 
 /// What is known of an id.
 #[derive(Clone, Copy)]
