@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
 use super::{failure, to_js};
-use crate::guard::{Impression, Now, SegmentState, Snapshot};
+use crate::guard::{Now, SegmentState, Snapshot};
 use crate::id_list::IdList;
 use crate::wire::Format;
 
@@ -56,13 +56,7 @@ impl Guard {
         let shards: Vec<&[u8]> = (0..batch.len().saturating_sub(unseen_at.len()))
             .map(|index| batch.get(index))
             .collect();
-        let unseen: Vec<Impression> = (shards.len()..batch.len())
-            .zip(unseen_at)
-            .map(|(index, &at)| Impression {
-                id: String::from_utf8_lossy(batch.get(index)).into_owned(),
-                at: at as u64,
-            })
-            .collect();
+        let unseen = batch.impressions(shards.len(), unseen_at).map_err(failure)?;
         let snapshot = Snapshot {
             version: given(version),
             shards: &shards,
