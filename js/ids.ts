@@ -1,11 +1,17 @@
 /** From items to ids, and from the fresh ids back to their items. */
 import type { IdOf, ItemId } from "./types/seenguard.js";
 
-/** Ids of a list's items; where some have none, the places of those that have. */
-export interface CollectedIds {
-  readonly ids: ItemId[];
-  /** Index of each id's item; absent if every item has an id. */
-  readonly places?: number[] | undefined;
+/** The ids of several items, those of one item side by side, its own first. */
+export interface ItemIdList {
+  readonly ids: readonly ItemId[];
+  /** Index after each item's last id; absent if every item has one id. */
+  readonly ends?: readonly number[] | undefined;
+}
+
+/** The ids of those items of a list that have any. */
+export interface CollectedIds extends ItemIdList {
+  /** Where these items are in the list; absent if every item has an id. */
+  readonly places?: readonly number[] | undefined;
 }
 
 /** A list that claims to be longer is taken for what it holds: the length of a proxy may be anything. */
@@ -51,22 +57,36 @@ function collectTexts(items: readonly unknown[]): string[] | undefined {
 
 function collectEach<T>(items: readonly T[], idOf: (item: T) => unknown): CollectedIds {
   const ids: ItemId[] = [];
+  let ends: number[] | undefined;
   let places: number[] | undefined;
   for (let index = 0; index < items.length; index++) {
-    let id: unknown;
+    const start = ids.length;
     try {
-      id = idOf(items[index] as T);
+      const id = idOf(items[index] as T);
+      if (isUsable(id)) ids.push(id);
+      else if (Array.isArray(id)) ids.push(...id.filter(isUsable));
     } catch {
-      id = undefined;
+      // The callback is the app's, and an item may be anything: this one has no id.
     }
-    if (isUsable(id)) {
-      ids.push(id);
+    if (ids.length > start) {
+      if (ids.length > start + 1) ends ??= Array.from({ length: start }, (_, item) => item + 1);
+      ends?.push(ids.length);
       places?.push(index);
     } else {
-      places ??= ids.map((_, place) => place);
+      places ??= Array.from({ length: index }, (_, place) => place);
     }
   }
-  return { ids, places };
+  return { ids, ends, places };
+}
+
+/** How many items these are. */
+export function countItems({ ids, ends }: ItemIdList): number {
+  return (ends ?? ids).length;
+}
+
+/** The ids of one item. */
+export function idsOfItem({ ids, ends }: ItemIdList, item: number): readonly ItemId[] {
+  return ends ? ids.slice(ends[item - 1] ?? 0, ends[item]) : ids.slice(item, item + 1);
 }
 
 /** The usable ids of what `record` takes: one id or several. Never throws. */
@@ -117,9 +137,9 @@ function ownItems<T>(items: readonly T[]): T[] {
 /** The fresh items of a list and those without an id, in their order. */
 export function freshItems<T>(
   list: readonly T[],
-  /** Where the ids' items are; absent if every item has an id. */
+  /** Where the items with an id are; absent if every item has one. */
   places: CollectedIds["places"],
-  /** Indices of fresh ids. */
+  /** Which of these are fresh. */
   fresh: ArrayLike<number> & Iterable<number>,
 ): T[] {
   if (!places) {
@@ -133,18 +153,21 @@ export function freshItems<T>(
   return list.filter((_, index) => passes[index] === 1);
 }
 
-/** The indices of the first of equal ids among `candidates`, by default among all. */
-export function firstOfEach(ids: readonly ItemId[], candidates: Iterable<number> = ids.keys()): number[] {
+/** The items among `candidates`, by default among all, that have no id of one that was kept before. */
+export function firstOfEach(list: ItemIdList, candidates: Iterable<number> = Array(countItems(list)).keys()): number[] {
   const known = new Set<string>();
   const longOnes = new Map<string, string[]>();
-  const isFirst = (id: string) => {
-    if (id.length < LONG_ID) return known.size < known.add(id).size;
-    // Engines hash a long string by its length alone: in a set, ids of one length would all be compared.
-    const end = id.slice(-LONG_ID_END);
-    const alike = longOnes.get(end) ?? [];
-    if (alike.includes(id)) return false;
-    longOnes.set(end, [...alike, id]);
-    return true;
+  // Engines hash a long string by its length alone: in a set, ids of one length would all be compared.
+  const alike = (id: string) => longOnes.get(id.slice(-LONG_ID_END)) ?? [];
+  const isKnown = (id: string) => (id.length < LONG_ID ? known.has(id) : alike(id).includes(id));
+  const add = (id: string) => {
+    if (id.length < LONG_ID) known.add(id);
+    else longOnes.set(id.slice(-LONG_ID_END), [...alike(id), id]);
   };
-  return [...candidates].filter((index) => isFirst(String(ids[index])));
+  return [...candidates].filter((item) => {
+    const ids = idsOfItem(list, item).map(String);
+    const isFirst = !ids.some(isKnown);
+    if (isFirst) ids.forEach(add);
+    return isFirst;
+  });
 }

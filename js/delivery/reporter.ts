@@ -1,5 +1,5 @@
 /**
- * Delivery of impressions to the server: at least once each, in batches, without storms.
+ * Delivery of impressions, and of what was taken back, to the server: at least once each, in batches, without storms.
  *
  * The engine decides what to deliver, and what again; here is how: one request at a time, at an interval or as soon as
  * many wait; after a failure with exponential backoff and jitter; offline not at all. When the page hides, as much goes
@@ -8,12 +8,20 @@
 import { failure, type ErrorListener } from "../errors.js";
 import { isHidden, listen } from "../page.js";
 import { nextTask, retryDelayMs } from "../timeouts.js";
-import type { Impression, ReportOptions } from "../types/seenguard.js";
+import type { Impression, Report, ReportOptions } from "../types/seenguard.js";
+
+/** Impressions, and what was taken back. Batch 0: nothing is to be delivered. */
+interface BegunBatch {
+  readonly batch: number;
+  readonly impressions: Impression[];
+  readonly unseen: Impression[];
+}
 
 /** Where impressions come from. */
 interface Deliveries {
-  /** Takes a batch, whose impressions nobody else delivers until it ends. Batch 0: nothing is to be delivered. */
-  beginBatch(maxImpressions: number, maxBytes: number): { readonly batch: number; readonly impressions: Impression[] };
+  readonly options: { readonly namespace: string };
+  /** Takes a batch, of which nobody else delivers anything until it ends. */
+  beginBatch(maxImpressions: number, maxBytes: number): BegunBatch;
   endBatch(batch: number, arrived: boolean): void;
   readonly report: ErrorListener;
 }
@@ -98,18 +106,25 @@ export class Reporter {
   private begin(mostBytes: number): Batch | undefined {
     let most = MAX_BATCH;
     while (mostBytes > 0) {
-      const { batch, impressions } = this.deliveries.beginBatch(most, mostBytes);
+      const begun = this.deliveries.beginBatch(most, mostBytes);
+      const { batch, impressions, unseen } = begun;
       if (batch === 0) return undefined;
-      const body = JSON.stringify({ impressions });
+      const count = impressions.length + unseen.length;
+      const body = this.bodyOf(begun);
       const bytes = this.encoder.encode(body).length;
       // One that is too long alone goes alone.
-      if (bytes <= mostBytes || (impressions.length === 1 && mostBytes === BATCH_BYTES))
-        return { batch, impressions, body, bytes };
+      if (bytes <= mostBytes || (count === 1 && mostBytes === BATCH_BYTES)) return { ...begun, body, bytes };
       this.deliveries.endBatch(batch, false);
-      if (impressions.length === 1) return undefined;
-      most = Math.ceil(impressions.length / 2);
+      if (count === 1) return undefined;
+      most = Math.ceil(count / 2);
     }
     return undefined;
+  }
+
+  private bodyOf({ impressions, unseen }: BegunBatch): string {
+    const { namespace } = this.deliveries.options;
+    const report: Report = { namespace, now: Date.now(), impressions, ...(unseen.length > 0 ? { unseen } : {}) };
+    return JSON.stringify(report);
   }
 
   /** Delivers a batch. Whether it arrived. */
@@ -128,10 +143,10 @@ export class Reporter {
   }
 
   /** Up to where the request is made this waits for nothing: the page may be gone by then. */
-  private async send({ impressions, body, bytes }: Batch, isLast: boolean): Promise<boolean> {
+  private async send({ impressions, unseen, body, bytes }: Batch, isLast: boolean): Promise<boolean> {
     const { url, headers, send } = this.options;
     if (send) {
-      await send(impressions);
+      await send(impressions, unseen);
       return true;
     }
     // A beacon cannot carry headers, and nobody tells whether it arrived: it counts as sent, not as delivered. As text:
@@ -175,9 +190,7 @@ export class Reporter {
   }
 }
 
-interface Batch {
-  readonly batch: number;
-  readonly impressions: Impression[];
+interface Batch extends BegunBatch {
   readonly body: string;
   readonly bytes: number;
 }

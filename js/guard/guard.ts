@@ -75,7 +75,7 @@ export class SeenGuard implements Api.SeenGuard {
 
   /** The indices of the fresh ids, of equal ones the first. For feeds; never throws. */
   freshOf(ids: readonly Api.ItemId[], withoutId = 0): ArrayLike<number> & Iterable<number> {
-    return this.core.fresh(ids, withoutId) ?? firstOfEach(ids);
+    return this.core.fresh({ ids }, withoutId) ?? firstOfEach({ ids });
   }
 
   has(id: Api.ItemId): boolean {

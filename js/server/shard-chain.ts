@@ -97,7 +97,7 @@ export class ShardChain implements Api.ShardChain {
       for (const index of writer.indices(chain.filter(writer.batch, now))) fresh.push(start + index);
       parts++;
     });
-    return parts > 1 ? firstOfEach(ids, fresh) : fresh;
+    return parts > 1 ? firstOfEach({ ids }, fresh) : fresh;
   }
 
   private live(): Chain {

@@ -93,6 +93,11 @@ export class Persistence {
     return this.health.trouble ?? this.log?.store.kind ?? "unavailable";
   }
 
+  /** When the namespace was last cleared, as far as is known, Unix ms; 0: never. */
+  get clearedAtMs(): number {
+    return Math.max(this.lastClearMs, this.log?.generation.clearedAtMs ?? 0);
+  }
+
   /** Whether impressions are kept in this place. */
   isKeptIn(place: Place): boolean {
     return this.places[0] === place || this.log?.store.kind === place;
