@@ -351,16 +351,13 @@ describe("storage that lost", () => {
     });
   }
 
-  test("the index holds nothing, and writes no shard again that is still there", async () => {
+  test("the index holds nothing", async () => {
     const state = await stored();
     const { storage, namespace } = state;
     for (const key of keysIn(storage).index) storage.values.delete(key);
     const { guard, errors } = await visit(storage, namespace);
     expect(guard.held()).toBe("");
-    const requests = countRequests(storage);
     await expectRecovery(guard, state);
-    const written = requests.filter(({ operation, key }) => operation === "set" && key.includes("/h/"));
-    expect(written.map(({ key }) => key)).toEqual(keysIn(storage).index);
     expect(errors).toEqual([]);
   });
 
@@ -459,7 +456,7 @@ describe("a storage that is full", () => {
 
   test("of shards gives impressions their room", async () => {
     const [storage, namespace] = [new SmallStorage(), uniqueNamespace()];
-    const { snapshot } = await fiveShards();
+    const snapshot = await shippedSnapshot(idsOf("seen", 500), { capacity: 100, shards: 5 });
     await visitWith(storage, namespace, snapshot);
     storage.room = storage.size + 50;
     const { guard, errors } = await visit(storage, namespace);
@@ -515,7 +512,8 @@ describe("a storage that fails", () => {
       const earlier = await fiveShards("earlier");
       await visitWith(storage, namespace, earlier.snapshot);
       for (const [key, value] of storage.values) gated.values.set(key, value);
-      const opening = openGuard({ storage: gated.face("page"), namespace }, newPage());
+      // In this page, whose engine is there already.
+      const opening = openGuard({ storage: gated.face("page"), namespace });
       await vi.advanceTimersByTimeAsync(60_000);
       const { guard } = await opening;
       expect(guard.held()).toBe("");
