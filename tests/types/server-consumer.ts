@@ -6,6 +6,7 @@ import {
   type ErrorCode,
   type IdOf,
   type ItemId,
+  type Report,
   type ShardFormat,
   type Snapshot,
 } from "seenguard/server";
@@ -38,10 +39,24 @@ export async function serve(stored: readonly string[]): Promise<Snapshot> {
   const fresh: Post[] = chain.filter(posts, { id: keyOf, now });
   const freshIds: ItemId[] = chain.filter(ids, { now });
   const freshItems: { readonly id: string }[] = chain.filter(identified);
-  if (seen || codes.length + rejected.length + unknown + fresh.length + freshIds.length + freshItems.length > 0)
+  const [splitIds, splitPosts] = [chain.split(ids, { now }), chain.split(posts, { id: keyOf, now })];
+  const allIds: ItemId[] = splitIds.fresh.concat(splitIds.seen);
+  const allPosts: Post[] = splitPosts.fresh.concat(splitPosts.seen);
+  if (
+    seen ||
+    allIds.length + allPosts.length > 0 ||
+    codes.length + rejected.length + unknown + fresh.length + freshIds.length + freshItems.length > 0
+  )
     chain.free();
 
-  const shards: string[] = chain.snapshot({ now }).shards;
+  const impressions = [{ id: "a", at: now * 1000 }];
+  const report: Report = { namespace: "home:1", now: now * 1000, impressions, unseen: impressions };
+  const taken: number = chain.take(report, { now }) + chain.take({ ...report, impressions: [] });
+  chain.unsee(ids, { now });
+  chain.unsee("a");
+  chain.forget(taken > 0 ? { now } : undefined);
+
+  const shards: string[] = chain.snapshot({ now, held: "0123456789ab" }).shards;
   const go = await ShardChain.from(shards, { format: { kind: "go-bloomfilter" } });
   const again = await ShardChain.from(go.snapshot());
   again.free();
