@@ -3,7 +3,7 @@ import { failure, SeenGuardError } from "../errors.js";
 import { IMPRESSIONS, isImpressions, MAX_UNSEEN } from "../impressions.js";
 import { checkEach, REQUIRED, type Rules } from "../options.js";
 import type { Impression } from "../types/seenguard.js";
-import type { SnapshotArguments } from "./wasm-guard.js";
+import type { SnapshotArguments } from "./engine-types.js";
 
 /** Reads shards of the format that a snapshot names. What is wrong throws. */
 export type ReadShards = (format: unknown, shards: readonly unknown[]) => Pick<SnapshotArguments, "format" | "shards">;
@@ -39,19 +39,27 @@ const rules = {
   forgetBefore: ["a time of the server's clock in Unix seconds, not milliseconds", isSeconds],
 } satisfies Rules;
 
+/** Reads all of a snapshot but its shards and their format. Throws what is wrong. */
+export function checkParts(parts: Readonly<Record<string, unknown>>): Omit<SnapshotArguments, "format" | "shards"> & {
+  readonly shards: readonly unknown[];
+} {
+  const { version, shards, now, unseen, forgetBefore } = checkEach(parts, rules, badPart);
+  return {
+    shards: shards as readonly unknown[],
+    version: Number(version),
+    nowMs: Math.floor(Number(now) * 1000),
+    unseen: Array.from(unseen as readonly Impression[], ({ id, at }) => ({ id, at })),
+    forgetBefore: Number(forgetBefore),
+  };
+}
+
 /** Reads a snapshot of any origin. Throws a `SeenGuardError`. */
 export function checkSnapshot(snapshot: unknown): SnapshotArguments {
   try {
     // What is no object has no shards.
     const parts = (snapshot ?? {}) as Record<string, unknown>;
-    const { version, shards, now, unseen, forgetBefore } = checkEach(parts, rules, badPart);
-    return {
-      ...readShards(parts.format, shards as readonly unknown[]),
-      version: Number(version),
-      nowMs: Math.floor(Number(now) * 1000),
-      unseen: Array.from(unseen as readonly Impression[], ({ id, at }) => ({ id, at })),
-      forgetBefore: Number(forgetBefore),
-    };
+    const checked = checkParts(parts);
+    return { ...checked, ...readShards(parts.format, checked.shards) };
   } catch (cause) {
     // A getter of the app's may throw what it likes.
     throw cause instanceof SeenGuardError ? cause : failure("bad-snapshot", "the snapshot cannot be read", cause);

@@ -257,7 +257,7 @@ export class Persistence {
 
   /** Gives the stored snapshot to the table. Without one in use, the next write removes what is damaged. */
   private loadSnapshot(table: Table, { snapshot }: Found): void {
-    if (!snapshot || table.loadSnapshot(snapshot.index, snapshot.shards) !== DAMAGED) return;
+    if (!snapshot || table.loadSnapshot(snapshot.index, snapshot.texts) !== DAMAGED) return;
     this.report(new SeenGuardError("storage", "the stored snapshot is damaged and removed"));
     this.snapshotChanged();
   }

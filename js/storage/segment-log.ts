@@ -27,8 +27,8 @@ export interface Found {
   readonly begun: Generation | undefined;
   /** Segments of others that were not read before. */
   readonly segments: readonly StoredSegment[];
-  /** The stored snapshot, if it was wanted and there is one: its index, and shards as far as they are there. */
-  readonly snapshot: { readonly index: string; readonly shards: readonly string[] } | undefined;
+  /** The stored snapshot, if it was wanted and there is one: its index, and shards by reference, as far as they are there. */
+  readonly snapshot: { readonly index: string; readonly texts: ReadonlyMap<string, string> } | undefined;
   /** Keys of older generations and versions. */
   readonly outdated: readonly string[];
 }
@@ -222,7 +222,9 @@ function snapshotOf(
 ): Found["snapshot"] {
   const index = parts.find(({ key }) => key === indexKey)?.text;
   if (index === undefined) return undefined;
-  return { index, shards: parts.filter(({ key }) => key !== indexKey).map(({ text }) => text) };
+  // The last part of a shard's key is its reference.
+  const texts = parts.map(({ key, text }) => [key.slice(key.lastIndexOf("/") + 1), text] as const);
+  return { index, texts: new Map(texts) };
 }
 
 function withoutText({ key, generation, level, writer, number }: StoredSegment): SegmentKey {
