@@ -52,9 +52,10 @@ export async function serve(stored: readonly string[], held: string | null): Pro
   const fresh: Post[] = chain.filter(posts, { id: keyOf, now });
   const freshIds: ItemId[] = chain.filter(ids, { now });
   const freshItems: { readonly id: string }[] = chain.filter(identified);
-  const { fresh: first, seen: last }: { fresh: Post[]; seen: Post[] } = chain.split(posts, { id: keyOf, now });
+  const { fresh: first, seen: last } = chain.split(posts, { id: keyOf, now });
+  const all: Post[] = [...first, ...last];
   const { fresh: before, seen: after } = chain.split(identified, { now });
-  if (first.length + last.length > before.length + after.length) return chain.snapshot({ now, held });
+  if (all.length > before.length + after.length) return chain.snapshot({ now, held });
   if (seen || codes.length + rejected.length + unknown + fresh.length + freshIds.length + freshItems.length > 0)
     chain.free();
 
