@@ -139,7 +139,11 @@ fn the_snapshot_of_the_last_visit_stops_what_it_did_until_one_of_this_visit_is_t
         version: Some(9),
         ..snapshot(&texts, &unseen)
     };
-    guard.restore(stored, at(START + 60)).unwrap();
+    let held = texts
+        .each_ref()
+        .map(|text| reference_of(text)[1..].to_owned())
+        .join(".");
+    guard.restore(stored, &held, at(START + 60)).unwrap();
     assert!(guard.has("new-0", at(START + 60)) && !guard.has("old-3", at(START + 60)));
     assert_eq!(
         (guard.version(), guard.stats(at(START + 60)).received),
@@ -147,11 +151,37 @@ fn the_snapshot_of_the_last_visit_stops_what_it_did_until_one_of_this_visit_is_t
     );
     // A server whose counter starts again is believed, and needs not send what is held.
     let shipped = [reference_of(&texts[0]), reference_of(&texts[1])];
-    assert_eq!(guard.held(), format!("{}.{}", &shipped[0][1..], &shipped[1][1..]));
+    assert_eq!(guard.held(), held);
     assert_eq!(apply(&mut guard, Some(1), &shipped, at(START + 61)).unwrap().reused, 2);
     apply(&mut guard, Some(2), &shipped[..1], at(START + 62)).unwrap();
-    let late = guard.restore(snapshot(&texts, &[]), at(START + 63)).unwrap();
+    let late = guard.restore(snapshot(&texts, &[]), &held, at(START + 63)).unwrap();
     assert_eq!((late.reason, late.shards), (Some(NotApplied::OlderVersion), 1));
+}
+
+#[test]
+fn shards_that_the_storage_has_lost_or_damaged_are_not_held() {
+    let texts = [3, 2, 1].map(|epoch| text_of(&ids(&format!("shard {epoch}"), 0..9), epoch));
+    let mut before = guard();
+    apply(&mut before, None, &texts, at(START)).unwrap();
+    let names: Vec<String> = before.held().split('.').map(str::to_owned).collect();
+    let damaged = texts[2].replacen('A', "B", 1);
+    for stored in [
+        vec![],
+        vec![&texts[1]],
+        vec![&damaged, &texts[1], &texts[0]],
+        vec![&damaged],
+    ] {
+        let mut later = guard();
+        later
+            .restore(snapshot(&stored, &[]), &before.held(), at(START))
+            .unwrap();
+        let expected: Vec<String> = (0..3)
+            .filter(|&shard| stored.contains(&&texts[shard]))
+            .map(|shard| names[shard].clone())
+            .collect();
+        assert_eq!(later.held(), expected.join("."));
+        assert_eq!(later.has("shard 2-0", at(START)), stored.contains(&&texts[1]));
+    }
 }
 
 #[test]
@@ -169,9 +199,10 @@ fn a_snapshot_from_before_a_deletion_is_not_taken_over() {
     writer.apply(deletion(START), at(START)).unwrap();
     let segment = unsaved(&mut writer);
     let mut later = next_visit(&[&segment]);
-    later.restore(stored(Some(START as u32 - 1)), at(START)).unwrap();
+    let held = &reference_of(&texts[0])[1..];
+    later.restore(stored(Some(START as u32 - 1)), held, at(START)).unwrap();
     assert!(!later.has("old-0", at(START)));
-    later.restore(stored(Some(START as u32)), at(START)).unwrap();
+    later.restore(stored(Some(START as u32)), held, at(START)).unwrap();
     assert!(later.has("old-0", at(START)));
 
     // Another tab hears of it first: the snapshot that is in use here is from before.

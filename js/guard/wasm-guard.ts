@@ -45,20 +45,20 @@ export class WasmGuard {
 
   /** Throws what is wrong with the snapshot. */
   apply(snapshot: SnapshotArguments): ApplyOutcome | undefined {
-    return this.applySnapshot(snapshot, false);
+    const outcome = this.applySnapshot(snapshot);
+    if (outcome && !outcome.reason) this.heldSnapshot.replace(snapshot, this.held());
+    return outcome;
   }
 
-  /** `isStored`: it was in use on an earlier visit. */
-  private applySnapshot(snapshot: SnapshotArguments, isStored: boolean): ApplyOutcome | undefined {
+  /** `held`: the snapshot was in use on an earlier visit, and the engine told this of it. */
+  private applySnapshot(snapshot: SnapshotArguments, held?: string): ApplyOutcome | undefined {
     const { format, shards, version, nowMs, unseen, forgetBefore } = snapshot;
     const texts = [...shards, ...unseen.map(({ id }) => id)];
     const times = Float64Array.from(unseen, ({ at }) => at);
-    const outcome = this.callWithAll(texts, (guard, batch) => {
+    return this.callWithAll(texts, (guard, batch) => {
       const [wall, steady] = [Date.now(), performance.now()];
-      return guard.apply(batch, ...format, version, nowMs, times, forgetBefore, isStored, wall, steady) as ApplyOutcome;
+      return guard.apply(batch, ...format, version, nowMs, times, forgetBefore, held, wall, steady) as ApplyOutcome;
     });
-    if (outcome && !outcome.reason) this.heldSnapshot.replace(snapshot, this.held());
-    return outcome;
   }
 
   /**
@@ -236,11 +236,12 @@ export class WasmGuard {
    * reference. Returns the state of its index.
    */
   loadSnapshot(index: string, texts: ReadonlyMap<string, string>): SegmentState {
-    const { state, snapshot } = readStored(index, texts);
-    if (!snapshot) return state;
+    const stored = readStored(index, texts);
+    if (typeof stored === "number") return stored;
     try {
-      this.applySnapshot(snapshot, true);
-      return state;
+      const outcome = this.applySnapshot(stored.snapshot, stored.held);
+      if (outcome && !outcome.reason) this.heldSnapshot.restore(stored.snapshot, texts, this.held());
+      return WHOLE;
     } catch (cause) {
       return isOutOfMemory(cause) ? WHOLE : DAMAGED;
     }

@@ -7,12 +7,14 @@
  */
 import { HELD, heldKey } from "./keys.js";
 import type { SegmentLog } from "./segment-log.js";
-import type { StoredSnapshot } from "./segment.js";
+import { WHOLE, type SegmentState, type StoredSnapshot, type Table } from "./segment.js";
 
 /** What is stored of the snapshot in use. */
 export class HeldShards {
   private changes = 0;
   private written = 0;
+  /** Keys of texts that were read and not used, since they may be damaged. */
+  private unreliable: ReadonlySet<string> = new Set();
 
   /** Whether there is nothing to write. */
   get isWritten(): boolean {
@@ -29,22 +31,31 @@ export class HeldShards {
     this.written = this.changes;
   }
 
+  /** Gives what was read to the table. Returns the state of its index. */
+  load(log: SegmentLog, table: Table, texts: ReadonlyMap<string, string>): SegmentState {
+    const held = [...texts].filter(([key]) => key.startsWith(log.prefix + HELD));
+    if (held.length === 0) return WHOLE;
+    const index = texts.get(indexKey(log));
+    // The last part of a shard's key is its reference.
+    const shards = new Map(held.map(([key, text]) => [key.slice(key.lastIndexOf("/") + 1), text]));
+    const state = index === undefined ? WHOLE : table.loadSnapshot(index, shards);
+    const used = textsOf(log, table.storedSnapshot());
+    this.unreliable = new Set(held.filter(([key, text]) => used.get(key) !== text).map(([key]) => key));
+    return state;
+  }
+
   /** Writes what is not there yet, then removes what is not in use. Returns as `SegmentLog.writeTexts`. */
   async write(log: SegmentLog, snapshot: StoredSnapshot | undefined): Promise<boolean | undefined> {
     const { changes } = this;
     const present = await log.store.keys(log.prefix + HELD);
-    const { shards = [], index } = snapshot ?? {};
-    const keyOf = (reference?: string) => heldKey(log.prefix, log.generation.number, reference);
-    const used = new Map(shards.map(({ reference, text }) => [keyOf(reference), text]));
-    const absent = [...used].filter(([key]) => !present.includes(key));
-    if (index !== undefined) {
-      absent.push([keyOf(), index]);
-      used.set(keyOf(), index);
-    }
+    const texts = textsOf(log, snapshot);
+    const reliable = new Set(present.filter((key) => key !== indexKey(log) && !this.unreliable.has(key)));
+    const absent = [...texts].filter(([key]) => !reliable.has(key));
     const isWritten = absent.length === 0 || (await log.writeTexts(Object.fromEntries(absent)));
     if (!isWritten) return isWritten;
-    const unused = present.filter((key) => !used.has(key));
+    const unused = present.filter((key) => !texts.has(key));
     if (unused.length > 0) await log.store.remove(unused);
+    this.unreliable = new Set();
     this.written = changes;
     return true;
   }
@@ -57,4 +68,19 @@ export class HeldShards {
     this.skip();
     return true;
   }
+}
+
+function indexKey({ prefix, generation }: SegmentLog): string {
+  return heldKey(prefix, generation.number);
+}
+
+/** What is stored of a snapshot, by key: its index last. */
+function textsOf(log: SegmentLog, snapshot: StoredSnapshot | undefined): Map<string, string> {
+  if (!snapshot) return new Map();
+  const { prefix, generation } = log;
+  const texts = snapshot.shards.map(({ reference, text }): [string, string] => [
+    heldKey(prefix, generation.number, reference),
+    text,
+  ]);
+  return new Map([...texts, [indexKey(log), snapshot.index]]);
 }

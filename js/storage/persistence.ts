@@ -26,7 +26,7 @@ import { isQuotaError, StorageHealth } from "./health.js";
 import { HeldShards } from "./held-shards.js";
 import { removeIdle, UseNote } from "./idle.js";
 import { prefixOf, signalKey } from "./keys.js";
-import { SegmentLog, type Found } from "./segment-log.js";
+import { SegmentLog } from "./segment-log.js";
 import { DAMAGED, type Compactor, type Segment, type Table } from "./segment.js";
 import { openStore, type Place } from "./store.js";
 
@@ -231,7 +231,10 @@ export class Persistence {
     const clearedAtMs = found.begun?.clearedAtMs ?? 0;
     if (clearedAtMs > Math.max(this.openedAtMs, this.lastClearMs)) table.clearBefore(clearedAtMs);
     const damaged = readSegments(log, found.segments, (texts) => table.load(texts), this.report);
-    this.loadSnapshot(table, found);
+    if (this.heldShards.load(log, table, found.texts) === DAMAGED) {
+      this.report(new SeenGuardError("storage", "the stored snapshot is damaged and removed"));
+      this.snapshotChanged();
+    }
     table.finishLoading();
     this.isLoaded = true;
     this.health.onSuccess();
@@ -253,13 +256,6 @@ export class Persistence {
     if (found.begun) this.forgetBefore(found.begun.clearedAtMs);
     readSegments(log, found.segments, (texts) => table.merge(texts), this.report);
     if (found.begun) this.changed();
-  }
-
-  /** Gives the stored snapshot to the table. Without one in use, the next write removes what is damaged. */
-  private loadSnapshot(table: Table, { snapshot }: Found): void {
-    if (!snapshot || table.loadSnapshot(snapshot.index, snapshot.texts) !== DAMAGED) return;
-    this.report(new SeenGuardError("storage", "the stored snapshot is damaged and removed"));
-    this.snapshotChanged();
   }
 
   /** Looks at the generation. Returns whether it is a new one. */

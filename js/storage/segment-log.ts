@@ -7,7 +7,6 @@ import { FIRST_GENERATION, readGeneration, type Generation } from "./generation.
 import type { KeyValueStore } from "./key-value-store.js";
 import {
   GENERATION,
-  heldKey,
   heldKeysIn,
   newWriter,
   outdatedKeysIn,
@@ -27,8 +26,8 @@ export interface Found {
   readonly begun: Generation | undefined;
   /** Segments of others that were not read before. */
   readonly segments: readonly StoredSegment[];
-  /** The stored snapshot, if it was wanted and there is one: its index, and shards by reference, as far as they are there. */
-  readonly snapshot: { readonly index: string; readonly texts: ReadonlyMap<string, string> } | undefined;
+  /** All texts that were read, by key: of segments, and of the stored snapshot if it was wanted. */
+  readonly texts: ReadonlyMap<string, string>;
   /** Keys of older generations and versions. */
   readonly outdated: readonly string[];
 }
@@ -96,12 +95,12 @@ export class SegmentLog {
       const wanted = wantsSnapshot ? held.filter(isCurrent) : [];
       const texts = await this.readTexts([...unread, ...wanted]);
       if (epoch !== this.epoch) return undefined;
-      const segments = withTexts(unread, texts);
+      const segments = segmentsAmong(texts, unread);
       if (segments.length < unread.length && listing < LISTINGS) continue;
       for (const segment of segments) this.known.set(segment.key, withoutText(segment));
       const older = [...all, ...held].filter((one) => one.generation < this.current.number).map(({ key }) => key);
-      const snapshot = snapshotOf(withTexts(wanted, texts), heldKey(this.prefix, this.current.number));
-      return { begun, segments, snapshot, outdated: [...older, ...outdatedKeysIn(this.prefix, keys)] };
+      const outdated = [...older, ...outdatedKeysIn(this.prefix, keys)];
+      return { begun, segments, texts, outdated };
     }
   }
 
@@ -114,7 +113,7 @@ export class SegmentLog {
     const wanted = [...this.known.values()].filter(
       (one) => !this.unreadable.has(one.key) && (level === undefined || one.level === level),
     );
-    const segments = withTexts(wanted, await this.readTexts(wanted));
+    const segments = segmentsAmong(await this.readTexts(wanted), wanted);
     return epoch === this.epoch && segments.length === wanted.length ? segments : undefined;
   }
 
@@ -196,35 +195,24 @@ export class SegmentLog {
     return { ...parts, key: segmentKey(this.prefix, parts) };
   }
 
-  /** The texts of keys, by key. */
-  private async readTexts(parts: readonly GenerationKey[]): Promise<ReadonlyMap<string, string | undefined>> {
-    const keys = parts.map(({ key }) => key);
-    const texts = keys.length > 0 ? await this.store.read(keys) : [];
-    return new Map(keys.map((key, index) => [key, texts[index]]));
+  /** The texts that are still there, by key. */
+  private async readTexts(parts: readonly GenerationKey[]): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    if (parts.length === 0) return found;
+    const texts = await this.store.read(parts.map(({ key }) => key));
+    for (const [index, { key }] of parts.entries()) {
+      const text = texts[index];
+      if (text !== undefined) found.set(key, text);
+    }
+    return found;
   }
 }
 
-/** What is still there. */
-function withTexts<T extends GenerationKey>(
-  parts: readonly T[],
-  texts: ReadonlyMap<string, string | undefined>,
-): (T & { readonly text: string })[] {
-  return parts.flatMap((part) => {
-    const text = texts.get(part.key);
-    return text === undefined ? [] : [{ ...part, text }];
+function segmentsAmong(texts: ReadonlyMap<string, string>, segments: readonly SegmentKey[]): StoredSegment[] {
+  return segments.flatMap((segment) => {
+    const text = texts.get(segment.key);
+    return text === undefined ? [] : [{ ...segment, text }];
   });
-}
-
-/** A snapshot without an index is none. */
-function snapshotOf(
-  parts: readonly { readonly key: string; readonly text: string }[],
-  indexKey: string,
-): Found["snapshot"] {
-  const index = parts.find(({ key }) => key === indexKey)?.text;
-  if (index === undefined) return undefined;
-  // The last part of a shard's key is its reference.
-  const texts = parts.map(({ key, text }) => [key.slice(key.lastIndexOf("/") + 1), text] as const);
-  return { index, texts: new Map(texts) };
 }
 
 function withoutText({ key, generation, level, writer, number }: StoredSegment): SegmentKey {

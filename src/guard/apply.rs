@@ -57,21 +57,33 @@ impl Guard {
     }
 
     /// Takes over the snapshot that was in use on an earlier visit, as it was stored, for what is shown before the first
-    /// response. Its version counts no more, so a server whose own counter starts again is believed; shards that the
-    /// storage has lost may be left out. Not taken after a snapshot of this visit, or if it is from before a deletion of
-    /// the history that is known.
+    /// response. `held`: what [`Guard::held`] told of it; shards that the storage has lost or damaged are left out. Its
+    /// version counts no more, so a server whose own counter starts again is believed. Not taken after a snapshot of
+    /// this visit, or if it is from before a deletion of the history that is known.
     ///
     /// # Errors
     /// As [`Guard::apply`].
-    pub fn restore<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Now) -> Result<Applied, Error> {
+    pub fn restore<L: IdList + ?Sized>(
+        &mut self,
+        snapshot: Snapshot<'_, L>,
+        held: &str,
+        now: Now,
+    ) -> Result<Applied, Error> {
         let forget_before = snapshot.forget_before.unwrap_or(0);
         if self.has_applied || forget_before < self.latest_deletion() {
             return Ok(self.applied(Some(NotApplied::OlderVersion), 0, now));
         }
+        let texts: Vec<&[u8]> = (0..snapshot.shards.len())
+            .map(|shard| snapshot.shards.get(shard))
+            .collect();
+        let references: Vec<Reference> = texts.iter().map(|text| Reference::of(snapshot.format, text)).collect();
+        let find = |wanted: Reference| references.iter().position(|&reference| reference == wanted);
+        let found: Vec<&[u8]> = Reference::split(held)
+            .into_iter()
+            .filter_map(|reference| Some(texts[find(reference)?]))
+            .collect();
         let taken_back = TakenBack::read(snapshot.unseen, snapshot.now_ms, now, &self.taken_back)?;
-        if self.server.replace(snapshot.shards, snapshot.format)? == Replacement::MissingShard {
-            return Ok(self.applied(Some(NotApplied::MissingShard), 0, now));
-        }
+        self.server.replace(&found, snapshot.format)?;
         self.forget_before = forget_before;
         self.server_clock = snapshot.now_ms.map(|server_ms| (server_ms, now.steady_ms));
         self.take_back(taken_back);

@@ -35,7 +35,7 @@ impl Guard {
 
     /// Takes a snapshot: the batch has its shards, and after them the ids that it takes back, at the times `unseen_at`
     /// of the server's clock. Its format is told by three arguments. `version`, `server_now_ms` and `forget_before` are
-    /// NaN where it has none. `is_stored`: it was in use on an earlier visit.
+    /// NaN where it has none. `held` is given if it was in use on an earlier visit: what `held` told of it.
     #[allow(clippy::too_many_arguments)]
     pub fn apply(
         &mut self,
@@ -47,7 +47,7 @@ impl Guard {
         server_now_ms: f64,
         unseen_at: &[f64],
         forget_before: f64,
-        is_stored: bool,
+        held: Option<String>,
         wall_ms: f64,
         steady_ms: f64,
     ) -> Result<JsValue, JsValue> {
@@ -66,10 +66,9 @@ impl Guard {
             forget_before: given(forget_before).map(|seconds| seconds as u32),
         };
         let now = now(wall_ms, steady_ms);
-        let applied = if is_stored {
-            self.guard.restore(snapshot, now)
-        } else {
-            self.guard.apply(snapshot, now)
+        let applied = match held {
+            Some(held) => self.guard.restore(snapshot, &held, now),
+            None => self.guard.apply(snapshot, now),
         };
         applied.map(|applied| to_js(&applied)).map_err(failure)
     }

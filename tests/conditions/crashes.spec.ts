@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "@playwright/test";
 import { Profile } from "./browsers.js";
 import {
+  apply,
   codes,
   expect,
   flush,
@@ -95,12 +96,12 @@ test("what a snapshot covered is not pending again after a reload, and its lag c
   chain.record(idsOf("id", 30));
   const snapshot = chain.snapshot();
   chain.free();
-  await page.evaluate((snapshot) => window.guard.apply(snapshot), snapshot);
+  await apply(page, snapshot);
   expect((await stats(page)).pending).toBe(10);
   await page.reload();
   await openGuard(page);
   expect((await stats(page)).pending).toBe(10);
-  expect(await page.evaluate((snapshot) => window.guard.apply(snapshot), snapshot)).toMatchObject({ covered: 0 });
+  expect(await apply(page, snapshot)).toMatchObject({ covered: 0 });
   expect((await stats(page)).lag.count).toBe(0);
   expect(await fresh(page, [...idsOf("id", 40), "new"])).toEqual(["new"]);
 });

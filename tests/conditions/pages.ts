@@ -1,6 +1,6 @@
 /** Pages with a guard in them: what the tests do there, each function in the page a sentence in the test. */
 import { test as base, type Page } from "@playwright/test";
-import type { GuardOptions, GuardStats, ReportOptions, SeenGuard } from "seenguard";
+import type { ApplyReport, GuardOptions, GuardStats, ReportOptions, SeenGuard, Snapshot } from "seenguard";
 import { Site } from "./site.js";
 
 declare global {
@@ -53,6 +53,14 @@ export async function flush(page: Evaluates): Promise<void> {
 /** The ids of these that the page's guard lets pass. */
 export function fresh(page: Evaluates, ids: readonly string[]): Promise<string[]> {
   return page.evaluate((ids) => window.guard.filter(ids), ids);
+}
+
+export function apply(page: Evaluates, snapshot: Snapshot): Promise<ApplyReport> {
+  return page.evaluate((snapshot) => window.guard.apply(snapshot), snapshot);
+}
+
+export function held(page: Evaluates): Promise<string> {
+  return page.evaluate(() => window.guard.held());
 }
 
 export function stats(page: Evaluates): Promise<GuardStats> {

@@ -1,0 +1,655 @@
+/** The snapshot in use across visits: what a storage keeps of it, and what is held when the storage misbehaves. */
+import { SeenGuard } from "seenguard";
+import type { SeenStorage, Snapshot } from "seenguard";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { ShardChain } from "seenguard/server";
+import { xxh64 } from "./shards.js";
+import {
+  DAY_MS,
+  GatedStorage,
+  idsOf,
+  MapStorage,
+  newPage,
+  NOW,
+  openGuard,
+  settled,
+  shippedSnapshot,
+  uniqueNamespace,
+  type OpenedGuard,
+} from "./support.js";
+
+/** The name that a shard is held by. */
+function nameOf(text: string): string {
+  return xxh64(new TextEncoder().encode(text)).toString(16).padStart(16, "0").slice(0, 12);
+}
+
+/** What `held` says of these shards. */
+function namesOf(shards: readonly string[]): string {
+  return shards.map(nameOf).join(".");
+}
+
+/** A snapshot as a server ships it to a device that holds shards. */
+function withoutHeld<T extends Snapshot & { shards: readonly string[] }>(snapshot: T, held: string): T {
+  const names = held.split(".");
+  const shorten = (text: string) => (names.includes(nameOf(text)) ? `~${nameOf(text)}` : text);
+  return { ...snapshot, shards: snapshot.shards.map(shorten) };
+}
+
+/** Five shards of ten ids each, and the ids, those of the newest shard first. */
+async function fiveShards(prefix = "seen"): Promise<{ snapshot: Snapshot & { shards: string[] }; ids: string[][] }> {
+  const ids = Array.from({ length: 5 }, (_, shard) => idsOf(`${prefix}-${String(shard)}`, 10));
+  const snapshot = await shippedSnapshot(ids.flat(), { capacity: 10, shards: 5 });
+  return { snapshot, ids: ids.toReversed() };
+}
+
+/** Opens a guard in a page of its own. */
+function visit(storage: SeenStorage, namespace: string): Promise<OpenedGuard> {
+  return openGuard({ storage, namespace }, newPage());
+}
+
+/** A visit that applies a snapshot and ends. */
+async function visitWith(storage: SeenStorage, namespace: string, snapshot: Snapshot): Promise<void> {
+  const { guard, errors } = await visit(storage, namespace);
+  expect(guard.apply(snapshot)).toMatchObject({ applied: true });
+  await guard.close();
+  expect(errors).toEqual([]);
+}
+
+/** The keys of the stored snapshot: of its index, and of its shards. */
+function keysIn(storage: Pick<MapStorage, "values">): { index: string[]; shards: string[] } {
+  const keys = [...storage.values.keys()].filter((key) => key.includes("/h/"));
+  const isIndex = (key: string) => key.endsWith("/index");
+  return { index: keys.filter(isIndex), shards: keys.filter((key) => !isIndex(key)) };
+}
+
+/** Counts what a storage is asked for. */
+function countRequests(storage: MapStorage): { operation: string; key: string }[] {
+  const requests: { operation: string; key: string }[] = [];
+  storage.before = (operation, key) => requests.push({ operation, key });
+  return requests;
+}
+
+describe("a visit on the next day", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["Date"], now: NOW * 1000 });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test("holds what the last one held, and filters by it before any response", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { snapshot, ids } = await fiveShards();
+    await visitWith(storage, namespace, snapshot);
+    vi.setSystemTime(NOW * 1000 + DAY_MS);
+    const { guard, errors } = await visit(storage, namespace);
+    expect(guard.held()).toBe(namesOf(snapshot.shards));
+    expect(guard.filter([...ids.flat(), "new"])).toEqual(["new"]);
+    expect(guard.explain(ids[1]?.[0] ?? "")).toMatchObject({ by: "server", shard: 1 });
+    expect(guard.stats().shards).toBe(5);
+    expect(errors).toEqual([]);
+  });
+
+  test("takes a first response that has references alone but for what is new", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { snapshot, ids } = await fiveShards();
+    await visitWith(storage, namespace, snapshot);
+    vi.setSystemTime(NOW * 1000 + DAY_MS);
+    const chain = await ShardChain.from(snapshot.shards, { capacity: 10, shards: 5 });
+    onTestFinished(() => chain.free());
+    chain.record("seen elsewhere", { now: NOW + 60 });
+    const { guard, errors } = await visit(storage, namespace);
+    const response = withoutHeld(chain.snapshot({ now: NOW + 60 }), guard.held());
+    expect(response.shards.filter((shard) => !shard.startsWith("~"))).toHaveLength(1);
+    expect(guard.apply(response)).toMatchObject({ applied: true, shards: 5, reused: 4 });
+    expect(guard.filter([...ids.slice(0, 4).flat(), "seen elsewhere", "new"])).toEqual(["new"]);
+    expect(errors).toEqual([]);
+  });
+
+  test("believes a server whose own counter has started again", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { snapshot } = await fiveShards();
+    await visitWith(storage, namespace, { ...snapshot, version: 1_000_000 });
+    const { guard } = await visit(storage, namespace);
+    expect(guard.version).toBeUndefined();
+    expect(guard.apply({ ...withoutHeld(snapshot, guard.held()), version: 1 })).toMatchObject({ applied: true });
+  });
+
+  test("lets pass what the server had taken back, and stops it again when the server does", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { snapshot, ids } = await fiveShards();
+    const [back = "", ...stopped] = ids.flat();
+    await visitWith(storage, namespace, { ...snapshot, unseen: [{ id: back, at: NOW * 1000 }] });
+    for (let again = 0; again < 2; again++) {
+      const { guard } = await visit(storage, namespace);
+      expect(guard.filter([back, ...stopped])).toEqual([back]);
+      await guard.close();
+    }
+    const { guard } = await visit(storage, namespace);
+    guard.apply(withoutHeld(snapshot, guard.held()));
+    expect(guard.filter([back])).toEqual([]);
+  });
+
+  test("stops by no shard that has expired meanwhile", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const snapshot = await shippedSnapshot(["a"], { shards: 1, ttlSeconds: DAY_MS / 1000 });
+    await visitWith(storage, namespace, snapshot);
+    vi.setSystemTime(NOW * 1000 + DAY_MS);
+    const next = await visit(storage, namespace);
+    expect(next.guard.filter(["a"])).toEqual([]);
+    await next.guard.close();
+    vi.setSystemTime(NOW * 1000 + 3 * DAY_MS);
+    const late = await visit(storage, namespace);
+    expect(late.guard.filter(["a"])).toEqual(["a"]);
+  });
+
+  test("holds nothing of a snapshot that was replaced by an empty one", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    await visitWith(storage, namespace, (await fiveShards()).snapshot);
+    await visitWith(storage, namespace, { shards: [] });
+    const { guard, errors } = await visit(storage, namespace);
+    expect(guard.held()).toBe("");
+    expect(keysIn(storage)).toEqual({ index: [], shards: [] });
+    expect(errors).toEqual([]);
+  });
+
+  test("removes what another namespace held with all that it stored, once it is idle", async () => {
+    const [storage, idle, used] = [new MapStorage(), uniqueNamespace(), uniqueNamespace()];
+    await visitWith(storage, idle, (await fiveShards()).snapshot);
+    expect(keysIn(storage).shards).toHaveLength(5);
+    for (const day of [30, 32, 34]) {
+      vi.setSystemTime(NOW * 1000 + day * DAY_MS);
+      vi.spyOn(performance, "timeOrigin", "get").mockReturnValue(Date.now() - performance.now());
+      storage.values.set("seenguard/opened", String(Date.now()));
+      const { guard } = await openGuard({ storage, namespace: used }, { SeenGuard });
+      await settled();
+      await guard.close();
+    }
+    vi.restoreAllMocks();
+    expect([...storage.values.keys()].filter((key) => key.includes(idle))).toEqual([]);
+  });
+});
+
+describe("what is written", () => {
+  test("of 20 refreshes with 10 new impressions each is every sealed shard once, and no shard that is in use", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const chain = await ShardChain.create({ capacity: 100, shards: 5 });
+    onTestFinished(() => chain.free());
+    chain.record(idsOf("long ago", 430), { now: NOW });
+    const { guard, errors } = await visit(storage, namespace);
+    const requests = countRequests(storage);
+    const texts = new Map<string, number>();
+    for (let refresh = 0; refresh < 20; refresh++) {
+      const snapshot = withoutHeld(chain.snapshot({ now: NOW }), guard.held());
+      const isNew = snapshot.shards.filter((shard) => !shard.startsWith("~"));
+      for (const text of isNew) texts.set(nameOf(text), (texts.get(nameOf(text)) ?? 0) + 1);
+      expect(guard.apply(snapshot)).toMatchObject({ applied: true });
+      await guard.flush();
+      chain.record(idsOf(`refresh-${String(refresh)}`, 10), { now: NOW });
+      expect(keysIn(storage).shards).toHaveLength(5);
+    }
+    const written = requests.filter(({ operation, key }) => operation === "set" && key.includes("/h/"));
+    const names = written.map(({ key }) => key.split("/").at(-1) ?? "").filter((name) => name !== "index");
+    // Each text as often as it was shipped: once.
+    expect(new Set(names)).toEqual(new Set(texts.keys()));
+    expect(names).toHaveLength(texts.size);
+    expect(names).toHaveLength(5 + 19);
+    expect(written).toHaveLength(names.length + 20);
+    expect(errors).toEqual([]);
+  });
+
+  test("of several snapshots in a row is the last one", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard } = await visit(storage, namespace);
+    const requests = countRequests(storage);
+    const snapshots = await Promise.all(idsOf("id", 5).map((id) => shippedSnapshot([id])));
+    for (const { shards } of snapshots) guard.apply({ shards });
+    await guard.flush();
+    expect(requests.filter(({ operation, key }) => operation === "set" && key.includes("/h/"))).toHaveLength(2);
+    expect((await visit(storage, namespace)).guard.held()).toBe(namesOf(snapshots.at(-1)?.shards ?? []));
+  });
+
+  test("is a text that no older version of it is needed for, and ASCII", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { snapshot } = await fiveShards();
+    await visitWith(storage, namespace, { ...snapshot, unseen: [{ id: "新闻", at: NOW * 1000 }] });
+    for (const [key, value] of storage.values) expect(key + value).toMatch(/^[\n\x20-\x7e]*$/);
+    expect(
+      keysIn(storage)
+        .shards.map((key) => storage.values.get(key))
+        .toSorted(),
+    ).toEqual(snapshot.shards.toSorted());
+  });
+
+  test("comes after the impressions, and only once the last visit's was read", async () => {
+    const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+    const opening = openGuard({ storage: gated.face("page"), namespace }, newPage());
+    await gated.releaseUntil(opening);
+    const { guard } = await opening;
+    guard.apply((await fiveShards()).snapshot);
+    guard.record("a");
+    await gated.releaseUpTo("page", ({ operation, key }) => operation === "set" && key.includes("/h/"));
+    expect([...gated.values.keys()].some((key) => key.includes("/s/"))).toBe(true);
+    await gated.releaseUntil(guard.flush());
+    expect(keysIn(gated).shards).toHaveLength(5);
+  });
+
+  test("is nothing of more than 512 KB, and what was held before is removed", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { snapshot: small } = await fiveShards();
+    const large = await shippedSnapshot(idsOf("id", 225_000), { capacity: 75_000, shards: 3 });
+    const characters = large.shards.reduce((sum, { length }) => sum + length, 0);
+    expect(characters).toBeGreaterThan(512 * 1024);
+    await visitWith(storage, namespace, small);
+    expect(keysIn(storage).shards).toHaveLength(5);
+    await visitWith(storage, namespace, large);
+    expect(keysIn(storage)).toEqual({ index: [], shards: [] });
+    const { guard, errors } = await visit(storage, namespace);
+    expect(guard.held()).toBe("");
+    // Two of the three are not too many.
+    expect(guard.apply({ shards: large.shards.slice(1) })).toMatchObject({ applied: true });
+    await guard.close();
+    expect(keysIn(storage).shards).toHaveLength(2);
+    expect((await visit(storage, namespace)).guard.held()).toBe(namesOf(large.shards.slice(1)));
+    expect(errors).toEqual([]);
+  });
+
+  test("without a storage is nothing, and the next visit holds nothing", async () => {
+    const namespace = uniqueNamespace();
+    const { snapshot } = await fiveShards();
+    const { guard } = await openGuard({ namespace });
+    guard.apply(snapshot);
+    expect(guard.held()).toBe(namesOf(snapshot.shards));
+    await guard.close();
+    const next = await openGuard({ namespace });
+    expect(next.guard.held()).toBe("");
+    expect(next.errors).toEqual([]);
+  });
+});
+
+test("five stored shards cost an opening no request in turn: they come with the segments", async () => {
+  const namespace = uniqueNamespace();
+  const roundTrips = async (snapshot: Snapshot | undefined): Promise<{ turns: number; gets: number }> => {
+    const [storage, gated] = [new MapStorage(), new GatedStorage()];
+    const { guard } = await visit(storage, namespace);
+    guard.record("a");
+    guard.apply(snapshot);
+    await guard.close();
+    for (const [key, value] of storage.values) gated.values.set(key, value);
+    const opening = openGuard({ storage: gated.face("page"), namespace }, newPage());
+    const state = { isOpen: false };
+    void opening.then(() => (state.isOpen = true));
+    let [turns, gets] = [0, 0];
+    for (;;) {
+      await settled();
+      if (state.isOpen) break;
+      const waiting = gated.waiting.length;
+      if (waiting > 0) turns++;
+      gets += gated.waiting.filter(({ operation }) => operation === "get").length;
+      for (let released = 0; released < waiting; released++) await gated.release();
+    }
+    expect((await opening).guard.has("a")).toBe(true);
+    return { turns, gets };
+  };
+  const without = await roundTrips(undefined);
+  const withShards = await roundTrips((await fiveShards()).snapshot);
+  expect(withShards.turns).toBe(without.turns);
+  expect(withShards.gets).toBe(without.gets + 6);
+});
+
+describe("storage that lost", () => {
+  /** A visit has stored five shards. */
+  async function stored() {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { snapshot, ids } = await fiveShards();
+    await visitWith(storage, namespace, snapshot);
+    const keyOf = (shard: number) => {
+      const key = keysIn(storage).shards.find((key) => key.endsWith(nameOf(snapshot.shards[shard] ?? "")));
+      if (key === undefined) throw new Error("this shard is not stored");
+      return key;
+    };
+    return { storage, namespace, snapshot, ids, keyOf };
+  }
+
+  /** Applies what a server then ships, and expects everything as ever in the next visit. */
+  async function expectRecovery(
+    guard: SeenGuard,
+    { storage, namespace, snapshot, ids }: Awaited<ReturnType<typeof stored>>,
+  ) {
+    expect(guard.apply(withoutHeld(snapshot, guard.held()))).toMatchObject({ applied: true, shards: 5 });
+    expect(guard.filter([...ids.flat(), "new"])).toEqual(["new"]);
+    await guard.close();
+    const next = await visit(storage, namespace);
+    expect(next.guard.held()).toBe(namesOf(snapshot.shards));
+    expect(next.errors).toEqual([]);
+  }
+
+  for (const [how, damage] of [
+    ["is gone", undefined],
+    ["is empty", () => ""],
+    ["is cut off", (text: string) => text.slice(0, -7)],
+    [
+      "has one letter changed",
+      (text: string) => `${text.slice(0, 40)}${text[40] === "A" ? "B" : "A"}${text.slice(41)}`,
+    ],
+    ["is another shard", () => "the text of another one"],
+  ] as const) {
+    test(`two shards of five holds the others: a text that ${how}`, async () => {
+      const state = await stored();
+      const { storage, namespace, snapshot, ids, keyOf } = state;
+      for (const shard of [1, 3]) {
+        const key = keyOf(shard);
+        if (damage === undefined) storage.values.delete(key);
+        else storage.values.set(key, damage(storage.values.get(key) ?? ""));
+      }
+      const { guard, errors } = await visit(storage, namespace);
+      expect(guard.held()).toBe(namesOf(snapshot.shards.filter((_, shard) => shard !== 1 && shard !== 3)));
+      const lost = [...(ids[1] ?? []), ...(ids[3] ?? [])];
+      expect(guard.filter([...ids.flat(), "new"]).toSorted()).toEqual([...lost, "new"].toSorted());
+      await expectRecovery(guard, state);
+      expect(errors).toEqual([]);
+    });
+  }
+
+  test("the index holds nothing", async () => {
+    const state = await stored();
+    const { storage, namespace } = state;
+    for (const key of keysIn(storage).index) storage.values.delete(key);
+    const { guard, errors } = await visit(storage, namespace);
+    expect(guard.held()).toBe("");
+    await expectRecovery(guard, state);
+    expect(errors).toEqual([]);
+  });
+
+  for (const [how, damaged] of [
+    ["something else", "no index of any kind"],
+    ["nothing", ""],
+    ["what is binary", "\0\ud800\uffff"],
+    ["a line of it", "SGV1\n"],
+  ] as const) {
+    test(`the index to ${how} says so once, removes it all, and goes on`, async () => {
+      const state = await stored();
+      const { storage, namespace, ids } = state;
+      const [index = ""] = keysIn(storage).index;
+      storage.values.set(index, damaged);
+      const { guard, codes } = await visit(storage, namespace);
+      expect(codes()).toEqual(["storage"]);
+      expect(guard.held()).toBe("");
+      expect(guard.filter(ids.flat())).toEqual(ids.flat());
+      await guard.flush();
+      expect(keysIn(storage)).toEqual({ index: [], shards: [] });
+      expect(guard.stats().storage).toBe("custom");
+      await expectRecovery(guard, state);
+      expect(codes()).toEqual(["storage"]);
+    });
+  }
+
+  test("nothing of a newer version's index leaves that alone until a snapshot is applied", async () => {
+    const state = await stored();
+    const { storage, namespace } = state;
+    const [index = ""] = keysIn(storage).index;
+    storage.values.set(index, "SGV2\nwhat only a later version understands\n");
+    for (let again = 0; again < 2; again++) {
+      const { guard, errors } = await visit(storage, namespace);
+      guard.record("a");
+      expect(guard.held()).toBe("");
+      await guard.close();
+      expect(storage.values.get(index)).toBe("SGV2\nwhat only a later version understands\n");
+      expect(keysIn(storage).shards).toHaveLength(5);
+      expect(errors).toEqual([]);
+    }
+    await expectRecovery((await visit(storage, namespace)).guard, state);
+  });
+
+  test("everything that it had holds nothing", async () => {
+    const state = await stored();
+    const { storage, namespace } = state;
+    storage.values.clear();
+    const { guard, errors } = await visit(storage, namespace);
+    expect(guard.held()).toBe("");
+    await expectRecovery(guard, state);
+    expect(errors).toEqual([]);
+  });
+});
+
+describe("a storage that is full", () => {
+  /** A storage that takes so much, keys and values together. */
+  class SmallStorage extends MapStorage {
+    room = Infinity;
+
+    override set(key: string, value: string): void {
+      const grows = value.length - (this.values.get(key)?.length ?? -key.length);
+      if (this.size + grows > this.room) throw new DOMException("no room", "QuotaExceededError");
+      super.set(key, value);
+    }
+  }
+
+  test("for shards still takes impressions, says so once, and takes the shards when there is room", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const [storage, namespace] = [new SmallStorage(), uniqueNamespace()];
+      const { snapshot, ids } = await fiveShards();
+      const { guard, codes } = await visit(storage, namespace);
+      storage.room = 1_000;
+      for (let refresh = 0; refresh < 5; refresh++) {
+        guard.apply({ ...snapshot, version: refresh });
+        guard.record(`refresh-${String(refresh)}`);
+        await guard.flush();
+      }
+      expect(codes()).toEqual(["storage-full"]);
+      expect(guard.stats().storage).toBe("full");
+      const other = await visit(storage, namespace);
+      expect(other.guard.filter([...idsOf("refresh", 5), "new"])).toEqual(["new"]);
+      await other.guard.close();
+      storage.room = Infinity;
+      await vi.advanceTimersByTimeAsync(60_000);
+      await settled();
+      expect(guard.stats().storage).toBe("custom");
+      expect(codes()).toEqual(["storage-full"]);
+      const next = await visit(storage, namespace);
+      expect(next.guard.held()).toBe(namesOf(snapshot.shards));
+      expect(next.guard.filter([...ids.flat(), ...idsOf("refresh", 5)])).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("of shards gives impressions their room", async () => {
+    const [storage, namespace] = [new SmallStorage(), uniqueNamespace()];
+    const snapshot = await shippedSnapshot(idsOf("seen", 500), { capacity: 100, shards: 5 });
+    await visitWith(storage, namespace, snapshot);
+    storage.room = storage.size + 50;
+    const { guard, errors } = await visit(storage, namespace);
+    guard.record(idsOf("an impression that takes some room", 20));
+    await guard.close();
+    expect(errors).toEqual([]);
+    expect(keysIn(storage)).toEqual({ index: [], shards: [] });
+    const next = await visit(storage, namespace);
+    expect(next.guard.filter(idsOf("an impression that takes some room", 20))).toEqual([]);
+    expect(next.guard.held()).toBe("");
+    // There is room for both again.
+    storage.room = Infinity;
+    next.guard.apply(snapshot);
+    await next.guard.close();
+    expect((await visit(storage, namespace)).guard.held()).toBe(namesOf(snapshot.shards));
+  });
+});
+
+describe("a storage that fails", () => {
+  for (const operation of ["keys", "get", "set", "remove"] as const) {
+    test(`once to ${operation} is tried again, and the next visit holds what was in use`, async () => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      try {
+        const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+        await visitWith(storage, namespace, (await fiveShards("earlier")).snapshot);
+        const { snapshot } = await fiveShards();
+        const { guard, codes } = await visit(storage, namespace);
+        let failures = 1;
+        storage.before = (asked, key) => {
+          const isMine = asked === "keys" || key.includes("/h/") || asked === "get";
+          if (asked === operation && isMine && failures-- > 0) throw new Error("the disk is on fire");
+        };
+        guard.apply(snapshot);
+        await settled();
+        await vi.advanceTimersByTimeAsync(2_000);
+        await settled();
+        expect(failures).toBeLessThanOrEqual(0);
+        expect(codes()).toEqual(["storage"]);
+        expect(guard.stats().storage).toBe("custom");
+        const next = await visit(storage, namespace);
+        expect(next.guard.held()).toBe(namesOf(snapshot.shards));
+        expect(keysIn(storage).shards).toHaveLength(5);
+      } finally {
+        vi.useRealTimers();
+      }
+    });
+  }
+
+  test("to answer before the first response does not replace that by what it held", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const [storage, gated, namespace] = [new MapStorage(), new GatedStorage(), uniqueNamespace()];
+      const earlier = await fiveShards("earlier");
+      await visitWith(storage, namespace, earlier.snapshot);
+      for (const [key, value] of storage.values) gated.values.set(key, value);
+      // In this page, whose engine is there already.
+      const opening = openGuard({ storage: gated.face("page"), namespace });
+      await vi.advanceTimersByTimeAsync(60_000);
+      const { guard } = await opening;
+      expect(guard.held()).toBe("");
+      const { snapshot } = await fiveShards();
+      guard.apply(snapshot);
+      await gated.releaseUntil(guard.flush());
+      expect(guard.held()).toBe(namesOf(snapshot.shards));
+      expect(guard.filter(earlier.ids.flat())).toEqual(earlier.ids.flat());
+      expect(keysIn(gated).shards).toHaveLength(5);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe("two tabs", () => {
+  test("with different shards each filter by their own, and the next visit holds the last one's", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const [one, two] = [await visit(storage, namespace), await visit(storage, namespace)];
+    const [ofOne, ofTwo] = [await fiveShards("one"), await fiveShards("two")];
+    const all = [...ofOne.ids.flat(), ...ofTwo.ids.flat()];
+    for (const [tab, other] of [
+      [one, two],
+      [two, one],
+      [one, two],
+    ] as const) {
+      const own = tab === one ? ofOne : ofTwo;
+      const others = tab === one ? ofTwo : ofOne;
+      expect(tab.guard.apply(withoutHeld(own.snapshot, tab.guard.held()))).toMatchObject({ applied: true });
+      await tab.guard.flush();
+      await other.guard.flush();
+      expect(tab.guard.filter(all)).toEqual(others.ids.flat());
+      expect(tab.guard.held()).toBe(namesOf(own.snapshot.shards));
+      const next = await visit(storage, namespace);
+      expect(next.guard.held()).toBe(namesOf(own.snapshot.shards));
+      await next.guard.close();
+      expect(keysIn(storage).shards).toHaveLength(5);
+    }
+    expect([...one.errors, ...two.errors]).toEqual([]);
+  });
+
+  test("of which one removes what the other has just relied on lose bytes alone", async () => {
+    const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+    const { snapshot, ids } = await fiveShards();
+    const open = async (page: string) => {
+      const opening = openGuard({ storage: gated.face(page), namespace }, newPage());
+      await gated.releaseUntil(opening);
+      return (await opening).guard;
+    };
+    const [one, two] = [await open("one"), await open("two")];
+    one.apply(snapshot);
+    await gated.releaseUntil(one.flush());
+    // The second finds all shards, and is about to write an index that names them.
+    two.apply(snapshot);
+    await gated.releaseUpTo("two", ({ operation, key }) => operation === "set" && key.includes("/h/"));
+    one.apply({ shards: snapshot.shards.slice(2) });
+    await gated.releaseUntil(one.flush(), { page: "one" });
+    await gated.releaseUntil(two.flush());
+    const later = new MapStorage();
+    for (const [key, value] of gated.values) later.values.set(key, value);
+    const { guard, errors } = await visit(later, namespace);
+    expect(guard.held()).toBe(namesOf(snapshot.shards.slice(2)));
+    expect(guard.filter(ids.flat())).toEqual(ids.slice(0, 2).flat());
+    expect(guard.apply(withoutHeld(snapshot, guard.held()))).toMatchObject({ applied: true, shards: 5 });
+    expect(guard.filter(ids.flat())).toEqual([]);
+    expect(errors).toEqual([]);
+  });
+});
+
+describe("clear", () => {
+  test("removes the stored snapshot, and what is applied afterwards is kept", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { snapshot } = await fiveShards();
+    const { guard } = await visit(storage, namespace);
+    guard.apply(snapshot);
+    await guard.flush();
+    const clearing = newPage().SeenGuard.clear(namespace, storage);
+    await clearing;
+    expect(keysIn(storage)).toEqual({ index: [], shards: [] });
+    expect((await visit(storage, namespace)).guard.held()).toBe("");
+    const after = await visit(storage, namespace);
+    after.guard.apply(snapshot);
+    await after.guard.close();
+    expect((await visit(storage, namespace)).guard.held()).toBe(namesOf(snapshot.shards));
+  });
+
+  test("of the same document holds against a write that is under way, and keeps what is applied next", async () => {
+    const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+    const [page, face] = [newPage(), gated.face("page")];
+    const opening = openGuard({ storage: face, namespace }, page);
+    await gated.releaseUntil(opening);
+    const { guard } = await opening;
+    const [before, after] = [await fiveShards("before"), await fiveShards("after")];
+    guard.apply(before.snapshot);
+    await gated.releaseUpTo("page", ({ operation, key }) => operation === "set" && key.includes("/h/"));
+    const clearing = page.SeenGuard.clear(namespace, face);
+    expect(guard.held()).toBe("");
+    guard.apply(after.snapshot);
+    await gated.releaseUntil(clearing);
+    await gated.releaseUntil(guard.close());
+    const later = new MapStorage();
+    for (const [key, value] of gated.values) later.values.set(key, value);
+    const next = await visit(later, namespace);
+    expect(next.guard.held()).toBe(namesOf(after.snapshot.shards));
+    expect(next.guard.filter(before.ids.flat())).toEqual(before.ids.flat());
+    expect(keysIn(later).shards).toHaveLength(5);
+  });
+
+  for (const dies of [false, true]) {
+    test(`in another tab is not undone by an old tab's late write${dies ? ", though that tab dies right after it" : ""}`, async () => {
+      const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+      const opening = openGuard({ storage: gated.face("old"), namespace }, newPage());
+      await gated.releaseUntil(opening);
+      const { guard } = await opening;
+      const { snapshot, ids } = await fiveShards();
+      guard.apply(snapshot);
+      await gated.releaseUpTo("old", ({ operation, key }) => operation === "set" && key.includes("/h/"));
+      await gated.releaseUntil(newPage().SeenGuard.clear(namespace, gated.face("new")), { page: "new" });
+      if (dies) {
+        const isWrite = ({ operation, key }: { operation: string; key: string }) =>
+          operation !== "remove" && key !== "";
+        for (let at; (at = gated.waiting.findIndex(isWrite)) >= 0;) await gated.release(at);
+        expect(keysIn(gated).shards).toHaveLength(5);
+      } else {
+        await gated.releaseUntil(guard.flush());
+        expect(keysIn(gated)).toEqual({ index: [], shards: [] });
+      }
+      const later = new MapStorage();
+      for (const [key, value] of gated.values) later.values.set(key, value);
+      const next = await visit(later, namespace);
+      expect(next.guard.held()).toBe("");
+      expect(next.guard.filter(ids.flat())).toEqual(ids.flat());
+      // What is void is removed.
+      await next.guard.flush();
+      expect(keysIn(later)).toEqual({ index: [], shards: [] });
+      expect(next.errors).toEqual([]);
+    });
+  }
+});
