@@ -134,20 +134,3 @@ test("five stored shards cost an opening no transaction more", async ({ page, si
   expect(after).toBe(before);
   chain.free();
 });
-
-test("IndexedDB that is full of other things still takes impressions before shards", async ({ page, site }) => {
-  await visit(page, site);
-  const session = await page.context().newCDPSession(page);
-  await session.send("Storage.overrideQuotaForOrigin", { origin: site.origin, quotaSize: 100_000 });
-  const chain = await ShardChain.create({ capacity: 20_000, shards: 5 });
-  chain.record(idsOf("seen", 100_000));
-  await apply(page, chain.snapshot());
-  await record(page, ["a"]);
-  await flush(page);
-  expect(await codes(page)).toEqual(["storage-full"]);
-  await page.reload();
-  await openGuard(page);
-  expect(await fresh(page, ["a", "new"])).toEqual(["new"]);
-  expect(await held(page)).toBe("");
-  chain.free();
-});
