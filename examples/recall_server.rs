@@ -71,7 +71,8 @@ impl RecallServer {
     pub fn consume(&mut self, user: &str, ids: &[&str], now_seconds: u64) -> Result<(), Error> {
         let mut chain = self.chain_of(user)?;
         chain.record(ids, now_seconds)?;
-        self.store.insert(user.into(), chain.snapshot(now_seconds)?.shards);
+        self.store
+            .insert(user.into(), chain.snapshot(now_seconds, None)?.shards);
         Ok(())
     }
 
@@ -102,7 +103,7 @@ impl RecallServer {
             .collect();
         // The state as it was before this page: a server that records what it serves, and ships the state after,
         // filters its own page away.
-        let seen = chain.snapshot(now_seconds)?;
+        let seen = chain.snapshot(now_seconds, None)?;
         Ok(Page { items, seen })
     }
 }

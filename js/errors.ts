@@ -41,16 +41,17 @@ export function warnOncePerCode(): ErrorListener {
 }
 
 /** Calls an app's callback. What it throws becomes an uncaught error of the app and stops nothing here. */
-export function callBack<Arguments extends unknown[]>(
-  callback: ((...args: Arguments) => void) | undefined,
+export function callBack<Arguments extends unknown[], Result>(
+  callback: ((...args: Arguments) => Result) | undefined,
   ...args: Arguments
-): void {
+): Result | undefined {
   try {
-    callback?.(...args);
+    return callback?.(...args);
   } catch (error) {
     queueMicrotask(() => {
       throw error;
     });
+    return undefined;
   }
 }
 

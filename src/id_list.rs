@@ -115,6 +115,15 @@ impl<S: AsRef<[u8]>> IdList for ItemIds<S> {
     }
 }
 
+/// A list of items in two, as indices.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Split {
+    /// In order.
+    pub fresh: Vec<u32>,
+    /// Those seen longest ago first.
+    pub seen: Vec<u32>,
+}
+
 /// The hashes of a list's ids. Its memory is used again for each list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HashedList {

@@ -11,7 +11,7 @@
 //! // On the server: what this user is known to have seen.
 //! let mut chain = ShardChain::new(ChainOptions::default())?;
 //! chain.record(&["article-1", "article-2"], 1_764_000_000)?;
-//! let shipped = chain.snapshot(1_764_000_100)?;
+//! let shipped = chain.snapshot(1_764_000_100, None)?;
 //!
 //! // On the device: the server's shards, and what was shown here a moment ago.
 //! let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
@@ -53,6 +53,7 @@ mod guard;
 pub mod hash;
 mod id_list;
 mod id_map;
+mod impression;
 mod inspect;
 mod params;
 mod shard;
@@ -62,14 +63,14 @@ pub mod web;
 pub mod wire;
 
 pub use bloom::BloomFilter;
-pub use chain::{ChainOptions, ChainSnapshot, Rejected, ShardChain};
+pub use chain::{ChainOptions, ChainSnapshot, Rejected, Report, ShardChain};
 pub use error::Error;
 pub use guard::{
-    Applied, CoveredImpression, DEFAULT_REMEMBER, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Impression,
-    Lag, MAX_REMEMBER, NotApplied, Now, Received, Recorded, Segment, SegmentState, Snapshot, Split, StoredShard,
-    StoredSnapshot,
+    Applied, CoveredImpression, DEFAULT_REMEMBER, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Lag,
+    MAX_REMEMBER, NotApplied, Now, Received, Recorded, Segment, SegmentState, Snapshot,
 };
-pub use id_list::{IdList, ItemIds};
+pub use id_list::{IdList, ItemIds, Split};
+pub use impression::Impression;
 pub use inspect::{InspectedFilter, Inspection, inspect};
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
 pub use shard::Shard;

@@ -24,7 +24,7 @@ fn chain(options: ChainOptions) -> ShardChain {
 }
 
 fn restored(chain: &ShardChain, options: ChainOptions, now: u64) -> ShardChain {
-    let (chain, rejected) = ShardChain::from_shards(&chain.snapshot(now).unwrap().shards, options).unwrap();
+    let (chain, rejected) = ShardChain::from_shards(&chain.snapshot(now, None).unwrap().shards, options).unwrap();
     assert!(rejected.is_empty());
     chain
 }
@@ -57,7 +57,7 @@ fn compare_with_the_model(options: ChainOptions, seed: u64, steps: usize) {
         let batch: Vec<&String> = (0..random.below(8)).map(|_| random.pick(&pool)).collect();
         let before = model.snapshot(now).version;
         assert_eq!(chain.record(&batch, now).unwrap(), model.record(&batch, now));
-        let (shipped, expected) = (chain.snapshot(now).unwrap(), model.snapshot(now));
+        let (shipped, expected) = (chain.snapshot(now, None).unwrap(), model.snapshot(now));
         assert_eq!(shipped, expected);
         assert!(shipped.version >= before && chain.shards().count() == model.len());
         assert!(options.ttl_seconds == 0 && model.len() <= options.shards || model.len() <= 2 * options.shards);
@@ -219,7 +219,7 @@ fn what_has_expired_answers_nothing_even_before_the_next_record() {
     assert!(chain.contains("a", START + 124).unwrap() && !chain.contains("a", START + 125).unwrap());
     assert_eq!(chain.filter(&["a", "b"], START + 124).unwrap(), [1]);
     assert_eq!(chain.filter(&["a", "b"], START + 125).unwrap(), [0, 1]);
-    let empty = chain.snapshot(START + 125).unwrap();
+    let empty = chain.snapshot(START + 125, None).unwrap();
     assert_eq!(
         (empty.version, empty.shards.len(), empty.now),
         (Some(0), 0, START + 125)
@@ -278,7 +278,7 @@ fn a_full_chain_fits_a_snapshot() {
         chain
             .record(&ids("item", second * 3..second * 3 + count), START + second as u64)
             .unwrap();
-        let shipped = chain.snapshot(START + second as u64).unwrap();
+        let shipped = chain.snapshot(START + second as u64, None).unwrap();
         assert!(shipped.shards.len() <= 64);
         let mut guard = common::guard_of(1.0, seenguard::DEFAULT_REMEMBER);
         common::apply(&mut guard, shipped.version, &shipped.shards, common::at(shipped.now)).unwrap();
@@ -294,19 +294,25 @@ fn the_version_grows_with_every_insertion() {
     for number in 0..300 {
         let now = START + number * 7;
         chain.record(&[format!("item-{number}")], now).unwrap();
-        assert!(chain.snapshot(now).unwrap().version > version);
-        version = chain.snapshot(now).unwrap().version;
+        assert!(chain.snapshot(now, None).unwrap().version > version);
+        version = chain.snapshot(now, None).unwrap().version;
     }
 }
 
 #[test]
 fn the_version_is_made_of_epoch_and_count_of_the_newest_shard() {
     let mut chain = chain(options(3, 3, 0));
-    assert_eq!(chain.snapshot(START).unwrap().version, Some(0));
+    assert_eq!(chain.snapshot(START, None).unwrap().version, Some(0));
     chain.record(&["a", "b"], START).unwrap();
-    assert_eq!(chain.snapshot(START + 9).unwrap().version, Some((START << 21) + 2));
+    assert_eq!(
+        chain.snapshot(START + 9, None).unwrap().version,
+        Some((START << 21) + 2)
+    );
     chain.record(&["c", "d"], START).unwrap();
-    assert_eq!(chain.snapshot(START).unwrap().version, Some(((START + 1) << 21) + 1));
+    assert_eq!(
+        chain.snapshot(START, None).unwrap().version,
+        Some(((START + 1) << 21) + 1)
+    );
     let edge = shard_of(&["a"], u32::MAX, 0);
     let (edge, _) = ShardChain::from_shards(
         &[Shard {
@@ -318,7 +324,7 @@ fn the_version_is_made_of_epoch_and_count_of_the_newest_shard() {
         options(3, 3, 0),
     )
     .unwrap();
-    assert_eq!(edge.snapshot(START).unwrap().version, Some((1 << 53) - 1));
+    assert_eq!(edge.snapshot(START, None).unwrap().version, Some((1 << 53) - 1));
 }
 
 #[test]
@@ -327,16 +333,18 @@ fn the_version_grows_over_a_reset_of_the_store() {
     before.record(&ids("item", 0..200), START).unwrap();
     let mut after = chain(options(10, 3, 0));
     after.record(&["a"], START + 1_000).unwrap();
-    assert!(after.snapshot(START + 1_000).unwrap().version > before.snapshot(START + 1_000).unwrap().version);
+    assert!(
+        after.snapshot(START + 1_000, None).unwrap().version > before.snapshot(START + 1_000, None).unwrap().version
+    );
 }
 
 #[test]
 fn the_version_grows_over_an_expiry_of_everything() {
     let mut chain = chain(options(1, 3, 10));
     chain.record(&ids("item", 0..500), START).unwrap();
-    let before = chain.snapshot(START).unwrap().version;
+    let before = chain.snapshot(START, None).unwrap().version;
     chain.record(&["next"], START + 100).unwrap();
-    assert!(chain.snapshot(START + 100).unwrap().version > before);
+    assert!(chain.snapshot(START + 100, None).unwrap().version > before);
 }
 
 #[test]
@@ -347,9 +355,9 @@ fn the_version_never_shrinks_when_the_clock_goes_back_and_forth() {
         let mut version = Some(0);
         for number in 0..2_000 {
             let now = START + random.below(300);
-            let before = chain.snapshot(now).unwrap();
+            let before = chain.snapshot(now, None).unwrap();
             chain.record(&[format!("item-{number}")], now).unwrap();
-            let after = chain.snapshot(now).unwrap();
+            let after = chain.snapshot(now, None).unwrap();
             assert!(after.version > version, "step {number}");
             assert!(before.shards.is_empty() || before.version >= version, "step {number}");
             version = after.version;
@@ -366,14 +374,14 @@ fn the_version_grows_although_the_newest_stored_shard_cannot_be_read() {
             chain.record(&[format!("item-{number}")], START + number * 20).unwrap();
         }
         let now = START + 700;
-        let mut stored = chain.snapshot(now).unwrap();
+        let mut stored = chain.snapshot(now, None).unwrap();
         for damaged in 0..stored.shards.len().min(2) {
             stored.shards[damaged].insert(9, '!');
             let (mut goes_on, rejected) = ShardChain::from_shards(&stored.shards, options).unwrap();
             assert_eq!(rejected.len(), damaged + 1);
             goes_on.record(&["next"], now).unwrap();
             assert!(
-                goes_on.snapshot(now).unwrap().version > stored.version,
+                goes_on.snapshot(now, None).unwrap().version > stored.version,
                 "{capacity} {ttl} {damaged}"
             );
         }
@@ -392,8 +400,8 @@ fn a_chain_goes_on_from_its_shards() {
         chain.record(&ids("item", 15..40), START + 20).unwrap();
     }
     assert_eq!(
-        chain.snapshot(START + 20).unwrap(),
-        goes_on.snapshot(START + 20).unwrap()
+        chain.snapshot(START + 20, None).unwrap(),
+        goes_on.snapshot(START + 20, None).unwrap()
     );
 }
 
@@ -416,7 +424,7 @@ fn a_newest_shard_with_other_parameters_is_sealed_and_kept() {
     ];
     for other in others {
         let mut goes_on = restored(&chain, other, START);
-        assert!(goes_on.snapshot(START).unwrap().version == chain.snapshot(START).unwrap().version);
+        assert!(goes_on.snapshot(START, None).unwrap().version == chain.snapshot(START, None).unwrap().version);
         goes_on.record(&["new"], START).unwrap();
         assert_eq!(epochs(&goes_on), [START as u32 + 1, START as u32]);
         assert!(has_all(&goes_on, &ids("old", 0..20), START) && goes_on.contains("new", START).unwrap());
@@ -479,7 +487,7 @@ fn the_last_times_of_the_format_do_not_break_a_chain() {
             chain.record(&["a", "b"], now).unwrap();
             chain.record(&["c"], now).unwrap();
             assert!(ttl > 0 || has_all(&chain, &["a", "b", "c"].map(String::from), now));
-            assert!(chain.snapshot(now).unwrap().shards.len() <= 3);
+            assert!(chain.snapshot(now, None).unwrap().shards.len() <= 3);
             chain.record(&["a"], 0).unwrap();
             assert!(chain.contains("a", 0).unwrap());
         }
@@ -489,21 +497,21 @@ fn the_last_times_of_the_format_do_not_break_a_chain() {
 #[test]
 fn milliseconds_are_refused_and_change_nothing() {
     let mut chain = recorded(options(10, 3, 1_000), &ids("item", 0..15), START);
-    let before = chain.snapshot(START).unwrap();
+    let before = chain.snapshot(START, None).unwrap();
     for now in [u64::from(u32::MAX) + 1, START * 1000, u64::MAX] {
         let refused = [
             chain.record(&["new"], now).map(drop),
             chain.contains("new", now).map(drop),
             chain.filter(&["new"], now).map(drop),
-            chain.snapshot(now).map(drop),
+            chain.snapshot(now, None).map(drop),
         ];
         for result in refused {
             assert_eq!(result.map_err(|error| error.code()), Err("bad-option"));
         }
     }
-    assert_eq!(chain.snapshot(START).unwrap(), before);
+    assert_eq!(chain.snapshot(START, None).unwrap(), before);
     chain.record(&["new"], START).unwrap();
-    assert!(chain.snapshot(START).unwrap().version > before.version);
+    assert!(chain.snapshot(START, None).unwrap().version > before.version);
 }
 
 /// A list that claims more ids than there can be.
@@ -631,10 +639,10 @@ fn a_chain_that_is_united_with_its_own_copy_stays_as_it_is() {
         for ttl in [0, 1_000] {
             let options = options(100, 5, ttl);
             let mut chain = recorded(options, &ids("item", 0..count), START);
-            let before = chain.snapshot(START).unwrap();
+            let before = chain.snapshot(START, None).unwrap();
             chain.unite(&chain.clone());
             chain.unite(&restored(&chain, options, START));
-            assert_eq!(chain.snapshot(START).unwrap(), before, "{count} {ttl}");
+            assert_eq!(chain.snapshot(START, None).unwrap(), before, "{count} {ttl}");
         }
     }
 }
@@ -657,12 +665,12 @@ fn a_chain_that_is_united_with_a_copy_that_went_on_becomes_that_copy() {
         go_on(&mut here, &mut random, &mut now);
         let mut there = restored(&here, options, now);
         go_on(&mut there, &mut random, &mut now);
-        let expected = there.snapshot(now).unwrap();
+        let expected = there.snapshot(now, None).unwrap();
         let before = here.clone();
         here.unite(&there);
-        assert_eq!(here.snapshot(now).unwrap(), expected, "{round}");
+        assert_eq!(here.snapshot(now, None).unwrap(), expected, "{round}");
         there.unite(&before);
-        assert_eq!(there.snapshot(now).unwrap(), expected, "{round}");
+        assert_eq!(there.snapshot(now, None).unwrap(), expected, "{round}");
     }
 }
 
@@ -677,7 +685,10 @@ fn an_id_that_is_renewed_before_a_union_with_a_copy_is_kept_as_long_as_without_i
         chain.record(&ids("next", 0..19), START).unwrap();
         assert!(chain.contains("item-3", START).unwrap());
     }
-    assert_eq!(alone.snapshot(START).unwrap(), united.snapshot(START).unwrap());
+    assert_eq!(
+        alone.snapshot(START, None).unwrap(),
+        united.snapshot(START, None).unwrap()
+    );
 }
 
 #[test]
@@ -727,9 +738,9 @@ fn a_united_chain_keeps_the_newest_and_its_bounds() {
     here.unite(&there);
     assert_eq!(here.shards().count(), 5);
     assert!(has_all(&here, &ids("there", 0..50), START));
-    let version = here.snapshot(START).unwrap().version;
+    let version = here.snapshot(START, None).unwrap().version;
     here.record(&["next"], START).unwrap();
-    assert!(here.snapshot(START).unwrap().version > version);
+    assert!(here.snapshot(START, None).unwrap().version > version);
 }
 
 // Options.

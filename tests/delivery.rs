@@ -278,7 +278,7 @@ fn traffic(lag_seconds: u64, false_positive_rate: f64) -> (usize, usize) {
             let (_, id) = stream.pop_front().unwrap();
             chain.record(&[id], now).unwrap();
         }
-        apply(&mut guard, None, &chain.snapshot(now).unwrap().shards, at(now)).unwrap();
+        apply(&mut guard, None, &chain.snapshot(now, None).unwrap().shards, at(now)).unwrap();
         guard.record(&ids("item", number..number + 1), at(now)).unwrap();
         for id in deliver(&mut guard, at(now)) {
             deliveries += 1;

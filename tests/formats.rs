@@ -343,7 +343,7 @@ fn a_snapshot_may_change_its_format_and_what_it_no_longer_has_is_forgotten() {
     }
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
     chain.record(&["native"], START).unwrap();
-    take(&mut guard, &chain.snapshot(START).unwrap().shards, Format::Native).unwrap();
+    take(&mut guard, &chain.snapshot(START, None).unwrap().shards, Format::Native).unwrap();
     assert_eq!(guard.filter(&["native", &filters[0].ids[0]], at(START)).unwrap(), [1]);
 }
 
@@ -383,7 +383,7 @@ fn a_chain_writes_the_records_of_the_go_library_byte_for_byte() {
             };
             let mut chain = ShardChain::new(options).unwrap();
             chain.record(&filter.ids[..filter.inserted as usize], START).unwrap();
-            let shipped = chain.snapshot(START).unwrap();
+            let shipped = chain.snapshot(START, None).unwrap();
             assert_eq!(shipped.shards, filter.shards);
             assert_eq!(shipped.version, None);
 
@@ -393,7 +393,7 @@ fn a_chain_writes_the_records_of_the_go_library_byte_for_byte() {
                 let (mut chain, rejected) = ShardChain::from_shards(&stored, options).unwrap();
                 assert_eq!(rejected, []);
                 chain.record(ids, START).unwrap();
-                stored = chain.snapshot(START).unwrap().shards;
+                stored = chain.snapshot(START, None).unwrap().shards;
             }
             assert_eq!(stored, filter.shards);
         }
@@ -442,7 +442,7 @@ fn what_a_chain_ships_in_any_format_is_what_a_guard_stops() {
         let mut chain = ShardChain::new(options).unwrap();
         for round in 0..6 {
             chain.record(&ids("item", round * 40..round * 40 + 40), START).unwrap();
-            let shipped = chain.snapshot(START).unwrap();
+            let shipped = chain.snapshot(START, None).unwrap();
             let mut guard = common::guard();
             let snapshot = Snapshot {
                 version: shipped.version,
@@ -460,7 +460,7 @@ fn what_a_chain_ships_in_any_format_is_what_a_guard_stops() {
             );
             let (again, rejected) = ShardChain::from_shards(&shipped.shards, options).unwrap();
             assert_eq!(rejected, []);
-            assert_eq!(again.snapshot(START).unwrap().shards, shipped.shards);
+            assert_eq!(again.snapshot(START, None).unwrap().shards, shipped.shards);
             chain = again;
         }
         assert_eq!(chain.shards().count(), 5);
@@ -520,7 +520,7 @@ fn a_stored_record_of_another_size_is_sealed_where_only_k_is_given() {
     let (mut chain, rejected) = ShardChain::from_shards(&filter.shards, options).unwrap();
     assert_eq!(rejected, []);
     chain.record(&["next"], START).unwrap();
-    let shipped = chain.snapshot(START).unwrap();
+    let shipped = chain.snapshot(START, None).unwrap();
     assert_eq!(shipped.shards[1..], filter.shards);
     let mut guard = common::guard();
     take(&mut guard, &shipped.shards, shipped.format).unwrap();
@@ -603,7 +603,7 @@ fn a_chain_of_guava_seals_by_what_was_inserted() {
         assert_eq!(counts(&chain), [50, 100]);
 
         // Stored, it tells no count: the estimate stands for it, and what is inserted from then on is counted.
-        let stored = chain.snapshot(START).unwrap().shards;
+        let stored = chain.snapshot(START, None).unwrap().shards;
         let (mut restored, _) = ShardChain::from_shards(&stored, options).unwrap();
         let estimates: Vec<u32> = chain
             .shards()
@@ -616,7 +616,7 @@ fn a_chain_of_guava_seals_by_what_was_inserted() {
         // What is known exactly stays so in a union with a copy whose count is an estimate.
         chain.unite(&ShardChain::from_shards(&stored, options).unwrap().0);
         assert!(counts(&chain)[0].abs_diff(50) <= estimates[0].abs_diff(50));
-        assert_eq!(chain.snapshot(START).unwrap().shards, stored);
+        assert_eq!(chain.snapshot(START, None).unwrap().shards, stored);
     }
 }
 
@@ -631,15 +631,15 @@ fn a_chain_that_is_united_with_a_copy_that_went_on_becomes_that_copy_in_any_form
         for (first, then) in [(5, 3), (20, 1), (35, 20), (35, 70), (120, 30)] {
             let mut here = ShardChain::new(options).unwrap();
             here.record(&ids("item", 0..first), START).unwrap();
-            let stored = here.snapshot(START).unwrap().shards;
+            let stored = here.snapshot(START, None).unwrap().shards;
             let (mut there, _) = ShardChain::from_shards(&stored, options).unwrap();
             there.unite(&here);
-            assert_eq!(there.snapshot(START).unwrap().shards, stored);
+            assert_eq!(there.snapshot(START, None).unwrap().shards, stored);
             there.record(&ids("item", first..first + then), START).unwrap();
-            let expected = there.snapshot(START).unwrap().shards;
+            let expected = there.snapshot(START, None).unwrap().shards;
             here.unite(&there);
             assert_eq!(
-                here.snapshot(START).unwrap().shards,
+                here.snapshot(START, None).unwrap().shards,
                 expected,
                 "{format:?} {first} {then}"
             );

@@ -665,7 +665,10 @@ fn a_chain_goes_on_without_the_elements_that_cannot_be_read() {
             .map(|rejected| (rejected.index, rejected.error.code()))
             .collect();
         assert_eq!(listed, [(1, code)]);
-        assert_eq!(chain.snapshot(START).unwrap().shards, [good.clone(), good.clone()]);
+        assert_eq!(
+            chain.snapshot(START, None).unwrap().shards,
+            [good.clone(), good.clone()]
+        );
     }
 }
 

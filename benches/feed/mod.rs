@@ -70,7 +70,10 @@ pub fn shards_of(seen: &[Vec<String>]) -> Vec<String> {
     for ids in seen {
         chain.record(ids, NOW_SECONDS).expect("the time is in seconds");
     }
-    chain.snapshot(NOW_SECONDS).expect("the time is in seconds").shards
+    chain
+        .snapshot(NOW_SECONDS, None)
+        .expect("the time is in seconds")
+        .shards
 }
 
 /// The guard takes the shards.

@@ -1,64 +1,82 @@
 /** `Feed`: one visible list. It decides each id once: what was fresh when it arrived stays though it was seen since. */
 import { SeenGuardError, type ErrorListener } from "../errors.js";
-import { collectIds, copyList } from "../ids.js";
+import { copyList } from "../ids.js";
 import type * as Api from "../types/seenguard.js";
 import { checkFill, FillRun, type Source } from "./fill.js";
+import { freshThenSeen, inGroups, WITHOUT_ID, type Shown } from "./ordering.js";
+import { listItems, MAX_VERDICTS, type Decider, type ListItem, type Verdict, type Verdicts } from "./verdicts.js";
 
-/** What a feed asks of its guard. */
-export interface Decider {
-  freshOf(ids: readonly Api.ItemId[], withoutId: number): Iterable<number>;
-  apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport;
+/** What a feed needs of its guard. */
+export interface FeedGuard extends Decider {
+  apply(snapshot: unknown): Api.ApplyReport;
+  held(): string;
+  pending(limit: number): string[];
+  pendingShard(): string;
 }
 
-/** Most verdicts that a feed keeps. */
-const MAX_VERDICTS = 20_000;
+/** What a page brought. */
+interface Admitted<T> {
+  readonly fresh: readonly T[];
+  readonly seen: readonly T[];
+}
 
 export class Feed implements Api.Feed {
-  private readonly guard: Decider;
+  /** The one at hand: it changes when the guard is closed. */
+  private readonly guard: () => FeedGuard;
+  private readonly verdicts: Verdicts;
+  private readonly showsSeen: boolean;
   private readonly report: ErrorListener;
-  /** Whether an id is fresh, in the order of deciding. */
-  private verdicts = new Map<string, boolean>();
-  /** Ids that a page has brought. */
+  /** Ids that pages have brought. */
   private admitted = new Set<string>();
   /** Whether verdicts were forgotten for want of room, which is reported once. */
   private isFull = false;
-  /** What each page got. */
-  private pages = new WeakMap<readonly unknown[], readonly unknown[]>();
+  /** What each page brought. */
+  private pages = new WeakMap<readonly unknown[], Admitted<unknown>>();
 
   /** The run of `fill` that is going on. */
   private filling: FillRun<unknown> | undefined;
-  /** The number of the page that `fill` fetches next. */
+  /** What `fill` fetches next: the page's number and where it begins; nothing after the last page. */
   private nextPage = 0;
+  private cursor: unknown;
+  private hasEnded = false;
+  /** Seen items that `fill` has not shown yet. */
+  private heldBack: readonly unknown[] = [];
 
-  constructor(guard: Decider, report: ErrorListener) {
+  constructor(guard: () => FeedGuard, verdicts: Verdicts, showsSeen: boolean, report: ErrorListener) {
     this.guard = guard;
+    this.verdicts = verdicts;
+    this.showsSeen = showsSeen;
     this.report = report;
   }
 
   filter<T extends Api.Identified>(items: readonly T[]): T[];
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
-    return this.select(copyList(items), id, new Set());
+    const list = copyList(items);
+    const shown = this.decide(list, id, new Set());
+    if (!this.showsSeen) return list.filter((_, place) => shown[place]);
+    return itemsAt(list, inGroups(shown));
   }
 
   admit<T extends Api.Identified>(page: readonly T[]): T[];
   admit<T>(page: readonly T[], id: Api.IdOf<T>): T[];
   admit<T>(page: readonly T[], id?: Api.IdOf<T>): T[] {
-    return this.admitOnce(page, copyList(page), id);
+    const { fresh, seen } = this.admitOnce(page, copyList(page), id);
+    return [...fresh, ...seen];
   }
 
-  fill<T>(
-    fetchPage: Api.FetchPage<T>,
+  fill<T, C = string>(
+    fetchPage: Api.FetchPage<T, C>,
     want: number,
     options: Api.FillOptions & { id: Api.IdOf<T> },
   ): Promise<Api.FillResult<T>>;
-  fill<T extends Api.Identified>(
-    fetchPage: Api.FetchPage<T>,
+  fill<T extends Api.Identified, C = string>(
+    fetchPage: Api.FetchPage<T, C>,
     want: number,
     options?: Api.FillOptions,
   ): Promise<Api.FillResult<T>>;
-  async fill<T>(
-    fetchPage: Api.FetchPage<T>,
+  async fill<T, C>(
+    fetchPage: Api.FetchPage<T, C>,
     want: number,
     options: Api.FillOptions & { id?: Api.IdOf<T> } = {},
   ): Promise<Api.FillResult<T>> {
@@ -73,69 +91,104 @@ export class Feed implements Api.Feed {
     this.filling?.abort();
     this.filling = undefined;
     this.nextPage = 0;
-    this.verdicts = new Map();
+    this.cursor = undefined;
+    this.hasEnded = false;
+    this.heldBack = [];
+    this.verdicts.clear();
     this.admitted = new Set();
     this.pages = new WeakMap();
   }
 
   /** The pages of a run of `fill`. */
-  private source<T>(fetchPage: Api.FetchPage<T>, id: Api.IdOf<T> | undefined): Source<T> {
+  private source<T, C>(fetchPage: Api.FetchPage<T, C>, id: Api.IdOf<T> | undefined): Source<T> {
+    const leftOver = this.heldBack.length;
     return {
-      fetch: (signal) => fetchPage({ page: this.nextPage, signal }),
-      take: ({ items, seen }) => {
-        const list = copyList(items);
-        // Before the app hears of anything, and may reset this.
-        if (list.length > 0) this.nextPage++;
-        if (seen !== undefined) this.guard.apply(seen);
-        return { fresh: this.admitOnce(items, list, id), all: list.length };
+      fetch: async (signal) => {
+        if (this.hasEnded) return null;
+        const guard = this.guard();
+        const cursor = this.cursor as C | undefined;
+        const pending = guard.pending(1).length > 0 ? guard.pendingShard() : "";
+        return fetchPage({ page: this.nextPage, cursor, held: guard.held(), pending, signal });
       },
+      take: ({ items, seen: snapshot, next }) => {
+        const list = copyList(items);
+        // Before the app hears of anything, and may reset this. An empty page without a next one is asked for again.
+        if (list.length > 0 || next !== undefined) {
+          this.nextPage++;
+          this.cursor = next ?? undefined;
+          this.hasEnded = next === null;
+        }
+        if (snapshot !== undefined) this.guard().apply(snapshot);
+        const { fresh, seen } = this.admitOnce(items, list, id);
+        this.heldBack = [...this.heldBack, ...seen];
+        return { fresh, all: list.length, isLast: this.hasEnded || (list.length === 0 && next === undefined) };
+      },
+      takeSeen: (most) => this.takeHeldBack(most, leftOver, id),
     };
   }
 
   /** What is admitted of a page; the same array again gives the same answer. */
-  private admitOnce<T>(page: readonly T[], list: readonly T[], id: Api.IdOf<T> | undefined): T[] {
-    let admitted = this.pages.get(page) as readonly T[] | undefined;
+  private admitOnce<T>(page: readonly T[], list: readonly T[], id: Api.IdOf<T> | undefined): Admitted<T> {
+    let admitted = this.pages.get(page) as Admitted<T> | undefined;
     if (!admitted) {
-      admitted = this.select(list, id, this.admitted);
+      const { fresh, seen } = freshThenSeen(this.decide(list, id, this.admitted));
+      admitted = { fresh: itemsAt(list, fresh), seen: itemsAt(list, seen) };
+      for (const oldest of [...this.admitted].slice(0, -MAX_VERDICTS)) this.admitted.delete(oldest);
       // Code without types may pass anything.
       if (typeof page === "object" && (page as unknown) !== null) this.pages.set(page, admitted);
     }
-    return admitted.slice();
+    return admitted;
   }
 
-  /** The items that the verdicts pass and that are not `taken` yet, which they are then; those without an id stay. */
-  private select<T>(list: readonly T[], id: Api.IdOf<T> | undefined, taken: Set<string>): T[] {
-    const { ids, places } = collectIds(list, id);
-    const keys = ids.map(String);
-    this.decide(ids, list.length - ids.length);
-    const stopped = new Set<number>();
-    keys.forEach((key, index) => {
-      if (this.verdicts.get(key) && !taken.has(key)) taken.add(key);
-      else stopped.add(places?.[index] ?? index);
-    });
-    this.forgetOldest(keys);
-    return list.filter((_, index) => !stopped.has(index));
+  /** Takes so many of the items that were held back, decided and ordered anew all together. */
+  private takeHeldBack<T>(most: number, leftOver: number, id: Api.IdOf<T> | undefined): { items: T[]; recent: number } {
+    const list = this.heldBack as readonly T[];
+    this.verdicts.forget(listItems(list, id));
+    const { fresh, seen } = freshThenSeen(this.decide(list, id, new Set()));
+    const places = [...fresh, ...seen];
+    const taken = places.slice(0, most);
+    this.heldBack = itemsAt(
+      list,
+      places.slice(most).sort((a, b) => a - b),
+    );
+    return { items: itemsAt(list, taken), recent: taken.filter((place) => place >= leftOver).length };
   }
 
-  /** Asks the guard for what is not decided yet. It counts the items without an id, too: they come up at every call. */
-  private decide(ids: readonly Api.ItemId[], withoutId: number): void {
-    const undecided = ids.filter((id) => !this.verdicts.has(String(id)));
-    if (undecided.length === 0 && withoutId === 0) return;
-    for (const id of undecided) this.verdicts.set(String(id), false);
-    for (const index of this.guard.freshOf(undecided, withoutId)) this.verdicts.set(String(undecided[index]), true);
+  /**
+   * The verdicts on what is shown of a list: those without an id, and of the others each that has no id in `taken`,
+   * where its ids are then. What was decided before comes first: it stays, whatever else has its ids.
+   */
+  private decide<T>(list: readonly T[], id: Api.IdOf<T> | undefined, taken: Set<string>): Shown {
+    const { verdicts } = this;
+    const guard = this.guard();
+    verdicts.refresh(guard);
+    const items = listItems(list, id);
+    const shown = new Array<Verdict | undefined>(list.length).fill(WITHOUT_ID);
+    const isTaken = ({ ids }: ListItem) => ids.some((each) => taken.has(each));
+    const show = (item: ListItem) => {
+      const verdict = verdicts.of(item);
+      if (!verdict || (verdict.rank > 0 && !this.showsSeen) || isTaken(item)) return;
+      for (const each of item.ids) taken.add(each);
+      shown[item.place] = verdict;
+    };
+    for (const { place } of items) shown[place] = undefined;
+    items.forEach(show);
+    const undecided = items.filter((item) => !verdicts.of(item) && !isTaken(item));
+    const lasts = verdicts.decide(undecided, list.length - items.length, guard);
+    undecided.forEach(show);
+    if (!lasts) verdicts.forget(undecided);
+    this.forgetOldest(items);
+    return shown;
   }
 
-  /** Keeps the verdicts within their limit; those of the list at hand go last. */
-  private forgetOldest(current: readonly string[]): void {
-    if (this.verdicts.size <= MAX_VERDICTS) return;
-    const message = `a feed keeps ${MAX_VERDICTS} verdicts: the oldest are decided anew`;
-    if (!this.isFull) this.report(new SeenGuardError("too-large", message));
+  private forgetOldest(items: readonly ListItem[]): void {
+    if (!this.verdicts.forgetOldest(items) || this.isFull) return;
     this.isFull = true;
-    const kept = new Set(current);
-    const others = [...this.verdicts.keys()].filter((key) => !kept.has(key));
-    for (const key of [...others, ...kept].slice(0, this.verdicts.size - MAX_VERDICTS)) {
-      this.verdicts.delete(key);
-      this.admitted.delete(key);
-    }
+    const message = `a feed keeps ${MAX_VERDICTS} verdicts: the oldest are decided anew`;
+    this.report(new SeenGuardError("too-large", message));
   }
+}
+
+function itemsAt<T>(list: readonly T[], places: readonly number[]): T[] {
+  return places.map((place) => list[place] as T);
 }

@@ -16,15 +16,17 @@ export function checkFill(fetchPage: unknown, want: unknown, { maxPages }: FillO
 /** The source of a run's pages. */
 export interface Source<T> {
   /** Fetches the next page. Code without types may well answer with `undefined`. */
-  fetch(signal: AbortSignal): Promise<FeedPage<T> | null | undefined>;
-  /** Takes a page: its fresh items, and how many it has in all. Throws if the page cannot be read. */
-  take(page: FeedPage<T>): { readonly fresh: readonly T[]; readonly all: number };
+  fetch(signal: AbortSignal): Promise<FeedPage<T, unknown> | null | undefined>;
+  /** Takes a page: its fresh items, how many it has in all, and whether it is the last. Throws if it cannot be read. */
+  take(page: FeedPage<T, unknown>): { readonly fresh: readonly T[]; readonly all: number; readonly isLast: boolean };
+  /** Takes so many items that were seen, and how many of them this run's pages brought. */
+  takeSeen(most: number): { readonly items: readonly T[]; readonly recent: number };
 }
 
 /** One run of fetching, for all the callers that came while it went on. */
 export class FillRun<T> {
   private readonly controller = new AbortController();
-  private readonly result: FillResult<T> = { items: [], pages: 0, stopped: 0, end: "filled" };
+  private readonly result: FillResult<T> = { items: [], repeated: 0, pages: 0, stopped: 0, end: "filled" };
   private readonly done: Promise<FillResult<T>>;
   private callers = 0;
 
@@ -66,6 +68,7 @@ export class FillRun<T> {
     const result = this.result;
     try {
       result.end = await this.fetch(source, want, maxPages);
+      if (result.end !== "filled" && !this.isAborted()) this.fillUp(source, want);
     } catch (error) {
       result.end = "error";
       if (!this.isAborted()) result.error = error;
@@ -87,12 +90,21 @@ export class FillRun<T> {
       if (result.pages >= maxPages) return "max-pages";
       const page = await Promise.race([source.fetch(signal), aborted]);
       if (!page || this.isAborted()) return "exhausted";
-      const { fresh, all } = source.take(page);
+      const { fresh, all, isLast } = source.take(page);
       result.items.push(...fresh);
       result.stopped += all - fresh.length;
       result.pages++;
-      if (all === 0) return "exhausted";
+      if (isLast && result.items.length < want) return "exhausted";
     }
     return "filled";
+  }
+
+  /** No more fresh items are to come: seen ones take their place. */
+  private fillUp(source: Source<T>, want: number): void {
+    const result = this.result;
+    const { items, recent } = source.takeSeen(want - result.items.length);
+    result.items.push(...items);
+    result.repeated = items.length;
+    result.stopped -= recent;
   }
 }

@@ -14,7 +14,8 @@ import { withTimeout } from "../timeouts.js";
 import type { ApplyReport, Explanation, GuardOptions, GuardStats, ItemId } from "../types/seenguard.js";
 import type { CheckedReportOptions, OpenOptions } from "./options.js";
 import { checkSnapshot } from "./snapshot.js";
-import { WasmGuard, type Batch, type FreshIndices, type SplitIndices } from "./wasm-guard.js";
+import type { Batch, FreshIndices, SplitIndices } from "./engine-types.js";
+import { WasmGuard } from "./wasm-guard.js";
 
 /** How long `open` waits for a storage that does not answer; what it holds is taken over when it does. */
 const OPEN_TIMEOUT_MS = 2_000;

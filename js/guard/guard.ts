@@ -1,7 +1,8 @@
 /** `SeenGuard`: one holder's view of a namespace. */
-import { callBack, failure, refuse, warnOncePerCode } from "../errors.js";
+import { callBack, failure, refuse, warnOncePerCode, type SeenGuardError } from "../errors.js";
 import { Feed } from "../feed/feed.js";
-import { collectIds, collectRecorded, copyList, firstOfEach, freshItems, isUsable } from "../ids.js";
+import { Verdicts } from "../feed/verdicts.js";
+import { collectIds, collectRecorded, copyList, countItems, firstOfEach, freshItems, isUsable } from "../ids.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
 import { clearPlaces } from "../storage/clear.js";
 import { removeSignal, sendSignal } from "../storage/cross-tab-signal.js";
@@ -10,8 +11,14 @@ import { placesOf } from "../storage/store.js";
 import { withTimeout } from "../timeouts.js";
 import type * as Api from "../types/seenguard.js";
 import { GuardCore, refused, type Holder } from "./core.js";
-import { checkClearArguments, checkGuardOptions, checkObserveOptions, checkReportOptions } from "./options.js";
-import { findCore, hold, noteClearing, release } from "./registry.js";
+import {
+  checkClearArguments,
+  checkFeedOptions,
+  checkGuardOptions,
+  checkObserveOptions,
+  checkReportOptions,
+} from "./options.js";
+import { clearVerdicts, findCore, hold, noteClearing, release, sharedVerdicts } from "./registry.js";
 
 /** Most ids that `pending` returns by default: all of them. */
 const ALL = 2 ** 32 - 1;
@@ -48,6 +55,7 @@ export class SeenGuard implements Api.SeenGuard {
     const othersCleared = inTime(clearPlaces(namespace, others, clearedAtMs, isKeptElsewhere), CLEAR_TIMEOUT_MS / 2);
     // Called before anything is waited for: what is recorded from here on stays.
     const allCleared = core?.clear(clearedAtMs, othersCleared) ?? othersCleared;
+    clearVerdicts(namespace);
     const clearing = inTime(allCleared, CLEAR_TIMEOUT_MS);
     noteClearing(namespace, clearing);
     try {
@@ -68,14 +76,23 @@ export class SeenGuard implements Api.SeenGuard {
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = copyList(items);
-    const { ids, places } = collectIds(list, id);
-    const fresh = this.freshOf(ids, list.length - ids.length);
-    return freshItems(list, places, fresh);
+    const collected = collectIds(list, id);
+    const fresh = this.core.fresh(collected, list.length - countItems(collected)) ?? firstOfEach(collected);
+    return freshItems(list, collected.places, fresh);
   }
 
-  /** The indices of the fresh ids, of equal ones the first. For feeds; never throws. */
-  freshOf(ids: readonly Api.ItemId[], withoutId = 0): ArrayLike<number> & Iterable<number> {
-    return this.core.fresh({ ids }, withoutId) ?? firstOfEach({ ids });
+  split<T extends Api.Identified>(items: readonly T[]): { fresh: T[]; seen: T[] };
+  split<T>(items: readonly T[], id: Api.IdOf<T>): { fresh: T[]; seen: T[] };
+  split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
+    const list = copyList(items);
+    const collected = collectIds(list, id);
+    const { places } = collected;
+    const split = this.core.split(collected, list.length - countItems(collected));
+    const { fresh, seen } = split ?? { fresh: firstOfEach(collected), seen: [] };
+    return {
+      fresh: freshItems(list, places, fresh),
+      seen: Array.from(seen, (index) => list[places ? (places[index] ?? 0) : index] as T),
+    };
   }
 
   has(id: Api.ItemId): boolean {
@@ -90,6 +107,10 @@ export class SeenGuard implements Api.SeenGuard {
     return this.core.record(collectRecorded(ids));
   }
 
+  unsee(ids: Api.ItemId | Iterable<Api.ItemId>): number {
+    return this.core.unsee(collectRecorded(ids));
+  }
+
   pending(limit?: number): string[] {
     const most = typeof limit === "number" && limit >= 0 ? Math.min(limit, ALL) : ALL;
     return this.core.pending(most);
@@ -99,8 +120,17 @@ export class SeenGuard implements Api.SeenGuard {
     return this.core.pendingShard();
   }
 
-  feed(): Feed {
-    return new Feed(this, (error) => callBack(this.holder.onError, error));
+  held(): string {
+    return this.core.held();
+  }
+
+  feed(options: Api.FeedOptions = {}): Feed {
+    const { key, seen } = checkFeedOptions(options);
+    const { options: opened } = this.core;
+    const isShared = key !== undefined && !rendersOnServer(opened);
+    const verdicts = isShared ? sharedVerdicts(opened.namespace, key) : new Verdicts();
+    const report = (error: SeenGuardError) => callBack(this.holder.onError, error);
+    return new Feed(() => this.core, verdicts, seen === "last", report);
   }
 
   observe(root: Element, options: Api.ObserveOptions = {}): () => void {
@@ -109,16 +139,23 @@ export class SeenGuard implements Api.SeenGuard {
     return this.untilClosed(observeBelow(root, settings, this.recorder(settings)));
   }
 
-  track(element: Element, id: Api.ItemId, options: Api.ObserveOptions = {}): () => void {
+  track(element: Element, id: Api.ItemId | readonly Api.ItemId[], options: Api.ObserveOptions = {}): () => void {
     const settings = checkObserveOptions(options);
     checkElement(element, "track");
-    if (!isUsable(id)) return () => {};
-    return this.untilClosed(observeElement(element, String(id), settings, this.recorder(settings)));
+    const ids = collectRecorded(id).map(String);
+    const [first] = ids;
+    if (first === undefined) return () => {};
+    return this.untilClosed(observeElement(element, first, settings, this.recorder(settings, ids)));
   }
 
-  private recorder({ onImpression }: Api.ObserveOptions): (id: string, element: Element) => void {
+  /** Records an item's ids all together. */
+  private recorder(
+    { idsOf, onImpression }: Api.ObserveOptions,
+    ids: readonly string[] = [],
+  ): (id: string, element: Element) => void {
     return (id, element) => {
-      this.record(id);
+      const others = collectRecorded(callBack(idsOf, id, element)).map(String);
+      this.record(new Set([id, ...ids, ...others]));
       callBack(onImpression, id, element);
     };
   }

@@ -14,7 +14,7 @@ import {
   type Rules,
 } from "../options.js";
 import type { StorageOption } from "../storage/store.js";
-import type { GuardOptions, ObserveOptions, ReportOptions } from "../types/seenguard.js";
+import type { FeedOptions, GuardOptions, ObserveOptions, ReportOptions } from "../types/seenguard.js";
 
 const MAX_WINDOW_DAYS = 36_500;
 const MAX_REMEMBER = 50_000;
@@ -54,10 +54,18 @@ const guardRules = {
   wasm: anything,
 } satisfies Rules;
 
+const SEEN = ["drop", "last"];
+
+const feedRules = {
+  key: ["a text, one for each visible list", isText],
+  seen: [`"${SEEN.join('" or "')}"`, (value) => SEEN.includes(value as string), "drop"],
+} satisfies Rules;
+
 const observeRules = {
   attribute: ["an attribute's name", (value) => isText(value) && !/[\s"'<>/=]/.test(value), "data-seen-id"],
   ratio: upTo(1, "", true, 0.5),
   dwellMs: upTo(MAX_MS, " of milliseconds", true, 1000),
+  idsOf: aFunction,
   onImpression: aFunction,
 } satisfies Rules;
 
@@ -81,8 +89,15 @@ export function checkGuardOptions(options: unknown): OpenOptions {
   return checkOptions("SeenGuard.open", options, guardRules) as object as OpenOptions;
 }
 
+/** Checks the options of `feed`. */
+export function checkFeedOptions(options: unknown): FeedOptions {
+  return checkOptions("feed", options, feedRules);
+}
+
 /** Checks the options of `observe` and `track`. */
-export function checkObserveOptions(options: unknown): ObserverSettings & Pick<ObserveOptions, "onImpression"> {
+export function checkObserveOptions(
+  options: unknown,
+): ObserverSettings & Pick<ObserveOptions, "idsOf" | "onImpression"> {
   return checkOptions("observe", options, observeRules) as object as ObserverSettings;
 }
 

@@ -4,6 +4,8 @@
  * meet.
  */
 import { callBack, SeenGuardError } from "../errors.js";
+import { removeSaved, SharedVerdicts } from "../feed/shared-verdicts.js";
+import type { Verdicts } from "../feed/verdicts.js";
 import { GuardCore, type Holder } from "./core.js";
 import type { OpenOptions } from "./options.js";
 
@@ -11,16 +13,18 @@ interface Registry {
   readonly cores: Map<string, GuardCore>;
   /** Settles when the clearings of a namespace that are under way have ended. */
   readonly clearings: Map<string, Promise<void>>;
+  /** What the feeds of a namespace share. It outlives its core: a list is there again when the next page opens it. */
+  readonly verdicts: Map<string, SharedVerdicts>;
 }
 
 /** Copies meet only if they agree on what a core can do: the number grows when that changes. */
-const REGISTRY = Symbol.for("seenguard.registry.4");
+const REGISTRY = Symbol.for("seenguard.registry.5");
 /** How long `close` waits for a storage that does not answer. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
 function registry(): Registry {
   const place = globalThis as unknown as Record<symbol, Registry | undefined>;
-  return (place[REGISTRY] ??= { cores: new Map(), clearings: new Map() });
+  return (place[REGISTRY] ??= { cores: new Map(), clearings: new Map(), verdicts: new Map() });
 }
 
 /** The core of a namespace, started, and held by `holder`. Rejects for wrong options alone. */
@@ -66,6 +70,20 @@ export function noteClearing(namespace: string, clearing: Promise<unknown>): voi
     if (clearings.get(namespace) === settled) clearings.delete(namespace);
   });
   clearings.set(namespace, settled);
+}
+
+/** The verdicts of a namespace's feeds of one key. */
+export function sharedVerdicts(namespace: string, key: string): Verdicts {
+  const { verdicts } = registry();
+  const shared = verdicts.get(namespace) ?? new SharedVerdicts(namespace);
+  verdicts.set(namespace, shared);
+  return shared.of(key);
+}
+
+/** Forgets the verdicts of a namespace's feeds. */
+export function clearVerdicts(namespace: string): void {
+  registry().verdicts.get(namespace)?.clear();
+  removeSaved(namespace);
 }
 
 function remove(core: GuardCore): void {

@@ -1,8 +1,9 @@
 /** Checks a snapshot's form before it goes into the engine, which checks the shards themselves. */
 import { failure, SeenGuardError } from "../errors.js";
+import { IMPRESSIONS, isImpressions, MAX_UNSEEN } from "../impressions.js";
 import { checkEach, REQUIRED, type Rules } from "../options.js";
 import type { Impression } from "../types/seenguard.js";
-import type { SnapshotArguments } from "./wasm-guard.js";
+import type { SnapshotArguments } from "./engine-types.js";
 
 /** Reads shards of the format that a snapshot names. What is wrong throws. */
 export type ReadShards = (format: unknown, shards: readonly unknown[]) => Pick<SnapshotArguments, "format" | "shards">;
@@ -20,7 +21,6 @@ export function provideFormats(read: ReadShards): void {
 
 /** Expiries are stored in 32 bits. */
 const MAX_SECONDS = 2 ** 32 - 1;
-const MAX_UNSEEN = 1_000;
 
 const isSeconds = (time: unknown) => Number.isFinite(time) && (time as number) >= 0 && (time as number) <= MAX_SECONDS;
 
@@ -31,18 +31,26 @@ const rules = {
   ],
   now: ["the server's clock in Unix seconds, not milliseconds", isSeconds],
   shards: ["a list of texts", Array.isArray, REQUIRED],
-  unseen: [`a list of at most ${MAX_UNSEEN} ids, each { id, at } with a text and Unix milliseconds`, isUnseen, []],
+  unseen: [
+    `a list of at most ${MAX_UNSEEN} ids, ${IMPRESSIONS}`,
+    (list: unknown) => isImpressions(list, MAX_UNSEEN),
+    [],
+  ],
   forgetBefore: ["a time of the server's clock in Unix seconds, not milliseconds", isSeconds],
 } satisfies Rules;
 
-function isUnseen(list: unknown): boolean {
-  // A sparse list has holes, which `every` does not meet.
-  return Array.isArray(list) && list.length <= MAX_UNSEEN && Array.from(list).every(isImpression);
-}
-
-function isImpression(value: unknown): value is Impression {
-  const { id, at } = (value ?? {}) as Partial<Impression>;
-  return typeof id === "string" && Number.isFinite(at) && (at as number) >= 0;
+/** Reads all of a snapshot but its shards and their format. Throws what is wrong. */
+export function checkParts(parts: Readonly<Record<string, unknown>>): Omit<SnapshotArguments, "format" | "shards"> & {
+  readonly shards: readonly unknown[];
+} {
+  const { version, shards, now, unseen, forgetBefore } = checkEach(parts, rules, badPart);
+  return {
+    shards: shards as readonly unknown[],
+    version: Number(version),
+    nowMs: Math.floor(Number(now) * 1000),
+    unseen: Array.from(unseen as readonly Impression[], ({ id, at }) => ({ id, at })),
+    forgetBefore: Number(forgetBefore),
+  };
 }
 
 /** Reads a snapshot of any origin. Throws a `SeenGuardError`. */
@@ -50,14 +58,8 @@ export function checkSnapshot(snapshot: unknown): SnapshotArguments {
   try {
     // What is no object has no shards.
     const parts = (snapshot ?? {}) as Record<string, unknown>;
-    const { version, shards, now, unseen, forgetBefore } = checkEach(parts, rules, badPart);
-    return {
-      ...readShards(parts.format, shards as readonly unknown[]),
-      version: Number(version),
-      nowMs: Math.floor(Number(now) * 1000),
-      unseen: Array.from(unseen as readonly Impression[], ({ id, at }) => ({ id, at })),
-      forgetBefore: Number(forgetBefore),
-    };
+    const checked = checkParts(parts);
+    return { ...checked, ...readShards(parts.format, checked.shards) };
   } catch (cause) {
     // A getter of the app's may throw what it likes.
     throw cause instanceof SeenGuardError ? cause : failure("bad-snapshot", "the snapshot cannot be read", cause);

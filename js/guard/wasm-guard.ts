@@ -1,76 +1,28 @@
 /** The engine's guard behind plain methods: texts and times go in, and without a guard the answer is that of none. */
 import type { Engine } from "../engine/engine.js";
 import { SeenGuardError } from "../errors.js";
-import type { FormatArguments } from "../format.js";
 import type { Guard, TextBatch } from "../generated/client/seenguard.js";
 import { firstOfEach, type ItemIdList } from "../ids.js";
-import { NEWER, WHOLE, type Segment, type SegmentState } from "../storage/segment.js";
-import type { ApplyReport, GuardStats, Impression, ItemId } from "../types/seenguard.js";
-
-/** A snapshot as the engine takes it: NaN stands for what is absent. */
-export interface SnapshotArguments {
-  readonly format: FormatArguments;
-  readonly shards: readonly string[];
-  readonly version: number;
-  readonly nowMs: number;
-  readonly unseen: readonly Impression[];
-  readonly forgetBefore: number;
-}
-
-export interface ApplyOutcome {
-  /** Absent: it was taken. */
-  readonly reason?: NonNullable<ApplyReport["reason"]>;
-  readonly shards: number;
-  readonly reused: number;
-  readonly expired: number;
-  readonly covered: number;
-  readonly lags: readonly { readonly id: string; readonly lagMs: number }[];
-}
-
-export type EngineExplanation =
-  | { readonly by: "pending" | "memory"; readonly at: number }
-  | { readonly by: "server"; readonly shard: number; readonly epoch?: number };
-
-export interface RecordOutcome {
-  /** How many were not known on this device. */
-  unknown: number;
-  /** Pending impressions that lost their text for want of room. */
-  lostText: number;
-  /** How many wait now that were never delivered. */
-  undelivered: number;
-  /** Ids that there was no memory for. */
-  unrecorded: number;
-}
-
-export interface Batch {
-  /** 0: nothing is to be delivered. */
-  readonly batch: number;
-  readonly impressions: Impression[];
-  readonly unseen: Impression[];
-}
-
-/** A snapshot to be stored. */
-export interface StoredSnapshot {
-  readonly index: string;
-  readonly shards: readonly { readonly reference: string; readonly text: string }[];
-}
-
-export type FreshIndices = ArrayLike<number> & Iterable<number>;
-
-export interface SplitIndices {
-  readonly fresh: FreshIndices;
-  readonly seen: FreshIndices;
-}
-
-export type EngineStats = Omit<GuardStats, "engine" | "storage" | "filtered"> & {
-  filtered: Omit<GuardStats["filtered"], "withoutId">;
-};
+import { DAMAGED, NEWER, WHOLE, type Segment, type SegmentState, type StoredSnapshot } from "../storage/segment.js";
+import type { ItemId } from "../types/seenguard.js";
+import type {
+  ApplyOutcome,
+  Batch,
+  EngineExplanation,
+  EngineStats,
+  FreshIndices,
+  RecordOutcome,
+  SnapshotArguments,
+  SplitIndices,
+} from "./engine-types.js";
+import { HeldSnapshot, readStored } from "./held-snapshot.js";
 
 const OUT_OF_MEMORY = "out-of-memory";
 
 export class WasmGuard {
   private readonly engine: Engine;
   private guard: Guard | undefined;
+  private readonly heldSnapshot = new HeldSnapshot();
   private readonly forget = () => this.abandon();
 
   constructor(engine: Engine, windowDays: number, remember: number) {
@@ -92,12 +44,20 @@ export class WasmGuard {
   }
 
   /** Throws what is wrong with the snapshot. */
-  apply({ format, shards, version, nowMs, unseen, forgetBefore }: SnapshotArguments): ApplyOutcome | undefined {
+  apply(snapshot: SnapshotArguments): ApplyOutcome | undefined {
+    const outcome = this.applySnapshot(snapshot);
+    if (outcome && !outcome.reason) this.heldSnapshot.replace(snapshot, this.held());
+    return outcome;
+  }
+
+  /** `held`: the snapshot was in use on an earlier visit, and the engine told this of it. */
+  private applySnapshot(snapshot: SnapshotArguments, held?: string): ApplyOutcome | undefined {
+    const { format, shards, version, nowMs, unseen, forgetBefore } = snapshot;
     const texts = [...shards, ...unseen.map(({ id }) => id)];
     const times = Float64Array.from(unseen, ({ at }) => at);
     return this.callWithAll(texts, (guard, batch) => {
       const [wall, steady] = [Date.now(), performance.now()];
-      return guard.apply(batch, ...format, version, nowMs, times, forgetBefore, wall, steady) as ApplyOutcome;
+      return guard.apply(batch, ...format, version, nowMs, times, forgetBefore, held, wall, steady) as ApplyOutcome;
     });
   }
 
@@ -268,13 +228,23 @@ export class WasmGuard {
 
   /** The snapshot in use, to be stored. `undefined`: there is nothing to store. */
   storedSnapshot(): StoredSnapshot | undefined {
-    return this.call((guard) => guard.storedSnapshot() as StoredSnapshot | undefined);
+    return this.heldSnapshot.toStored(this.held());
   }
 
-  /** Takes over a stored snapshot, unless one was applied on this visit. Returns the state of its index. */
-  loadSnapshot(index: string, shards: readonly string[]): SegmentState {
-    const run = (guard: Guard, batch: TextBatch) => guard.loadSnapshot(batch) as SegmentState;
-    return orNullIfOutOfMemory(() => this.callWithAll([index, ...shards], run)) ?? WHOLE;
+  /**
+   * Takes over a stored snapshot, unless one was applied on this visit. `texts`: those of its shards that were found, by
+   * reference. Returns the state of its index.
+   */
+  loadSnapshot(index: string, texts: ReadonlyMap<string, string>): SegmentState {
+    const stored = readStored(index, texts);
+    if (typeof stored === "number") return stored;
+    try {
+      const outcome = this.applySnapshot(stored.snapshot, stored.held);
+      if (outcome && !outcome.reason) this.heldSnapshot.restore(stored.snapshot, texts, this.held());
+      return WHOLE;
+    } catch (cause) {
+      return isOutOfMemory(cause) ? WHOLE : DAMAGED;
+    }
   }
 
   /** What has changed since the last call; `everything`: also what a snapshot has merely covered. */
@@ -373,7 +343,11 @@ function orNullIfOutOfMemory<T>(run: () => T): T | null {
   try {
     return run();
   } catch (cause) {
-    if ((cause as { code?: unknown } | undefined)?.code !== OUT_OF_MEMORY) throw cause;
+    if (!isOutOfMemory(cause)) throw cause;
     return null;
   }
+}
+
+function isOutOfMemory(cause: unknown): boolean {
+  return (cause as { code?: unknown } | undefined)?.code === OUT_OF_MEMORY;
 }

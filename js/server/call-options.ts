@@ -1,5 +1,5 @@
 /** Checks what the methods of `ShardChain` take beside ids and items. */
-import { aFunction, checkOptions, type Rule, type Rules } from "../options.js";
+import { aFunction, anything, checkOptions, type Rule, type Rules } from "../options.js";
 import type { IdOf } from "../types/server.js";
 
 export interface TimeOptions {
@@ -19,8 +19,12 @@ const now: Rule = [
 ];
 const timeRules = { now } satisfies Rules;
 const filterRules = { now, id: aFunction } satisfies Rules;
+const snapshotRules = { now, held: anything } satisfies Rules;
 
-const serverClock = () => Math.floor(Date.now() / 1000);
+/** The names of 64 shards, joined. */
+const MAX_HELD_LENGTH = 64 * 13 - 1;
+
+const serverClock = () => Date.now() / 1000;
 
 /** The time that a method was given, else this server's. */
 export function checkTime(method: string, options: unknown = {}): number {
@@ -28,10 +32,17 @@ export function checkTime(method: string, options: unknown = {}): number {
   return now;
 }
 
-/** The same for `filter`, and how to find an item's id. */
-export function checkFilterOptions<T>(options: unknown = {}): { now: number; id: IdOf<T> | undefined } {
-  const { now = serverClock(), id } = checkOptions("ShardChain.filter", options, filterRules) as Partial<
-    FilterOptions<T>
-  >;
+/** The same for `snapshot`, and what the device holds: `undefined` for what cannot be that, wherever it comes from. */
+export function checkSnapshotOptions(options: unknown = {}): { now: number; held: string | undefined } {
+  const { now = serverClock(), held } = checkOptions("ShardChain.snapshot", options, snapshotRules) as {
+    now?: number;
+    held?: unknown;
+  };
+  return { now, held: typeof held === "string" && held.length <= MAX_HELD_LENGTH ? held : undefined };
+}
+
+/** The same for `filter` and `split`, and how to find an item's id. */
+export function checkFilterOptions<T>(method: string, options: unknown = {}): { now: number; id: IdOf<T> | undefined } {
+  const { now = serverClock(), id } = checkOptions(method, options, filterRules) as Partial<FilterOptions<T>>;
   return { now, id };
 }

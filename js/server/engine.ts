@@ -4,7 +4,7 @@ import { bytesOfHex } from "../engine/wasm-hex.js";
 import { describe, SeenGuardError } from "../errors.js";
 import type * as server from "../generated/server/seenguard.js";
 import wasmHex from "../generated/server/seenguard.wasm";
-import type { ItemId } from "../types/server.js";
+import { countItems, type ItemIdList } from "../ids.js";
 
 export type ServerEngine = Engine<typeof server>;
 
@@ -34,11 +34,12 @@ export function call<T>(engine: ServerEngine, run: () => T): T {
   return result.value;
 }
 
-/** Calls into the module with each part of the texts in the engine's batch. `start`: the index of the part's first. */
-export function callWithParts(engine: ServerEngine, texts: readonly ItemId[], run: (start: number) => void): void {
+/** Calls into the module with the ids of each part of the items in the engine's batch. `start`: the part's first item. */
+export function callWithParts(engine: ServerEngine, list: ItemIdList, run: (start: number) => void): void {
+  const count = countItems(list);
   call(engine, () => {
-    for (let start = 0; start < texts.length;) {
-      const { end, fits } = engine.writer.writePart(texts, start);
+    for (let start = 0; start < count;) {
+      const { end, fits } = engine.writer.writeItems(list, start);
       if (!fits) throw outOfMemory();
       run(start);
       start = end;
@@ -47,10 +48,10 @@ export function callWithParts(engine: ServerEngine, texts: readonly ItemId[], ru
   });
 }
 
-/** The same with all texts at once. */
-export function callWithAll<T>(engine: ServerEngine, texts: readonly ItemId[], run: () => T): T {
+/** The same with the ids of all items at once. */
+export function callWithAll<T>(engine: ServerEngine, list: ItemIdList, run: () => T): T {
   return call(engine, () => {
-    if (!engine.writer.writeAll(texts)) throw outOfMemory();
+    if (!engine.writer.writeAllItems(list)) throw outOfMemory();
     const result = run();
     engine.writer.done();
     return result;

@@ -1,14 +1,23 @@
 /** `ShardChain`: one user's shards on the server. */
 import { SeenGuardError } from "../errors.js";
 import type { Chain } from "../generated/server/seenguard.js";
-import { collectIds, collectRecorded, copyList, firstOfEach, freshItems, isUsable } from "../ids.js";
+import { collectIds, collectRecorded, copyList, firstOfEach, freshItems, isUsable, type ItemIdList } from "../ids.js";
 import type * as Api from "../types/server.js";
-import { checkFilterOptions, checkTime, type FilterOptions, type TimeOptions } from "./call-options.js";
+import {
+  checkFilterOptions,
+  checkSnapshotOptions,
+  checkTime,
+  type FilterOptions,
+  type TimeOptions,
+} from "./call-options.js";
 import { checkChainOptions, type ChainSettings } from "./chain-options.js";
 import { call, callWithAll, callWithParts, loadServerEngine, type ServerEngine } from "./engine.js";
+import { checkReport } from "./report.js";
+import { checkStored, type StoredChain } from "./stored.js";
 
-/** Stands for a stored element that is no text: it is no base64 either. */
-const NOT_BASE64 = "!";
+interface SnapshotOptions extends TimeOptions {
+  readonly held?: string | null;
+}
 
 type Rejected = readonly { index: number; code: Api.ErrorCode }[];
 
@@ -27,25 +36,25 @@ export class ShardChain implements Api.ShardChain {
   }
 
   static async create(options: Api.ChainOptions = {}): Promise<ShardChain> {
-    return ShardChain.make([], checkChainOptions(options));
+    return ShardChain.make(checkStored([]), checkChainOptions(options));
   }
 
   static async from(stored: Api.Snapshot | readonly string[], options: Api.ChainOptions = {}): Promise<ShardChain> {
     const settings = checkChainOptions(options);
-    const shards: unknown = Array.isArray(stored) ? stored : (stored as Api.Snapshot | null | undefined)?.shards;
-    if (!Array.isArray(shards))
-      throw new SeenGuardError("bad-snapshot", "ShardChain.from takes a list of shards, or a snapshot");
-    // Array.from fills the holes of a sparse list with undefined.
-    const texts = Array.from(shards, (shard: unknown) => (typeof shard === "string" ? shard : NOT_BASE64));
-    return ShardChain.make(texts, settings);
+    return ShardChain.make(checkStored(stored), settings);
   }
 
-  private static async make(stored: readonly string[], settings: ChainSettings): Promise<ShardChain> {
+  private static async make(stored: StoredChain, settings: ChainSettings): Promise<ShardChain> {
     const engine = await loadServerEngine();
+    const { batch } = engine.writer;
     const { format, capacity, shards, falsePositiveRate, seed, ttlSeconds } = settings;
-    const chain = callWithAll(engine, stored, () => {
-      const { batch } = engine.writer;
-      return new engine.classes.Chain(...format, capacity, shards, falsePositiveRate, seed, ttlSeconds, batch);
+    const chain = callWithAll(
+      engine,
+      { ids: stored.shards },
+      () => new engine.classes.Chain(...format, capacity, shards, falsePositiveRate, seed, ttlSeconds, batch),
+    );
+    callWithAll(engine, idsOf(stored.unseen), () => {
+      chain.restoreExceptions(batch, timesOf(stored.unseen), stored.forgetBefore);
     });
     return new ShardChain(engine, chain, settings.shippedFormat);
   }
@@ -54,30 +63,70 @@ export class ShardChain implements Api.ShardChain {
     const now = checkTime("ShardChain.record", options);
     const chain = this.live();
     let unknown = 0;
-    callWithParts(this.engine, collectRecorded(ids), () => {
+    callWithParts(this.engine, { ids: collectRecorded(ids) }, () => {
       unknown += chain.record(this.engine.writer.batch, now);
     });
     return unknown;
   }
 
+  take(report: Api.Report, options?: TimeOptions): number {
+    const now = checkTime("ShardChain.take", options);
+    const { impressions, unseen, now: sentMs } = checkReport(report);
+    const chain = this.live();
+    const all = [...unseen, ...impressions];
+    return callWithAll(this.engine, idsOf(all), () =>
+      chain.take(this.engine.writer.batch, timesOf(all), unseen.length, sentMs, now),
+    );
+  }
+
+  unsee(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): void {
+    const now = checkTime("ShardChain.unsee", options);
+    const chain = this.live();
+    callWithAll(this.engine, { ids: collectRecorded(ids) }, () => chain.unsee(this.engine.writer.batch, now));
+  }
+
+  forget(options?: TimeOptions): void {
+    const now = checkTime("ShardChain.forget", options);
+    const chain = this.live();
+    call(this.engine, () => chain.forget(now));
+  }
+
   has(id: Api.ItemId, options?: TimeOptions): boolean {
     const now = checkTime("ShardChain.has", options);
-    return this.fresh(isUsable(id) ? [id] : [], now).length === 0 && isUsable(id);
+    return this.fresh({ ids: isUsable(id) ? [id] : [] }, now).length === 0 && isUsable(id);
   }
 
   filter<T extends Api.Identified>(items: readonly T[], options?: TimeOptions): T[];
   filter<T>(items: readonly T[], options: FilterOptions<T>): T[];
   filter<T>(items: readonly T[], options?: Partial<FilterOptions<T>>): T[] {
-    const { id, now } = checkFilterOptions(options);
+    const { id, now } = checkFilterOptions<T>("ShardChain.filter", options);
     const list = copyList(items);
-    const { ids, places } = collectIds(list, id);
-    return freshItems(list, places, this.fresh(ids, now));
+    const collected = collectIds(list, id);
+    return freshItems(list, collected.places, this.fresh(collected, now));
   }
 
-  snapshot(options?: TimeOptions): Api.Snapshot & { shards: string[] } {
-    const now = checkTime("ShardChain.snapshot", options);
+  split<T extends Api.Identified>(items: readonly T[], options?: TimeOptions): { fresh: T[]; seen: T[] };
+  split<T>(items: readonly T[], options: FilterOptions<T>): { fresh: T[]; seen: T[] };
+  split<T>(items: readonly T[], options?: Partial<FilterOptions<T>>): { fresh: T[]; seen: T[] } {
+    const { id, now } = checkFilterOptions<T>("ShardChain.split", options);
+    const list = copyList(items);
+    const collected = collectIds(list, id);
     const chain = this.live();
-    const shipped = call(this.engine, () => chain.snapshot(now) as { version?: number; shards: string[]; now: number });
+    const { writer } = this.engine;
+    return callWithAll(this.engine, collected, () => {
+      const count = chain.split(writer.batch, now);
+      const all = writer.indices(writer.batch.answered());
+      return {
+        fresh: freshItems(list, collected.places, all.subarray(0, count)),
+        seen: Array.from(all.subarray(count), (item) => list[collected.places?.[item] ?? item] as T),
+      };
+    });
+  }
+
+  snapshot(options?: SnapshotOptions): Api.Snapshot & { shards: string[] } {
+    const { now, held } = checkSnapshotOptions(options);
+    const chain = this.live();
+    const shipped = call(this.engine, () => chain.snapshot(now, held) as Api.Snapshot & { shards: string[] });
     return { ...shipped, ...(this.format === undefined ? {} : { format: this.format }) };
   }
 
@@ -87,21 +136,29 @@ export class ShardChain implements Api.ShardChain {
     if (chain) this.engine.call(() => chain.free());
   }
 
-  /** The indices of the ids that no live shard contains, of equal ones the first. */
-  private fresh(ids: readonly Api.ItemId[], now: number): number[] {
+  /** The indices of the fresh items. */
+  private fresh(list: ItemIdList, now: number): number[] {
     const chain = this.live();
     const { writer } = this.engine;
     const fresh: number[] = [];
     let parts = 0;
-    callWithParts(this.engine, ids, (start) => {
+    callWithParts(this.engine, list, (start) => {
       for (const index of writer.indices(chain.filter(writer.batch, now))) fresh.push(start + index);
       parts++;
     });
-    return parts > 1 ? firstOfEach({ ids }, fresh) : fresh;
+    return parts > 1 ? firstOfEach(list, fresh) : fresh;
   }
 
   private live(): Chain {
     if (!this.chain) throw new SeenGuardError("bad-option", "this chain was freed");
     return this.chain;
   }
+}
+
+function idsOf(impressions: readonly Api.Impression[]): ItemIdList {
+  return { ids: impressions.map(({ id }) => id) };
+}
+
+function timesOf(impressions: readonly Api.Impression[]): Float64Array {
+  return Float64Array.from(impressions, ({ at }) => at);
 }

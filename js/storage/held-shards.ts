@@ -36,7 +36,8 @@ export class HeldShards {
     const held = [...texts].filter(([key]) => key.startsWith(log.prefix + HELD));
     if (held.length === 0) return WHOLE;
     const index = texts.get(indexKey(log));
-    const shards = held.filter(([key]) => key !== indexKey(log)).map(([, text]) => text);
+    // The last part of a shard's key is its reference.
+    const shards = new Map(held.map(([key, text]) => [key.slice(key.lastIndexOf("/") + 1), text]));
     const state = index === undefined ? WHOLE : table.loadSnapshot(index, shards);
     const used = textsOf(log, table.storedSnapshot());
     this.unreliable = new Set(held.filter(([key, text]) => used.get(key) !== text).map(([key]) => key));

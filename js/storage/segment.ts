@@ -26,8 +26,11 @@ export interface Compactor {
 /** The impression table, and the snapshot in use. */
 export interface Table extends Compactor {
   load(segments: readonly string[]): readonly SegmentState[];
-  /** Takes over a stored snapshot, unless one was applied on this visit. Shards that are missing are not held. */
-  loadSnapshot(index: string, shards: readonly string[]): SegmentState;
+  /**
+   * Takes over a stored snapshot, unless one was applied on this visit. `texts`: those of its shards that were found, by
+   * reference; the others are not held.
+   */
+  loadSnapshot(index: string, texts: ReadonlyMap<string, string>): SegmentState;
   finishLoading(): void;
   merge(segments: readonly string[]): readonly SegmentState[];
   takeUnsaved(everything: boolean): Segment | undefined;

@@ -1,29 +1,55 @@
 /** `seenguard/server`: Node, Deno, Bun; a browser, too. All formats. Needs no DOM types. */
-import type { ErrorCode, Identified, IdOf, ItemId, ShardFormat, Snapshot } from "./seenguard.js";
+import type { ErrorCode, Identified, IdOf, ItemId, Report, ShardFormat, Snapshot } from "./seenguard.js";
 export { SeenGuardError } from "./seenguard.js";
-export type { ErrorCode, Identified, IdOf, ItemId, ShardFormat, Snapshot } from "./seenguard.js";
+export type { ErrorCode, Identified, IdOf, Impression, ItemId, Report, ShardFormat, Snapshot } from "./seenguard.js";
 
-/** One user's shards. */
+/** One user's shards, and beside them what was taken back and when the history was deleted. */
 export declare class ShardChain {
   private constructor();
   static create(options?: ChainOptions): Promise<ShardChain>;
   /**
-   * Goes on from what the store holds: a list of shards, or a snapshot. An element that cannot be read is left out and
-   * listed in `rejected`. A newest shard with other parameters than the options' is sealed.
+   * Goes on from what the store holds: a list of shards, or a snapshot, whose `unseen` and `forgetBefore` it takes. An
+   * element that cannot be read (a reference is one) is left out and listed in `rejected`. A newest shard with other
+   * parameters than the options' is sealed.
    */
   static from(stored: Snapshot | readonly string[], options?: ChainOptions): Promise<ShardChain>;
   readonly rejected: readonly { index: number; code: ErrorCode }[];
   /**
-   * Inserts each id that the newest shard does not contain; returns how many no live shard contained. An id that is not
-   * usable is left out.
+   * Inserts each id that the newest shard does not contain, and takes it off `unseen`; returns how many no live shard
+   * contained. An id that is not usable is left out.
    */
   record(ids: ItemId | Iterable<ItemId>, options?: { now?: number }): number;
+  /**
+   * Takes in what a device reported, whenever that arrives: an impression from before `forgetBefore`, or from before
+   * the id was taken back, changes nothing. `now`: when the report arrived at the server, by which its times are read.
+   * Returns how many ids no live shard contained. Throws `bad-report` for what is no report.
+   */
+  take(report: Report, options?: { now?: number }): number;
+  /**
+   * Takes ids back, as `SeenGuard.unsee`: fresh here and in snapshots until they are recorded again. At most 1,000, the
+   * newest; what no live shard contains is dropped.
+   */
+  unsee(ids: ItemId | Iterable<ItemId>, options?: { now?: number }): void;
+  /** Deletes the history as of now, rounded up to a second: no shards, and `forgetBefore`. */
+  forget(options?: { now?: number }): void;
   has(id: ItemId, options?: { now?: number }): boolean;
-  /** The items that no live shard contains, a duplicate id once; an item without a usable id is kept. */
+  /**
+   * The items that no live shard contains or that were taken back, a duplicate id once; an item without a usable id is
+   * kept.
+   */
   filter<T extends Identified>(items: readonly T[], options?: { now?: number }): T[];
   filter<T>(items: readonly T[], options: { id: IdOf<T>; now?: number }): T[];
-  /** What to ship, and what to store. */
-  snapshot(options?: { now?: number }): Snapshot & { shards: string[] };
+  /**
+   * The fresh items as from `filter`, and the others once, those seen longest ago first: by the newest shard that
+   * contains them. For a small pool, where old items are better than none.
+   */
+  split<T extends Identified>(items: readonly T[], options?: { now?: number }): { fresh: T[]; seen: T[] };
+  split<T>(items: readonly T[], options: { id: IdOf<T>; now?: number }): { fresh: T[]; seen: T[] };
+  /**
+   * What to ship, and without `held` what to store. `held`: what the device sent of `SeenGuard.held()`; shards named
+   * there become references; what is not understood is as if it were not there.
+   */
+  snapshot(options?: { now?: number; held?: string | null }): Snapshot & { shards: string[] };
   free(): void;
 }
 /**

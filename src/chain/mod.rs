@@ -9,13 +9,22 @@
 //! after its creation. While more than `shards` shards are full or newest, the oldest full one is dropped; what was
 //! sealed by time goes by its expiry alone. So an id is kept for at least the ttl and at most a slice longer, unless
 //! `(shards − 1) · capacity` others were inserted since.
+//!
+//! Beside the shards a chain keeps what was taken back, with the time of it, and when the history was deleted: a report
+//! that comes late changes nothing of either.
 
+mod exceptions;
 mod link;
 mod options;
+mod report;
 mod rotation;
 mod shard_chain;
 mod snapshot;
+mod union;
+mod unseen;
+mod verdict;
 
 pub use options::ChainOptions;
+pub use report::Report;
 pub use shard_chain::{Rejected, ShardChain};
 pub use snapshot::ChainSnapshot;

@@ -1,18 +1,17 @@
 //! The chain itself.
 
-use std::cmp::Reverse;
-
 use super::link::Link;
 use super::options::ChainOptions;
 use super::rotation::RotationSchedule;
 use super::snapshot::{ChainSnapshot, version_of};
+use super::unseen::Unseen;
 use crate::bloom::{BloomFilter, FilterSpec};
 use crate::error::Error;
 use crate::hash::HashedId;
-use crate::id_list::{HashedList, IdList};
+use crate::id_list::IdList;
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS};
 use crate::shard::Shard;
-use crate::wire;
+use crate::wire::{self, Reference};
 
 /// A stored shard that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,19 +30,22 @@ pub struct Rejected {
 /// let mut chain = ShardChain::new(ChainOptions::default())?;
 /// assert_eq!(chain.record(&["article-17", "article-18"], 1_764_000_000)?, 2);
 /// assert_eq!(chain.filter(&["article-18", "article-19"], 1_764_000_060)?, [1]);
-/// let shipped = chain.snapshot(1_764_000_060)?;
+/// let shipped = chain.snapshot(1_764_000_060, None)?;
 /// let (again, rejected) = ShardChain::from_shards(&shipped.shards, ChainOptions::default())?;
 /// assert!(rejected.is_empty() && again.contains("article-17", 1_764_000_060)?);
 /// # Ok::<(), seenguard::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct ShardChain {
-    options: ChainOptions,
-    schedule: RotationSchedule,
+    pub(super) options: ChainOptions,
+    pub(super) schedule: RotationSchedule,
     /// What the shards are like that this chain begins.
     spec: FilterSpec,
-    links: Vec<Link>,
-    last_epoch: Option<u32>,
+    pub(super) links: Vec<Link>,
+    pub(super) last_epoch: Option<u32>,
+    pub(super) unseen: Unseen,
+    /// When the history was deleted, Unix seconds.
+    pub(super) forget_before: Option<u32>,
 }
 
 impl ShardChain {
@@ -59,6 +61,8 @@ impl ShardChain {
             options,
             links: Vec::new(),
             last_epoch: None,
+            unseen: Unseen::default(),
+            forget_before: None,
         })
     }
 
@@ -99,6 +103,10 @@ impl ShardChain {
         if self.links.len() == MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a chain has at most 64 shards"));
         }
+        // A store holds shards: no device is there to resolve a reference.
+        if Reference::from_element(text).is_some() {
+            return Err(Error::BadBase64);
+        }
         let encoded = wire::decode(self.options.format, text)?;
         if self.bits() + encoded.bits() > MAX_SNAPSHOT_BITS {
             return Err(Error::TooLarge("the chain's shards together have over 2^26 bits"));
@@ -122,13 +130,14 @@ impl ShardChain {
         self.links.iter().map(|link| &link.shard)
     }
 
-    /// Inserts each id that the newest shard does not contain. Returns how many no live shard contained.
+    /// Inserts each id that the newest shard does not contain, and takes it off what was taken back. Returns how many
+    /// no live shard contained.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
     pub fn record(&mut self, ids: &(impl IdList + ?Sized), now_seconds: u64) -> Result<usize, Error> {
         let now = seconds(now_seconds)?;
-        self.links.retain(|link| !link.shard.is_expired(now_seconds));
+        self.drop_expired(now);
         let mut unknown = 0;
         for index in 0..ids.len() {
             let id = HashedId::new(ids.get(index));
@@ -139,103 +148,55 @@ impl ShardChain {
             if let Some(newest) = self.links.first_mut() {
                 newest.shard.insert_hashed(id);
             }
+            self.unseen.remove(id.bytes());
         }
+        self.drop_needless_unseen();
         Ok(unknown)
     }
 
-    /// Whether any live shard contains the id.
-    ///
-    /// # Errors
-    /// [`Error::BadOption`] for a time that is not in seconds.
-    pub fn contains(&self, id: impl AsRef<[u8]>, now_seconds: u64) -> Result<bool, Error> {
-        let now = seconds(now_seconds)?;
-        let id = HashedId::new(id.as_ref());
-        Ok(self.live(now).any(|shard| shard.filter.contains_hashed(id)))
-    }
-
-    /// The indices of the ids that no live shard contains, in order; of equal ids the first.
-    ///
-    /// # Errors
-    /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
-    pub fn filter(&self, ids: &(impl IdList + ?Sized), now_seconds: u64) -> Result<Vec<u32>, Error> {
-        let now = seconds(now_seconds)?;
-        let mut list = HashedList::default();
-        list.read(ids)?;
-        let live: Vec<&Shard> = self.live(now).collect();
-        let mut fresh = Vec::new();
-        fresh.try_reserve(ids.len())?;
-        for index in 0..ids.len() {
-            let id = list.id(ids, index);
-            if !live.iter().any(|shard| shard.filter.contains_hashed(id)) && list.keep(ids, index) {
-                fresh.push(index as u32);
-            }
-        }
-        Ok(fresh)
-    }
-
     /// What to ship: the state as of now, with the version `epoch · 2^21 + min(count, 2^21 − 1)` of the newest shard.
+    /// `held` is what the device's request says that it holds: these shards become references. What is not understood
+    /// of it is as if it were not there. Without it, this is what to store.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time that is not in seconds.
-    pub fn snapshot(&self, now_seconds: u64) -> Result<ChainSnapshot, Error> {
+    pub fn snapshot(&self, now_seconds: u64, held: Option<&str>) -> Result<ChainSnapshot, Error> {
         let now = seconds(now_seconds)?;
+        let live: Vec<&Shard> = self.live(now).collect();
         // That of the newest shard even if it has expired before an older one, which happens when the clock goes back.
-        let newest = self.live(now).next().and(self.shards().next());
+        let newest = live.first().and(self.shards().next());
         let has_versions = self.options.format.is_native();
-        let shards: Result<Vec<String>, Error> = self.live(now).map(Shard::to_base64).collect();
+        let held = held.map(Reference::split).unwrap_or_default();
+        let shards: Result<Vec<String>, Error> = live.iter().map(|shard| self.text_of(shard, &held)).collect();
+        let mut unseen = self.unseen.clone();
+        unseen.retain(|id, _| contained(live.iter().copied(), id));
         Ok(ChainSnapshot {
             version: has_versions.then(|| newest.map_or(0, version_of)),
             shards: shards?,
             format: self.options.format.of_any_size(),
             now: now_seconds,
+            unseen: unseen.newest_first(),
+            forget_before: self.forget_before,
         })
     }
 
-    /// Takes in the shards of another chain of this user: another region's, or a copy of this one that went on
-    /// elsewhere.
-    ///
-    /// Of a shard and its copy the one that contains the other stays, with all that is known of it: a chain that is
-    /// united with its own copy keeps everything as long as before. Two different shards unite if neither is full,
-    /// their parameters are equal, their expiries lie within one slice and what they hold together fits the capacity.
-    /// The others stand beside each other, newest first.
-    pub fn unite(&mut self, other: &ShardChain) {
-        let mut is_united = vec![false; self.links.len()];
-        let mut different = Vec::new();
-        // Each shard is united with at most one. Copies first, the oldest first as they were made.
-        for theirs in other.links.iter().rev() {
-            let is_copy = |&index: &usize| !is_united[index] && self.links[index].is_copy(theirs);
-            match (0..self.links.len()).rev().find(is_copy) {
-                Some(index) => {
-                    self.links[index].unite_copy(theirs);
-                    is_united[index] = true;
-                }
-                None => different.push(theirs),
-            }
-        }
-        let mut added = Vec::new();
-        for theirs in different {
-            let union = (0..self.links.len())
-                .filter(|&index| !is_united[index])
-                .find_map(|index| {
-                    let union = self.links[index].union(theirs, self.options.capacity, self.schedule)?;
-                    Some((index, union))
-                });
-            match union {
-                Some((index, union)) => {
-                    self.links[index] = union;
-                    is_united[index] = true;
-                }
-                None => added.push(theirs.clone()),
-            }
-        }
-        self.links.append(&mut added);
-        self.links.sort_by_key(|link| Reverse(link.shard.epoch));
-        self.last_epoch = self.last_epoch.max(other.last_epoch);
-        self.drop_oldest();
+    /// A shard's text, or the reference that stands for it.
+    fn text_of(&self, shard: &Shard, held: &[Reference]) -> Result<String, Error> {
+        let text = shard.to_base64()?;
+        let reference = Reference::of(self.options.format, text.as_bytes());
+        Ok(if held.contains(&reference) {
+            reference.to_element()
+        } else {
+            text
+        })
     }
 
-    fn live(&self, now: u32) -> impl Iterator<Item = &Shard> {
+    pub(super) fn live(&self, now: u32) -> impl Iterator<Item = &Shard> {
         self.shards().filter(move |shard| !shard.is_expired(now.into()))
+    }
+
+    pub(super) fn drop_expired(&mut self, now: u32) {
+        self.links.retain(|link| !link.shard.is_expired(now.into()));
     }
 
     /// Whether a new shard must begin before the next insertion.
@@ -282,7 +243,7 @@ impl ShardChain {
 
     /// Drops the oldest full shards while more than the options' number are full or newest, and the oldest of all while
     /// a snapshot could not hold them.
-    fn drop_oldest(&mut self) {
+    pub(super) fn drop_oldest(&mut self) {
         loop {
             let counts = |index: usize| {
                 let shard = &self.links[index].shard;
@@ -300,11 +261,17 @@ impl ShardChain {
     }
 }
 
+/// Whether any of these shards contains the id.
+pub(super) fn contained<'a>(mut shards: impl Iterator<Item = &'a Shard>, id: &[u8]) -> bool {
+    let id = HashedId::new(id);
+    shards.any(|shard| shard.filter.contains_hashed(id))
+}
+
 /// A time in Unix seconds.
 ///
 /// # Errors
 /// [`Error::BadOption`] beyond the format's 32 bits.
-fn seconds(now_seconds: u64) -> Result<u32, Error> {
+pub(super) fn seconds(now_seconds: u64) -> Result<u32, Error> {
     u32::try_from(now_seconds).map_err(|_| {
         Error::BadOption("the time must be in Unix seconds, at most 2^32 - 1; this one may be in milliseconds")
     })

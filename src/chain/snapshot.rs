@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::impression::Impression;
 use crate::shard::Shard;
 use crate::wire::Format;
 
@@ -10,18 +11,26 @@ const COUNT_BITS: u32 = 21;
 
 /// What the server ships beside a feed's items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ChainSnapshot {
     /// Grows with every change; 0 for an empty chain. Absent in a format whose shards have no epoch: a list that was
     /// stored in it does not say how many shards came before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// The shards' texts, newest first.
+    /// The shards' texts, newest first; of what the device holds, the references.
     pub shards: Vec<String>,
     /// What they are written in.
     #[serde(skip_serializing_if = "Format::is_native")]
     pub format: Format,
     /// The server's clock, Unix seconds.
     pub now: u64,
+    /// What was taken back, the newest first: these ids are fresh although a shard contains them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<Impression>,
+    /// When the history was deleted, Unix seconds: devices forget what they recorded before. Snapshots are ordered by
+    /// this, then by the version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forget_before: Option<u32>,
 }
 
 /// The version of a chain by its newest shard: `epoch · 2^21 + min(count, 2^21 − 1)`.

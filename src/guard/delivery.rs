@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use super::impressions::Impressions;
 use super::recording::{Kind, Open, Recording};
 use super::types::Now;
+use crate::impression::Impression;
 
 /// Before an impression is delivered again, and before a sign counts.
 const REDELIVERY_WAIT_MS: u64 = 5 * 60 * 1000;
@@ -53,15 +54,6 @@ impl StreamProgress {
         }
         self.settled[SIGNS - 1]
     }
-}
-
-/// An impression as it is delivered.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Impression {
-    /// The item's id.
-    pub id: String,
-    /// Unix milliseconds of this device's clock.
-    pub at: u64,
 }
 
 /// Impressions and takings back that are delivered together.

@@ -176,9 +176,8 @@ impl Impressions {
             }
             recording = known.merge(recording);
         }
-        self.takings = self
-            .takings
-            .wrapping_add(u32::from(recording.is_taken_back() && !was_taken_back));
+        let is_taken_back = recording.is_taken_back() && !was_taken_back;
+        self.takings = self.takings.wrapping_add(u32::from(is_taken_back));
         self.insert(hash, recording);
         self.drop_texts();
         self.evict();
@@ -336,9 +335,7 @@ impl Impressions {
     /// The places of the recordings that `counts` names, lowest first.
     fn in_order(&self, counts: impl Fn(&Recording) -> bool) -> Vec<Place> {
         let counted = self.recordings.iter().filter(|(_, recording)| counts(recording));
-        let mut places: Vec<Place> = counted.map(|(&hash, recording)| Place::of(hash, recording)).collect();
-        places.sort_unstable();
-        places
+        Place::sorted(counted.map(|(&hash, recording)| Place::of(hash, recording)))
     }
 
     /// The recordings of these hashes, as far as the table has them, lowest first.
@@ -346,8 +343,7 @@ impl Impressions {
         let places = hashes
             .into_iter()
             .filter_map(|hash| Some(Place::of(hash, self.get(hash)?)));
-        let mut places: Vec<Place> = places.collect();
-        places.sort_unstable();
+        let mut places = Place::sorted(places);
         places.dedup();
         places
             .into_iter()
@@ -383,16 +379,10 @@ impl Impressions {
         self.tally.undelivered
     }
 
-    /// How many ids pass because they were taken back.
-    pub(crate) fn taken_back_len(&self, now_ms: u64) -> usize {
-        let passes = |recording: &&Recording| recording.is_taken_back() && self.is_live(recording, now_ms);
-        self.recordings.values().filter(passes).count()
-    }
-
-    /// How many ids this table stops.
-    pub(crate) fn remembered(&self, now_ms: u64) -> usize {
-        let stops = |recording: &&Recording| recording.kind == Kind::Seen && self.is_live(recording, now_ms);
-        self.recordings.values().filter(stops).count()
+    /// How many recordings within the window `counts` names.
+    pub(crate) fn count_live(&self, now_ms: u64, counts: impl Fn(&Recording) -> bool) -> usize {
+        let live = self.recordings.values().filter(|one| self.is_live(one, now_ms));
+        live.filter(|one| counts(one)).count()
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -2,6 +2,7 @@
 //!
 //! An id is stopped if it is in either, and not taken back since.
 
+mod apply;
 mod chunk;
 mod delivery;
 mod forgotten;
@@ -11,20 +12,18 @@ mod recording;
 mod segment;
 mod server_view;
 mod storage;
-mod stored_snapshot;
 mod taken_back;
 mod tally;
 mod types;
 mod unsaved;
 mod verdict;
 
-pub use delivery::{DeliveryBatch, Impression};
+pub use delivery::DeliveryBatch;
 pub use impressions::{DEFAULT_REMEMBER, MAX_REMEMBER};
 pub use lag::Lag;
 pub use segment::{Segment, SegmentState};
-pub use stored_snapshot::{StoredShard, StoredSnapshot};
 pub use types::{
-    Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Now, Received, Recorded, Snapshot, Split,
+    Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Now, Received, Recorded, Snapshot,
 };
 
 use crate::bloom::BloomFilter;
@@ -34,15 +33,12 @@ use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList};
 use crate::params::Parameters;
 use crate::shard::Shard;
-use crate::wire::Reference;
 use delivery::Deliveries;
-use forgotten::Forgotten;
 use impressions::Impressions;
 use lag::LagSamples;
-use recording::{Kind, MAX_AT, Open, Recording};
-use server_view::{Replacement, ServerView};
-use stored_snapshot::HeldTexts;
-use taken_back::{TakenBack, TakenBackAt};
+use recording::{Kind, Open, Recording};
+use server_view::ServerView;
+use taken_back::TakenBack;
 
 const MS_PER_DAY: f64 = 86_400_000.0;
 /// Longest window: a hundred years.
@@ -55,7 +51,7 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// // The server's chain lags: it knows of "a" alone.
 /// let mut chain = ShardChain::new(ChainOptions::default())?;
 /// chain.record(&["a"], 1_764_000_000)?;
-/// let shipped = chain.snapshot(1_764_000_000)?;
+/// let shipped = chain.snapshot(1_764_000_000, None)?;
 ///
 /// let now = Now::at(1_764_000_001_000);
 /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
@@ -71,9 +67,8 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Guard {
-    /// The snapshot in use: its shards and their texts, and what it takes back.
+    /// The snapshot in use: its shards, and what it takes back.
     server: ServerView,
-    texts: HeldTexts,
     taken_back: TakenBack,
     /// Its version, and what orders it before that.
     version: Option<u64>,
@@ -111,7 +106,6 @@ impl Guard {
         let window_ms = (window_days * MS_PER_DAY).ceil() as u64;
         Ok(Guard {
             server: ServerView::default(),
-            texts: HeldTexts::default(),
             taken_back: TakenBack::default(),
             version: None,
             forget_before: 0,
@@ -126,120 +120,6 @@ impl Guard {
             lag: LagSamples::default(),
             list: HashedList::default(),
         })
-    }
-
-    /// Takes a whole snapshot, or leaves everything as it was.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`], [`Error::OutOfMemory`], [`Error::BadSnapshot`], or [`Error::InShard`] for the first shard
-    /// that is wrong. A snapshot that is older than the one in use, or refers to a shard that is not held, is no error:
-    /// [`Applied::reason`] says so.
-    pub fn apply<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Now) -> Result<Applied, Error> {
-        let texts = snapshot.shards;
-        self.received.characters += (0..texts.len()).map(|shard| texts.get(shard).len() as u64).sum::<u64>();
-        let forget_before = snapshot.forget_before.unwrap_or(0);
-        let is_older = match (snapshot.version, self.version) {
-            (Some(version), Some(current)) => (forget_before, version) < (self.forget_before, current),
-            _ => false,
-        };
-        if is_older {
-            return Ok(self.applied(Some(NotApplied::OlderVersion), 0, now));
-        }
-        let taken_back = TakenBack::read(snapshot.unseen, snapshot.now_ms, now, &self.taken_back)?;
-        let Replacement::Replaced { reused, spared } = self.server.replace(texts, snapshot.format)? else {
-            self.is_missing_shard = true;
-            return Ok(self.applied(Some(NotApplied::MissingShard), 0, now));
-        };
-        self.is_missing_shard = false;
-        self.has_applied = true;
-        self.received.spared += spared as u64;
-        self.texts.replace(&self.server, texts);
-        self.version = snapshot.version;
-        self.forget_before = forget_before;
-        self.server_clock = snapshot.now_ms.map(|server_ms| (server_ms, now.steady_ms));
-        self.take_back(taken_back);
-        if forget_before > 0 {
-            let at = device_time_of(forget_before, snapshot.now_ms, now.recorded_at());
-            self.impressions.forget_before(Forgotten {
-                before: forget_before,
-                at,
-            });
-        }
-        let mut applied = self.applied(None, reused, now);
-        self.cover(&mut applied, now);
-        Ok(applied)
-    }
-
-    fn applied(&self, reason: Option<NotApplied>, reused: usize, now: Now) -> Applied {
-        Applied {
-            reason,
-            shards: self.server.len(),
-            reused,
-            expired: self.server.expired(self.server_seconds(now)),
-            covered: 0,
-            lags: Vec::new(),
-        }
-    }
-
-    /// Takes over what a snapshot takes back. This device's own taking back of an id ends when a snapshot no longer
-    /// lists it after one that did: from then on the server decides.
-    fn take_back(&mut self, mut next: TakenBack) {
-        self.server_takings += u32::from(next.lists_more_than(&self.taken_back));
-        for (&hash, entry) in &mut next.by_hash {
-            let is_listed_anew = self
-                .taken_back
-                .get(hash)
-                .is_none_or(|known| known.stated != entry.stated);
-            if let Some(recording) = self.impressions.get(hash)
-                && is_listed_anew
-                && recording.kind == Kind::Unseen
-            {
-                entry.own = recording.seq;
-            }
-        }
-        let before = std::mem::replace(&mut self.taken_back, next);
-        for (&hash, &TakenBackAt { own, .. }) in &before.by_hash {
-            let is_own = |recording: &Recording| recording.kind == Kind::Unseen && recording.seq == own;
-            if self.taken_back.get(hash).is_none() && self.impressions.get(hash).is_some_and(is_own) {
-                self.impressions.set_covered(hash);
-            }
-        }
-    }
-
-    /// Notes which pending impressions the snapshot in use covers.
-    fn cover(&mut self, applied: &mut Applied, now: Now) {
-        let live = self.server.live(self.server_seconds(now));
-        let mut covered = Vec::new();
-        for (hash, recording, open) in self.impressions.pending() {
-            let id = HashedId::with_hash(&open.id, hash);
-            if self.taken_back.get(hash).is_some() || !self.server.contains(id, &live) {
-                continue;
-            }
-            covered.push(hash);
-            self.deliveries.note_covered(open, now.steady_ms);
-            let lag_ms = now.wall_ms.saturating_sub(recording.at);
-            self.lag.add(lag_ms);
-            if open.own {
-                applied.lags.push(CoveredImpression {
-                    id: open.text(),
-                    lag_ms,
-                });
-            }
-        }
-        applied.covered = covered.len();
-        for hash in covered {
-            self.impressions.set_covered(hash);
-        }
-    }
-
-    /// What the server need not send again, for the next request: the references of the shards in use, newest first,
-    /// joined by `.`. Empty if nothing is held, and after a snapshot that referred to a shard that is not, until one was
-    /// taken.
-    pub fn held(&self) -> String {
-        if self.is_missing_shard {
-            return String::new();
-        }
-        Reference::join(self.server.references())
     }
 
     /// The version of the snapshot in use.
@@ -337,19 +217,18 @@ impl Guard {
             .map(|&hash| (hash, self.live_recording(hash, now)))
             .filter(|&(hash, recording)| self.taken_back.passes(hash, recording))
             .collect();
-        let pending = |recording: &Recording| recording.is_pending();
-        let own = |recording: &Recording| recording.is_taken_back();
+        let own = Recording::is_taken_back;
         let count = |counts: fn(&Recording) -> bool| passed.iter().filter(|(_, one)| one.is_some_and(counts)).count();
         GuardStats {
             shards: self.server.len(),
             server_false_positive_rate: self.server.false_positive_rate(self.server_seconds(now)),
-            pending: self.impressions.pending_len() - count(pending),
-            remembered: self.impressions.remembered(now.wall_ms),
-            unseen: self.impressions.taken_back_len(now.wall_ms) + passed.len() - count(own),
+            pending: self.impressions.pending_len() - count(Recording::is_pending),
+            remembered: self.impressions.count_live(now.wall_ms, |one| one.kind == Kind::Seen),
+            unseen: self.impressions.count_live(now.wall_ms, own) + passed.len() - count(own),
             filtered: self.filtered,
             lag: self.lag.summary(),
             received: self.received,
-            bytes: self.server.bytes() + self.texts.bytes() + self.impressions.bytes(),
+            bytes: self.server.bytes() + self.impressions.bytes(),
         }
     }
 
@@ -384,21 +263,4 @@ impl Guard {
     pub fn undelivered(&self) -> usize {
         self.impressions.undelivered_len()
     }
-}
-
-/// A day, in milliseconds: a device's clock that is behind by less is taken for right.
-const DAY_MS: u64 = 86_400_000;
-
-/// The device's time of a moment of the server's clock, at most now. Translated only if the device's clock is behind,
-/// or ahead by over a day.
-fn device_time_of(server_seconds: u32, server_now_ms: Option<u64>, now_ms: u64) -> u64 {
-    let at = u64::from(server_seconds) * 1000;
-    let offset = server_now_ms.map_or(0, |server_now| now_ms as i64 - server_now.min(MAX_AT) as i64);
-    let translate = offset < 0 || offset as u64 > DAY_MS;
-    let translated = if translate {
-        at.saturating_add_signed(offset)
-    } else {
-        at
-    };
-    translated.min(now_ms)
 }

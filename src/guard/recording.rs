@@ -1,5 +1,7 @@
 //! One entry of the impression table: the last recording of an id, and how two recordings of one id become one.
 
+use std::collections::BinaryHeap;
+
 use crate::error::Error;
 
 /// Highest counter of a recording: what a JavaScript number holds exactly.
@@ -164,6 +166,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Lowest first. Heap sort, whose code is a fraction of that of the other sorts.
+    pub(crate) fn sorted(places: impl Iterator<Item = Place>) -> Vec<Place> {
+        places.collect::<BinaryHeap<Place>>().into_sorted_vec()
+    }
+
     pub(crate) fn of(hash: u64, recording: &Recording) -> Place {
         Place {
             seq: recording.seq,

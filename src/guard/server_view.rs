@@ -120,19 +120,9 @@ impl ServerView {
         self.shards.len()
     }
 
-    /// What the shards were written in.
-    pub(crate) fn format(&self) -> Format {
-        self.format
-    }
-
     /// The references of the shards, the newest first.
     pub(crate) fn references(&self) -> impl Iterator<Item = Reference> {
         self.shards.iter().map(|shard| shard.fingerprint.reference)
-    }
-
-    /// How long the shards' texts are together.
-    pub(crate) fn text_length(&self) -> usize {
-        self.shards.iter().map(|shard| shard.fingerprint.length).sum()
     }
 
     /// Bytes held.

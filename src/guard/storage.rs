@@ -2,12 +2,10 @@
 //! to the caller.
 
 use super::server_view::ServerView;
-use super::stored_snapshot::{HeldTexts, Index, StoredSnapshot};
 use super::taken_back::TakenBack;
 use super::{Guard, Now, Segment, SegmentState, segment};
 use crate::error::Error;
 use crate::id_list::IdList;
-use crate::wire::Reference;
 
 impl Guard {
     /// Takes over stored segments when the storage has loaded: what is pending there is delivered by this writer. Tells
@@ -44,7 +42,7 @@ impl Guard {
     }
 
     /// When the history was deleted, Unix seconds of the server's clock; 0: never.
-    fn latest_deletion(&self) -> u32 {
+    pub(super) fn latest_deletion(&self) -> u32 {
         self.impressions.forgotten().map_or(0, |forgotten| forgotten.before)
     }
 
@@ -117,7 +115,6 @@ impl Guard {
 
     fn forget_snapshot(&mut self) {
         self.server = ServerView::default();
-        self.texts = HeldTexts::default();
         self.taken_back = TakenBack::default();
         self.version = None;
         self.forget_before = 0;
@@ -128,56 +125,5 @@ impl Guard {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.clear_before(u64::MAX, Now::at(0));
-    }
-}
-
-/// The snapshot in use across visits. Its version is not kept, so a server whose own counter starts again is believed
-/// from the next visit on.
-impl Guard {
-    /// The snapshot in use, to be stored; nothing if there is none, or if its shards are too long together.
-    pub fn stored_snapshot(&self) -> Option<StoredSnapshot<'_>> {
-        let is_kept = |&reference: &Reference| self.texts.contains(reference);
-        let index = Index {
-            format: self.server.format(),
-            forget_before: self.forget_before,
-            references: self.server.references().filter(is_kept).collect(),
-            taken_back: self.taken_back.clone(),
-        };
-        let is_too_long = self.texts.is_empty() && self.server.len() > 0;
-        let is_empty = index.references.is_empty() && index.taken_back.is_empty();
-        (!is_too_long && !is_empty).then(|| StoredSnapshot {
-            index: index.write(),
-            shards: self.texts.to_stored(),
-        })
-    }
-
-    /// Takes over the snapshot that was in use on an earlier visit, unless one was taken on this visit or it is from
-    /// before a deletion of the history that is known. `texts`: those of its shards that could be found, in any order;
-    /// what is missing or damaged is not held. Tells how the index could be read.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn load_snapshot<L: IdList + ?Sized>(&mut self, index: &[u8], texts: &L) -> Result<SegmentState, Error> {
-        let index = match Index::read(index) {
-            Ok(index) => index,
-            Err(state) => return Ok(state),
-        };
-        if self.has_applied || index.forget_before < self.latest_deletion() {
-            return Ok(SegmentState::Whole);
-        }
-        let text_of = |&reference: &Reference| {
-            let mut found = (0..texts.len()).map(|text| texts.get(text));
-            found.find(|text| Reference::of(index.format, text) == reference)
-        };
-        let found: Vec<&[u8]> = index.references.iter().filter_map(text_of).collect();
-        match self.server.replace(&found, index.format) {
-            Ok(_) => {}
-            Err(Error::OutOfMemory) => return Err(Error::OutOfMemory),
-            Err(_) => return Ok(SegmentState::Damaged),
-        }
-        self.texts.replace(&self.server, &found);
-        self.taken_back = index.taken_back;
-        self.forget_before = index.forget_before;
-        Ok(SegmentState::Whole)
     }
 }

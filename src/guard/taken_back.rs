@@ -4,15 +4,13 @@
 //! that is the server's; of the time as it stands and the same translated to this device's clock the earlier one counts,
 //! so that a clock that is off stops an item rather than repeats it.
 
-use super::delivery::Impression;
 use super::recording::{Kind, MAX_AT, Recording};
 use super::types::Now;
 use crate::error::Error;
 use crate::hash::hash_id;
 use crate::id_map::IdMap;
-
-/// Most ids that a snapshot takes back.
-pub(crate) const MAX_TAKEN_BACK: usize = 1_000;
+use crate::impression::Impression;
+use crate::params::MAX_SNAPSHOT_UNSEEN;
 
 /// When the server took an id back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +41,7 @@ impl TakenBack {
         now: Now,
         known: &TakenBack,
     ) -> Result<Self, Error> {
-        if listed.len() > MAX_TAKEN_BACK {
+        if listed.len() > MAX_SNAPSHOT_UNSEEN {
             return Err(Error::BadSnapshot("a snapshot takes back at most 1000 ids"));
         }
         let mut taken_back = TakenBack::default();

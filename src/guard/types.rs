@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::delivery::Impression;
 use super::lag::Lag;
 use super::recording::MAX_AT;
+use crate::impression::Impression;
 use crate::wire::Format;
 
 /// What time it is, in two ways: all of a guard's calls take it.
@@ -89,15 +89,6 @@ pub enum NotApplied {
 pub struct Received {
     pub characters: u64,
     pub spared: u64,
-}
-
-/// A list of items in two, as indices.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Split {
-    /// In order.
-    pub fresh: Vec<u32>,
-    /// Those seen longest ago first.
-    pub seen: Vec<u32>,
 }
 
 /// A pending impression that a snapshot covers.

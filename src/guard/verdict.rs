@@ -1,14 +1,15 @@
 //! Which items are fresh, and why the others are not.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use super::recording::{Kind, Recording};
-use super::types::{Explanation, Now, Split};
+use super::types::{Explanation, Now};
 use super::{Filtered, Guard};
 use crate::bit_sliced::Query;
 use crate::error::Error;
 use crate::hash::HashedId;
-use crate::id_list::{IdList, KeptIds};
+use crate::id_list::{IdList, KeptIds, Split};
 
 /// What is known of an id.
 #[derive(Clone, Copy)]
@@ -58,14 +59,11 @@ impl Guard {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn split<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Result<Split, Error> {
-        let mut seen = Vec::new();
+        let mut seen = BinaryHeap::new();
         seen.try_reserve_exact(ids.items())?;
         let fresh = self.judge(ids, now, Some(&mut seen))?;
-        seen.sort_by_key(|&(last_seen, _)| last_seen);
-        Ok(Split {
-            fresh,
-            seen: seen.into_iter().map(|(_, item)| item).collect(),
-        })
+        let seen = seen.into_sorted_vec().into_iter().map(|(_, item)| item).collect();
+        Ok(Split { fresh, seen })
     }
 
     /// The fresh items. The others are put into `seen`, if it is wanted.
@@ -73,7 +71,7 @@ impl Guard {
         &mut self,
         ids: &L,
         now: Now,
-        mut seen: Option<&mut Vec<(LastSeen, u32)>>,
+        mut seen: Option<&mut BinaryHeap<(LastSeen, u32)>>,
     ) -> Result<Vec<u32>, Error> {
         let live = self.server.live(self.server_seconds(now));
         let queries: Vec<Query<'_>> = self.server.queries(&live).collect();

@@ -8,8 +8,9 @@ use std::ops::Range;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::guard::Split;
-use crate::id_list::IdList;
+use crate::error::Error;
+use crate::id_list::{IdList, Split};
+use crate::impression::Impression;
 
 /// A batch that took more memory than this gives it back.
 const KEPT_BYTES: usize = 1 << 20;
@@ -107,6 +108,23 @@ impl TextBatch {
         if self.text.capacity() > KEPT_BYTES {
             *self = TextBatch::default();
         }
+    }
+
+    /// The texts from `first` on as ids with these times, in Unix milliseconds.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(super) fn impressions(&self, first: usize, times_ms: &[f64]) -> Result<Vec<Impression>, Error> {
+        let mut list = Vec::new();
+        list.try_reserve_exact(times_ms.len())?;
+        for (index, &at) in (first..self.len()).zip(times_ms) {
+            let text = String::from_utf8_lossy(self.get(index));
+            let mut id = String::new();
+            id.try_reserve_exact(text.len())?;
+            id.push_str(&text);
+            list.push(Impression { id, at: at as u64 });
+        }
+        Ok(list)
     }
 
     /// Keeps the indices that answer for this batch. Returns how many they are.

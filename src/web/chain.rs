@@ -1,11 +1,11 @@
-//! The class `Chain`. Times are Unix seconds.
+//! The class `Chain`. The times of its calls are Unix seconds, those of ids Unix milliseconds.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
 use super::{failure, to_js};
-use crate::chain::{ChainOptions, Rejected, ShardChain};
+use crate::chain::{ChainOptions, Rejected, Report, ShardChain};
 use crate::wire::Format;
 
 /// A user's shards.
@@ -60,21 +60,74 @@ impl Chain {
         to_js(&self.rejected.iter().map(of).collect::<Vec<_>>())
     }
 
+    /// Takes over what was stored beside the shards: the batch's ids were taken back at these times, and the history was
+    /// deleted.
+    #[wasm_bindgen(js_name = restoreExceptions)]
+    pub fn restore_exceptions(
+        &mut self,
+        unseen: &TextBatch,
+        times_ms: &[f64],
+        forget_before: Option<u32>,
+    ) -> Result<(), JsValue> {
+        let unseen = unseen.impressions(0, times_ms).map_err(failure)?;
+        self.chain.restore_exceptions(&unseen, forget_before).map_err(failure)
+    }
+
     /// Records the batch's ids. Returns how many no live shard contained.
     pub fn record(&mut self, ids: &TextBatch, now_seconds: f64) -> Result<usize, JsValue> {
         self.chain.record(ids, now_seconds as u64).map_err(failure)
     }
 
-    /// Leaves the indices of the batch's ids that no live shard contains with the batch, of equal ids the first.
+    /// Takes in what a device reported: the first `unseen` of the batch's ids were taken back at these times, the others
+    /// recorded. `sent_ms` is the device's clock. Returns how many ids no live shard contained.
+    pub fn take(
+        &mut self,
+        ids: &TextBatch,
+        times_ms: &[f64],
+        unseen: usize,
+        sent_ms: f64,
+        now_seconds: f64,
+    ) -> Result<usize, JsValue> {
+        let all = ids.impressions(0, times_ms).map_err(failure)?;
+        let (unseen, impressions) = all.split_at(unseen.min(all.len()));
+        let report = Report {
+            now_ms: sent_ms as u64,
+            impressions,
+            unseen,
+        };
+        self.chain.take(&report, milliseconds(now_seconds)).map_err(failure)
+    }
+
+    /// Takes the batch's ids back.
+    pub fn unsee(&mut self, ids: &TextBatch, now_seconds: f64) -> Result<(), JsValue> {
+        self.chain.unsee(ids, milliseconds(now_seconds)).map_err(failure)
+    }
+
+    /// Deletes the history.
+    pub fn forget(&mut self, now_seconds: f64) -> Result<(), JsValue> {
+        self.chain.forget(milliseconds(now_seconds)).map_err(failure)
+    }
+
+    /// Leaves the indices of the batch's fresh items with the batch, of items that have an id in common the first.
     /// Returns how many they are.
     pub fn filter(&self, ids: &mut TextBatch, now_seconds: f64) -> Result<usize, JsValue> {
         let fresh = self.chain.filter(ids, now_seconds as u64).map_err(failure)?;
         Ok(ids.answer(fresh))
     }
 
-    /// What to ship.
-    pub fn snapshot(&self, now_seconds: f64) -> Result<JsValue, JsValue> {
-        let snapshot = self.chain.snapshot(now_seconds as u64).map_err(failure)?;
-        Ok(to_js(&snapshot))
+    /// The same followed by the indices of the others, those seen longest ago first. Returns how many are fresh.
+    pub fn split(&self, ids: &mut TextBatch, now_seconds: f64) -> Result<usize, JsValue> {
+        let split = self.chain.split(ids, now_seconds as u64).map_err(failure)?;
+        Ok(ids.answer_split(split))
     }
+
+    /// What to ship, with references to what is held.
+    pub fn snapshot(&self, now_seconds: f64, held: Option<String>) -> Result<JsValue, JsValue> {
+        let snapshot = self.chain.snapshot(now_seconds as u64, held.as_deref());
+        Ok(to_js(&snapshot.map_err(failure)?))
+    }
+}
+
+fn milliseconds(seconds: f64) -> u64 {
+    (seconds * 1000.0).round() as u64
 }

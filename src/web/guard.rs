@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
 use super::{failure, to_js};
-use crate::guard::{Impression, Now, SegmentState, Snapshot};
+use crate::guard::{Now, SegmentState, Snapshot};
 use crate::id_list::IdList;
 use crate::wire::Format;
 
@@ -35,7 +35,7 @@ impl Guard {
 
     /// Takes a snapshot: the batch has its shards, and after them the ids that it takes back, at the times `unseen_at`
     /// of the server's clock. Its format is told by three arguments. `version`, `server_now_ms` and `forget_before` are
-    /// NaN where it has none.
+    /// NaN where it has none. `held` is given if it was in use on an earlier visit: what `held` told of it.
     #[allow(clippy::too_many_arguments)]
     pub fn apply(
         &mut self,
@@ -47,6 +47,7 @@ impl Guard {
         server_now_ms: f64,
         unseen_at: &[f64],
         forget_before: f64,
+        held: Option<String>,
         wall_ms: f64,
         steady_ms: f64,
     ) -> Result<JsValue, JsValue> {
@@ -55,13 +56,7 @@ impl Guard {
         let shards: Vec<&[u8]> = (0..batch.len().saturating_sub(unseen_at.len()))
             .map(|index| batch.get(index))
             .collect();
-        let unseen: Vec<Impression> = (shards.len()..batch.len())
-            .zip(unseen_at)
-            .map(|(index, &at)| Impression {
-                id: String::from_utf8_lossy(batch.get(index)).into_owned(),
-                at: at as u64,
-            })
-            .collect();
+        let unseen = batch.impressions(shards.len(), unseen_at).map_err(failure)?;
         let snapshot = Snapshot {
             version: given(version),
             shards: &shards,
@@ -70,7 +65,11 @@ impl Guard {
             unseen: &unseen,
             forget_before: given(forget_before).map(|seconds| seconds as u32),
         };
-        let applied = self.guard.apply(snapshot, now(wall_ms, steady_ms));
+        let now = now(wall_ms, steady_ms);
+        let applied = match held {
+            Some(held) => self.guard.restore(snapshot, &held, now),
+            None => self.guard.apply(snapshot, now),
+        };
         applied.map(|applied| to_js(&applied)).map_err(failure)
     }
 
@@ -218,22 +217,6 @@ impl Guard {
     pub fn compact(&mut self, segments: &TextBatch) -> Result<JsValue, JsValue> {
         let segment = self.guard.compact(segments).map_err(failure)?;
         Ok(to_js(&segment))
-    }
-
-    /// The snapshot in use, to be stored; undefined if there is nothing to store.
-    #[wasm_bindgen(js_name = storedSnapshot)]
-    pub fn stored_snapshot(&self) -> JsValue {
-        to_js(&self.guard.stored_snapshot())
-    }
-
-    /// Takes over a stored snapshot: the batch has its index, and after it the texts of its shards. Returns the index's
-    /// state.
-    #[wasm_bindgen(js_name = loadSnapshot)]
-    pub fn load_snapshot(&mut self, batch: &TextBatch) -> Result<u8, JsValue> {
-        let texts: Vec<&[u8]> = (1..batch.len()).map(|index| batch.get(index)).collect();
-        let index = if batch.is_empty() { &[] } else { batch.get(0) };
-        let state = self.guard.load_snapshot(index, &texts).map_err(failure)?;
-        Ok(state as u8)
     }
 
     /// Forgets what was recorded before a time of the wall clock, and the snapshot in use.

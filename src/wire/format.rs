@@ -53,6 +53,7 @@ impl Format {
     /// # Errors
     /// [`Error::BadSnapshot`] for a format that this module cannot read; as [`Format::go_bloomfilter`] for a size out
     /// of range.
+    #[cfg(any(target_arch = "wasm32", test))]
     pub(crate) fn from_arguments(kind: u8, number: u32, rate: f64) -> Result<Self, Error> {
         // Without the other formats there is no use for these.
         let _ = (number, rate);
@@ -75,36 +76,6 @@ impl Format {
                 "this copy of seenguard reads its native format alone: import \"seenguard/formats\" instead of \
                  \"seenguard\" everywhere, or give \"seenguard/slim\" formats.wasm",
             )),
-        }
-    }
-
-    /// This format as three numbers, for storage: its kind as [`Format::from_arguments`] has it, k, and m or 0.
-    pub(crate) fn to_numbers(self) -> [u64; 3] {
-        match self {
-            Format::Native => [0, 0, 0],
-            #[cfg(feature = "formats")]
-            Format::Guava => [1, 0, 0],
-            #[cfg(feature = "formats")]
-            Format::BitsAndBlooms => [2, 0, 0],
-            #[cfg(feature = "formats")]
-            Format::RedisBloom => [3, 0, 0],
-            #[cfg(feature = "formats")]
-            Format::GoBloomfilter { hashes, bits } => [4, u64::from(hashes), u64::from(bits.unwrap_or(0))],
-        }
-    }
-
-    /// The format of such numbers; nothing if this module cannot read it.
-    pub(crate) fn from_numbers([kind, number, size]: [u64; 3]) -> Option<Self> {
-        let (kind, number) = (u8::try_from(kind).ok()?, u32::try_from(number).ok()?);
-        let size = u32::try_from(size).ok()?;
-        let format = Format::from_arguments(kind, number, 0.0).ok()?;
-        match format {
-            #[cfg(feature = "formats")]
-            Format::GoBloomfilter { hashes, .. } => Some(Format::GoBloomfilter {
-                hashes,
-                bits: (size > 0).then_some(size),
-            }),
-            _ => (size == 0).then_some(format),
         }
     }
 
@@ -194,12 +165,8 @@ mod tests {
         ];
         for (kind, format) in (0..).zip(known) {
             assert_eq!(Format::from_arguments(kind, 7, 0.0), Ok(format));
-            assert_eq!(Format::from_numbers(format.to_numbers()), Some(format));
         }
-        let sized = Format::go_bloomfilter(100, 0.01).unwrap();
-        assert_eq!(Format::from_arguments(5, 100, 0.01), Ok(sized));
-        assert_eq!(Format::from_numbers(sized.to_numbers()), Some(sized));
-        assert_eq!(Format::from_numbers([6, 0, 0]), None);
+        assert_eq!(Format::from_arguments(5, 100, 0.01), Format::go_bloomfilter(100, 0.01));
         assert_eq!(
             Format::from_arguments(6, 0, 0.0).map_err(|error| error.code()),
             Err("bad-snapshot")

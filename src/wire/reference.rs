@@ -58,16 +58,6 @@ impl Reference {
         format!("{}{self}", char::from(MARK))
     }
 
-    /// The reference as a number of 48 bits.
-    pub(crate) fn to_number(self) -> u64 {
-        self.0
-    }
-
-    /// The reference of such a number.
-    pub(crate) fn from_number(number: u64) -> Reference {
-        Reference(number)
-    }
-
     /// The names of several, as they go with a request.
     pub fn join(references: impl Iterator<Item = Reference>) -> String {
         let names: Vec<String> = references.map(|reference| reference.to_string()).collect();

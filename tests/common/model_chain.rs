@@ -1,7 +1,9 @@
 //! A chain as plainly as possible, from its description alone: what the crate's chains are compared with, byte for
 //! byte. Its clock never goes back.
 
-use seenguard::{ChainOptions, ChainSnapshot, Format, Parameters};
+use std::collections::BTreeMap;
+
+use seenguard::{ChainOptions, ChainSnapshot, Format, Impression, Parameters};
 
 use super::base64_of;
 use super::reference::ReferenceShard;
@@ -17,6 +19,9 @@ pub struct ModelChain {
     options: ChainOptions,
     newest_first: Vec<Link>,
     last_epoch: Option<u32>,
+    /// Unix milliseconds by id.
+    unseen: BTreeMap<String, u64>,
+    forget_before: Option<u32>,
 }
 
 impl ModelChain {
@@ -25,6 +30,8 @@ impl ModelChain {
             options,
             newest_first: Vec::new(),
             last_epoch: None,
+            unseen: BTreeMap::new(),
+            forget_before: None,
         }
     }
 
@@ -83,19 +90,99 @@ impl ModelChain {
         self.drop_expired(now);
         let mut unknown = 0;
         for id in ids {
-            unknown += usize::from(!self.contains(id.as_ref(), now));
+            unknown += usize::from(self.newest_with(id.as_ref()).is_none());
             if self.is_due(now) {
                 self.begin(now);
             }
             self.newest_first[0].shard.insert(id.as_ref().as_bytes());
+            self.unseen.remove(id.as_ref());
         }
+        self.trim_unseen();
         unknown
+    }
+
+    pub fn unsee<S: AsRef<str>>(&mut self, ids: &[S], now_ms: u64) {
+        self.drop_expired(now_ms / 1000);
+        for id in ids {
+            self.take_back(id.as_ref(), now_ms);
+        }
+        self.trim_unseen();
+    }
+
+    pub fn forget(&mut self, now_ms: u64) {
+        self.newest_first.clear();
+        self.unseen.clear();
+        let before = now_ms / 1000 + u64::from(!now_ms.is_multiple_of(1000));
+        self.forget_before = self.forget_before.max(Some(before as u32));
+    }
+
+    /// Takes in impressions and what was taken back, by the server's clock.
+    pub fn take(&mut self, impressions: &[(String, u64)], unseen: &[(String, u64)], now_ms: u64) -> usize {
+        let since = self.forget_before.map_or(0, |seconds| u64::from(seconds) * 1000);
+        for (id, at) in unseen.iter().filter(|(_, at)| *at >= since) {
+            self.take_back(id, *at);
+        }
+        let mut ids = Vec::new();
+        for (id, at) in impressions {
+            let is_late = self.unseen.get(id).is_some_and(|taken_back| at <= taken_back);
+            if *at >= since && !is_late {
+                ids.push(id);
+            }
+        }
+        self.record(&ids, now_ms / 1000)
+    }
+
+    fn take_back(&mut self, id: &str, at: u64) {
+        let known = self.unseen.entry(id.to_string()).or_insert(at);
+        *known = at.max(*known);
+    }
+
+    fn trim_unseen(&mut self) {
+        let links = &self.newest_first;
+        self.unseen
+            .retain(|id, _| links.iter().any(|link| link.shard.contains(id.as_bytes())));
+        let newest = self.unseen_newest_first();
+        self.unseen = newest.into_iter().take(1000).map(|each| (each.id, each.at)).collect();
+    }
+
+    fn unseen_newest_first(&self) -> Vec<Impression> {
+        let mut list: Vec<Impression> = self
+            .unseen
+            .iter()
+            .filter(|(id, _)| self.newest_with(id).is_some())
+            .map(|(id, &at)| Impression { id: id.clone(), at })
+            .collect();
+        list.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id)));
+        list
+    }
+
+    /// The place of the newest shard that contains an id.
+    fn newest_with(&self, id: &str) -> Option<usize> {
+        self.newest_first
+            .iter()
+            .position(|link| link.shard.contains(id.as_bytes()))
     }
 
     pub fn contains(&self, id: &str, now: u64) -> bool {
         let mut live = self.clone();
         live.drop_expired(now);
-        live.newest_first.iter().any(|link| link.shard.contains(id.as_bytes()))
+        live.newest_with(id).is_some() && !self.unseen.contains_key(id)
+    }
+
+    /// The indices of the ids that were seen, the oldest shard's first. The ids are all different.
+    pub fn seen_oldest_first(&self, ids: &[String], now: u64) -> Vec<u32> {
+        let mut live = self.clone();
+        live.drop_expired(now);
+        let mut seen = Vec::new();
+        for shard in (0..live.newest_first.len()).rev() {
+            let of_shard = |id: &String| live.newest_with(id) == Some(shard) && !live.unseen.contains_key(id);
+            seen.extend(
+                (0..ids.len())
+                    .filter(|&index| of_shard(&ids[index]))
+                    .map(|index| index as u32),
+            );
+        }
+        seen
     }
 
     pub fn len(&self) -> usize {
@@ -115,6 +202,8 @@ impl ModelChain {
                 .collect(),
             format: Format::Native,
             now,
+            unseen: live.unseen_newest_first(),
+            forget_before: self.forget_before,
         }
     }
 

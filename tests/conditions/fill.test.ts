@@ -1,7 +1,7 @@
 /** `feed.fill`: pages are fetched until enough fresh items are there; overlapping calls share a run, and every end is told. */
 import type { FeedPage, FillResult, PageRequest, Snapshot } from "seenguard";
 import { describe, expect, test } from "vitest";
-import { idsOf, openGuard, settled, shippedSnapshot } from "../node/support.js";
+import { idsOf, openGuard, recordInTurn, settled, shippedSnapshot } from "../node/support.js";
 
 interface Item {
   readonly id: string;
@@ -41,7 +41,13 @@ describe("fill", () => {
     const { feed } = await feedWith("b", "d");
     const { asked, fetchPage } = sourceOf(pageOf("a", "b"), pageOf("c", "d"), pageOf("e", "f"), pageOf("g"));
     const first = await feed.fill(fetchPage, 2);
-    expect(first).toEqual({ items: [{ id: "a" }, { id: "c" }], pages: 2, stopped: 2, end: "filled" });
+    expect(first).toEqual({
+      items: [{ id: "a" }, { id: "c" }],
+      repeated: 0,
+      pages: 2,
+      stopped: 2,
+      end: "filled",
+    });
     const second = await feed.fill(fetchPage, 2);
     expect(idsIn(second)).toEqual(["e", "f"]);
     expect(asked).toEqual([0, 1, 2]);
@@ -59,7 +65,7 @@ describe("fill", () => {
   test("that wants nothing fetches nothing", async () => {
     const { feed } = await feedWith();
     const { asked, fetchPage } = sourceOf(pageOf("a"));
-    expect(await feed.fill(fetchPage, 0)).toEqual({ items: [], pages: 0, stopped: 0, end: "filled" });
+    expect(await feed.fill(fetchPage, 0)).toEqual({ items: [], repeated: 0, pages: 0, stopped: 0, end: "filled" });
     expect(asked).toEqual([]);
   });
 
@@ -79,7 +85,13 @@ describe("fill", () => {
   test("ends after so many pages: five, or as many as it was told", async () => {
     const { feed } = await feedWith("seen");
     const endless = () => Promise.resolve(pageOf("seen"));
-    expect(await feed.fill(endless, 1)).toEqual({ items: [], pages: 5, stopped: 5, end: "max-pages" });
+    expect(await feed.fill(endless, 1)).toEqual({
+      items: [],
+      repeated: 0,
+      pages: 5,
+      stopped: 5,
+      end: "max-pages",
+    });
     expect(await feed.fill(endless, 1, { maxPages: 2 })).toMatchObject({ pages: 2, end: "max-pages" });
   });
 
@@ -230,7 +242,14 @@ describe("an error while filling", () => {
             : Promise.resolve(pageOf("c"));
       };
       const result = await feed.fill(fetchPage, 3, { signal: new AbortController().signal });
-      expect(result).toEqual({ items: [{ id: "a" }], pages: 1, stopped: 1, end: "error", error: failing });
+      expect(result).toEqual({
+        items: [{ id: "a" }],
+        repeated: 0,
+        pages: 1,
+        stopped: 1,
+        end: "error",
+        error: failing,
+      });
       expect(idsIn(await feed.fill(fetchPage, 1))).toEqual(["c"]);
       expect(asked).toEqual([0, 1, 1]);
     });
@@ -250,6 +269,156 @@ describe("an error while filling", () => {
         code: "bad-option",
       });
     }
+  });
+});
+
+describe("a page's next", () => {
+  test("is the next request's cursor, whatever it is, and null ends the source for good", async () => {
+    const { feed } = await feedWith();
+    const asked: [number, unknown][] = [];
+    const fetchPage = ({ page, cursor }: PageRequest<{ after: number }>) => {
+      asked.push([page, cursor]);
+      return Promise.resolve({ ...pageOf(`item-${String(page)}`), next: page < 2 ? { after: page } : null });
+    };
+    expect(await feed.fill(fetchPage, 5)).toMatchObject({ pages: 3, end: "exhausted" });
+    expect(asked).toEqual([
+      [0, undefined],
+      [1, { after: 0 }],
+      [2, { after: 1 }],
+    ]);
+    expect(await feed.fill(fetchPage, 5)).toEqual({ items: [], repeated: 0, pages: 0, stopped: 0, end: "exhausted" });
+    expect(asked).toHaveLength(3);
+    feed.reset();
+    expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: [{ id: "item-0" }], end: "filled" });
+    expect(asked.at(-1)).toEqual([0, undefined]);
+  });
+
+  test("lets an empty page be followed by others, of which each counts", async () => {
+    const { feed } = await feedWith();
+    const fetchPage = ({ page }: PageRequest) =>
+      Promise.resolve(page < 3 ? { items: [], next: `page ${String(page + 1)}` } : pageOf("a"));
+    expect(await feed.fill(fetchPage, 1, { maxPages: 3 })).toMatchObject({ items: [], pages: 3, end: "max-pages" });
+    expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: [{ id: "a" }], pages: 1, end: "filled" });
+  });
+
+  test("that is null on a page that fills the list ends the next run", async () => {
+    const { feed } = await feedWith();
+    const { fetchPage } = sourceOf({ ...pageOf("a"), next: null });
+    expect(await feed.fill(fetchPage, 1)).toMatchObject({ end: "filled" });
+    expect(await feed.fill(fetchPage, 1)).toMatchObject({ pages: 0, end: "exhausted" });
+  });
+
+  test("is kept where the page was not taken: a request that fails is made again with the same cursor", async () => {
+    const { feed } = await feedWith();
+    const asked: unknown[] = [];
+    const fetchPage = ({ cursor }: PageRequest) => {
+      asked.push(cursor);
+      if (asked.length === 2) throw new Error("no network");
+      return Promise.resolve({ ...pageOf(`item-${String(asked.length)}`), next: "more" });
+    };
+    expect(await feed.fill(fetchPage, 2)).toMatchObject({ items: [{ id: "item-1" }], end: "error" });
+    expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: [{ id: "item-3" }], end: "filled" });
+    expect(asked).toEqual([undefined, "more", "more"]);
+  });
+});
+
+test("each request tells what the device holds and what is pending, as of then", async () => {
+  const { guard, feed } = await feedWith();
+  const snapshot = await shippedSnapshot(["a"]);
+  const asked: Pick<PageRequest, "held" | "pending">[] = [];
+  const fetchPage = ({ page, held, pending }: PageRequest) => {
+    asked.push({ held, pending });
+    guard.record("b");
+    return Promise.resolve({ ...pageOf(`item-${String(page)}`), seen: snapshot });
+  };
+  await feed.fill(fetchPage, 2);
+  expect(asked).toEqual([
+    { held: "", pending: "" },
+    { held: guard.held(), pending: guard.pendingShard() },
+  ]);
+  expect(guard.held()).toMatch(/^[0-9a-f]{12}$/);
+  expect(guard.pendingShard()).not.toBe("");
+});
+
+describe("fill that puts what was seen last", () => {
+  async function smallPool(...recorded: string[]) {
+    const opened = await openGuard();
+    recordInTurn(opened.guard, recorded);
+    return { ...opened, feed: opened.guard.feed({ seen: "last" }) };
+  }
+
+  test("brings it when the source is exhausted, those seen longest ago first, until enough is there", async () => {
+    const { feed } = await smallPool("first", "second", "third");
+    const { fetchPage } = sourceOf(pageOf("third", "a"), { ...pageOf("first", "b", "second"), next: null });
+    const result = await feed.fill(fetchPage, 4);
+    expect(idsIn(result)).toEqual(["a", "b", "first", "second"]);
+    expect(result).toMatchObject({ repeated: 2, pages: 2, stopped: 1, end: "exhausted" });
+    const rest = await feed.fill(fetchPage, 4);
+    expect(idsIn(rest)).toEqual(["third"]);
+    expect(rest).toMatchObject({ repeated: 1, pages: 0, stopped: 0, end: "exhausted" });
+    expect(await feed.fill(fetchPage, 4)).toMatchObject({ items: [], repeated: 0 });
+  });
+
+  test("brings it when it has fetched as many pages as it may, and goes on from there", async () => {
+    const { feed } = await smallPool("first", "second", "third");
+    const { asked, fetchPage } = sourceOf(pageOf("third", "a"), pageOf("second"), pageOf("first", "b"));
+    const result = await feed.fill(fetchPage, 2, { maxPages: 2 });
+    expect(idsIn(result)).toEqual(["a", "second"]);
+    expect(result).toMatchObject({ repeated: 1, stopped: 1, end: "max-pages" });
+    // "third" was left over: it is counted where it was left out.
+    const next = await feed.fill(fetchPage, 3, { maxPages: 1 });
+    expect(idsIn(next)).toEqual(["b", "first", "third"]);
+    expect(next).toMatchObject({ repeated: 2, stopped: 0, end: "max-pages" });
+    expect(asked).toEqual([0, 1, 2]);
+  });
+
+  test("leaves it out as long as there is enough that is fresh", async () => {
+    const { feed } = await smallPool("seen");
+    const { fetchPage } = sourceOf(pageOf("seen", "a"), pageOf("b", "seen"));
+    expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: [{ id: "a" }], repeated: 0, stopped: 1 });
+    expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: [{ id: "b" }], repeated: 0, stopped: 1 });
+    const last = await feed.fill(fetchPage, 5);
+    expect(last).toMatchObject({ items: [{ id: "seen" }], repeated: 1, stopped: 0, end: "exhausted" });
+  });
+
+  test("brings a seen item once, though several pages have it, by any of its ids", async () => {
+    const { feed } = await smallPool("original");
+    const idOf = ({ id, of }: { id: string; of?: string }) => [id, of];
+    const pages = [{ items: [{ id: "original" }, { id: "repost", of: "original" }] }, { items: [{ id: "original" }] }];
+    const result = await feed.fill(({ page }) => Promise.resolve(pages[page] ?? null), 9, { id: idOf });
+    expect(result).toMatchObject({ items: [{ id: "original" }], repeated: 1, stopped: 2 });
+  });
+
+  test("shows the list that it brought in the same order when it is rendered, whatever is recorded since", async () => {
+    const { guard, feed } = await smallPool("first", "second", "third", "fourth");
+    const { fetchPage } = sourceOf(pageOf("fourth", "second", "a"), pageOf("third", "b", "first"));
+    const { items } = await feed.fill(fetchPage, 9);
+    expect(items.map(({ id }) => id)).toEqual(["a", "b", "first", "second", "third", "fourth"]);
+    guard.record(["third", "first", "a"]);
+    expect(feed.filter(items)).toEqual(items);
+  });
+
+  test("forgets what it held back at a reset, and keeps it when the run is ended or fails", async () => {
+    const { feed } = await smallPool("seen");
+    const failing = ({ page }: PageRequest) =>
+      page === 0 ? Promise.resolve(pageOf("seen")) : Promise.reject(new Error("no network"));
+    expect(await feed.fill(failing, 5)).toMatchObject({ items: [], repeated: 0, stopped: 1, end: "error" });
+    expect(await feed.fill(() => Promise.resolve(null), 5)).toMatchObject({ items: [{ id: "seen" }], repeated: 1 });
+    await feed.fill(failing, 5);
+    feed.reset();
+    expect(await feed.fill(() => Promise.resolve(null), 5)).toMatchObject({ items: [], repeated: 0 });
+  });
+
+  test("brings what was taken back meanwhile before the rest", async () => {
+    const { guard, feed } = await smallPool("first", "second");
+    const { waiting, fetchPage } = gatedSource();
+    const running = feed.fill(fetchPage, 9);
+    await settled();
+    waiting[0]?.bring(pageOf("first", "second"));
+    await settled();
+    guard.unsee("second");
+    waiting[1]?.bring(null);
+    expect(idsIn(await running)).toEqual(["second", "first"]);
   });
 });
 

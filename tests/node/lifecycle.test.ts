@@ -28,6 +28,7 @@ const NOTHING = {
   filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0, withoutId: 0 },
   lag: { count: 0 },
   unseen: 0,
+  received: { characters: 0, spared: 0 },
   bytes: 0,
 };
 

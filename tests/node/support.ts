@@ -71,6 +71,18 @@ export function openPage(before = ""): { seenguard: Package; run: (code: string)
 }
 let script: vm.Script | undefined;
 
+/** Records ids one after the other, a second apart by the device's clock, which goes by the test alone from then on. */
+export function recordInTurn(guard: Pick<SeenGuard, "record">, ids: Iterable<ItemId>): void {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  for (const id of ids) {
+    guard.record(id);
+    vi.setSystemTime(Date.now() + 1000);
+  }
+}
+
 /** What a server ships that has recorded these ids. */
 export async function shippedSnapshot(
   ids: Iterable<ItemId>,

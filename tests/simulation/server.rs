@@ -154,7 +154,7 @@ impl Server {
 
     /// The state to ship now.
     fn state(&mut self, now: u64) -> Rc<State> {
-        let shipped = self.chain.snapshot(now / SECOND).expect("there is memory");
+        let shipped = self.chain.snapshot(now / SECOND, None).expect("there is memory");
         let texts_now = self.current.shards.iter().map(|shard| &shard.text);
         if !self.changed && texts_now.eq(&shipped.shards) {
             return Rc::clone(&self.current);
@@ -229,7 +229,7 @@ impl Server {
 
     /// The chain is read from its store again, with other parameters if they are `other`.
     pub fn reload(&mut self, now: u64, other: Option<ChainOptions>) {
-        let texts = self.chain.snapshot(now / SECOND).expect("there is memory").shards;
+        let texts = self.chain.snapshot(now / SECOND, None).expect("there is memory").shards;
         if texts.is_empty() {
             return;
         }

@@ -455,7 +455,7 @@ fn a_chain_records_filters_ships_and_goes_on() {
     let mut first = chain(3, 5, 0.001, 0, &[]).unwrap();
     assert_eq!(parsed(first.rejected()), json!([]));
     assert_eq!(first.record(&separated(&["a", "b", "a", "c", "d"]), now).unwrap(), 4);
-    let shipped = parsed(first.snapshot(now).unwrap());
+    let shipped = parsed(first.snapshot(now, None).unwrap());
     assert_eq!(
         (&shipped["now"], &shipped["version"]),
         (&json!(START), &json!(((START + 1) << 21) + 1))
@@ -494,7 +494,7 @@ fn a_day_of_use_takes_no_more_and_more_memory() {
             first..first + 5 + refresh as usize % 15,
         );
         let texts: Vec<&str> = shown.iter().map(String::as_str).collect();
-        let shipped = chain.snapshot(now).unwrap();
+        let shipped = chain.snapshot(now, None).unwrap();
         let shards: Vec<&str> = shipped.shards.iter().map(String::as_str).collect();
         apply(&mut guard, &shards, refresh as f64, NONE, WALL, 0.0);
         fresh(&mut guard, &texts);

@@ -1,0 +1,161 @@
+/** What feeds have decided. A verdict goes by an item's first id; only a duplicate has none. */
+import { collectIds, countItems, firstOfEach, idsOfItem, type ItemIdList } from "../ids.js";
+import type { IdOf, ItemId } from "../types/seenguard.js";
+
+/** What decides: the guard of a namespace. */
+export interface Decider {
+  /** `undefined`: there is no engine, and everything passes. */
+  split(list: ItemIdList, withoutId: number): { fresh: Iterable<number>; seen: Iterable<number> } | undefined;
+  /** Which of these ids pass since they were taken back or forgotten. */
+  takenBack(ids: readonly ItemId[]): Iterable<number>;
+  /** Grows whenever something is taken back or forgotten. */
+  readonly takings: number;
+  /** The namespace's latest clear that is known of, Unix ms; 0: none. */
+  readonly clearedAtMs: number;
+}
+
+/** An item of a list that has an id. */
+export interface ListItem {
+  readonly place: number;
+  /** Its first id. */
+  readonly id: string;
+  readonly ids: readonly string[];
+}
+
+export interface Verdict {
+  /** What one call decided is a group. */
+  readonly group: number;
+  /** 0: fresh. Else seen, and the place among what is seen in its group. */
+  readonly rank: number;
+  /** The item's. */
+  readonly ids: readonly string[];
+}
+
+/** Most verdicts that are kept. */
+export const MAX_VERDICTS = 20_000;
+/** Most that survive the document. */
+const MAX_SAVED = 2_000;
+
+/** Verdicts as they are saved. */
+export type SavedVerdicts = readonly [clearedAtMs: number, verdicts: readonly (readonly (number | string)[])[]];
+
+/** The items of a list that have an id. */
+export function listItems<T>(list: readonly T[], idOf: IdOf<T> | undefined): ListItem[] {
+  const collected = collectIds(list, idOf);
+  return Array.from({ length: countItems(collected) }, (_, index) => {
+    const ids = idsOfItem(collected, index).map(String);
+    return { place: collected.places?.[index] ?? index, id: ids[0] ?? "", ids };
+  });
+}
+
+export class Verdicts {
+  private readonly onClear: () => void;
+  /** By an item's first id, in the order of deciding. */
+  private readonly byId = new Map<string, Verdict>();
+  private groups = 0;
+  /** The latest clear of the namespace that these are not from before. */
+  private clearedAtMs = 0;
+  /** Who was last asked what was taken back, and when. */
+  private guard: Decider | undefined;
+  private takings = 0;
+
+  constructor(onClear: () => void = () => {}) {
+    this.onClear = onClear;
+  }
+
+  of({ id }: ListItem): Verdict | undefined {
+    return this.byId.get(id);
+  }
+
+  /** Forgets what is void by what the guard knows now: it is decided anew. */
+  refresh(guard: Decider): void {
+    if (guard.clearedAtMs > this.clearedAtMs) {
+      this.clear();
+      this.clearedAtMs = guard.clearedAtMs;
+    }
+    if (guard === this.guard && guard.takings === this.takings) return;
+    this.guard = guard;
+    this.takings = guard.takings;
+    const seen = [...this.byId].filter(([, { rank }]) => rank > 0);
+    const ids = seen.flatMap(([, verdict]) => verdict.ids);
+    if (ids.length === 0) return;
+    const takenBack = new Set(Array.from(guard.takenBack(ids), (index) => ids[index]));
+    for (const [id, verdict] of seen) if (verdict.ids.some((each) => takenBack.has(each))) this.byId.delete(id);
+  }
+
+  /**
+   * Decides items, which are a group then. An item with an id of one before it stays undecided. Returns whether this is
+   * to last: without an engine everything is fresh for now.
+   */
+  decide(items: readonly ListItem[], withoutId: number, guard: Decider): boolean {
+    if (items.length === 0 && withoutId === 0) return true;
+    const list = idListOf(items);
+    const split = guard.split(list, withoutId);
+    const { fresh, seen } = split ?? { fresh: firstOfEach(list), seen: [] };
+    const group = ++this.groups;
+    const note = (index: number, rank: number) => {
+      const item = items[index];
+      if (item) this.byId.set(item.id, { group, rank, ids: item.ids });
+    };
+    for (const index of fresh) note(index, 0);
+    let rank = 0;
+    for (const index of seen) note(index, ++rank);
+    return split !== undefined;
+  }
+
+  forget(items: readonly ListItem[]): void {
+    for (const { id } of items) this.byId.delete(id);
+  }
+
+  /** Keeps within the limit; those of the list at hand go last. Returns whether any were forgotten. */
+  forgetOldest(current: readonly ListItem[]): boolean {
+    const excess = this.byId.size - MAX_VERDICTS;
+    if (excess <= 0) return false;
+    const kept = new Set(current.map(({ id }) => id));
+    const others = [...this.byId.keys()].filter((id) => !kept.has(id));
+    for (const id of [...others, ...kept].slice(0, excess)) this.byId.delete(id);
+    return true;
+  }
+
+  clear(): void {
+    this.byId.clear();
+    this.onClear();
+  }
+
+  /** The newest of them, to be restored in another document; `undefined`: there are none. */
+  save(): SavedVerdicts | undefined {
+    const newest = [...this.byId.values()].slice(-MAX_SAVED);
+    if (newest.length === 0) return undefined;
+    return [this.clearedAtMs, newest.map(({ group, rank, ids }) => [group, rank, ...ids])];
+  }
+
+  /** Takes over what was saved. What cannot be read is left out. */
+  restore(saved: unknown): void {
+    try {
+      const [clearedAtMs, verdicts] = saved as SavedVerdicts;
+      if (isCount(clearedAtMs)) this.clearedAtMs = clearedAtMs;
+      for (const [group, rank, ...ids] of verdicts) {
+        const [id] = ids;
+        if (!isCount(group) || !isCount(rank) || !isText(id) || !ids.every(isText)) continue;
+        this.byId.set(id, { group, rank, ids });
+        this.groups = Math.max(this.groups, group);
+      }
+    } catch {
+      // It is none of ours: what came before it counts.
+    }
+  }
+}
+
+function idListOf(items: readonly ListItem[]): ItemIdList {
+  const ids = items.flatMap((item) => item.ids);
+  let end = 0;
+  return ids.length === items.length ? { ids } : { ids, ends: items.map((item) => (end += item.ids.length)) };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}

@@ -1,0 +1,65 @@
+//! Which items are fresh, and in which order the others were seen.
+
+use std::cmp::Reverse;
+
+use super::shard_chain::{ShardChain, seconds};
+use crate::error::Error;
+use crate::hash::HashedId;
+use crate::id_list::{HashedList, IdList, KeptIds, Split};
+use crate::shard::Shard;
+
+impl ShardChain {
+    /// Whether any live shard contains the id, and it was not taken back.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a time that is not in seconds.
+    pub fn contains(&self, id: impl AsRef<[u8]>, now_seconds: u64) -> Result<bool, Error> {
+        let live: Vec<&Shard> = self.live(seconds(now_seconds)?).collect();
+        Ok(self.newest_with(&live, HashedId::new(id.as_ref())).is_some())
+    }
+
+    /// The indices of the fresh items, in order: no live shard contains any of an item's ids, unless it was taken back,
+    /// and no earlier fresh item has one of them.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
+    pub fn filter(&self, ids: &(impl IdList + ?Sized), now_seconds: u64) -> Result<Vec<u32>, Error> {
+        Ok(self.split(ids, now_seconds)?.fresh)
+    }
+
+    /// The fresh items as [`ShardChain::filter`] finds them, and the others, those seen longest ago first: by the
+    /// newest shard that contains one of their ids. An item is left out if an earlier one of either list has one of its
+    /// ids.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
+    pub fn split(&self, ids: &(impl IdList + ?Sized), now_seconds: u64) -> Result<Split, Error> {
+        let live: Vec<&Shard> = self.live(seconds(now_seconds)?).collect();
+        let (mut list, mut kept_seen) = (HashedList::default(), KeptIds::default());
+        list.read(ids)?;
+        let (mut fresh, mut seen) = (Vec::new(), Vec::new());
+        fresh.try_reserve(ids.items())?;
+        seen.try_reserve(ids.items())?;
+        for item in 0..ids.items() {
+            let newest = ids
+                .ids_of(item)
+                .filter_map(|index| self.newest_with(&live, list.id(ids, index)))
+                .min();
+            match newest {
+                None if list.keep(ids, item) => fresh.push(item as u32),
+                Some(shard) if list.keep_beside(&mut kept_seen, ids, item) => seen.push((shard, item as u32)),
+                _ => {}
+            }
+        }
+        seen.sort_by_key(|&(shard, _)| Reverse(shard));
+        let seen = seen.into_iter().map(|(_, item)| item).collect();
+        Ok(Split { fresh, seen })
+    }
+
+    /// The place of the newest of these shards that contains an id, unless it was taken back.
+    fn newest_with(&self, live: &[&Shard], id: HashedId<'_>) -> Option<usize> {
+        live.iter()
+            .position(|shard| shard.filter.contains_hashed(id))
+            .filter(|_| !self.unseen.contains(id.bytes()))
+    }
+}
