@@ -5,6 +5,7 @@ import {
   type ChainOptions,
   type ErrorCode,
   type IdOf,
+  type Impression,
   type ItemId,
   type Report,
   type ShardFormat,
@@ -22,7 +23,19 @@ const keyOf: IdOf<Post> = ({ key }) => key;
 const format: ShardFormat = "seenguard";
 const now = 1_764_000_000;
 
-export async function serve(stored: readonly string[]): Promise<Snapshot> {
+export async function consume(stored: Snapshot, body: Report): Promise<Snapshot> {
+  const chain = await ShardChain.from(stored);
+  const unseen: Impression[] = [{ id: "a", at: now * 1000 }];
+  const report: Report = { namespace: "home:ada", now: now * 1000, impressions: [], unseen };
+  const unknown: number = chain.take(body) + chain.take(report, { now });
+  chain.unsee(ids, { now });
+  chain.unsee("a");
+  if (unknown > 1000) chain.forget();
+  if (unknown > 2000) chain.forget({ now });
+  return chain.snapshot();
+}
+
+export async function serve(stored: readonly string[], held: string | null): Promise<Snapshot> {
   const options: ChainOptions = {
     capacity: 1000,
     shards: 5,
@@ -39,24 +52,14 @@ export async function serve(stored: readonly string[]): Promise<Snapshot> {
   const fresh: Post[] = chain.filter(posts, { id: keyOf, now });
   const freshIds: ItemId[] = chain.filter(ids, { now });
   const freshItems: { readonly id: string }[] = chain.filter(identified);
-  const [splitIds, splitPosts] = [chain.split(ids, { now }), chain.split(posts, { id: keyOf, now })];
-  const allIds: ItemId[] = splitIds.fresh.concat(splitIds.seen);
-  const allPosts: Post[] = splitPosts.fresh.concat(splitPosts.seen);
-  if (
-    seen ||
-    allIds.length + allPosts.length > 0 ||
-    codes.length + rejected.length + unknown + fresh.length + freshIds.length + freshItems.length > 0
-  )
+  const { fresh: first, seen: last } = chain.split(posts, { id: keyOf, now });
+  const all: Post[] = [...first, ...last];
+  const { fresh: before, seen: after } = chain.split(identified, { now });
+  if (all.length > before.length + after.length) return chain.snapshot({ now, held });
+  if (seen || codes.length + rejected.length + unknown + fresh.length + freshIds.length + freshItems.length > 0)
     chain.free();
 
-  const impressions = [{ id: "a", at: now * 1000 }];
-  const report: Report = { namespace: "home:1", now: now * 1000, impressions, unseen: impressions };
-  const taken: number = chain.take(report, { now }) + chain.take({ ...report, impressions: [] });
-  chain.unsee(ids, { now });
-  chain.unsee("a");
-  chain.forget(taken > 0 ? { now } : undefined);
-
-  const shards: string[] = chain.snapshot({ now, held: "0123456789ab" }).shards;
+  const shards: string[] = chain.snapshot({ now }).shards;
   const go = await ShardChain.from(shards, { format: { kind: "go-bloomfilter" } });
   const again = await ShardChain.from(go.snapshot());
   again.free();
