@@ -18,7 +18,7 @@ export interface ShardCosts {
   readonly name: string;
   /** What a device gets that holds nothing; as much is in the server's store, and in the device's. */
   readonly whole: number;
-  /** What a refresh brings, references included: and of the worst session. */
+  /** What a refresh brings, references included: on average, and on that of the worst session. */
   readonly refresh: number;
   readonly worst: number;
   /** What a refresh brings without references. */
