@@ -3,7 +3,7 @@ import { SeenGuardError, type ErrorListener } from "../errors.js";
 import { copyList } from "../ids.js";
 import type * as Api from "../types/seenguard.js";
 import { checkFill, FillRun, type Source } from "./fill.js";
-import { freshThenSeen, inGroups, WITHOUT_ID, type Shown } from "./ordering.js";
+import { freshAndSeen, inGroups, WITHOUT_ID, type Shown } from "./ordering.js";
 import { listItems, MAX_VERDICTS, type Decider, type ListItem, type Verdict, type Verdicts } from "./verdicts.js";
 
 /** What a feed needs of its guard. */
@@ -131,7 +131,7 @@ export class Feed implements Api.Feed {
   private admitOnce<T>(page: readonly T[], list: readonly T[], id: Api.IdOf<T> | undefined): Admitted<T> {
     let admitted = this.pages.get(page) as Admitted<T> | undefined;
     if (!admitted) {
-      const { fresh, seen } = freshThenSeen(this.decide(list, id, this.admitted));
+      const { fresh, seen } = freshAndSeen(this.decide(list, id, this.admitted));
       admitted = { fresh: itemsAt(list, fresh), seen: itemsAt(list, seen) };
       for (const oldest of [...this.admitted].slice(0, -MAX_VERDICTS)) this.admitted.delete(oldest);
       // Code without types may pass anything.
@@ -144,7 +144,7 @@ export class Feed implements Api.Feed {
   private takeHeldBack<T>(most: number, leftOver: number, id: Api.IdOf<T> | undefined): { items: T[]; recent: number } {
     const list = this.heldBack as readonly T[];
     this.verdicts.forget(listItems(list, id));
-    const { fresh, seen } = freshThenSeen(this.decide(list, id, new Set()));
+    const { fresh, seen } = freshAndSeen(this.decide(list, id, new Set()));
     const places = [...fresh, ...seen];
     const taken = places.slice(0, most);
     this.heldBack = itemsAt(

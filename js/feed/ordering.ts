@@ -1,7 +1,7 @@
 /** In which order a feed shows what it has decided. */
 import type { Verdict } from "./verdicts.js";
 
-/** By place in a list: the verdict of the item there, if the feed shows it. */
+/** By place in a list: the verdict on the item there, if the feed shows it. */
 export type Shown = readonly (Verdict | undefined)[];
 
 /** For items without an id: they keep their places. */
@@ -15,9 +15,9 @@ export function inGroups(shown: Shown): number[] {
   const groups = new Map<number, number[]>();
   shown.forEach((verdict, place) => {
     if (!verdict) return;
-    const places = groups.get(verdict.group) ?? [];
-    groups.set(verdict.group, places);
-    places.push(place);
+    const places = groups.get(verdict.group);
+    if (places) places.push(place);
+    else groups.set(verdict.group, [place]);
   });
   const order: number[] = [];
   for (const places of groups.values()) {
@@ -30,18 +30,15 @@ export function inGroups(shown: Shown): number[] {
   return order.flat();
 }
 
-/** The places of what is fresh, in the list's order, and of what was seen, by group and rank. */
-export function freshThenSeen(shown: Shown): { fresh: number[]; seen: number[] } {
-  const places = [...shown.keys()].filter((place) => shown[place]);
-  const seen = places.filter((place) => rankOf(shown, place) > 0);
-  seen.sort((a, b) => groupOf(shown, a) - groupOf(shown, b) || rankOf(shown, a) - rankOf(shown, b));
-  return { fresh: places.filter((place) => rankOf(shown, place) === 0), seen };
+/** The same in two: what is fresh, and what was seen. */
+export function freshAndSeen(shown: Shown): { fresh: number[]; seen: number[] } {
+  const order = inGroups(shown);
+  return {
+    fresh: order.filter((place) => rankOf(shown, place) === 0),
+    seen: order.filter((place) => rankOf(shown, place) > 0),
+  };
 }
 
 function rankOf(shown: Shown, place: number): number {
   return shown[place]?.rank ?? 0;
-}
-
-function groupOf(shown: Shown, place: number): number {
-  return shown[place]?.group ?? 0;
 }

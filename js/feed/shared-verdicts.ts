@@ -37,12 +37,17 @@ export class SharedVerdicts {
 
   /** Saves them beside what earlier documents of this tab have saved under other keys. */
   private save(): void {
-    const own = Array.from(this.byKey, ([key, verdicts]) => [key, verdicts.save()] as const);
-    const others = readSaved(this.namespace).filter(([key]) => !this.byKey.has(key));
-    const all = [...others, ...own].filter(([, saved]) => saved).slice(-MAX_KEYS);
+    const all = readSaved(this.namespace);
+    for (const [key, verdicts] of this.byKey) {
+      const saved = verdicts.save();
+      all.delete(key);
+      if (saved) all.set(key, saved);
+    }
     // Should there be no room for it, nothing outdated is to stay either.
     removeSaved(this.namespace);
-    if (all.length > 0) attempt(() => sessionStorage.setItem(nameOf(this.namespace), JSON.stringify(all)));
+    if (all.size === 0) return;
+    const text = JSON.stringify([...all].slice(-MAX_KEYS));
+    attempt(() => sessionStorage.setItem(nameOf(this.namespace), text));
   }
 }
 
@@ -52,13 +57,9 @@ export function removeSaved(namespace: string): void {
 }
 
 /** What is saved, by key. It may be anything. */
-function readSaved(namespace: string): (readonly [key: string, saved: unknown])[] {
-  const saved: unknown = attempt(() => JSON.parse(sessionStorage.getItem(nameOf(namespace)) ?? "") as unknown);
-  return Array.isArray(saved) ? saved.filter(isKeyed) : [];
-}
-
-function isKeyed(value: unknown): value is readonly [key: string, saved: unknown] {
-  return Array.isArray(value) && typeof value[0] === "string";
+function readSaved(namespace: string): Map<string, unknown> {
+  const text = attempt(() => sessionStorage.getItem(nameOf(namespace))) ?? "[]";
+  return attempt(() => new Map(JSON.parse(text) as [string, unknown][])) ?? new Map<string, unknown>();
 }
 
 function nameOf(namespace: string): string {

@@ -133,11 +133,11 @@ export class Verdicts {
   restore(saved: unknown): void {
     try {
       const [clearedAtMs, verdicts] = saved as SavedVerdicts;
-      if (isCount(clearedAtMs)) this.clearedAtMs = clearedAtMs;
+      this.clearedAtMs = clearedAtMs;
       for (const [group, rank, ...ids] of verdicts) {
         const [id] = ids;
-        if (!isCount(group) || !isCount(rank) || !isText(id) || !ids.every(isText)) continue;
-        this.byId.set(id, { group, rank, ids });
+        if (!isCount(group) || !isCount(rank) || typeof id !== "string") continue;
+        this.byId.set(id, { group, rank, ids: ids.map(String) });
         this.groups = Math.max(this.groups, group);
       }
     } catch {
@@ -154,8 +154,4 @@ function idListOf(items: readonly ListItem[]): ItemIdList {
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
 }

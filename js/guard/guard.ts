@@ -88,10 +88,9 @@ export class SeenGuard implements Api.SeenGuard {
     const collected = collectIds(list, id);
     const { places } = collected;
     const split = this.core.split(collected, list.length - countItems(collected));
-    const { fresh, seen } = split ?? { fresh: firstOfEach(collected), seen: [] };
     return {
-      fresh: freshItems(list, places, fresh),
-      seen: Array.from(seen, (index) => list[places ? (places[index] ?? 0) : index] as T),
+      fresh: freshItems(list, places, split?.fresh ?? firstOfEach(collected)),
+      seen: Array.from(split?.seen ?? [], (index) => list[places?.[index] ?? index] as T),
     };
   }
 

@@ -7,8 +7,8 @@ export interface KeyValueStore {
   /** The values of several keys, in their order; `undefined` for one that is absent. */
   read(keys: readonly string[]): Promise<(string | undefined)[]>;
   /**
-   * Writes values by key: IndexedDB all or none of them, the others in their order. Returns the value of the key
-   * `beside`, which IndexedDB reads in the same transaction.
+   * Writes values by key, in their order, and none of them if one fails. Returns the value of the key `beside`, which
+   * IndexedDB reads in the same transaction.
    */
   write(values: Readonly<Record<string, string>>, beside?: string): Promise<string | undefined>;
   /**

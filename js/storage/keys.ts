@@ -83,22 +83,22 @@ export function segmentKey(prefix: string, { generation, level, writer, number }
   return `${prefix}s/${g}/${l}/${writer}/${n}`;
 }
 
+/** The keys of a namespace that match a pattern after its prefix: what comes there, and its groups. */
+function matchesIn(prefix: string, keys: readonly string[], pattern: RegExp): RegExpExecArray[] {
+  const rests = keys.filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
+  return rests.map((rest) => pattern.exec(rest)).filter((match) => match !== null);
+}
+
 /** The segments of a namespace among keys. */
 export function segmentsIn(prefix: string, keys: readonly string[]): SegmentKey[] {
-  return keys.flatMap((key) => {
-    const match = key.startsWith(prefix) ? SEGMENT.exec(key.slice(prefix.length)) : null;
-    if (!match) return [];
-    const [, generation = "", level = "", writer = "", number = ""] = match;
-    return [
-      {
-        key,
-        generation: parseInt(generation, DIGITS),
-        level: parseInt(level, DIGITS),
-        writer,
-        number: parseInt(number, DIGITS),
-      },
-    ];
-  });
+  const matches = matchesIn(prefix, keys, SEGMENT);
+  return matches.map(([rest, generation = "", level = "", writer = "", number = ""]) => ({
+    key: prefix + rest,
+    generation: parseInt(generation, DIGITS),
+    level: parseInt(level, DIGITS),
+    writer,
+    number: parseInt(number, DIGITS),
+  }));
 }
 
 /** The key of a shard of the snapshot in use, by its reference; of its index without one. */
@@ -108,13 +108,11 @@ export function heldKey(prefix: string, generation: number, reference = "index")
 
 /** The keys of stored snapshots among keys. */
 export function heldKeysIn(prefix: string, keys: readonly string[]): GenerationKey[] {
-  return keys.flatMap((key) => {
-    const match = key.startsWith(prefix) ? HELD_KEY.exec(key.slice(prefix.length)) : null;
-    return match ? [{ key, generation: parseInt(match[1] ?? "", DIGITS) }] : [];
-  });
+  const matches = matchesIn(prefix, keys, HELD_KEY);
+  return matches.map(([rest, generation = ""]) => ({ key: prefix + rest, generation: parseInt(generation, DIGITS) }));
 }
 
 /** The segments of the package's first version among keys. */
 export function outdatedKeysIn(prefix: string, keys: readonly string[]): string[] {
-  return keys.filter((key) => key.startsWith(prefix) && FIRST_VERSION.test(key.slice(prefix.length)));
+  return matchesIn(prefix, keys, FIRST_VERSION).map(([rest]) => prefix + rest);
 }

@@ -97,7 +97,7 @@ export class SegmentLog {
       if (epoch !== this.epoch) return undefined;
       const segments = segmentsAmong(texts, unread);
       if (segments.length < unread.length && listing < LISTINGS) continue;
-      for (const segment of segments) this.known.set(segment.key, withoutText(segment));
+      for (const segment of unread) if (texts.has(segment.key)) this.known.set(segment.key, segment);
       const older = [...all, ...held].filter((one) => one.generation < this.current.number).map(({ key }) => key);
       const outdated = [...older, ...outdatedKeysIn(this.prefix, keys)];
       return { begun, segments, texts, outdated };
@@ -213,8 +213,4 @@ function segmentsAmong(texts: ReadonlyMap<string, string>, segments: readonly Se
     const text = texts.get(segment.key);
     return text === undefined ? [] : [{ ...segment, text }];
   });
-}
-
-function withoutText({ key, generation, level, writer, number }: StoredSegment): SegmentKey {
-  return { key, generation, level, writer, number };
 }

@@ -25,7 +25,17 @@ export class SimpleStore implements KeyValueStore {
 
   /** localStorage has a single value when this returns. */
   async write(values: Readonly<Record<string, string>>, beside?: string): Promise<string | undefined> {
-    for (const [key, value] of Object.entries(values)) await this.storage.set(key, value);
+    const written: string[] = [];
+    try {
+      for (const [key, value] of Object.entries(values)) {
+        await this.storage.set(key, value);
+        written.push(key);
+      }
+    } catch (cause) {
+      // What fills up a storage for nothing would keep others from it.
+      await this.remove(written);
+      throw cause;
+    }
     return beside === undefined ? undefined : textOf(await this.storage.get(beside));
   }
 

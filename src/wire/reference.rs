@@ -13,7 +13,7 @@ use crate::params::MAX_SNAPSHOT_SHARDS;
 /// What marks a reference in a snapshot; no base64 text begins with it.
 const MARK: u8 = b'~';
 /// What joins the names of the shards that are held.
-const SEPARATOR: &str = ".";
+const SEPARATOR: u8 = b'.';
 /// Hexadecimal digits of a name.
 const DIGITS: usize = 12;
 /// Of a hash, what the name leaves out.
@@ -45,12 +45,19 @@ impl Reference {
 
     /// Reads a name: 12 lowercase hexadecimal digits.
     pub fn from_name(name: &[u8]) -> Option<Reference> {
-        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        if name.len() != DIGITS || !name.iter().all(is_digit) {
+        if name.len() != DIGITS {
             return None;
         }
-        let digits = std::str::from_utf8(name).ok()?;
-        u64::from_str_radix(digits, 16).ok().map(Reference)
+        let mut number = 0;
+        for &digit in name {
+            let value = match digit {
+                b'0'..=b'9' => digit - b'0',
+                b'a'..=b'f' => digit - b'a' + 10,
+                _ => return None,
+            };
+            number = number << 4 | u64::from(value);
+        }
+        Some(Reference(number))
     }
 
     /// The reference as an element of a snapshot.
@@ -60,8 +67,14 @@ impl Reference {
 
     /// The names of several, as they go with a request.
     pub fn join(references: impl Iterator<Item = Reference>) -> String {
-        let names: Vec<String> = references.map(|reference| reference.to_string()).collect();
-        names.join(SEPARATOR)
+        let mut names = String::new();
+        for reference in references {
+            if !names.is_empty() {
+                names.push(char::from(SEPARATOR));
+            }
+            names += &reference.to_string();
+        }
+        names
     }
 
     /// Reads what a request says that the device holds. What is not understood is left out; a text that is longer than
@@ -70,8 +83,8 @@ impl Reference {
         if held.len() > MAX_HELD_LENGTH {
             return Vec::new();
         }
-        let names = held.split(SEPARATOR);
-        names.filter_map(|name| Reference::from_name(name.as_bytes())).collect()
+        let names = held.as_bytes().split(|&byte| byte == SEPARATOR);
+        names.filter_map(Reference::from_name).collect()
     }
 }
 

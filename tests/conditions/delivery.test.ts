@@ -2,7 +2,7 @@
  * Delivery by the clock: batches, failures and their waits, what is delivered again, and what the next visit takes
  * over.
  */
-import type { Impression, ReportOptions } from "seenguard";
+import type { Impression, Report, ReportOptions } from "seenguard";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, newPage, openGuard, settled, shippedSnapshot, uniqueNamespace } from "../node/support.js";
 
@@ -53,6 +53,48 @@ describe("report", () => {
     expect(requests).toHaveLength(1);
     // It is delivered, and pending until a snapshot has it.
     expect(guard.pending()).toEqual(["a", "b", "7"]);
+  });
+
+  test("delivers what was taken back, and nothing of what was taken back before it was sent", async () => {
+    const { guard } = await openGuard();
+    const bodies: Report[] = [];
+    vi.stubGlobal("fetch", (_: string, { body }: { body: string }) => {
+      bodies.push(JSON.parse(body) as Report);
+      return Promise.resolve(new Response());
+    });
+    guard.report({ url: "/impressions" });
+    const namespace = expect.any(String) as string;
+    const start = Date.now();
+    guard.record(["a", "b"]);
+    guard.unsee("a");
+    await pass(6000);
+    guard.unsee(["b", "of another device"]);
+    await pass(10 * MINUTE_MS);
+    expect(bodies).toEqual([
+      { namespace, now: start + 5000, impressions: [{ id: "b", at: start }], unseen: [{ id: "a", at: start }] },
+      {
+        namespace,
+        now: start + 10_001,
+        impressions: [],
+        unseen: [
+          { id: "b", at: start + 6000 },
+          { id: "of another device", at: start + 6000 },
+        ],
+      },
+    ]);
+  });
+
+  test("does not wait for the interval when many were taken back", async () => {
+    const { guard } = await openGuard();
+    const unseenIds: string[] = [];
+    const send: NonNullable<ReportOptions["send"]> = (_, unseen) => {
+      unseenIds.push(...unseen.map(({ id }) => id));
+      return Promise.resolve();
+    };
+    guard.report({ url: "/impressions", send, intervalMs: MINUTE_MS });
+    guard.unsee(idsOf("a", 50));
+    await pass(0);
+    expect(unseenIds).toEqual(idsOf("a", 50));
   });
 
   test("does not wait for the interval when many wait", async () => {
@@ -151,7 +193,8 @@ describe("a request", () => {
     expect(url).toBe("/impressions");
     expect(init).toEqual({ method: "POST", keepalive: true });
     expect(headers).toEqual({ "content-type": "application/json", authorization: "Bearer token" });
-    expect(JSON.parse(body as string)).toEqual({ impressions: [{ id: "a", at }] });
+    const namespace = expect.any(String) as string;
+    expect(JSON.parse(body as string)).toEqual({ namespace, now: at + 5000, impressions: [{ id: "a", at }] });
   });
 });
 

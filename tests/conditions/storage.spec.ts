@@ -3,8 +3,22 @@
  * is kept.
  */
 import type { Page } from "@playwright/test";
+import { ShardChain } from "seenguard/server";
 import { Profile } from "./browsers.js";
-import { codes, expect, flush, fresh, idsOf, keysInIndexedDb, openGuard, record, stats, test, visit } from "./pages.js";
+import {
+  apply,
+  codes,
+  expect,
+  flush,
+  fresh,
+  idsOf,
+  keysInIndexedDb,
+  openGuard,
+  record,
+  stats,
+  test,
+  visit,
+} from "./pages.js";
 import { documentOf, type Site } from "./site.js";
 
 /** Gives the origin a megabyte, as long as the returned session lives. */
@@ -77,10 +91,15 @@ test.describe("IndexedDB that is full", () => {
     await flush(page);
     await fillIndexedDb(page);
     for (const id of idsOf("while full", 30)) await record(page, [id]);
+    const chain = await ShardChain.create();
+    chain.record("seen elsewhere");
+    await apply(page, chain.snapshot());
+    chain.free();
     await flush(page);
     expect((await stats(page)).storage).toBe("full");
     expect(await codes(page)).toEqual(["storage-full"]);
-    expect(await fresh(page, [...idsOf("early", 20), ...idsOf("while full", 30), "new"])).toEqual(["new"]);
+    const all = [...idsOf("early", 20), ...idsOf("while full", 30), "seen elsewhere", "new"];
+    expect(await fresh(page, all)).toEqual(["new"]);
 
     await emptyIndexedDb(page);
     // Nobody records anything: it is tried again by itself.
@@ -88,7 +107,7 @@ test.describe("IndexedDB that is full", () => {
     await flush(page);
     await page.reload();
     await openGuard(page);
-    expect(await fresh(page, [...idsOf("early", 20), ...idsOf("while full", 30), "new"])).toEqual(["new"]);
+    expect(await fresh(page, all)).toEqual(["new"]);
     expect(await codes(page)).toEqual([]);
   });
 

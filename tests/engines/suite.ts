@@ -11,6 +11,7 @@ import {
   stats,
   type PageOptions,
 } from "../conditions/pages.js";
+import { readAndReturn, serveApp } from "../conditions/router-app.js";
 import { documentOf, Site } from "../conditions/site.js";
 import type { Engine, EngineWindow } from "./engine.js";
 
@@ -126,6 +127,20 @@ export function testEngine(name: string, start: () => Promise<Engine>): void {
       expect(await fresh(tab.frame, ["a", "b"])).toEqual(["b"]);
       expect(new Set(await codes(tab.frame))).toEqual(new Set(["storage"]));
     });
+  });
+
+  test(`${name}: an app that keeps its items shows the same list at the same place, the item just read included`, async () => {
+    const apps = await Site.start();
+    onTestFinished(() => apps.close());
+    serveApp(apps);
+    const tab = await engine.newWindow();
+    onTestFinished(() => tab.close());
+    const { before, after, later } = await readAndReturn(tab, apps);
+    expect(before).toMatchObject({ route: "list", scroll: 2100 });
+    expect(before.ids).toHaveLength(40);
+    for (const [how, view] of Object.entries(after)) expect(view, how).toEqual(before);
+    expect(later.ids.length).toBeLessThan(40);
+    expect(later.ids).not.toContain("article-7");
   });
 
   test(`${name}: localStorage that is full is said to be, and takes what is new when there is room again`, async () => {

@@ -1,7 +1,7 @@
 /** A feed decides each id once. */
-import type { IdOf } from "seenguard";
+import type { FeedOptions, IdOf } from "seenguard";
 import { describe, expect, test } from "vitest";
-import { idsOf, openGuard, shippedSnapshot } from "./support.js";
+import { idsOf, NOW, openGuard, recordInTurn, shippedSnapshot } from "./support.js";
 
 const itemsOf = (...ids: string[]) => ids.map((id) => ({ id }));
 
@@ -158,4 +158,179 @@ describe("a feed's admit", () => {
     guard.record(["a", "b"]);
     expect(feed.filter(admitted)).toEqual(admitted);
   });
+});
+
+interface Post {
+  readonly id: string;
+  /** What it reposts. */
+  readonly of?: string;
+}
+const allIdsOf: IdOf<Post> = ({ id, of }) => [id, of];
+
+describe("a feed of items with several ids", () => {
+  test("stops an item of which any id was seen, and keeps that by its first id", async () => {
+    const { guard } = await openGuard();
+    guard.record("original");
+    const feed = guard.feed();
+    const list: Post[] = [{ id: "repost", of: "original" }, { id: "other" }];
+    expect(feed.filter(list, allIdsOf)).toEqual([{ id: "other" }]);
+    expect(feed.filter([{ id: "repost" }, { id: "other", of: "repost" }], allIdsOf)).toEqual([
+      { id: "other", of: "repost" },
+    ]);
+  });
+
+  test("shows the first of those that share an id, in one page and over pages", async () => {
+    const { guard } = await openGuard();
+    const feed = guard.feed();
+    const [original, repost, again]: Post[] = [{ id: "a" }, { id: "b", of: "a" }, { id: "c", of: "b" }];
+    expect(feed.filter([original, repost, again] as Post[], allIdsOf)).toEqual([original, again]);
+    expect(guard.feed().admit([original, repost] as Post[], allIdsOf)).toEqual([original]);
+    const pages = guard.feed();
+    expect(pages.admit([repost] as Post[], allIdsOf)).toEqual([repost]);
+    expect(pages.admit([original, again, { id: "d" }] as Post[], allIdsOf)).toEqual([{ id: "d" }]);
+  });
+
+  test("keeps what is shown when something with one of its ids is put before it", async () => {
+    const { guard } = await openGuard();
+    const feed = guard.feed();
+    const repost = { id: "repost", of: "original" };
+    expect(feed.filter([repost], allIdsOf)).toEqual([repost]);
+    expect(feed.filter([{ id: "original" }, repost], allIdsOf)).toEqual([repost]);
+    guard.record(["repost", "original"]);
+    expect(feed.filter([{ id: "original" }, repost], allIdsOf)).toEqual([repost]);
+  });
+
+  test("decides a duplicate only when what it duplicates is gone: it was not shown before", async () => {
+    const { guard } = await openGuard();
+    const feed = guard.feed();
+    const list: Post[] = [{ id: "original" }, { id: "repost", of: "original" }];
+    expect(feed.filter(list, allIdsOf)).toEqual([{ id: "original" }]);
+    guard.record("original");
+    expect(feed.filter(list, allIdsOf)).toEqual([{ id: "original" }]);
+    expect(feed.filter(list.slice(1), allIdsOf)).toEqual([]);
+    guard.unsee("original");
+    expect(feed.filter(list.slice(1), allIdsOf)).toEqual(list.slice(1));
+  });
+});
+
+describe("what is taken back", () => {
+  test("is decided anew by every feed, and what was seen otherwise stays stopped", async () => {
+    const { guard } = await openGuard();
+    guard.record(["a", "b"]);
+    const feeds = [guard.feed(), guard.feed()];
+    for (const feed of feeds) expect(feed.filter(["a", "b", "c"])).toEqual(["c"]);
+    expect(guard.unsee("a")).toBe(1);
+    guard.record("c");
+    for (const feed of feeds) expect(feed.filter(["a", "b", "c"])).toEqual(["a", "c"]);
+    guard.record("a");
+    for (const feed of feeds) expect(feed.filter(["a", "b", "c"])).toEqual(["a", "c"]);
+    expect(guard.feed().filter(["a", "b", "c"])).toEqual([]);
+  });
+
+  test("passes by any of its ids", async () => {
+    const { guard } = await openGuard();
+    guard.record("original");
+    const feed = guard.feed();
+    const repost = [{ id: "repost", of: "original" }];
+    expect(feed.filter(repost, allIdsOf)).toEqual([]);
+    guard.unsee("original");
+    expect(feed.filter(repost, allIdsOf)).toEqual(repost);
+  });
+
+  test("by the server passes in a feed that had stopped it, as does all that a deletion forgot", async () => {
+    const { guard } = await openGuard();
+    const shipped = await shippedSnapshot(["a", "b"]);
+    guard.apply(shipped);
+    guard.record("c");
+    const feed = guard.feed();
+    expect(feed.filter(["a", "b", "c"])).toEqual([]);
+    guard.apply({ ...shipped, version: shipped.version + 1, unseen: [{ id: "a", at: NOW * 1000 }] });
+    expect(feed.filter(["a", "b", "c"])).toEqual(["a"]);
+    guard.apply({ version: 0, shards: [], forgetBefore: Math.ceil(Date.now() / 1000) + 1 });
+    expect(feed.filter(["a", "b", "c"])).toEqual(["a", "b", "c"]);
+  });
+});
+
+describe("a feed that puts what was seen last", () => {
+  async function smallPool(...recorded: string[]) {
+    const opened = await openGuard();
+    recordInTurn(opened.guard, recorded);
+    return { ...opened, feed: opened.guard.feed({ seen: "last" }) };
+  }
+
+  test("shows all items once: the fresh ones first, then the others, those seen longest ago first", async () => {
+    const { guard, feed } = await smallPool("first", "second", "third");
+    guard.apply(await shippedSnapshot(["server"]));
+    const list = itemsOf("third", "a", "server", "second", "b", "first", "a", "third");
+    const shown = feed.filter(list);
+    expect(shown).toEqual(itemsOf("a", "b", "server", "first", "second", "third"));
+    expect(shown[0]).toBe(list[1]);
+  });
+
+  test("keeps the order whatever is seen since, as often as it is rendered", async () => {
+    const { guard, feed } = await smallPool("first", "second");
+    const list = ["second", "a", "first", "b"];
+    const shown = feed.filter(list);
+    expect(shown).toEqual(["a", "b", "first", "second"]);
+    recordInTurn(guard, ["a", "second", "first"]);
+    expect(feed.filter(list)).toEqual(shown);
+    expect(feed.filter(shown)).toEqual(shown);
+  });
+
+  test("moves nothing when a page is appended, or something new is put before", async () => {
+    const { feed } = await smallPool("first", "second", "third", "fourth");
+    const page = ["second", "a", "first"];
+    expect(feed.filter(page)).toEqual(["a", "first", "second"]);
+    const longer = [...page, "fourth", "b", "third"];
+    expect(feed.filter(longer)).toEqual(["a", "first", "second", "b", "third", "fourth"]);
+    expect(feed.filter(["new", ...longer])).toEqual(["new", "a", "first", "second", "b", "third", "fourth"]);
+  });
+
+  test("puts a page's seen items at the page's end, and renders them there", async () => {
+    const { feed } = await smallPool("first", "second", "third");
+    const one = feed.admit(["third", "a", "first"]);
+    expect(one).toEqual(["a", "first", "third"]);
+    const two = feed.admit(["second", "b", "first"]);
+    expect(two).toEqual(["b", "second"]);
+    expect(feed.filter([...one, ...two])).toEqual([...one, ...two]);
+  });
+
+  test("leaves items without an id where they are", async () => {
+    const { feed } = await smallPool("first", "second");
+    const [x, y] = [{} as { id: string }, {} as { id: string }];
+    const list = [x, { id: "second" }, y, { id: "a" }, { id: "first" }];
+    expect(feed.filter(list)).toEqual([x, { id: "a" }, y, { id: "first" }, { id: "second" }]);
+    expect(feed.admit(list)).toEqual(feed.filter(list));
+  });
+
+  test("shows what is taken back as fresh", async () => {
+    const { guard, feed } = await smallPool("first", "second");
+    const list = ["second", "first", "a"];
+    expect(feed.filter(list)).toEqual(["a", "first", "second"]);
+    guard.unsee("second");
+    expect(feed.filter(list)).toEqual(["second", "a", "first"]);
+  });
+
+  test("shows everything in its order when there is no engine", async () => {
+    const { guard, feed } = await smallPool("first");
+    await guard.close();
+    expect(feed.filter(["first", "a", "first"])).toEqual(["first", "a"]);
+  });
+});
+
+test("a feed's options that are wrong are refused, and say which", async () => {
+  const { guard } = await openGuard();
+  for (const [options, name] of [
+    [{ key: "" }, "key"],
+    [{ key: 7 }, "key"],
+    [{ seen: "first" }, "seen"],
+    [{ seen: true }, "seen"],
+    [{ keys: "home" }, "keys"],
+    [null, "feed"],
+    ["home", "feed"],
+  ] as const) {
+    const wrong = () => guard.feed(options as FeedOptions);
+    expect(wrong).toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
+    expect(wrong).toThrow(name);
+  }
 });

@@ -47,7 +47,7 @@ export async function stoppedBy(classes, memory) {
   const byShard = shards.map((shard) => {
     const guard = new classes.Guard(WINDOW_DAYS, REMEMBER);
     write(batch, memory, [shard]);
-    guard.apply(batch, ...NATIVE, NaN, NaN, NOW_MS, 0);
+    guard.apply(batch, ...NATIVE, NaN, NaN, new Float64Array(), NaN, undefined, NOW_MS, 0);
     return stopped(guard);
   });
   const guard = new classes.Guard(WINDOW_DAYS, REMEMBER);

@@ -9,6 +9,7 @@ import {
   type ErrorCode,
   type Explanation,
   type Feed,
+  type FeedOptions,
   type FeedPage,
   type FetchPage,
   type FillOptions,
@@ -21,6 +22,7 @@ import {
   type ItemId,
   type ObserveOptions,
   type PageRequest,
+  type Report,
   type ReportOptions,
   type SeenStorage,
   type ShardFormat,
@@ -37,6 +39,7 @@ const ids: readonly ItemId[] = ["a", 1, 2n];
 const posts: readonly Post[] = [{ key: 1, title: "One" }];
 const identified: readonly (Identified & { readonly id: bigint })[] = [{ id: 3n }];
 const keyOf: IdOf<Post> = ({ key }) => (key > 0 ? key : key < 0 ? null : undefined);
+const allIdsOf: IdOf<Post> = ({ key, title }) => [key, title, null, undefined];
 
 const formats: readonly ShardFormat[] = [
   "seenguard",
@@ -51,6 +54,8 @@ const snapshot: Snapshot = {
   shards: ["text", ["chunk", "chunk"]],
   format: "seenguard",
   now: 1_764_000_000,
+  unseen: [{ id: "a", at: 1_764_000_000_000 }],
+  forgetBefore: 1_763_000_000,
 };
 
 class Preferences implements SeenStorage {
@@ -103,21 +108,31 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   const fresh: ItemId[] = guard.filter(ids);
   const freshIdentified: { readonly id: bigint }[] = guard.filter(identified);
   const freshPosts: Post[] = guard.filter(posts, keyOf);
+  const [splitIds, splitPosts] = [guard.split(ids), guard.split(posts, allIdsOf)];
+  const allIds: ItemId[] = splitIds.fresh.concat(splitIds.seen);
+  const allPosts: Post[] = splitPosts.fresh.concat(splitPosts.seen);
   const seen: boolean = guard.has(fresh[0] ?? "a") && guard.has(freshIdentified[0]?.id ?? 0n);
   if (seen) explain(guard.explain(freshPosts[0]?.key ?? 1));
 
   const unknown: number = guard.record("a") + guard.record(new Set([1, 2n]));
+  const stopped: number = guard.unsee("a") + guard.unsee(new Set([1, 2n]));
+  const held: string = guard.held();
   const pending: string[] = guard.pending(unknown).concat(guard.pending());
   const shard: string = guard.pendingShard();
 
+  const last: FeedOptions = { key: "home", seen: "last" };
   await fillFeed(guard.feed());
+  await fillFeed(guard.feed(last));
+  await fillFeed(guard.feed({ seen: "drop" }));
   const stops: (() => void)[] = [watch(guard, root, element), guard.observe(root), guard.track(element, 1)];
+  stops.push(guard.track(element, [1, "a", 2n]));
   stops.push(...deliver(guard));
   for (const stop of stops) stop();
 
   showStats(guard.stats());
   const version: number | undefined = guard.version;
-  console.log(pending.length, shard.length, version);
+  console.log(pending.length, shard.length, version, held.length, stopped);
+  console.log(allIds.length, allPosts.length);
   await guard.flush();
   await guard.close();
   await SeenGuard.clear("home:1");
@@ -128,6 +143,7 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
 function watch(guard: SeenGuard, root: Element, element: Element): () => void {
   const observe: ObserveOptions = {
     attribute: "data-seen-id",
+    idsOf: (id, element) => [id, element.tagName, 1, 2n],
     ratio: 0.5,
     dwellMs: 1000,
     onImpression: (id, element) => {
@@ -142,11 +158,17 @@ function watch(guard: SeenGuard, root: Element, element: Element): () => void {
 
 function deliver(guard: SeenGuard): (() => void)[] {
   const sent = (impression: Impression) => [impression.id.length, impression.at.toFixed()];
-  const send = async (impressions: readonly Impression[]) => {
-    await fetch("/impressions", { method: "POST", body: JSON.stringify(impressions.map(sent)) });
+  const send = async (impressions: readonly Impression[], unseen: readonly Impression[]) => {
+    const body = JSON.stringify([impressions.map(sent), unseen.map(sent)]);
+    await fetch("/impressions", { method: "POST", body });
   };
   const report: ReportOptions = { url: "/impressions", headers: { authorization: "…" }, send, intervalMs: 5000 };
   return [guard.report(report), guard.report({ url: "/impressions" })];
+}
+
+/** What a server gets. */
+export function received({ namespace, now, impressions, unseen = [] }: Report): Impression[] {
+  return namespace === "home:1" && now > 0 ? [...impressions, ...unseen] : [];
 }
 
 async function fillFeed(feed: Feed): Promise<void> {
@@ -154,17 +176,21 @@ async function fillFeed(feed: Feed): Promise<void> {
   const visibleIds: ItemId[] = feed.filter(ids);
   const added: Post[] = feed.admit(posts, keyOf);
   const addedIdentified: { readonly id: bigint }[] = feed.admit(identified);
-  const fetchPage: FetchPage<Post> = async ({ page, signal }: PageRequest) => {
+  const fetchPage: FetchPage<Post> = async ({ page, cursor, held, pending, signal }: PageRequest) => {
     signal.throwIfAborted();
-    const answer: FeedPage<Post> = { items: posts, seen: snapshot };
+    const next: string | null = page > 2 ? null : `${String(cursor)}/${held}/${pending}`;
+    const answer: FeedPage<Post> = { items: posts, seen: snapshot, next };
     return Promise.resolve(page > 3 ? null : { ...answer, items: answer.items.slice(page) });
   };
+  const fetchAfter: FetchPage<Post, number> = ({ cursor = 0 }: PageRequest<number>) =>
+    Promise.resolve<FeedPage<Post, number>>({ items: posts, next: cursor + 1 });
   const fill: FillOptions = { maxPages: 5, signal: AbortSignal.timeout(1000) };
   const filled: FillResult<Post> = await feed.fill(fetchPage, 20, { ...fill, id: keyOf });
+  const after: FillResult<Post> = await feed.fill(fetchAfter, 20, { id: keyOf });
   const more = await feed.fill(() => Promise.resolve({ items: identified }), 20);
   const end: "filled" | "exhausted" | "max-pages" | "aborted" | "error" = filled.end;
   if (end === "error") throw filled.error;
-  console.log(filled.items[0]?.title, filled.pages.toFixed(), filled.stopped.toFixed());
+  console.log(filled.items[0]?.title, filled.pages.toFixed(), filled.stopped.toFixed(), after.repeated.toFixed());
   console.log(visible.length, visibleIds.length, added.length, addedIdentified.length, more.items[0]?.id);
   feed.reset();
 }
@@ -196,6 +222,8 @@ function showStats(stats: GuardStats): void {
   const filtered = stats.filtered;
   counts.push(filtered.passed, filtered.pending, filtered.memory);
   counts.push(filtered.server, filtered.duplicate, filtered.withoutId);
+  const received = stats.received;
+  counts.push(received.characters, received.spared);
   const lag = stats.lag;
   const lags: (number | undefined)[] = [lag.count, lag.lastMs, lag.p50Ms, lag.p95Ms, lag.p99Ms];
   console.log(engine, storage, rates, counts, lags);

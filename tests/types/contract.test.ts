@@ -27,8 +27,7 @@ const withoutDom: ts.CompilerOptions = { ...options, lib: ["lib.es2022.d.ts"], s
 const LATER = {
   seenguard: ["GuardOptions.engine", "SeenGuard.deliver"],
   server: [
-    ...["ShardChain.take", "ShardChain.unsee", "ShardChain.forget", "ShardChain.split"],
-    ...["ShardChain.filter.pending", "ShardChain.snapshot.held"],
+    ...["ShardChain.filter.pending", "ShardChain.split.pending"],
     ...["SeenStore", "memoryStore", "redisStore", "pageOf", "PageOptions", "Page", "parseReport"],
     ...["simhash", "NearDuplicates", "plan"],
   ],

@@ -5,7 +5,9 @@ import {
   type ChainOptions,
   type ErrorCode,
   type IdOf,
+  type Impression,
   type ItemId,
+  type Report,
   type ShardFormat,
   type Snapshot,
 } from "seenguard/server";
@@ -21,7 +23,19 @@ const keyOf: IdOf<Post> = ({ key }) => key;
 const format: ShardFormat = "seenguard";
 const now = 1_764_000_000;
 
-export async function serve(stored: readonly string[]): Promise<Snapshot> {
+export async function consume(stored: Snapshot, body: Report): Promise<Snapshot> {
+  const chain = await ShardChain.from(stored);
+  const unseen: Impression[] = [{ id: "a", at: now * 1000 }];
+  const report: Report = { namespace: "home:ada", now: now * 1000, impressions: [], unseen };
+  const unknown: number = chain.take(body) + chain.take(report, { now });
+  chain.unsee(ids, { now });
+  chain.unsee("a");
+  if (unknown > 1000) chain.forget();
+  if (unknown > 2000) chain.forget({ now });
+  return chain.snapshot();
+}
+
+export async function serve(stored: readonly string[], held: string | null): Promise<Snapshot> {
   const options: ChainOptions = {
     capacity: 1000,
     shards: 5,
@@ -38,6 +52,10 @@ export async function serve(stored: readonly string[]): Promise<Snapshot> {
   const fresh: Post[] = chain.filter(posts, { id: keyOf, now });
   const freshIds: ItemId[] = chain.filter(ids, { now });
   const freshItems: { readonly id: string }[] = chain.filter(identified);
+  const { fresh: first, seen: last } = chain.split(posts, { id: keyOf, now });
+  const all: Post[] = [...first, ...last];
+  const { fresh: before, seen: after } = chain.split(identified, { now });
+  if (all.length > before.length + after.length) return chain.snapshot({ now, held });
   if (seen || codes.length + rejected.length + unknown + fresh.length + freshIds.length + freshItems.length > 0)
     chain.free();
 

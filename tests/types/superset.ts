@@ -14,26 +14,28 @@ type Gives<Promised, Given extends Promised> = Given;
 type Takes<Taken, HandedIn extends Taken> = HandedIn;
 
 export type GivenTypes = [
-  Gives<Omit<contract.SeenGuard, "split" | "unsee" | "held" | "deliver" | "feed" | "stats">, ours.SeenGuard>,
+  Gives<Omit<contract.SeenGuard, "deliver" | "stats">, ours.SeenGuard>,
   Gives<Pick<typeof contract.SeenGuard, "clear">, typeof ours.SeenGuard>,
-  Gives<Omit<contract.Feed, "fill">, ours.Feed>,
+  Gives<contract.Feed, ours.Feed>,
   Gives<contract.SeenGuardError, ours.SeenGuardError>,
   Gives<contract.ErrorCode, ours.ErrorCode>,
   Gives<contract.ApplyReport, ours.ApplyReport>,
   Gives<contract.Explanation, ours.Explanation>,
-  Gives<Omit<contract.GuardStats, "received">, ours.GuardStats>,
-  Gives<Omit<contract.FillResult<Date>, "repeated">, ours.FillResult<Date>>,
-  Gives<Omit<contract.PageRequest, "cursor" | "held" | "pending">, ours.PageRequest>,
+  Gives<contract.GuardStats, ours.GuardStats>,
+  Gives<contract.FillResult<Date>, ours.FillResult<Date>>,
+  Gives<contract.PageRequest<Date>, ours.PageRequest<Date>>,
+  Gives<contract.Report, ours.Report>,
   Gives<contract.Impression, ours.Impression>,
-  Gives<Omit<serverContract.ShardChain, "split" | "take" | "unsee" | "forget">, ourServer.ShardChain>,
+  Gives<Omit<serverContract.ShardChain, "filter" | "split">, ourServer.ShardChain>,
 ];
 
 export type TakenTypes = [
   Takes<ours.GuardOptions, contract.GuardOptions>,
   Takes<ours.ObserveOptions, contract.ObserveOptions>,
-  Takes<Omit<ours.ReportOptions, "headers" | "send">, contract.ReportOptions>,
+  Takes<ours.FeedOptions, contract.FeedOptions>,
+  Takes<Omit<ours.ReportOptions, "headers">, Omit<contract.ReportOptions, "headers">>,
   Takes<ours.FillOptions, contract.FillOptions>,
-  Takes<ours.FeedPage<Date>, contract.FeedPage<Date>>,
+  Takes<ours.FeedPage<Date, number>, contract.FeedPage<Date, number>>,
   Takes<ours.SeenStorage, contract.SeenStorage>,
   Takes<ourServer.ChainOptions, serverContract.ChainOptions>,
 ];

@@ -1,0 +1,586 @@
+//! What a chain keeps beside its shards, and references in place of those that a device holds.
+#![cfg(not(target_arch = "wasm32"))]
+
+mod common;
+
+use common::model_chain::ModelChain;
+use common::random::Random;
+use common::{DAY, START, guard, ids};
+use seenguard::wire::Reference;
+use seenguard::{
+    ChainOptions, ChainSnapshot, Error, Format, Impression, ItemIds, Now, Report, ShardChain, Snapshot, Split,
+};
+
+const START_MS: u64 = START * 1000;
+
+fn options(capacity: u32, shards: usize, ttl_seconds: u32) -> ChainOptions {
+    ChainOptions {
+        capacity,
+        shards,
+        ttl_seconds,
+        ..ChainOptions::default()
+    }
+}
+
+/// A chain that has recorded these ids.
+fn recorded(options: ChainOptions, ids: &[impl AsRef<[u8]>], now: u64) -> ShardChain {
+    let mut chain = ShardChain::new(options).unwrap();
+    chain.record(ids, now).unwrap();
+    chain
+}
+
+fn shipped(chain: &ShardChain, now: u64) -> ChainSnapshot {
+    chain.snapshot(now, None).unwrap()
+}
+
+fn restored(stored: &ChainSnapshot, options: ChainOptions) -> ShardChain {
+    let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, options).unwrap();
+    chain.restore_exceptions(&stored.unseen, stored.forget_before).unwrap();
+    assert!(rejected.is_empty());
+    chain
+}
+
+fn impressions(list: &[(&str, u64)]) -> Vec<Impression> {
+    let impression = |&(id, at): &(&str, u64)| Impression { id: id.into(), at };
+    list.iter().map(impression).collect()
+}
+
+/// Takes in a report of a device whose clock is right.
+fn take(chain: &mut ShardChain, shown: &[(&str, u64)], unseen: &[(&str, u64)], now_ms: u64) -> usize {
+    let report = Report {
+        now_ms,
+        impressions: &impressions(shown),
+        unseen: &impressions(unseen),
+    };
+    chain.take(&report, now_ms).unwrap()
+}
+
+fn unseen_ids(chain: &ShardChain, now: u64) -> Vec<String> {
+    shipped(chain, now).unseen.into_iter().map(|each| each.id).collect()
+}
+
+// Against a plain model.
+
+fn compare_with_the_model(options: ChainOptions, seed: u64) {
+    let mut random = Random::seeded(seed);
+    let (mut chain, mut model) = (ShardChain::new(options).unwrap(), ModelChain::new(options));
+    let pool = ids("item", 0..60.max(4 * options.capacity as usize));
+    let mut now_ms = START_MS;
+    for _ in 0..150 {
+        now_ms += random.below(1 + u64::from(options.ttl_seconds) * 400);
+        let batch: Vec<&String> = (0..random.below(8)).map(|_| random.pick(&pool)).collect();
+        let mut some = || -> Vec<(String, u64)> {
+            let past = |random: &mut Random| now_ms - random.below(3_000);
+            (0..random.below(6))
+                .map(|_| (random.pick(&pool).clone(), past(&mut random)))
+                .collect()
+        };
+        let (shown, taken_back) = (some(), some());
+        match random.below(12) {
+            0..5 => assert_eq!(
+                chain.record(&batch, now_ms / 1000).unwrap(),
+                model.record(&batch, now_ms / 1000)
+            ),
+            5..8 => {
+                chain.unsee(&batch, now_ms).unwrap();
+                model.unsee(&batch, now_ms);
+            }
+            8..11 => {
+                let borrowed = |list: &[(String, u64)]| -> Vec<Impression> {
+                    list.iter()
+                        .map(|(id, at)| Impression {
+                            id: id.clone(),
+                            at: *at,
+                        })
+                        .collect()
+                };
+                let report = Report {
+                    now_ms,
+                    impressions: &borrowed(&shown),
+                    unseen: &borrowed(&taken_back),
+                };
+                assert_eq!(
+                    chain.take(&report, now_ms).unwrap(),
+                    model.take(&shown, &taken_back, now_ms)
+                );
+            }
+            _ if random.once_in(4) => {
+                chain.forget(now_ms).unwrap();
+                model.forget(now_ms);
+            }
+            _ => {}
+        }
+        let now = now_ms / 1000;
+        assert_eq!(shipped(&chain, now), model.snapshot(now));
+        let split = chain.split(&pool, now).unwrap();
+        assert_eq!(split.seen, model.seen_oldest_first(&pool, now));
+        assert_eq!(split.fresh, chain.filter(&pool, now).unwrap());
+        for (index, id) in (0..).zip(&pool) {
+            assert_eq!(chain.contains(id, now).unwrap(), model.contains(id, now));
+            assert_eq!(split.fresh.contains(&index), !model.contains(id, now));
+        }
+        if random.once_in(6) {
+            chain = restored(&shipped(&chain, now), options);
+            model = model.stored_and_restored(now);
+        }
+    }
+}
+
+#[test]
+fn a_chain_that_takes_back_and_forgets_is_the_model_chain() {
+    let mut seed = 0;
+    for ttl in [0, 10, 1_000] {
+        for (capacity, shards) in [(1, 1), (1, 5), (2, 2), (7, 3), (30, 5)] {
+            for rate in [0.3, 0.001] {
+                seed += 1;
+                compare_with_the_model(
+                    ChainOptions {
+                        false_positive_rate: rate,
+                        ..options(capacity, shards, ttl)
+                    },
+                    seed,
+                );
+            }
+        }
+    }
+}
+
+// Taking back.
+
+#[test]
+fn what_was_taken_back_is_fresh_until_it_is_recorded_again() {
+    let mut chain = recorded(ChainOptions::default(), &["a", "b"], START);
+    chain.unsee(&["a", "never seen"], START_MS + 1_500).unwrap();
+    assert!(!chain.contains("a", START + 2).unwrap());
+    assert_eq!(chain.filter(&["a", "b", "c"], START + 2).unwrap(), [0, 2]);
+    assert_eq!(
+        shipped(&chain, START + 2).unseen,
+        impressions(&[("a", START_MS + 1_500)])
+    );
+    // A shard contains it, so nothing is inserted and nothing is unknown.
+    assert_eq!(chain.record(&["a"], START + 3).unwrap(), 0);
+    assert_eq!(chain.filter(&["a", "b", "c"], START + 3).unwrap(), [2]);
+    assert_eq!(shipped(&chain, START + 3).unseen, []);
+}
+
+#[test]
+fn of_what_was_taken_back_the_newest_1000_are_kept() {
+    let all = ids("item", 0..1_300);
+    let mut chain = recorded(ChainOptions::default(), &all, START);
+    for (second, id) in (0..).zip(&all) {
+        chain.unsee(&[id], START_MS + 1_000 * second).unwrap();
+    }
+    let mut newest: Vec<String> = all[300..].to_vec();
+    newest.reverse();
+    assert_eq!(unseen_ids(&chain, START + 1_300), newest);
+    // Renewed, the oldest is among the newest.
+    chain.unsee(&[&all[300]], START_MS + 2_000_000).unwrap();
+    chain.unsee(&[&all[0]], START_MS + 2_000_000).unwrap();
+    let kept = unseen_ids(&chain, START + 2_000);
+    assert!(kept.len() == 1_000 && kept.contains(&all[300]) && kept.contains(&all[0]) && !kept.contains(&all[301]));
+}
+
+#[test]
+fn many_that_no_shard_contains_do_not_push_out_what_was_taken_back() {
+    let mut chain = recorded(ChainOptions::default(), &["a"], START);
+    chain.unsee(&["a"], START_MS).unwrap();
+    chain.unsee(&ids("other", 0..20_000), START_MS + 5).unwrap();
+    assert!(!chain.contains("a", START).unwrap());
+}
+
+#[test]
+fn what_no_live_shard_contains_is_dropped_by_rotation_and_by_expiry() {
+    let mut chain = recorded(options(10, 2, 0), &["a"], START);
+    chain.unsee(&["a"], START_MS).unwrap();
+    chain.record(&ids("other", 0..30), START).unwrap();
+    assert_eq!(unseen_ids(&chain, START), [""; 0]);
+
+    let mut chain = recorded(options(10, 2, 100), &["a"], START);
+    chain.unsee(&["a"], START_MS).unwrap();
+    assert_eq!(unseen_ids(&chain, START + 199), ["a"]);
+    assert_eq!(unseen_ids(&chain, START + 200), [""; 0]);
+}
+
+#[test]
+fn an_item_is_fresh_only_if_each_of_its_ids_is() {
+    let mut chain = recorded(options(2, 5, 0), &["a", "b", "c", "d", "e"], START);
+    let items: ItemIds<&str> = [
+        vec!["repost of a", "a"],
+        vec!["x", "y"],
+        vec!["y", "z"],
+        vec!["e", "b"],
+        vec![],
+        vec!["c"],
+        vec!["quote", "c"],
+    ]
+    .into_iter()
+    .collect();
+    assert_eq!(chain.filter(&items, START).unwrap(), [1, 4]);
+    // The item with "e" and "b" counts by "e", which was seen last; "y" and the second "c" are duplicates.
+    let split = |chain: &ShardChain| chain.split(&items, START).unwrap();
+    let (fresh, seen) = (vec![1, 4], vec![0, 5, 3]);
+    assert_eq!(split(&chain), Split { fresh, seen });
+    chain.unsee(&["a", "e"], START_MS).unwrap();
+    let (fresh, seen) = (vec![0, 1, 4], vec![3, 5]);
+    assert_eq!(split(&chain), Split { fresh, seen });
+}
+
+// Reports.
+
+#[test]
+fn a_report_that_comes_late_changes_nothing_that_was_taken_back_since() {
+    let mut chain = recorded(ChainOptions::default(), &["a"], START);
+    chain.unsee(&["a"], START_MS + 5_000).unwrap();
+    assert_eq!(
+        take(
+            &mut chain,
+            &[("a", START_MS + 5_000), ("b", START_MS + 5_000)],
+            &[],
+            START_MS + 9_000
+        ),
+        1
+    );
+    assert_eq!(chain.filter(&["a", "b"], START + 9).unwrap(), [0]);
+    take(&mut chain, &[("a", START_MS + 5_001)], &[], START_MS + 9_000);
+    assert_eq!(chain.filter(&["a", "b"], START + 9).unwrap(), [0; 0]);
+}
+
+#[test]
+fn what_one_report_takes_back_is_judged_before_its_impressions() {
+    let mut chain = recorded(ChainOptions::default(), &["a", "b", "c"], START);
+    let shown = [
+        ("a", START_MS + 1_000),
+        ("b", START_MS + 3_000),
+        ("new", START_MS + 1_000),
+    ];
+    let unseen = [
+        ("a", START_MS + 2_000),
+        ("b", START_MS + 2_000),
+        ("c", START_MS + 2_000),
+        ("new", START_MS + 2_000),
+    ];
+    take(&mut chain, &shown, &unseen, START_MS + 4_000);
+    assert_eq!(chain.filter(&["a", "b", "c", "new"], START + 4).unwrap(), [0, 2, 3]);
+    assert_eq!(unseen_ids(&chain, START + 4), ["a", "c"]);
+}
+
+#[test]
+fn times_are_read_by_the_clock_of_the_device_that_reports() {
+    // It is an hour ahead, or behind.
+    for device_ms in [START_MS + 3_600_000, START_MS - 3_600_000] {
+        let mut chain = recorded(ChainOptions::default(), &["a", "b"], START - 60);
+        chain.unsee(&["a", "b"], START_MS - 10_000).unwrap();
+        let report = Report {
+            now_ms: device_ms,
+            impressions: &impressions(&[("a", device_ms - 10_000), ("b", device_ms - 9_999)]),
+            unseen: &[],
+        };
+        chain.take(&report, START_MS).unwrap();
+        assert_eq!(chain.filter(&["a", "b"], START).unwrap(), [0], "{device_ms}");
+    }
+}
+
+#[test]
+fn a_time_in_the_future_counts_as_now() {
+    let mut chain = recorded(ChainOptions::default(), &["a"], START);
+    take(&mut chain, &[("b", u64::MAX)], &[("a", u64::MAX)], START_MS + 1_000);
+    assert_eq!(
+        shipped(&chain, START + 1).unseen,
+        impressions(&[("a", START_MS + 1_000)])
+    );
+    assert!(chain.contains("b", START + 1).unwrap());
+    // And one before all time as before everything.
+    let report = Report {
+        now_ms: u64::MAX,
+        impressions: &impressions(&[("a", 0)]),
+        unseen: &[],
+    };
+    chain.take(&report, START_MS + 2_000).unwrap();
+    assert!(!chain.contains("a", START + 2).unwrap());
+}
+
+// Deleting the history.
+
+#[test]
+fn a_deleted_history_leaves_an_empty_chain_that_says_when() {
+    let mut chain = recorded(ChainOptions::default(), &["a", "b"], START);
+    chain.unsee(&["a"], START_MS).unwrap();
+    chain.forget(START_MS + 100).unwrap();
+    let empty = shipped(&chain, START + 1);
+    assert_eq!((empty.version, empty.forget_before), (Some(0), Some(START as u32 + 1)));
+    assert!(empty.shards.is_empty() && empty.unseen.is_empty());
+    // Earlier than before it never becomes.
+    chain.forget(START_MS - 5_000_000).unwrap();
+    assert_eq!(shipped(&chain, START + 1), empty);
+    chain.forget(START_MS + 5_000).unwrap();
+    assert_eq!(shipped(&chain, START + 5).forget_before, Some(START as u32 + 5));
+}
+
+#[test]
+fn what_was_reported_from_before_a_deletion_changes_nothing() {
+    let mut chain = recorded(ChainOptions::default(), &["a"], START);
+    chain.forget(START_MS + 10_000).unwrap();
+    let since = START_MS + 10_000;
+    let shown = [("a", since - 1), ("b", since), ("c", since - 1_000_000)];
+    assert_eq!(take(&mut chain, &shown, &[], since + 60_000), 1);
+    assert_eq!(chain.filter(&["a", "b", "c"], START + 70).unwrap(), [0, 2]);
+    // What was taken back before is no longer in force either.
+    take(&mut chain, &[], &[("b", since - 1)], since + 60_000);
+    assert!(chain.contains("b", START + 70).unwrap());
+}
+
+#[test]
+fn an_impression_of_the_second_of_the_deletion_is_forgotten() {
+    let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
+    chain.forget(START_MS + 700).unwrap();
+    take(&mut chain, &[("a", START_MS + 300)], &[], START_MS + 60_000);
+    assert!(!chain.contains("a", START + 60).unwrap());
+}
+
+#[test]
+fn a_chain_goes_on_from_all_that_is_stored() {
+    let mut chain = recorded(options(10, 3, 0), &ids("item", 0..25), START);
+    chain.forget(START_MS).unwrap();
+    chain.record(&ids("item", 0..25), START + 5).unwrap();
+    chain.unsee(&ids("item", 3..9), START_MS + 6_001).unwrap();
+    let stored = shipped(&chain, START + 7);
+    assert_eq!(stored.unseen.len(), 6);
+    assert_eq!(shipped(&restored(&stored, options(10, 3, 0)), START + 7), stored);
+}
+
+#[test]
+fn what_was_stored_taken_back_without_a_shard_that_contains_it_is_dropped() {
+    let mut chain = recorded(ChainOptions::default(), &["a"], START);
+    chain
+        .restore_exceptions(&impressions(&[("a", 5), ("a", 7), ("b", 6)]), None)
+        .unwrap();
+    assert_eq!(shipped(&chain, START).unseen, impressions(&[("a", 7)]));
+}
+
+#[test]
+fn more_taken_back_than_a_snapshot_may_have_is_refused_and_changes_nothing() {
+    let all = ids("item", 0..1_001);
+    let mut chain = recorded(ChainOptions::default(), &all, START);
+    let before = shipped(&chain, START);
+    let unseen: Vec<Impression> = all.iter().map(|id| Impression { id: id.clone(), at: 1 }).collect();
+    let refused = chain.restore_exceptions(&unseen, Some(5)).map_err(|error| error.code());
+    assert_eq!(refused, Err("bad-snapshot"));
+    assert_eq!(shipped(&chain, START), before);
+    chain.restore_exceptions(&unseen[1..], Some(5)).unwrap();
+    assert_eq!(shipped(&chain, START).unseen.len(), 1_000);
+}
+
+#[test]
+fn times_beyond_32_bits_of_seconds_are_refused_and_change_nothing() {
+    let mut chain = recorded(ChainOptions::default(), &["a"], START);
+    let before = shipped(&chain, START);
+    // Microseconds.
+    let now = START_MS * 1000;
+    let report = Report {
+        now_ms: now,
+        impressions: &impressions(&[("b", 0)]),
+        unseen: &impressions(&[("a", 0)]),
+    };
+    for refused in [
+        chain.unsee(&["a"], now),
+        chain.forget(now),
+        chain.take(&report, now).map(drop),
+    ] {
+        assert!(matches!(refused, Err(Error::BadOption(_))));
+    }
+    assert_eq!(shipped(&chain, START), before);
+}
+
+// Union.
+
+#[test]
+fn of_two_chains_the_later_taking_back_counts() {
+    let first = recorded(ChainOptions::default(), &["a", "b", "c"], START);
+    let (mut here, mut there) = (first.clone(), first);
+    here.unsee(&["a", "b"], START_MS + 1).unwrap();
+    there.unsee(&["b", "c"], START_MS + 2).unwrap();
+    let expected = impressions(&[("b", START_MS + 2), ("c", START_MS + 2), ("a", START_MS + 1)]);
+    let mut united = here.clone();
+    united.unite(&there);
+    assert_eq!(shipped(&united, START).unseen, expected);
+    there.unite(&here);
+    assert_eq!(shipped(&there, START), shipped(&united, START));
+}
+
+#[test]
+fn a_chain_that_does_not_know_of_a_deletion_brings_nothing_back() {
+    let replica = recorded(options(10, 5, 0), &ids("item", 0..25), START);
+    let mut there = replica.clone();
+    there.unsee(&["item-1"], START_MS + 500).unwrap();
+    let mut here = replica;
+    here.forget(START_MS + 60_000).unwrap();
+    here.record(&["item-1", "after"], START + 61).unwrap();
+    let expected = shipped(&here, START + 62);
+    let mut united = here.clone();
+    united.unite(&there);
+    assert_eq!(shipped(&united, START + 62), expected);
+    there.unite(&here);
+    assert_eq!(shipped(&there, START + 62), expected);
+}
+
+// References.
+
+fn held(snapshot: &ChainSnapshot, wanted: impl Fn(usize) -> bool) -> String {
+    let texts = snapshot.shards.iter().enumerate();
+    Reference::join(
+        texts
+            .filter(|(index, _)| wanted(*index))
+            .map(|(_, text)| Reference::of(snapshot.format, text.as_bytes())),
+    )
+}
+
+#[test]
+fn shards_that_are_held_are_shipped_as_references_in_every_format_of_a_chain() {
+    let go = Format::go_bloomfilter(10, 0.01).unwrap();
+    for (format, rate) in [(Format::Native, 0.001), (Format::Guava, 0.001), (go, 0.01)] {
+        let options = ChainOptions {
+            format,
+            false_positive_rate: rate,
+            ..options(10, 4, 0)
+        };
+        let chain = recorded(options, &ids("item", 0..35), START);
+        let whole = shipped(&chain, START);
+        for mask in 0..1 << whole.shards.len() {
+            let names = held(&whole, |index| mask >> index & 1 == 1);
+            let sent = chain.snapshot(START, Some(&names)).unwrap();
+            for (index, (text, whole)) in sent.shards.iter().zip(&whole.shards).enumerate() {
+                let reference = Reference::of(format, whole.as_bytes()).to_element();
+                let expected = if mask >> index & 1 == 1 { &reference } else { whole };
+                assert_eq!(text, expected, "{format:?}");
+            }
+            let shards = whole.shards.clone();
+            assert_eq!(ChainSnapshot { shards, ..sent }, whole);
+        }
+    }
+}
+
+/// A session of twenty refreshes with ten new impressions each.
+fn check_that_a_device_resolves(format: Format) {
+    let options = ChainOptions {
+        format,
+        false_positive_rate: 1e-6,
+        ..options(100, 5, 0)
+    };
+    let mut chain = recorded(options, &ids("item", 0..450), START);
+    let mut guard = guard();
+    for refresh in 0..20 {
+        let now = START + 10 * refresh as u64;
+        let held = guard.held();
+        let snapshot = chain.snapshot(now, Some(&held)).unwrap();
+        let references = snapshot.shards.iter().filter(|text| text.starts_with('~')).count();
+        assert!(references >= if refresh == 0 { 0 } else { 3 });
+        let applied = guard.apply(
+            Snapshot {
+                version: snapshot.version,
+                shards: &snapshot.shards,
+                format: snapshot.format,
+                now_ms: None,
+                unseen: &snapshot.unseen,
+                forget_before: snapshot.forget_before,
+            },
+            Now::at(now * 1000),
+        );
+        assert_eq!(applied.unwrap().reason, None, "{format:?}");
+        let news = ids("news", refresh * 10..refresh * 10 + 10);
+        // Double hashing in so small a filter is wrong more often than it should be.
+        assert!(
+            guard.filter(&news, Now::at(now * 1000)).unwrap().len() >= 9,
+            "{format:?}"
+        );
+        chain.record(&news, now).unwrap();
+    }
+    assert!(
+        ids("news", 0..190)
+            .iter()
+            .all(|id| guard.has(id, Now::at(START * 1000)))
+    );
+}
+
+#[test]
+fn a_device_resolves_what_it_said_that_it_holds_in_every_format_of_a_chain() {
+    check_that_a_device_resolves(Format::Native);
+    check_that_a_device_resolves(Format::Guava);
+    check_that_a_device_resolves(Format::go_bloomfilter(100, 1e-6).unwrap());
+}
+
+#[test]
+fn two_equal_shards_have_one_reference() {
+    let chain = recorded(ChainOptions::default(), &["a"], START);
+    let [text] = &shipped(&chain, START).shards[..] else {
+        panic!("one shard")
+    };
+    let (twice, rejected) = ShardChain::from_shards(&[text, text], ChainOptions::default()).unwrap();
+    assert!(rejected.is_empty());
+    let name = held(&shipped(&chain, START), |_| true);
+    let reference = format!("~{name}");
+    assert_eq!(
+        twice.snapshot(START, Some(&name)).unwrap().shards,
+        [&*reference, &*reference]
+    );
+}
+
+#[test]
+fn what_is_not_understood_of_held_is_as_if_it_were_not_there() {
+    let chain = recorded(options(10, 4, 0), &ids("item", 0..35), START);
+    let whole = shipped(&chain, START);
+    let names = held(&whole, |_| true);
+    for nothing in [
+        String::new(),
+        names.to_uppercase(),
+        format!("~{names}"),
+        names.replace('.', ","),
+        ".".repeat(1_000_000),
+        format!("{names}{}", ".".repeat(800)),
+        "é".repeat(400),
+    ] {
+        let sent = chain.snapshot(START, Some(&nothing)).unwrap();
+        let understood = sent.shards.iter().filter(|text| text.starts_with('~')).count();
+        // Of a text with a mark before it all names but the first can be read.
+        let expected = if nothing.starts_with('~') {
+            whole.shards.len() - 1
+        } else {
+            0
+        };
+        assert_eq!(understood, expected, "{nothing:.80}");
+    }
+    let among_others = format!("0123456789ab..x.{names}.");
+    let sent = chain.snapshot(START, Some(&among_others)).unwrap();
+    assert!(sent.shards.iter().all(|text| text.starts_with('~')));
+}
+
+#[test]
+fn a_reference_in_a_store_is_rejected_in_every_format_of_a_chain() {
+    let go = Format::go_bloomfilter(10, 0.001).unwrap();
+    for format in [Format::Native, Format::Guava, go] {
+        let options = ChainOptions {
+            format,
+            ..options(10, 4, 0)
+        };
+        let chain = recorded(options, &ids("item", 0..15), START);
+        let mut stored = shipped(&chain, START).shards;
+        stored[0] = Reference::of(format, stored[0].as_bytes()).to_element();
+        let (chain, rejected) = ShardChain::from_shards(&stored, options).unwrap();
+        let places: Vec<(usize, &str)> = rejected.iter().map(|each| (each.index, each.error.code())).collect();
+        assert_eq!(places, [(0, "bad-base64")], "{format:?}");
+        assert_eq!(chain.shards().count(), 1);
+    }
+}
+
+#[test]
+fn sealed_shards_stay_what_they_are_for_a_month() {
+    let options = options(100, 5, 30 * DAY as u32);
+    let mut chain = recorded(options, &ids("item", 0..450), START);
+    let before = shipped(&chain, START);
+    for day in 1..7 {
+        chain = restored(&shipped(&chain, START + day * DAY), options);
+        let sealed = held(&before, |index| index > 0);
+        let sent = chain.snapshot(START + day * DAY, Some(&sealed)).unwrap();
+        assert_eq!(sent.shards.iter().filter(|text| text.starts_with('~')).count(), 4);
+        chain.record(&ids(&day.to_string(), 0..5), START + day * DAY).unwrap();
+    }
+}

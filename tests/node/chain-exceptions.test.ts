@@ -1,0 +1,412 @@
+/** What a chain keeps beside its shards, and references in place of those that a device holds. */
+import * as formats from "seenguard/formats";
+import { ShardChain, type ChainOptions, type Report, type ShardFormat, type Snapshot } from "seenguard/server";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { xxh64 } from "./shards.js";
+import { idsOf, NOW, openGuard } from "./support.js";
+
+const NOW_MS = NOW * 1000;
+
+async function createChain(options?: ChainOptions): Promise<ShardChain> {
+  const chain = await ShardChain.create(options);
+  onTestFinished(() => chain.free());
+  return chain;
+}
+
+async function chainFrom(stored: Snapshot | readonly string[], options?: ChainOptions): Promise<ShardChain> {
+  const chain = await ShardChain.from(stored, options);
+  onTestFinished(() => chain.free());
+  return chain;
+}
+
+function report(parts: Partial<Report> = {}): Report {
+  return { namespace: "home:ada", now: NOW_MS, impressions: [], ...parts };
+}
+
+function throwing(code: string): Error {
+  return expect.objectContaining({ code }) as Error;
+}
+
+/** Runs with a wall clock that stands still. */
+function withClock(ms: number, run: () => void): void {
+  vi.useFakeTimers({ toFake: ["Date"], now: ms });
+  try {
+    run();
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+describe("what was taken back", () => {
+  test("is fresh until it is recorded again, and listed in snapshots", async () => {
+    const chain = await createChain();
+    chain.record(["a", "b", 3], { now: NOW });
+    chain.unsee(["a", 3n], { now: NOW + 1.5 });
+    chain.unsee("never seen", { now: NOW });
+    expect(chain.filter(["a", "b", "3", "c"], { now: NOW })).toEqual(["a", "3", "c"]);
+    expect(chain.has("a", { now: NOW })).toBe(false);
+    const unseen = ["3", "a"].map((id) => ({ id, at: NOW_MS + 1500 }));
+    expect(chain.snapshot({ now: NOW }).unseen).toEqual(unseen);
+    expect(chain.record("a", { now: NOW })).toBe(0);
+    expect(chain.filter(["a", "b", "3"], { now: NOW })).toEqual(["3"]);
+    chain.record(3, { now: NOW });
+    expect("unseen" in chain.snapshot({ now: NOW })).toBe(false);
+  });
+
+  test("goes by the wall clock to the millisecond where no time is given", async () => {
+    const chain = await createChain();
+    chain.record("a", { now: NOW });
+    withClock(NOW_MS + 789, () => {
+      chain.unsee("a");
+      // What was shown earlier in that second is what was taken back.
+      chain.take(report({ now: NOW_MS + 789, impressions: [{ id: "a", at: NOW_MS + 300 }] }));
+      expect(chain.snapshot()).toMatchObject({ now: NOW, unseen: [{ id: "a", at: NOW_MS + 789 }] });
+    });
+  });
+
+  test("passes on a device that gets the snapshot", async () => {
+    const chain = await createChain();
+    chain.record(["a", "b"], { now: NOW });
+    chain.unsee("a", { now: NOW + 1 });
+    const { guard } = await openGuard();
+    expect(guard.apply(chain.snapshot({ now: NOW + 2 }))).toMatchObject({ applied: true });
+    expect(guard.filter(["a", "b", "c"])).toEqual(["a", "c"]);
+  });
+
+  test("is taken back whatever its id is", async () => {
+    const chain = await createChain();
+    const odd = ["", "é\u{1F600}", "\uD800", "a,b", "~", "\0"];
+    chain.record(odd, { now: NOW });
+    chain.unsee(odd, { now: NOW });
+    expect(chain.filter(odd, { now: NOW })).toEqual(odd);
+    const { unseen } = chain.snapshot({ now: NOW });
+    expect(unseen?.map(({ id }) => id).sort()).toEqual(odd.map((id) => Buffer.from(id).toString()).sort());
+    expect((await chainFrom(chain.snapshot({ now: NOW }))).filter(odd, { now: NOW })).toEqual(odd);
+  });
+});
+
+describe("a report", () => {
+  test("is taken in by its times, whenever it arrives", async () => {
+    const chain = await createChain();
+    chain.record("a", { now: NOW });
+    chain.unsee("a", { now: NOW + 10 });
+    // A device whose clock is an hour behind.
+    const clock = NOW_MS - 3_600_000;
+    const late = report({
+      now: clock + 60_000,
+      impressions: [
+        { id: "a", at: clock + 10_000 },
+        { id: "b", at: clock + 10_000 },
+      ],
+    });
+    expect(chain.take(late, { now: NOW + 60 })).toBe(1);
+    expect(chain.filter(["a", "b"], { now: NOW + 60 })).toEqual(["a"]);
+    const again = report({ now: clock + 60_000, impressions: [{ id: "a", at: clock + 10_001 }] });
+    expect(chain.take(again, { now: NOW + 60 })).toBe(0);
+    expect(chain.filter(["a", "b"], { now: NOW + 60 })).toEqual([]);
+  });
+
+  test("takes back before it records", async () => {
+    const chain = await createChain();
+    chain.record(["a", "b"], { now: NOW });
+    const unseen = [
+      { id: "a", at: NOW_MS + 5 },
+      { id: "b", at: NOW_MS + 5 },
+    ];
+    const impressions = [
+      { id: "a", at: NOW_MS + 4 },
+      { id: "b", at: NOW_MS + 6 },
+    ];
+    chain.take(report({ now: NOW_MS + 10, impressions, unseen }), { now: NOW + 0.01 });
+    expect(chain.filter(["a", "b"], { now: NOW })).toEqual(["a"]);
+  });
+
+  test("of a time in the future, or of a clock that is off by centuries, counts as of now", async () => {
+    const chain = await createChain();
+    chain.record("a", { now: NOW });
+    const far = 8.64e15;
+    chain.take(report({ now: 0, impressions: [{ id: "b", at: far }], unseen: [{ id: "a", at: far }] }), { now: NOW });
+    expect(chain.snapshot({ now: NOW }).unseen).toEqual([{ id: "a", at: NOW_MS }]);
+    expect(chain.has("b", { now: NOW })).toBe(true);
+  });
+
+  const impression = { id: "b", at: NOW_MS };
+  const wrong: readonly [string, unknown][] = [
+    ["nothing", undefined],
+    ["null", null],
+    ["a text", JSON.stringify(report())],
+    ["a list", [report()]],
+    ["an empty object", {}],
+    ["no namespace", { ...report(), namespace: undefined }],
+    ["a namespace that is no text", { ...report(), namespace: 7 }],
+    ["no clock", { ...report(), now: undefined }],
+    ["a clock that is no number", { ...report(), now: "1764000000000" }],
+    ["a clock before all time", { ...report(), now: -1 }],
+    ["a clock that is NaN", { ...report(), now: NaN }],
+    ["no impressions", { ...report(), impressions: undefined }],
+    ["impressions that are no list", { ...report(), impressions: { 0: impression, length: 1 } }],
+    ["ids alone", { ...report(), impressions: ["b"] }],
+    ["an impression without an id", { ...report(), impressions: [impression, { at: NOW_MS }] }],
+    ["an impression whose id is a number", { ...report(), impressions: [impression, { id: 7, at: NOW_MS }] }],
+    ["an impression without a time", { ...report(), impressions: [impression, { id: "c" }] }],
+    ["a time that is a text", { ...report(), impressions: [impression, { id: "c", at: String(NOW_MS) }] }],
+    ["a time that is infinite", { ...report(), impressions: [impression, { id: "c", at: Infinity }] }],
+    ["a hole", { ...report(), impressions: Object.assign([impression], { length: 2 }) }],
+    ["null among impressions", { ...report(), impressions: [impression, null] }],
+    ["taken back that is no list", { ...report(), impressions: [impression], unseen: "a" }],
+    ["null as what was taken back", { ...report(), impressions: [impression], unseen: null }],
+    ["a thing without an id taken back", { ...report(), impressions: [impression], unseen: [{ at: 1 }] }],
+    [
+      "a getter that throws",
+      {
+        ...report(),
+        get impressions() {
+          throw new Error("no");
+        },
+      },
+    ],
+  ];
+  test.each(wrong)("of wrong types (%s) is refused and changes nothing", async (_, given) => {
+    const chain = await createChain();
+    chain.record("a", { now: NOW });
+    const before = chain.snapshot({ now: NOW });
+    expect(() => chain.take(given as Report, { now: NOW })).toThrow(throwing("bad-report"));
+    expect(chain.snapshot({ now: NOW })).toEqual(before);
+  });
+});
+
+describe("a deleted history", () => {
+  test("leaves an empty chain that says when, and stays deleted", async () => {
+    const chain = await createChain();
+    chain.record(["a", "b"], { now: NOW });
+    chain.unsee("a", { now: NOW });
+    chain.forget({ now: NOW + 10 });
+    const empty = { version: 0, shards: [], now: NOW + 20, forgetBefore: NOW + 10 };
+    expect(chain.snapshot({ now: NOW + 20 })).toEqual(empty);
+    const late = report({ now: NOW_MS + 20_000, impressions: [{ id: "a", at: NOW_MS + 9_999 }] });
+    chain.take(late, { now: NOW + 20 });
+    chain.forget({ now: NOW });
+    expect(chain.snapshot({ now: NOW + 20 })).toEqual(empty);
+    chain.record("c", { now: NOW + 20 });
+    const { version = 0, forgetBefore } = chain.snapshot({ now: NOW + 20 });
+    expect([version > 0, forgetBefore]).toEqual([true, NOW + 10]);
+  });
+
+  test("is one of the whole second in which it was deleted", async () => {
+    const chain = await createChain();
+    withClock(NOW_MS + 1, () => chain.forget());
+    expect(chain.snapshot({ now: NOW }).forgetBefore).toBe(NOW + 1);
+    withClock(NOW_MS + 2000, () => chain.forget());
+    expect(chain.snapshot({ now: NOW }).forgetBefore).toBe(NOW + 2);
+  });
+
+  test("is forgotten by a device that gets the snapshot", async () => {
+    const chain = await createChain();
+    const { guard } = await openGuard();
+    guard.record(["a", "b"]);
+    const deletedAt = Math.ceil(Date.now() / 1000) + 1;
+    chain.forget({ now: deletedAt });
+    guard.apply(chain.snapshot({ now: deletedAt }));
+    expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
+    expect(guard.pending()).toEqual([]);
+  });
+});
+
+describe("a chain that goes on from a stored snapshot", () => {
+  test("takes what was taken back and when the history was deleted", async () => {
+    const chain = await createChain({ capacity: 10 });
+    chain.forget({ now: NOW });
+    chain.record(idsOf("item", 25), { now: NOW + 5 });
+    chain.unsee(idsOf("item", 5), { now: NOW + 6 });
+    const stored = JSON.parse(JSON.stringify(chain.snapshot({ now: NOW + 7 }))) as Snapshot;
+    const resumed = await chainFrom(stored, { capacity: 10 });
+    expect(resumed.rejected).toEqual([]);
+    expect(resumed.snapshot({ now: NOW + 7 })).toEqual(stored);
+    const late = report({ now: NOW_MS + 7000, impressions: [{ id: "item-1", at: NOW_MS + 6000 }] });
+    resumed.take(late, { now: NOW + 7 });
+    expect(resumed.has("item-1", { now: NOW + 7 })).toBe(false);
+  });
+
+  test("leaves out references, since no device is there to resolve them", async () => {
+    const chain = await createChain({ capacity: 10 });
+    chain.record(idsOf("item", 25), { now: NOW });
+    const stored = chain.snapshot({ now: NOW });
+    const names = stored.shards.map(nameOf);
+    const resumed = await chainFrom(chain.snapshot({ now: NOW, held: names.slice(1).join(".") }), { capacity: 10 });
+    expect(resumed.rejected).toEqual([
+      { index: 1, code: "bad-base64" },
+      { index: 2, code: "bad-base64" },
+    ]);
+    expect(resumed.snapshot({ now: NOW }).shards).toEqual(stored.shards.slice(0, 1));
+  });
+
+  const entry = { id: "a", at: NOW_MS };
+  const wrong: readonly [string, object][] = [
+    ["1,001 entries", { unseen: Array<object>(1001).fill(entry) }],
+    ["a text as unseen", { unseen: "a" }],
+    ["null as unseen", { unseen: null }],
+    ["ids alone", { unseen: ["a"] }],
+    ["an id that is a number", { unseen: [{ id: 7, at: NOW_MS }] }],
+    ["no time", { unseen: [{ id: "a" }] }],
+    ["a time that is NaN", { unseen: [{ id: "a", at: NaN }] }],
+    ["a time before all time", { unseen: [{ id: "a", at: -1 }] }],
+    ["a hole", { unseen: Object.assign([entry], { length: 2 }) }],
+    ["milliseconds as forgetBefore", { forgetBefore: NOW_MS }],
+    ["a text as forgetBefore", { forgetBefore: String(NOW) }],
+    ["a part of a second as forgetBefore", { forgetBefore: NOW + 0.5 }],
+    ["a negative forgetBefore", { forgetBefore: -1 }],
+    ["null as forgetBefore", { forgetBefore: null }],
+  ];
+  test.each(wrong)("refuses %s", async (_, parts) => {
+    await expect(ShardChain.from({ shards: [], ...parts })).rejects.toMatchObject({ code: "bad-snapshot" });
+  });
+
+  test("takes 1,000 entries", async () => {
+    const chain = await createChain();
+    const ids = idsOf("item", 1000);
+    chain.record(ids, { now: NOW });
+    chain.unsee(ids, { now: NOW });
+    const stored = chain.snapshot({ now: NOW });
+    expect(stored.unseen).toHaveLength(1000);
+    expect((await chainFrom(stored)).filter(ids, { now: NOW })).toEqual(ids);
+  });
+});
+
+describe("a list that is split", () => {
+  test("has the fresh items as from filter, and after them what was seen longest ago first", async () => {
+    const chain = await createChain({ capacity: 2 });
+    chain.record(["a", "b", "c", "d", "e"], { now: NOW });
+    const items = ["e", "x", "a", "d", "x", "b", "a", "c", "y"].map((id) => ({ id }));
+    const { fresh, seen } = chain.split(items, { now: NOW });
+    expect(fresh).toEqual(chain.filter(items, { now: NOW }));
+    expect(seen.map(({ id }) => id)).toEqual(["a", "b", "d", "c", "e"]);
+    expect(seen[0]).toBe(items[2]);
+    expect(chain.split(["z", "a"], { id: (item: string) => item, now: NOW })).toEqual({ fresh: ["z"], seen: ["a"] });
+    expect(chain.split([], { now: NOW })).toEqual({ fresh: [], seen: [] });
+  });
+
+  test("keeps items without a usable id among the fresh ones", async () => {
+    const chain = await createChain();
+    chain.record(["a", "b"], { now: NOW });
+    const odd = [null, { id: "b" }, {}, { id: "a" }, 1.5, { id: "c" }] as { id: string }[];
+    const { fresh, seen } = chain.split(odd, { now: NOW });
+    expect(fresh).toEqual([null, {}, 1.5, { id: "c" }]);
+    expect(seen).toEqual([{ id: "b" }, { id: "a" }]);
+  });
+});
+
+test("an item with several ids is stopped by any of them, and is a duplicate by any of them", async () => {
+  const chain = await createChain({ capacity: 2 });
+  chain.record(["original", "x", "y"], { now: NOW });
+  const posts = [
+    { ids: ["repost", "original"] },
+    { ids: ["a", null, "b"] },
+    { ids: ["c", "b"] },
+    { ids: ["y", "x"] },
+    { ids: [] },
+    { ids: ["d"] },
+    { ids: ["quote", "original"] },
+  ];
+  const id = (post: (typeof posts)[number]) => post.ids;
+  const kept = [posts[1], posts[4], posts[5]];
+  expect(chain.filter(posts, { id, now: NOW })).toEqual(kept);
+  expect(chain.split(posts, { id, now: NOW })).toEqual({ fresh: kept, seen: [posts[0], posts[3]] });
+  chain.unsee("original", { now: NOW });
+  expect(chain.split(posts, { id, now: NOW }).fresh).toEqual([posts[0], ...kept]);
+});
+
+/** A shard's reference, without its mark: what any server can compute. */
+function nameOf(text: string): string {
+  return xxh64(Buffer.from(text)).toString(16).padStart(16, "0").slice(0, 12);
+}
+
+describe("references", () => {
+  const kinds: readonly (ShardFormat | undefined)[] = [
+    undefined,
+    "guava",
+    { kind: "go-bloomfilter", capacity: 100, falsePositiveRate: 0.001 },
+  ];
+  test.each(kinds)("stand for the shards of the format %o that a device says it holds", async (format) => {
+    const options = { capacity: 100, ...(format === undefined ? {} : { format }) };
+    const chain = await createChain(options);
+    chain.record(idsOf("item", 250), { now: NOW });
+    const whole = chain.snapshot({ now: NOW });
+    const names = whole.shards.map(nameOf);
+    const sent = chain.snapshot({ now: NOW, held: [names[2], "000000000000", names[0]].join(".") });
+    expect(sent).toEqual({ ...whole, shards: [`~${names[0] ?? ""}`, whole.shards[1], `~${names[2] ?? ""}`] });
+
+    const { guard } = await openGuard({}, formats);
+    guard.apply(whole);
+    expect(guard.held()).toBe(names.join("."));
+    chain.record("another", { now: NOW });
+    const next = chain.snapshot({ now: NOW, held: guard.held() });
+    expect(next.shards.map((shard) => String(shard).startsWith("~"))).toEqual([false, true, true]);
+    expect(guard.apply(next)).toMatchObject({ applied: true, shards: 3, reused: 2 });
+    expect(guard.filter([...idsOf("item", 250), "another"])).toEqual([]);
+  });
+
+  test("are not what a device gets that holds nothing, or asks in a way that is not understood", async () => {
+    const chain = await createChain({ capacity: 10 });
+    chain.record(idsOf("item", 25), { now: NOW });
+    const whole = chain.snapshot({ now: NOW });
+    const names = whole.shards.map(nameOf);
+    const reads: unknown[] = [
+      "",
+      null,
+      undefined,
+      7,
+      {},
+      [names[0]],
+      names,
+      true,
+      new String(names[0]),
+      Symbol("held"),
+    ];
+    reads.push(names.join(","), names.map((name) => name.toUpperCase()).join("."), "~", "..", "~~~~~~~~~~~~");
+    for (const held of reads) expect(chain.snapshot({ now: NOW, held: held as string })).toEqual(whole);
+  });
+
+  test("cost no time where what a device sends is too long to be true", async () => {
+    const chain = await createChain({ capacity: 10 });
+    chain.record(idsOf("item", 25), { now: NOW });
+    const whole = chain.snapshot({ now: NOW });
+    const name = nameOf(whole.shards[0] ?? "");
+    const timeOf = (held: string | undefined) => {
+      const times = Array.from({ length: 9 }, () => {
+        const start = performance.now();
+        expect(chain.snapshot({ now: NOW, ...(held === undefined ? {} : { held }) })).toEqual(whole);
+        return performance.now() - start;
+      });
+      return Math.min(...times);
+    };
+    const without = timeOf(undefined);
+    for (const held of [
+      "~".repeat(10_000_000),
+      `${name}.`.repeat(800_000),
+      ".".repeat(1_000_000),
+      "\uD800".repeat(832),
+    ])
+      expect(timeOf(held)).toBeLessThan(without + 1);
+    // The names of 64 shards are read.
+    const longest = [...Array<string>(63).fill("000000000000"), name].join(".");
+    expect(longest).toHaveLength(831);
+    expect(chain.snapshot({ now: NOW, held: longest }).shards[0]).toBe(`~${name}`);
+  });
+});
+
+test("a chain that was freed, options that it does not have and wrong times are refused by every method", async () => {
+  const chain = await createChain();
+  const calls = (options: object) => [
+    () => chain.take(report(), options),
+    () => chain.unsee("a", options),
+    () => chain.forget(options),
+    () => chain.split(["a"], options),
+    () => chain.snapshot(options),
+  ];
+  for (const wrong of [{ now: NOW_MS }, { now: "now" }, { nowSeconds: NOW }, null as unknown as object, [NOW]])
+    for (const call of calls(wrong)) expect(call).toThrow(throwing("bad-option"));
+  expect(() => chain.split(["a"], { id: "id" } as object)).toThrow(/id must be a function/);
+  expect(chain.snapshot({ now: NOW })).toEqual({ version: 0, shards: [], now: NOW });
+  chain.free();
+  for (const call of calls({ now: NOW })) expect(call).toThrow(throwing("bad-option"));
+});
