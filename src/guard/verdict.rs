@@ -185,7 +185,7 @@ impl Guard {
                 || self.taken_back.get(hash).is_some()
                 || self
                     .live_recording(hash, now)
-                    .is_some_and(|recording| recording.kind == Kind::Unseen);
+                    .is_some_and(Recording::is_taken_back);
             is_named && matches!(self.verdict_of(id, now), Verdict::Fresh)
         };
         (0..ids.len() as u32).filter(is_taken_back).collect()
