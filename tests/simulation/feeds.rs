@@ -160,8 +160,12 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     assert_eq!(there.len(), pending.len(), "pending: an id is there once");
     for &item in &there {
         let mut candidates = page.candidates(ledger, item, remember);
-        // What was dropped may come back from a segment that was not compacted yet.
-        let is_settled = |index| page.settled.contains(&index) && page.must_remember(ledger, index, remember);
+        // What was dropped may come back from a segment that was not compacted yet; what a deletion reached, too, if a
+        // later one reaches less far by a clock that has jumped back.
+        let is_settled = |index| {
+            let is_kept = page.must_remember(ledger, index, remember);
+            page.settled.contains(&index) && is_kept && !ledger.may_be_deleted(&ledger.recordings[index])
+        };
         assert!(
             candidates.any(|(index, recording)| !recording.unseen && !is_settled(index) && !page.view.takes_back(item, recording.at)),
             "pending: {item:?} was not seen here, or taken back, or is known to be covered: {:?}",

@@ -414,14 +414,17 @@ fn check_settled(
             "lag: {lag_ms} ms is the age of no impression"
         );
     }
-    let covered: Vec<Item> = covered.into_iter().map(|text| item_of(text)).chain(hidden).collect();
+    let covered: Vec<Item> = covered.into_iter().map(|text| item_of(text)).collect();
     for item in covered {
-        settle(page, ledger, item, clocks, scene);
+        settle(page, ledger, item, true, clocks, scene);
+    }
+    for item in hidden {
+        settle(page, ledger, item, false, clocks, scene);
     }
 }
 
-/// Notes that a snapshot covered a pending item here.
-fn settle(page: &mut Tab, ledger: &mut Ledger, item: Item, clocks: Now, scene: &mut Scene<'_>) {
+/// Notes that a snapshot covered an item here that was pending, or that may have been.
+fn settle(page: &mut Tab, ledger: &mut Ledger, item: Item, was_pending: bool, clocks: Now, scene: &mut Scene<'_>) {
     ledger.covered.insert(item);
     if !page.is_reporting {
         ledger.text_dropped.insert(item);
@@ -432,7 +435,11 @@ fn settle(page: &mut Tab, ledger: &mut Ledger, item: Item, clocks: Now, scene: &
         .collect();
     page.is_not_due(ledger, item);
     if let [(index, _)] = candidates[..] {
-        page.unsaved.covered.push(index);
+        let must_be_pending =
+            page.must_remember(ledger, index, scene.remember()) && !page.may_have_lost_text(ledger, index);
+        if was_pending || must_be_pending {
+            page.unsaved.covered.push(index);
+        }
     }
     for (_, at) in candidates {
         if ledger.first_confirmed.contains_key(&(item, at)) {
