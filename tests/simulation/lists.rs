@@ -97,7 +97,10 @@ pub fn check_lists(guard: &mut Guard, posts: &[Post], answer: &[u32], clocks: No
         .filter_map(|&id| Some((id, guard.explain(items.text(id), clocks)?)))
         .collect();
     let (fresh, mut seen) = divide(posts, |id| why.contains_key(&id));
-    assert_eq!(answer, fresh, "lists: fresh is what has no id that is stopped, and none of one before it");
+    assert_eq!(
+        answer, fresh,
+        "lists: fresh is what has no id that is stopped, and none of one before it"
+    );
     // What the shards alone know first, the oldest shard first; then by time. By the id seen latest.
     let rank = |&index: &u32| {
         let ids = posts[index as usize].iter().filter_map(|id| why.get(id));
@@ -195,8 +198,7 @@ fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scen
     for verdict in verdicts.of.values().filter(|verdict| !verdict.is_fresh) {
         for &id in &verdict.post {
             let own = ledger.of(id).next_back();
-            let is_own_since =
-                own.is_some_and(|(index, recording)| recording.unseen && index >= verdict.recordings);
+            let is_own_since = own.is_some_and(|(index, recording)| recording.unseen && index >= verdict.recordings);
             let listed = page.view.unseen.get(&id).map(|taken_back| taken_back.stated);
             let is_listed_since = listed.is_some() && verdicts.listed.get(&id).copied() != listed;
             let is_forgotten = verdicts.owes_deletion && !page.guard.has(scene.items.text(id), clocks);
