@@ -134,7 +134,10 @@ fn check_unseen_due(device: &Device, tab: usize, item: Item, at: u64, scene: &Sc
         .flights
         .iter()
         .any(|flight| flight.generation == page.writer.generation && flight.unseen.contains(&(item, at)));
-    assert!(!is_under_way, "batches: that {item:?} is taken back is under way already");
+    assert!(
+        !is_under_way,
+        "batches: that {item:?} is taken back is under way already"
+    );
     let is_kept = |&index: &usize| page.must_remember(ledger, index, scene.remember());
     assert!(
         !page.delivered_unseen.contains(&(item, at)) || !taken_back.iter().all(is_kept),

@@ -32,6 +32,9 @@ pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let candidates = lists::candidates(device, scene);
     let passed = filter(device, tab, &candidates, scene);
     lists::show(device, tab, &candidates.posts, scene);
+    if scene.random.percent(10) {
+        lists::check_server_list(scene.server, &candidates.posts, scene.now, scene.items);
+    }
     check_pending(device, tab, scene);
     probe(device, tab, scene);
     if scene.random.percent(15) {
@@ -167,7 +170,9 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
             page.settled.contains(&index) && is_kept && !ledger.may_be_deleted(&ledger.recordings[index])
         };
         assert!(
-            candidates.any(|(index, recording)| !recording.unseen && !is_settled(index) && !page.view.takes_back(item, recording.at)),
+            candidates.any(|(index, recording)| !recording.unseen
+                && !is_settled(index)
+                && !page.view.takes_back(item, recording.at)),
             "pending: {item:?} was not seen here, or taken back, or is known to be covered: {:?}",
             ledger.of(item).collect::<Vec<_>>()
         );
@@ -251,7 +256,9 @@ pub fn check_remembered(device: &Device, tab: usize, index: usize, table: Option
         return;
     }
     assert!(
-        table.unwrap_or(&page.guard).has(scene.items.text(recording.item), clocks),
+        table
+            .unwrap_or(&page.guard)
+            .has(scene.items.text(recording.item), clocks),
         "no repeat: at {} by the device's clock, with at most {} higher, this passes: {recording:?}",
         clocks.wall_ms,
         ledger.higher(index)
@@ -400,7 +407,10 @@ fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let (page, remember) = (&device.tabs[tab], scene.remember());
     let guard = &page.guard;
     let stats = guard.stats(clocks);
-    assert_eq!(stats.received, page.received, "references: what came and what was spared");
+    assert_eq!(
+        stats.received, page.received,
+        "references: what came and what was spared"
+    );
     assert!(
         stats.pending <= TEXT_LIMITS.texts,
         "limits: {} are pending",

@@ -60,7 +60,8 @@ impl HeldStore {
         if dies(random) {
             return;
         }
-        self.texts.retain(|name, _| shards.iter().any(|shard| shard.reference == *name));
+        self.texts
+            .retain(|name, _| shards.iter().any(|shard| shard.reference == *name));
     }
 
     /// Some of what is stored is lost, or an older index comes back.

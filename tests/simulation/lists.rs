@@ -1,14 +1,16 @@
 //! Lists of items with several ids: what is asked of a guard as a list, and a list that a page shows and that decides
 //! each item once.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use seenguard::{Explanation, Guard, ItemIds, Now};
+use seenguard::{Explanation, Guard, ItemIds, Now, Split};
 
 use super::chance::Chance;
 use super::device::Device;
 use super::items::{Item, Items};
 use super::scene::Scene;
+use super::server::Server;
 
 /// An item as a feed brings it: all its ids, its own first.
 pub type Post = Vec<Item>;
@@ -97,7 +99,10 @@ pub fn check_lists(guard: &mut Guard, posts: &[Post], answer: &[u32], clocks: No
         .filter_map(|&id| Some((id, guard.explain(items.text(id), clocks)?)))
         .collect();
     let (fresh, mut seen) = divide(posts, |id| why.contains_key(&id));
-    assert_eq!(answer, fresh, "lists: fresh is what has no id that is stopped, and none of one before it");
+    assert_eq!(
+        answer, fresh,
+        "lists: fresh is what has no id that is stopped, and none of one before it"
+    );
     // What the shards alone know first, the oldest shard first; then by time. By the id seen latest.
     let rank = |&index: &u32| {
         let ids = posts[index as usize].iter().filter_map(|id| why.get(id));
@@ -111,6 +116,20 @@ pub fn check_lists(guard: &mut Guard, posts: &[Post], answer: &[u32], clocks: No
     let split = guard.split(&ids_of(posts, items), clocks).expect("there is memory");
     assert_eq!(split.fresh, fresh, "lists: a list in two has the same fresh ones");
     assert_eq!(split.seen, seen, "lists: what was seen longest ago comes first");
+}
+
+/// A server answers a list as its shards do, one by one, the oldest first.
+pub fn check_server_list(server: &Server, posts: &[Post], now: u64, items: &Items) {
+    let newest = |id| server.newest_shard(id, now, items);
+    let (fresh, mut seen) = divide(posts, |id| newest(id).is_some());
+    let rank = |&index: &u32| Reverse(posts[index as usize].iter().filter_map(|&id| newest(id)).min());
+    seen.sort_by_key(rank);
+    let split = server.split(posts, now, items);
+    assert_eq!(
+        split,
+        Split { fresh, seen },
+        "lists: the server's are in the order of its shards"
+    );
 }
 
 /// What was decided of a post.
@@ -195,8 +214,7 @@ fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scen
     for verdict in verdicts.of.values().filter(|verdict| !verdict.is_fresh) {
         for &id in &verdict.post {
             let own = ledger.of(id).next_back();
-            let is_own_since =
-                own.is_some_and(|(index, recording)| recording.unseen && index >= verdict.recordings);
+            let is_own_since = own.is_some_and(|(index, recording)| recording.unseen && index >= verdict.recordings);
             let listed = page.view.unseen.get(&id).map(|taken_back| taken_back.stated);
             let is_listed_since = listed.is_some() && verdicts.listed.get(&id).copied() != listed;
             let is_forgotten = verdicts.owes_deletion && !page.guard.has(scene.items.text(id), clocks);

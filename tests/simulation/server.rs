@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::rc::Rc;
 
 use seenguard::hash::hash_id;
-use seenguard::{ChainOptions, Impression, Report, Shard, ShardChain};
+use seenguard::{ChainOptions, Impression, Report, Shard, ShardChain, Split};
 
 use super::chance::Chance;
 use super::conditions::{Conditions, HOUR, MINUTE, SECOND};
 use super::exceptions::Exceptions;
 use super::items::{Item, Items};
+use super::lists::{self, Post};
 use super::statistics::{Question, Tally};
 use crate::random::Random;
 
@@ -230,7 +231,9 @@ impl Server {
         }
         let from = known.len().saturating_sub(60);
         let item = known[from + random.index(known.len() - from)];
-        self.chain.unsee(&[items.text(item)], now).expect("these are milliseconds");
+        self.chain
+            .unsee(&[items.text(item)], now)
+            .expect("these are milliseconds");
         self.exceptions.unsee(item, now);
         self.changed = true;
         self.check_exceptions(now, items);
@@ -252,7 +255,8 @@ impl Server {
     /// The state to ship now.
     fn state(&mut self, now: u64, items: &Items) -> Rc<State> {
         let shipped = self.chain.snapshot(now / SECOND, None).expect("there is memory");
-        self.exceptions.check(&shipped, |item| self.chain_contains_live(item, now, items), items);
+        self.exceptions
+            .check(&shipped, |item| self.chain_contains_live(item, now, items), items);
         let texts_now = self.current.shards.iter().map(|shard| &shard.text);
         if !self.changed && texts_now.eq(&shipped.shards) && self.current.unseen == shipped.unseen {
             return Rc::clone(&self.current);
@@ -277,6 +281,19 @@ impl Server {
         self.changed = false;
         self.current = Rc::clone(&state);
         state
+    }
+
+    /// A list in two, as the chain answers it.
+    pub fn split(&self, posts: &[Post], now: u64, items: &Items) -> Split {
+        let split = self.chain.split(&lists::ids_of(posts, items), now / SECOND);
+        split.expect("there is memory")
+    }
+
+    /// The place of the newest live shard that contains an item that is not taken back.
+    pub fn newest_shard(&self, item: Item, now: u64, items: &Items) -> Option<usize> {
+        let mut live = self.chain.shards().filter(|shard| !shard.is_expired(now / SECOND));
+        let place = live.position(|shard| shard.filter.contains(items.text(item)));
+        place.filter(|_| !self.exceptions.contains(item))
     }
 
     /// Whether a live shard contains an item, taken back or not.
@@ -326,11 +343,18 @@ impl Server {
             state.shards.iter().map(element).collect()
         };
         let lags = !self.is_well && random.per_mille(conditions.lagging_per_mille);
-        let state = if lags { Rc::clone(random.pick(&self.history)) } else { state };
+        let state = if lags {
+            Rc::clone(random.pick(&self.history))
+        } else {
+            state
+        };
         let shards = refer(&state);
         if !lags {
             let shipped = self.chain.snapshot(now / SECOND, Some(held)).expect("there is memory");
-            assert_eq!(shipped.shards, shards, "references: exactly what is held is referred to");
+            assert_eq!(
+                shipped.shards, shards,
+                "references: exactly what is held is referred to"
+            );
         }
         Shipment { state, shards }
     }
@@ -422,7 +446,11 @@ impl Server {
             let Some(item) = items.any(random) else { return };
             let contained = self.chain_contains_live(item, now, items);
             if self.refused.contains(&item) && !self.inserted.contains_key(&item) {
-                tally.ask(Question::ForgottenByServer, self.false_positive_rate(seconds), contained);
+                tally.ask(
+                    Question::ForgottenByServer,
+                    self.false_positive_rate(seconds),
+                    contained,
+                );
             }
             let Some(&inserted) = self.inserted.get(&item) else {
                 continue;
@@ -438,7 +466,11 @@ impl Server {
             let is_overdue = ttl > 0 && self.promised_from == 0 && seconds > inserted.at_seconds + longest;
             if is_overdue {
                 self.inserted.remove(&item);
-                tally.ask(Question::KeptTooLongByServer, self.false_positive_rate(seconds), contained);
+                tally.ask(
+                    Question::KeptTooLongByServer,
+                    self.false_positive_rate(seconds),
+                    contained,
+                );
             }
         }
     }

@@ -175,7 +175,10 @@ fn use_view(device: &mut Device, tab: usize, mut next: View, scene: &mut Scene<'
         if page.view.lists(item) {
             continue;
         }
-        let candidates: Vec<usize> = page.candidates(ledger, item, remember).map(|(index, _)| index).collect();
+        let candidates: Vec<usize> = page
+            .candidates(ledger, item, remember)
+            .map(|(index, _)| index)
+            .collect();
         let ended = taken_back.own.iter().filter(|index| candidates.contains(index));
         ledger.may_have_ended.extend(ended);
         if taken_back.is_own_certain
@@ -292,7 +295,9 @@ pub fn note_dropped(page: &mut Tab, ledger: &Ledger, scene: &mut Scene<'_>) {
             ..View::default()
         };
         page.is_missing_shard = false;
-        scene.tally.reach("a tab drops its snapshot for a deletion that another tells of");
+        scene
+            .tally
+            .reach("a tab drops its snapshot for a deletion that another tells of");
     } else if page.view.shards.is_empty() {
         // Whether it was dropped does not show.
         page.view.may_forget_before = page.may_know_deletion;
@@ -362,14 +367,12 @@ fn check_settled(
     let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
     let item_of = |text: &str| scene.items.of(text).expect("an item of this feed");
     let is_covered = |text: &str, item| !page.view.lists(item) && page.view.contains(text, clocks);
-    let (covered, left): (Vec<&String>, Vec<&String>) =
-        before.iter().partition(|text| is_covered(text, item_of(text)));
+    let (covered, left): (Vec<&String>, Vec<&String>) = before.iter().partition(|text| is_covered(text, item_of(text)));
     // Pending, and taken back by the snapshot before.
     let hidden = listed_before.iter().copied().filter(|&item| {
         let text = scene.items.text(item);
-        let may_be_pending = |(index, recording): (usize, &Recording)| {
-            !recording.unseen && !page.settled.contains(&index)
-        };
+        let may_be_pending =
+            |(index, recording): (usize, &Recording)| !recording.unseen && !page.settled.contains(&index);
         let mut candidates = page.candidates(ledger, item, scene.remember());
         is_covered(text, item) && !before.iter().any(|pending| pending == text) && candidates.any(may_be_pending)
     });
@@ -380,7 +383,11 @@ fn check_settled(
         let item = item_of(text);
         !page.view.lists(item) && !listed_before.contains(&item)
     };
-    let stays: Vec<&str> = left.iter().map(|text| text.as_str()).filter(|text| is_plain(text)).collect();
+    let stays: Vec<&str> = left
+        .iter()
+        .map(|text| text.as_str())
+        .filter(|text| is_plain(text))
+        .collect();
     let there = after.iter().map(String::as_str).filter(|text| is_plain(text));
     let is_right = if is_deleting {
         let may_stay: HashSet<&str> = stays.into_iter().collect();
@@ -529,4 +536,3 @@ pub fn table_alone(guard: &Guard, clocks: Now) -> Guard {
     );
     guard
 }
-
