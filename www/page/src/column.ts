@@ -80,7 +80,10 @@ export class Column {
     const again = make("button", "again quiet", "Show again");
     const answer = make("p", "reason");
     why.type = again.type = "button";
-    why.append(make("span", "", item.title), make("small", "", "Why?"));
+    why.append(
+      make("span", "", item.original === undefined ? item.title : `Repost: ${item.title}`),
+      make("small", "", "Why?"),
+    );
     why.setAttribute("aria-expanded", "false");
     again.setAttribute("aria-label", `Show again: ${item.title}`);
     answer.hidden = true;

@@ -55,16 +55,7 @@ async function start(): Promise<void> {
     received.describeRefresh();
   };
   const feeds = new Feeds({ api, guard, experiment, oracle, kept, onTrouble, onPage });
-  // The guard is told of everything that this device shows, whichever feed it is in.
-  guard.observe(one(document, "#feeds"), {
-    dwellMs,
-    idsOf: (_id, element) => idsOfElement(element),
-    onImpression: (id) => {
-      if (!feeds.isFirstLook(id)) return;
-      experiment.add({ impressions: 1 });
-      writeCounters(guard, experiment);
-    },
-  });
+  observe(guard, feeds, experiment, dwellMs);
   guard.report({ url: api.impressionsUrl, intervalMs: REPORT_INTERVAL_MS });
   experiment.onOtherTab(() => {
     feeds.writeScores();
@@ -90,6 +81,19 @@ async function start(): Promise<void> {
   writeCounters(guard, experiment);
   if (feeds.restore()) showPool(feeds);
   else await feeds.refresh();
+}
+
+/** The guard is told of everything that this device shows, whichever feed it is in. */
+function observe(guard: SeenGuard, feeds: Feeds, experiment: Experiment, dwellMs: number): void {
+  guard.observe(one(document, "#feeds"), {
+    dwellMs,
+    idsOf: (_id, element) => idsOfElement(element),
+    onImpression: (id) => {
+      if (!feeds.isFirstLook(id)) return;
+      experiment.add({ impressions: 1 });
+      writeCounters(guard, experiment);
+    },
+  });
 }
 
 /** All ids of the item that an element shows. */
