@@ -368,6 +368,22 @@ fn feeds_hear_of_what_was_taken_back_and_forgotten() {
     assert_eq!(guard.taken_back(&all, at(START + 5)), [0, 1, 2, 3, 4]);
 }
 
+#[test]
+fn what_the_server_has_decided_since_it_was_taken_back_is_not_decided_anew() {
+    let mut guard = guard();
+    let texts = [text_of(&["a".into(), "b".into()], 1)];
+    guard.unsee(&["a", "b"], at(START)).unwrap();
+    let listed = [taken_back("a", 0), taken_back("b", 0)];
+    guard.apply(snapshot(&texts, &listed), at(START + 1)).unwrap();
+    // Seen again on another device; then the store loses everything.
+    guard.apply(snapshot(&texts, &listed[1..]), at(START + 2)).unwrap();
+    assert!(guard.has("a", at(START + 2)));
+    let flushed = snapshot(&[] as &[&str], &listed[1..]);
+    guard.apply(flushed, at(START + 3)).unwrap();
+    assert!(!guard.has("a", at(START + 3)));
+    assert_eq!(guard.taken_back(&["a", "b"], at(START + 3)), [1]);
+}
+
 // Several ids an item, and what was seen longest ago.
 
 fn items(items: &[&[&'static str]]) -> ItemIds<&'static str> {

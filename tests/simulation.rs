@@ -29,15 +29,20 @@ mod simulation {
     pub mod delivery;
     pub mod device;
     pub mod ending;
+    pub mod exceptions;
     pub mod feeds;
+    pub mod held;
     pub mod items;
     pub mod ledger;
+    pub mod lists;
     pub mod run;
     pub mod scene;
     pub mod server;
+    pub mod snapshots;
     pub mod statistics;
     pub mod store;
     pub mod tab;
+    pub mod view;
     pub mod world;
     pub mod writer;
 }

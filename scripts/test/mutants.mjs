@@ -18,13 +18,20 @@ const COPIED = ["Cargo.toml", "Cargo.lock", "README.md", "src", "tests", "exampl
 /** Users of the simulation: what these do not meet, a longer run might. */
 const USERS = process.env.SEENGUARD_USERS ?? "600";
 /** Tests of one file each, quick ones first. The last one is the simulation. */
-const TESTS = ["impressions", "segments", "delivery", "guard", "simulation"];
+const TESTS = ["exchange", "chain", "impressions", "segments", "delivery", "guard", "simulation"];
 
 const IMPRESSIONS = "src/guard/impressions.rs";
 const RECORDING = "src/guard/recording.rs";
 const DELIVERY = "src/guard/delivery.rs";
 const FORGOTTEN = "src/guard/forgotten.rs";
 const GUARD = "src/guard/mod.rs";
+const APPLY = "src/guard/apply.rs";
+const VERDICT = "src/guard/verdict.rs";
+const SERVER_VIEW = "src/guard/server_view.rs";
+const TAKEN_BACK = "src/guard/taken_back.rs";
+const ID_LIST = "src/id_list.rs";
+const CHAIN = "src/chain/shard_chain.rs";
+const REPORT = "src/chain/report.rs";
 const STORAGE = "src/guard/storage.rs";
 const SEGMENT = "src/guard/segment.rs";
 /** The model of the protocol of js/storage. */
@@ -78,7 +85,7 @@ const MUTANTS = [
   ["covered not merged", RECORDING, "covered: self.covered || other.covered,", ""],
   ["delivered not merged", RECORDING, "delivered: self.delivered || other.delivered,", ""],
   ["text not merged", RECORDING, "(mine, other) => mine.or(other),", "(mine, _) => mine,"],
-  ["text dropped while undelivered", RECORDING, "!self.covered || to_deliver,", "!self.covered,"],
+  ["text dropped while undelivered", RECORDING, "!self.covered || (!self.delivered && reporting),", "!self.covered,"],
   [
     "window a millisecond short",
     IMPRESSIONS,
@@ -93,25 +100,126 @@ const MUTANTS = [
   ],
   ["taken back ties win", RECORDING, "    Unseen,\n    Seen,", "    Seen,\n    Unseen,"],
   // Snapshots.
-  ["older snapshots are taken", GUARD, "if is_older {", "if false {"],
+  ["older snapshots are taken", APPLY, "if is_older {", "if false {"],
   [
     "versions before deletions",
-    GUARD,
+    APPLY,
     "(forget_before, version) < (self.forget_before, current)",
     "(version, forget_before) < (current, self.forget_before)",
   ],
+  ["everything pending is covered", APPLY, "|| !self.server.contains(id, &live) {", "{"],
   [
-    "everything pending is covered",
+    "what is taken back is stopped by shards",
+    VERDICT,
+    "Some(recording) if recording.is_taken_back() => Verdict::Fresh,",
+    "",
+  ],
+  // References, and the snapshot of the last visit.
+  [
+    "a reference stands for a shard of another format",
+    SERVER_VIEW,
+    "let held = if format == self.format {",
+    "let held = if format == self.format || self.len() > 0 {",
+  ],
+  ["a missing shard counts as empty", SERVER_VIEW, "None => is_missing = true,", "None => {}"],
+  ["a request names shards after one was missing", APPLY, "if self.is_missing_shard {", "if false {"],
+  [
+    "a stored snapshot replaces one of this visit",
+    APPLY,
+    "if self.has_applied || forget_before < self.latest_deletion() {",
+    "if forget_before < self.latest_deletion() {",
+  ],
+  [
+    "a stored snapshot from before a deletion is taken over",
+    APPLY,
+    "if self.has_applied || forget_before < self.latest_deletion() {",
+    "if self.has_applied {",
+  ],
+  [
+    "a snapshot from before a deletion of another tab stays in use",
+    STORAGE,
+    "self.forget_older_snapshot(forgotten.before);",
+    "",
+  ],
+  // What was taken back.
+  [
+    "a taking back ignores a later recording",
+    TAKEN_BACK,
+    "recording.kind == Kind::Unseen || recording.at <= at)",
+    "recording.kind == Kind::Unseen || recording.at > 0 || at > 0)",
+  ],
+  ["a taking back reaches further with each snapshot", TAKEN_BACK, "at: entry.at.min(at),", "at,"],
+  [
+    "a taking back counts by the later of two clocks",
+    TAKEN_BACK,
+    "stated.min(stated.saturating_add_signed(offset))",
+    "stated.max(stated.saturating_add_signed(offset))",
+  ],
+  [
+    "a recording in the moment of a taking back does not count",
     GUARD,
-    "if !self.server.contains(HashedId::with_hash(&open.id, hash), &live) {",
+    "taken_back.map_or(0, |taken_back| taken_back.at + 1)",
+    "taken_back.map_or(0, |taken_back| taken_back.at)",
+  ],
+  [
+    "an older listing ends a newer taking back",
+    APPLY,
+    "&& is_listed_anew\n                && recording.kind",
+    "&& recording.kind",
+  ],
+  [
+    "the server does not end a device's taking back",
+    APPLY,
+    "if self.taken_back.get(hash).is_none() && self.impressions.get(hash).is_some_and(is_own) {",
     "if false {",
   ],
   [
-    "what is taken back is stopped by shards",
-    GUARD,
-    "Kind::Unseen => None,",
-    "Kind::Unseen => Some(Explanation::Memory { at }),",
+    "what is taken back is covered by old shards",
+    APPLY,
+    "if self.taken_back.get(hash).is_some() || !self.server",
+    "if !self.server",
   ],
+  [
+    "lists do not hear of what other tabs take back",
+    IMPRESSIONS,
+    "let is_taken_back = recording.is_taken_back() && !was_taken_back;",
+    "let is_taken_back = false;",
+  ],
+  ["lists do not hear of what the server takes back", APPLY, "u32::from(next.lists_more_than(&self.taken_back))", "0"],
+  [
+    "lists decide anew what the server has decided",
+    VERDICT,
+    ".is_some_and(Recording::is_taken_back);",
+    ".is_some_and(|recording| recording.kind == Kind::Unseen);",
+  ],
+  // The server.
+  [
+    "reports are judged by the device's clock",
+    REPORT,
+    "i128::from(at_ms) + i128::from(now_ms) - i128::from(self.now_ms)",
+    "i128::from(at_ms)",
+  ],
+  [
+    "an impression from before its taking back ends it",
+    REPORT,
+    "at >= since && taken_back.is_none_or(|taken_back| at > taken_back)",
+    "at >= since",
+  ],
+  [
+    "an impression from before a deletion counts",
+    REPORT,
+    "at >= since && taken_back.is_none_or",
+    "taken_back.is_none_or",
+  ],
+  ["recording does not end a taking back on the server", CHAIN, "self.unseen.remove(id.bytes());", ""],
+  // Items with several ids.
+  [
+    "a duplicate by an id of an item that was not kept",
+    ID_LIST,
+    "if self.contains_any(hashes, ids, item) {\n                return false;",
+    "if self.contains_any(hashes, ids, item) {\n                for index in range {\n                    self.firsts.entry(hashes[index]).or_insert(index as u32);\n                }\n                return false;",
+  ],
+  ["an item ranks by the id seen first", VERDICT, "seen.extend(all.max()", "seen.extend(all.min()"],
   // A deleted history.
   [
     "deletion by the counter alone",
@@ -150,9 +258,14 @@ const MUTANTS = [
   ["delivered again without signs", DELIVERY, "&& delivery.first < passed", "&& passed < u64::MAX"],
   ["delivered again for ever", DELIVERY, "const MAX_REDELIVERIES: u8 = 3;", "const MAX_REDELIVERIES: u8 = 200;"],
   ["what has not arrived is delivered", DELIVERY, "if arrived {", "if arrived || batch > 0 {"],
-  ["what is under way goes again", DELIVERY, "|| !open.own || open.batch != 0 {", "|| !open.own {"],
-  ["what is taken back is delivered", DELIVERY, "recording.kind == Kind::Unseen || !open.own", "!open.own"],
-  ["a tab delivers what others do", DELIVERY, "|| !open.own ||", "||"],
+  ["what is under way goes again", DELIVERY, "if !open.own || open.batch != 0 {", "if !open.own {"],
+  [
+    "what is taken back is delivered as an impression",
+    DELIVERY,
+    "Kind::Unseen => &mut batch.unseen,",
+    "Kind::Unseen => &mut batch.impressions,",
+  ],
+  ["a tab delivers what others do", DELIVERY, "if !open.own || open.batch", "if open.batch"],
   // Segments.
   [
     "compaction drops what is covered",

@@ -183,9 +183,7 @@ impl Guard {
             let hash = id.unseeded();
             let is_named = self.impressions.forgotten().is_some()
                 || self.taken_back.get(hash).is_some()
-                || self
-                    .live_recording(hash, now)
-                    .is_some_and(|recording| recording.kind == Kind::Unseen);
+                || self.live_recording(hash, now).is_some_and(Recording::is_taken_back);
             is_named && matches!(self.verdict_of(id, now), Verdict::Fresh)
         };
         (0..ids.len() as u32).filter(is_taken_back).collect()

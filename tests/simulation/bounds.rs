@@ -2,7 +2,8 @@
 
 use seenguard::{DEFAULT_REMEMBER, Guard, Now};
 
-use super::feeds::cover_everything;
+use super::held::HeldStore;
+use super::snapshots::cover_everything;
 use super::store::Store;
 use super::writer::{Effect, Holds, Job, Surroundings, Writer};
 use crate::random::Random;
@@ -101,6 +102,7 @@ impl Pages {
         }
         let mut around = Surroundings {
             store: &mut self.store,
+            held: &HeldStore::default(),
             guard,
             random: &mut self.random,
             now: self.now,

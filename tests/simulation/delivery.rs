@@ -5,9 +5,11 @@ use seenguard::DeliveryBatch;
 use super::chance::Chance;
 use super::conditions::{Kind, MINUTE};
 use super::device::Device;
+use super::exceptions::listed;
 use super::items::Item;
 use super::ledger::Arrival;
 use super::scene::Scene;
+use super::server::Told;
 use super::tab::{Confirmed, Flight, Sign};
 use super::writer::Job;
 
@@ -79,43 +81,68 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
     let DeliveryBatch {
         number: batch,
         impressions,
-        ..
+        unseen,
     } = page.guard.begin_batch(most, BATCH_BYTES, clocks);
     assert_eq!(
         batch == 0,
-        impressions.is_empty(),
+        impressions.is_empty() && unseen.is_empty(),
         "batches: one has a number or nothing in it"
     );
     if batch == 0 {
         return false;
     }
-    let bytes: usize = impressions.iter().map(|impression| impression.id.len() + 30).sum();
+    let all = || impressions.iter().chain(&unseen);
+    let bytes: usize = all().map(|impression| impression.id.len() + 30).sum();
     assert!(
-        impressions.len() <= most && (bytes <= BATCH_BYTES || impressions.len() == 1),
+        all().count() <= most && (bytes <= BATCH_BYTES || all().count() == 1),
         "batches: {} impressions of {bytes} bytes were not asked for",
-        impressions.len()
+        all().count()
     );
-    let impressions: Vec<(Item, u64)> = impressions
-        .iter()
-        .map(|impression| {
-            (
-                scene.items.of(&impression.id).expect("an item of this feed"),
-                impression.at,
-            )
-        })
-        .collect();
+    let (impressions, unseen) = (listed(&impressions, scene.items), listed(&unseen, scene.items));
     for &(item, at) in &impressions {
         check_due(device, tab, item, at, scene);
+    }
+    for &(item, at) in &unseen {
+        check_unseen_due(device, tab, item, at, scene);
     }
     let page = &mut device.tabs[tab];
     page.flights.push(Flight {
         batch,
         impressions,
+        unseen,
         sent_ms: scene.now,
+        sent_at: clocks.wall_ms,
         generation: page.writer.generation,
         has_arrived: false,
     });
     true
+}
+
+/// What was taken back goes out if it was taken back here, is not under way and did not arrive before.
+fn check_unseen_due(device: &Device, tab: usize, item: Item, at: u64, scene: &Scene<'_>) {
+    let (page, ledger) = (&device.tabs[tab], &device.ledger);
+    let taken_back: Vec<usize> = page
+        .candidates(ledger, item, scene.remember())
+        .filter(|(_, recording)| recording.at == at && recording.unseen)
+        .map(|(index, _)| index)
+        .collect();
+    assert!(
+        !taken_back.is_empty(),
+        "batches: {item:?} was not taken back at {at}, or was recorded since"
+    );
+    let is_under_way = page
+        .flights
+        .iter()
+        .any(|flight| flight.generation == page.writer.generation && flight.unseen.contains(&(item, at)));
+    assert!(
+        !is_under_way,
+        "batches: that {item:?} is taken back is under way already"
+    );
+    let is_kept = |&index: &usize| page.must_remember(ledger, index, scene.remember());
+    assert!(
+        !page.delivered_unseen.contains(&(item, at)) || !taken_back.iter().all(is_kept),
+        "batches: that {item:?} is taken back goes again"
+    );
 }
 
 /// An impression goes out if it was recorded here, is not under way, and is not known to have arrived; or again by the
@@ -145,6 +172,11 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
     };
     scene.tally.reach("an impression is delivered again");
     if device.clock_jumped {
+        return;
+    }
+    let exceptions = &scene.server.exceptions;
+    if exceptions.was_taken_back(item) || scene.server.refused.contains(&item) {
+        // The server has it and takes it back, or had refused it: no snapshot covers it.
         return;
     }
     let steady_ms = device.clocks(tab, scene.now).steady_ms;
@@ -179,7 +211,23 @@ fn arrive(device: &mut Device, tab: usize, flight: usize, scene: &mut Scene<'_>)
     for &(item, at) in &flight.impressions {
         let sent_ms = flight.sent_ms;
         device.ledger.arrived(item, Arrival { at, sent_ms });
-        scene.server.send(item, scene.now, scene.conditions, scene.random);
+        let told = Told {
+            item,
+            is_unseen: false,
+            at,
+            sent_at: flight.sent_at,
+        };
+        scene.server.send(told, scene.now, scene.conditions, scene.random);
+    }
+    for &(item, at) in &flight.unseen {
+        device.ledger.unseen_arrived.insert((item, at));
+        let told = Told {
+            item,
+            is_unseen: true,
+            at,
+            sent_at: flight.sent_at,
+        };
+        scene.server.send(told, scene.now, scene.conditions, scene.random);
     }
 }
 
@@ -199,6 +247,7 @@ fn answer(device: &mut Device, tab: usize, flight: usize, arrived: bool, scene: 
     }
     device.ledger.confirmations += 1;
     let serial = device.ledger.confirmations;
+    page.delivered_unseen.extend(flight.unseen);
     for key in flight.impressions {
         let confirmed = page.confirmed.entry(key).or_insert(Confirmed {
             times: 0,

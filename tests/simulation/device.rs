@@ -6,9 +6,11 @@ use seenguard::{Guard, Now};
 
 use super::chance::Chance;
 use super::conditions::{Conditions, DAY, MINUTE, SECOND};
+use super::held::HeldStore;
 use super::items::Item;
 use super::ledger::{Ledger, Recording};
 use super::scene::Scene;
+use super::snapshots;
 use super::store::Store;
 use super::tab::{Confirmed, Tab};
 use super::writer::{Effect, Holds, Job, Surroundings, Writer, stored_generation};
@@ -28,6 +30,7 @@ pub struct Device {
     /// The wall clock less the true time.
     pub clock_off_ms: i64,
     pub store: Store,
+    pub held: HeldStore,
     pub tabs: Vec<Tab>,
     /// How many tabs there ever were.
     pub opened: usize,
@@ -35,6 +38,8 @@ pub struct Device {
     /// Whether anything was ever damaged, or its clock ever jumped.
     pub was_damaged: bool,
     pub clock_jumped: bool,
+    /// The same, or it was set right in the end.
+    pub clock_was_set: bool,
 }
 
 impl Device {
@@ -42,11 +47,13 @@ impl Device {
         Device {
             clock_off_ms,
             store: Store::default(),
+            held: HeldStore::default(),
             tabs: Vec::new(),
             opened: 0,
             ledger: Ledger::default(),
             was_damaged: false,
             clock_jumped: false,
+            clock_was_set: false,
         }
     }
 
@@ -82,6 +89,7 @@ impl Device {
         let far = *random.pick(&[10 * SECOND, 10 * MINUTE, DAY, 40 * DAY, 3_000 * DAY]);
         let by = random.between(0, 2 * far) as i64 - far as i64;
         self.clock_jumped = true;
+        self.clock_was_set = true;
         self.clock_off_ms = (self.clock_off_ms + by).clamp(-(4_000 * DAY as i64), 4_000 * DAY as i64);
     }
 
@@ -118,6 +126,7 @@ impl Device {
         }
         let mut around = Surroundings {
             store: &mut self.store,
+            held: &self.held,
             guard: &mut page.guard,
             random: scene.random,
             now: clocks,
@@ -155,7 +164,11 @@ impl Device {
                 check_size_of_one(&holds, bytes, &self.ledger, scene);
                 self.stored(tab, holds, scene.now);
             }
-            Effect::Heard => self.tabs[tab].hear(&self.ledger),
+            Effect::Heard => {
+                self.tabs[tab].hear(&self.ledger);
+                snapshots::note_dropped(&mut self.tabs[tab], &self.ledger, scene);
+            }
+            Effect::Restored(restored) => snapshots::restored(self, tab, restored, scene),
             Effect::CaughtUp { began_ms } => self.learn_stored(tab, began_ms, scene),
             Effect::Loaded { began_ms } => {
                 self.learn_stored(tab, began_ms, scene);

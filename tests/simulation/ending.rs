@@ -9,6 +9,7 @@ use super::device::Device;
 use super::feeds;
 use super::items::Item;
 use super::ledger::Recording;
+use super::snapshots;
 use super::world::World;
 
 /// Redeliveries wait twice as long each time; after so many rounds all have taken place.
@@ -21,6 +22,7 @@ pub fn end(world: &mut World) {
     for device in 0..world.devices.len() {
         // Clocks too: by a wrong one a shard that does not tell the server's time may have expired.
         world.devices[device].clock_off_ms = 0;
+        world.devices[device].clock_was_set = true;
         let tab = gather(world, device);
         check_promised(world, device, tab);
         if world.conditions.reports {
@@ -31,6 +33,7 @@ pub fn end(world: &mut World) {
         }
         check_pending(world, device, tab);
         check_delivered(world, device, tab);
+        check_unseen_delivered(world, device, tab);
         check_remembered(world, device, tab);
     }
 }
@@ -73,11 +76,14 @@ fn deliver(world: &mut World, device: usize, tab: usize, round: usize) {
         delivery::deliver_all(place, tab, &mut scene);
     }
     world.now = world.server.caught_up_at().max(world.now);
-    world.server.run(world.now, &world.items);
+    world.server.run(world.now, &world.items, &mut world.tally);
     let (place, mut scene) = world.on(device);
     place.settle(tab, &mut scene);
-    let state = scene.server.ship(scene.now, scene.conditions, scene.random);
-    feeds::apply(place, tab, &state, &mut scene);
+    let held = snapshots::request(place, tab, &mut scene);
+    let shipment = scene
+        .server
+        .ship(scene.now, &held, scene.items, scene.conditions, scene.random);
+    snapshots::apply(place, tab, &shipment, &mut scene);
     world.now += HOUR * (1 + round as u64);
 }
 
@@ -104,7 +110,7 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
             // until the next visit.
             continue;
         }
-        let was_there = world.server.ever.contains_key(&item);
+        let was_there = world.server.ever.contains_key(&item) || world.server.refused.contains(&item);
         let was_lost = !world.conditions.reports || place.ledger.times_arrived(item) > 3;
         assert!(
             was_there || was_lost,
@@ -123,7 +129,7 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
 fn check_promised(world: &mut World, device: usize, tab: usize) {
     let place = &world.devices[device];
     let clocks = place.clocks(tab, world.now);
-    let mut guard = feeds::table_alone(&place.tabs[tab].guard, clocks);
+    let mut guard = snapshots::table_alone(&place.tabs[tab].guard, clocks);
     guard.start_reporting();
     let batch = guard.begin_batch(usize::MAX, usize::MAX, clocks).impressions;
     let batch: HashSet<String> = batch.into_iter().map(|impression| impression.id).collect();
@@ -162,6 +168,34 @@ fn check_delivered(world: &mut World, device: usize, tab: usize) {
     }
 }
 
+/// What was taken back on the device, and stays so, is known to the server.
+fn check_unseen_delivered(world: &World, device: usize, tab: usize) {
+    let place = &world.devices[device];
+    let (ledger, page, remember) = (&place.ledger, &place.tabs[tab], world.conditions.remember);
+    for (index, recording) in ledger
+        .recordings
+        .iter()
+        .enumerate()
+        .filter(|(_, recording)| recording.unseen)
+    {
+        let is_stored = recording.stored_ms.is_some() && recording.generation == page.writer.generation;
+        let has_left = ledger.may_have_ended.contains(&index)
+            || ledger.item_may_be_deleted(recording.item)
+            || page.may_have_lost_text(ledger, index)
+            || !page.must_remember(ledger, index, remember);
+        let mut all = ledger.of(recording.item);
+        let is_the_last = all.all(|(other, _)| other == index || ledger.replaces(index, other));
+        assert!(
+            !world.conditions.reports
+                || !is_stored
+                || has_left
+                || !is_the_last
+                || ledger.unseen_arrived.contains(&(recording.item, recording.at)),
+            "delivered: that this was taken back has never arrived: {recording:?}"
+        );
+    }
+}
+
 /// What is in storage and is to be delivered: it was recorded where that was known, or promised since. Not what was
 /// taken back or deleted, and what lost its text.
 fn to_be_delivered<'a>(place: &'a Device, tab: usize, world: &World) -> Vec<&'a Recording> {
@@ -185,8 +219,8 @@ fn to_be_delivered<'a>(place: &'a Device, tab: usize, world: &World) -> Vec<&'a 
 /// All that was stored is stopped, by the table alone too, until its window ends.
 fn check_remembered(world: &mut World, device: usize, tab: usize) {
     let (place, mut scene) = world.on(device);
-    let table = feeds::table_alone(&place.tabs[tab].guard, place.clocks(tab, scene.now));
+    let table = snapshots::table_alone(&place.tabs[tab].guard, place.clocks(tab, scene.now));
     for index in 0..place.ledger.recordings.len() {
-        feeds::check_remembered(place, tab, index, &table, &mut scene);
+        feeds::check_remembered(place, tab, index, Some(&table), &mut scene);
     }
 }

@@ -68,6 +68,10 @@ pub struct Ledger {
     /// Items whose text a tab dropped because it did not know that impressions are delivered, or for want of room.
     pub text_dropped: BTreeSet<Item>,
     arrivals: BTreeMap<Item, Vec<Arrival>>,
+    /// Takings back that have reached the server.
+    pub unseen_arrived: BTreeSet<(Item, u64)>,
+    /// Takings back that some tab may have ended: a snapshot had listed them, and a later one did not.
+    pub may_have_ended: BTreeSet<usize>,
     pub deletions: Vec<Deletion>,
     /// When the namespace was cleared last.
     pub cleared_ms: u64,

@@ -2,14 +2,17 @@
 //! behind it.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::rc::Rc;
 
-use seenguard::{ChainOptions, Shard, ShardChain};
+use seenguard::hash::hash_id;
+use seenguard::{ChainOptions, Impression, Report, Shard, ShardChain, Split};
 
 use super::chance::Chance;
 use super::conditions::{Conditions, HOUR, MINUTE, SECOND};
+use super::exceptions::Exceptions;
 use super::items::{Item, Items};
+use super::lists::{self, Post};
 use super::statistics::{Question, Tally};
 use crate::random::Random;
 
@@ -20,6 +23,8 @@ const HISTORY: usize = 12;
 #[derive(Debug)]
 pub struct Shipped {
     pub text: String,
+    /// Without its mark.
+    pub reference: String,
     pub shard: Shard,
 }
 
@@ -30,6 +35,31 @@ pub struct State {
     /// Unix seconds of the latest deletion of the history, 0 if there was none.
     pub forget_before: u32,
     pub shards: Vec<Rc<Shipped>>,
+    pub unseen: Vec<Impression>,
+}
+
+/// A state as it is shipped to a device that holds some of the shards.
+pub struct Shipment {
+    pub state: Rc<State>,
+    /// The shards' texts, or their references.
+    pub shards: Vec<String>,
+}
+
+/// What a device tells of an item. Times are milliseconds of the device's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Told {
+    pub item: Item,
+    pub is_unseen: bool,
+    pub at: u64,
+    /// When the request was made.
+    pub sent_at: u64,
+}
+
+/// The same when it has arrived, by the server's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    told: Told,
+    arrived_ms: u64,
 }
 
 /// When an item was last put into the chain.
@@ -43,8 +73,8 @@ struct Inserted {
 pub struct Server {
     options: ChainOptions,
     chain: ShardChain,
-    /// What has been under way so far, by the time of its arrival: `(ms, serial, item)`.
-    stream: BinaryHeap<Reverse<(u64, u64, Item)>>,
+    /// What has been under way so far, by the time at which it leaves the stream: `(ms, serial, event)`.
+    stream: BinaryHeap<Reverse<(u64, u64, Event)>>,
     sent: u64,
     /// How often each item was sent, by whatever device.
     pub times_sent: BTreeMap<Item, usize>,
@@ -56,10 +86,13 @@ pub struct Server {
     inserted: BTreeMap<Item, Inserted>,
     /// Items that some chain of this user has contained.
     pub ever: BTreeMap<Item, ()>,
+    /// Items of which an impression was refused: it was from before a deletion or a taking back.
+    pub refused: BTreeSet<Item>,
     /// What was recorded before is promised nothing: the store was flushed, or the chain rebuilt.
     promised_from: u64,
     last_version: u64,
-    forget_before: u32,
+    /// What must be taken back, and since when the history counts.
+    pub exceptions: Exceptions,
     changed: bool,
     current: Rc<State>,
     history: Vec<Rc<State>>,
@@ -80,9 +113,10 @@ impl Server {
             records: 0,
             inserted: BTreeMap::new(),
             ever: BTreeMap::new(),
+            refused: BTreeSet::new(),
             promised_from: 0,
             last_version: 0,
-            forget_before: 0,
+            exceptions: Exceptions::default(),
             changed: true,
             current: Rc::default(),
             history: Vec::new(),
@@ -90,9 +124,11 @@ impl Server {
         }
     }
 
-    /// Takes an impression into the stream, which may lose it, send it twice, delay it and let others overtake it.
-    pub fn send(&mut self, item: Item, now: u64, conditions: &Conditions, random: &mut Random) {
-        *self.times_sent.entry(item).or_default() += 1;
+    /// Takes what a device tells into the stream, which may lose it, send it twice, delay it and let others overtake it.
+    pub fn send(&mut self, told: Told, now: u64, conditions: &Conditions, random: &mut Random) {
+        if !told.is_unseen {
+            *self.times_sent.entry(told.item).or_default() += 1;
+        }
         if !self.is_well && random.percent(conditions.lost_percent) {
             return;
         }
@@ -109,7 +145,8 @@ impl Server {
             }
             self.last_arrival = self.last_arrival.max(arrival);
             self.sent += 1;
-            self.stream.push(Reverse((arrival, self.sent, item)));
+            let event = Event { told, arrived_ms: now };
+            self.stream.push(Reverse((arrival, self.sent, event)));
         }
     }
 
@@ -118,8 +155,8 @@ impl Server {
         let end = now + random.between(MINUTE, 8 * HOUR);
         self.still_until = self.still_until.max(end);
         let held: Vec<_> = std::mem::take(&mut self.stream).into_vec();
-        for Reverse((arrival, serial, item)) in held {
-            self.stream.push(Reverse((arrival.max(end), serial, item)));
+        for Reverse((arrival, serial, event)) in held {
+            self.stream.push(Reverse((arrival.max(end), serial, event)));
         }
         self.last_arrival = self.last_arrival.max(end);
     }
@@ -133,41 +170,108 @@ impl Server {
             .unwrap_or(0)
     }
 
-    /// Puts into the chain what has arrived.
-    pub fn run(&mut self, now: u64, items: &Items) {
-        while let Some(&Reverse((arrival, _, item))) = self.stream.peek() {
-            if arrival > now {
+    /// Takes into the chain what has come out of the stream.
+    pub fn run(&mut self, now: u64, items: &Items, tally: &mut Tally) {
+        while let Some(&Reverse((out_ms, _, event))) = self.stream.peek() {
+            if out_ms > now {
                 return;
             }
             self.stream.pop();
-            let at_seconds = arrival / SECOND;
-            self.chain
-                .record(&[items.text(item)], at_seconds)
-                .expect("there is memory");
-            let serial = self.records;
-            self.records += 1;
-            self.inserted.insert(item, Inserted { serial, at_seconds });
-            self.ever.insert(item, ());
+            self.take(event, out_ms, items, tally);
             self.changed = true;
         }
     }
 
+    fn take(&mut self, Event { told, arrived_ms }: Event, out_ms: u64, items: &Items, tally: &mut Tally) {
+        let Told { item, at, .. } = told;
+        let one = [Impression {
+            id: items.text(item).to_owned(),
+            at,
+        }];
+        let (impressions, unseen) = if told.is_unseen {
+            (&[][..], &one[..])
+        } else {
+            (&one[..], &[][..])
+        };
+        let report = Report {
+            // The time in the stream is not the device's.
+            now_ms: told.sent_at + (out_ms - arrived_ms),
+            impressions,
+            unseen,
+        };
+        self.chain.take(&report, out_ms).expect("there is memory");
+        let since_sent = i128::from(arrived_ms) - i128::from(told.sent_at);
+        let at_ms = (i128::from(at) + since_sent).clamp(0, i128::from(out_ms)) as u64;
+        if self.exceptions.take(item, at_ms, told.is_unseen) {
+            if told.is_unseen {
+                tally.reach("a device's taking back reaches the server");
+            } else {
+                self.insert(item, out_ms);
+            }
+        } else if !told.is_unseen {
+            tally.reach("the server refuses a late impression");
+            self.refused.insert(item);
+        }
+        self.check_exceptions(out_ms, items);
+    }
+
+    fn insert(&mut self, item: Item, now: u64) {
+        let serial = self.records;
+        self.records += 1;
+        let at_seconds = now / SECOND;
+        self.inserted.insert(item, Inserted { serial, at_seconds });
+        self.ever.insert(item, ());
+    }
+
+    /// The server takes back some of what it knows.
+    pub fn unsee(&mut self, now: u64, items: &Items, random: &mut Random) {
+        let known: Vec<Item> = self.inserted.keys().copied().collect();
+        if known.is_empty() {
+            return;
+        }
+        let from = known.len().saturating_sub(60);
+        let item = known[from + random.index(known.len() - from)];
+        self.chain
+            .unsee(&[items.text(item)], now)
+            .expect("these are milliseconds");
+        self.exceptions.unsee(item, now);
+        self.changed = true;
+        self.check_exceptions(now, items);
+    }
+
+    /// What the chain takes back is what was taken back and not recorded since, as far as a shard contains it.
+    fn check_exceptions(&mut self, now: u64, items: &Items) {
+        let chain = &self.chain;
+        let is_in_shard = |item| chain.shards().any(|shard| shard.filter.contains(items.text(item)));
+        self.exceptions.retain(is_in_shard);
+        for item in self.exceptions.items() {
+            assert!(
+                !self.contains(item, now, items),
+                "taken back: {item:?} is stopped on the server all the same"
+            );
+        }
+    }
+
     /// The state to ship now.
-    fn state(&mut self, now: u64) -> Rc<State> {
+    fn state(&mut self, now: u64, items: &Items) -> Rc<State> {
         let shipped = self.chain.snapshot(now / SECOND, None).expect("there is memory");
+        self.exceptions
+            .check(&shipped, |item| self.chain_contains_live(item, now, items), items);
         let texts_now = self.current.shards.iter().map(|shard| &shard.text);
-        if !self.changed && texts_now.eq(&shipped.shards) {
+        if !self.changed && texts_now.eq(&shipped.shards) && self.current.unseen == shipped.unseen {
             return Rc::clone(&self.current);
         }
         let known = |text: &String| self.current.shards.iter().find(|shard| shard.text == *text).cloned();
         let read = |text: String| {
             let shard = Shard::from_base64(&text).expect("the server ships what can be read");
-            known(&text).unwrap_or_else(|| Rc::new(Shipped { text, shard }))
+            let reference = format!("{:016x}", hash_id(text.as_bytes(), 0))[..12].to_owned();
+            known(&text).unwrap_or_else(|| Rc::new(Shipped { text, reference, shard }))
         };
         let state = Rc::new(State {
             version: shipped.version.expect("a chain in the native format has a version"),
-            forget_before: self.forget_before,
+            forget_before: shipped.forget_before.unwrap_or(0),
             shards: shipped.shards.into_iter().map(read).collect(),
+            unseen: shipped.unseen,
         });
         self.check_limits(&state);
         self.history.push(Rc::clone(&state));
@@ -177,6 +281,25 @@ impl Server {
         self.changed = false;
         self.current = Rc::clone(&state);
         state
+    }
+
+    /// A list in two, as the chain answers it.
+    pub fn split(&self, posts: &[Post], now: u64, items: &Items) -> Split {
+        let split = self.chain.split(&lists::ids_of(posts, items), now / SECOND);
+        split.expect("there is memory")
+    }
+
+    /// The place of the newest live shard that contains an item that is not taken back.
+    pub fn newest_shard(&self, item: Item, now: u64, items: &Items) -> Option<usize> {
+        let mut live = self.chain.shards().filter(|shard| !shard.is_expired(now / SECOND));
+        let place = live.position(|shard| shard.filter.contains(items.text(item)));
+        place.filter(|_| !self.exceptions.contains(item))
+    }
+
+    /// Whether a live shard contains an item, taken back or not.
+    fn chain_contains_live(&self, item: Item, now: u64, items: &Items) -> bool {
+        let mut live = self.chain.shards().filter(|shard| !shard.is_expired(now / SECOND));
+        live.any(|shard| shard.filter.contains(items.text(item)))
     }
 
     fn check_limits(&mut self, state: &State) {
@@ -201,35 +324,90 @@ impl Server {
         }
     }
 
-    /// A state as of now, or one that a lagging replica still has.
-    pub fn ship(&mut self, now: u64, conditions: &Conditions, random: &mut Random) -> Rc<State> {
-        let state = self.state(now);
-        if self.is_well || !random.per_mille(conditions.lagging_per_mille) {
-            return state;
+    /// A state as of now, or one that a lagging replica still has, for a device whose request says that it holds `held`.
+    pub fn ship(
+        &mut self,
+        now: u64,
+        held: &str,
+        items: &Items,
+        conditions: &Conditions,
+        random: &mut Random,
+    ) -> Shipment {
+        let state = self.state(now, items);
+        let names: Vec<&str> = held.split('.').collect();
+        let refer = |state: &State| -> Vec<String> {
+            let element = |shipped: &Rc<Shipped>| match names.contains(&shipped.reference.as_str()) {
+                true => format!("~{}", shipped.reference),
+                false => shipped.text.clone(),
+            };
+            state.shards.iter().map(element).collect()
+        };
+        let lags = !self.is_well && random.per_mille(conditions.lagging_per_mille);
+        let state = if lags {
+            Rc::clone(random.pick(&self.history))
+        } else {
+            state
+        };
+        let shards = refer(&state);
+        if !lags {
+            let shipped = self.chain.snapshot(now / SECOND, Some(held)).expect("there is memory");
+            assert_eq!(
+                shipped.shards, shards,
+                "references: exactly what is held is referred to"
+            );
         }
-        Rc::clone(random.pick(&self.history))
+        Shipment { state, shards }
     }
 
-    /// The store loses everything.
-    pub fn flush_store(&mut self, now: u64) {
+    /// The store loses everything, that the history was deleted perhaps not.
+    pub fn flush_store(&mut self, now: u64, random: &mut Random) {
         if self.last_version >> 21 >= now / SECOND {
             // Numbers that ran ahead of the clock may come again.
             self.last_version = 0;
         }
         self.chain = ShardChain::new(self.options).expect("the options are those of a chain");
+        self.exceptions.clear();
+        if random.percent(50) {
+            self.exceptions.forget_before = 0;
+        }
+        self.restore_exceptions(&[]);
         self.forget_promises();
         self.inserted.clear();
     }
 
+    /// The store is rolled back to an earlier state.
+    pub fn roll_back(&mut self, items: &Items, random: &mut Random) {
+        if self.history.is_empty() {
+            return;
+        }
+        let state = Rc::clone(random.pick(&self.history));
+        let texts: Vec<&String> = state.shards.iter().map(|shipped| &shipped.text).collect();
+        let (chain, _) = ShardChain::from_shards(&texts, self.options).expect("the options are those of a chain");
+        self.chain = chain;
+        self.last_version = 0;
+        self.exceptions.roll_back(&state, items);
+        self.restore_exceptions(&state.unseen);
+        self.forget_promises();
+    }
+
+    fn restore_exceptions(&mut self, unseen: &[Impression]) {
+        let before = Some(self.exceptions.forget_before).filter(|&before| before > 0);
+        let restored = self.chain.restore_exceptions(unseen, before);
+        restored.expect("a snapshot has no more than may be stored");
+    }
+
     /// The person deletes the history.
     pub fn delete_history(&mut self, now: u64) {
-        self.forget_before = (now / SECOND) as u32;
-        self.flush_store(now);
+        self.chain.forget(now).expect("these are milliseconds");
+        self.exceptions.forget(now);
+        self.forget_promises();
+        self.inserted.clear();
     }
 
     /// The chain is read from its store again, with other parameters if they are `other`.
     pub fn reload(&mut self, now: u64, other: Option<ChainOptions>) {
-        let texts = self.chain.snapshot(now / SECOND, None).expect("there is memory").shards;
+        let stored = self.chain.snapshot(now / SECOND, None).expect("there is memory");
+        let texts = stored.shards;
         if texts.is_empty() {
             return;
         }
@@ -238,6 +416,7 @@ impl Server {
             ShardChain::from_shards(&texts, self.options).expect("the options are those of a chain");
         assert!(rejected.is_empty(), "the chain is read again: {rejected:?}");
         self.chain = chain;
+        self.restore_exceptions(&stored.unseen);
         if other.is_some() {
             self.forget_promises();
         }
@@ -265,6 +444,14 @@ impl Server {
         let longest = ttl + ttl / (self.options.shards as u64 - 1).max(1);
         for _ in 0..2 {
             let Some(item) = items.any(random) else { return };
+            let contained = self.chain_contains_live(item, now, items);
+            if self.refused.contains(&item) && !self.inserted.contains_key(&item) {
+                tally.ask(
+                    Question::ForgottenByServer,
+                    self.false_positive_rate(seconds),
+                    contained,
+                );
+            }
             let Some(&inserted) = self.inserted.get(&item) else {
                 continue;
             };
@@ -272,7 +459,6 @@ impl Server {
             let is_promised = inserted.serial >= self.promised_from
                 && others <= (self.options.shards as u64 - 1) * u64::from(self.options.capacity)
                 && (ttl == 0 || seconds < inserted.at_seconds + ttl);
-            let contained = self.contains(item, now, items);
             assert!(
                 contained || !is_promised,
                 "the server's chain forgets nothing early: item {item:?} after {others} others"
@@ -280,15 +466,19 @@ impl Server {
             let is_overdue = ttl > 0 && self.promised_from == 0 && seconds > inserted.at_seconds + longest;
             if is_overdue {
                 self.inserted.remove(&item);
-                let rate = 1.0
-                    - self
-                        .chain
-                        .shards()
-                        .filter(|shard| !shard.is_expired(seconds))
-                        .map(|shard| 1.0 - shard.filter.false_positive_rate())
-                        .product::<f64>();
-                tally.ask(Question::KeptTooLongByServer, rate, contained);
+                tally.ask(
+                    Question::KeptTooLongByServer,
+                    self.false_positive_rate(seconds),
+                    contained,
+                );
             }
         }
+    }
+
+    fn false_positive_rate(&self, seconds: u64) -> f64 {
+        let live = self.chain.shards().filter(|shard| !shard.is_expired(seconds));
+        1.0 - live
+            .map(|shard| 1.0 - shard.filter.false_positive_rate())
+            .product::<f64>()
     }
 }

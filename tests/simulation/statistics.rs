@@ -21,9 +21,11 @@ pub enum Question {
     StoppedByServer,
     /// Items that the server's chain contains long after their time.
     KeptTooLongByServer,
+    /// Items of which the server's chain has refused all impressions since the history was deleted, and contains.
+    ForgottenByServer,
 }
 
-const QUESTIONS: f64 = 2.0;
+const QUESTIONS: f64 = 3.0;
 
 /// How often something was expected at most, and how often it was seen.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,60 +1,24 @@
 //! One open page: a guard, its writer, and what the guard must know, and may know.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
-use seenguard::{Guard, Now};
+use seenguard::{Guard, Received};
 
 use super::items::Item;
 use super::ledger::{Ledger, Recording};
-use super::server::Shipped;
+use super::lists::Verdicts;
+use super::view::View;
 use super::writer::{Holds, Writer};
-
-/// The snapshot in use, read plainly: one filter after the other.
-#[derive(Debug, Default)]
-pub struct View {
-    pub version: Option<u64>,
-    /// The server's time of the latest deletion of the history that a snapshot told of, 0 if none did.
-    pub forget_before: u32,
-    pub shards: Vec<Rc<Shipped>>,
-    /// The server's clock less the steady one, if the snapshot told it.
-    pub server_ahead: Option<i128>,
-}
-
-impl View {
-    fn seconds(&self, now: Now) -> u64 {
-        match self.server_ahead {
-            Some(ahead) => (i128::from(now.steady_ms) + ahead).max(0) as u64 / 1000,
-            None => now.wall_ms / 1000,
-        }
-    }
-
-    /// The shards that are not past their expiry, each with its place.
-    pub fn live(&self, now: Now) -> impl Iterator<Item = (usize, &Shipped)> {
-        let seconds = self.seconds(now);
-        let is_live = move |expires: u32| expires == 0 || seconds < u64::from(expires);
-        let shards = self.shards.iter().enumerate();
-        shards.filter_map(move |(place, shipped)| is_live(shipped.shard.expires).then_some((place, &**shipped)))
-    }
-
-    /// The first live shard that contains an id.
-    pub fn find(&self, text: &str, now: Now) -> Option<(usize, u32)> {
-        self.live(now)
-            .find(|(_, shipped)| shipped.shard.filter.contains(text))
-            .map(|(place, shipped)| (place, shipped.shard.epoch))
-    }
-
-    pub fn contains(&self, text: &str, now: Now) -> bool {
-        self.find(text, now).is_some()
-    }
-}
 
 /// A batch under way.
 #[derive(Debug)]
 pub struct Flight {
     pub batch: u32,
     pub impressions: Vec<(Item, u64)>,
+    pub unseen: Vec<(Item, u64)>,
     pub sent_ms: u64,
+    /// The same by the device's clock.
+    pub sent_at: u64,
     pub generation: u64,
     pub has_arrived: bool,
 }
@@ -121,6 +85,17 @@ pub struct Tab {
     /// The time of the last clear that it knows of, by the device's clock.
     pub cleared_at_ms: u64,
     pub view: View,
+    /// Whether a snapshot was taken since it was opened, or the namespace was cleared.
+    pub has_applied: bool,
+    /// Whether the last snapshot referred to a shard that is not held, and so was not taken.
+    pub is_missing_shard: bool,
+    /// What it must have known of deletions when the snapshot in use was taken.
+    pub knew_deletion: u32,
+    pub received: Received,
+    /// What its requests said before, newest last.
+    pub requests: Vec<String>,
+    /// A list that it shows.
+    pub verdicts: Verdicts,
     /// What it recorded, by place in the ledger.
     pub own: Vec<usize>,
     /// What it did that is in no segment yet.
@@ -138,6 +113,8 @@ pub struct Tab {
     pub settled: BTreeSet<usize>,
     pub flights: Vec<Flight>,
     pub confirmed: BTreeMap<(Item, u64), Confirmed>,
+    /// The takings back that it has delivered.
+    pub delivered_unseen: BTreeSet<(Item, u64)>,
     /// The delivered impressions that a snapshot covered here.
     pub signs: Vec<Sign>,
     /// How many of these signs are of no delivery that this device knows of.
@@ -160,6 +137,12 @@ impl Tab {
             clearing: None,
             cleared_at_ms: 0,
             view: View::default(),
+            has_applied: false,
+            is_missing_shard: false,
+            knew_deletion: 0,
+            received: Received::default(),
+            requests: Vec::new(),
+            verdicts: Verdicts::default(),
             own: Vec::new(),
             unsaved: Holds::default(),
             known: Vec::new(),
@@ -171,6 +154,7 @@ impl Tab {
             settled: BTreeSet::new(),
             flights: Vec::new(),
             confirmed: BTreeMap::new(),
+            delivered_unseen: BTreeSet::new(),
             signs: Vec::new(),
             misleading_signs: 0,
         }
@@ -213,7 +197,12 @@ impl Tab {
         self.due.clear();
         self.settled.clear();
         self.view = View::default();
+        self.has_applied = false;
+        self.is_missing_shard = false;
+        self.knew_deletion = 0;
+        self.verdicts = Verdicts::default();
         self.confirmed.clear();
+        self.delivered_unseen.clear();
         self.signs.clear();
         self.misleading_signs = 0;
         self.knows_deletion = 0;
@@ -287,8 +276,8 @@ impl Tab {
             .filter(|(_, recording)| !ledger.is_deleted(recording, self.knows_deletion))
     }
 
-    /// Whether the table must stop an item at this time of the device's clock.
-    pub fn must_stop(&self, ledger: &Ledger, item: Item, wall_ms: u64, window_ms: u64, remember: usize) -> bool {
+    /// Whether the table must stop an item at this time of the device's clock, if no snapshot takes anything back.
+    pub fn table_must_stop(&self, ledger: &Ledger, item: Item, wall_ms: u64, window_ms: u64, remember: usize) -> bool {
         let mut must_be_there = false;
         for (index, recording) in self.unreplaced(ledger, item, remember) {
             if recording.unseen || wall_ms >= recording.at + window_ms || ledger.may_be_deleted(recording) {
@@ -299,11 +288,26 @@ impl Tab {
         must_be_there
     }
 
+    /// Whether an item must be stopped at this time of the device's clock, whatever the server's shards contain.
+    pub fn must_stop(&self, ledger: &Ledger, item: Item, wall_ms: u64, window_ms: u64, remember: usize) -> bool {
+        let mut all = self.unreplaced(ledger, item, remember);
+        self.table_must_stop(ledger, item, wall_ms, window_ms, remember)
+            && all.all(|(_, recording)| !self.view.takes_back(item, recording.at))
+    }
+
     /// Whether an item must pass, whatever the server's shards contain: it was taken back.
     pub fn must_pass(&self, ledger: &Ledger, item: Item, wall_ms: u64, window_ms: u64, remember: usize) -> bool {
-        let mut must_be_there = false;
+        let is_listed = self.view.lists(item);
+        let mut must_be_there = is_listed;
         for (index, recording) in self.unreplaced(ledger, item, remember) {
-            if !recording.unseen || wall_ms >= recording.at + window_ms || ledger.may_be_deleted(recording) {
+            let is_live = wall_ms < recording.at + window_ms;
+            let is_own = recording.unseen && !ledger.may_have_ended.contains(&index);
+            let passes = if is_listed {
+                recording.unseen || !is_live || self.view.takes_back(item, recording.at)
+            } else {
+                is_own && is_live && !ledger.may_be_deleted(recording)
+            };
+            if !passes {
                 return false;
             }
             must_be_there |= self.must_remember(ledger, index, remember);
@@ -320,15 +324,20 @@ impl Tab {
         window_ms: u64,
         remember: usize,
     ) -> bool {
-        self.candidates(ledger, item, remember)
-            .any(|(_, recording)| recording.unseen && wall_ms < recording.at + window_ms)
+        let is_own = |(index, recording): (usize, &Recording)| {
+            recording.unseen && wall_ms < recording.at + window_ms && !self.settled.contains(&index)
+        };
+        self.view.lists(item) || self.candidates(ledger, item, remember).any(is_own)
     }
 
-    /// Whether the table may stop an item because of a recording of this time, or of any.
-    pub fn may_stop(&self, ledger: &Ledger, item: Item, at: Option<u64>, clocks: (u64, u64), remember: usize) -> bool {
+    /// Whether the table may stop an item because of a recording of this time.
+    pub fn may_stop(&self, ledger: &Ledger, item: Item, at: u64, clocks: (u64, u64), remember: usize) -> bool {
         let (wall_ms, window_ms) = clocks;
         self.candidates(ledger, item, remember).any(|(_, recording)| {
-            !recording.unseen && wall_ms < recording.at + window_ms && at.is_none_or(|at| at == recording.at)
+            !recording.unseen
+                && wall_ms < recording.at + window_ms
+                && at == recording.at
+                && !self.view.takes_back(item, at)
         })
     }
 

@@ -59,9 +59,13 @@ enum Event {
     Hide,
     TakeBack,
     DeleteHistory,
+    TakeBackOnServer,
+    RollBack,
+    LoseHeld,
+    BringBackSegment,
 }
 
-const EVENTS: [(u64, Event); 22] = [
+const EVENTS: [(u64, Event); 26] = [
     (300, Event::Refresh),
     (260, Event::StorageStep),
     (160, Event::Delivery),
@@ -83,7 +87,11 @@ const EVENTS: [(u64, Event); 22] = [
     (20, Event::StartReport),
     (20, Event::Hide),
     (20, Event::TakeBack),
-    (2, Event::DeleteHistory),
+    (3, Event::DeleteHistory),
+    (20, Event::TakeBackOnServer),
+    (3, Event::RollBack),
+    (4, Event::LoseHeld),
+    (4, Event::BringBackSegment),
 ];
 
 impl World {
@@ -112,7 +120,7 @@ impl World {
     pub fn live(&mut self, refreshes: usize) {
         while self.refreshes < refreshes {
             self.pass_time();
-            self.server.run(self.now, &self.items);
+            self.server.run(self.now, &self.items, &mut self.tally);
             if self.conditions.kind == Kind::Plain {
                 self.settle_soon();
             }
@@ -201,10 +209,16 @@ impl World {
                 self.open_and_close(event, device);
             }
             Event::Freeze | Event::Thaw | Event::Clear => self.sleep_or_clear(event, device),
-            Event::ClockJump | Event::FillStorage | Event::Damage => self.trouble_device(event, device),
-            Event::StandStill | Event::FlushStore | Event::Rebuild | Event::ReadStoreAgain | Event::DeleteHistory => {
-                self.trouble_server(event)
+            Event::ClockJump | Event::FillStorage | Event::Damage | Event::LoseHeld | Event::BringBackSegment => {
+                self.trouble_device(event, device)
             }
+            Event::StandStill
+            | Event::FlushStore
+            | Event::Rebuild
+            | Event::ReadStoreAgain
+            | Event::DeleteHistory
+            | Event::TakeBackOnServer
+            | Event::RollBack => self.trouble_server(event),
         }
     }
 
@@ -371,6 +385,8 @@ impl World {
             Event::ClockJump if conditions.clock_jumps => place.jump_clock(&mut self.random),
             Event::FillStorage if conditions.fills_up => place.store.is_full = !place.store.is_full,
             Event::Damage if conditions.damages => place.damage(&mut self.random),
+            Event::LoseHeld => place.held.lose(&mut self.random),
+            Event::BringBackSegment => place.store.bring_back(),
             _ => return,
         }
         self.note(&format!("{event:?}"), device, None);
@@ -380,7 +396,7 @@ impl World {
         let conditions = &self.conditions;
         match event {
             Event::StandStill if conditions.outages => self.server.stand_still(self.now, &mut self.random),
-            Event::FlushStore if conditions.store_fails => self.server.flush_store(self.now),
+            Event::FlushStore if conditions.store_fails => self.server.flush_store(self.now, &mut self.random),
             Event::Rebuild if conditions.store_fails => {
                 let mut other = self.server.options();
                 other.capacity = *self.random.pick(&[100, 150, 300]);
@@ -389,6 +405,10 @@ impl World {
             }
             Event::ReadStoreAgain => self.server.reload(self.now, None),
             Event::DeleteHistory if conditions.deletes => self.server.delete_history(self.now),
+            Event::TakeBackOnServer if conditions.takes_back => {
+                self.server.unsee(self.now, &self.items, &mut self.random);
+            }
+            Event::RollBack if conditions.store_fails => self.server.roll_back(&self.items, &mut self.random),
             _ => return,
         }
         self.note(&format!("{event:?}"), 0, None);

@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use seenguard::{Guard, Now, Segment, SegmentState};
 
+use super::held::{HeldStore, Restored};
 use super::items::Item;
 use super::store::Store;
 use crate::random::Random;
@@ -119,6 +120,8 @@ pub enum Effect {
     CaughtUp { began_ms: u64 },
     /// The same at an opening: what was recorded before is numbered.
     Loaded { began_ms: u64 },
+    /// The stored snapshot was taken over, or refused.
+    Restored(Restored),
     /// The namespace was cleared at this time of the device's clock, and the writer goes on in the next generation.
     Cleared(u64),
     /// Other tabs should look.
@@ -130,6 +133,7 @@ pub enum Effect {
 /// What a step works on.
 pub struct Surroundings<'a> {
     pub store: &'a mut Store,
+    pub held: &'a HeldStore,
     pub guard: &'a mut Guard,
     pub random: &'a mut Random,
     pub now: Now,
@@ -311,12 +315,14 @@ impl Writer {
 
     fn load(&mut self, reading: Reading, around: &mut Surroundings<'_>) -> Step {
         let states = around.guard.load(&reading.texts()).expect("there is memory");
+        let restored = around.held.restore(self.generation, around.guard, around.now);
         around.guard.finish_loading();
         self.is_loaded = true;
         around.effects.push(Effect::Heard);
         around.effects.push(Effect::Loaded {
             began_ms: reading.began_ms,
         });
+        around.effects.extend(restored.map(Effect::Restored));
         self.seen.extend(reading.keys());
         self.enqueue(Job::Flush);
         let damaged = states.iter().zip(&reading.read);

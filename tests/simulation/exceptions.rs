@@ -1,0 +1,101 @@
+//! What a server must take back and forget, by what truly reached it: the chain is judged by it.
+
+use std::collections::BTreeMap;
+
+use seenguard::{ChainSnapshot, Impression};
+
+use super::conditions::SECOND;
+use super::items::{Item, Items};
+use super::server::State;
+
+#[derive(Debug, Default)]
+pub struct Exceptions {
+    /// Unix seconds of the latest deletion of the history, 0 if there was none.
+    pub forget_before: u32,
+    /// What is taken back, each with the server's time of it.
+    unseen: BTreeMap<Item, u64>,
+    /// What ever was.
+    ever: BTreeMap<Item, ()>,
+}
+
+impl Exceptions {
+    /// A device tells of an item. Whether that changes anything.
+    pub fn take(&mut self, item: Item, at_ms: u64, is_unseen: bool) -> bool {
+        if at_ms < u64::from(self.forget_before) * SECOND {
+            return false;
+        }
+        if is_unseen {
+            self.unsee(item, at_ms);
+            return true;
+        }
+        let counts = self.unseen.get(&item).is_none_or(|&taken_back| at_ms > taken_back);
+        if counts {
+            self.unseen.remove(&item);
+        }
+        counts
+    }
+
+    pub fn unsee(&mut self, item: Item, at_ms: u64) {
+        let latest = self.unseen.entry(item).or_default();
+        *latest = (*latest).max(at_ms);
+        self.ever.insert(item, ());
+    }
+
+    pub fn forget(&mut self, now: u64) {
+        self.unseen.clear();
+        self.forget_before = self.forget_before.max(now.div_ceil(SECOND) as u32);
+    }
+
+    pub fn clear(&mut self) {
+        self.unseen.clear();
+    }
+
+    /// The store is that of an earlier state.
+    pub fn roll_back(&mut self, state: &State, items: &Items) {
+        self.unseen = listed(&state.unseen, items).into_iter().collect();
+        self.forget_before = state.forget_before;
+    }
+
+    pub fn retain(&mut self, is_needed: impl Fn(Item) -> bool) {
+        self.unseen.retain(|&item, _| is_needed(item));
+    }
+
+    pub fn items(&self) -> impl Iterator<Item = Item> {
+        self.unseen.keys().copied()
+    }
+
+    pub fn contains(&self, item: Item) -> bool {
+        self.unseen.contains_key(&item)
+    }
+
+    /// Whether an item was ever taken back.
+    pub fn was_taken_back(&self, item: Item) -> bool {
+        self.ever.contains_key(&item)
+    }
+
+    /// A snapshot takes back exactly what it must, and tells of the deletion.
+    pub fn check(&self, shipped: &ChainSnapshot, is_in_shard: impl Fn(Item) -> bool, items: &Items) {
+        let told: BTreeMap<Item, u64> = listed(&shipped.unseen, items).into_iter().collect();
+        let needed = self.unseen.iter().filter(|&(&item, _)| is_in_shard(item));
+        assert!(
+            needed.eq(told.iter()) && told.len() == shipped.unseen.len(),
+            "taken back: a snapshot lists {told:?}, and {:?} are",
+            self.unseen
+        );
+        assert!(
+            shipped.unseen.is_sorted_by_key(|impression| u64::MAX - impression.at),
+            "taken back: the newest is listed first"
+        );
+        assert_eq!(
+            shipped.forget_before.unwrap_or(0),
+            self.forget_before,
+            "deletions: a snapshot tells of the latest one"
+        );
+    }
+}
+
+/// What a snapshot takes back.
+pub fn listed(unseen: &[Impression], items: &Items) -> Vec<(Item, u64)> {
+    let read = |Impression { id, at }: &Impression| (items.of(id).expect("an item of this feed"), *at);
+    unseen.iter().map(read).collect()
+}

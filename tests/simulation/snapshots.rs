@@ -1,0 +1,538 @@
+//! Snapshots come to a page: with each response, and at its opening from storage. What each of them means for the page is
+//! compared with what the server meant, shard by shard, whether it came as text or as a reference.
+
+use std::collections::{BTreeSet, HashSet};
+
+use seenguard::{Applied, BloomFilter, Format, Guard, NotApplied, Now, Parameters, Shard, Snapshot};
+
+use super::chance::Chance;
+use super::conditions::{DAY, Versions};
+use super::device::Device;
+use super::exceptions::listed;
+use super::held::{Index, Restored, Unstored};
+use super::items::Item;
+use super::ledger::{Ledger, Recording};
+use super::scene::Scene;
+use super::server::{Shipment, State};
+use super::tab::{Sign, Tab};
+use super::view::View;
+use super::writer::Job;
+
+/// Requests of a page that may still be answered.
+const REQUESTS: usize = 4;
+
+/// What a page's request says that it holds; now and then that of an earlier request, whose answer was overtaken, or of
+/// another tab, whose response is used here.
+pub fn request(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> String {
+    let other = scene.random.index(device.tabs.len());
+    let other = device.tabs[other].guard.held();
+    let page = &mut device.tabs[tab];
+    let held = page.guard.held();
+    let expected = if page.is_missing_shard {
+        String::new()
+    } else {
+        page.view.held()
+    };
+    assert_eq!(held, expected, "references: a request names exactly what is held");
+    page.requests.push(held.clone());
+    if page.requests.len() > REQUESTS {
+        page.requests.remove(0);
+    }
+    match scene.random.below(30) {
+        0 => scene.random.pick(&page.requests).clone(),
+        1 => other,
+        2 => format!("..zz.{held}.0123456789AB.0123456789ab"),
+        3 => String::new(),
+        _ => held,
+    }
+}
+
+/// Applies a state; what is covered leaves the pending ones, and nothing else does.
+pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut Scene<'_>) {
+    let clocks = device.clocks(tab, scene.now);
+    let has_version = match scene.conditions.versions {
+        Versions::Always => true,
+        Versions::Never => false,
+        Versions::Sometimes => scene.random.percent(50),
+    };
+    let Shipment { state, shards } = shipment;
+    let version = has_version.then_some(state.version);
+    let now_ms = scene.conditions.tells_clock.then_some(scene.now);
+    let page = &mut device.tabs[tab];
+    let before = page.guard.pending(usize::MAX);
+    let snapshot = Snapshot {
+        version,
+        shards,
+        format: Format::Native,
+        now_ms,
+        unseen: &state.unseen,
+        forget_before: (state.forget_before > 0).then_some(state.forget_before),
+    };
+    let applied = page
+        .guard
+        .apply(snapshot, clocks)
+        .expect("snapshots: a whole one is taken");
+    page.received.characters += shards.iter().map(|shard| shard.len() as u64).sum::<u64>();
+    check_reason(page, shipment, version, &applied);
+    if let Some(reason) = applied.reason {
+        page.is_missing_shard |= reason == NotApplied::MissingShard;
+        scene.tally.reach(match reason {
+            NotApplied::OlderVersion => "an older snapshot is refused",
+            NotApplied::MissingShard => "a snapshot refers to a shard that is not held",
+        });
+        assert_eq!(
+            page.guard.pending(usize::MAX),
+            before,
+            "snapshots: one that is not taken settles nothing"
+        );
+        return;
+    }
+    let spared = state.shards.iter().zip(shards);
+    let spared = spared.filter(|(_, element)| is_reference(element));
+    page.received.spared += spared.map(|(shipped, _)| shipped.text.len() as u64).sum::<u64>();
+    assert_eq!(
+        applied.reused,
+        reused(&page.view, state),
+        "snapshots: shards that are held are not read again"
+    );
+    let listed_before: BTreeSet<Item> = page.view.unseen.keys().copied().collect();
+    let next = View {
+        version,
+        forget_before: state.forget_before,
+        may_forget_before: state.forget_before,
+        shards: state.shards.clone(),
+        server_ahead: now_ms.map(|now_ms| i128::from(now_ms) - i128::from(clocks.steady_ms)),
+        unseen: page
+            .view
+            .next_unseen(&listed(&state.unseen, scene.items), now_ms, clocks.wall_ms),
+    };
+    use_view(device, tab, next, scene);
+    let page = &mut device.tabs[tab];
+    page.has_applied = true;
+    page.is_missing_shard = false;
+    let live = page.view.live(clocks).count();
+    assert_eq!(
+        (applied.shards, applied.expired),
+        (state.shards.len(), state.shards.len() - live),
+        "snapshots: a shard past its expiry by the server's clock answers nothing"
+    );
+    if live < state.shards.len() {
+        scene.tally.reach("a shipped shard is past its expiry");
+    }
+    check_reach(device, tab, now_ms, scene);
+    let is_deleting = state.forget_before > device.tabs[tab].knows_deletion;
+    take_deletion(device, tab, state.forget_before, now_ms, scene);
+    device.tabs[tab].knew_deletion = device.tabs[tab].knows_deletion;
+    check_settled(device, tab, (&before, &listed_before), &applied, is_deleting, scene);
+    store(device, tab, state, now_ms, scene);
+}
+
+fn is_reference(element: &str) -> bool {
+    element.starts_with('~')
+}
+
+/// A snapshot is not taken if it is older, or else if it refers to what is not held; any other is.
+fn check_reason(page: &Tab, Shipment { state, shards }: &Shipment, version: Option<u64>, applied: &Applied) {
+    let view = &page.view;
+    let order = version.zip(view.version);
+    let must_be_older =
+        order.is_some_and(|(version, current)| (state.forget_before, version) < (view.forget_before, current));
+    let may_be_older = must_be_older || (order.is_some() && state.forget_before < view.may_forget_before);
+    let is_held = |text: &String| view.shards.iter().any(|held| held.text == *text);
+    let mut elements = state.shards.iter().zip(shards);
+    let is_missing = elements.any(|(shipped, element)| is_reference(element) && !is_held(&shipped.text));
+    if applied.reason == Some(NotApplied::OlderVersion) {
+        assert!(may_be_older, "snapshots: one that is not older is taken");
+        return;
+    }
+    assert!(!must_be_older, "snapshots: an older one is not taken");
+    assert_eq!(
+        applied.reason == Some(NotApplied::MissingShard),
+        is_missing,
+        "references: exactly a snapshot that refers to what is not held is not taken"
+    );
+}
+
+/// Puts a snapshot in use. What was taken back here ends if the one before had listed it, and this one does not.
+fn use_view(device: &mut Device, tab: usize, mut next: View, scene: &mut Scene<'_>) {
+    let remember = scene.remember();
+    let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
+    for (&item, taken_back) in &mut next.unseen {
+        let known = page.view.unseen.get(&item);
+        if known.is_some_and(|known| known.stated == taken_back.stated) {
+            continue;
+        }
+        let candidates: Vec<(usize, bool)> = page
+            .candidates(ledger, item, remember)
+            .map(|(index, recording)| (index, recording.unseen))
+            .collect();
+        taken_back.is_own_certain =
+            matches!(candidates[..], [(index, true)] if page.must_remember(ledger, index, remember));
+        taken_back.own = candidates.iter().filter(|one| one.1).map(|one| one.0).collect();
+    }
+    let before = std::mem::replace(&mut page.view, next);
+    for (item, taken_back) in before.unseen {
+        if page.view.lists(item) {
+            continue;
+        }
+        let candidates: Vec<usize> = page
+            .candidates(ledger, item, remember)
+            .map(|(index, _)| index)
+            .collect();
+        let ended = taken_back.own.iter().filter(|index| candidates.contains(index));
+        ledger.may_have_ended.extend(ended);
+        if taken_back.is_own_certain
+            && candidates == taken_back.own
+            && page.must_remember(ledger, candidates[0], remember)
+        {
+            page.settled.insert(candidates[0]);
+            page.unsaved.covered.push(candidates[0]);
+            scene.tally.reach("the server ends a device's taking back");
+        }
+    }
+}
+
+/// Where clocks are what they seem, a taking back reaches exactly what was recorded before it.
+fn check_reach(device: &Device, tab: usize, server_ms: Option<u64>, scene: &mut Scene<'_>) {
+    if device.clock_was_set {
+        return;
+    }
+    let off = device.clock_off_ms;
+    for (&item, taken_back) in &device.tabs[tab].view.unseen {
+        scene.tally.reach("the server takes back an item");
+        for (_, recording) in device.ledger.of(item).filter(|(_, recording)| !recording.unseen) {
+            let is_since = recording.true_ms > taken_back.stated;
+            let is_taken_back = recording.at <= taken_back.reach;
+            assert!(
+                !is_since || !is_taken_back || (server_ms.is_none() && off < 0),
+                "no repeat: {item:?} was recorded after it was taken back: {recording:?}, {taken_back:?}"
+            );
+            assert!(
+                is_since || is_taken_back || off > 0 || (server_ms.is_none() && off != 0),
+                "taken back: {item:?} was recorded before it was taken back: {recording:?}, {taken_back:?}"
+            );
+        }
+    }
+}
+
+/// Stores the snapshot in use for the next visit, unless the page has no time for it.
+fn store(device: &mut Device, tab: usize, state: &State, server_ms: Option<u64>, scene: &mut Scene<'_>) {
+    let wall_ms = device.wall(scene.now);
+    let page = &device.tabs[tab];
+    if !page.writer.is_loaded || device.store.is_full || scene.random.percent(15) {
+        return;
+    }
+    let unstored = Unstored {
+        index: Index {
+            generation: page.writer.generation,
+            held: page.view.held(),
+            unseen: state.unseen.clone(),
+            forget_before: state.forget_before,
+            ahead_ms: server_ms.map(|server_ms| wall_ms as i64 - server_ms as i64),
+        },
+        shards: page.view.shards.clone(),
+    };
+    device.held.write(unstored, scene.random, scene.conditions.crashes);
+}
+
+/// A page that opens takes over what was stored, unless it has taken a snapshot already, or knows of a later deletion.
+pub fn restored(device: &mut Device, tab: usize, restored: Restored, scene: &mut Scene<'_>) {
+    let clocks = device.clocks(tab, scene.now);
+    let page = &mut device.tabs[tab];
+    let Restored {
+        applied,
+        index,
+        shards,
+        server_ms,
+    } = restored;
+    let must_be_refused = page.has_applied || index.forget_before < page.knows_deletion;
+    let may_be_refused = page.has_applied || index.forget_before < page.may_know_deletion;
+    if applied.reason.is_some() {
+        assert!(may_be_refused, "restored: what is not older is taken over");
+        scene.tally.reach("a stored snapshot is refused");
+        return;
+    }
+    assert!(!must_be_refused, "restored: nothing forgotten comes back from storage");
+    assert_eq!(
+        applied.shards,
+        shards.len(),
+        "restored: exactly the shards that are found are held"
+    );
+    let names = index.held.split('.').filter(|name| !name.is_empty()).count();
+    scene.tally.reach(if shards.len() < names {
+        "a stored snapshot lacks shards"
+    } else {
+        "a stored snapshot is taken over"
+    });
+    let next = View {
+        version: None,
+        forget_before: index.forget_before,
+        may_forget_before: index.forget_before,
+        shards,
+        server_ahead: server_ms.map(|server_ms| i128::from(server_ms) - i128::from(clocks.steady_ms)),
+        unseen: page
+            .view
+            .next_unseen(&listed(&index.unseen, scene.items), server_ms, clocks.wall_ms),
+    };
+    use_view(device, tab, next, scene);
+    check_reach(device, tab, server_ms, scene);
+}
+
+/// After segments were merged: a snapshot from before a deletion that they tell of is not in use any more.
+pub fn note_dropped(page: &mut Tab, ledger: &Ledger, scene: &mut Scene<'_>) {
+    let is_in_use = page.has_applied || !page.view.shards.is_empty();
+    if !is_in_use || page.may_know_deletion <= page.view.forget_before {
+        return;
+    }
+    let is_other = !page.view.shards.is_empty() || page.guard.version() != page.view.version;
+    if page.guard.shards() == 0 && is_other {
+        let deletions = ledger.deletions.iter().map(|deletion| deletion.before);
+        let later = deletions.filter(|&before| before > page.view.forget_before);
+        page.view = View {
+            version: page.view.version.map(|_| 0),
+            forget_before: later.min().unwrap_or(page.may_know_deletion),
+            may_forget_before: page.may_know_deletion,
+            ..View::default()
+        };
+        page.is_missing_shard = false;
+        scene
+            .tally
+            .reach("a tab drops its snapshot for a deletion that another tells of");
+    } else if page.view.shards.is_empty() {
+        // Whether it was dropped does not show.
+        page.view.may_forget_before = page.may_know_deletion;
+    }
+}
+
+/// A snapshot from before a deletion that the page has heard of since is not in use.
+pub fn check_dropped(page: &Tab) {
+    let known = page.view.forget_before.max(page.knew_deletion);
+    assert!(
+        page.view.shards.is_empty() || page.knows_deletion <= known,
+        "deletions: a snapshot from before one that this tab has heard of is still in use"
+    );
+}
+
+/// Notes that a tab has heard of a deletion of the history, and when it was by the device's clock.
+fn take_deletion(device: &mut Device, tab: usize, before: u32, server_ms: Option<u64>, scene: &mut Scene<'_>) {
+    let wall_ms = device.wall(scene.now) as i64;
+    let offset = server_ms.map_or(0, |server_ms| wall_ms - server_ms as i64);
+    let is_off = offset < 0 || offset > DAY as i64;
+    let at = i64::from(before) * 1000 + if is_off { offset } else { 0 };
+    let at = at.clamp(0, wall_ms) as u64;
+    let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
+    if before <= page.knows_deletion {
+        ledger.date_deletion_back(before, at);
+        return;
+    }
+    page.verdicts.owes_deletion |= before > page.may_know_deletion;
+    page.knows_deletion = before;
+    page.may_know_deletion = page.may_know_deletion.max(before);
+    page.ask(Job::Flush, scene.now);
+    ledger.delete(before, at);
+    scene.tally.reach("a deletion of the history is taken");
+    let since = |recording: &&Recording| recording.true_ms >= u64::from(before) * 1000;
+    let is_certain = !device.clock_jumped && server_ms.is_some();
+    for recording in ledger.recordings.iter().filter(since) {
+        assert!(
+            !is_certain || recording.at >= at,
+            "deletions: what was recorded since is not forgotten: {recording:?}"
+        );
+    }
+}
+
+fn reused(view: &View, state: &State) -> usize {
+    let mut held: Vec<&String> = view.shards.iter().map(|shipped| &shipped.text).collect();
+    let mut reused = 0;
+    for shipped in &state.shards {
+        if let Some(place) = held.iter().position(|text| **text == shipped.text) {
+            held.swap_remove(place);
+            reused += 1;
+        }
+    }
+    reused
+}
+
+/// Exactly those that a live shard contains are settled, but for those that the server takes back, and those that leave
+/// because the history was deleted. What it no longer takes back is pending again.
+fn check_settled(
+    device: &mut Device,
+    tab: usize,
+    (before, listed_before): (&[String], &BTreeSet<Item>),
+    applied: &Applied,
+    is_deleting: bool,
+    scene: &mut Scene<'_>,
+) {
+    let clocks = device.clocks(tab, scene.now);
+    let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
+    let item_of = |text: &str| scene.items.of(text).expect("an item of this feed");
+    let is_covered = |text: &str, item| !page.view.lists(item) && page.view.contains(text, clocks);
+    let (covered, left): (Vec<&String>, Vec<&String>) = before.iter().partition(|text| is_covered(text, item_of(text)));
+    // Pending, and taken back by the snapshot before.
+    let hidden = listed_before.iter().copied().filter(|&item| {
+        let text = scene.items.text(item);
+        let may_be_pending =
+            |(index, recording): (usize, &Recording)| !recording.unseen && !page.settled.contains(&index);
+        let mut candidates = page.candidates(ledger, item, scene.remember());
+        is_covered(text, item) && !before.iter().any(|pending| pending == text) && candidates.any(may_be_pending)
+    });
+    let hidden: Vec<Item> = hidden.collect();
+    let after = page.guard.pending(usize::MAX);
+    // What a taking back may hide or show is not compared here.
+    let is_plain = |text: &str| {
+        let item = item_of(text);
+        !page.view.lists(item) && !listed_before.contains(&item)
+    };
+    let stays: Vec<&str> = left
+        .iter()
+        .map(|text| text.as_str())
+        .filter(|text| is_plain(text))
+        .collect();
+    let there = after.iter().map(String::as_str).filter(|text| is_plain(text));
+    let is_right = if is_deleting {
+        let may_stay: HashSet<&str> = stays.into_iter().collect();
+        there.clone().all(|text| may_stay.contains(text))
+    } else {
+        there.clone().eq(stays)
+    };
+    assert!(
+        is_right,
+        "settled by coverage: {} pending, {} of them covered, {} left",
+        before.len(),
+        covered.len(),
+        after.len()
+    );
+    let counts = covered.len()..=covered.len() + hidden.len();
+    assert!(
+        counts.contains(&applied.covered) || is_deleting,
+        "settled by coverage: {} are counted, {counts:?} were covered",
+        applied.covered,
+    );
+    let mut of_before = before.iter();
+    for covered in &applied.lags {
+        let (item, lag_ms) = (item_of(&covered.id), covered.lag_ms);
+        assert!(
+            hidden.contains(&item) || of_before.any(|text| *text == covered.id),
+            "lag: of what was not pending, or twice"
+        );
+        let is_right = |recording: &Recording| clocks.wall_ms.saturating_sub(recording.at) == lag_ms;
+        assert!(
+            ledger.of(item).any(|(_, recording)| is_right(recording)),
+            "lag: {lag_ms} ms is the age of no impression"
+        );
+    }
+    let covered: Vec<Item> = covered.into_iter().map(|text| item_of(text)).collect();
+    for item in covered {
+        settle(page, ledger, item, true, clocks, scene);
+    }
+    for item in hidden {
+        settle(page, ledger, item, false, clocks, scene);
+    }
+}
+
+/// Notes that a snapshot covered an item here that was pending, or that may have been.
+fn settle(page: &mut Tab, ledger: &mut Ledger, item: Item, was_pending: bool, clocks: Now, scene: &mut Scene<'_>) {
+    ledger.covered.insert(item);
+    if !page.is_reporting {
+        ledger.text_dropped.insert(item);
+    }
+    let candidates: Vec<(usize, u64)> = page
+        .candidates(ledger, item, scene.remember())
+        .map(|(index, recording)| (index, recording.at))
+        .collect();
+    page.is_not_due(ledger, item);
+    if let [(index, _)] = candidates[..] {
+        let must_be_pending =
+            page.must_remember(ledger, index, scene.remember()) && !page.may_have_lost_text(ledger, index);
+        if was_pending || must_be_pending {
+            page.unsaved.covered.push(index);
+        }
+    }
+    for (_, at) in candidates {
+        if ledger.first_confirmed.contains_key(&(item, at)) {
+            let confirmed = page.confirmed.get(&(item, at)).filter(|confirmed| confirmed.is_own);
+            page.signs.push(Sign {
+                serial: confirmed.map(|confirmed| confirmed.serial),
+                steady_ms: clocks.steady_ms,
+            });
+            page.misleading_signs += usize::from(!is_covered_by_known_delivery(item, ledger, scene));
+        }
+    }
+    if !scene.server.ever.contains_key(&item) {
+        scene.tally.reach("a false positive covers an impression");
+    }
+}
+
+/// Whether what covers an item is one of the deliveries that this device can know of: not another impression of the
+/// item, another device's, or a delivery whose tab died before it could tell.
+fn is_covered_by_known_delivery(item: Item, ledger: &Ledger, scene: &Scene<'_>) -> bool {
+    let arrived = ledger.times_arrived(item);
+    let only_here = scene.server.times_sent.get(&item) == Some(&arrived);
+    let is_told = arrived == 1 || !scene.conditions.crashes;
+    scene.server.ever.contains_key(&item) && only_here && is_told && ledger.of(item).count() == 1
+}
+
+/// A snapshot of which a part is damaged changes nothing.
+pub fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut Scene<'_>) {
+    let clocks = device.clocks(tab, scene.now);
+    let page = &mut device.tabs[tab];
+    let mut texts: Vec<String> = state.shards.iter().map(|shipped| shipped.text.clone()).collect();
+    let Some(last) = texts.last_mut() else { return };
+    last.replace_range(40..44, if &last[40..44] == "AAAA" { "BBBB" } else { "AAAA" });
+    let before = (
+        page.guard.pending(usize::MAX),
+        page.guard.version(),
+        page.guard.shards(),
+    );
+    let outcome = page.guard.apply(
+        Snapshot {
+            version: None,
+            shards: &texts,
+            format: Format::Native,
+            now_ms: None,
+            forget_before: None,
+            unseen: &[],
+        },
+        clocks,
+    );
+    assert!(outcome.is_err(), "all or nothing: a damaged snapshot is refused");
+    let after = (
+        page.guard.pending(usize::MAX),
+        page.guard.version(),
+        page.guard.shards(),
+    );
+    assert_eq!(before, after, "all or nothing: a damaged snapshot changes nothing");
+    scene.tally.reach("a damaged snapshot is refused");
+}
+
+/// A snapshot covers everything that a guard holds, and is not used any more.
+pub fn cover_everything(guard: &mut Guard, clocks: Now) {
+    let mut everything = BloomFilter::new(Parameters::new(1, 1).expect("one bit is a filter"), 0);
+    everything.insert("anything");
+    let everything = Shard::new(everything, 0, 0).to_base64().expect("there is memory");
+    for shards in [&[everything][..], &[]] {
+        let snapshot = Snapshot {
+            version: None,
+            shards,
+            format: Format::Native,
+            now_ms: None,
+            forget_before: None,
+            unseen: &[],
+        };
+        guard
+            .apply(snapshot, clocks)
+            .expect("snapshots: any that can be read is taken");
+    }
+}
+
+/// A guard of which nothing is pending, and that has no snapshot.
+pub fn table_alone(guard: &Guard, clocks: Now) -> Guard {
+    let mut guard = guard.clone();
+    cover_everything(&mut guard, clocks);
+    assert_eq!(
+        guard.pending(1),
+        [""; 0],
+        "settled by coverage: something is pending still"
+    );
+    guard
+}

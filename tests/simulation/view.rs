@@ -1,0 +1,105 @@
+//! The snapshot in use, read plainly: one filter after the other, and beside them what the server has taken back.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use seenguard::Now;
+
+use super::items::Item;
+use super::server::Shipped;
+
+/// The snapshot in use.
+#[derive(Debug, Default)]
+pub struct View {
+    pub version: Option<u64>,
+    /// The server's time of the latest deletion of the history that a snapshot told of, 0 if none did. And the latest
+    /// that orders snapshots here if another tab has told of it.
+    pub forget_before: u32,
+    pub may_forget_before: u32,
+    pub shards: Vec<Rc<Shipped>>,
+    /// The server's clock less the steady one, if the snapshot told it.
+    pub server_ahead: Option<i128>,
+    /// What it takes back.
+    pub unseen: BTreeMap<Item, TakenBack>,
+}
+
+/// An id that the snapshot in use takes back.
+#[derive(Debug, Clone)]
+pub struct TakenBack {
+    /// The server's time of it, as it stands.
+    pub stated: u64,
+    /// What was recorded later than this by the device's clock is not taken back.
+    pub reach: u64,
+    /// The device's own takings back of the id that may have been in the table when a snapshot first listed it.
+    pub own: Vec<usize>,
+    /// Whether the only one of these certainly was.
+    pub is_own_certain: bool,
+}
+
+impl View {
+    fn seconds(&self, now: Now) -> u64 {
+        match self.server_ahead {
+            Some(ahead) => (i128::from(now.steady_ms) + ahead).max(0) as u64 / 1000,
+            None => now.wall_ms / 1000,
+        }
+    }
+
+    /// The shards that are not past their expiry, each with its place.
+    pub fn live(&self, now: Now) -> impl Iterator<Item = (usize, &Shipped)> {
+        let seconds = self.seconds(now);
+        let is_live = move |expires: u32| expires == 0 || seconds < u64::from(expires);
+        let shards = self.shards.iter().enumerate();
+        shards.filter_map(move |(place, shipped)| is_live(shipped.shard.expires).then_some((place, &**shipped)))
+    }
+
+    /// The first live shard that contains an id.
+    pub fn find(&self, text: &str, now: Now) -> Option<(usize, u32)> {
+        self.live(now)
+            .find(|(_, shipped)| shipped.shard.filter.contains(text))
+            .map(|(place, shipped)| (place, shipped.shard.epoch))
+    }
+
+    pub fn contains(&self, text: &str, now: Now) -> bool {
+        self.find(text, now).is_some()
+    }
+
+    pub fn lists(&self, item: Item) -> bool {
+        self.unseen.contains_key(&item)
+    }
+
+    /// Whether a recording of this time is taken back.
+    pub fn takes_back(&self, item: Item, at: u64) -> bool {
+        self.unseen.get(&item).is_some_and(|taken_back| at <= taken_back.reach)
+    }
+
+    /// What the next snapshot takes back, where this one is in use: to the earlier of the server's time as it stands
+    /// and as translated, and as long as it lists the same, never further than before.
+    pub fn next_unseen(
+        &self,
+        listed: &[(Item, u64)],
+        server_ms: Option<u64>,
+        wall_ms: u64,
+    ) -> BTreeMap<Item, TakenBack> {
+        let ahead = server_ms.map_or(0, |server_ms| i128::from(wall_ms) - i128::from(server_ms));
+        let read = |&(item, stated): &(Item, u64)| {
+            let translated = (i128::from(stated) + ahead).max(0) as u64;
+            let reach = stated.min(translated).min(wall_ms);
+            let known = self.unseen.get(&item).filter(|known| known.stated == stated);
+            let reach = known.map_or(reach, |known| known.reach.min(reach));
+            let taken_back = TakenBack {
+                stated,
+                reach,
+                own: known.map_or_else(Vec::new, |known| known.own.clone()),
+                is_own_certain: known.is_some_and(|known| known.is_own_certain),
+            };
+            (item, taken_back)
+        };
+        listed.iter().map(read).collect()
+    }
+
+    /// The references of its shards, as they go with a request.
+    pub fn held(&self) -> String {
+        let names: Vec<&str> = self.shards.iter().map(|shipped| shipped.reference.as_str()).collect();
+        names.join(".")
+    }
+}
