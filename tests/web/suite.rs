@@ -5,7 +5,8 @@ use js_sys::{Uint8Array, Uint32Array, WebAssembly};
 use seenguard::web::batch::TextBatch;
 use seenguard::web::chain::Chain;
 use seenguard::web::guard::Guard;
-use seenguard::{ChainOptions, Explanation, MAX_BITS, Now, Parameters, Shard, ShardChain};
+use seenguard::wire::Reference;
+use seenguard::{ChainOptions, Explanation, Format, MAX_BITS, Now, Parameters, Shard, ShardChain};
 use serde_json::{Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -471,6 +472,39 @@ fn a_chain_records_filters_ships_and_goes_on() {
     assert_eq!(indices(&batch, count), [1]);
     // Milliseconds.
     assert_eq!(thrown(first.record(&batch, WALL))["code"], "bad-option");
+}
+
+#[wasm_bindgen_test]
+fn a_chain_takes_back_takes_in_forgets_and_refers_to_what_is_held() {
+    let now = START as f64;
+    let mut chain = chain(2, 5, 0.001, 0, &[]).unwrap();
+    chain.record(&separated(&["a", "b", "c"]), now).unwrap();
+    chain.unsee(&separated(&["a"]), now + 0.25).unwrap();
+    // Taken back, then recorded; the device's clock is a second ahead.
+    let times = [WALL + 1_500.0, WALL + 1_250.0, WALL + 1_501.0];
+    let reported = separated(&["b", "a", "b"]);
+    let unknown = chain.take(&reported, &times, 1, WALL + 2_000.0, now + 1.0);
+    assert_eq!(unknown.unwrap(), 0);
+    let mut batch = separated(&["a", "c", "x", "b"]);
+    let fresh = chain.split(&mut batch, now).unwrap();
+    assert_eq!((fresh, indices(&batch, batch.answered())), (2, [0, 2, 1, 3].to_vec()));
+    let shipped = parsed(chain.snapshot(now, None).unwrap());
+    assert_eq!(shipped["unseen"], json!([{ "id": "a", "at": WALL + 250.0 }]));
+    let text = shipped["shards"][1].as_str().unwrap();
+    let reference = Reference::of(Format::Native, text.as_bytes());
+    let again = parsed(chain.snapshot(now, Some(reference.to_string())).unwrap());
+    assert_eq!(again["shards"], json!([shipped["shards"][0], reference.to_element()]));
+
+    chain.forget(now + 0.5).unwrap();
+    let deleted = parsed(chain.snapshot(now, None).unwrap());
+    assert_eq!(
+        deleted,
+        json!({ "version": 0, "shards": [], "now": START, "forgetBefore": START + 1 })
+    );
+    chain
+        .restore_exceptions(&separated(&["a"]), &[WALL], Some(START as u32 + 9))
+        .unwrap();
+    assert_eq!(parsed(chain.snapshot(now, None).unwrap())["forgetBefore"], START + 9);
 }
 
 /// Bytes of the module's memory, which never shrinks.
