@@ -33,6 +33,7 @@ pub fn end(world: &mut World) {
         }
         check_pending(world, device, tab);
         check_delivered(world, device, tab);
+        check_unseen_delivered(world, device, tab);
         check_remembered(world, device, tab);
     }
 }
@@ -164,6 +165,34 @@ fn check_delivered(world: &mut World, device: usize, tab: usize) {
         world
             .tally
             .reach("an impression from before the first delivery was delivered");
+    }
+}
+
+/// What was taken back on the device, and stays so, is known to the server.
+fn check_unseen_delivered(world: &World, device: usize, tab: usize) {
+    let place = &world.devices[device];
+    let (ledger, page, remember) = (&place.ledger, &place.tabs[tab], world.conditions.remember);
+    for (index, recording) in ledger
+        .recordings
+        .iter()
+        .enumerate()
+        .filter(|(_, recording)| recording.unseen)
+    {
+        let is_stored = recording.stored_ms.is_some() && recording.generation == page.writer.generation;
+        let has_left = ledger.may_have_ended.contains(&index)
+            || ledger.item_may_be_deleted(recording.item)
+            || page.may_have_lost_text(ledger, index)
+            || !page.must_remember(ledger, index, remember);
+        let mut all = ledger.of(recording.item);
+        let is_the_last = all.all(|(other, _)| other == index || ledger.replaces(index, other));
+        assert!(
+            !world.conditions.reports
+                || !is_stored
+                || has_left
+                || !is_the_last
+                || ledger.unseen_arrived.contains(&(recording.item, recording.at)),
+            "delivered: that this was taken back has never arrived: {recording:?}"
+        );
     }
 }
 

@@ -64,6 +64,10 @@ impl Exceptions {
         self.unseen.keys().copied()
     }
 
+    pub fn contains(&self, item: Item) -> bool {
+        self.unseen.contains_key(&item)
+    }
+
     /// Whether an item was ever taken back.
     pub fn was_taken_back(&self, item: Item) -> bool {
         self.ever.contains_key(&item)

@@ -32,6 +32,9 @@ pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let candidates = lists::candidates(device, scene);
     let passed = filter(device, tab, &candidates, scene);
     lists::show(device, tab, &candidates.posts, scene);
+    if scene.random.percent(10) {
+        lists::check_server_list(scene.server, &candidates.posts, scene.now, scene.items);
+    }
     check_pending(device, tab, scene);
     probe(device, tab, scene);
     if scene.random.percent(15) {

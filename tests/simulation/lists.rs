@@ -1,14 +1,16 @@
 //! Lists of items with several ids: what is asked of a guard as a list, and a list that a page shows and that decides
 //! each item once.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use seenguard::{Explanation, Guard, ItemIds, Now};
+use seenguard::{Explanation, Guard, ItemIds, Now, Split};
 
 use super::chance::Chance;
 use super::device::Device;
 use super::items::{Item, Items};
 use super::scene::Scene;
+use super::server::Server;
 
 /// An item as a feed brings it: all its ids, its own first.
 pub type Post = Vec<Item>;
@@ -114,6 +116,20 @@ pub fn check_lists(guard: &mut Guard, posts: &[Post], answer: &[u32], clocks: No
     let split = guard.split(&ids_of(posts, items), clocks).expect("there is memory");
     assert_eq!(split.fresh, fresh, "lists: a list in two has the same fresh ones");
     assert_eq!(split.seen, seen, "lists: what was seen longest ago comes first");
+}
+
+/// A server answers a list as its shards do, one by one, the oldest first.
+pub fn check_server_list(server: &Server, posts: &[Post], now: u64, items: &Items) {
+    let newest = |id| server.newest_shard(id, now, items);
+    let (fresh, mut seen) = divide(posts, |id| newest(id).is_some());
+    let rank = |&index: &u32| Reverse(posts[index as usize].iter().filter_map(|&id| newest(id)).min());
+    seen.sort_by_key(rank);
+    let split = server.split(posts, now, items);
+    assert_eq!(
+        split,
+        Split { fresh, seen },
+        "lists: the server's are in the order of its shards"
+    );
 }
 
 /// What was decided of a post.

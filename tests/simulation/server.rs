@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::rc::Rc;
 
 use seenguard::hash::hash_id;
-use seenguard::{ChainOptions, Impression, Report, Shard, ShardChain};
+use seenguard::{ChainOptions, Impression, Report, Shard, ShardChain, Split};
 
 use super::chance::Chance;
 use super::conditions::{Conditions, HOUR, MINUTE, SECOND};
 use super::exceptions::Exceptions;
 use super::items::{Item, Items};
+use super::lists::{self, Post};
 use super::statistics::{Question, Tally};
 use crate::random::Random;
 
@@ -280,6 +281,19 @@ impl Server {
         self.changed = false;
         self.current = Rc::clone(&state);
         state
+    }
+
+    /// A list in two, as the chain answers it.
+    pub fn split(&self, posts: &[Post], now: u64, items: &Items) -> Split {
+        let split = self.chain.split(&lists::ids_of(posts, items), now / SECOND);
+        split.expect("there is memory")
+    }
+
+    /// The place of the newest live shard that contains an item that is not taken back.
+    pub fn newest_shard(&self, item: Item, now: u64, items: &Items) -> Option<usize> {
+        let mut live = self.chain.shards().filter(|shard| !shard.is_expired(now / SECOND));
+        let place = live.position(|shard| shard.filter.contains(items.text(item)));
+        place.filter(|_| !self.exceptions.contains(item))
     }
 
     /// Whether a live shard contains an item, taken back or not.

@@ -11,6 +11,8 @@ pub struct Full;
 pub struct Store {
     texts: BTreeMap<String, String>,
     bytes: usize,
+    /// The segment that was removed last.
+    removed: Option<(String, String)>,
     pub is_full: bool,
     /// Characters of all segments that were ever written.
     pub written: usize,
@@ -39,11 +41,20 @@ impl Store {
     pub fn remove(&mut self, key: &str) {
         if let Some(text) = self.texts.remove(key).filter(|_| key.starts_with("s/")) {
             self.bytes -= key.len() + text.len();
+            self.removed = Some((key.to_owned(), text));
         }
     }
 
     pub fn keys(&self) -> Vec<String> {
         self.texts.keys().cloned().collect()
+    }
+
+    /// A segment that was removed is there again, as after a write that was on its way.
+    pub fn bring_back(&mut self) {
+        if let Some((key, text)) = self.removed.take() {
+            self.bytes += key.len() + text.len();
+            self.texts.insert(key, text);
+        }
     }
 
     /// Bytes of all segments, with their keys.

@@ -62,9 +62,10 @@ enum Event {
     TakeBackOnServer,
     RollBack,
     LoseHeld,
+    BringBackSegment,
 }
 
-const EVENTS: [(u64, Event); 25] = [
+const EVENTS: [(u64, Event); 26] = [
     (300, Event::Refresh),
     (260, Event::StorageStep),
     (160, Event::Delivery),
@@ -90,6 +91,7 @@ const EVENTS: [(u64, Event); 25] = [
     (20, Event::TakeBackOnServer),
     (3, Event::RollBack),
     (4, Event::LoseHeld),
+    (4, Event::BringBackSegment),
 ];
 
 impl World {
@@ -207,7 +209,7 @@ impl World {
                 self.open_and_close(event, device);
             }
             Event::Freeze | Event::Thaw | Event::Clear => self.sleep_or_clear(event, device),
-            Event::ClockJump | Event::FillStorage | Event::Damage | Event::LoseHeld => {
+            Event::ClockJump | Event::FillStorage | Event::Damage | Event::LoseHeld | Event::BringBackSegment => {
                 self.trouble_device(event, device)
             }
             Event::StandStill
@@ -384,6 +386,7 @@ impl World {
             Event::FillStorage if conditions.fills_up => place.store.is_full = !place.store.is_full,
             Event::Damage if conditions.damages => place.damage(&mut self.random),
             Event::LoseHeld => place.held.lose(&mut self.random),
+            Event::BringBackSegment => place.store.bring_back(),
             _ => return,
         }
         self.note(&format!("{event:?}"), device, None);

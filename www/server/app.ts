@@ -10,6 +10,7 @@
  *     PUT    /api/users/:user/stream                {"running": true, "lagSeconds": 60, "losesEvents": false,
  *                                                   "replicaLags": false}, any of them
  *     POST   /api/users/:user/flush                 the store loses this person's shards
+ *     GET    /api/items/:id                         one item
  *     GET    /api/status                            the store's state, and what has gone wrong lately
  *
  * Where a state is shipped, the request's header `Seen-Held` says which shards the device holds, and these are shipped
@@ -117,10 +118,20 @@ export function buildApp({ store, catalogue, pageDirectory, logLevel }: AppOptio
   app.setNotFoundHandler((request, reply) =>
     reply.code(404).send(errorBody("not-found", `there is nothing at ${request.method} ${request.url}`)),
   );
+  addItemRoute(app, catalogue);
   addFeedRoutes(app, store, catalogue);
   addStreamRoutes(app, store);
   if (pageDirectory !== undefined) app.register(fastifyStatic, { root: pageDirectory });
   return app;
+}
+
+function addItemRoute(app: FastifyInstance, catalogue: readonly Item[]): void {
+  const items = new Map(catalogue.map((item) => [item.id, item]));
+  app.get<{ Params: { id: string } }>("/api/items/:id", ({ params: { id } }, reply) =>
+    reply
+      .code(items.has(id) ? 200 : 404)
+      .send(items.get(id) ?? errorBody("not-found", "there is no such item in the catalogue")),
+  );
 }
 
 function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly Item[]): void {
