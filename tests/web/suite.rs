@@ -222,7 +222,19 @@ fn has(guard: &Guard, id: &str, wall: f64, steady: f64) -> bool {
 
 /// Applies native shards; `server_ms` is the server's clock.
 fn apply(guard: &mut Guard, shards: &[&str], version: f64, server_ms: f64, wall: f64, steady: f64) -> Value {
-    let applied = guard.apply(&ascii(shards), 0, 0, 0.0, version, server_ms, wall, steady);
+    let applied = guard.apply(
+        &ascii(shards),
+        0,
+        0,
+        0.0,
+        version,
+        server_ms,
+        &[],
+        NONE,
+        None,
+        wall,
+        steady,
+    );
     parsed(applied.unwrap())
 }
 
@@ -329,13 +341,13 @@ fn apply_throws_errors_by_their_code_and_changes_nothing() {
         ("bad-magic", &*"A".repeat(48)),
     ] {
         let shards = ascii(&[&good, bad]);
-        let error = thrown(guard.apply(&shards, 0, 0, 0.0, NONE, NONE, WALL, 0.0));
+        let error = thrown(guard.apply(&shards, 0, 0, 0.0, NONE, NONE, &[], NONE, None, WALL, 0.0));
         assert_eq!((&error["code"], &error["shard"]), (&json!(code), &json!(1)));
         assert!(error["message"].as_str().is_some_and(|message| message.len() > 20));
         assert_eq!(guard.version(), Some(largest));
         assert!(has(&guard, "s", WALL, 0.0));
     }
-    let error = thrown(guard.apply(&ascii(&[""; 65]), 0, 0, 0.0, NONE, NONE, WALL, 0.0));
+    let error = thrown(guard.apply(&ascii(&[""; 65]), 0, 0, 0.0, NONE, NONE, &[], NONE, None, WALL, 0.0));
     assert_eq!((&error["code"], &error["shard"]), (&json!("too-large"), &Value::Null));
 }
 
@@ -489,7 +501,7 @@ fn a_chain_takes_back_takes_in_forgets_and_refers_to_what_is_held() {
     let fresh = chain.split(&mut batch, now).unwrap();
     assert_eq!((fresh, indices(&batch, batch.answered())), (2, [0, 2, 1, 3].to_vec()));
     let shipped = parsed(chain.snapshot(now, None).unwrap());
-    assert_eq!(shipped["unseen"], json!([{ "id": "a", "at": WALL + 250.0 }]));
+    assert_eq!(shipped["unseen"], json!([{ "id": "a", "at": START * 1000 + 250 }]));
     let text = shipped["shards"][1].as_str().unwrap();
     let reference = Reference::of(Format::Native, text.as_bytes());
     let again = parsed(chain.snapshot(now, Some(reference.to_string())).unwrap());
