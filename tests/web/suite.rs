@@ -319,13 +319,16 @@ fn apply_reports_what_became_of_a_snapshot() {
     let shards = shards.each_ref().map(String::as_str);
     let report = apply(&mut guard, &shards, 9.0, NONE, WALL + 250.0, 250.0);
     let lags = json!([{ "id": "a", "lagMs": 250 }]);
-    let expected = json!({ "applied": true, "shards": 2, "reused": 0, "expired": 1, "covered": 1, "lags": lags });
+    let expected = json!({ "shards": 2, "reused": 0, "expired": 1, "covered": 1, "lags": lags });
     assert_eq!(report, expected);
     assert_eq!((guard.version(), guard.shards()), (Some(9.0), 2));
     let again = apply(&mut guard, &shards, 9.0, NONE, WALL, 0.0);
     assert_eq!((&again["reused"], &again["covered"]), (&json!(2), &json!(0)));
     let older = apply(&mut guard, &shards, 8.0, NONE, WALL, 0.0);
-    assert_eq!((&older["applied"], guard.version()), (&json!(false), Some(9.0)));
+    assert_eq!(
+        (&older["reason"], guard.version()),
+        (&json!("older-version"), Some(9.0))
+    );
 }
 
 #[wasm_bindgen_test]
@@ -433,12 +436,15 @@ fn a_batch_to_deliver_goes_out_with_its_number() {
     let mut guard = guard();
     guard.start_reporting();
     let begin = |guard: &mut Guard, most| parsed(guard.begin_batch(most, 1_000, WALL, 0.0));
-    assert_eq!(begin(&mut guard, 9), json!({ "batch": 0, "impressions": [] }));
+    assert_eq!(
+        begin(&mut guard, 9),
+        json!({ "batch": 0, "impressions": [], "unseen": [] })
+    );
     record(&mut guard, &["a", "b"]);
     let impression = |id: &str| json!({ "id": id, "at": WALL as u64 });
     assert_eq!(
         begin(&mut guard, 1),
-        json!({ "batch": 1, "impressions": [impression("a")] })
+        json!({ "batch": 1, "impressions": [impression("a")], "unseen": [] })
     );
     guard.end_batch(1, true, WALL, 0.0);
     assert_eq!(begin(&mut guard, 9)["impressions"], json!([impression("b")]));
