@@ -42,15 +42,7 @@ export function tablesOfBytes({ files, message, held, sets, shardSizes }: Bytes)
       ],
     ),
     shards: table(
-      [
-        "shards",
-        "first page, store",
-        "a refresh",
-        "worst session",
-        "without references",
-        "sent up",
-        "stopped falsely",
-      ],
+      ["shards", "first page, store", "a refresh", "worst session", "without references", "sent up", "stopped falsely"],
       shardSizes.map(({ name, whole, refresh, worst, unreferenced, held, falsePositiveRate }) => [
         name,
         ...[whole, refresh, worst, unreferenced, held].map(preciseKilobytes),
