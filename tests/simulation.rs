@@ -26,6 +26,7 @@ mod simulation {
     pub mod bounds;
     pub mod chance;
     pub mod conditions;
+    pub mod coverage;
     pub mod delivery;
     pub mod device;
     pub mod ending;
@@ -41,6 +42,7 @@ mod simulation {
     pub mod snapshots;
     pub mod statistics;
     pub mod store;
+    pub mod stream;
     pub mod tab;
     pub mod view;
     pub mod world;

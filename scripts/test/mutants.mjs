@@ -18,7 +18,7 @@ const COPIED = ["Cargo.toml", "Cargo.lock", "README.md", "src", "tests", "exampl
 /** Users of the simulation: what these do not meet, a longer run might. */
 const USERS = process.env.SEENGUARD_USERS ?? "600";
 /** Tests of one file each, quick ones first. The last one is the simulation. */
-const TESTS = ["exchange", "chain", "impressions", "segments", "delivery", "guard", "simulation"];
+const TESTS = ["exchange", "chain_exceptions", "impressions", "segments", "delivery", "guard", "simulation"];
 
 const IMPRESSIONS = "src/guard/impressions.rs";
 const RECORDING = "src/guard/recording.rs";

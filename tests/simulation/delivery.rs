@@ -9,7 +9,7 @@ use super::exceptions::listed;
 use super::items::Item;
 use super::ledger::Arrival;
 use super::scene::Scene;
-use super::server::Told;
+use super::stream::Told;
 use super::tab::{Confirmed, Flight, Sign};
 use super::writer::Job;
 
@@ -187,7 +187,8 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
     let signs = page.signs.iter().filter(counts).count();
     assert!(
         signs >= SIGNS,
-        "redelivery: {item:?} goes again, and {signs} that were delivered later have been covered long enough"
+        "redelivery: {item:?} goes again, and {signs} that were delivered later have been covered long enough: {:?}",
+        device.ledger.of(item).collect::<Vec<_>>()
     );
     assert!(
         scene.conditions.kind != Kind::Plain || page.misleading_signs >= SIGNS,

@@ -114,8 +114,9 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
         let was_lost = !world.conditions.reports || place.ledger.times_arrived(item) > 3;
         assert!(
             was_there || was_lost,
-            "pending ends at 0: {item:?} is pending, never reached the chain, and was delivered {} times",
-            place.ledger.times_arrived(item)
+            "pending ends at 0: {item:?} is pending, never reached the chain, and was delivered {} times: {:?}",
+            place.ledger.times_arrived(item),
+            ledger.of(item).collect::<Vec<_>>()
         );
         kept += 1;
     }

@@ -11,9 +11,9 @@ use super::items::Item;
 use super::ledger::Recording;
 use super::lists::{self, Candidates};
 use super::scene::Scene;
-use super::server::Told;
 use super::snapshots;
 use super::statistics::Question;
+use super::stream::Told;
 use super::tab::TEXT_LIMITS;
 use super::writer::Job;
 

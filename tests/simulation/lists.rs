@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use seenguard::{Explanation, Guard, ItemIds, Now, Split};
 
 use super::chance::Chance;
+use super::conditions::Kind;
 use super::device::Device;
 use super::items::{Item, Items};
 use super::scene::Scene;
@@ -53,7 +54,7 @@ pub fn candidates(device: &Device, scene: &mut Scene<'_>) -> Candidates {
     }
     posts.extend(scene.items.any(scene.random).map(|item| vec![item]));
     for index in 0..posts.len() {
-        if scene.random.percent(80) {
+        if scene.random.percent(80) || scene.conditions.kind == Kind::LongIds {
             continue;
         }
         // Of an item in the list, of any, or of one that comes alone nowhere.

@@ -1,19 +1,18 @@
-//! The server's side of one user: the stream that carries impressions, the chain that it fills, and replicas that lag
-//! behind it.
+//! The server's side of one user: the chain that the stream fills, and replicas that lag behind it.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use seenguard::hash::hash_id;
 use seenguard::{ChainOptions, Impression, Report, Shard, ShardChain, Split};
 
 use super::chance::Chance;
-use super::conditions::{Conditions, HOUR, MINUTE, SECOND};
+use super::conditions::{Conditions, SECOND};
 use super::exceptions::Exceptions;
 use super::items::{Item, Items};
 use super::lists::{self, Post};
 use super::statistics::{Question, Tally};
+use super::stream::{Event, Stream, Told};
 use crate::random::Random;
 
 /// Snapshots that replicas may still serve.
@@ -45,23 +44,6 @@ pub struct Shipment {
     pub shards: Vec<String>,
 }
 
-/// What a device tells of an item. Times are milliseconds of the device's clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Told {
-    pub item: Item,
-    pub is_unseen: bool,
-    pub at: u64,
-    /// When the request was made.
-    pub sent_at: u64,
-}
-
-/// The same when it has arrived, by the server's clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
-    told: Told,
-    arrived_ms: u64,
-}
-
 /// When an item was last put into the chain.
 #[derive(Debug, Clone, Copy)]
 struct Inserted {
@@ -73,14 +55,9 @@ struct Inserted {
 pub struct Server {
     options: ChainOptions,
     chain: ShardChain,
-    /// What has been under way so far, by the time at which it leaves the stream: `(ms, serial, event)`.
-    stream: BinaryHeap<Reverse<(u64, u64, Event)>>,
-    sent: u64,
+    stream: Stream,
     /// How often each item was sent, by whatever device.
     pub times_sent: BTreeMap<Item, usize>,
-    last_arrival: u64,
-    /// The stream stands still until then.
-    still_until: u64,
     /// How often an item was recorded into the present chain, and which.
     records: u64,
     inserted: BTreeMap<Item, Inserted>,
@@ -105,11 +82,8 @@ impl Server {
         Server {
             options,
             chain: ShardChain::new(options).expect("the options are those of a chain"),
-            stream: BinaryHeap::new(),
-            sent: 0,
+            stream: Stream::default(),
             times_sent: BTreeMap::new(),
-            last_arrival: 0,
-            still_until: 0,
             records: 0,
             inserted: BTreeMap::new(),
             ever: BTreeMap::new(),
@@ -124,59 +98,28 @@ impl Server {
         }
     }
 
-    /// Takes what a device tells into the stream, which may lose it, send it twice, delay it and let others overtake it.
+    /// Takes what a device tells into the stream.
     pub fn send(&mut self, told: Told, now: u64, conditions: &Conditions, random: &mut Random) {
         if !told.is_unseen {
             *self.times_sent.entry(told.item).or_default() += 1;
         }
-        if !self.is_well && random.percent(conditions.lost_percent) {
-            return;
-        }
-        let copies = 1 + u64::from(!self.is_well && random.percent(conditions.duplicated_percent));
-        for _ in 0..copies {
-            let lag = if self.is_well {
-                SECOND
-            } else {
-                random.heavy_tailed(conditions.least_lag_ms, conditions.lag_has_mean)
-            };
-            let mut arrival = (now + lag).max(self.still_until);
-            if !conditions.reorders {
-                arrival = arrival.max(self.last_arrival);
-            }
-            self.last_arrival = self.last_arrival.max(arrival);
-            self.sent += 1;
-            let event = Event { told, arrived_ms: now };
-            self.stream.push(Reverse((arrival, self.sent, event)));
-        }
+        let conditions = Some(conditions).filter(|_| !self.is_well);
+        self.stream.send(told, now, conditions, random);
     }
 
     /// Nothing comes out of the stream for a while.
     pub fn stand_still(&mut self, now: u64, random: &mut Random) {
-        let end = now + random.between(MINUTE, 8 * HOUR);
-        self.still_until = self.still_until.max(end);
-        let held: Vec<_> = std::mem::take(&mut self.stream).into_vec();
-        for Reverse((arrival, serial, event)) in held {
-            self.stream.push(Reverse((arrival.max(end), serial, event)));
-        }
-        self.last_arrival = self.last_arrival.max(end);
+        self.stream.stand_still(now, random);
     }
 
     /// When the last event that is under way arrives.
     pub fn caught_up_at(&self) -> u64 {
-        self.stream
-            .iter()
-            .map(|Reverse((arrival, _, _))| *arrival)
-            .max()
-            .unwrap_or(0)
+        self.stream.caught_up_at()
     }
 
     /// Takes into the chain what has come out of the stream.
     pub fn run(&mut self, now: u64, items: &Items, tally: &mut Tally) {
-        while let Some(&Reverse((out_ms, _, event))) = self.stream.peek() {
-            if out_ms > now {
-                return;
-            }
-            self.stream.pop();
+        while let Some((out_ms, event)) = self.stream.next(now) {
             self.take(event, out_ms, items, tally);
             self.changed = true;
         }

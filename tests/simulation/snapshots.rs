@@ -1,12 +1,13 @@
 //! Snapshots come to a page: with each response, and at its opening from storage. What each of them means for the page is
 //! compared with what the server meant, shard by shard, whether it came as text or as a reference.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use seenguard::{Applied, BloomFilter, Format, Guard, NotApplied, Now, Parameters, Shard, Snapshot};
 
 use super::chance::Chance;
 use super::conditions::{DAY, Versions};
+use super::coverage;
 use super::device::Device;
 use super::exceptions::listed;
 use super::held::{Index, Restored, Unstored};
@@ -14,7 +15,7 @@ use super::items::Item;
 use super::ledger::{Ledger, Recording};
 use super::scene::Scene;
 use super::server::{Shipment, State};
-use super::tab::{Sign, Tab};
+use super::tab::Tab;
 use super::view::View;
 use super::writer::Job;
 
@@ -123,7 +124,7 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
     let is_deleting = state.forget_before > device.tabs[tab].knows_deletion;
     take_deletion(device, tab, state.forget_before, now_ms, scene);
     device.tabs[tab].knew_deletion = device.tabs[tab].knows_deletion;
-    check_settled(device, tab, (&before, &listed_before), &applied, is_deleting, scene);
+    coverage::check_settled(device, tab, (&before, &listed_before), &applied, is_deleting, scene);
     store(device, tab, state, now_ms, scene);
 }
 
@@ -351,125 +352,6 @@ fn reused(view: &View, state: &State) -> usize {
         }
     }
     reused
-}
-
-/// Exactly those that a live shard contains are settled, but for those that the server takes back, and those that leave
-/// because the history was deleted. What it no longer takes back is pending again.
-fn check_settled(
-    device: &mut Device,
-    tab: usize,
-    (before, listed_before): (&[String], &BTreeSet<Item>),
-    applied: &Applied,
-    is_deleting: bool,
-    scene: &mut Scene<'_>,
-) {
-    let clocks = device.clocks(tab, scene.now);
-    let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
-    let item_of = |text: &str| scene.items.of(text).expect("an item of this feed");
-    let is_covered = |text: &str, item| !page.view.lists(item) && page.view.contains(text, clocks);
-    let (covered, left): (Vec<&String>, Vec<&String>) = before.iter().partition(|text| is_covered(text, item_of(text)));
-    // Pending, and taken back by the snapshot before.
-    let hidden = listed_before.iter().copied().filter(|&item| {
-        let text = scene.items.text(item);
-        let may_be_pending =
-            |(index, recording): (usize, &Recording)| !recording.unseen && !page.settled.contains(&index);
-        let mut candidates = page.candidates(ledger, item, scene.remember());
-        is_covered(text, item) && !before.iter().any(|pending| pending == text) && candidates.any(may_be_pending)
-    });
-    let hidden: Vec<Item> = hidden.collect();
-    let after = page.guard.pending(usize::MAX);
-    // What a taking back may hide or show is not compared here.
-    let is_plain = |text: &str| {
-        let item = item_of(text);
-        !page.view.lists(item) && !listed_before.contains(&item)
-    };
-    let stays: Vec<&str> = left
-        .iter()
-        .map(|text| text.as_str())
-        .filter(|text| is_plain(text))
-        .collect();
-    let there = after.iter().map(String::as_str).filter(|text| is_plain(text));
-    let is_right = if is_deleting {
-        let may_stay: HashSet<&str> = stays.into_iter().collect();
-        there.clone().all(|text| may_stay.contains(text))
-    } else {
-        there.clone().eq(stays)
-    };
-    assert!(
-        is_right,
-        "settled by coverage: {} pending, {} of them covered, {} left",
-        before.len(),
-        covered.len(),
-        after.len()
-    );
-    let counts = covered.len()..=covered.len() + hidden.len();
-    assert!(
-        counts.contains(&applied.covered) || is_deleting,
-        "settled by coverage: {} are counted, {counts:?} were covered",
-        applied.covered,
-    );
-    let mut of_before = before.iter();
-    for covered in &applied.lags {
-        let (item, lag_ms) = (item_of(&covered.id), covered.lag_ms);
-        assert!(
-            hidden.contains(&item) || of_before.any(|text| *text == covered.id),
-            "lag: of what was not pending, or twice"
-        );
-        let is_right = |recording: &Recording| clocks.wall_ms.saturating_sub(recording.at) == lag_ms;
-        assert!(
-            ledger.of(item).any(|(_, recording)| is_right(recording)),
-            "lag: {lag_ms} ms is the age of no impression"
-        );
-    }
-    let covered: Vec<Item> = covered.into_iter().map(|text| item_of(text)).collect();
-    for item in covered {
-        settle(page, ledger, item, true, clocks, scene);
-    }
-    for item in hidden {
-        settle(page, ledger, item, false, clocks, scene);
-    }
-}
-
-/// Notes that a snapshot covered an item here that was pending, or that may have been.
-fn settle(page: &mut Tab, ledger: &mut Ledger, item: Item, was_pending: bool, clocks: Now, scene: &mut Scene<'_>) {
-    ledger.covered.insert(item);
-    if !page.is_reporting {
-        ledger.text_dropped.insert(item);
-    }
-    let candidates: Vec<(usize, u64)> = page
-        .candidates(ledger, item, scene.remember())
-        .map(|(index, recording)| (index, recording.at))
-        .collect();
-    page.is_not_due(ledger, item);
-    if let [(index, _)] = candidates[..] {
-        let must_be_pending =
-            page.must_remember(ledger, index, scene.remember()) && !page.may_have_lost_text(ledger, index);
-        if was_pending || must_be_pending {
-            page.unsaved.covered.push(index);
-        }
-    }
-    for (_, at) in candidates {
-        if ledger.first_confirmed.contains_key(&(item, at)) {
-            let confirmed = page.confirmed.get(&(item, at)).filter(|confirmed| confirmed.is_own);
-            page.signs.push(Sign {
-                serial: confirmed.map(|confirmed| confirmed.serial),
-                steady_ms: clocks.steady_ms,
-            });
-            page.misleading_signs += usize::from(!is_covered_by_known_delivery(item, ledger, scene));
-        }
-    }
-    if !scene.server.ever.contains_key(&item) {
-        scene.tally.reach("a false positive covers an impression");
-    }
-}
-
-/// Whether what covers an item is one of the deliveries that this device can know of: not another impression of the
-/// item, another device's, or a delivery whose tab died before it could tell.
-fn is_covered_by_known_delivery(item: Item, ledger: &Ledger, scene: &Scene<'_>) -> bool {
-    let arrived = ledger.times_arrived(item);
-    let only_here = scene.server.times_sent.get(&item) == Some(&arrived);
-    let is_told = arrived == 1 || !scene.conditions.crashes;
-    scene.server.ever.contains_key(&item) && only_here && is_told && ledger.of(item).count() == 1
 }
 
 /// A snapshot of which a part is damaged changes nothing.
