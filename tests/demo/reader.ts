@@ -92,7 +92,7 @@ export class Reader {
   }
 
   async setStream(running: boolean): Promise<void> {
-    await this.page.getByRole("switch").setChecked(running);
+    await this.page.getByRole("switch", { name: "The stream" }).setChecked(running);
     await expect(this.page.locator("#running-text")).toHaveText(running ? "The stream runs" : "The stream is stopped");
   }
 

@@ -25,7 +25,7 @@ export function idsOf({ id, original }: Item): readonly string[] {
 }
 
 const ARTICLES = 4000;
-const ONE_REPOSTED_IN = 8;
+const ONE_REPOSTED_IN = 4;
 const REPOSTERS = ["The Morning Heron", "Otter Weekly", "Notes of a Vole"];
 const SOURCE = new URL("../data/wiki-urls-10000", import.meta.url);
 

@@ -77,7 +77,10 @@ export class Feeds {
     if (kept === undefined) return false;
     this.begin(kept.fromPool);
     this.unasked = MOST_UNASKED;
-    for (const page of kept.pages) this.show({ ...page, admitted: this.currentFeed.admit(page.offered, idsOf) });
+    for (const page of kept.pages) {
+      this.parts.kept.add(page);
+      this.show({ ...page, admitted: this.currentFeed.admit(page.offered, idsOf) });
+    }
     scrollTo({ top: kept.scrollY, behavior: "instant" });
     return true;
   }
@@ -139,7 +142,7 @@ export class Feeds {
       const scrolledInto = fresh && this.root.getBoundingClientRect().top < 0;
       if (fresh) this.begin(this.fromPool);
       this.count(arrival);
-      this.parts.kept.add(arrival);
+      this.parts.kept.add({ arrived: arrival.arrived, offered: arrival.offered, repeated: arrival.repeated });
       this.show(arrival);
       if (scrolledInto) this.root.scrollIntoView({ block: "start", behavior: "instant" });
       onPage();
