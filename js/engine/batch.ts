@@ -49,31 +49,16 @@ export class TextBatchWriter {
     return this.write(texts, start, count, PART_UNITS);
   }
 
-  /**
-   * Writes the ids of the items from `start` on, as many as one part holds. The part ends with an item; one that is too
-   * long for a part alone does not fit.
-   */
-  writeItems({ ids, ends }: ItemIdList, start: number): WrittenPart {
-    if (!ends) return this.writePart(ids, start);
-    const first = ends[start - 1] ?? 0;
-    const part = this.writePart(ids, first);
-    let end = start;
-    while (end < ends.length && (ends[end] ?? 0) <= part.end) end++;
-    if (end === start) return { end: start + 1, fits: false };
-    return { end, fits: part.fits && this.writeItemEnds(ends.slice(start, end), first) };
-  }
-
   /** Writes the ids of all items as one part. Returns whether there is memory for them. */
   writeAllItems({ ids, ends }: ItemIdList): boolean {
-    return this.writeAll(ids) && (!ends || this.writeItemEnds(ends, 0));
+    return this.writeAll(ids) && (!ends || this.writeItemEnds(ends));
   }
 
-  /** Says which ids in the batch belong together. `first`: the place of the batch's first id among those of `ends`. */
-  private writeItemEnds(ends: readonly number[], first: number): boolean {
+  /** Says which ids in the batch belong together. Returns whether there is memory for it. */
+  private writeItemEnds(ends: readonly number[]): boolean {
     const place = this.batch.reserveItems(ends.length);
     if (place === 0) return false;
-    const written = new Uint32Array(this.memory.buffer, place >>> 0, ends.length);
-    ends.forEach((end, item) => (written[item] = end - first));
+    new Uint32Array(this.memory.buffer, place >>> 0, ends.length).set(ends);
     return true;
   }
 

@@ -66,11 +66,13 @@ export class WasmGuard {
    * `onOutOfMemory` is called.
    */
   filter(list: ItemIdList, onOutOfMemory: () => void): FreshIndices | undefined {
-    const { length } = list.ends ?? list.ids;
+    // Items in different parts may be duplicates of each other in turn: only all of them together tell.
+    if (list.ends) return this.split(list, onOutOfMemory)?.fresh;
+    const { length } = list.ids;
     if (length === 0) return this.isAlive ? [] : undefined;
     const parts: { readonly start: number; readonly fresh: Iterable<number> }[] = [];
     for (let start = 0; ;) {
-      const part = this.callWithItems(list, start, (guard, batch) =>
+      const part = this.callWithPart(list.ids, start, (guard, batch) =>
         this.engine.writer.indices(guard.filter(batch, Date.now(), performance.now())),
       );
       if (!part) return undefined;
@@ -306,18 +308,9 @@ export class WasmGuard {
     start: number,
     run: (guard: Guard, batch: TextBatch) => T,
   ): PartResult<T> | undefined {
-    return this.callWithItems({ ids: texts }, start, run);
-  }
-
-  /** The same with the ids of a part of the items. */
-  private callWithItems<T>(
-    list: ItemIdList,
-    start: number,
-    run: (guard: Guard, batch: TextBatch) => T,
-  ): PartResult<T> | undefined {
     const { writer } = this.engine;
     return this.call((guard) => {
-      const { end, fits } = writer.writeItems(list, start);
+      const { end, fits } = writer.writePart(texts, start);
       if (!fits) return { end };
       const result = orNullIfOutOfMemory(() => run(guard, writer.batch));
       if (result === null) return { end };

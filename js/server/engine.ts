@@ -4,7 +4,8 @@ import { bytesOfHex } from "../engine/wasm-hex.js";
 import { describe, SeenGuardError } from "../errors.js";
 import type * as server from "../generated/server/seenguard.js";
 import wasmHex from "../generated/server/seenguard.wasm";
-import { countItems, type ItemIdList } from "../ids.js";
+import type { ItemIdList } from "../ids.js";
+import type { ItemId } from "../types/server.js";
 
 export type ServerEngine = Engine<typeof server>;
 
@@ -34,12 +35,11 @@ export function call<T>(engine: ServerEngine, run: () => T): T {
   return result.value;
 }
 
-/** Calls into the module with the ids of each part of the items in the engine's batch. `start`: the part's first item. */
-export function callWithParts(engine: ServerEngine, list: ItemIdList, run: (start: number) => void): void {
-  const count = countItems(list);
+/** Calls into the module with each part of the ids in the engine's batch. `start`: the index of the part's first. */
+export function callWithParts(engine: ServerEngine, ids: readonly ItemId[], run: (start: number) => void): void {
   call(engine, () => {
-    for (let start = 0; start < count;) {
-      const { end, fits } = engine.writer.writeItems(list, start);
+    for (let start = 0; start < ids.length;) {
+      const { end, fits } = engine.writer.writePart(ids, start);
       if (!fits) throw outOfMemory();
       run(start);
       start = end;

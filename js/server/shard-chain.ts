@@ -63,7 +63,7 @@ export class ShardChain implements Api.ShardChain {
     const now = checkTime("ShardChain.record", options);
     const chain = this.live();
     let unknown = 0;
-    callWithParts(this.engine, { ids: collectRecorded(ids) }, () => {
+    callWithParts(this.engine, collectRecorded(ids), () => {
       unknown += chain.record(this.engine.writer.batch, now);
     });
     return unknown;
@@ -140,10 +140,13 @@ export class ShardChain implements Api.ShardChain {
   private fresh(list: ItemIdList, now: number): number[] {
     const chain = this.live();
     const { writer } = this.engine;
+    const filter = () => writer.indices(chain.filter(writer.batch, now));
+    // Items in different parts may be duplicates of each other in turn: only all of them together tell.
+    if (list.ends) return Array.from(callWithAll(this.engine, list, filter));
     const fresh: number[] = [];
     let parts = 0;
-    callWithParts(this.engine, list, (start) => {
-      for (const index of writer.indices(chain.filter(writer.batch, now))) fresh.push(start + index);
+    callWithParts(this.engine, list.ids, (start) => {
+      for (const index of filter()) fresh.push(start + index);
       parts++;
     });
     return parts > 1 ? firstOfEach(list, fresh) : fresh;

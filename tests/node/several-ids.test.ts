@@ -46,6 +46,12 @@ describe("filter of items with several ids", () => {
     expect(guard.filter([broken, ["seen"]], itself)).toHaveLength(1);
   });
 
+  test("takes an item for no duplicate of one that was dropped, however long the list", async () => {
+    const { guard } = await openGuard();
+    const items = [["a", "b"], ...idsOf("between", 120_000).map((id) => [id]), ["c", "b"], ["d", "c"]];
+    expect(guard.filter(items, itself).slice(-2)).toEqual([["between-119999"], ["d", "c"]]);
+  });
+
   test("takes one id and several side by side, in lists as long as can be", async () => {
     const { guard, errors } = await openGuard();
     const count = 150_000;
