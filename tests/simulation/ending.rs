@@ -104,9 +104,12 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
         );
         let (ledger, remember) = (&place.ledger, world.conditions.remember);
         let page = &place.tabs[tab];
-        let is_kept = |index| page.must_remember(ledger, index, remember) && !page.may_have_lost_text(ledger, index);
-        if !ledger.of(item).any(|(index, _)| is_kept(index)) {
-            // What was dropped may come back from a segment that was not compacted yet, and is nobody's to deliver
+        let is_kept = |(index, recording): (usize, &Recording)| {
+            let has_lost_text = page.may_have_lost_text(ledger, index);
+            page.must_remember(ledger, index, remember) && !has_lost_text && !ledger.may_be_deleted(recording)
+        };
+        if !ledger.of(item).any(is_kept) {
+            // What was dropped or deleted may come back from a segment that was not compacted yet, and is nobody's to deliver
             // until the next visit.
             continue;
         }
