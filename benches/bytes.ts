@@ -7,6 +7,7 @@ import { inProject } from "../scripts/lib/paths.mjs";
 import { shortIds } from "./ids.ts";
 import type { Peer } from "./peers.ts";
 import type { Place } from "./places/place.ts";
+import { shardSizes, weighShards, type ShardCosts } from "./shard-sizes.ts";
 
 export interface FileSize {
   readonly bytes: number;
@@ -23,6 +24,7 @@ export interface Bytes {
   readonly held: Readonly<Record<Held, number>>;
   /** What a Set of the same ids takes of the heap instead, in each place. */
   readonly sets: Readonly<Record<string, Readonly<Record<Held, number>>>>;
+  readonly shardSizes: readonly ShardCosts[];
 }
 
 type Held = "shards" | "impressions";
@@ -41,6 +43,7 @@ export async function weigh(peers: readonly Peer[], places: readonly (() => Prom
     message: Object.fromEntries(messages.map(([name, message]) => [name, weightOf(message)])),
     held: { shards: await weightOfShards(snapshot), impressions: await weightOfImpressions(impressions) },
     sets: await weightOfSets({ shards: shards.flat(), impressions }, places),
+    shardSizes: await Promise.all(shardSizes.map(weighShards)),
   };
 }
 

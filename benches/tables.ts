@@ -7,7 +7,7 @@ import type { Outcome } from "./suite.ts";
 
 type Row = readonly string[];
 
-export function tablesOfBytes({ files, message, held, sets }: Bytes): Record<string, string> {
+export function tablesOfBytes({ files, message, held, sets, shardSizes }: Bytes): Record<string, string> {
   return {
     files: table(
       ["in an app, or as it is", "minified", "gzip", "brotli"],
@@ -41,6 +41,14 @@ export function tablesOfBytes({ files, message, held, sets }: Bytes): Record<str
         ]),
       ],
     ),
+    shards: table(
+      ["shards", "first page, store", "a refresh", "worst session", "without references", "sent up", "stopped falsely"],
+      shardSizes.map(({ name, whole, refresh, worst, unreferenced, held, falsePositiveRate }) => [
+        name,
+        ...[whole, refresh, worst, unreferenced, held].map(preciseKilobytes),
+        `${(100 * falsePositiveRate).toFixed(2)}%`,
+      ]),
+    ),
   };
 }
 
@@ -58,7 +66,8 @@ export function tablesOfTimes(results: Results): Record<string, string> {
     machine: `On a ${machine};\n${titles.join(", ")}.${quick ? " **Too few repetitions to be quoted.**" : ""}`,
     bars: barTable(results.bars),
     times: timeTable(places, (workload) => MAIN.includes(workload)),
-    workloads: timeTable(places, (workload) => !MAIN.includes(workload)),
+    workloads: timeTable(places, (workload) => !MAIN.includes(workload) && !workload.startsWith(SHARD_SIZES)),
+    "shard-times": timeTable(places, (workload) => workload.startsWith(SHARD_SIZES)),
     rust: table(
       ["Rust: filter 2,000 ids", "", "ratio"],
       results.rust.map(({ name, ms, ratio }, index) => [name, timeOf(ms), index === 0 ? "" : ratioOf(ratio)]),
@@ -84,6 +93,8 @@ function barTable(bars: readonly Bar[]): string {
 
 /** What most readers ask for. */
 const MAIN: readonly string[] = ["filter-2000", "filter-20", "apply"];
+/** What the workloads of shard-sizes.ts begin with. */
+const SHARD_SIZES = "sizes-";
 
 function timeTable(places: readonly PlaceResults[], isWanted: (workload: string) => boolean): string {
   return table(["", ...places.flatMap(({ title }) => [title, "ratio"])], timeRows(places, isWanted));
@@ -148,6 +159,10 @@ function significant(value: number): string {
 
 function kilobytes(bytes: number): string {
   return `${(bytes / 1000).toFixed(1)} KB`;
+}
+
+function preciseKilobytes(bytes: number): string {
+  return `${(bytes / 1000).toFixed(2)} KB`;
 }
 
 function table(heads: Row, rows: readonly Row[]): string {

@@ -25,7 +25,7 @@ try {
   await page.getByRole("slider", { name: "Lag" }).fill("0");
   await lookAndRefresh(page, 2);
   await page.getByRole("slider", { name: "Lag" }).fill("60");
-  await page.getByRole("switch").setChecked(false);
+  await page.getByRole("switch", { name: "The stream" }).setChecked(false);
   await lookAndRefresh(page, 4);
   await page
     .getByText(/^\d+ stopped$/)

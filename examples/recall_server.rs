@@ -4,38 +4,47 @@
 //!
 //!     cargo run --example recall_server
 //!
-//! The store is a map here. In production it is what the map's type says: one list a user, one base64 shard an element,
-//! newest first.
+//! The store is a map here. In production it holds of each user what the map does: a list of base64 shards, newest
+//! first, and beside it what was taken back and when the history was deleted.
 
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use seenguard::{ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Now, Shard, ShardChain, Snapshot};
+use seenguard::{
+    ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Impression, Now, Report, Shard, ShardChain, Snapshot,
+};
 
 const DAY: u32 = 24 * 60 * 60;
 
 /// One for all users. Whoever reads a shard finds its parameters in the shard itself, so they may change from one
 /// release to the next.
 ///
-/// A user's last 4,000 items at least are remembered for 30 days, and none for longer than a quarter of that more; each
-/// shard claims one in 1,000 fresh items falsely when it is full, so a page loses at most 0.5% of its candidates.
+/// A user's last 4,750 items at least are remembered for 30 days, and none for longer than a nineteenth of that more;
+/// each shard claims one in 4,000 fresh items falsely when it is full, so a page loses at most 0.5% of its candidates.
+/// Small shards make a refresh cheap: the device holds all but the newest already.
 fn options() -> ChainOptions {
     ChainOptions {
-        capacity: 1_000,
-        shards: 5,
-        false_positive_rate: 0.001,
+        capacity: 250,
+        shards: 20,
+        false_positive_rate: 0.000_25,
         ttl_seconds: 30 * DAY,
         ..ChainOptions::default()
     }
 }
 
-/// What the store holds of one user: base64 shards, newest first.
-type StoredShards = Vec<String>;
-
 /// The server: what it knows of its users, and how it answers.
 #[derive(Default)]
 pub struct RecallServer {
-    store: HashMap<String, StoredShards>,
+    store: HashMap<String, ChainSnapshot>,
+}
+
+/// What a device sends along when it asks for a page. All of it may be missing, and may be anything.
+#[derive(Default)]
+pub struct PageRequest<'a> {
+    /// `guard.pendingShard()`: what it has shown and the stream has not brought yet.
+    pub pending: Option<&'a str>,
+    /// `guard.held()`: the shards that need not be sent again.
+    pub held: Option<&'a str>,
 }
 
 /// One page as it goes to the device.
@@ -49,8 +58,11 @@ pub struct Page {
 impl RecallServer {
     /// Goes on from what is stored.
     fn chain_of(&self, user: &str) -> Result<ShardChain, Error> {
-        let stored = self.store.get(user).map_or(&[] as &[String], Vec::as_slice);
-        let (chain, rejected) = ShardChain::from_shards(stored, options())?;
+        let Some(stored) = self.store.get(user) else {
+            return ShardChain::new(options());
+        };
+        let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, options())?;
+        chain.restore_exceptions(&stored.unseen, stored.forget_before)?;
         // What cannot be read is left out, and the user's feed goes on; somebody should hear of it, though.
         for shard in rejected {
             eprintln!(
@@ -63,35 +75,54 @@ impl RecallServer {
         Ok(chain)
     }
 
-    /// What the stream's consumer does with a batch of one user's impressions. A batch that comes twice changes nothing
-    /// the second time.
+    /// What the stream's consumer does with what a device of a user reported. A report that comes twice changes nothing
+    /// the second time; one that comes late changes nothing that was taken back or deleted meanwhile. `arrived_ms` is
+    /// when it reached the server, before the stream.
+    pub fn consume(&mut self, user: &str, report: &Report<'_>, arrived_ms: u64) -> Result<(), Error> {
+        self.update(user, arrived_ms, |chain| chain.take(report, arrived_ms).map(drop))
+    }
+
+    /// "Show again": these items are fresh until they have been on the screen again.
+    pub fn show_again(&mut self, user: &str, ids: &[&str], now_ms: u64) -> Result<(), Error> {
+        self.update(user, now_ms, |chain| chain.unsee(ids, now_ms))
+    }
+
+    /// "Delete my history": all devices forget with their next page.
+    pub fn delete_history(&mut self, user: &str, now_ms: u64) -> Result<(), Error> {
+        self.update(user, now_ms, |chain| chain.forget(now_ms))
+    }
+
+    /// Changes what is stored of a user.
     ///
-    /// Two consumers must not write one user's list at once. With Redis: replace the head in a script that compares it
-    /// with the one that was read, read again if it is another by now, and acknowledge the batch only then.
-    pub fn consume(&mut self, user: &str, ids: &[&str], now_seconds: u64) -> Result<(), Error> {
+    /// Two processes must not write one user's list at once. With Redis: replace the head in a script that compares it
+    /// with the one that was read, read again if it is another by now, and acknowledge the report only then.
+    fn update(
+        &mut self,
+        user: &str,
+        now_ms: u64,
+        change: impl FnOnce(&mut ShardChain) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let mut chain = self.chain_of(user)?;
-        chain.record(ids, now_seconds)?;
-        self.store
-            .insert(user.into(), chain.snapshot(now_seconds, None)?.shards);
+        change(&mut chain)?;
+        self.store.insert(user.into(), chain.snapshot(now_ms / 1000, None)?);
         Ok(())
     }
 
     /// Fills a page from candidates, best first, and ships the state that they were filtered against.
     ///
-    /// `pending` is the shard that the device sent along (`guard.pendingShard()`): what it has shown and the stream has
-    /// not brought yet. It is tested for this request alone and never united with the chain, to which the stream will
-    /// bring the same items.
+    /// The device's pending shard is tested for this request alone and never united with the chain, to which the stream
+    /// will bring the same items.
     pub fn page(
         &self,
         user: &str,
         candidates: &[&str],
         size: usize,
-        pending: Option<&str>,
+        request: &PageRequest<'_>,
         now_seconds: u64,
     ) -> Result<Page, Error> {
         let chain = self.chain_of(user)?;
         // It comes from outside. One that cannot be read is as good as none: the device filters once more.
-        let pending = pending.and_then(|text| Shard::from_base64(text).ok());
+        let pending = request.pending.and_then(|text| Shard::from_base64(text).ok());
         let is_pending = |id: &str| pending.as_ref().is_some_and(|shard| shard.filter.contains(id));
 
         let fresh = chain.filter(candidates, now_seconds)?;
@@ -103,7 +134,7 @@ impl RecallServer {
             .collect();
         // The state as it was before this page: a server that records what it serves, and ships the state after,
         // filters its own page away.
-        let seen = chain.snapshot(now_seconds, None)?;
+        let seen = chain.snapshot(now_seconds, request.held)?;
         Ok(Page { items, seen })
     }
 }
@@ -117,8 +148,8 @@ pub fn show(guard: &mut Guard, page: &Page, now: Now) -> Result<Vec<String>, Err
             shards: &page.seen.shards,
             format: page.seen.format,
             now_ms: Some(page.seen.now * 1000),
-            forget_before: None,
-            unseen: &[],
+            unseen: &page.seen.unseen,
+            forget_before: page.seen.forget_before,
         },
         now,
     )?;
@@ -126,6 +157,15 @@ pub fn show(guard: &mut Guard, page: &Page, now: Now) -> Result<Vec<String>, Err
     let shown: Vec<String> = fresh.iter().map(|&index| page.items[index as usize].clone()).collect();
     guard.record(&shown, now)?;
     Ok(shown)
+}
+
+/// Impressions as a device reports them.
+pub fn impressions(ids: &[impl AsRef<str>], at_ms: u64) -> Vec<Impression> {
+    let impression = |id: &str| Impression {
+        id: id.into(),
+        at: at_ms,
+    };
+    ids.iter().map(|id| impression(id.as_ref())).collect()
 }
 
 pub fn main() -> Result<(), Error> {
@@ -138,24 +178,42 @@ pub fn main() -> Result<(), Error> {
     let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
     // Nothing is kept across visits here, so there is nothing to wait for.
     guard.finish_loading();
+    let report = |server: &mut RecallServer, ids: &[&str], at: u64| {
+        let report = Report {
+            now_ms: at * 1000,
+            impressions: &impressions(ids, at * 1000),
+            unseen: &[],
+        };
+        server.consume("ada", &report, at * 1000)
+    };
 
     // Last week's impressions have long come through the stream.
-    server.consume("ada", &candidates[..8], now - 7 * u64::from(DAY))?;
-    let first = server.page("ada", &candidates, 10, None, now)?;
+    report(&mut server, &candidates[..8], now - 7 * u64::from(DAY))?;
+    let first = server.page("ada", &candidates, 10, &PageRequest::default(), now)?;
     let shown = show(&mut guard, &first, Now::at(now * 1000))?;
     println!("8 of 40 candidates were seen; the page: {shown:?}");
 
     // Ten seconds later the stream has brought nothing of it. The server offers the same page again, and the device
-    // stops it.
+    // stops it. It holds the server's shard already, so that a reference goes in its place.
     let now = now + 10;
-    let second = server.page("ada", &candidates, 10, None, now)?;
+    let held = guard.held();
+    let request = PageRequest {
+        held: Some(&held),
+        ..PageRequest::default()
+    };
+    let second = server.page("ada", &candidates, 10, &request, now)?;
     let repeats = second.items.len();
     let shown_of_it = show(&mut guard, &second, Now::at(now * 1000))?.len();
     println!("refreshed while the stream lags: {repeats} offered again, {shown_of_it} shown of them");
+    println!("sent of the server's shards: {:?}", second.seen.shards);
 
     // With the device's pending shard in the request, the next page is full at once.
     let pending = guard.pending_shard()?.to_base64()?;
-    let third = server.page("ada", &candidates, 10, Some(&pending), now)?;
+    let request = PageRequest {
+        pending: Some(&pending),
+        ..request
+    };
+    let third = server.page("ada", &candidates, 10, &request, now)?;
     show(&mut guard, &third, Now::at(now * 1000))?;
     println!(
         "with the pending shard ({} bytes) in the request: {:?}",
@@ -166,8 +224,8 @@ pub fn main() -> Result<(), Error> {
     // When the stream has caught up with the first page, the state that is shipped covers it, and it is pending no
     // longer.
     let now = now + 60;
-    server.consume("ada", &shown.iter().map(String::as_str).collect::<Vec<_>>(), now)?;
-    let fourth = server.page("ada", &candidates, 10, None, now)?;
+    report(&mut server, &shown.iter().map(String::as_str).collect::<Vec<_>>(), now)?;
+    let fourth = server.page("ada", &candidates, 10, &PageRequest::default(), now)?;
     show(&mut guard, &fourth, Now::at(now * 1000))?;
     let stats = guard.stats(Now::at(now * 1000));
     let bytes: usize = fourth.seen.shards.iter().map(String::len).sum();
@@ -179,5 +237,15 @@ pub fn main() -> Result<(), Error> {
         "{} impressions are pending; the state shipped has {bytes} bytes",
         stats.pending
     );
+
+    // The person wants to see an item again, and then deletes the history.
+    let now = now + 60;
+    server.show_again("ada", &["article-1"], now * 1000)?;
+    let fifth = server.page("ada", &candidates, 1, &PageRequest::default(), now)?;
+    println!("taken back, and offered again: {:?}", fifth.items);
+    server.delete_history("ada", now * 1000)?;
+    let sixth = server.page("ada", &candidates, 10, &PageRequest::default(), now + 1)?;
+    let shown = show(&mut guard, &sixth, Now::at((now + 1) * 1000))?;
+    println!("after the history was deleted: {shown:?}");
     Ok(())
 }

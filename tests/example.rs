@@ -8,8 +8,18 @@ mod common;
 mod recall_server;
 
 use common::{START, ids};
-use recall_server::{RecallServer, show};
-use seenguard::{Error, Now};
+use recall_server::{PageRequest, RecallServer, impressions, show};
+use seenguard::{Error, Now, Report};
+
+/// What a device showed a second ago reaches the server at once.
+fn consume(server: &mut RecallServer, ids: &[&str], now: u64) -> Result<(), Error> {
+    let report = Report {
+        now_ms: now * 1000,
+        impressions: &impressions(ids, now * 1000 - 1_000),
+        unseen: &[],
+    };
+    server.consume("ada", &report, now * 1000)
+}
 
 #[test]
 fn it_runs() -> Result<(), Error> {
@@ -22,14 +32,20 @@ fn a_person_behind_a_stream_that_stands_still_sees_nothing_twice() -> Result<(),
     let mut guard = common::guard();
     let candidates = ids("article", 0..500);
     let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
-    server.consume("ada", &candidates[..100], START)?;
+    consume(&mut server, &candidates[..100], START)?;
     let mut shown = Vec::new();
     for refresh in 0..30 {
         let now = START + refresh * 10;
         let pending = guard.pending_shard()?.to_base64()?;
-        // Every other request goes without it.
-        let pending = (refresh % 2 == 0).then_some(&*pending);
-        let page = server.page("ada", &candidates, 10, pending, now)?;
+        let held = guard.held();
+        let request = PageRequest {
+            // Every other request goes without it.
+            pending: (refresh % 2 == 0).then_some(&*pending),
+            held: Some(&held),
+        };
+        let page = server.page("ada", &candidates, 10, &request, now)?;
+        let is_reference = |text: &String| text.starts_with('~');
+        assert_eq!(page.seen.shards.iter().all(is_reference), refresh > 0);
         assert_eq!(page.items.len(), 10);
         shown.extend(show(&mut guard, &page, Now::at(now * 1000))?);
     }
@@ -43,10 +59,32 @@ fn a_person_behind_a_stream_that_stands_still_sees_nothing_twice() -> Result<(),
 #[test]
 fn a_pending_shard_that_cannot_be_read_stops_no_page() -> Result<(), Error> {
     let mut server = RecallServer::default();
-    server.consume("ada", &["a"], START)?;
-    let page = server.page("ada", &["a", "b"], 10, Some("no shard"), START)?;
+    consume(&mut server, &["a"], START)?;
+    let request = PageRequest {
+        pending: Some("no shard"),
+        held: Some("no reference"),
+    };
+    let page = server.page("ada", &["a", "b"], 10, &request, START)?;
     assert_eq!(page.items, ["b"]);
-    let stranger = server.page("somebody else", &["a", "b"], 10, None, START)?;
+    let stranger = server.page("somebody else", &["a", "b"], 10, &PageRequest::default(), START)?;
     assert_eq!((stranger.items.len(), stranger.seen.version), (2, Some(0)));
+    Ok(())
+}
+
+#[test]
+fn what_was_taken_back_or_deleted_is_shown_again() -> Result<(), Error> {
+    let mut server = RecallServer::default();
+    let mut guard = common::guard();
+    let mut shown = |server: &RecallServer, now: u64| {
+        let page = server.page("ada", &["a", "b", "c"], 10, &PageRequest::default(), now)?;
+        show(&mut guard, &page, Now::at(now * 1000))
+    };
+    consume(&mut server, &["a", "b", "c"], START)?;
+    assert_eq!(shown(&server, START)?, [""; 0]);
+    server.show_again("ada", &["a"], START * 1000 + 5_000)?;
+    assert_eq!(shown(&server, START + 6)?, ["a"]);
+    assert_eq!(shown(&server, START + 7)?, [""; 0]);
+    server.delete_history("ada", START * 1000 + 10_000)?;
+    assert_eq!(shown(&server, START + 11)?, ["a", "b", "c"]);
     Ok(())
 }

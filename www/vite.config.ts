@@ -10,6 +10,9 @@ export default defineConfig({
     emptyOutDir: true,
     // The Wasm module is inlined in the script.
     chunkSizeWarningLimit: 1000,
+    rolldownOptions: {
+      input: ["index.html", "article.html"].map((page) => fileURLToPath(new URL(`page/${page}`, import.meta.url))),
+    },
     assetsInlineLimit: 0, // the page's policy loads files alone, no data: addresses
   },
 });

@@ -165,18 +165,29 @@ export class Feed implements Api.Feed {
     const items = listItems(list, id);
     const shown = new Array<Verdict | undefined>(list.length).fill(WITHOUT_ID);
     const isTaken = ({ ids }: ListItem) => ids.some((each) => taken.has(each));
-    const show = (item: ListItem) => {
-      const verdict = verdicts.of(item);
-      if (!verdict || (verdict.rank > 0 && !this.showsSeen) || isTaken(item)) return;
-      for (const each of item.ids) taken.add(each);
-      shown[item.place] = verdict;
+    const show = (candidates: readonly ListItem[], isSeen = false) => {
+      for (const item of candidates) {
+        const verdict = verdicts.of(item);
+        if (!verdict || verdict.rank > 0 !== isSeen || isTaken(item)) continue;
+        for (const each of item.ids) taken.add(each);
+        shown[item.place] = verdict;
+      }
+      if (this.showsSeen && !isSeen) show(candidates, true);
     };
     for (const { place } of items) shown[place] = undefined;
-    items.forEach(show);
-    const undecided = items.filter((item) => !verdicts.of(item) && !isTaken(item));
-    const lasts = verdicts.decide(undecided, list.length - items.length, guard);
-    undecided.forEach(show);
-    if (!lasts) verdicts.forget(undecided);
+    show(items);
+    let withoutId = list.length - items.length;
+    for (;;) {
+      // What duplicates something that is not shown itself is decided in the next round.
+      const undecided = items.filter((item) => !verdicts.of(item) && !isTaken(item));
+      if (undecided.length + withoutId === 0) break;
+      const decided = verdicts.decide(undecided, withoutId, guard);
+      show(undecided);
+      // Without an engine everything passes for now, and nothing is decided.
+      if (!guard.isAlive) verdicts.forget(undecided);
+      if (decided === 0) break;
+      withoutId = 0;
+    }
     this.forgetOldest(items);
     return shown;
   }

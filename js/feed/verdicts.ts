@@ -2,10 +2,14 @@
 import { collectIds, countItems, firstOfEach, idsOfItem, type ItemIdList } from "../ids.js";
 import type { IdOf, ItemId } from "../types/seenguard.js";
 
+type Indices = Iterable<number> & { readonly length: number };
+
 /** What decides: the guard of a namespace. */
 export interface Decider {
   /** `undefined`: there is no engine, and everything passes. */
-  split(list: ItemIdList, withoutId: number): { fresh: Iterable<number>; seen: Iterable<number> } | undefined;
+  split(list: ItemIdList, withoutId: number): { fresh: Indices; seen: Indices } | undefined;
+  /** Whether there is one. */
+  readonly isAlive: boolean;
   /** Which of these ids pass since they were taken back or forgotten. */
   takenBack(ids: readonly ItemId[]): Iterable<number>;
   /** Grows whenever something is taken back or forgotten. */
@@ -83,15 +87,10 @@ export class Verdicts {
     for (const [id, verdict] of seen) if (verdict.ids.some((each) => takenBack.has(each))) this.byId.delete(id);
   }
 
-  /**
-   * Decides items, which are a group then. An item with an id of one before it stays undecided. Returns whether this is
-   * to last: without an engine everything is fresh for now.
-   */
-  decide(items: readonly ListItem[], withoutId: number, guard: Decider): boolean {
-    if (items.length === 0 && withoutId === 0) return true;
+  /** Decides items, which are a group then; one with an id of another stays undecided. Returns how many it decided. */
+  decide(items: readonly ListItem[], withoutId: number, guard: Decider): number {
     const list = idListOf(items);
-    const split = guard.split(list, withoutId);
-    const { fresh, seen } = split ?? { fresh: firstOfEach(list), seen: [] };
+    const { fresh, seen } = guard.split(list, withoutId) ?? { fresh: firstOfEach(list), seen: [] };
     const group = ++this.groups;
     const note = (index: number, rank: number) => {
       const item = items[index];
@@ -100,7 +99,7 @@ export class Verdicts {
     for (const index of fresh) note(index, 0);
     let rank = 0;
     for (const index of seen) note(index, ++rank);
-    return split !== undefined;
+    return fresh.length + rank;
   }
 
   forget(items: readonly ListItem[]): void {

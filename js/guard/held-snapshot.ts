@@ -66,7 +66,7 @@ export class HeldSnapshot {
   toStored(held: string): StoredSnapshot | undefined {
     const { index, texts } = this;
     const isEmpty = held === "" && index?.unseen.length === 0;
-    if (!index || index.held !== held || isEmpty) return undefined;
+    if (index?.held !== held || isEmpty) return undefined;
     return {
       index: toAscii(JSON.stringify(index)),
       shards: Array.from(texts, ([reference, text]) => ({ reference, text })),

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-import { goBloom, goLibrary, guavaJar } from "./servers.mjs";
+import { goBloom, goLibrary, goXxhash, guavaJar, lz4Jar } from "./servers.mjs";
 
 /**
  * @typedef {object} Program
@@ -138,6 +138,11 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     apt: "golang-github-gomodule-redigo-dev",
     elsewhere: "the Go library github.com/gomodule/redigo in GOPATH's src",
   },
+  goXxhash: {
+    find: goXxhash,
+    apt: "golang-github-cespare-xxhash-dev",
+    elsewhere: "the Go library github.com/cespare/xxhash/v2 in GOPATH's src",
+  },
   java: {
     find: () => which("javac"),
     apt: "default-jdk-headless",
@@ -147,6 +152,11 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     find: guavaJar,
     apt: "libguava-java",
     elsewhere: "Guava 31 or newer, its jar named by GUAVA_JAR",
+  },
+  lz4: {
+    find: lz4Jar,
+    apt: "liblz4-java",
+    elsewhere: "lz4-java, its jar named by LZ4_JAR",
   },
   python: {
     find: findPython,

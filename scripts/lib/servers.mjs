@@ -20,9 +20,16 @@ export const goLibrary = (...importPaths) =>
 /** Its older name is where Debian has it. */
 export const goBloom = () => goLibrary("github.com/bits-and-blooms/bloom/v3", "github.com/willf/bloom");
 
+/** XXH64 in Go. Debian has it without the version in its path. */
+export const goXxhash = () => goLibrary("github.com/cespare/xxhash/v2", "github.com/cespare/xxhash");
+
 /** Guava's jar. */
 export const guavaJar = () =>
   [fromEnvironment("GUAVA_JAR"), "/usr/share/java/guava.jar"].find((path) => path !== undefined && existsSync(path));
+
+/** The jar of lz4-java, which has XXH64. */
+export const lz4Jar = () =>
+  [fromEnvironment("LZ4_JAR"), "/usr/share/java/lz4-java.jar"].find((path) => path !== undefined && existsSync(path));
 
 export const pythonRequirements = inProject("tests", "servers", "requirements.txt");
 

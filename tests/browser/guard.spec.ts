@@ -94,6 +94,31 @@ test.describe("observing", () => {
     expect(await page.evaluate(() => window.guard.pending())).toEqual(["17"]);
   });
 
+  test("records all ids of an item that has several, and its own where the app cannot tell the others", async ({
+    reader,
+  }) => {
+    const page = await reader.openGuardedPage({ storage: "none" });
+    const uncaught: string[] = [];
+    page.on("pageerror", ({ message }) => uncaught.push(message));
+    await show(page, ["repost", "broken"]);
+    await page.evaluate(() => {
+      const idsOf = (id: string, element: Element) => {
+        if (id === "broken") throw new Error("not loaded yet");
+        return [id, element.tagName, 7];
+      };
+      window.guard.observe(document.body, { dwellMs: 50, idsOf });
+      const element = document.body.appendChild(document.createElement("div"));
+      element.style.height = "20px";
+      document.body.prepend(element);
+      window.guard.track(element, [8, "copy", null as unknown as string], { dwellMs: 50 });
+      window.guard.track(element, [], { dwellMs: 50 });
+    });
+    await expect
+      .poll(() => page.evaluate(() => window.guard.pending().sort()))
+      .toEqual(["7", "8", "DIV", "broken", "copy", "repost"]);
+    expect(uncaught).toEqual(["not loaded yet"]);
+  });
+
   test("ends with its own stop, and with the guard that is closed, while another goes on", async ({ reader }) => {
     const page = await reader.openGuardedPage({ storage: "none" });
     await page.evaluate(async (namespace) => {

@@ -1,10 +1,12 @@
 /**
  * `clear` in any order with open, record, flush and close, over storages of every temper, by one page and by two that
  * share a storage. Random schedules, each repeated by its seed: every promise settles, what was recorded before a clear
- * is gone once that has resolved, and what was recorded after it is kept.
+ * is gone once that has resolved, and what was recorded after it is kept. Of snapshots, none from before it is held
+ * again.
  */
 import type { SeenGuard, SeenStorage } from "seenguard";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { shardOf } from "../node/shards.js";
 import { newPage, Random, settled, type Package } from "../node/support.js";
 
 const NAMESPACE = "home:reader";
@@ -82,6 +84,13 @@ interface Recording {
   readonly openedAt: number;
 }
 
+/** A snapshot of one shard that was applied. */
+interface Applied {
+  readonly held: string;
+  readonly page: number;
+  readonly at: number;
+}
+
 interface Clearing {
   readonly page: number;
   readonly calledAt: number;
@@ -96,6 +105,7 @@ class Run {
   readonly disk: Disk;
   readonly recordings: Recording[] = [];
   readonly clearings: Clearing[] = [];
+  readonly applied: Applied[] = [];
   private readonly pages: (Package & { readonly storage: SeenStorage })[];
   private readonly guards: ({ guard: SeenGuard; openedAt: number } | undefined)[] = [];
   private readonly opening: boolean[] = [];
@@ -131,7 +141,8 @@ class Run {
     const dice = this.random.next();
     if (dice < 0.25) this.clear(page);
     else if (!open) void this.open(page);
-    else if (dice < 0.75) this.record(page, open);
+    else if (dice < 0.65) this.record(page, open);
+    else if (dice < 0.75) this.apply(page, open);
     else if (dice < 0.85) void this.watch("flush", open.guard.flush());
     else if (this.temper === "quick" || this.temper === "slow") {
       // What a page that closes could not write is lost.
@@ -162,6 +173,11 @@ class Run {
     guard.record(id);
     expect(guard.has(id)).toBe(true);
     this.recordings.push({ id, page, at: this.now, openedAt });
+  }
+
+  private apply(page: number, { guard }: { guard: SeenGuard }): void {
+    expect(guard.apply({ shards: [shardOf({ epoch: this.applied.length + 1 })] })).toMatchObject({ applied: true });
+    this.applied.push({ held: guard.held(), page, at: this.now });
   }
 
   private clear(page: number): void {
@@ -209,8 +225,8 @@ class Run {
     }
   }
 
-  /** Heals the storage and lets everything end. Returns the ids that a later visit stops. */
-  async end(): Promise<Set<string>> {
+  /** Heals the storage and lets everything end. Returns the ids that a later visit stops, and what it holds. */
+  async end(): Promise<{ readonly ids: Set<string>; readonly held: string }> {
     await vi.advanceTimersByTimeAsync(PATIENCE_MS);
     expect([...this.pending].map(({ what }) => what)).toEqual([]);
     this.disk.heal();
@@ -224,9 +240,9 @@ class Run {
     await this.inTime(opening);
     const guard = await opening;
     const ids = this.recordings.map(({ id }) => id);
-    const fresh = new Set(guard.filter(ids));
+    const [fresh, held] = [new Set(guard.filter(ids)), guard.held()];
     await this.inTime(guard.close());
-    return new Set(ids.filter((id) => !fresh.has(id)));
+    return { ids: new Set(ids.filter((id) => !fresh.has(id))), held };
   }
 
   private async inTime(work: Promise<unknown> | undefined): Promise<void> {
@@ -236,6 +252,11 @@ class Run {
       expect(round).toBeLessThan(PATIENCE_MS / 100);
       await vi.advanceTimersByTimeAsync(100);
     }
+  }
+
+  /** Whether a later visit may hold it. */
+  mayBeHeld({ at }: Applied): boolean {
+    return !this.clearings.some(({ calledAt, resolvedAt }) => calledAt > at && resolvedAt !== undefined);
   }
 
   /** What must be so in a later visit. `undefined`: either. */
@@ -274,7 +295,7 @@ describe.each(["quick", "slow", "silent", "failing"] as const)("over a storage t
   test.each([1, 2])(`%i page(s) clear at any time`, { timeout: 300_000 }, async (pages) => {
     const seeds = Number(process.env.CLEAR_SEEDS ?? 60);
     const first = Number(process.env.CLEAR_FIRST_SEED ?? 0);
-    let [kept, gone] = [0, 0];
+    let [kept, gone, held, notHeld] = [0, 0, 0, 0];
     for (let seed = first; seed < first + seeds; seed++) {
       const run = new Run(seed, temper, await Promise.all(Array.from({ length: pages }, readyPage)));
       await run.go();
@@ -283,12 +304,20 @@ describe.each(["quick", "slow", "silent", "failing"] as const)("over a storage t
         const must = run.mustBeKept(recording);
         if (must === undefined) continue;
         const told = `seed ${String(seed)}: ${JSON.stringify(recording)}; ${JSON.stringify(run.clearings)}`;
-        expect(remembered.has(recording.id), told).toBe(must);
+        expect(remembered.ids.has(recording.id), told).toBe(must);
         if (must) kept++;
         else gone++;
       }
+      const found = run.applied.find((applied) => applied.held === remembered.held);
+      expect(found === undefined).toBe(remembered.held === "");
+      if (found) {
+        expect(run.mayBeHeld(found), `seed ${String(seed)}: ${JSON.stringify([found, run.clearings])}`).toBe(true);
+        held++;
+      }
+      notHeld += run.applied.filter((applied) => !run.mayBeHeld(applied)).length;
     }
     // The schedules are such that both happen.
     expect(Math.min(kept, gone)).toBeGreaterThan(seeds / 6);
+    expect(Math.min(held, notHeld)).toBeGreaterThan(0);
   });
 });

@@ -10,6 +10,7 @@ test("an app that keeps its items shows the same list at the same place, the ite
   const tab = {
     evaluate: page.evaluate.bind(page),
     open: (url: string) => page.goto(url),
+    back: () => page.goBack(),
     reload: () => page.reload(),
   };
   const { before, after, later } = await readAndReturn(tab, site);

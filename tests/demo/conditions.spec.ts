@@ -130,6 +130,7 @@ test("with the storage full, the page says so and goes on, and keeps all when th
   await expect(page.getByRole("alert")).toBeEmpty();
   const seenBefore = new Set(reader.seen);
   await reader.reload();
+  await reader.refresh();
   expect(await reader.repeats("guarded", seenBefore)).toEqual([]);
   expect((await reader.refreshAndLook(1)).guarded).toBe(0);
 });

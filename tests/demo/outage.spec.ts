@@ -9,9 +9,9 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "@playwright/test";
-import { Redis } from "ioredis";
 import { withChain } from "../../www/server/chain.ts";
-import { seenKey } from "../../www/server/redis/layout.ts";
+import { connect } from "../../www/server/redis/connection.ts";
+import { readSeen } from "../../www/server/redis/stored-seen.ts";
 import { startDemo, type RunningDemo } from "./processes.ts";
 import { Reader, expect } from "./reader.ts";
 
@@ -116,9 +116,10 @@ class DurableRedis {
 
   /** The ids that this person's shards do not contain. */
   async lacks(user: string, ids: readonly string[]): Promise<string[]> {
-    const client = new Redis(this.url);
+    const client = connect(this.url, () => undefined);
     try {
-      return await withChain(await client.lrange(seenKey(user), 0, -1), (chain) => chain.filter(ids));
+      await once(client, "ready");
+      return await withChain(await readSeen(client, user), (chain) => chain.filter(ids));
     } finally {
       client.disconnect();
     }

@@ -114,7 +114,7 @@ test("the keyboard alone refreshes, opens what was stopped and asks why", async 
   await tabTo(/Why\?$/);
   await page.keyboard.press("Space");
   await expect(page.locator(".reason:visible")).toHaveCount(1);
-  await page.getByRole("switch").focus();
+  await page.getByRole("switch", { name: "The stream" }).focus();
   await page.keyboard.press("Space");
   await expect(page.locator("#running-text")).toHaveText("The stream is stopped");
   await page.keyboard.press("Tab");

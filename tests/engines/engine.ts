@@ -10,6 +10,7 @@ import { startWebKit, type Session } from "./webkit-driver.js";
 
 export interface EngineWindow {
   open(url: string): Promise<void>;
+  back(): Promise<void>;
   reload(): Promise<void>;
   close(): Promise<void>;
   /** Runs a function in the page, which sees nothing of the test but its argument. */
@@ -85,6 +86,11 @@ class WebKitWindow implements EngineWindow {
     await this.#driver.get(url);
   }
 
+  async back(): Promise<void> {
+    await this.#driver.switchTo().window(this.#handle);
+    await this.#driver.navigate().back();
+  }
+
   async reload(): Promise<void> {
     await this.#driver.switchTo().window(this.#handle);
     await this.#driver.navigate().refresh();
@@ -133,6 +139,15 @@ class FirefoxWindow implements EngineWindow {
 
   async open(url: string): Promise<void> {
     await this.#page.goto(url);
+  }
+
+  async back(): Promise<void> {
+    // Its own way waits for a load, which a page from the cache has none of.
+    await this.#page.evaluate(() => {
+      setTimeout(() => {
+        history.back();
+      });
+    });
   }
 
   async reload(): Promise<void> {

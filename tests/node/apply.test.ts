@@ -22,7 +22,11 @@ async function guardInUse() {
   guard.record(idsOf("mine", 20));
   const candidates = [...idsOf("old", 1200), ...idsOf("mine", 30)];
   guard.filter(candidates);
-  const state = () => ({ version: guard.version, stats: guard.stats(), pending: guard.pending() });
+  const state = () => {
+    // What an older snapshot has brought counts, too.
+    const { received: _, ...stats } = guard.stats();
+    return { version: guard.version, held: guard.held(), stats, pending: guard.pending() };
+  };
   const before = state();
   const answers = candidates.map((id) => guard.has(id));
   const expectUnchanged = () => {
@@ -76,6 +80,22 @@ describe("a snapshot that is none", () => {
     ["a negative time", { now: -1, shards: [] }, "bad-snapshot"],
     ["a time that is NaN", { now: NaN, shards: [] }, "bad-snapshot"],
     ["a time in milliseconds", { now: NOW * 1000, shards: [] }, "bad-snapshot"],
+    ["an unseen that is no list", { shards: [], unseen: {} }, "bad-snapshot"],
+    ["an unseen that is null", { shards: [], unseen: null }, "bad-snapshot"],
+    ["an unseen of texts", { shards: [], unseen: ["a"] }, "bad-snapshot"],
+    ["an unseen id that is a number", { shards: [], unseen: [{ id: 7, at: NOW * 1000 }] }, "bad-snapshot"],
+    ["an unseen id without a time", { shards: [], unseen: [{ id: "a" }] }, "bad-snapshot"],
+    ["an unseen id at no time", { shards: [], unseen: [{ id: "a", at: NaN }] }, "bad-snapshot"],
+    ["an unseen id before 1970", { shards: [], unseen: [{ id: "a", at: -1 }] }, "bad-snapshot"],
+    ["an unseen with holes", { shards: [], unseen: new Array(3) }, "bad-snapshot"],
+    [
+      "an unseen of 1,001 ids",
+      { shards: [], unseen: idsOf("id", 1_001).map((id) => ({ id, at: NOW * 1000 })) },
+      "bad-snapshot",
+    ],
+    ["a deletion in milliseconds", { shards: [], forgetBefore: NOW * 1000 }, "bad-snapshot"],
+    ["a deletion that is a text", { shards: [], forgetBefore: String(NOW) }, "bad-snapshot"],
+    ["a deletion that is null", { shards: [], forgetBefore: null }, "bad-snapshot"],
     ["an unknown format", { format: "zip", shards: [] }, "bad-snapshot"],
     ["a format that is null", { format: null, shards: [] }, "bad-snapshot"],
   ];
@@ -350,7 +370,33 @@ describe("what apply reports", () => {
     expect(guard.filter(["a", "b", "c"])).toEqual(["c"]);
     expect(guard.explain("b")).toMatchObject({ shard: 0 });
     expect(guard.explain("a")).toMatchObject({ shard: 1 });
-    expect(guard.apply({ shards: [a, a, b] })).toMatchObject({ shards: 3, reused: 2 });
+    expect(guard.apply({ shards: [a, a, b] })).toMatchObject({ shards: 3, reused: 3 });
+  });
+
+  test("a shard that is held may come as its reference, and what that spares is counted", async () => {
+    const { guard } = await openGuard();
+    const [a, b, c] = [await shardText(["a"]), await shardText(["b"]), await shardText(["c"])];
+    expect(guard.held()).toBe("");
+    guard.apply({ shards: [b, a] });
+    const [, ofA = ""] = guard.held().split(".");
+    expect(guard.apply({ shards: [c, `~${ofA}`] })).toMatchObject({ applied: true, shards: 2, reused: 1 });
+    expect(guard.filter(["a", "b", "c"])).toEqual(["b"]);
+    const characters = a.length + b.length + c.length + 1 + ofA.length;
+    expect(guard.stats().received).toEqual({ characters, spared: a.length });
+  });
+
+  test("a reference to a shard that is not held is no error, changes nothing, and asks for all shards", async () => {
+    const { guard, errors } = await openGuard();
+    const [a, b] = [await shardText(["a"]), await shardText(["b"])];
+    guard.apply({ version: 5, shards: [a] });
+    const held = guard.held();
+    const missing = { version: 6, shards: [b, "~0123456789ab"] };
+    expect(guard.apply(missing)).toMatchObject({ applied: false, reason: "missing-shard", shards: 1 });
+    expect([guard.version, guard.filter(["a", "b"]), guard.held()]).toEqual([5, ["b"], ""]);
+    expect(guard.apply({ ...missing, version: 4 })).toMatchObject({ reason: "older-version" });
+    expect(guard.apply({ version: 6, shards: [a] })).toMatchObject({ applied: true, reused: 1 });
+    expect(guard.held()).toBe(held);
+    expect(errors).toEqual([]);
   });
 
   test("shards past their expiry are counted, answer nothing, and cover nothing", async () => {

@@ -241,7 +241,7 @@ describe("what is taken back", () => {
     const { guard } = await openGuard();
     const shipped = await shippedSnapshot(["a", "b"]);
     guard.apply(shipped);
-    guard.record("c");
+    recordInTurn(guard, ["c"]);
     const feed = guard.feed();
     expect(feed.filter(["a", "b", "c"])).toEqual([]);
     guard.apply({ ...shipped, version: shipped.version + 1, unseen: [{ id: "a", at: NOW * 1000 }] });
@@ -301,6 +301,12 @@ describe("a feed that puts what was seen last", () => {
     const list = [x, { id: "second" }, y, { id: "a" }, { id: "first" }];
     expect(feed.filter(list)).toEqual([x, { id: "a" }, y, { id: "first" }, { id: "second" }]);
     expect(feed.admit(list)).toEqual(feed.filter(list));
+  });
+
+  test("shows what is fresh rather than a seen item with one of its ids, as often as it is rendered", async () => {
+    const { feed } = await smallPool("seen");
+    const list: Post[] = [{ id: "seen", of: "a" }, { id: "a" }, { id: "b", of: "seen" }];
+    for (let again = 0; again < 3; again++) expect(feed.filter(list, allIdsOf)).toEqual([{ id: "a" }, list[2]]);
   });
 
   test("shows what is taken back as fresh", async () => {

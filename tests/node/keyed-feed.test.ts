@@ -225,8 +225,12 @@ describe("after a reload or a way back in the history", () => {
     list.record("a");
     await list.flush();
     const article = await tab.visit("navigate");
-    expect(home(await tab.visit("back_forward")).filter(["a"])).toEqual(["a"]);
     expect(article.feed({ key: "related" }).filter(["b"])).toEqual(["b"]);
+    article.record("b");
+    await article.flush();
+    const back = await tab.visit("back_forward");
+    expect(home(back).filter(["a"])).toEqual(["a"]);
+    expect(back.feed({ key: "related" }).filter(["b"])).toEqual(["b"]);
     const other = await tab.visit("navigate");
     for (let key = 0; key < 32; key++) other.feed({ key: String(key) }).filter(["c"]);
     expect(home(await tab.visit("back_forward")).filter(["a"])).toEqual([]);

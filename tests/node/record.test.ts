@@ -188,3 +188,59 @@ describe("explain", () => {
     expect(guard.filter(ids)).toEqual(fresh);
   });
 });
+
+describe("unsee", () => {
+  test("lets ids pass again, until they are recorded anew, and returns how many were stopped", async () => {
+    const { guard } = await openGuard();
+    guard.apply(await shippedSnapshot(["server"]));
+    guard.record(["a", "b"]);
+    expect(guard.unsee(["a", "server", "never"])).toBe(2);
+    expect(guard.unsee("a")).toBe(0);
+    expect(guard.filter(["a", "b", "server"])).toEqual(["a", "server"]);
+    expect(guard.explain("a")).toEqual({ seen: false });
+    expect(guard.pending()).toEqual(["b"]);
+    expect(guard.stats().unseen).toBeGreaterThanOrEqual(2);
+    guard.record(["a", "server"]);
+    expect(guard.filter(["a", "b", "server"])).toEqual([]);
+  });
+
+  test("takes numbers and any iterable, and throws for nothing", async () => {
+    const { guard, errors } = await openGuard();
+    guard.record(["7", "8", "9"]);
+    expect(guard.unsee(7)).toBe(1);
+    expect(guard.unsee(new Set([8n, 9]))).toBe(2);
+    for (const nothing of [null, undefined, {}, true, NaN, [[["a"]]], []])
+      expect(guard.unsee(nothing as ItemId)).toBe(0);
+    expect(guard.filter(["7", "8", "9"])).toEqual(["7", "8", "9"]);
+    expect(errors).toEqual([]);
+  });
+
+  test("does nothing on a closed guard", async () => {
+    const { guard } = await openGuard();
+    guard.record("a");
+    await guard.close();
+    expect(guard.unsee("a")).toBe(0);
+    expect(guard.held()).toBe("");
+  });
+});
+
+test("held names the shards of the snapshot in use, newest first, and nothing without one", async () => {
+  const { guard } = await openGuard();
+  expect(guard.held()).toBe("");
+  const snapshot = await shippedSnapshot(idsOf("a", 1500));
+  guard.apply(snapshot);
+  expect(guard.held()).toMatch(/^[0-9a-f]{12}\.[0-9a-f]{12}$/);
+  const referring = {
+    ...snapshot,
+    shards: guard
+      .held()
+      .split(".")
+      .map((name) => `~${name}`),
+  };
+  expect(guard.apply(referring)).toMatchObject({ applied: true, shards: 2, reused: 2 });
+  const missing = { version: snapshot.version + 1, shards: ["~000000000000"] };
+  expect(guard.apply(missing)).toMatchObject({ applied: false, reason: "missing-shard", shards: 2 });
+  expect(guard.held()).toBe("");
+  guard.apply(snapshot);
+  expect(guard.held()).not.toBe("");
+});

@@ -237,24 +237,25 @@ describe("what is written", () => {
     expect(keysIn(gated).shards).toHaveLength(5);
   });
 
-  test("is nothing of more than 512 KB, and what was held before is removed", async () => {
+  test("is nothing of 513 KB, and what was held before is removed", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const { snapshot: small } = await fiveShards();
-    const large = await shippedSnapshot(idsOf("id", 225_000), { capacity: 75_000, shards: 3 });
-    const characters = large.shards.reduce((sum, { length }) => sum + length, 0);
-    expect(characters).toBeGreaterThan(512 * 1024);
-    await visitWith(storage, namespace, small);
-    expect(keysIn(storage).shards).toHaveLength(5);
-    await visitWith(storage, namespace, large);
+    const shardsOf = async (capacity: number): Promise<{ shards: string[]; kilobytes: number }> => {
+      const { shards }: Shipped = await shippedSnapshot(idsOf("id", 3 * capacity), { capacity, shards: 3 });
+      return { shards, kilobytes: shards.join("").length / 1024 };
+    };
+    const [fits, tooLong] = [await shardsOf(72_850), await shardsOf(73_100)];
+    expect([Math.floor(fits.kilobytes), Math.floor(tooLong.kilobytes)]).toEqual([511, 513]);
+    await visitWith(storage, namespace, fits);
+    expect(keysIn(storage).shards).toHaveLength(3);
+    await visitWith(storage, namespace, tooLong);
     expect(keysIn(storage)).toEqual({ index: [], shards: [] });
-    const { guard, errors } = await visit(storage, namespace);
-    expect(guard.held()).toBe("");
-    // Two of the three are not too many.
-    expect(guard.apply({ shards: large.shards.slice(1) })).toMatchObject({ applied: true });
-    await guard.close();
-    expect(keysIn(storage).shards).toHaveLength(2);
-    expect((await visit(storage, namespace)).guard.held()).toBe(namesOf(large.shards.slice(1)));
-    expect(errors).toEqual([]);
+    const next = await visit(storage, namespace);
+    expect(next.guard.held()).toBe("");
+    expect(next.guard.apply(fits)).toMatchObject({ applied: true });
+    await next.guard.close();
+    const last = await visit(storage, namespace);
+    expect(last.guard.held()).toBe(namesOf(fits.shards));
+    expect([...next.errors, ...last.errors]).toEqual([]);
   });
 
   test("without a storage is nothing, and the next visit holds nothing", async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ShardChain, type ShardFormat, type Snapshot } from "seenguard/server";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";
 import { casesOf, ids as allIds } from "../vectors/foreign.ts";
-import { answersOf, buildGo, exampleOf, ids, makeTempDirectory, run } from "./tools.ts";
+import { answersOf, buildGo, exampleOf, expectReferences, ids, makeTempDirectory, run } from "./tools.ts";
 
 const directory = makeTempDirectory();
 afterAll(directory.remove);
@@ -26,18 +26,28 @@ describe("bits-and-blooms", () => {
     program = await buildGo(directory.path, "go seen", "bloom.go");
   });
 
+  async function drive(task: object): Promise<Result> {
+    const input = JSON.stringify({ Filters: 1, ...task });
+    return JSON.parse(await run(program, [], { cwd: directory.path, input })) as Result;
+  }
+
   test.each([
     { capacity: 1000, rate: 0.001, inserted: 1000 },
     { capacity: 500, rate: 0.05, inserted: 900 },
     { capacity: 3, rate: 0.3, inserted: 3 },
     { capacity: 10, rate: 0.01, inserted: 0 },
   ])("the guard answers as the library for $capacity items at $rate", async ({ capacity, rate, inserted }) => {
-    const input = JSON.stringify({ Capacity: capacity, Rate: rate, Insert: ids.slice(0, inserted), Ask: ids });
-    const result = JSON.parse(await run(program, [], { cwd: directory.path, input })) as Result;
+    const result = await drive({ Capacity: capacity, Rate: rate, Insert: ids.slice(0, inserted), Ask: ids });
     expect(result.answers).toHaveLength(ids.length);
     expect(result.answers.slice(0, inserted)).not.toContain(false);
     expect(await answersOf(result.seen)).toEqual(result.answers);
     expect(await answersOf({ format: "bits-and-blooms", shards: [result.json] })).toEqual(result.answers);
+  });
+
+  test("a device resolves the references to what it holds", async () => {
+    const task = { Filters: 3, Capacity: 100, Rate: 0.01, Insert: ids.slice(0, 250), Ask: ids };
+    const whole = await expectReferences(async (held) => (await drive({ ...task, Held: held })).seen);
+    expect(await answersOf(whole)).toEqual((await drive(task)).answers);
   });
 });
 
@@ -51,8 +61,10 @@ describe("a list of records in Redis", () => {
 
   test("is sent as stored, answers as the library that wrote it, and is continued by a ShardChain", async () => {
     const program = await buildGo(directory.path, "go list", "list.go");
-    const send = async () =>
-      JSON.parse(await run(program, [redis.url, "ada"], { cwd: directory.path })) as Snapshot & { shards: string[] };
+    const send = async (held = "") =>
+      JSON.parse(await run(program, [redis.url, "ada", held], { cwd: directory.path })) as Snapshot & {
+        shards: string[];
+      };
     expect(await send()).toEqual({ format, shards: [] });
 
     const [written] = casesOf("go-bloomfilter");
@@ -75,5 +87,6 @@ describe("a list of records in Redis", () => {
     const next = await send();
     expect(await answersOf(next, ["one more", "and another", "never seen"])).toEqual([true, true, false]);
     expect(next.shards.slice(1)).toEqual(written.records.slice(1));
+    expect(await expectReferences(send)).toEqual(next);
   });
 });

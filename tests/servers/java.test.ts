@@ -1,7 +1,7 @@
 /** The Java examples of docs/server.md with the real Guava and Flink; and Guava reads what ShardChain writes. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ShardChain, type Snapshot } from "seenguard/server";
-import { answersOf, base64, buildJava, ids, makeTempDirectory } from "./tools.ts";
+import { answersOf, base64, buildJava, expectReferences, ids, makeTempDirectory } from "./tools.ts";
 
 describe("Guava", () => {
   const directory = makeTempDirectory();
@@ -34,6 +34,12 @@ describe("Guava", () => {
     expect(answers).toHaveLength(ids.length);
     expect(answers.slice(0, inserted)).not.toContain(false);
     expect(await answersOf(seen)).toEqual(answers);
+  });
+
+  test("a device resolves the references to what it holds", async () => {
+    const filters = [0, 1, 2].flatMap((index) => ["new 100 0.01", ...put(ids.slice(80 * index, 80 * index + 80))]);
+    const whole = await expectReferences(async (held) => (await guava([...filters, `held ${held}`])).seen);
+    expect(await answersOf(whole)).toEqual((await guava(filters)).answers);
   });
 
   test("the guard answers as Guava for a filter of Guava's older strategy", async () => {

@@ -4,7 +4,7 @@ import type { Snapshot } from "seenguard";
 import { redisBloomModule } from "../../scripts/lib/servers.mjs";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";
 import { readVectors } from "../node/support.ts";
-import { answersOf, ids, makeTempDirectory, preparePython } from "./tools.ts";
+import { answersOf, expectReferences, ids, makeTempDirectory, preparePython } from "./tools.ts";
 
 describe("RedisBloom", () => {
   const directory = makeTempDirectory();
@@ -22,14 +22,20 @@ describe("RedisBloom", () => {
     readonly insert: readonly string[];
   }
 
-  /** Fills the filters, and expects a guard that applies their dumps to answer as Redis. */
-  async function expectAgreement(filters: Record<string, Filter>): Promise<Snapshot & { shards: string[][] }> {
+  interface Result {
+    readonly seen: Snapshot & { shards: string[][] };
+    readonly answers: boolean[];
+  }
+
+  async function fillAndServe(filters: Record<string, Filter>, held = ""): Promise<Result> {
     await redis.client.flushall();
     const drive = preparePython(directory.path, "seen", "bloom.py");
-    const result = JSON.parse(await drive([redis.url], JSON.stringify({ filters, ask: ids }))) as {
-      seen: Snapshot & { shards: string[][] };
-      answers: boolean[];
-    };
+    return JSON.parse(await drive([redis.url], JSON.stringify({ filters, ask: ids, held }))) as Result;
+  }
+
+  /** Fills the filters, and expects a guard that applies their dumps to answer as Redis. */
+  async function expectAgreement(filters: Record<string, Filter>): Promise<Snapshot & { shards: string[][] }> {
+    const result = await fillAndServe(filters);
     expect(result.answers).toHaveLength(ids.length);
     for (const id of Object.values(filters).flatMap(({ insert }) => insert))
       expect(result.answers[ids.indexOf(id)]).toBe(true);
@@ -55,6 +61,15 @@ describe("RedisBloom", () => {
     });
   });
 
+  test("a device resolves the references to what it holds", async () => {
+    const filters = {
+      // It has grown, so that its dump has several chunks.
+      newest: { capacity: 100, rate: 0.01, insert: ids.slice(1000, 1500) },
+      older: { capacity: 1000, rate: 0.001, insert: ids.slice(0, 1000) },
+    };
+    await expectReferences(async (held) => (await fillAndServe(filters, held)).seen);
+  });
+
   test("several filters of one user", async () => {
     await expectAgreement({
       newest: { capacity: 1000, rate: 0.001, insert: ids.slice(1000, 1300) },
@@ -74,10 +89,12 @@ describe("the native format, written in Python from the page alone", () => {
       ...{ bits, hashes, seed, epoch, expires: expiryOf(cases[index]?.base64 ?? "") },
       insert: all.slice(0, inserted),
     }));
-    const result = JSON.parse(await drive([], JSON.stringify(wanted))) as {
-      shards: { base64: string; count: number }[];
-      check: number[];
-    };
+    const write = async (shards: readonly object[], held = "") =>
+      JSON.parse(await drive([], JSON.stringify({ shards, held }))) as {
+        shards: { base64: string; count: number }[];
+        check: number[];
+      };
+    const result = await write(wanted);
     expect(result.check).toEqual([9463854, 12854560, 11048003, 12453532, 11873883]);
     expect(result.shards.map(({ count }) => count)).toEqual(cases.map(({ count }) => count));
     const isRaw = ({ base64 }: { base64: string }) => Buffer.from(base64, "base64")[4] === 0;
@@ -89,6 +106,11 @@ describe("the native format, written in Python from the page alone", () => {
       const answers = await answersOf({ shards: [base64], now: 0 }, all);
       expect(answers).toEqual(Array.from(vector.answers, (answer) => answer === "1"));
     }
+    const few = wanted.slice(0, 3);
+    await expectReferences(async (held) => {
+      const { shards } = await write(few, held);
+      return { shards: shards.map(({ base64 }) => base64), now: 0 };
+    });
   });
 
   function expiryOf(base64: string): number {

@@ -4,7 +4,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSyn
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SeenGuard, type Snapshot } from "seenguard/formats";
-import { flinkJars, goBloom, goLibrary, guavaJar, python } from "../../scripts/lib/servers.mjs";
+import { expect } from "vitest";
+import { flinkJars, goBloom, goLibrary, goXxhash, guavaJar, lz4Jar, python } from "../../scripts/lib/servers.mjs";
 import { examplesIn, readPage, type Example } from "../node/docs/examples.ts";
 import { ids as allIds } from "../vectors/foreign.ts";
 
@@ -60,9 +61,13 @@ function driverFile(language: string, file: string): string {
 export async function buildGo(directory: string, example: string, driver: string): Promise<string> {
   const path = join(directory, `${driver}-path`);
   // Without modules, the import path is a directory's.
-  const bloom = join(path, "src/github.com/bits-and-blooms/bloom");
-  mkdirSync(bloom, { recursive: true });
-  symlinkSync(goBloom() ?? "", join(bloom, "v3"));
+  const link = (name: string, version: string, library: string | undefined) => {
+    const parent = join(path, "src/github.com", name);
+    mkdirSync(parent, { recursive: true });
+    symlinkSync(library ?? "", join(parent, version));
+  };
+  link("bits-and-blooms/bloom", "v3", goBloom());
+  link("cespare/xxhash", "v2", goXxhash());
   const sources = join(path, "src/server");
   mkdirSync(sources, { recursive: true });
   writeFileSync(join(sources, "example.go"), exampleOf(example));
@@ -87,7 +92,7 @@ export async function buildJava(
     writeFileSync(file, exampleOf(`java ${name}`));
     return file;
   });
-  const libraries = [guavaJar() ?? "", ...(withFlink ? [flinkJars()] : [])];
+  const libraries = [guavaJar() ?? "", lz4Jar() ?? "", ...(withFlink ? [flinkJars()] : [])];
   const classPath = [directory, ...libraries].join(delimiter);
   // Debian's Guava jar refers to annotations that are not installed.
   const flags = [
@@ -110,6 +115,30 @@ export function preparePython(directory: string, example: string, driver: string
   const env = { PYTHONPATH: directory, PYTHONDONTWRITEBYTECODE: "1" };
   return (args: readonly string[], input: string): Promise<string> =>
     run(python(), ["-W", "error", driverFile("python", driver), ...args], { cwd: directory, env, input });
+}
+
+/**
+ * Expects a device that has taken a server's whole snapshot to resolve what it is sent for what it holds. Returns the
+ * whole snapshot.
+ */
+export async function expectReferences<T extends Snapshot>(serve: (held: string) => Promise<T>): Promise<T> {
+  const guard = await SeenGuard.open({ namespace: `servers:${String(Math.random())}`, storage: "none" });
+  const whole = await serve("");
+  expect(guard.apply(whole)).toMatchObject({ applied: true, shards: whole.shards.length });
+  const names = guard.held().split(".");
+  expect(names).toHaveLength(whole.shards.length);
+  const references = names.map((name) => `~${name}`);
+
+  const [oldest = ""] = names.slice(-1);
+  for (const held of [oldest, `0123456789ab.${oldest}.x`]) {
+    const { shards } = await serve(held);
+    expect(shards).toEqual([...whole.shards.slice(0, -1), ...references.slice(-1)]);
+  }
+  const refreshed = await serve(guard.held());
+  expect(refreshed).toEqual({ ...whole, shards: references });
+  expect(guard.apply(refreshed)).toMatchObject({ applied: true, reused: names.length });
+  await guard.close();
+  return whole;
 }
 
 export const base64 = (text: string): string => Buffer.from(text).toString("base64");

@@ -5,7 +5,8 @@ use js_sys::{Uint8Array, Uint32Array, WebAssembly};
 use seenguard::web::batch::TextBatch;
 use seenguard::web::chain::Chain;
 use seenguard::web::guard::Guard;
-use seenguard::{ChainOptions, Explanation, MAX_BITS, Now, Parameters, Shard, ShardChain};
+use seenguard::wire::Reference;
+use seenguard::{ChainOptions, Explanation, Format, MAX_BITS, Now, Parameters, Shard, ShardChain};
 use serde_json::{Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -221,7 +222,19 @@ fn has(guard: &Guard, id: &str, wall: f64, steady: f64) -> bool {
 
 /// Applies native shards; `server_ms` is the server's clock.
 fn apply(guard: &mut Guard, shards: &[&str], version: f64, server_ms: f64, wall: f64, steady: f64) -> Value {
-    let applied = guard.apply(&ascii(shards), 0, 0, 0.0, version, server_ms, wall, steady);
+    let applied = guard.apply(
+        &ascii(shards),
+        0,
+        0,
+        0.0,
+        version,
+        server_ms,
+        &[],
+        NONE,
+        None,
+        wall,
+        steady,
+    );
     parsed(applied.unwrap())
 }
 
@@ -306,13 +319,16 @@ fn apply_reports_what_became_of_a_snapshot() {
     let shards = shards.each_ref().map(String::as_str);
     let report = apply(&mut guard, &shards, 9.0, NONE, WALL + 250.0, 250.0);
     let lags = json!([{ "id": "a", "lagMs": 250 }]);
-    let expected = json!({ "applied": true, "shards": 2, "reused": 0, "expired": 1, "covered": 1, "lags": lags });
+    let expected = json!({ "shards": 2, "reused": 0, "expired": 1, "covered": 1, "lags": lags });
     assert_eq!(report, expected);
     assert_eq!((guard.version(), guard.shards()), (Some(9.0), 2));
     let again = apply(&mut guard, &shards, 9.0, NONE, WALL, 0.0);
     assert_eq!((&again["reused"], &again["covered"]), (&json!(2), &json!(0)));
     let older = apply(&mut guard, &shards, 8.0, NONE, WALL, 0.0);
-    assert_eq!((&older["applied"], guard.version()), (&json!(false), Some(9.0)));
+    assert_eq!(
+        (&older["reason"], guard.version()),
+        (&json!("older-version"), Some(9.0))
+    );
 }
 
 #[wasm_bindgen_test]
@@ -328,13 +344,13 @@ fn apply_throws_errors_by_their_code_and_changes_nothing() {
         ("bad-magic", &*"A".repeat(48)),
     ] {
         let shards = ascii(&[&good, bad]);
-        let error = thrown(guard.apply(&shards, 0, 0, 0.0, NONE, NONE, WALL, 0.0));
+        let error = thrown(guard.apply(&shards, 0, 0, 0.0, NONE, NONE, &[], NONE, None, WALL, 0.0));
         assert_eq!((&error["code"], &error["shard"]), (&json!(code), &json!(1)));
         assert!(error["message"].as_str().is_some_and(|message| message.len() > 20));
         assert_eq!(guard.version(), Some(largest));
         assert!(has(&guard, "s", WALL, 0.0));
     }
-    let error = thrown(guard.apply(&ascii(&[""; 65]), 0, 0, 0.0, NONE, NONE, WALL, 0.0));
+    let error = thrown(guard.apply(&ascii(&[""; 65]), 0, 0, 0.0, NONE, NONE, &[], NONE, None, WALL, 0.0));
     assert_eq!((&error["code"], &error["shard"]), (&json!("too-large"), &Value::Null));
 }
 
@@ -420,12 +436,15 @@ fn a_batch_to_deliver_goes_out_with_its_number() {
     let mut guard = guard();
     guard.start_reporting();
     let begin = |guard: &mut Guard, most| parsed(guard.begin_batch(most, 1_000, WALL, 0.0));
-    assert_eq!(begin(&mut guard, 9), json!({ "batch": 0, "impressions": [] }));
+    assert_eq!(
+        begin(&mut guard, 9),
+        json!({ "batch": 0, "impressions": [], "unseen": [] })
+    );
     record(&mut guard, &["a", "b"]);
     let impression = |id: &str| json!({ "id": id, "at": WALL as u64 });
     assert_eq!(
         begin(&mut guard, 1),
-        json!({ "batch": 1, "impressions": [impression("a")] })
+        json!({ "batch": 1, "impressions": [impression("a")], "unseen": [] })
     );
     guard.end_batch(1, true, WALL, 0.0);
     assert_eq!(begin(&mut guard, 9)["impressions"], json!([impression("b")]));
@@ -471,6 +490,39 @@ fn a_chain_records_filters_ships_and_goes_on() {
     assert_eq!(indices(&batch, count), [1]);
     // Milliseconds.
     assert_eq!(thrown(first.record(&batch, WALL))["code"], "bad-option");
+}
+
+#[wasm_bindgen_test]
+fn a_chain_takes_back_takes_in_forgets_and_refers_to_what_is_held() {
+    let now = START as f64;
+    let mut chain = chain(2, 5, 0.001, 0, &[]).unwrap();
+    chain.record(&separated(&["a", "b", "c"]), now).unwrap();
+    chain.unsee(&separated(&["a"]), now + 0.25).unwrap();
+    // Taken back, then recorded; the device's clock is a second ahead.
+    let times = [WALL + 1_500.0, WALL + 1_250.0, WALL + 1_501.0];
+    let reported = separated(&["b", "a", "b"]);
+    let unknown = chain.take(&reported, &times, 1, WALL + 2_000.0, now + 1.0);
+    assert_eq!(unknown.unwrap(), 0);
+    let mut batch = separated(&["a", "c", "x", "b"]);
+    let fresh = chain.split(&mut batch, now).unwrap();
+    assert_eq!((fresh, indices(&batch, batch.answered())), (2, [0, 2, 1, 3].to_vec()));
+    let shipped = parsed(chain.snapshot(now, None).unwrap());
+    assert_eq!(shipped["unseen"], json!([{ "id": "a", "at": START * 1000 + 250 }]));
+    let text = shipped["shards"][1].as_str().unwrap();
+    let reference = Reference::of(Format::Native, text.as_bytes());
+    let again = parsed(chain.snapshot(now, Some(reference.to_string())).unwrap());
+    assert_eq!(again["shards"], json!([shipped["shards"][0], reference.to_element()]));
+
+    chain.forget(now + 0.5).unwrap();
+    let deleted = parsed(chain.snapshot(now, None).unwrap());
+    assert_eq!(
+        deleted,
+        json!({ "version": 0, "shards": [], "now": START, "forgetBefore": START + 1 })
+    );
+    chain
+        .restore_exceptions(&separated(&["a"]), &[WALL], Some(START as u32 + 9))
+        .unwrap();
+    assert_eq!(parsed(chain.snapshot(now, None).unwrap())["forgetBefore"], START + 9);
 }
 
 /// Bytes of the module's memory, which never shrinks.

@@ -1,62 +1,74 @@
 /**
- * The server's routes: pages of items, impressions, and the controls of the demo's stream.
+ * The server's routes: pages of items, reports of devices, and the controls of the demo's stream.
  *
- *     GET  /api/users/:user/feed?turn=7&size=10   a page, with the state that it was filtered against
- *     POST /api/users/:user/impressions           {"impressions": [{"id": "…", "at": 1764000000000}]}
- *     GET  /api/users/:user/status?version=…      the stream's state, and the seen state where its version is another
- *     PUT  /api/users/:user/stream                {"running": true, "lagSeconds": 60, "losesEvents": false,
- *     "replicaLags": false},
- *                                                 any of them
- *     POST /api/users/:user/flush                 the store loses this person's shards
- *     GET  /api/status                            the store's state, and what has gone wrong lately
+ *     GET    /api/users/:user/feed?turn=7&size=10   a page, with the state that it was filtered against
+ *     GET    /api/users/:user/pool?cursor=10&size=10   a page of this person's small pool, what was seen at its end
+ *     POST   /api/users/:user/impressions           a report: {"namespace": "…", "now": 1764000000000,
+ *                                                   "impressions": [{"id": "…", "at": 1764000000000}], "unseen": []}
+ *     DELETE /api/users/:user/history               deletes what this person has seen, on the devices too
+ *     GET    /api/users/:user/status?state=…        the stream's state, and the seen state where it is another
+ *     PUT    /api/users/:user/stream                {"running": true, "lagSeconds": 60, "losesEvents": false,
+ *                                                   "replicaLags": false}, any of them
+ *     POST   /api/users/:user/flush                 the store loses this person's shards
+ *     GET    /api/items/:id                         one item
+ *     GET    /api/status                            the store's state, and what has gone wrong lately
  *
- * An impression's `at` is Unix milliseconds. Sending one again changes nothing. A beacon carries the same JSON as
- * text/plain. Errors are {"error": {"code", "message"}}.
+ * Where a state is shipped, the request's header `Seen-Held` says which shards the device holds, and these are shipped
+ * as references: such a response is for this device alone (`Cache-Control: private`).
+ *
+ * A report's times are Unix milliseconds of the device's clock. Sending one again changes nothing. A beacon carries the
+ * same JSON as text/plain. Errors are {"error": {"code", "message"}}.
  */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import fastifyStatic from "@fastify/static";
-import { withChain } from "./chain.ts";
-import type { Item } from "./catalogue.ts";
-import { recallPage } from "./recall.ts";
-import {
-  MOST_LAG_SECONDS,
-  StoreUnavailable,
-  StreamFull,
-  type Impression,
-  type Store,
-  type StreamControl,
-} from "./store.ts";
+import type { Report, ShardChain } from "seenguard/server";
+import { idsOf, type Item } from "./catalogue.ts";
+import { stateOf, withChain, type StoredSeen } from "./chain.ts";
+import { eventsOf } from "./events.ts";
+import { poolPage, recallPage } from "./recall.ts";
+import { MOST_LAG_SECONDS, StoreUnavailable, StreamFull, type Store, type StreamControl } from "./store.ts";
 
 const USER = { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" } as const;
 const PARAMS = { type: "object", required: ["user"], properties: { user: USER } } as const;
 const WHOLE_NUMBER = { type: "string", pattern: "^[0-9]{1,16}$" } as const;
 
+const SIZE = { type: "string", pattern: "^([1-9]|[1-9][0-9]|100)$" } as const;
+
 const FEED_QUERY = {
   type: "object",
   required: ["turn"],
-  properties: { turn: WHOLE_NUMBER, size: { type: "string", pattern: "^([1-9]|[1-9][0-9]|100)$" } },
+  properties: { turn: WHOLE_NUMBER, size: SIZE },
   additionalProperties: false,
 } as const;
 
-const STATUS_QUERY = { type: "object", properties: { version: WHOLE_NUMBER }, additionalProperties: false } as const;
-
-const IMPRESSIONS_BODY = {
+const POOL_QUERY = {
   type: "object",
-  required: ["impressions"],
-  properties: {
-    impressions: {
-      type: "array",
-      maxItems: 1000,
-      items: {
-        type: "object",
-        required: ["id", "at"],
-        properties: {
-          id: { type: "string", maxLength: 2048 },
-          at: { type: "integer", minimum: 0, maximum: 2 ** 53 - 1 },
-        },
-      },
-    },
+  properties: { cursor: WHOLE_NUMBER, size: SIZE },
+  additionalProperties: false,
+} as const;
+
+const STATUS_QUERY = {
+  type: "object",
+  properties: { state: { type: "string", maxLength: 64 } },
+  additionalProperties: false,
+} as const;
+
+const TIME_MS = { type: "integer", minimum: 0, maximum: 8.64e15 } as const;
+
+const IMPRESSIONS = {
+  type: "array",
+  maxItems: 1000,
+  items: {
+    type: "object",
+    required: ["id", "at"],
+    properties: { id: { type: "string", maxLength: 2048 }, at: TIME_MS },
   },
+} as const;
+
+const REPORT_BODY = {
+  type: "object",
+  required: ["namespace", "now", "impressions"],
+  properties: { namespace: { type: "string" }, now: TIME_MS, impressions: IMPRESSIONS, unseen: IMPRESSIONS },
 } as const;
 
 const STREAM_BODY = {
@@ -106,51 +118,104 @@ export function buildApp({ store, catalogue, pageDirectory, logLevel }: AppOptio
   app.setNotFoundHandler((request, reply) =>
     reply.code(404).send(errorBody("not-found", `there is nothing at ${request.method} ${request.url}`)),
   );
+  addItemRoute(app, catalogue);
   addFeedRoutes(app, store, catalogue);
   addStreamRoutes(app, store);
   if (pageDirectory !== undefined) app.register(fastifyStatic, { root: pageDirectory });
   return app;
 }
 
+function addItemRoute(app: FastifyInstance, catalogue: readonly Item[]): void {
+  const items = new Map(catalogue.map((item) => [item.id, item]));
+  app.get<{ Params: { id: string } }>("/api/items/:id", ({ params: { id } }, reply) =>
+    reply
+      .code(items.has(id) ? 200 : 404)
+      .send(items.get(id) ?? errorBody("not-found", "there is no such item in the catalogue")),
+  );
+}
+
 function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly Item[]): void {
   app.get<ForUser & { Querystring: { turn: string; size?: string } }>(
     "/api/users/:user/feed",
     { schema: { params: PARAMS, querystring: FEED_QUERY } },
-    async ({ params: { user }, query: { turn, size }, log }, reply) => {
-      reply.header("cache-control", "no-store");
-      // The state is read once: the page is filtered against it and ships with it, before any of the page is recorded.
+    async (request, reply) => {
+      const { user } = request.params;
+      const { turn, size } = request.query;
       // Replicas take turns, as behind a balancer: the state flaps when one of them lags.
-      const shards = await (Number(turn) % 2 === 0 ? store.replicaShards(user) : store.shards(user));
-      return withChain(shards, (chain) => {
-        if (chain.rejected.length > 0)
-          log.warn({ user, rejected: chain.rejected }, "stored shards that cannot be read are left out");
-        const items = recallPage(catalogue, user, Number(turn), Number(size ?? 10), (all) => chain.filter(all));
-        return { items, seen: chain.snapshot() };
-      });
+      const stored = await (Number(turn) % 2 === 0 ? store.replicaSeen(user) : store.seen(user));
+      return answerPage(request, reply, stored, (chain) => ({
+        items: recallPage(catalogue, user, Number(turn), Number(size ?? 10), (all) => chain.filter(all, { id: idsOf })),
+      }));
     },
   );
 
-  app.post<ForUser & { Body: { impressions: Impression[] } }>(
-    "/api/users/:user/impressions",
-    { schema: { params: PARAMS, body: IMPRESSIONS_BODY } },
-    async ({ params: { user }, body: { impressions } }, reply) => {
-      await store.accept(user, impressions);
-      return reply.code(202).send({ accepted: impressions.length });
+  app.get<ForUser & { Querystring: { cursor?: string; size?: string } }>(
+    "/api/users/:user/pool",
+    { schema: { params: PARAMS, querystring: POOL_QUERY } },
+    async (request, reply) => {
+      const { user } = request.params;
+      const { cursor, size } = request.query;
+      return answerPage(request, reply, await store.seen(user), (chain) =>
+        poolPage(catalogue, user, Number(cursor ?? 0), Number(size ?? 10), (all) => chain.split(all, { id: idsOf })),
+      );
     },
   );
+
+  app.post<ForUser & { Body: Report }>(
+    "/api/users/:user/impressions",
+    { schema: { params: PARAMS, body: REPORT_BODY } },
+    async ({ params: { user }, body }, reply) => {
+      const events = eventsOf(body);
+      await store.accept(user, events);
+      return reply.code(202).send({ accepted: events.length });
+    },
+  );
+
+  app.delete<ForUser>("/api/users/:user/history", { schema: { params: PARAMS } }, async ({ params }, reply) => {
+    await store.forget(params.user);
+    return reply.code(204).send();
+  });
+}
+
+/** The state is read once: the page is filtered against it and ships with it, before any of the page is recorded. */
+function answerPage<T extends object>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  stored: StoredSeen,
+  pageOf: (chain: ShardChain) => T,
+): Promise<T & { seen: object }> {
+  forThisDevice(reply);
+  return withChain(stored, (chain) => {
+    if (chain.rejected.length > 0)
+      request.log.warn({ rejected: chain.rejected }, "stored shards that cannot be read are left out");
+    return { ...pageOf(chain), seen: chain.snapshot({ held: heldBy(request) }) };
+  });
+}
+
+/** Which shards the device says that it holds. */
+function heldBy({ headers }: FastifyRequest): string | null {
+  const held = headers["seen-held"];
+  return typeof held === "string" ? held : null;
+}
+
+/** No shared cache may give an answer with references to another device, nor may an old answer be taken for a new one. */
+function forThisDevice(reply: FastifyReply): void {
+  reply.header("cache-control", "private, no-cache").header("vary", "seen-held");
 }
 
 function addStreamRoutes(app: FastifyInstance, store: Store): void {
-  app.get<ForUser & { Querystring: { version?: string } }>(
+  app.get<ForUser & { Querystring: { state?: string } }>(
     "/api/users/:user/status",
     { schema: { params: PARAMS, querystring: STATUS_QUERY } },
-    async ({ params: { user }, query: { version } }, reply) => {
-      reply.header("cache-control", "no-store");
+    async (request, reply) => {
+      const { user } = request.params;
+      forThisDevice(reply);
       const stream = await store.stream(user);
-      return withChain(await store.shards(user), (chain) => {
-        const seen = chain.snapshot();
-        const unreadable = chain.rejected;
-        return String(seen.version) === version ? { stream, unreadable } : { stream, unreadable, seen };
+      return withChain(await store.seen(user), (chain) => {
+        const seen = chain.snapshot({ held: heldBy(request) });
+        const state = stateOf(seen);
+        const status = { stream, unreadable: chain.rejected, state };
+        return state === request.query.state ? status : { ...status, seen };
       });
     },
   );
@@ -183,7 +248,7 @@ function answerError(error: FastifyError, request: FastifyRequest, reply: Fastif
     return reply
       .code(429)
       .header("retry-after", "60")
-      .send(errorBody("stream-full", "too many impressions wait in this person's stream; try again later"));
+      .send(errorBody("stream-full", "too many events wait in this person's stream; try again later"));
   }
   const status = error.statusCode ?? 500;
   if (status < 500)

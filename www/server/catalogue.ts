@@ -1,7 +1,9 @@
 /**
- * The items of the demo: a few thousand real article titles, read out of `www/data/wiki-urls-10000`.
+ * The items of the demo: a few thousand real article titles, read out of `www/data/wiki-urls-10000`, and reposts of some
+ * of them.
  *
- * An item's id is a hash of its address, so it stays the same whatever else the catalogue holds.
+ * An item's id is a hash of its address, so it stays the same whatever else the catalogue holds. A repost is an item
+ * with an id of its own, and carries its original's beside it.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -11,9 +13,20 @@ export interface Item {
   readonly id: string;
   readonly title: string;
   readonly url: string;
+  /** Only of a repost: the id of the item that it repeats. */
+  readonly original?: string;
+  /** Only of a repost. */
+  readonly repostedBy?: string;
 }
 
-const CATALOGUE_SIZE = 4000;
+/** All ids of an item: who has seen the original has seen its reposts. */
+export function idsOf({ id, original }: Item): readonly string[] {
+  return original === undefined ? [id] : [id, original];
+}
+
+const ARTICLES = 4000;
+const ONE_REPOSTED_IN = 4;
+const REPOSTERS = ["The Morning Heron", "Otter Weekly", "Notes of a Vole"];
 const SOURCE = new URL("../data/wiki-urls-10000", import.meta.url);
 
 /** Pages about pages, which would look odd in a feed. */
@@ -34,7 +47,13 @@ export function readCatalogue(): Item[] {
     if (other !== undefined && other.url !== url) throw new Error(`two items have the id ${id}: ${other.url}, ${url}`);
     items.set(id, { id, title, url: url.replace(/^http:/, "https:") });
   }
-  return [...items.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, CATALOGUE_SIZE);
+  const articles = [...items.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, ARTICLES);
+  return [...articles, ...articles.filter((_, place) => place % ONE_REPOSTED_IN === 0).map(repostOf)];
+}
+
+function repostOf(article: Item, number: number): Item {
+  const repostedBy = REPOSTERS[number % REPOSTERS.length] ?? "";
+  return { ...article, id: idOf(`repost of ${article.url}`), original: article.id, repostedBy };
 }
 
 /** 8 characters of base64url: 48 bits, so that two of 10,000 meet with a chance of 2 in 10 million. */

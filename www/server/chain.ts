@@ -1,41 +1,56 @@
 /**
- * What the server does with one person's shards, wherever they are stored: read them for a request, record into them.
+ * What the server does with one person's shards, wherever they are stored: read them for a request, change them.
  *
- * A store keeps a list of texts, newest shard first. Nothing else is ever stored: no counter, no lock. The
- * environment's SHARD_FORMAT says what the texts are, the same for every server and consumer of a deployment: native
- * shards, or the records of a Go service that was there before.
+ * A store keeps a list of texts, newest shard first, and beside it what was taken back and when the history was
+ * deleted. Nothing else is ever stored: no counter, no lock. The environment's SHARD_FORMAT says what the texts are, the
+ * same for every server and consumer of a deployment: native shards, or the records of a Go service that was there
+ * before.
  */
-import { ShardChain, type ChainOptions, type ErrorCode } from "seenguard/server";
+import { createHash } from "node:crypto";
+import { ShardChain, type ChainOptions, type ErrorCode, type Snapshot } from "seenguard/server";
 
 /** For how long the demo remembers what a person has seen: the same 30 days as the guard in the page. */
 const WINDOW_SECONDS = 30 * 24 * 60 * 60;
 
-/** Full shards, with the newest. */
-const SHARDS = 5;
+type ShardSizes = Required<Pick<ChainOptions, "capacity" | "shards" | "falsePositiveRate">>;
 
-/** One set for the whole deployment; shards with equal parameters are what the guard in the page is fastest with. */
-const CHAIN_OPTIONS: ChainOptions = { capacity: 1000, shards: SHARDS, falsePositiveRate: 0.001, ...optionsOfFormat() };
+/** One set for the whole deployment. Small shards: what is new on a refresh is in the newest one alone. */
+const SHARD_SIZES: ShardSizes = { capacity: 250, shards: 20, falsePositiveRate: 0.00025 };
+
+/** Those of the Go service's records. */
+const RECORD_SIZES: ShardSizes = { capacity: 1000, shards: 5, falsePositiveRate: 0.001 };
+
+export const CHAIN_OPTIONS = optionsOfFormat();
 
 /** A chain whose shards were also sealed by time holds at most twice as many. */
-export const MOST_ELEMENTS = 2 * SHARDS;
+export const MOST_ELEMENTS = 2 * CHAIN_OPTIONS.shards;
 
 /**
- * From its last change on, a person's list is of no use after the window and the slice by which a shard outlives it.
+ * From its last change on, what is stored of a person is of no use after the window and the slice by which a shard
+ * outlives it.
  */
-export const EXPIRES_AFTER_SECONDS = Math.ceil(WINDOW_SECONDS * (1 + 1 / (SHARDS - 1)));
+export const EXPIRES_AFTER_SECONDS = Math.ceil(WINDOW_SECONDS * (1 + 1 / (CHAIN_OPTIONS.shards - 1)));
 
 /** What a format can keep: records have no expiry, so their list forgets by capacity, and as a whole. */
-function optionsOfFormat(): ChainOptions {
+function optionsOfFormat(): ChainOptions & ShardSizes {
   switch (process.env.SHARD_FORMAT ?? "") {
     case "":
     case "seenguard":
-      return { ttlSeconds: WINDOW_SECONDS };
+      return { ...SHARD_SIZES, ttlSeconds: WINDOW_SECONDS };
     case "go-bloomfilter":
-      return { format: { kind: "go-bloomfilter" } };
+      return { ...RECORD_SIZES, format: { kind: "go-bloomfilter" } };
     default:
       throw new Error(`SHARD_FORMAT is ${String(process.env.SHARD_FORMAT)}: it must be seenguard or go-bloomfilter`);
   }
 }
+
+/** What a store holds of a person. */
+export type StoredSeen = Pick<Snapshot, "unseen" | "forgetBefore"> & {
+  /** Newest first. */
+  readonly shards: readonly string[];
+};
+
+export const NOTHING_SEEN: StoredSeen = { shards: [] };
 
 /** A stored element that is no shard. */
 export interface Unreadable {
@@ -43,29 +58,38 @@ export interface Unreadable {
   readonly code: ErrorCode;
 }
 
-/** The outcome of recording ids into a stored list. */
-export interface RecordedShards {
-  /** The list as it should be now, newest first; what was unreadable is no longer in it. */
-  readonly shards: readonly string[];
-  /** Ids that no live shard contained before. */
-  readonly added: number;
+/** What a person's chain does with what is stored. */
+export type Change = (chain: ShardChain) => void;
+
+/** The outcome of a change. */
+export interface ChangedSeen {
+  /** As it should be stored now; what was unreadable is no longer in it. */
+  readonly seen: StoredSeen;
   readonly unreadable: readonly Unreadable[];
 }
 
-/** Records ids into the list as it was stored. */
-export async function recordInto(stored: readonly string[], ids: readonly string[]): Promise<RecordedShards> {
+/** Applies a change to what is stored. */
+export async function changed(stored: StoredSeen, change: Change): Promise<ChangedSeen> {
   return withChain(stored, (chain) => {
-    const added = chain.record(ids);
-    return { shards: chain.snapshot().shards, added, unreadable: [...chain.rejected] };
+    change(chain);
+    const { shards, unseen, forgetBefore } = chain.snapshot();
+    const seen = { shards, ...(unseen && { unseen }), ...(forgetBefore !== undefined && { forgetBefore }) };
+    return { seen, unreadable: [...chain.rejected] };
   });
 }
 
-/** Gives `use` the chain that the list holds, and frees it afterwards. */
-export async function withChain<T>(stored: readonly string[], use: (chain: ShardChain) => T): Promise<T> {
+/** Gives `use` the chain of what is stored, and frees it afterwards. */
+export async function withChain<T>(stored: StoredSeen, use: (chain: ShardChain) => T): Promise<T> {
   const chain = await ShardChain.from(stored, CHAIN_OPTIONS);
   try {
     return use(chain);
   } finally {
     chain.free();
   }
+}
+
+/** Names a state: every change of it gives another name. The version alone does not grow when something is taken back. */
+export function stateOf({ version, unseen, forgetBefore }: Snapshot): string {
+  const text = JSON.stringify([version, unseen, forgetBefore]);
+  return createHash("sha256").update(text).digest("base64url").slice(0, 16);
 }

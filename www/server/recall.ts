@@ -4,7 +4,9 @@
  * It does what real recall does. Each person has a ranking of the whole catalogue; what the server knows as seen is
  * left out of it, and a page is drawn mostly from the few best that remain and partly from a wider pool. So an item
  * that is good for a person is offered again and again until the server knows that it was seen: while the stream
- * of impressions lags, that is a repeat.
+ * of impressions lags, that is a repeat. A repost is ranked next to its original, and is left out once either was seen.
+ *
+ * From a small pool nothing is left out: where nearly all was seen, old items are better than none.
  *
  * Everything is drawn from a seeded generator: the same person, turn and state of the server give the same page.
  */
@@ -15,6 +17,8 @@ const HOT_POOL = 18;
 const HOT_SHARE = 0.6;
 /** Where the rest of a page comes from. */
 const WIDE_POOL = 500;
+/** As many items as a small pool has. */
+const SMALL_POOL = 24;
 
 /** Leaves the items that the server does not know as seen, in their order. */
 export type ExposureFilter = (items: readonly Item[]) => Item[];
@@ -27,11 +31,43 @@ export function recallPage(
   size: number,
   unseen: ExposureFilter,
 ): Item[] {
-  const candidates = unseen(shuffled(catalogue, randomFrom(`ranking ${user}`)));
+  const candidates = unseen(rankingFor(user, catalogue));
   const random = randomFrom(`page ${user} ${String(turn)}`);
   const hot = shuffled(candidates.slice(0, HOT_POOL), random).slice(0, Math.round(size * HOT_SHARE));
   const wide = shuffled(candidates.slice(HOT_POOL, HOT_POOL + WIDE_POOL), random).slice(0, size - hot.length);
   return shuffled([...hot, ...wide], random);
+}
+
+/** All items once: those that the server does not know as seen, and the others, those seen longest ago first. */
+export type ExposureSplit = (items: readonly Item[]) => { readonly fresh: Item[]; readonly seen: Item[] };
+
+/** One page of `user`'s small pool, from `offset` on: what the server knows as seen is at its end. */
+export function poolPage(
+  catalogue: readonly Item[],
+  user: string,
+  offset: number,
+  size: number,
+  split: ExposureSplit,
+): { items: Item[]; next: string | null } {
+  const pool = rankingFor(user, articlesOf(catalogue)).slice(0, SMALL_POOL);
+  const { fresh, seen } = split(pool.slice(offset, offset + size));
+  const end = offset + size;
+  return { items: [...fresh, ...seen], next: end < pool.length ? String(end) : null };
+}
+
+/** The best for this person first, each with its reposts behind it. */
+function rankingFor(user: string, catalogue: readonly Item[]): Item[] {
+  const reposts = new Map<string, Item[]>();
+  for (const item of catalogue)
+    if (item.original !== undefined) reposts.set(item.original, [...(reposts.get(item.original) ?? []), item]);
+  return shuffled(articlesOf(catalogue), randomFrom(`ranking ${user}`)).flatMap((article) => [
+    article,
+    ...(reposts.get(article.id) ?? []),
+  ]);
+}
+
+function articlesOf(catalogue: readonly Item[]): Item[] {
+  return catalogue.filter(({ original }) => original === undefined);
 }
 
 /** A copy in an order drawn from `random` (Fisher and Yates). */

@@ -1,25 +1,19 @@
 /**
- * What the server needs of its store: the stream that carries impressions, and the shards that they end up in.
+ * What the server needs of its store: the stream that carries events, and the shards that they end up in.
  *
  * There are two: `memory/store.ts` for trying the demo, and `redis/store.ts`, laid out as a large feed runs it.
  */
-import type { Unreadable } from "./chain.ts";
-
-/** One item was on this person's screen long enough to count. */
-export interface Impression {
-  readonly id: string;
-  /** By the device's clock, Unix milliseconds. */
-  readonly at: number;
-}
+import type { StoredSeen, Unreadable } from "./chain.ts";
+import type { SeenEvent } from "./events.ts";
 
 /**
- * How one person's impressions travel from the server's front door to its shards, and what goes wrong for that person.
+ * How one person's events travel from the server's front door to its shards, and what goes wrong for that person.
  */
 export interface StreamControl {
   readonly running: boolean;
-  /** How long an impression is under way, counted from its arrival at the server. */
+  /** How long an event is under way, counted from its arrival at the server. */
   readonly lagSeconds: number;
-  /** One impression in `ONE_LOST_IN` is taken from the page, answered for, and never heard of again. */
+  /** One event in `ONE_LOST_IN` is taken from the page, answered for, and never heard of again. */
   readonly losesEvents: boolean;
   /** Every other page comes from a replica that stopped following when this was set. */
   readonly replicaLags: boolean;
@@ -36,11 +30,11 @@ export const ONE_LOST_IN = 10;
 
 /** What a person's stream has done so far. */
 export interface StreamStatus extends StreamControl {
-  /** Impressions taken from the page, repeated deliveries included. */
+  /** Events taken from the page, repeated deliveries included. */
   readonly accepted: number;
-  /** Impressions that have not left the stream yet. */
+  /** Events that have not left the stream yet. */
   readonly waiting: number;
-  /** Impressions that were taken and then lost. */
+  /** Events that were taken and then lost. */
   readonly lost: number;
 }
 
@@ -62,15 +56,17 @@ export interface StoreStatus {
 
 /** Every method may reject with a `StoreUnavailable`. */
 export interface Store {
-  /** This person's shards as the consumer has written them, newest first. */
-  shards(user: string): Promise<readonly string[]>;
-  /** The same as the lagging replica has them; as `shards` while no replica lags. */
-  replicaShards(user: string): Promise<readonly string[]>;
-  /** Puts impressions into the stream. When this resolves, they are not lost any more, but for those that are to be. */
-  accept(user: string, impressions: readonly Impression[]): Promise<void>;
+  /** What is stored of this person, as the consumer has written it. */
+  seen(user: string): Promise<StoredSeen>;
+  /** The same as the lagging replica has it; as `seen` while no replica lags. */
+  replicaSeen(user: string): Promise<StoredSeen>;
+  /** Puts events into the stream. When this resolves, they are not lost any more, but for those that are to be. */
+  accept(user: string, events: readonly SeenEvent[]): Promise<void>;
   control(user: string, change: Partial<StreamControl>): Promise<StreamControl>;
   stream(user: string): Promise<StreamStatus>;
-  /** Loses this person's shards, as a store does that is flushed. */
+  /** Deletes this person's history: what was seen before now does not count any more, however late it arrives. */
+  forget(user: string): Promise<void>;
+  /** Loses what is stored of this person, as a store does that is flushed. */
   flush(user: string): Promise<void>;
   status(): Promise<StoreStatus>;
   close(): Promise<void>;
@@ -79,26 +75,21 @@ export interface Store {
 /** The store cannot be reached now; trying again later may help. */
 export class StoreUnavailable extends Error {}
 
-/** One person's stream already holds as many impressions as it may. */
+/** One person's stream already holds as many events as it may. */
 export class StreamFull extends Error {}
 
-/**
- * As many impressions of one person may wait in the stream; a page that is told so keeps its impressions and tries
- * again.
- */
+/** As many events of one person may wait in the stream; a page that is told so keeps its own and tries again. */
 export const MOST_WAITING = 100_000;
 
-/**
- * Splits what arrives when `accepted` impressions have come before: every tenth of a person's is lost, so that 10% are.
- */
+/** Splits what arrives when `accepted` events have come before: every tenth of a person's is lost, so that 10% are. */
 export function loseSome(
-  impressions: readonly Impression[],
+  events: readonly SeenEvent[],
   accepted: number,
   { losesEvents }: StreamControl,
-): { readonly kept: readonly Impression[]; readonly lost: number } {
-  if (!losesEvents) return { kept: impressions, lost: 0 };
-  const kept = impressions.filter((_, index) => (accepted + index + 1) % ONE_LOST_IN !== 0);
-  return { kept, lost: impressions.length - kept.length };
+): { readonly kept: readonly SeenEvent[]; readonly lost: number } {
+  if (!losesEvents) return { kept: events, lost: 0 };
+  const kept = events.filter((_, index) => (accepted + index + 1) % ONE_LOST_IN !== 0);
+  return { kept, lost: events.length - kept.length };
 }
 
 /** Tells an unreadable element in words that an operator can act on. */

@@ -3,11 +3,11 @@
  * store with damage in it.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { MOST_ELEMENTS, recordInto, withChain } from "../../../www/server/chain.ts";
+import { CHAIN_OPTIONS, MOST_ELEMENTS, changed, withChain } from "../../../www/server/chain.ts";
 import { connect, type ScriptedRedis } from "../../../www/server/redis/connection.ts";
 import { Consumer, type ConsumerOptions } from "../../../www/server/redis/consumer.ts";
-import { IMPRESSIONS, PROBLEMS, RECORDERS, UNREADABLE, seenKey } from "../../../www/server/redis/layout.ts";
-import { recordSeen } from "../../../www/server/redis/seen-list.ts";
+import { IMPRESSIONS, PROBLEMS, RECORDERS, UNREADABLE, metaKey, seenKey } from "../../../www/server/redis/layout.ts";
+import { changeSeen, readSeen } from "../../../www/server/redis/stored-seen.ts";
 import { ProblemLog } from "../../../www/server/store.ts";
 import { foreignFilters } from "../foreign.ts";
 import { startConsumer, startRedis, type Running, type RunningRedis } from "../../demo/processes.ts";
@@ -15,6 +15,7 @@ import { startConsumer, startRedis, type Running, type RunningRedis } from "../.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 const SOON = { timeout: 60_000, interval: 10 };
 const USER = "ada";
+const SHARD = CHAIN_OPTIONS.capacity;
 
 let redis: RunningRedis;
 let scripted: ScriptedRedis;
@@ -48,58 +49,143 @@ describe("many consumers", () => {
   });
 
   test("two updates at once of the same list both end up in it", async () => {
-    await recordSeen(scripted, USER, someIds(10, "before"));
+    await recordSeen(USER, someIds(10, "before"));
     const [one, other] = [someIds(300, "one"), someIds(300, "other")];
-    await Promise.all([recordSeen(scripted, USER, one), recordSeen(scripted, USER, other)]);
+    await Promise.all([recordSeen(USER, one), recordSeen(USER, other)]);
     expect(await missing(USER, [...one, ...other])).toEqual([]);
   });
 
   test("an update that read a list which has changed since is refused and changes nothing", async () => {
-    await recordSeen(scripted, USER, someIds(10, "before"));
+    await recordSeen(USER, someIds(10, "before"));
     const [read = ""] = await stored(USER);
-    await recordSeen(scripted, USER, someIds(10, "meanwhile"));
+    await recordSeen(USER, someIds(10, "meanwhile"));
     const list = await stored(USER);
-    expect(await scripted.updateChain(seenKey(USER), 1, read, 0, MOST_ELEMENTS, 60, "too late")).toBe(0);
+    expect(await update({ elements: 1, newest: read })).toBe(0);
     expect(await stored(USER)).toEqual(list);
   });
 
   test("of two that found no list, the later one is refused", async () => {
-    expect(await scripted.updateChain(seenKey(USER), 0, "", 0, MOST_ELEMENTS, 60, "the first")).toBe(1);
-    expect(await scripted.updateChain(seenKey(USER), 0, "", 0, MOST_ELEMENTS, 60, "the second")).toBe(0);
+    expect(await update({ added: "the first" })).toBe(1);
+    expect(await update({ added: "the second" })).toBe(0);
     expect(await stored(USER)).toEqual(["the first"]);
+  });
+
+  test("an update that read a hash which has changed since is refused, whatever has changed in it", async () => {
+    const [before, other] = ['{"unseen:a":"5"}', '{"unseen:a":"6"}'];
+    expect(await update({ newHash: before })).toBe(1);
+    for (const hash of ["{}", other, '{"unseen:b":"5"}', '{"unseen:a":"5","unseen:b":"5"}'])
+      expect(await update({ hash, newHash: other, added: "too late" })).toBe(0);
+    expect(await redis.client.hgetall(metaKey(seenKey(USER)))).toEqual({ "unseen:a": "5" });
+    expect(await stored(USER)).toEqual([]);
+    expect(await update({ hash: before, newHash: other })).toBe(1);
+  });
+});
+
+describe("what was taken back", () => {
+  test("an item that was seen and taken back is fresh, and seen once it is recorded again", async () => {
+    await recordSeen(USER, someIds(10));
+    await addToStream(USER, ["id 3", "id 4"], "unseen");
+    startHere({ name: "consumer" });
+    await everythingRecorded();
+    expect(await missing(USER, someIds(10))).toEqual(["id 3", "id 4"]);
+    expect(Object.keys(await redis.client.hgetall(metaKey(seenKey(USER)))).sort()).toEqual([
+      "unseen:id 3",
+      "unseen:id 4",
+    ]);
+    await addToStream(USER, ["id 3"], "seen");
+    await everythingRecorded();
+    expect(await missing(USER, someIds(10))).toEqual(["id 4"]);
+  });
+
+  test("an impression from before that arrives late changes nothing", async () => {
+    await recordSeen(USER, someIds(1));
+    await addToStream(USER, someIds(1), "unseen", Date.now() - 1000);
+    await addToStream(USER, someIds(1), "seen", Date.now() - 2000);
+    startHere({ name: "consumer" });
+    await everythingRecorded();
+    expect(await missing(USER, someIds(1))).toEqual(someIds(1));
+  });
+
+  test("the newest 1,000 are kept, and expire with the list", async () => {
+    await recordSeen(USER, someIds(1100));
+    const from = Date.now() - 10_000;
+    for (const [number, id] of someIds(1100).entries()) await addToStream(USER, [id], "unseen", from + number);
+    startHere({ name: "consumer" });
+    await everythingRecorded();
+    const unseen = (await readSeen(scripted, USER)).unseen ?? [];
+    expect(unseen.map(({ id }) => id).sort()).toEqual(someIds(1100).slice(100).sort());
+    const [list, hash] = [await redis.client.ttl(seenKey(USER)), await redis.client.ttl(metaKey(seenKey(USER)))];
+    expect(Math.abs(list - hash)).toBeLessThanOrEqual(1);
+    expect(hash).toBeGreaterThan(30 * 24 * 3600);
+  });
+
+  test("two consumers at once lose nothing of what the other one takes in, list or hash", async () => {
+    await recordSeen(USER, someIds(200, "old"));
+    for (let part = 0; part < 20; part++) {
+      await addToStream(USER, someIds(200, "old").slice(part * 10, part * 10 + 10), "unseen");
+      await addToStream(USER, someIds(10, `new ${String(part)}`), "seen");
+    }
+    for (const name of ["first", "second"]) await startProcess(name, { BATCH_SIZE: "5" });
+    await everythingRecorded();
+    const recorded = Array.from({ length: 20 }, (_, part) => someIds(10, `new ${String(part)}`)).flat();
+    expect(await missing(USER, [...someIds(200, "old"), ...recorded])).toEqual(someIds(200, "old"));
+  });
+
+  test("any id may be taken back, whatever is in it", async () => {
+    const ids = ["", "forgetBefore", "unseen:", "__proto__", "7", "a\nb", "a\u0000b", "🙂", "新闻"];
+    await recordSeen(USER, ids);
+    await addToStream(USER, ids, "unseen");
+    startHere({ name: "consumer" });
+    await everythingRecorded();
+    expect(await missing(USER, ids)).toEqual(ids);
+  });
+});
+
+describe("a history that was deleted", () => {
+  test("leaves no list, and what arrives late from before it does not count", async () => {
+    await recordSeen(USER, someIds(600));
+    await changeSeen(scripted, USER, (chain) => chain.forget());
+    expect(await stored(USER)).toEqual([]);
+    const { forgetBefore = 0 } = await readSeen(scripted, USER);
+    expect(Math.abs(forgetBefore - Date.now() / 1000)).toBeLessThan(10);
+    await addToStream(USER, someIds(10, "late"), "seen", forgetBefore * 1000 - 5000);
+    await vi.waitUntil(() => Date.now() > forgetBefore * 1000, SOON);
+    await addToStream(USER, someIds(10, "new"), "seen");
+    startHere({ name: "consumer" });
+    await everythingRecorded();
+    const all = [...someIds(10), ...someIds(10, "late"), ...someIds(10, "new")];
+    expect(await missing(USER, all)).toEqual([...someIds(10), ...someIds(10, "late")]);
+    expect((await readSeen(scripted, USER)).forgetBefore).toBe(forgetBefore);
   });
 });
 
 describe("the list", () => {
   test("one batch that fills the newest shard changes it and puts another on top", async () => {
-    await recordSeen(scripted, USER, someIds(900, "before"));
+    await recordSeen(USER, someIds(SHARD - 50, "before"));
     const [before] = await stored(USER);
-    const ids = someIds(1600, "batch");
-    await recordSeen(scripted, USER, ids);
+    const ids = someIds(SHARD + 100, "batch");
+    await recordSeen(USER, ids);
     const list = await stored(USER);
     expect(list).toHaveLength(3);
     expect(list).not.toContain(before);
-    expect(await missing(USER, [...someIds(900, "before"), ...ids])).toEqual([]);
+    expect(await missing(USER, [...someIds(SHARD - 50, "before"), ...ids])).toEqual([]);
   });
 
   test("it holds as many elements as it may, and expires", async () => {
-    for (let part = 0; part < 8; part++) await recordSeen(scripted, USER, someIds(1000, `part ${String(part)}`));
+    const part = (number: number): string[] => someIds(SHARD, `part ${String(number)}`);
+    const parts = CHAIN_OPTIONS.shards + 3;
+    for (let number = 0; number < parts; number++) await recordSeen(USER, part(number));
     expect((await stored(USER)).length).toBeLessThanOrEqual(MOST_ELEMENTS);
-    expect(
-      await missing(
-        USER,
-        [4, 5, 6, 7].flatMap((part) => someIds(1000, `part ${String(part)}`)),
-      ),
-    ).toEqual([]);
+    for (let number = 4; number < parts; number++) expect(await missing(USER, part(number))).toEqual([]);
     const ttl = await redis.client.ttl(seenKey(USER));
     expect(ttl).toBeGreaterThan(30 * 24 * 3600);
     expect(ttl).toBeLessThanOrEqual(37.5 * 24 * 3600);
   });
 
   test("recording what is known already writes nothing", async () => {
-    await recordSeen(scripted, USER, someIds(50));
+    await recordSeen(USER, someIds(50));
     await redis.client.persist(seenKey(USER));
-    await recordSeen(scripted, USER, someIds(50));
+    await recordSeen(USER, someIds(50));
     expect(await redis.client.ttl(seenKey(USER))).toBe(-1);
   });
 });
@@ -162,39 +248,39 @@ describe("a consumer that dies", () => {
 
 describe("damage", () => {
   test("an unreadable newest element is reported and replaced, and the others go on", async () => {
-    const sealed = await listOf(someIds(1000, "sealed"));
+    const sealed = await listOf(someIds(SHARD, "sealed"));
     await redis.client.rpush(seenKey(USER), "no shard at all", ...sealed);
     await addToStream(USER, someIds(5));
     startHere({ name: "consumer" });
     await everythingRecorded();
     expect(await rejected(USER)).toEqual([]);
-    expect(await missing(USER, [...someIds(5), ...someIds(1000, "sealed")])).toEqual([]);
+    expect(await missing(USER, [...someIds(5), ...someIds(SHARD, "sealed")])).toEqual([]);
     expect(await problems()).toContainEqual(
       expect.stringContaining("element 0 of the stored shards could not be read"),
     );
   });
 
   test("an unreadable element further down is taken out, and what lies around it stays", async () => {
-    const [newest = "", oldest = ""] = [await listOf(someIds(20, "new")), await listOf(someIds(1000, "old"))].flat();
+    const [newest = "", oldest = ""] = [await listOf(someIds(20, "new")), await listOf(someIds(SHARD, "old"))].flat();
     await redis.client.rpush(seenKey(USER), newest, "damaged", oldest);
     await addToStream(USER, someIds(5));
     startHere({ name: "consumer" });
     await everythingRecorded();
     expect(await rejected(USER)).toEqual([]);
-    expect(await missing(USER, [...someIds(5), ...someIds(20, "new"), ...someIds(1000, "old")])).toEqual([]);
+    expect(await missing(USER, [...someIds(5), ...someIds(20, "new"), ...someIds(SHARD, "old")])).toEqual([]);
     expect(await problems()).toContainEqual(
       expect.stringContaining("element 1 of the stored shards could not be read"),
     );
   });
 
-  test("an entry that is no impression is set aside, and those behind it are recorded", async () => {
+  test("an entry that is no event is set aside, and those behind it are recorded", async () => {
     await redis.client.xadd(IMPRESSIONS, "*", "something", "else");
     await addToStream(USER, someIds(5));
     startHere({ name: "consumer" });
     await everythingRecorded();
     expect(await missing(USER, someIds(5))).toEqual([]);
     expect(await redis.client.xlen(UNREADABLE)).toBe(1);
-    expect(await problems()).toContainEqual(expect.stringContaining("is no impression"));
+    expect(await problems()).toContainEqual(expect.stringContaining("is no event"));
   });
 
   test("a person whose key is no list keeps nobody else waiting, and is recorded once it is gone", async () => {
@@ -223,9 +309,36 @@ function someIds(count: number, kind = "id"): string[] {
   return Array.from({ length: count }, (_, number) => `${kind} ${String(number)}`);
 }
 
-async function addToStream(user: string, ids: readonly string[]): Promise<void> {
+async function recordSeen(user: string, ids: readonly string[]): Promise<void> {
+  await changeSeen(scripted, user, (chain) => chain.record(ids));
+}
+
+/** The script by itself, as somebody calls it who has read this. */
+function update({ elements = 0, newest = "", hash = "{}", newHash = "{}", added = "" }): Promise<number> {
+  const key = seenKey(USER);
+  const changes = added === "" ? [] : [added];
+  return scripted.updateChain(
+    key,
+    metaKey(key),
+    elements,
+    newest,
+    hash,
+    elements,
+    newHash,
+    MOST_ELEMENTS,
+    60,
+    ...changes,
+  );
+}
+
+async function addToStream(
+  user: string,
+  ids: readonly string[],
+  kind: "seen" | "unseen" = "seen",
+  at = Date.now(),
+): Promise<void> {
   const additions = redis.client.pipeline();
-  for (const id of ids) additions.xadd(IMPRESSIONS, "*", "user", user, "id", id, "at", "1764000000000");
+  for (const id of ids) additions.xadd(IMPRESSIONS, "*", "user", user, "kind", kind, "id", id, "at", String(at));
   await additions.exec();
 }
 
@@ -255,16 +368,16 @@ function stored(user: string): Promise<string[]> {
 }
 
 async function missing(user: string, ids: readonly string[]): Promise<string[]> {
-  return withChain(await stored(user), (chain) => ids.filter((id) => !chain.has(id)));
+  return withChain(await readSeen(scripted, user), (chain) => ids.filter((id) => !chain.has(id)));
 }
 
 async function rejected(user: string): Promise<unknown> {
-  return withChain(await stored(user), (chain) => [...chain.rejected]);
+  return withChain(await readSeen(scripted, user), (chain) => [...chain.rejected]);
 }
 
 /** The elements of a list with these ids in it. */
 async function listOf(ids: readonly string[]): Promise<readonly string[]> {
-  return (await recordInto([], ids)).shards;
+  return (await changed({ shards: [] }, (chain) => chain.record(ids))).seen.shards;
 }
 
 async function problems(): Promise<string[]> {

@@ -1,39 +1,29 @@
-/** The demo's routes: pages, impressions, the stream's controls and bad input, for both stores alike. */
-import type { FastifyInstance } from "fastify";
+/** The demo's routes: pages, reports, the stream's controls and bad input, for both stores alike. */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { buildApp } from "../../../www/server/app.ts";
-import { readCatalogue, type Item } from "../../../www/server/catalogue.ts";
-import { MemoryStore } from "../../../www/server/memory/store.ts";
-import { Consumer } from "../../../www/server/redis/consumer.ts";
+import { eventsOf } from "../../../www/server/events.ts";
 import { seenKey } from "../../../www/server/redis/layout.ts";
-import { RedisStore } from "../../../www/server/redis/store.ts";
-import { ProblemLog, type Problem, type StreamStatus } from "../../../www/server/store.ts";
+import type { Problem } from "../../../www/server/store.ts";
 import { startRedis } from "../../demo/processes.ts";
+import {
+  SOON,
+  arrived,
+  catalogue,
+  control,
+  page,
+  pagesOf,
+  post,
+  repeats,
+  report,
+  serveRedis,
+  someone,
+  status,
+  stores,
+  type TestServer,
+} from "./servers.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
-const SOON = { timeout: 30_000, interval: 25 };
-const catalogue = readCatalogue();
 
-interface Page {
-  items: Item[];
-  seen: { version: number; shards: string[]; now: number };
-}
-interface Status {
-  stream: StreamStatus;
-  seen?: Page["seen"];
-}
-interface TestServer {
-  readonly app: FastifyInstance;
-  stop(): Promise<void>;
-}
-
-let people = 0;
-const someone = (): string => `reader-${String(++people)}`;
-
-for (const [name, start] of [
-  ["in memory", startInMemory],
-  ["in Redis", startInRedis],
-] as const) {
+for (const [name, start] of stores) {
   describe(`the server ${name}`, () => {
     let server: TestServer;
     beforeAll(async () => {
@@ -101,14 +91,16 @@ for (const [name, start] of [
       expect(after?.version).toBe((before?.version ?? 0) + 1);
     });
 
-    test("the seen state is sent along with the status only when the version is another", async () => {
+    test("the seen state is sent along with the status only when it is another", async () => {
       const user = someone();
       await control(server, user, { lagSeconds: 0 });
       await post(server, user, [{ id: "x" }]);
       await arrived(server, user);
-      const { seen } = await status(server, user);
+      const { seen, state } = await status(server, user);
       expect(seen?.shards).toHaveLength(1);
-      expect((await status(server, user, String(seen?.version))).seen).toBeUndefined();
+      expect((await status(server, user, state)).seen).toBeUndefined();
+      await report(server, user, { unseen: [{ id: "x", at: Date.now() }] });
+      await vi.waitUntil(async () => (await status(server, user, state)).seen !== undefined, SOON);
     });
 
     test("a flushed store knows nothing any more", async () => {
@@ -161,7 +153,7 @@ test("when Redis goes away, requests are refused until it is back, and then all 
     const refused = await server.app.inject({
       method: "POST",
       url: `/api/users/${user}/impressions`,
-      payload: { impressions: [{ id: "x", at: 1 }] },
+      payload: { namespace: user, now: 2, impressions: [{ id: "x", at: 1 }] },
     });
     expect(refused.statusCode).toBe(503);
     expect(refused.json()).toMatchObject({ error: { code: "store-unavailable" } });
@@ -201,9 +193,28 @@ test("what consumers report is on the status page", async () => {
   }
 });
 
-test("the catalogue has a few thousand titles, each with a short id of its own", () => {
-  expect(catalogue.length).toBe(4000);
-  expect(new Set(catalogue.map(({ id }) => id)).size).toBe(4000);
+test("a device's clock that is off changes no event, and none is from the future", () => {
+  const report = {
+    namespace: "ada",
+    now: 5_000_000,
+    impressions: [{ id: "a", at: 4_999_000 }],
+    unseen: [{ id: "b", at: 6_000_000 }],
+  };
+  expect(eventsOf(report, 1_000_000)).toEqual([
+    { kind: "seen", id: "a", at: 999_000 },
+    { kind: "unseen", id: "b", at: 1_000_000 },
+  ]);
+});
+
+test("the catalogue has a few thousand titles, each with a short id of its own, and reposts of some of them", () => {
+  expect(catalogue.length).toBe(5000);
+  expect(new Set(catalogue.map(({ id }) => id)).size).toBe(5000);
+  const articles = new Set(catalogue.filter(({ original }) => original === undefined).map(({ id }) => id));
+  expect(articles.size).toBe(4000);
+  for (const { original = "", repostedBy } of catalogue.filter(({ id }) => !articles.has(id))) {
+    expect(articles).toContain(original);
+    expect(repostedBy).toBeTruthy();
+  }
   for (const { id, title, url } of catalogue) {
     expect(id).toMatch(/^[\w-]{8}$/);
     expect(title).not.toMatch(/[_%]/);
@@ -211,91 +222,11 @@ test("the catalogue has a few thousand titles, each with a short id of its own",
   }
 });
 
-function startInMemory(): Promise<TestServer> {
-  const store = new MemoryStore(new ProblemLog(() => undefined));
-  const app = buildApp({ store, catalogue, logLevel: "silent" });
-  return Promise.resolve({
-    app,
-    stop: async () => {
-      await app.close();
-      await store.close();
-    },
-  });
-}
-
-async function startInRedis(): Promise<TestServer> {
-  const redis = await startRedis();
-  const server = serveRedis(redis.url);
-  await vi.waitUntil(async () => (await server.app.inject("/api/status")).statusCode === 200, SOON);
-  return {
-    app: server.app,
-    stop: async () => {
-      await server.stop();
-      await redis.stop();
-    },
-  };
-}
-
-function serveRedis(url: string): TestServer {
-  const problems = new ProblemLog(() => undefined);
-  const store = new RedisStore(url, problems);
-  const consumer = new Consumer(url, { name: "server" }, problems);
-  const app = buildApp({ store, catalogue, logLevel: "silent" });
-  return {
-    app,
-    stop: async () => {
-      await app.close();
-      await Promise.all([store.close(), consumer.stop()]);
-    },
-  };
-}
-
-async function page({ app }: TestServer, user: string, turn: number, size = 10): Promise<Page> {
-  const answer = await app.inject(`/api/users/${user}/feed?turn=${String(turn)}&size=${String(size)}`);
-  expect(answer.statusCode).toBe(200);
-  return answer.json<Page>();
-}
-
-async function pagesOf(server: TestServer, user: string, firstTurn: number, pages: number): Promise<Item[]> {
-  const turns = Array.from({ length: pages }, (_, number) => firstTurn + number);
-  return (await Promise.all(turns.map((turn) => page(server, user, turn)))).flatMap(({ items }) => items);
-}
-
-function repeats(items: readonly Item[], before: readonly Item[]): Item[] {
-  const known = new Set(before.map(({ id }) => id));
-  return items.filter(({ id }) => known.has(id));
-}
-
-async function post({ app }: TestServer, user: string, items: readonly { id: string }[]): Promise<void> {
-  const impressions = items.map(({ id }) => ({ id, at: Date.now() }));
-  const answer = await app.inject({ method: "POST", url: `/api/users/${user}/impressions`, payload: { impressions } });
-  expect(answer.statusCode).toBe(202);
-  expect(answer.json()).toEqual({ accepted: items.length });
-}
-
-async function control({ app }: TestServer, user: string, change: object): Promise<void> {
-  const answer = await app.inject({ method: "PUT", url: `/api/users/${user}/stream`, payload: change });
-  expect(answer.statusCode).toBe(200);
-  expect(answer.json()).toMatchObject(change);
-}
-
-async function status({ app }: TestServer, user: string, version?: string): Promise<Status> {
-  const query = version === undefined ? "" : `?version=${version}`;
-  return (await app.inject(`/api/users/${user}/status${query}`)).json<Status>();
-}
-
-/** Everything that this person reported has left the stream and is in a state other than `version`. */
-async function arrived(server: TestServer, user: string, version = 0): Promise<void> {
-  await vi.waitUntil(async () => {
-    const { stream, seen } = await status(server, user);
-    return stream.waiting === 0 && seen !== undefined && seen.version > version;
-  }, SOON);
-}
-
 function badRequests(): [
   string,
   { method: "GET" | "POST" | "PUT"; url: string; payload?: object | string; headers?: Record<string, string> },
 ][] {
+  const report = { namespace: "ada", now: 1, impressions: [] };
   const post = (payload: object | string): { method: "POST"; url: string; payload: object | string } => ({
     method: "POST",
     url: "/api/users/ada/impressions",
@@ -306,13 +237,18 @@ function badRequests(): [
     ["a turn that is no number", { method: "GET", url: "/api/users/ada/feed?turn=next" }],
     ["a page of 0 items", { method: "GET", url: "/api/users/ada/feed?turn=1&size=0" }],
     ["a page of 101 items", { method: "GET", url: "/api/users/ada/feed?turn=1&size=101" }],
+    ["a pool's page of 0 items", { method: "GET", url: "/api/users/ada/pool?size=0" }],
+    ["a pool from no place", { method: "GET", url: "/api/users/ada/pool?cursor=end" }],
     ["a user with a space", { method: "GET", url: "/api/users/ada%20l/feed?turn=1" }],
     ["a body that is not JSON", { ...post("{"), headers: { "content-type": "application/json" } }],
-    ["a body without impressions", post({})],
-    ["an impression without a time", post({ impressions: [{ id: "x" }] })],
-    ["an impression with a number as id", post({ impressions: [{ id: 1, at: 1 }] })],
-    ["an impression at no whole millisecond", post({ impressions: [{ id: "x", at: 1.5 }] })],
-    ["more than 1,000 impressions", post({ impressions: Array(1001).fill({ id: "x", at: 1 }) })],
+    ["a body without impressions", post({ namespace: "ada", now: 1 })],
+    ["a body without the device's time", post({ namespace: "ada", impressions: [] })],
+    ["an impression without a time", post({ ...report, impressions: [{ id: "x" }] })],
+    ["an impression with a number as id", post({ ...report, impressions: [{ id: 1, at: 1 }] })],
+    ["an impression at no whole millisecond", post({ ...report, impressions: [{ id: "x", at: 1.5 }] })],
+    ["more than 1,000 impressions", post({ ...report, impressions: Array(1001).fill({ id: "x", at: 1 }) })],
+    ["something taken back without a time", post({ ...report, unseen: [{ id: "x" }] })],
+    ["more than 1,000 taken back", post({ ...report, unseen: Array(1001).fill({ id: "x", at: 1 }) })],
     ["a lag below 0", { method: "PUT", url: "/api/users/ada/stream", payload: { lagSeconds: -1 } }],
     ["a lag above 300", { method: "PUT", url: "/api/users/ada/stream", payload: { lagSeconds: 301 } }],
     ["a lag that is a text", { method: "PUT", url: "/api/users/ada/stream", payload: { lagSeconds: "5" } }],

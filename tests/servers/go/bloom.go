@@ -1,4 +1,4 @@
-// Runs the example's function: inserts ids into a filter of the real library, and prints its answers and the snapshot.
+// Runs the example's function: inserts ids into filters of the real library, and prints the answers and the snapshot.
 package main
 
 import (
@@ -13,25 +13,34 @@ func main() {
 	var task struct {
 		Capacity uint
 		Rate     float64
+		Filters  int
 		Insert   []string
 		Ask      []string
+		Held     string
 	}
 	if err := json.NewDecoder(os.Stdin).Decode(&task); err != nil {
 		log.Fatal(err)
 	}
-	filter := bloom.NewWithEstimates(task.Capacity, task.Rate)
-	for _, id := range task.Insert {
-		filter.AddString(id)
+	filters := []*bloom.BloomFilter{}
+	for len(filters) < task.Filters {
+		filters = append(filters, bloom.NewWithEstimates(task.Capacity, task.Rate))
+	}
+	for index, id := range task.Insert {
+		filters[index%task.Filters].AddString(id)
 	}
 	answers := []bool{}
 	for _, id := range task.Ask {
-		answers = append(answers, filter.TestString(id))
+		answer := false
+		for _, filter := range filters {
+			answer = answer || filter.TestString(id)
+		}
+		answers = append(answers, answer)
 	}
-	seen, err := seen(filter)
+	seen, err := seen(task.Held, filters...)
 	if err != nil {
 		log.Fatal(err)
 	}
-	text, err := filter.MarshalJSON()
+	text, err := filters[0].MarshalJSON()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,4 +1,5 @@
-// Runs the example's function: prints the snapshot of the second argument's user, read from the first's Redis.
+// Runs the example's function: prints the snapshot of the second argument's user, read from the first's Redis, for a
+// device that holds what the third one names.
 package main
 
 import (
@@ -15,7 +16,7 @@ func main() {
 		log.Fatal(err)
 	}
 	defer connection.Close()
-	seen, err := seen(connection, os.Args[2])
+	seen, err := seen(connection, os.Args[2], os.Args[3])
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,12 +12,13 @@ import java.util.List;
 
 /**
  * Runs Guava and the example's class. Each line of the input is a command: `new CAPACITY RATE` and `read FILTER` begin
- * the next filter, `put ID` inserts into it, `ask ID` asks all filters; filters and ids are base64. Prints the
- * snapshot, the last filter first, and a line of answers.
+ * the next filter, `put ID` inserts into it, `ask ID` asks all filters, `held NAMES` says what the device holds;
+ * filters and ids are base64. Prints the snapshot, the last filter first, and a line of answers.
  */
 public class Filters {
     private final List<BloomFilter<CharSequence>> filters = new ArrayList<>();
     private final StringBuilder answers = new StringBuilder();
+    private String held = "";
 
     public static void main(String[] args) throws IOException {
         Filters filters = new Filters();
@@ -25,7 +26,7 @@ public class Filters {
         for (String line = input.readLine(); line != null; line = input.readLine()) {
             filters.execute(line.split(" ", -1));
         }
-        System.out.println(Seen.of(filters.filters).toJson());
+        System.out.println(Seen.of(filters.filters).holding(filters.held).toJson());
         System.out.println(filters.answers);
     }
 
@@ -40,6 +41,7 @@ public class Filters {
                 String id = new String(decode(words[1]), UTF_8);
                 answers.append(filters.stream().anyMatch(filter -> filter.mightContain(id)) ? '1' : '0');
             }
+            case "held" -> held = words[1];
             default -> throw new IllegalArgumentException(words[0]);
         }
     }

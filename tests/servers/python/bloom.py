@@ -18,5 +18,5 @@ for key, filter in task["filters"].items():
         bloom.madd(key, *filter["insert"])
 keys = list(task["filters"])
 answers = [bloom.mexists(key, *task["ask"]) for key in keys]
-result = {"seen": seen(client, *keys, "a missing key"), "answers": [any(each) for each in zip(*answers)]}
+result = {"seen": seen(client, task["held"], *keys, "a missing key"), "answers": [any(each) for each in zip(*answers)]}
 json.dump(result, sys.stdout)

@@ -5,12 +5,26 @@ export interface Item {
   readonly id: string;
   readonly title: string;
   readonly url: string;
+  /** Only of a repost: the id of the item that it repeats. */
+  readonly original?: string;
+  /** Only of a repost. */
+  readonly repostedBy?: string;
+}
+
+/** All ids of an item: who has seen the original has seen its reposts. */
+export function idsOf({ id, original }: Item): readonly string[] {
+  return original === undefined ? [id] : [id, original];
 }
 
 /** One page of the feed, and the state that the server filtered it against. */
 export interface Page {
   readonly items: readonly Item[];
   readonly seen: Snapshot;
+}
+
+/** One page of the small pool; `next` is where the next one begins. */
+export interface PoolPage extends Page {
+  readonly next: string | null;
 }
 
 export interface StreamControl {
@@ -22,7 +36,9 @@ export interface StreamControl {
 
 export interface Status {
   readonly stream: StreamControl & { readonly accepted: number; readonly waiting: number; readonly lost: number };
-  /** Only when it is not the version that was asked with. */
+  /** The seen state's name. */
+  readonly state: string;
+  /** Only when it is not the state that was asked with. */
   readonly seen?: Snapshot;
 }
 
@@ -38,16 +54,26 @@ export class Api {
     this.impressionsUrl = `${this.base}/impressions`;
   }
 
-  page(turn: number, size: number): Promise<Page> {
-    return this.ask(`feed?turn=${String(turn)}&size=${String(size)}`);
+  /** `held` of these three: what the guard says that it holds, which the server then does not send again. */
+  page(turn: number, size: number, held: string): Promise<Page> {
+    return this.ask(`feed?turn=${String(turn)}&size=${String(size)}`, holding(held));
   }
 
-  status(version: number | undefined): Promise<Status> {
-    return this.ask(version === undefined ? "status" : `status?version=${String(version)}`);
+  pool(cursor: string, size: number, held: string): Promise<PoolPage> {
+    return this.ask(`pool?cursor=${cursor}&size=${String(size)}`, holding(held));
+  }
+
+  status(state: string | undefined, held: string): Promise<Status> {
+    return this.ask(state === undefined ? "status" : `status?state=${state}`, holding(held));
   }
 
   control(change: Partial<StreamControl>): Promise<StreamControl> {
     return this.ask("stream", { method: "PUT", ...json(change) });
+  }
+
+  /** The person wants to be forgotten: by the server now, by each device at its next answer. */
+  async deleteHistory(): Promise<void> {
+    await this.ask("history", { method: "DELETE" });
   }
 
   /** The server's store loses what it knows of this reader. */
@@ -55,11 +81,23 @@ export class Api {
     await this.ask("flush", { method: "POST" });
   }
 
-  private async ask<T>(path: string, init: RequestInit = {}): Promise<T> {
-    const response = await fetch(`${this.base}/${path}`, { signal: AbortSignal.timeout(TIMEOUT_MS), ...init });
-    if (!response.ok) throw new Error(await reasonOf(response));
-    return (response.status === 204 ? undefined : await response.json()) as T;
+  private ask<T>(path: string, init?: RequestInit): Promise<T> {
+    return ask(`${this.base}/${path}`, init);
   }
+}
+
+export function fetchItem(id: string): Promise<Item> {
+  return ask(`./api/items/${encodeURIComponent(id)}`);
+}
+
+async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {
+  const response = await fetch(path, { signal: AbortSignal.timeout(TIMEOUT_MS), ...init });
+  if (!response.ok) throw new Error(await reasonOf(response));
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+function holding(held: string): Pick<RequestInit, "headers"> {
+  return held === "" ? {} : { headers: { "seen-held": held } };
 }
 
 function json(body: unknown): Pick<RequestInit, "headers" | "body"> {

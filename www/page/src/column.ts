@@ -2,10 +2,24 @@
 import type { Item } from "./api.ts";
 import type { Side } from "./experiment.ts";
 import { ago, plural } from "./format.ts";
+import type { ShownItem } from "./kept-list.ts";
 
-/** An item, and when it was seen before if showing it is a repeat. */
-export interface ShownItem extends Item {
-  readonly seenAt: number | undefined;
+/** One page in a column. */
+export interface Block {
+  readonly number: number;
+  readonly shown: readonly ShownItem[];
+  /** How many of these, at their end, were seen before and are shown all the same. */
+  readonly repeated: number;
+  readonly stopped: readonly Item[];
+}
+
+export interface ColumnParts {
+  /** Says why an item was stopped, when somebody asks. */
+  readonly explain: (item: Item) => string;
+  /** Shows a stopped item again; the list's answer is the item, or nothing where it cannot. */
+  readonly showAgain: (item: Item) => ShownItem | undefined;
+  /** Hears of each element that is shown. */
+  readonly onShown: (element: HTMLElement) => void;
 }
 
 export class Column {
@@ -14,8 +28,7 @@ export class Column {
 
   constructor(
     side: Side,
-    /** Says why an item was stopped, when somebody asks. */
-    private readonly explain: (id: string) => string,
+    private readonly parts: ColumnParts,
   ) {
     const root = one(document, `.column[data-side="${side}"]`);
     this.pages = one(root, ".pages");
@@ -35,74 +48,127 @@ export class Column {
     this.score.textContent = String(repeats);
   }
 
-  /** Appends one page: what is shown of it, and what was stopped. Returns the shown items' elements. */
-  append(pageNumber: number, shown: readonly ShownItem[], stopped: readonly Item[]): HTMLElement[] {
-    const elements = shown.map(itemElement);
+  /** Appends one page: what is shown of it, and what was stopped. */
+  append({ number, shown, repeated, stopped }: Block): void {
+    const lastFresh = shown.length - repeated;
+    const elements = shown.map((item, place) => itemElement(item, place >= lastFresh));
     const block = make("section", "block");
-    const repeats = shown.filter(({ seenAt }) => seenAt !== undefined).length;
-    const heading = make("h3", repeats > 0 ? "block-title repeats" : "block-title", `Page ${String(pageNumber)}`);
-    heading.append(" ", make("small", "", blockSummary(shown.length, repeats, stopped.length)));
+    const repeats = shown.slice(0, lastFresh).filter(({ seenAt }) => seenAt !== undefined).length;
+    const heading = make("h3", repeats > 0 ? "block-title repeats" : "block-title", `Page ${String(number)}`);
+    heading.append(" ", make("small", "", blockSummary(shown.length, repeats, repeated, stopped.length)));
     const list = make("ul", "items");
     list.append(...elements);
-    block.append(heading, elements.length > 0 ? list : make("p", "empty", "Nothing new for you on this page."));
-    if (stopped.length > 0) block.append(this.stoppedElement(stopped));
+    const empty = make("p", "empty", "Nothing new for you on this page.");
+    empty.hidden = elements.length > 0;
+    block.append(heading, empty, list);
+    if (stopped.length > 0) block.append(this.stoppedElement(stopped, block));
     this.pages.append(block);
-    return elements;
+    for (const element of elements) this.parts.onShown(element);
   }
 
-  private stoppedElement(stopped: readonly Item[]): HTMLElement {
+  private stoppedElement(stopped: readonly Item[], block: Element): HTMLElement {
     const details = make("details", "stopped");
     const list = make("ul", "");
-    for (const item of stopped) list.append(this.stoppedItem(item));
+    for (const item of stopped) list.append(this.stoppedItem(item, block));
     details.append(make("summary", "", `${String(stopped.length)} stopped`), list);
     return details;
   }
 
-  private stoppedItem({ id, title }: Item): HTMLElement {
-    const entry = make("li", "");
-    const button = make("button", "why");
+  private stoppedItem(item: Item, block: Element): HTMLElement {
+    const entry = make("li", "stopped-item");
+    const why = make("button", "why");
+    const again = make("button", "again quiet", "Show again");
     const answer = make("p", "reason");
-    button.type = "button";
-    button.append(make("span", "", title), make("small", "", "Why?"));
-    button.setAttribute("aria-expanded", "false");
+    why.type = again.type = "button";
+    why.append(
+      make("span", "", item.original === undefined ? item.title : `Repost: ${item.title}`),
+      make("small", "", "Why?"),
+    );
+    why.setAttribute("aria-expanded", "false");
+    again.setAttribute("aria-label", `Show again: ${item.title}`);
     answer.hidden = true;
-    button.addEventListener("click", () => {
+    why.addEventListener("click", () => {
       answer.hidden = !answer.hidden;
-      button.setAttribute("aria-expanded", String(!answer.hidden));
-      if (!answer.hidden) answer.textContent = this.explain(id);
+      why.setAttribute("aria-expanded", String(!answer.hidden));
+      if (!answer.hidden) answer.textContent = this.parts.explain(item);
     });
-    entry.append(button, answer);
+    again.addEventListener("click", () => {
+      const shown = this.parts.showAgain(item);
+      if (shown === undefined) {
+        answer.hidden = false;
+        why.setAttribute("aria-expanded", "true");
+        answer.textContent = this.parts.explain(item);
+      } else this.move(entry, shown, block);
+    });
+    entry.append(why, again, answer);
     return entry;
+  }
+
+  /** A stopped item goes to the end of what its page shows, and the focus with it. */
+  private move(entry: Element, item: ShownItem, block: Element): void {
+    const element = itemElement(item, false);
+    const details = one(block, ".stopped");
+    entry.remove();
+    one(block, ".items").append(element);
+    one(block, ".empty").setAttribute("hidden", "");
+    const left = details.querySelectorAll("li").length;
+    one(details, "summary").textContent = `${String(left)} stopped`;
+    if (left === 0) details.remove();
+    const shown = block.querySelectorAll(".items > li").length;
+    one(block, ".block-title small").textContent = blockSummary(shown, 0, 0, left);
+    this.parts.onShown(element);
+    one(element, "a").scrollIntoView({ block: "nearest" });
+    (one(element, "a") as HTMLElement).focus();
   }
 }
 
-function blockSummary(shown: number, repeats: number, stopped: number): string {
-  if (stopped > 0) return `${String(shown)} shown, ${String(stopped)} stopped`;
-  return repeats > 0 ? `${String(shown)} shown, ${plural(repeats, "repeat")}` : `${String(shown)} shown`;
+function blockSummary(shown: number, repeats: number, repeated: number, stopped: number): string {
+  const parts = [`${String(shown)} shown`];
+  if (stopped > 0) parts.push(`${String(stopped)} stopped`);
+  else if (repeats > 0) parts.push(plural(repeats, "repeat"));
+  if (repeated > 0) parts.push(`${String(repeated)} of them seen before`);
+  return parts.join(", ");
 }
 
-function itemElement({ id, title, url, seenAt }: ShownItem): HTMLElement {
-  const element = make("li", seenAt === undefined ? "item" : "item repeat");
+/** `isLast`: it was seen before, and is shown last all the same. */
+function itemElement(item: ShownItem, isLast: boolean): HTMLElement {
+  const { id, title, original, seenAt } = item;
+  const isRepeat = seenAt !== undefined && !isLast;
+  const element = make("li", isLast ? "item last" : isRepeat ? "item repeat" : "item");
   element.dataset.seenId = id;
-  const picture = make(
-    "span",
-    "picture",
-    title
-      .replace(/^[^\p{L}\p{N}]+/u, "")
-      .charAt(0)
-      .toUpperCase(),
-  );
-  picture.setAttribute("aria-hidden", "true");
-  picture.style.setProperty("--hue", String(hueOf(id)));
+  if (original !== undefined) element.dataset.originalId = original;
   const [, name = title, kind = "Wikipedia article"] = /^(.+?)(?: \((.+)\))?$/.exec(title) ?? [];
   const link = make("a", "", name);
-  link.href = url;
-  link.rel = "noreferrer";
-  const note = make("small", "note", seenAt === undefined ? kind : `Repeat: you saw it ${ago(seenAt)}`);
+  link.href = articleAddress(id);
   const text = make("div", "text");
-  text.append(link, note);
-  element.append(picture, text);
+  text.append(link, make("small", "note", noteOf(item, kind, isLast)));
+  element.append(pictureOf(item), text);
   return element;
+}
+
+function noteOf({ repostedBy, seenAt }: ShownItem, kind: string, isLast: boolean): string {
+  const what = repostedBy === undefined ? kind : `Reposted by ${repostedBy}`;
+  const seen = seenAt === undefined ? "seen before" : `you saw it ${ago(seenAt)}`;
+  if (isLast) return `${what} · shown last: ${seen}`;
+  if (seenAt === undefined) return what;
+  return repostedBy === undefined ? `Repeat: ${seen}` : `Repeat, ${what.toLowerCase()}: ${seen}`;
+}
+
+/** A picture of sorts: the title's first letter in a colour of its own. */
+export function pictureOf({ id, title }: Item): HTMLElement {
+  const letter = title.replace(/^[^\p{L}\p{N}]+/u, "").charAt(0);
+  const picture = make("span", "picture", letter.toUpperCase());
+  picture.setAttribute("aria-hidden", "true");
+  picture.style.setProperty("--hue", String(hueOf(id)));
+  return picture;
+}
+
+/** The article's page, for the reader and with the options of this page. */
+function articleAddress(id: string): string {
+  const address = new URL("./article.html", location.href);
+  address.search = location.search;
+  address.searchParams.set("item", id);
+  return address.href;
 }
 
 function hueOf(id: string): number {

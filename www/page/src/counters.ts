@@ -13,6 +13,7 @@ export function writeCounters(guard: SeenGuard, { counts }: Experiment): void {
   write("#count-rate", rate(guard.stats().serverFalsePositiveRate));
   write("#count-mistaken", count(counts.mistaken));
   write("#count-bytes", bytes(counts.shardBytes));
+  write("#count-spared", bytes(counts.sparedBytes));
   write("#older-states", count(counts.olderStates));
   write("#storage-state", storageState(guard.stats().storage));
   write("#pipeline-seen", count(counts.impressions));

@@ -3,6 +3,9 @@
  * an exact record of what this person has seen, the oracle that both feeds are judged by. The guard knows nothing of
  * it.
  */
+import type { Snapshot } from "seenguard";
+import { SeenRecord, type RecordEntries } from "./seen-record.ts";
+
 export type Side = "unguarded" | "guarded";
 
 /** Each of them only grows. */
@@ -17,6 +20,8 @@ export interface Counts {
   /** States of the server that came after newer ones, and were refused. */
   olderStates: number;
   shardBytes: number;
+  /** Bytes of shards that references spared. */
+  sparedBytes: number;
 }
 
 const NOTHING: Counts = {
@@ -27,15 +32,15 @@ const NOTHING: Counts = {
   mistaken: 0,
   olderStates: 0,
   shardBytes: 0,
+  sparedBytes: 0,
 };
 
 /** One tab's name, and what was counted in it. */
 type TabCounts = [tab: string, counts: Counts];
 
-interface Kept {
-  turn: number;
-  tabs: TabCounts[];
-  seen: [id: string, atMs: number][];
+interface Kept extends RecordEntries {
+  readonly turn: number;
+  readonly tabs: readonly TabCounts[];
 }
 
 /** What a tab tells the others. */
@@ -51,7 +56,7 @@ export class Experiment {
   readonly user: string;
   private readonly tab = tabName();
   private readonly tabs: Map<string, Counts>;
-  private readonly seen: Map<string, number>;
+  private readonly record = new SeenRecord();
   private readonly others: BroadcastChannel;
   private turn: number;
 
@@ -60,7 +65,7 @@ export class Experiment {
     const kept = readKept(this.key);
     this.turn = kept?.turn ?? 0;
     this.tabs = new Map(kept?.tabs);
-    this.seen = new Map(kept?.seen);
+    this.record.merge(kept ?? {});
     this.others = new BroadcastChannel(this.key);
   }
 
@@ -83,17 +88,33 @@ export class Experiment {
     return this.turn;
   }
 
-  /** The person has looked at the item for long enough. */
-  saw(id: string): void {
+  /** The person has looked at the item with these ids for long enough. */
+  saw(ids: readonly string[]): void {
     const atMs = Date.now();
-    this.seen.set(id, atMs);
-    this.keep();
-    this.tell({ seen: [[id, atMs]] });
+    this.note({ seen: ids.map((id) => [id, atMs]) });
+  }
+
+  /** The person wants to see the item with these ids again. */
+  takeBack(ids: readonly string[]): void {
+    const atMs = Date.now();
+    this.note({ unseen: ids.map((id) => [id, atMs]) });
+  }
+
+  /** What other devices have taken back or deleted comes with the server's state. */
+  heard({ unseen = [], forgetBefore = 0 }: Snapshot): void {
+    const forgottenAtMs = Math.min(forgetBefore * 1000, Date.now());
+    this.record.merge({ unseen: unseen.map(({ id, at }) => [id, at]), forgottenAtMs });
   }
 
   /** When the person saw the item last. */
-  seenAt(id: string): number | undefined {
-    return this.seen.get(id);
+  seenAt(ids: readonly string[]): number | undefined {
+    return this.record.seenAt(ids);
+  }
+
+  private note(entries: Partial<RecordEntries>): void {
+    this.record.merge(entries);
+    this.keep();
+    this.tell(entries);
   }
 
   /** `heard` is called whenever another tab of this reader has changed the counts. */
@@ -102,9 +123,8 @@ export class Experiment {
       this.turn = Math.max(this.turn, data.turn ?? 0);
       for (const [tab, counts] of data.tabs ?? [])
         this.tabs.set(tab, combined(this.tabs.get(tab) ?? NOTHING, counts, Math.max));
-      setTimeout(() => {
-        for (const [id, atMs] of data.seen ?? []) this.seen.set(id, atMs);
-      }, OTHER_TAB_MARGIN_MS);
+      this.record.merge({ unseen: data.unseen ?? [] });
+      setTimeout(() => this.record.merge(data), OTHER_TAB_MARGIN_MS);
       heard();
     });
   }
@@ -113,8 +133,9 @@ export class Experiment {
   keep(): void {
     const kept = readKept(this.key);
     const tabs = new Map([...(kept?.tabs ?? []), ...this.tabs]);
-    const seen = new Map([...(kept?.seen ?? []), ...this.seen]);
-    const all: Kept = { turn: Math.max(this.turn, kept?.turn ?? 0), tabs: [...tabs], seen: [...seen] };
+    const record = new SeenRecord();
+    for (const entries of [kept ?? {}, this.record.entries()]) record.merge(entries);
+    const all: Kept = { turn: Math.max(this.turn, kept?.turn ?? 0), tabs: [...tabs], ...record.entries() };
     try {
       localStorage.setItem(this.key, JSON.stringify(all));
     } catch {
@@ -132,7 +153,7 @@ export class Experiment {
 }
 
 function combined(one: Counts, other: Counts, combine: (a: number, b: number) => number): Counts {
-  const result = { ...one };
+  const result = { ...NOTHING };
   for (const name of Object.keys(NOTHING) as (keyof Counts)[]) result[name] = combine(one[name], other[name]);
   return result;
 }

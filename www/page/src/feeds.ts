@@ -1,10 +1,11 @@
 /** The feed, twice: the same pages of the server into both columns, one as they come and one through the guard. */
-import type { Feed, SeenGuard } from "seenguard";
-import type { Api, Item, Page } from "./api.ts";
-import { Column, one, type ShownItem } from "./column.ts";
+import type { Explanation, Feed, FeedPage, PageRequest, SeenGuard } from "seenguard";
+import { idsOf, type Api, type Item } from "./api.ts";
+import { Column, one } from "./column.ts";
 import type { Experiment, Side } from "./experiment.ts";
-import type { ViewabilityOracle } from "./viewability-oracle.ts";
 import { plural, reason } from "./format.ts";
+import type { KeptList, KeptPage, ShownItem } from "./kept-list.ts";
+import type { ViewabilityOracle } from "./viewability-oracle.ts";
 
 const PAGE_SIZE = 10;
 /** Pages that are fetched by themselves while the end of the list stays in view; then somebody has to ask. */
@@ -15,17 +16,27 @@ export interface FeedsParts {
   readonly guard: SeenGuard;
   readonly experiment: Experiment;
   readonly oracle: ViewabilityOracle;
-  readonly onPage: (page: Page) => void;
+  readonly kept: KeptList;
+  readonly onPage: () => void;
   readonly onTrouble: (error: unknown) => void;
+}
+
+/** A page as it is to be shown: what the server sent, and what the guard lets through. */
+interface Arrival extends KeptPage {
+  readonly admitted: readonly ShownItem[];
 }
 
 export class Feeds {
   private readonly columns: Record<Side, Column>;
+  /** From the whole catalogue: what was seen is left out. */
   private readonly feed: Feed;
+  /** From a small pool: what was seen comes last. */
+  private readonly poolFeed: Feed;
   private readonly root = one(document, "#feeds");
   private readonly announcement = one(document, "#announcement");
   /** What has been looked at in this list: an item that both columns show makes one impression. */
   private readonly looked = new Set<string>();
+  private fromPool = false;
   private pages = 0;
   /** Counts lists begun: what arrives for an earlier one is thrown away. */
   private list = 0;
@@ -35,17 +46,43 @@ export class Feeds {
   private unasked = 0;
 
   constructor(private readonly parts: FeedsParts) {
-    this.feed = parts.guard.feed();
-    const explain = (id: string): string => this.explain(id);
-    this.columns = { unguarded: new Column("unguarded", explain), guarded: new Column("guarded", explain) };
+    // By their keys they keep their verdicts over a reload, and over a way to an article and back.
+    this.feed = parts.guard.feed({ key: "catalogue" });
+    this.poolFeed = parts.guard.feed({ key: "pool", seen: "last" });
+    const columnParts = {
+      explain: (item: Item) => this.explain(item),
+      showAgain: (item: Item) => this.showAgain(item),
+      onShown: (element: HTMLElement) => parts.oracle.watch(element),
+    };
+    this.columns = { unguarded: new Column("unguarded", columnParts), guarded: new Column("guarded", columnParts) };
     this.followScrolling();
   }
 
+  /** Whether the list is from the small pool. */
+  get isFromPool(): boolean {
+    return this.fromPool;
+  }
+
   /** A new list begins; the old one stays until the first page is there. */
-  async refresh(): Promise<void> {
+  async refresh(fromPool = this.fromPool): Promise<void> {
     this.list += 1;
     this.unasked = 0;
+    this.fromPool = fromPool;
     await this.load(true);
+  }
+
+  /** Shows the list that this page had before a reload, or before an article was opened. Whether there was one. */
+  restore(): boolean {
+    const kept = this.parts.kept.restore();
+    if (kept === undefined) return false;
+    this.begin(kept.fromPool);
+    this.unasked = MOST_UNASKED;
+    for (const page of kept.pages) {
+      this.parts.kept.add(page);
+      this.show({ ...page, admitted: this.currentFeed.admit(page.offered, idsOf) });
+    }
+    scrollTo({ top: kept.scrollY, behavior: "instant" });
+    return true;
   }
 
   /** The first page, if it could not be had when it was asked for. */
@@ -61,6 +98,17 @@ export class Feeds {
   /** Whether this is the first look at the item in this list. */
   isFirstLook(id: string): boolean {
     return this.looked.size < this.looked.add(id).size;
+  }
+
+  /** The number beside each column's title. */
+  writeScores(): void {
+    const { repeatsUnguarded, repeatsGuarded } = this.parts.experiment.counts;
+    this.columns.unguarded.setRepeats(repeatsUnguarded);
+    this.columns.guarded.setRepeats(repeatsGuarded);
+  }
+
+  private get currentFeed(): Feed {
+    return this.fromPool ? this.poolFeed : this.feed;
   }
 
   private followScrolling(): void {
@@ -84,18 +132,20 @@ export class Feeds {
   }
 
   private async load(fresh: boolean): Promise<void> {
-    const { api, experiment, onPage, onTrouble } = this.parts;
+    const { onPage, onTrouble } = this.parts;
     const list = this.list;
     this.loading = true;
     this.root.setAttribute("aria-busy", "true");
     try {
-      const page = await api.page(experiment.nextTurn(), PAGE_SIZE);
-      if (list !== this.list) return;
-      const scrolledInto = this.root.getBoundingClientRect().top < 0;
-      if (fresh) this.begin();
-      this.show(page);
-      if (fresh && scrolledInto) this.root.scrollIntoView({ block: "start", behavior: "instant" });
-      onPage(page);
+      const arrival = await (this.fromPool ? this.fetchFromPool(fresh) : this.fetchPage(fresh, list));
+      if (arrival === undefined || list !== this.list) return;
+      const scrolledInto = fresh && this.root.getBoundingClientRect().top < 0;
+      if (fresh) this.begin(this.fromPool);
+      this.count(arrival);
+      this.parts.kept.add({ arrived: arrival.arrived, offered: arrival.offered, repeated: arrival.repeated });
+      this.show(arrival);
+      if (scrolledInto) this.root.scrollIntoView({ block: "start", behavior: "instant" });
+      onPage();
     } catch (error) {
       onTrouble(error);
       return;
@@ -109,63 +159,119 @@ export class Feeds {
     requestAnimationFrame(() => requestAnimationFrame(() => this.continueIfEndInView()));
   }
 
-  private begin(): void {
+  /** Nothing if another list has begun meanwhile. */
+  private async fetchPage(fresh: boolean, list: number): Promise<Arrival | undefined> {
+    const { api, guard, experiment } = this.parts;
+    const { items, seen } = await api.page(experiment.nextTurn(), PAGE_SIZE, guard.held());
+    if (list !== this.list) return undefined;
+    if (fresh) this.feed.reset();
+    const { applied, reason: refusal } = guard.apply(seen);
+    if (applied) experiment.heard(seen);
+    else if (refusal === "older-version") experiment.add({ olderStates: 1 });
+    this.ended = items.length === 0;
+    const arrived = this.withTimes(items);
+    return { arrived, offered: arrived, repeated: 0, admitted: this.feed.admit(arrived, idsOf) };
+  }
+
+  /** As many pages as it takes until there are enough fresh items; at the pool's end, what was seen longest ago. */
+  private async fetchFromPool(fresh: boolean): Promise<Arrival | undefined> {
+    const { api, experiment } = this.parts;
+    if (fresh) this.poolFeed.reset();
+    const arrived: ShownItem[] = [];
+    const fetchPage = async ({ cursor, held }: PageRequest): Promise<FeedPage<ShownItem>> => {
+      const { items, seen, next } = await api.pool(cursor ?? "0", PAGE_SIZE, held);
+      experiment.heard(seen);
+      const shown = this.withTimes(items);
+      arrived.push(...shown);
+      return { items: shown, seen, next };
+    };
+    const { items, repeated, end, error } = await this.poolFeed.fill(fetchPage, PAGE_SIZE, { id: idsOf });
+    if (end === "aborted") return undefined;
+    if (end === "error") throw error;
+    this.ended = end === "exhausted" && items.length < PAGE_SIZE;
+    return { arrived, offered: items, repeated, admitted: items };
+  }
+
+  /** With the time at which each was seen before, by the exact record. */
+  private withTimes(items: readonly ShownItem[]): ShownItem[] {
+    return items.map(({ seenAt: _, ...item }) => {
+      const seenAt = this.parts.experiment.seenAt(idsOf(item));
+      return seenAt === undefined ? item : { ...item, seenAt };
+    });
+  }
+
+  /** The list on the page is another now. */
+  private begin(fromPool: boolean): void {
+    this.fromPool = fromPool;
     this.pages = 0;
     this.ended = false;
     this.looked.clear();
-    this.feed.reset();
+    this.parts.kept.begin(fromPool);
     for (const column of Object.values(this.columns)) {
       this.parts.oracle.forget(column.items());
       column.clear();
     }
   }
 
-  private show({ items, seen }: Page): void {
-    const { guard, experiment } = this.parts;
+  private show({ arrived, offered, repeated, admitted }: Arrival): void {
     this.pages += 1;
-    this.ended = items.length === 0;
-    if (guard.apply(seen).reason === "older-version") experiment.add({ olderStates: 1 });
-    const admitted = new Set(this.feed.admit(items));
-    const stopped = items.filter((item) => !admitted.has(item));
-    const repeats = this.append("unguarded", items, []);
-    this.append("guarded", [...admitted], stopped);
-    for (const { id } of stopped) this.judge(id);
-    experiment.keep();
-    const unguarded = `${plural(items.length, "item")}, ${plural(repeats, "repeat")} without guard`;
-    const guarded = `${String(stopped.length)} stopped with Seenguard`;
-    this.announcement.textContent = `Page ${String(this.pages)}: ${unguarded}, ${guarded}.`;
-  }
-
-  /** Returns how many of the items are repeats. */
-  private append(side: Side, items: readonly Item[], stopped: readonly Item[]): number {
-    const { experiment, oracle } = this.parts;
-    const shown: ShownItem[] = items.map((item) => ({ ...item, seenAt: experiment.seenAt(item.id) }));
-    for (const element of this.columns[side].append(this.pages, shown, stopped)) oracle.watch(element);
-    const repeats = shown.filter(({ seenAt }) => seenAt !== undefined).length;
-    experiment.add(side === "guarded" ? { repeatsGuarded: repeats } : { repeatsUnguarded: repeats });
+    const letThrough = new Set(admitted);
+    const stopped = offered.filter((item) => !letThrough.has(item));
+    const number = this.pages;
+    this.columns.unguarded.append({ number, shown: arrived, repeated: 0, stopped: [] });
+    this.columns.guarded.append({ number, shown: admitted, repeated, stopped });
     this.writeScores();
-    return repeats;
+    const unguarded = `${plural(arrived.length, "item")}, ${plural(repeatsOf(arrived), "repeat")} without guard`;
+    const guarded = repeated > 0 ? `${String(repeated)} seen before, shown last` : `${String(stopped.length)} stopped`;
+    this.announcement.textContent = `Page ${String(number)}: ${unguarded}, ${guarded} with Seenguard.`;
   }
 
-  /** The number beside each column's title. */
-  writeScores(): void {
-    const { repeatsUnguarded, repeatsGuarded } = this.parts.experiment.counts;
-    this.columns.unguarded.setRepeats(repeatsUnguarded);
-    this.columns.guarded.setRepeats(repeatsGuarded);
+  private count({ arrived, offered, repeated, admitted }: Arrival): void {
+    const { experiment } = this.parts;
+    const repeatsGuarded = repeatsOf(admitted.slice(0, admitted.length - repeated));
+    experiment.add({ repeatsUnguarded: repeatsOf(arrived), repeatsGuarded });
+    for (const item of offered) if (!admitted.includes(item)) this.judge(item);
+    experiment.keep();
   }
 
   /** Was it right to stop this item? */
-  private judge(id: string): void {
-    const { guard, experiment } = this.parts;
-    const why = guard.explain(id);
-    const wasSeen = experiment.seenAt(id) !== undefined || (why.seen && why.by === "pending");
+  private judge(item: Item): void {
+    const { experiment } = this.parts;
+    const why = this.whyStopped(item);
+    const wasSeen = experiment.seenAt(idsOf(item)) !== undefined || (why.seen && why.by === "pending");
     if (wasSeen) experiment.add({ stopped: 1 });
     // An item that nothing stops is in the list already, and nobody has looked at it yet.
     else if (why.seen) experiment.add({ mistaken: 1 });
   }
 
-  private explain(id: string): string {
-    const { guard, experiment } = this.parts;
-    return reason(guard.explain(id), experiment.seenAt(id), guard.stats().serverFalsePositiveRate);
+  /** What the guard says of the item's own id, or else of its original's. */
+  private whyStopped(item: Item): Explanation {
+    const explanations = idsOf(item).map((id) => this.parts.guard.explain(id));
+    return explanations.find(({ seen }) => seen) ?? { seen: false };
   }
+
+  private explain(item: Item): string {
+    const { guard, experiment } = this.parts;
+    const why = this.whyStopped(item);
+    const text = reason(why, experiment.seenAt(idsOf(item)), guard.stats().serverFalsePositiveRate);
+    const isByOriginal = item.original !== undefined && why.seen && !guard.has(item.id);
+    return isByOriginal ? `A repost, stopped by its original's id. ${text}` : text;
+  }
+
+  /** Takes the item back, so that this feed decides it anew; nothing if it is in the list already. */
+  private showAgain(item: Item): ShownItem | undefined {
+    const { guard, experiment, kept } = this.parts;
+    if (!this.whyStopped(item).seen) return undefined;
+    guard.unsee(idsOf(item));
+    experiment.takeBack(idsOf(item));
+    const [shown] = this.feed.admit(this.withTimes([item]), idsOf);
+    if (shown === undefined) return undefined;
+    kept.takeBack(item.id);
+    this.announcement.textContent = `${item.title} is shown again.`;
+    return shown;
+  }
+}
+
+function repeatsOf(items: readonly ShownItem[]): number {
+  return items.filter(({ seenAt }) => seenAt !== undefined).length;
 }

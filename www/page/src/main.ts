@@ -6,15 +6,18 @@
  *     ?storage=local   keeps impressions in localStorage, which is small enough to be filled on every device
  */
 // With all formats: before its first answer the page does not know what the server's store is kept in.
-import { SeenGuard, type SeenGuardError, type Snapshot } from "seenguard/formats";
+import { SeenGuard, type SeenGuardError } from "seenguard/formats";
 import { Api } from "./api.ts";
 import { one } from "./column.ts";
 import { Conditions } from "./conditions.ts";
 import { writeCounters } from "./counters.ts";
 import { Experiment, currentReader, newReader } from "./experiment.ts";
 import { Feeds } from "./feeds.ts";
+import { showPool, wireHistory } from "./history.ts";
+import { KeptList } from "./kept-list.ts";
 import { LagChart } from "./lag-chart.ts";
 import { clearNotice, notify, notifyServerTrouble as onTrouble } from "./notices.ts";
+import { Received } from "./received.ts";
 import { StreamPanel } from "./stream.ts";
 import { ViewabilityOracle } from "./viewability-oracle.ts";
 
@@ -35,26 +38,24 @@ async function start(): Promise<void> {
   });
   chart.follow(guard);
   const oracle = new ViewabilityOracle(dwellMs, (element) => {
-    experiment.saw(element.getAttribute("data-seen-id") ?? "");
+    experiment.saw(idsOfElement(element));
     element.classList.add("looked-at");
   });
 
+  const received = new Received(guard, experiment);
   /** Whatever an answer of the server brought with it. */
-  const answered = (seen?: Snapshot): void => {
-    experiment.add({ shardBytes: seen?.shards.flat().reduce((sum, shard) => sum + shard.length, 0) ?? 0 });
+  const answered = (): void => {
+    received.count();
     clearNotice("server");
     writeCounters(guard, experiment);
   };
-  const feeds = new Feeds({ api, guard, experiment, oracle, onTrouble, onPage: ({ seen }) => answered(seen) });
-  // The guard is told of everything that this device shows, whichever feed it is in.
-  guard.observe(one(document, "#feeds"), {
-    dwellMs,
-    onImpression: (id) => {
-      if (!feeds.isFirstLook(id)) return;
-      experiment.add({ impressions: 1 });
-      writeCounters(guard, experiment);
-    },
-  });
+  const kept = new KeptList(experiment.user);
+  const onPage = (): void => {
+    answered();
+    received.describeRefresh();
+  };
+  const feeds = new Feeds({ api, guard, experiment, oracle, kept, onTrouble, onPage });
+  observe(guard, feeds, experiment, dwellMs);
   guard.report({ url: api.impressionsUrl, intervalMs: REPORT_INTERVAL_MS });
   experiment.onOtherTab(() => {
     feeds.writeScores();
@@ -63,18 +64,41 @@ async function start(): Promise<void> {
   new Conditions({ api, guard, onTrouble });
   new StreamPanel({
     api,
-    version: () => guard.version,
+    held: () => guard.held(),
     onStatus: ({ seen }) => {
-      if (seen !== undefined) guard.apply(seen);
-      answered(seen);
+      const applied = seen === undefined || guard.apply(seen).applied;
+      if (seen !== undefined && applied) experiment.heard(seen);
+      answered();
       void feeds.startIfEmpty();
+      return applied;
     },
     onTrouble,
   });
+  wireHistory({ api, feeds, onTrouble });
   wireReader(experiment.user);
   wireFeedButtons(feeds);
   wirePanel();
-  await feeds.refresh();
+  writeCounters(guard, experiment);
+  if (feeds.restore()) showPool(feeds);
+  else await feeds.refresh();
+}
+
+/** The guard is told of everything that this device shows, whichever feed it is in. */
+function observe(guard: SeenGuard, feeds: Feeds, experiment: Experiment, dwellMs: number): void {
+  guard.observe(one(document, "#feeds"), {
+    dwellMs,
+    idsOf: (_id, element) => idsOfElement(element),
+    onImpression: (id) => {
+      if (!feeds.isFirstLook(id)) return;
+      experiment.add({ impressions: 1 });
+      writeCounters(guard, experiment);
+    },
+  });
+}
+
+/** All ids of the item that an element shows. */
+function idsOfElement(element: Element): string[] {
+  return ["data-seen-id", "data-original-id"].flatMap((name) => element.getAttribute(name) ?? []);
 }
 
 /** Impressions that cannot be delivered are the server's trouble, and cleared by its next answer. */

@@ -7,8 +7,9 @@ const POLL_MS = 1500;
 
 export interface StreamParts {
   readonly api: Api;
-  readonly version: () => number | undefined;
-  readonly onStatus: (status: Status) => void;
+  readonly held: () => string;
+  /** Whether the seen state that the status brought, if any, could be used. */
+  readonly onStatus: (status: Status) => boolean;
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -18,6 +19,8 @@ export class StreamPanel {
   private readonly losesEvents = one(document, "#loses-events") as HTMLInputElement;
   private readonly replicaLags = one(document, "#replica-lags") as HTMLInputElement;
   private readonly pipeline = one(document, "#pipeline");
+  /** The server's seen state that came last. */
+  private state: string | undefined;
   /** While the person changes a control, what the server says of it is out of date. */
   private changing = 0;
 
@@ -44,10 +47,10 @@ export class StreamPanel {
   private async ask(): Promise<void> {
     const changes = this.changing;
     try {
-      const status = await this.parts.api.status(this.parts.version());
+      const status = await this.parts.api.status(this.state, this.parts.held());
       if (changes === this.changing) this.show(status.stream);
       this.showTraffic(status);
-      this.parts.onStatus(status);
+      if (this.parts.onStatus(status)) this.state = status.state;
     } catch (error) {
       this.parts.onTrouble(error);
     }

@@ -3,14 +3,14 @@
  *
  * It keeps what the Redis store keeps, in the same form, and its consumer is a timer.
  */
-import { recordInto } from "../chain.ts";
+import { NOTHING_SEEN, changed, type Change, type StoredSeen } from "../chain.ts";
+import { takeEvents, type SeenEvent } from "../events.ts";
 import {
   DEFAULT_CONTROL,
   MOST_WAITING,
   StreamFull,
   describeUnreadable,
   loseSome,
-  type Impression,
   type ProblemLog,
   type Store,
   type StoreStatus,
@@ -28,46 +28,46 @@ interface Person {
   accepted: number;
   lost: number;
   /** In the order of arrival. */
-  waiting: { readonly id: string; readonly arrivedAt: number }[];
-  shards: readonly string[];
-  /** As they were when the replica stopped following. */
-  replica: readonly string[];
+  waiting: { readonly event: SeenEvent; readonly arrivedAt: number }[];
+  seen: StoredSeen;
+  /** As it was when the replica stopped following. */
+  replica: StoredSeen;
 }
 
 export class MemoryStore implements Store {
   /** In the order of their last use, the latest last. */
   private readonly people = new Map<string, Person>();
   private timer: NodeJS.Timeout | undefined;
-  /** Changes of shards, one after the other. */
+  /** Changes of what is stored, one after the other. */
   private changing: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly problems: ProblemLog) {
     this.consumeAfter(TICK_MS);
   }
 
-  shards(user: string): Promise<readonly string[]> {
-    return Promise.resolve(this.person(user).shards);
+  seen(user: string): Promise<StoredSeen> {
+    return Promise.resolve(this.person(user).seen);
   }
 
-  replicaShards(user: string): Promise<readonly string[]> {
-    const { control, replica, shards } = this.person(user);
-    return Promise.resolve(control.replicaLags ? replica : shards);
+  replicaSeen(user: string): Promise<StoredSeen> {
+    const { control, replica, seen } = this.person(user);
+    return Promise.resolve(control.replicaLags ? replica : seen);
   }
 
-  accept(user: string, impressions: readonly Impression[]): Promise<void> {
+  accept(user: string, events: readonly SeenEvent[]): Promise<void> {
     const person = this.person(user);
-    if (person.waiting.length + impressions.length > MOST_WAITING) return Promise.reject(new StreamFull());
+    if (person.waiting.length + events.length > MOST_WAITING) return Promise.reject(new StreamFull());
     const arrivedAt = performance.now();
-    const { kept, lost } = loseSome(impressions, person.accepted, person.control);
-    for (const { id } of kept) person.waiting.push({ id, arrivedAt });
-    person.accepted += impressions.length;
+    const { kept, lost } = loseSome(events, person.accepted, person.control);
+    for (const event of kept) person.waiting.push({ event, arrivedAt });
+    person.accepted += events.length;
     person.lost += lost;
     return Promise.resolve();
   }
 
   control(user: string, change: Partial<StreamControl>): Promise<StreamControl> {
     const person = this.person(user);
-    if (change.replicaLags === true && !person.control.replicaLags) person.replica = person.shards;
+    if (change.replicaLags === true && !person.control.replicaLags) person.replica = person.seen;
     person.control = { ...person.control, ...change };
     return Promise.resolve(person.control);
   }
@@ -77,9 +77,13 @@ export class MemoryStore implements Store {
     return Promise.resolve({ ...control, accepted, waiting: waiting.length, lost });
   }
 
+  forget(user: string): Promise<void> {
+    return this.inTurn(() => this.change(user, this.person(user), (chain) => chain.forget()));
+  }
+
   flush(user: string): Promise<void> {
     return this.inTurn(() => {
-      this.person(user).shards = [];
+      this.person(user).seen = NOTHING_SEEN;
       return Promise.resolve();
     });
   }
@@ -96,7 +100,7 @@ export class MemoryStore implements Store {
 
   private person(user: string): Person {
     const known = this.people.get(user);
-    const person = known ?? { control: DEFAULT_CONTROL, accepted: 0, lost: 0, waiting: [], shards: [], replica: [] };
+    const person = known ?? newPerson();
     this.people.delete(user);
     this.people.set(user, person);
     const longestAway = this.people.size > MOST_PEOPLE ? this.people.keys().next().value : undefined;
@@ -109,7 +113,7 @@ export class MemoryStore implements Store {
       void this.inTurn(() => this.consume()).then(
         () => this.goOnAfter(TICK_MS),
         (error: unknown) => {
-          this.problems.add(`impressions could not be recorded and are tried again: ${String(error)}`);
+          this.problems.add(`events could not be taken in and are tried again: ${String(error)}`);
           this.goOnAfter(PAUSE_AFTER_ERROR_MS);
         },
       );
@@ -120,16 +124,20 @@ export class MemoryStore implements Store {
     if (this.timer !== undefined) this.consumeAfter(delayMs);
   }
 
-  /** Records what has been under way for long enough. */
+  /** Takes in what has been under way for long enough. */
   private async consume(): Promise<void> {
     for (const [user, person] of [...this.people]) {
       const due = dueNow(person);
       if (due.length === 0) continue;
-      const { shards, unreadable } = await recordInto(person.shards, due);
-      person.shards = shards;
+      await this.change(user, person, (chain) => takeEvents(chain, due));
       person.waiting.splice(0, due.length);
-      for (const element of unreadable) this.problems.add(describeUnreadable(element), user);
     }
+  }
+
+  private async change(user: string, person: Person, change: Change): Promise<void> {
+    const { seen, unreadable } = await changed(person.seen, change);
+    person.seen = seen;
+    for (const element of unreadable) this.problems.add(describeUnreadable(element), user);
   }
 
   /** Runs `change` when those before it have ended, whatever came of them. */
@@ -140,10 +148,21 @@ export class MemoryStore implements Store {
   }
 }
 
-/** The ids that have been in a running stream for its lag, in their order. */
-function dueNow({ control, waiting }: Person): string[] {
+function newPerson(): Person {
+  return {
+    control: DEFAULT_CONTROL,
+    accepted: 0,
+    lost: 0,
+    waiting: [],
+    seen: NOTHING_SEEN,
+    replica: NOTHING_SEEN,
+  };
+}
+
+/** The events that have been in a running stream for its lag, in their order. */
+function dueNow({ control, waiting }: Person): SeenEvent[] {
   if (!control.running) return [];
   const latest = performance.now() - control.lagSeconds * 1000;
   const firstEarly = waiting.findIndex(({ arrivedAt }) => arrivedAt > latest);
-  return waiting.slice(0, firstEarly === -1 ? waiting.length : firstEarly).map(({ id }) => id);
+  return waiting.slice(0, firstEarly === -1 ? waiting.length : firstEarly).map(({ event }) => event);
 }

@@ -1,9 +1,9 @@
--- Lets the impressions of one person that have been under way for long enough into the stream.
+-- Lets the events of one person that have been under way for long enough into the stream.
 --
 -- This is the demo's own: it makes the lag that a real pipeline has by itself. It is in Redis so that a server that is
--- killed loses nothing, and one script so that an impression is always either still under way or in the stream.
+-- killed loses nothing, and one script so that an event is always either still under way or in the stream.
 --
--- KEYS[1]  list: what is under way, oldest first, as "<arrival, Unix ms> <at, Unix ms> <id>"
+-- KEYS[1]  list: what is under way, oldest first, as "<arrival, Unix ms> <kind> <at, Unix ms> <id>"
 -- KEYS[2]  hash: this person's `running` ('0' stops the stream) and `lagSeconds`
 -- KEYS[3]  stream: impressions
 -- KEYS[4]  set: the people of whom something is under way
@@ -26,13 +26,13 @@ for carried = 0, tonumber(ARGV[4]) - 1 do
     redis.call('SREM', KEYS[4], ARGV[1])
     return carried
   end
-  local arrival, at, id = string.match(entry, '^(%d+) (%d+) (.*)$')
+  local arrival, kind, at, id = string.match(entry, '^(%d+) (%a+) (%d+) (.*)$')
   if arrival and tonumber(arrival) > latest then
     return carried
   end
   redis.call('LPOP', KEYS[1])
   if arrival then
-    redis.call('XADD', KEYS[3], '*', 'user', ARGV[1], 'id', id, 'at', at)
+    redis.call('XADD', KEYS[3], '*', 'user', ARGV[1], 'kind', kind, 'id', id, 'at', at)
   else
     redis.call('XADD', KEYS[3], '*', 'unreadable', entry)
   end

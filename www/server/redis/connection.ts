@@ -10,7 +10,7 @@ import { StoreUnavailable } from "../store.ts";
 
 /** A connection that knows the scripts beside this file; each returns what its first lines say. */
 export interface ScriptedRedis extends Redis {
-  updateChain(list: string, ...args: (string | number)[]): Promise<number>;
+  updateChain(list: string, meta: string, ...args: (string | number)[]): Promise<number>;
   carry(
     underWay: string,
     control: string,
@@ -21,7 +21,7 @@ export interface ScriptedRedis extends Redis {
 }
 
 const scripts = {
-  updateChain: { lua: readScript("update-chain.lua"), numberOfKeys: 1 },
+  updateChain: { lua: readScript("update-chain.lua"), numberOfKeys: 2 },
   carry: { lua: readScript("carry.lua"), numberOfKeys: 4 },
 };
 

@@ -1,15 +1,16 @@
 /**
- * One consumer of the stream of impressions: it records them into the shards, and then acknowledges them.
+ * One consumer of the stream: it takes events into what is stored of each person, and then acknowledges them.
  *
  * An entry stays with the group until it is acknowledged, so nothing is lost whenever a consumer dies: started again
  * under the same name it first reads what it had been given before, and what belonged to one that never came back is
- * claimed by the others. An entry may therefore be recorded twice, which changes nothing.
+ * claimed by the others. An entry may therefore be taken in twice, which changes nothing.
  */
 import { once } from "node:events";
+import { takeEvents, type SeenEvent } from "../events.ts";
 import { describeUnreadable, type ProblemLog } from "../store.ts";
 import { carryOut, connect, type ScriptedRedis } from "./connection.ts";
 import { IMPRESSIONS, PROBLEMS, RECORDERS, UNREADABLE } from "./layout.ts";
-import { recordSeen } from "./seen-list.ts";
+import { changeSeen } from "./stored-seen.ts";
 
 /** An entry as Redis gives it: its fields as name, value, name, value; null once it has been deleted. */
 type Entry = readonly [entryId: string, fields: readonly string[] | null];
@@ -141,27 +142,28 @@ export class Consumer {
 
   /** One update for each person in the batch; one person's trouble keeps nobody else's impressions waiting. */
   private async record(entries: readonly Entry[]): Promise<void> {
-    const byUser = new Map<string, { ids: string[]; entryIds: string[] }>();
+    const byUser = new Map<string, { events: SeenEvent[]; entryIds: string[] }>();
     for (const [entryId, fields] of entries) {
-      const impression = fields === null ? undefined : fieldsOf(fields);
-      if (impression === undefined) {
+      const entry = fields === null ? undefined : readEntry(fields);
+      if (entry === undefined) {
         await this.setAside(entryId, fields);
         continue;
       }
-      const own = byUser.get(impression.user) ?? { ids: [], entryIds: [] };
-      own.ids.push(impression.id);
+      const own = byUser.get(entry.user) ?? { events: [], entryIds: [] };
+      own.events.push(entry.event);
       own.entryIds.push(entryId);
-      byUser.set(impression.user, own);
+      byUser.set(entry.user, own);
     }
-    for (const [user, { ids, entryIds }] of byUser) await this.recordPerson(user, ids, entryIds);
+    for (const [user, { events, entryIds }] of byUser) await this.recordPerson(user, events, entryIds);
   }
 
-  private async recordPerson(user: string, ids: readonly string[], entryIds: readonly string[]): Promise<void> {
+  private async recordPerson(user: string, events: readonly SeenEvent[], entryIds: readonly string[]): Promise<void> {
     try {
-      for (const element of await recordSeen(this.redis, user, ids)) this.report(describeUnreadable(element), user);
+      const unreadable = await changeSeen(this.redis, user, (chain) => takeEvents(chain, events));
+      for (const element of unreadable) this.report(describeUnreadable(element), user);
     } catch (error) {
       if (this.redis.status !== "ready") throw error;
-      this.report(`impressions could not be recorded, and stay in the stream: ${String(error)}`, user);
+      this.report(`events could not be taken in, and stay in the stream: ${String(error)}`, user);
       return;
     }
     await this.acknowledge(entryIds);
@@ -176,11 +178,11 @@ export class Consumer {
     );
   }
 
-  /** An entry that is no impression: nobody will ever be able to record it. */
+  /** An entry that is no event: nobody will ever be able to take it in. */
   private async setAside(entryId: string, fields: readonly string[] | null): Promise<void> {
     if (fields !== null) {
       await this.redis.xadd(UNREADABLE, "MAXLEN", "~", 1000, "*", "entry", entryId, "fields", JSON.stringify(fields));
-      this.report(`entry ${entryId} of the stream is no impression, and was set aside in ${UNREADABLE}`);
+      this.report(`entry ${entryId} of the stream is no event, and was set aside in ${UNREADABLE}`);
     }
     await this.acknowledge([entryId]);
   }
@@ -193,12 +195,12 @@ export class Consumer {
   }
 }
 
-function fieldsOf(fields: readonly string[]): { user: string; id: string } | undefined {
+function readEntry(fields: readonly string[]): { user: string; event: SeenEvent } | undefined {
   const named = new Map<string, string>();
-  for (let at = 0; at < fields.length; at += 2) named.set(fields[at] ?? "", fields[at + 1] ?? "");
-  const user = named.get("user");
-  const id = named.get("id");
-  return user === undefined || id === undefined ? undefined : { user, id };
+  for (let place = 0; place < fields.length; place += 2) named.set(fields[place] ?? "", fields[place + 1] ?? "");
+  const [user, kind, id, at] = ["user", "kind", "id", "at"].map((name) => named.get(name));
+  if (user === undefined || id === undefined || (kind !== "seen" && kind !== "unseen")) return undefined;
+  return /^\d{1,15}$/.test(at ?? "") ? { user, event: { kind, id, at: Number(at) } } : undefined;
 }
 
 /** Redis was flushed or has lost its data: the group is made anew, and there is nothing to report. */

@@ -1,20 +1,23 @@
 /**
  * Which keys hold what.
  *
- *     seen:<user>            list    the person's shards: one text an element, newest first, at most 10: base64 of
- *                                    a native shard, or a go-bloomfilter record; expires with the window, counted from
- *                                    the last change
- *     impressions            stream  user, id, at: what was seen, on its way to the consumers
- *       recorders            group   its consumers; an entry is acknowledged when it is in the shards, and then deleted
+ *     seen:<user>            list    the person's shards: one text an element, newest first, at most twice as many as a
+ *                                    chain has: base64 of a native shard, or a go-bloomfilter record; expires with the
+ *                                    window, counted from the last change
+ *     seen:<user>:meta       hash    only if there is any: what was taken back, `unseen:<id>` to Unix milliseconds, the
+ *                                    newest 1,000; and since when impressions count once the history was deleted,
+ *                                    `forgetBefore` to Unix seconds; expires as the list
+ *     impressions            stream  user, kind, id, at: what was seen or taken back, on its way to the consumers
+ *       recorders            group   its consumers; an entry is acknowledged when it is taken in, and then deleted
  *     impressions:unreadable stream  entries that no consumer could read, for whoever wants to know (the latest 1,000)
  *     problems               list    what consumers reported, as JSON, newest first (the latest 50)
  *
  * The rest makes the demo's lag, which a real pipeline has by itself:
  *
- *     underway:<user>        list    impressions that have not been in the stream's lag for long enough
+ *     underway:<user>        list    events that have not been in the stream's lag for long enough
  *     underway               set     the people who have such a list
  *     control:<user>         hash    running, lagSeconds, losesEvents, replicaLags; accepted, lost
- *     replica:<user>         list    a copy of seen:<user>, as the replica has it that lags
+ *     replica:<user>         list    a copy of seen:<user>, as the replica has it that lags; and replica:<user>:meta
  */
 export const IMPRESSIONS = "impressions";
 export const RECORDERS = "recorders";
@@ -22,7 +25,13 @@ export const UNREADABLE = "impressions:unreadable";
 export const PROBLEMS = "problems";
 export const UNDER_WAY = "underway";
 
+/** Fields of the hash beside a list. Any text may be an id, so ids have a prefix. */
+export const FORGET_BEFORE = "forgetBefore";
+export const UNSEEN = "unseen:";
+
 export const seenKey = (user: string): string => `seen:${user}`;
 export const replicaKey = (user: string): string => `replica:${user}`;
+/** The hash beside a list. No person's name has a colon in it. */
+export const metaKey = (list: string): string => `${list}:meta`;
 export const underWayKey = (user: string): string => `underway:${user}`;
 export const controlKey = (user: string): string => `control:${user}`;

@@ -1,15 +1,15 @@
 /**
  * The store in Redis: `layout.ts` says which key holds what.
  *
- * Every server carries impressions into the stream and can run a consumer; more consumers may run by themselves
- * (`consume.ts`). Settings and impressions under way are in Redis too, so a server may be killed at any moment.
+ * Every server carries events into the stream and can run a consumer; more consumers may run by themselves
+ * (`consume.ts`). Settings and events under way are in Redis too, so a server may be killed at any moment.
  */
 import {
   DEFAULT_CONTROL,
   MOST_WAITING,
   StreamFull,
+  describeUnreadable,
   loseSome,
-  type Impression,
   type Problem,
   type ProblemLog,
   type Store,
@@ -17,10 +17,11 @@ import {
   type StreamControl,
   type StreamStatus,
 } from "../store.ts";
-import { EXPIRES_AFTER_SECONDS } from "../chain.ts";
+import { EXPIRES_AFTER_SECONDS, type StoredSeen } from "../chain.ts";
+import type { SeenEvent } from "../events.ts";
 import { asUnavailable, carryOut, connect, type ScriptedRedis } from "./connection.ts";
-import { IMPRESSIONS, PROBLEMS, UNDER_WAY, controlKey, replicaKey, seenKey, underWayKey } from "./layout.ts";
-import { readReplica, readSeen } from "./seen-list.ts";
+import { IMPRESSIONS, PROBLEMS, UNDER_WAY, controlKey, metaKey, replicaKey, seenKey, underWayKey } from "./layout.ts";
+import { changeSeen, readReplica, readSeen } from "./stored-seen.ts";
 
 const TICK_MS = 50;
 const CARRIED_AT_ONCE = 1000;
@@ -38,27 +39,27 @@ export class RedisStore implements Store {
     this.carryAfter(TICK_MS);
   }
 
-  shards(user: string): Promise<readonly string[]> {
+  seen(user: string): Promise<StoredSeen> {
     return this.ask((redis) => readSeen(redis, user));
   }
 
-  async replicaShards(user: string): Promise<readonly string[]> {
+  async replicaSeen(user: string): Promise<StoredSeen> {
     const { replicaLags } = await this.stream(user);
     return this.ask((redis) => (replicaLags ? readReplica(redis, user) : readSeen(redis, user)));
   }
 
-  async accept(user: string, impressions: readonly Impression[]): Promise<void> {
-    if (impressions.length === 0) return;
+  async accept(user: string, events: readonly SeenEvent[]): Promise<void> {
+    if (events.length === 0) return;
     const list = underWayKey(user);
     const stream = await this.stream(user);
-    if (stream.waiting + impressions.length > MOST_WAITING) throw new StreamFull();
-    const { kept, lost } = loseSome(impressions, stream.accepted, stream);
+    if (stream.waiting + events.length > MOST_WAITING) throw new StreamFull();
+    const { kept, lost } = loseSome(events, stream.accepted, stream);
     const now = Date.now();
-    const entries = kept.map(({ id, at }) => `${String(now)} ${String(at)} ${id}`);
+    const entries = kept.map(({ kind, id, at }) => `${String(now)} ${kind} ${String(at)} ${id}`);
     await this.ask((redis) => {
       const commands = redis
         .multi()
-        .hincrby(controlKey(user), "accepted", impressions.length)
+        .hincrby(controlKey(user), "accepted", events.length)
         .hincrby(controlKey(user), "lost", lost)
         .expire(controlKey(user), EXPIRES_AFTER_SECONDS);
       if (entries.length > 0)
@@ -82,7 +83,7 @@ export class RedisStore implements Store {
           .expire(key, EXPIRES_AFTER_SECONDS);
         // The replica stops following here. `COPY` writes nothing where there is nothing to copy.
         if (change.replicaLags === true && !before.replicaLags)
-          commands.del(replicaKey(user)).copy(seenKey(user), replicaKey(user));
+          for (const [from, to] of copiesOf(user)) commands.del(to).copy(from, to);
         return carryOut(commands);
       });
     }
@@ -109,8 +110,13 @@ export class RedisStore implements Store {
     };
   }
 
+  async forget(user: string): Promise<void> {
+    const unreadable = await this.ask((redis) => changeSeen(redis, user, (chain) => chain.forget()));
+    for (const element of unreadable) this.problems.add(describeUnreadable(element), user);
+  }
+
   async flush(user: string): Promise<void> {
-    await this.ask((redis) => redis.del(seenKey(user)));
+    await this.ask((redis) => redis.del(seenKey(user), metaKey(seenKey(user))));
   }
 
   async status(): Promise<StoreStatus> {
@@ -147,7 +153,7 @@ export class RedisStore implements Store {
     }, delayMs);
   }
 
-  /** Lets everybody's impressions that have been under way for long enough into the stream. */
+  /** Lets everybody's events that have been under way for long enough into the stream. */
   private async carry(): Promise<void> {
     if (this.redis.status !== "ready") return;
     for (const user of await this.redis.smembers(UNDER_WAY)) {
@@ -163,4 +169,13 @@ export class RedisStore implements Store {
       );
     }
   }
+}
+
+/** What the replica has of a person: copies of the list and of the hash beside it. */
+function copiesOf(user: string): [from: string, to: string][] {
+  const [from, to] = [seenKey(user), replicaKey(user)];
+  return [
+    [from, to],
+    [metaKey(from), metaKey(to)],
+  ];
 }

@@ -1,0 +1,159 @@
+/**
+ * Chains of the same capacity and the same false positive rate in all, in few large shards or in many small ones: what
+ * each costs on the wire and in the store, and how long a guard takes with it.
+ */
+import { SeenGuard, type Snapshot } from "seenguard";
+import { ShardChain } from "seenguard/server";
+import { candidatesOf, shortIds } from "./ids.ts";
+import type { Contender } from "./measure.ts";
+
+export interface ShardSizes {
+  readonly shards: number;
+  readonly capacity: number;
+  readonly falsePositiveRate: number;
+}
+
+/** Bytes are those of the JSON, uncompressed. */
+export interface ShardCosts {
+  readonly name: string;
+  /** What a device gets that holds nothing; as much is in the server's store, and in the device's. */
+  readonly whole: number;
+  /** What a refresh brings, references included: on average, and on that of the worst session. */
+  readonly refresh: number;
+  readonly worst: number;
+  /** What a refresh brings without references. */
+  readonly unreferenced: number;
+  /** What a device sends of `held()`. */
+  readonly held: number;
+  /** Of fresh ids, how many are stopped. */
+  readonly falsePositiveRate: number;
+}
+
+/** The first are the defaults. */
+export const shardSizes: readonly ShardSizes[] = [
+  { shards: 5, capacity: 1000, falsePositiveRate: 0.001 },
+  { shards: 10, capacity: 500, falsePositiveRate: 0.0005 },
+  { shards: 20, capacity: 250, falsePositiveRate: 0.00025 },
+  { shards: 32, capacity: 160, falsePositiveRate: 0.00015625 },
+];
+
+/** Together they fill two of the largest shards: each begins at another fill of the newest shard. */
+const SESSIONS = 10;
+const REFRESHES = 20;
+const IMPRESSIONS_A_REFRESH = 10;
+const FRESH_IDS = 200_000;
+
+export const nameOf = ({ shards, capacity }: ShardSizes): string => `${String(shards)} × ${String(capacity)}`;
+
+const sizeOf = ({ shards }: Snapshot): number => JSON.stringify(shards).length;
+
+/** Runs sessions one after the other, the first with a chain whose shards are all full. */
+export async function weighShards(sizes: ShardSizes): Promise<ShardCosts> {
+  const chain = await fullChain(sizes);
+  const guard = await openGuard();
+  const whole = chain.snapshot();
+  guard.apply(whole);
+  const falsePositiveRate = 1 - guard.filter(shortIds(FRESH_IDS, 1)).length / FRESH_IDS;
+
+  const sessions: number[] = [];
+  let [unreferenced, held] = [0, 0];
+  for (let session = 0; session < SESSIONS; session++) {
+    let sent = 0;
+    for (let refresh = 0; refresh < REFRESHES; refresh++) {
+      chain.record(shortIds(IMPRESSIONS_A_REFRESH, 1000 * (session + 1) + refresh));
+      const snapshot = chain.snapshot({ held: guard.held() });
+      if (!guard.apply(snapshot).applied) throw new Error("a reference was not resolved");
+      sent += sizeOf(snapshot);
+      unreferenced += sizeOf(chain.snapshot());
+      held += guard.held().length;
+    }
+    sessions.push(sent / REFRESHES);
+  }
+  chain.free();
+  await guard.close();
+  return {
+    name: nameOf(sizes),
+    whole: sizeOf(whole),
+    refresh: sessions.reduce((sum, sent) => sum + sent, 0) / SESSIONS,
+    worst: Math.max(...sessions),
+    unreferenced: unreferenced / (SESSIONS * REFRESHES),
+    held: held / (SESSIONS * REFRESHES),
+    falsePositiveRate,
+  };
+}
+
+/** What is timed; see measure.ts. */
+export const shardSizeWorkloads = [
+  { name: "sizes-filter-20", title: "filter 20 ids", contenders: () => filterContenders(20), repeats: 50 },
+  { name: "sizes-filter-2000", title: "filter 2,000 ids", contenders: () => filterContenders(2000), repeats: 1 },
+  { name: "sizes-apply", title: "`apply` a refresh from JSON", contenders: applyContenders, repeats: 10 },
+] as const;
+
+/** A guard that filters pages of so many ids against a full chain of each size. */
+function filterContenders(count: number): Promise<Contender[]> {
+  return contendersOf((guard, whole, seen) => {
+    guard.apply(whole);
+    const pages = Array.from({ length: 64 }, (_, page) =>
+      JSON.stringify(candidatesOf(seen, count, shortIds, 7 + 2 * page)),
+    );
+    let turn = 0;
+    return () => {
+      // Ids as they come out of JSON: a text that was hashed before is found more quickly.
+      const ids = JSON.parse(pages[turn++ % pages.length] ?? "[]") as string[];
+      return () => guard.filter(ids);
+    };
+  });
+}
+
+/** A guard that applies a refresh: another newest shard, and references to all others. */
+function applyContenders(): Promise<Contender[]> {
+  return contendersOf((guard, whole, seen, chain) => {
+    guard.apply({ shards: whole.shards });
+    chain.record(shortIds(IMPRESSIONS_A_REFRESH, 2));
+    const { shards } = chain.snapshot({ held: guard.held() });
+    guard.apply({ shards });
+    chain.record(shortIds(IMPRESSIONS_A_REFRESH, 3));
+    const messages = [shards, chain.snapshot({ held: guard.held() }).shards].map((each) => JSON.stringify(each));
+    let turn = 0;
+    return () => {
+      const message = messages[++turn % 2] ?? "";
+      return () => {
+        const { applied, reused } = guard.apply({ shards: JSON.parse(message) as string[] });
+        if (!applied || reused !== whole.shards.length - 1) throw new Error("not a refresh");
+      };
+    };
+  });
+}
+
+type Prepare = (guard: SeenGuard, whole: Snapshot, seen: readonly string[], chain: ShardChain) => Contender["prepare"];
+
+async function contendersOf(prepare: Prepare): Promise<Contender[]> {
+  return Promise.all(
+    shardSizes.map(async (sizes) => {
+      const chain = await fullChain(sizes);
+      const seen = seenBy(sizes);
+      return { name: nameOf(sizes), prepare: prepare(await openGuard(), chain.snapshot(), seen, chain) };
+    }),
+  );
+}
+
+function openGuard(): Promise<SeenGuard> {
+  return SeenGuard.open({ namespace: `bench:${String(Math.random())}`, storage: "none" });
+}
+
+/** More ids than all shards hold, and their seed is none of those above. */
+const seenBy = ({ shards, capacity }: ShardSizes): string[] => shortIds(shards * capacity * 2, 1_000_000);
+
+/** A chain whose shards are all full. */
+async function fullChain(sizes: ShardSizes): Promise<ShardChain> {
+  const chain = await ShardChain.create(sizes);
+  const ids = seenBy(sizes);
+  const sealed = (sizes.shards - 1) * sizes.capacity;
+  chain.record(ids.slice(0, sealed));
+  for (const id of ids.slice(sealed)) {
+    chain.record(id);
+    const { version = 0, shards } = chain.snapshot();
+    if (shards.length === sizes.shards && version % 2 ** 21 === sizes.capacity) return chain;
+  }
+  throw new Error("there are too few ids to fill a chain");
+}

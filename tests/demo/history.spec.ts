@@ -1,0 +1,279 @@
+/**
+ * What a person does beside reading, as it looks on the page: shows a stopped item again, deletes the history, reads on
+ * in a small pool; and what the page does with reposts and references.
+ */
+import { AxeBuilder } from "@axe-core/playwright";
+import { test, type Locator, type Page } from "@playwright/test";
+import { startDemo, type RunningDemo } from "./processes.ts";
+import { DWELL_MS, Reader, expect } from "./reader.ts";
+
+let demo: RunningDemo;
+
+test.use({ viewport: { width: 1280, height: 900 } });
+test.beforeAll(async () => {
+  demo = await startDemo();
+});
+test.afterAll(async () => {
+  await demo.stop();
+});
+
+/** A reader with a list in which something was stopped, and that list of what was stopped open. */
+async function withSomethingStopped(page: Page, user: string): Promise<Reader> {
+  const reader = new Reader(page, demo.url, user);
+  await reader.open();
+  await reader.setStream(false);
+  await reader.look();
+  await expect(async () => {
+    await reader.refresh();
+    await expect(firstStopped(reader)).toBeAttached({ timeout: 100 });
+    await reader.look();
+  }).toPass();
+  await reader.page.locator("#guarded .stopped > summary").first().click();
+  return reader;
+}
+
+function firstStopped({ page }: Reader): Locator {
+  return page.locator("#guarded .stopped li").first();
+}
+
+/** The id of the item that has this name, wherever the server offers it. */
+async function stoppedTitle(reader: Reader): Promise<string> {
+  return (await firstStopped(reader).locator(".why span").textContent()) ?? "";
+}
+
+test("a stopped item that is shown again is back in its list, and the server and other lists know", async ({
+  page,
+}) => {
+  const reader = await withSomethingStopped(page, "again");
+  const title = await stoppedTitle(reader);
+  const before = await reader.shown("guarded");
+  await firstStopped(reader).getByRole("button", { name: "Show again" }).click();
+  const item = reader
+    .items("guarded")
+    .filter({ hasText: title.replace(/ \(.+\)$/, "") })
+    .first();
+  await expect(item).toBeInViewport();
+  await expect(item.getByRole("link")).toBeFocused();
+  await expect(item).not.toHaveClass(/repeat/);
+  const [id = ""] = (await reader.shown("guarded")).filter((each) => !before.includes(each));
+  expect(id).not.toBe("");
+  await expect(page.locator("#announcement")).toContainText("is shown again");
+
+  await test.step("once it was looked at and reached the server, it is stopped as any other", async () => {
+    await expect(item).toHaveClass(/looked-at/);
+    await reader.setLag(0);
+    await reader.setStream(true);
+    await expect(reader.counterOf("pending")).toHaveText("0");
+    for (let round = 0; round < 3; round++) {
+      await reader.refresh();
+      expect(await reader.shown("guarded")).not.toContain(id);
+    }
+    expect(await reader.counter("repeats-guarded")).toBe(0);
+  });
+});
+
+test("what was taken back in one browser is offered in another one of the same reader", async ({ page, browser }) => {
+  const reader = await withSomethingStopped(page, "again-elsewhere");
+  // From now on nothing is looked at for long enough.
+  const idle = `${demo.url}?user=${reader.user}&dwell=100000`;
+  await page.goto(idle);
+  await expect(async () => {
+    await reader.refresh();
+    await expect(firstStopped(reader)).toBeAttached({ timeout: 100 });
+  }).toPass();
+  await page.locator("#guarded .stopped > summary").first().click();
+  await firstStopped(reader).getByRole("button", { name: "Show again" }).click();
+  await reader.setLag(0);
+  await reader.setStream(true);
+  await expect.poll(async () => (await takenBack(reader.user)).size).toBeGreaterThan(0);
+  const unseen = await takenBack(reader.user);
+
+  const context = await browser.newContext();
+  const other = new Reader(await context.newPage(), demo.url, reader.user);
+  await other.page.goto(idle);
+  await expect(async () => {
+    await other.refresh();
+    expect((await other.shown("guarded")).filter((id) => unseen.has(id))).not.toEqual([]);
+  }).toPass({ timeout: 30_000 });
+  await context.close();
+});
+
+/** The ids that the server has as taken back. */
+async function takenBack(user: string): Promise<Set<string>> {
+  const status = (await (await fetch(`${demo.url}api/users/${user}/status`)).json()) as {
+    seen: { unseen?: { id: string }[] };
+  };
+  return new Set(status.seen.unseen?.map(({ id }) => id));
+}
+
+test("a deleted history is gone on the server and in every tab, and what was seen comes again", async ({
+  page,
+  context,
+}) => {
+  const reader = new Reader(page, demo.url, "forgotten");
+  await reader.open();
+  await reader.setLag(0);
+  await reader.look();
+  await reader.refreshAndLook(2);
+  await expect(reader.counterOf("pending")).toHaveText("0");
+  await reader.setStream(false);
+  await reader.refreshAndLook(1); // some of it has not reached the server
+  expect(await reader.counter("pending")).toBeGreaterThan(0);
+  const other = new Reader(await context.newPage(), demo.url, reader.user);
+  await other.page.goto(`${demo.url}?user=${reader.user}&dwell=100000`);
+  await expect(other.counterOf("pending")).not.toHaveText("0");
+  await page.bringToFront();
+  await page.getByRole("button", { name: "Delete my history" }).click();
+  await expect(page.locator("#history-said")).toContainText("Deleted");
+  await other.page.bringToFront();
+  await expect(other.counterOf("pending")).toHaveText("0");
+  const seenBefore = new Set(reader.seen);
+  let again = 0;
+  for (let round = 0; round < 3; round++) {
+    await other.refresh();
+    again += (await other.repeats("guarded", seenBefore)).length;
+    await expect(other.page.locator("#guarded .repeat")).toHaveCount(0);
+  }
+  expect(again).toBeGreaterThan(0);
+  await page.bringToFront();
+  await reader.reload();
+  await reader.setStream(true);
+  await reader.look();
+  reader.seen.clear();
+  await reader.look();
+  expect((await reader.refreshAndLook(2)).guarded).toBe(0);
+});
+
+test("a repost is stopped by its original's id, and says so", async ({ page }) => {
+  test.setTimeout(120_000);
+  const reader = new Reader(page, demo.url, "reposts");
+  await reader.open();
+  await reader.setStream(false);
+  await reader.look();
+  const reposts = page.locator("#guarded .stopped li").filter({ hasText: "Repost" });
+  await expect(async () => {
+    expect((await reader.refreshAndLook(1)).guarded).toBe(0);
+    await expect(reposts.first()).toBeAttached({ timeout: 100 });
+    await reposts.first().locator("xpath=ancestor::details/summary").click();
+    await reposts.first().getByRole("button", { name: /Why\?/ }).click();
+    await expect(reposts.first().locator(".reason")).toContainText("A repost, stopped by its original's id", {
+      timeout: 100,
+    });
+  }).toPass({ timeout: 100_000 });
+  expect(await reader.counter("repeats-guarded")).toBe(0);
+});
+
+test("references spare most of what a refresh would bring", async ({ page }) => {
+  const user = "spared";
+  const ids = Array.from({ length: 3000 }, (_, number) => `elsewhere ${String(number)}`);
+  await fetch(`${demo.url}api/users/${user}/stream`, {
+    method: "PUT",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ lagSeconds: 0 }),
+  });
+  for (let from = 0; from < ids.length; from += 1000) {
+    const now = Date.now();
+    const impressions = ids.slice(from, from + 1000).map((id) => ({ id, at: now }));
+    await fetch(`${demo.url}api/users/${user}/impressions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ namespace: user, now, impressions }),
+    });
+  }
+  const reader = new Reader(page, demo.url, user);
+  await reader.open();
+  const first = await bytesOf(reader, "bytes");
+  expect(first).toBeGreaterThan(5000);
+  await reader.look();
+  await reader.refreshAndLook(3);
+  await reader.refresh();
+  await expect.poll(() => bytesOf(reader, "spared")).toBeGreaterThan(2 * first);
+  expect((await bytesOf(reader, "bytes")) - first).toBeLessThan(first);
+  await expect(page.locator("#last-page")).toContainText(/spared$/);
+
+  await test.step("and a reload costs a refresh, not a full list", async () => {
+    const before = await bytesOf(reader, "bytes");
+    await reader.reload();
+    await reader.refresh();
+    expect((await bytesOf(reader, "bytes")) - before).toBeLessThan(first / 2);
+  });
+});
+
+async function bytesOf(reader: Reader, counter: "bytes" | "spared"): Promise<number> {
+  const [, value = "", unit = ""] =
+    /^([\d,.]+) (\w+)$/.exec((await reader.counterOf(counter).textContent()) ?? "") ?? [];
+  return Number(value.replaceAll(",", "")) * (unit === "kB" ? 1000 : 1);
+}
+
+test("from a small pool, the oldest of what was seen come last and are marked as such", async ({ page }) => {
+  const reader = new Reader(page, demo.url, "small");
+  await reader.open();
+  await page.getByRole("switch", { name: "Read from a small pool" }).check();
+  await expect(page.locator("#guarded .block")).not.toHaveCount(0);
+  await expect(async () => {
+    await reader.refresh();
+    await reader.look();
+    await page.getByRole("button", { name: "Next page" }).click();
+    await reader.look();
+    await page.getByRole("button", { name: "Next page" }).click();
+    await reader.look();
+    expect(new Set(reader.seen).size).toBeGreaterThanOrEqual(24);
+  }).toPass({ timeout: 45_000 });
+  await reader.refresh();
+  const items = reader.items("guarded");
+  await expect(items.first()).toHaveClass(/last/);
+  await expect(items.first()).toContainText(/shown last: you saw it .+ ago/);
+  await expect(page.locator("#guarded .block-title").first()).toContainText("seen before");
+  expect(await reader.counter("repeats-guarded")).toBe(0);
+  const shown = await reader.shown("guarded");
+  expect(new Set(shown).size).toBe(shown.length);
+
+  await test.step("and are the same after a reload", async () => {
+    await reader.reload();
+    expect((await reader.shown("guarded")).slice(0, 10)).toEqual(shown.slice(0, 10));
+    await expect(reader.items("guarded").first()).toHaveClass(/last/);
+    await expect(page.getByRole("switch", { name: "Read from a small pool" })).toBeChecked();
+  });
+});
+
+test.describe("an article and the way back", () => {
+  test("brings the same items in the same place, the item just read included, also after a reload", async ({
+    page,
+  }) => {
+    const reader = new Reader(page, demo.url, "article");
+    await reader.open();
+    await reader.look();
+    await reader.refreshAndLook(2);
+    const shown = await reader.shown("guarded");
+    const link = reader.items("guarded").getByRole("link").nth(6);
+    const title = (await link.textContent()) ?? "";
+    await link.scrollIntoViewIfNeeded();
+    const scrolled = await page.evaluate(() => scrollY);
+    expect(scrolled).toBeGreaterThan(0);
+
+    await reader.openArticle(title);
+    await expect(page).toHaveURL(/article\.html/);
+    await expect(page.getByRole("heading", { level: 1 })).toContainText(title);
+    expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);
+    await reader.goBack();
+    expect((await reader.shown("guarded")).slice(0, shown.length)).toEqual(shown);
+    expect(Math.abs((await page.evaluate(() => scrollY)) - scrolled)).toBeLessThan(2);
+
+    await reader.openArticle(title);
+    await page.reload();
+    await reader.goBack();
+    expect((await reader.shown("guarded")).slice(0, shown.length)).toEqual(shown);
+    await reader.reload();
+    expect((await reader.shown("guarded")).slice(0, shown.length)).toEqual(shown);
+    expect(Math.abs((await page.evaluate(() => scrollY)) - scrolled)).toBeLessThan(2);
+    await reader.look();
+    expect((await reader.refreshAndLook(2)).guarded).toBe(0);
+  });
+
+  test("an article that is not there says so, and the way back leads to the feed", async ({ page }) => {
+    await page.goto(`${demo.url}article.html?user=lost&dwell=${String(DWELL_MS)}&item=nothing`);
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("This article cannot be shown");
+    await page.getByRole("link", { name: "Back to the feed" }).click();
+    await expect(page.locator("#reader")).toHaveText("lost");
+  });
+});

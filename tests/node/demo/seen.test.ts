@@ -1,0 +1,157 @@
+/**
+ * What the demo's server tells a device beside the items, for both stores alike: references, what was taken back, a
+ * history that was deleted; and items with several ids, and a small pool.
+ */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { idsOf } from "../../../www/server/catalogue.ts";
+import { CHAIN_OPTIONS } from "../../../www/server/chain.ts";
+import {
+  SOON,
+  arrived,
+  control,
+  page,
+  pagesOf,
+  pool,
+  post,
+  referenceOf,
+  report,
+  someone,
+  status,
+  stores,
+  type Page,
+  type TestServer,
+} from "./servers.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+for (const [name, start] of stores) {
+  describe(`the server ${name}`, () => {
+    let server: TestServer;
+    beforeAll(async () => {
+      server = await start();
+    });
+    afterAll(() => server.stop());
+
+    test("a shard that the device holds is shipped as a reference, for this device alone", async () => {
+      const user = someone();
+      await control(server, user, { lagSeconds: 0 });
+      const pageFor = async (held: string): Promise<Page["seen"]> => {
+        const url = `/api/users/${user}/feed?turn=1`;
+        const answer = await server.app.inject({ url, headers: { "seen-held": held } });
+        expect(answer.headers).toMatchObject({ "cache-control": "private, no-cache", vary: "seen-held" });
+        return answer.json<Page>().seen;
+      };
+      const heldOf = (shards: readonly string[]): string =>
+        shards.map((shard) => referenceOf(shard).slice(1)).join(".");
+      const ids = Array.from({ length: 2.5 * CHAIN_OPTIONS.capacity }, (_, number) => ({ id: String(number) }));
+      await post(server, user, ids);
+      const whole = await vi.waitFor(async () => {
+        const { shards } = await pageFor("");
+        expect(shards).toHaveLength(3);
+        expect((await pageFor(heldOf(shards))).shards).toEqual(shards.map(referenceOf));
+        return shards;
+      }, SOON);
+      await post(server, user, [{ id: "new" }]);
+      await vi.waitFor(async () => {
+        const { shards } = await pageFor(heldOf(whole));
+        expect(shards[0]).toMatch(/^U0dTMQ/);
+        expect(shards.slice(1)).toEqual(whole.slice(1).map(referenceOf));
+      }, SOON);
+    });
+
+    test("what a device says that it holds may be anything", async () => {
+      const user = someone();
+      await control(server, user, { lagSeconds: 0 });
+      await post(server, user, [{ id: "x" }]);
+      await arrived(server, user);
+      for (const held of ["", "garbage", ".".repeat(5000), "~~~", "0123456789ab"]) {
+        const answer = await server.app.inject({
+          url: `/api/users/${user}/feed?turn=1`,
+          headers: { "seen-held": held },
+        });
+        expect(answer.json<Page>().seen.shards[0]).toMatch(/^U0dTMQ/);
+      }
+    });
+
+    test("what was taken back is offered again, and the state says so, until it is seen again", async () => {
+      const user = someone();
+      await control(server, user, { lagSeconds: 0 });
+      const id = (await pool(server, user))[0]?.[0]?.id ?? ""; // the best for this person
+      await post(server, user, [{ id }]);
+      await arrived(server, user);
+      await report(server, user, { unseen: [{ id, at: Date.now() }] });
+      await vi.waitFor(async () => {
+        const { seen } = await page(server, user, 2);
+        expect(seen.unseen?.map((taken) => taken.id)).toEqual([id]);
+      }, SOON);
+      const offered = (await pagesOf(server, user, 11, 30)).map((each) => each.id);
+      expect(offered).toContain(id);
+      await post(server, user, [{ id }]);
+      await vi.waitUntil(async () => (await page(server, user, 2)).seen.unseen === undefined, SOON);
+      expect((await pagesOf(server, user, 41, 30)).map((each) => each.id)).not.toContain(id);
+    });
+
+    test("a deleted history is offered anew, and what is under way from before does not come back", async () => {
+      const user = someone();
+      await control(server, user, { lagSeconds: 0 });
+      await post(server, user, (await page(server, user, 1)).items);
+      await arrived(server, user);
+      await control(server, user, { running: false });
+      await post(server, user, [{ id: "under way" }]);
+      const { state } = await status(server, user);
+      const answer = await server.app.inject({ method: "DELETE", url: `/api/users/${user}/history` });
+      expect(answer.statusCode).toBe(204);
+      const { seen } = await status(server, user, state);
+      expect(seen).toMatchObject({ version: 0, shards: [] });
+      expect(Math.abs((seen?.forgetBefore ?? 0) - Date.now() / 1000)).toBeLessThan(60);
+      await control(server, user, { running: true });
+      await vi.waitUntil(async () => (await status(server, user)).stream.waiting === 0, SOON);
+      await vi.waitUntil(() => Date.now() > (seen?.forgetBefore ?? 0) * 1000, SOON);
+      await post(server, user, [{ id: "after" }]);
+      await arrived(server, user);
+      expect(Number((await status(server, user)).seen?.version) % 2 ** 21).toBe(1);
+    });
+
+    test("a replica that lags knows neither what was taken back nor that the history was deleted", async () => {
+      const user = someone();
+      await control(server, user, { lagSeconds: 0 });
+      await post(server, user, [{ id: "x" }]);
+      await arrived(server, user);
+      await control(server, user, { replicaLags: true });
+      await server.app.inject({ method: "DELETE", url: `/api/users/${user}/history` });
+      expect((await page(server, user, 1)).seen.forgetBefore).toBeGreaterThan(0);
+      const { seen } = await page(server, user, 2);
+      expect(seen.forgetBefore).toBeUndefined();
+      expect(seen.shards).toHaveLength(1);
+    });
+
+    test("who has seen the original is not offered its repost, nor the other way round", async () => {
+      const user = someone();
+      await control(server, user, { lagSeconds: 0 });
+      const offered = await pagesOf(server, user, 1, 40);
+      const repost = offered.find(({ original }) => original !== undefined);
+      const [one, other] = repost === undefined ? [] : idsOf(repost);
+      for (const id of [other ?? "", one ?? ""]) {
+        await server.app.inject({ method: "POST", url: `/api/users/${user}/flush` });
+        await post(server, user, [{ id }]);
+        await arrived(server, user);
+        const ids = (await pagesOf(server, user, 41, 40)).flatMap(idsOf);
+        if (id === other) expect(ids).not.toContain(one);
+        expect(ids).not.toContain(id);
+      }
+    });
+
+    test("a small pool is all there, and what was seen is at the end of its pages", async () => {
+      const user = someone();
+      await control(server, user, { lagSeconds: 0 });
+      const before = await pool(server, user);
+      expect(before.map((items) => items.length)).toEqual([10, 10, 4]);
+      const seen = before.map(([first = { id: "" }]) => first);
+      await post(server, user, seen);
+      await arrived(server, user);
+      const after = await pool(server, user);
+      expect(after.map((items) => items.at(-1)?.id)).toEqual(seen.map(({ id }) => id));
+      expect(new Set(after.flat().map(({ id }) => id)).size).toBe(24);
+    });
+  });
+}

@@ -1,0 +1,37 @@
+/** An item's own page: `?item=ID`, and the reader's options, which the way back carries on. */
+import { fetchItem } from "./api.ts";
+import { one, pictureOf } from "./column.ts";
+
+function wireBack(): void {
+  const back = one(document, "#back") as HTMLAnchorElement;
+  const feed = new URL("./", location.href);
+  const cameFromFeed = document.referrer.startsWith(feed.href) && history.length > 1;
+  feed.search = location.search;
+  feed.searchParams.delete("item");
+  back.href = feed.href;
+  back.addEventListener("click", (event) => {
+    if (!cameFromFeed || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    // The same entry of the history: there the list is as it was left.
+    event.preventDefault();
+    history.back();
+  });
+}
+
+async function showItem(): Promise<void> {
+  const item = await fetchItem(new URL(location.href).searchParams.get("item") ?? "");
+  const title = one(document, "#article-title");
+  const source = one(document, "#article-source") as HTMLAnchorElement;
+  document.title = `${item.title} · Seenguard`;
+  title.textContent = item.title;
+  title.before(pictureOf(item));
+  one(document, "#article-note").textContent =
+    item.repostedBy === undefined ? "An article of the feed." : `Reposted by ${item.repostedBy}.`;
+  source.href = item.url;
+  source.hidden = false;
+}
+
+wireBack();
+showItem().catch((error: unknown) => {
+  one(document, "#article-title").textContent = "This article cannot be shown";
+  one(document, "#article-note").textContent = error instanceof Error ? error.message : String(error);
+});
