@@ -109,8 +109,8 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
             page.must_remember(ledger, index, remember) && !has_lost_text && !ledger.may_be_deleted(recording)
         };
         if !ledger.of(item).any(is_kept) {
-            // What was dropped or deleted may come back from a segment that was not compacted yet, and is nobody's to deliver
-            // until the next visit.
+            // What was dropped or deleted may come back from a segment that was not compacted yet, and is nobody's to
+            // deliver until the next visit.
             continue;
         }
         let was_there = world.server.ever.contains_key(&item) || world.server.refused.contains(&item);
