@@ -79,10 +79,7 @@ fn deliver(world: &mut World, device: usize, tab: usize, round: usize) {
     world.server.run(world.now, &world.items, &mut world.tally);
     let (place, mut scene) = world.on(device);
     place.settle(tab, &mut scene);
-    let held = snapshots::request(place, tab, &mut scene);
-    let shipment = scene
-        .server
-        .ship(scene.now, &held, scene.items, scene.conditions, scene.random);
+    let shipment = snapshots::request(place, tab, &mut scene);
     snapshots::apply(place, tab, &shipment, &mut scene);
     world.now += HOUR * (1 + round as u64);
 }

@@ -20,10 +20,7 @@ use super::writer::Job;
 /// A refresh: a snapshot, a page of items, and some of them are looked at.
 pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     snapshots::check_dropped(&device.tabs[tab]);
-    let held = snapshots::request(device, tab, scene);
-    let shipment = scene
-        .server
-        .ship(scene.now, &held, scene.items, scene.conditions, scene.random);
+    let shipment = snapshots::request(device, tab, scene);
     match scene.random.below(60) {
         0 => snapshots::apply_broken(device, tab, &shipment.state, scene),
         1 => {}

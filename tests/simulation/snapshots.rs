@@ -22,9 +22,16 @@ use super::writer::Job;
 /// Requests of a page that may still be answered.
 const REQUESTS: usize = 4;
 
+/// A request for a page, which says what is held, and what the server ships for it.
+pub fn request(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> Shipment {
+    let held = held_by(device, tab, scene);
+    let server = &mut scene.server;
+    server.ship(scene.now, &held, scene.items, scene.conditions, scene.random)
+}
+
 /// What a page's request says that it holds; now and then that of an earlier request, whose answer was overtaken, or of
 /// another tab, whose response is used here.
-pub fn request(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> String {
+fn held_by(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> String {
     let other = scene.random.index(device.tabs.len());
     let other = device.tabs[other].guard.held();
     let page = &mut device.tabs[tab];
