@@ -30,6 +30,7 @@ mod simulation {
     pub mod delivery;
     pub mod device;
     pub mod ending;
+    pub mod events;
     pub mod exceptions;
     pub mod feeds;
     pub mod held;
@@ -39,6 +40,7 @@ mod simulation {
     pub mod run;
     pub mod scene;
     pub mod server;
+    pub mod shipment;
     pub mod snapshots;
     pub mod statistics;
     pub mod store;

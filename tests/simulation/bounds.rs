@@ -1,10 +1,15 @@
-//! How much is stored and written of ten thousand impressions, by one tab and by several that hear of each other.
+//! What a page holds and stores at most; how much is stored and written of ten thousand impressions, by one tab and by
+//! several that hear of each other.
 
 use seenguard::{DEFAULT_REMEMBER, Guard, Now};
 
+use super::device::Device;
 use super::held::HeldStore;
+use super::ledger::Ledger;
+use super::scene::Scene;
 use super::snapshots::cover_everything;
 use super::store::Store;
+use super::tab::TEXT_LIMITS;
 use super::writer::{Effect, Holds, Job, Surroundings, Writer};
 use crate::random::Random;
 
@@ -12,6 +17,9 @@ const IMPRESSIONS: usize = 10_000;
 const BEGINNING: u64 = 1_764_000_000_000;
 /// So often a snapshot covers all that was recorded.
 const IMPRESSIONS_A_SNAPSHOT: usize = 100;
+
+/// Bytes of a segment of one recording, beyond twice its id.
+const MOST_BYTES_OF_ONE: usize = 256;
 
 /// An open page, without what a simulated one is judged by.
 struct Page {
@@ -118,5 +126,56 @@ impl Pages {
             self.pages[other].writer.enqueue(Job::Pull);
         }
         true
+    }
+}
+
+/// Nothing is past its limits.
+pub fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
+    let clocks = device.clocks(tab, scene.now);
+    let (page, remember) = (&device.tabs[tab], scene.remember());
+    let guard = &page.guard;
+    let stats = guard.stats(clocks);
+    assert_eq!(
+        stats.received, page.received,
+        "references: what came and what was spared"
+    );
+    assert!(
+        stats.pending <= TEXT_LIMITS.texts,
+        "limits: {} are pending",
+        stats.pending
+    );
+    assert!(
+        stats.remembered <= remember + remember / 10 || !page.writer.is_loaded,
+        "limits: {} are remembered",
+        stats.remembered
+    );
+    if stats.pending > 1_000 {
+        let bytes: usize = guard.pending(usize::MAX).iter().map(String::len).sum();
+        assert!(bytes <= TEXT_LIMITS.bytes, "limits: {bytes} bytes of ids are pending");
+    }
+    if stats.pending > TEXT_LIMITS.texts - TEXT_LIMITS.texts / 50 {
+        scene.tally.reach("nearly 5,000 impressions are pending");
+    }
+    let server: usize = page
+        .view
+        .shards
+        .iter()
+        .map(|shipped| shipped.shard.filter.parameters().bits() as usize)
+        .sum();
+    // The table, up to twice as large as its content; the texts, each with its delivery; slots of the server's filters
+    // that are free.
+    let most = 128 * remember + 128 * TEXT_LIMITS.texts + TEXT_LIMITS.bytes + server + 64 * 1024;
+    assert!(stats.bytes <= most, "limits: {} bytes are held", stats.bytes);
+}
+
+/// A segment of one recording is at most 1 KB, for ids of at most 300 bytes.
+pub fn check_size_of_one(holds: &Holds, bytes: usize, ledger: &Ledger, scene: &Scene<'_>) {
+    if let ([index], [], []) = (&holds.recordings[..], &holds.covered[..], &holds.delivered[..]) {
+        let id = scene.items.text(ledger.recordings[*index].item);
+        assert!(
+            bytes <= MOST_BYTES_OF_ONE + 2 * id.len(),
+            "limits: a segment of one recording has {bytes} bytes, its id {}",
+            id.len()
+        );
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use seenguard::{Guard, Now};
 
+use super::bounds;
 use super::chance::Chance;
 use super::conditions::{Conditions, DAY, MINUTE, SECOND};
-use super::held::HeldStore;
+use super::held::{self, HeldStore};
 use super::items::Item;
 use super::ledger::{Ledger, Recording};
 use super::scene::Scene;
@@ -20,8 +21,6 @@ use crate::random::Random;
 pub const SOON_MS: u64 = SECOND;
 /// Bytes of a namespace for each recording that is kept, and for the texts.
 const MOST_BYTES_A_RECORDING: usize = 150;
-/// Bytes of a segment of one recording, beyond twice its id.
-const MOST_BYTES_OF_ONE: usize = 256;
 /// No job takes more storage operations than this.
 const MANY_STEPS: usize = 100_000;
 
@@ -161,14 +160,14 @@ impl Device {
     fn take_effect(&mut self, tab: usize, effect: Effect, scene: &mut Scene<'_>) {
         match effect {
             Effect::Stored { holds, bytes } => {
-                check_size_of_one(&holds, bytes, &self.ledger, scene);
+                bounds::check_size_of_one(&holds, bytes, &self.ledger, scene);
                 self.stored(tab, holds, scene.now);
             }
             Effect::Heard => {
                 self.tabs[tab].hear(&self.ledger);
                 snapshots::note_dropped(&mut self.tabs[tab], &self.ledger, scene);
             }
-            Effect::Restored(restored) => snapshots::restored(self, tab, restored, scene),
+            Effect::Restored(restored) => held::restored(self, tab, restored, scene),
             Effect::CaughtUp { began_ms } => self.learn_stored(tab, began_ms, scene),
             Effect::Loaded { began_ms } => {
                 self.learn_stored(tab, began_ms, scene);
@@ -397,24 +396,4 @@ impl Device {
 pub fn missed_of_item(page: &Tab, ledger: &Ledger, item: Item, before: usize) -> Vec<usize> {
     let earlier = ledger.of(item).map(|(index, _)| index).filter(|&index| index < before);
     earlier.filter(|&index| !page.knows(index)).collect()
-}
-
-impl Tab {
-    /// Something is to be done soon.
-    pub fn ask(&mut self, job: Job, now: u64) {
-        self.writer.enqueue(job);
-        self.waiting_since.get_or_insert(now);
-    }
-}
-
-/// A segment of one recording is at most 1 KB, for ids of at most 300 bytes.
-fn check_size_of_one(holds: &Holds, bytes: usize, ledger: &Ledger, scene: &Scene<'_>) {
-    if let ([index], [], []) = (&holds.recordings[..], &holds.covered[..], &holds.delivered[..]) {
-        let id = scene.items.text(ledger.recordings[*index].item);
-        assert!(
-            bytes <= MOST_BYTES_OF_ONE + 2 * id.len(),
-            "limits: a segment of one recording has {bytes} bytes, its id {}",
-            id.len()
-        );
-    }
 }

@@ -79,10 +79,7 @@ fn deliver(world: &mut World, device: usize, tab: usize, round: usize) {
     world.server.run(world.now, &world.items, &mut world.tally);
     let (place, mut scene) = world.on(device);
     place.settle(tab, &mut scene);
-    let held = snapshots::request(place, tab, &mut scene);
-    let shipment = scene
-        .server
-        .ship(scene.now, &held, scene.items, scene.conditions, scene.random);
+    let shipment = snapshots::request(place, tab, &mut scene);
     snapshots::apply(place, tab, &shipment, &mut scene);
     world.now += HOUR * (1 + round as u64);
 }
@@ -104,10 +101,13 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
         );
         let (ledger, remember) = (&place.ledger, world.conditions.remember);
         let page = &place.tabs[tab];
-        let is_kept = |index| page.must_remember(ledger, index, remember) && !page.may_have_lost_text(ledger, index);
-        if !ledger.of(item).any(|(index, _)| is_kept(index)) {
-            // What was dropped may come back from a segment that was not compacted yet, and is nobody's to deliver
-            // until the next visit.
+        let is_kept = |(index, recording): (usize, &Recording)| {
+            let has_lost_text = page.may_have_lost_text(ledger, index);
+            page.must_remember(ledger, index, remember) && !has_lost_text && !ledger.may_be_deleted(recording)
+        };
+        if !ledger.of(item).any(is_kept) {
+            // What was dropped or deleted may come back from a segment that was not compacted yet, and is nobody's to
+            // deliver until the next visit.
             continue;
         }
         let was_there = world.server.ever.contains_key(&item) || world.server.refused.contains(&item);

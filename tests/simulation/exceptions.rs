@@ -6,7 +6,7 @@ use seenguard::{ChainSnapshot, Impression};
 
 use super::conditions::SECOND;
 use super::items::{Item, Items};
-use super::server::State;
+use super::shipment::State;
 
 #[derive(Debug, Default)]
 pub struct Exceptions {

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use seenguard::{Explanation, Guard};
 
+use super::bounds;
 use super::chance::Chance;
 use super::device::{Device, missed_of_item};
 use super::items::Item;
@@ -14,16 +15,12 @@ use super::scene::Scene;
 use super::snapshots;
 use super::statistics::Question;
 use super::stream::Told;
-use super::tab::TEXT_LIMITS;
 use super::writer::Job;
 
 /// A refresh: a snapshot, a page of items, and some of them are looked at.
 pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     snapshots::check_dropped(&device.tabs[tab]);
-    let held = snapshots::request(device, tab, scene);
-    let shipment = scene
-        .server
-        .ship(scene.now, &held, scene.items, scene.conditions, scene.random);
+    let shipment = snapshots::request(device, tab, scene);
     match scene.random.below(60) {
         0 => snapshots::apply_broken(device, tab, &shipment.state, scene),
         1 => {}
@@ -44,7 +41,7 @@ pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     if !seen.is_empty() {
         record(device, tab, &seen, scene);
     }
-    check_limits(device, tab, scene);
+    bounds::check_limits(device, tab, scene);
 }
 
 /// Filters, and judges each answer. Returns the fresh ones of the answer.
@@ -147,7 +144,7 @@ fn ask_fresh(device: &mut Device, tab: usize, candidates: &Candidates, scene: &m
             "known reasons: a fresh item is in the table"
         );
         let (rate, tally) = (stats.server_false_positive_rate, &mut *scene.tally);
-        tally.ask(Question::StoppedByServer, rate, why.is_some());
+        tally.ask(Question::Stopped, rate, why.is_some());
     }
 }
 
@@ -399,43 +396,4 @@ fn note(device: &mut Device, tab: usize, item: Item, (at, unseen): (u64, bool), 
     page.unsaved.recordings.push(index);
     page.learn(index);
     index
-}
-
-/// Nothing is past its limits.
-fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
-    let (page, remember) = (&device.tabs[tab], scene.remember());
-    let guard = &page.guard;
-    let stats = guard.stats(clocks);
-    assert_eq!(
-        stats.received, page.received,
-        "references: what came and what was spared"
-    );
-    assert!(
-        stats.pending <= TEXT_LIMITS.texts,
-        "limits: {} are pending",
-        stats.pending
-    );
-    assert!(
-        stats.remembered <= remember + remember / 10 || !page.writer.is_loaded,
-        "limits: {} are remembered",
-        stats.remembered
-    );
-    if stats.pending > 1_000 {
-        let bytes: usize = guard.pending(usize::MAX).iter().map(String::len).sum();
-        assert!(bytes <= TEXT_LIMITS.bytes, "limits: {bytes} bytes of ids are pending");
-    }
-    if stats.pending > TEXT_LIMITS.texts - TEXT_LIMITS.texts / 50 {
-        scene.tally.reach("nearly 5,000 impressions are pending");
-    }
-    let server: usize = page
-        .view
-        .shards
-        .iter()
-        .map(|shipped| shipped.shard.filter.parameters().bits() as usize)
-        .sum();
-    // The table, up to twice as large as its content; the texts, each with its delivery; slots of the server's filters
-    // that are free.
-    let most = 128 * remember + 128 * TEXT_LIMITS.texts + TEXT_LIMITS.bytes + server + 64 * 1024;
-    assert!(stats.bytes <= most, "limits: {} bytes are held", stats.bytes);
 }

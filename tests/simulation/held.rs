@@ -9,7 +9,12 @@ use std::rc::Rc;
 use seenguard::{Applied, Format, Guard, Impression, Now, Snapshot};
 
 use super::chance::Chance;
-use super::server::Shipped;
+use super::device::Device;
+use super::exceptions::listed;
+use super::scene::Scene;
+use super::shipment::{Shipped, State};
+use super::snapshots;
+use super::view::View;
 use crate::random::Random;
 
 /// What is stored of a snapshot beside its shards.
@@ -98,4 +103,67 @@ impl HeldStore {
             server_ms,
         })
     }
+}
+
+/// Stores the snapshot in use for the next visit, unless the page has no time for it.
+pub fn store(device: &mut Device, tab: usize, state: &State, server_ms: Option<u64>, scene: &mut Scene<'_>) {
+    let wall_ms = device.wall(scene.now);
+    let page = &device.tabs[tab];
+    if !page.writer.is_loaded || device.store.is_full || scene.random.percent(15) {
+        return;
+    }
+    let unstored = Unstored {
+        index: Index {
+            generation: page.writer.generation,
+            held: page.view.held(),
+            unseen: state.unseen.clone(),
+            forget_before: state.forget_before,
+            ahead_ms: server_ms.map(|server_ms| wall_ms as i64 - server_ms as i64),
+        },
+        shards: page.view.shards.clone(),
+    };
+    device.held.write(unstored, scene.random, scene.conditions.crashes);
+}
+
+/// A page that opens takes over what was stored, unless it has taken a snapshot already, or knows of a later deletion.
+pub fn restored(device: &mut Device, tab: usize, restored: Restored, scene: &mut Scene<'_>) {
+    let clocks = device.clocks(tab, scene.now);
+    let page = &mut device.tabs[tab];
+    let Restored {
+        applied,
+        index,
+        shards,
+        server_ms,
+    } = restored;
+    let must_be_refused = page.has_applied || index.forget_before < page.knows_deletion;
+    let may_be_refused = page.has_applied || index.forget_before < page.may_know_deletion;
+    if applied.reason.is_some() {
+        assert!(may_be_refused, "restored: what is not older is taken over");
+        scene.tally.reach("a stored snapshot is refused");
+        return;
+    }
+    assert!(!must_be_refused, "restored: nothing forgotten comes back from storage");
+    assert_eq!(
+        applied.shards,
+        shards.len(),
+        "restored: exactly the shards that are found are held"
+    );
+    let names = index.held.split('.').filter(|name| !name.is_empty()).count();
+    scene.tally.reach(if shards.len() < names {
+        "a stored snapshot lacks shards"
+    } else {
+        "a stored snapshot is taken over"
+    });
+    let next = View {
+        version: None,
+        forget_before: index.forget_before,
+        may_forget_before: index.forget_before,
+        shards,
+        server_ahead: server_ms.map(|server_ms| i128::from(server_ms) - i128::from(clocks.steady_ms)),
+        unseen: page
+            .view
+            .next_unseen(&listed(&index.unseen, scene.items), server_ms, clocks.wall_ms),
+    };
+    snapshots::use_view(device, tab, next, scene);
+    snapshots::check_reach(device, tab, server_ms, scene);
 }

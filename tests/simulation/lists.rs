@@ -209,6 +209,10 @@ fn forget_taken_back(verdicts: &mut Verdicts, device: &Device, tab: usize, scene
 
 /// Nothing is stopped still that was taken back, or forgotten, since it was decided.
 fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scene<'_>) {
+    if device.clock_jumped {
+        // What was past its window when the list was shown may be within it again.
+        return;
+    }
     let clocks = device.clocks(tab, scene.now);
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
     let must_pass = |id| page.must_pass(ledger, id, clocks.wall_ms, scene.window_ms(), scene.remember());

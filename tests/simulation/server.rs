@@ -11,38 +11,13 @@ use super::conditions::{Conditions, SECOND};
 use super::exceptions::Exceptions;
 use super::items::{Item, Items};
 use super::lists::{self, Post};
+use super::shipment::{Shipment, Shipped, State};
 use super::statistics::{Question, Tally};
 use super::stream::{Event, Stream, Told};
 use crate::random::Random;
 
 /// Snapshots that replicas may still serve.
 const HISTORY: usize = 12;
-
-/// A shard as it travels, and read once for all that compare with it.
-#[derive(Debug)]
-pub struct Shipped {
-    pub text: String,
-    /// Without its mark.
-    pub reference: String,
-    pub shard: Shard,
-}
-
-/// A state of the chain, as some replica ships it.
-#[derive(Debug, Default)]
-pub struct State {
-    pub version: u64,
-    /// Unix seconds of the latest deletion of the history, 0 if there was none.
-    pub forget_before: u32,
-    pub shards: Vec<Rc<Shipped>>,
-    pub unseen: Vec<Impression>,
-}
-
-/// A state as it is shipped to a device that holds some of the shards.
-pub struct Shipment {
-    pub state: Rc<State>,
-    /// The shards' texts, or their references.
-    pub shards: Vec<String>,
-}
 
 /// When an item was last put into the chain.
 #[derive(Debug, Clone, Copy)]
@@ -267,7 +242,7 @@ impl Server {
         }
     }
 
-    /// A state as of now, or one that a lagging replica still has, for a device whose request says that it holds `held`.
+    /// A state as of now, or one that a lagging replica still has, for a device that says that it holds `held`.
     pub fn ship(
         &mut self,
         now: u64,
@@ -389,11 +364,7 @@ impl Server {
             let Some(item) = items.any(random) else { return };
             let contained = self.chain_contains_live(item, now, items);
             if self.refused.contains(&item) && !self.inserted.contains_key(&item) {
-                tally.ask(
-                    Question::ForgottenByServer,
-                    self.false_positive_rate(seconds),
-                    contained,
-                );
+                tally.ask(Question::Forgotten, self.false_positive_rate(seconds), contained);
             }
             let Some(&inserted) = self.inserted.get(&item) else {
                 continue;
@@ -409,11 +380,7 @@ impl Server {
             let is_overdue = ttl > 0 && self.promised_from == 0 && seconds > inserted.at_seconds + longest;
             if is_overdue {
                 self.inserted.remove(&item);
-                tally.ask(
-                    Question::KeptTooLongByServer,
-                    self.false_positive_rate(seconds),
-                    contained,
-                );
+                tally.ask(Question::KeptTooLong, self.false_positive_rate(seconds), contained);
             }
         }
     }

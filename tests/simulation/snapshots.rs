@@ -1,5 +1,5 @@
-//! Snapshots come to a page: with each response, and at its opening from storage. What each of them means for the page is
-//! compared with what the server meant, shard by shard, whether it came as text or as a reference.
+//! Snapshots come to a page with each response. What each of them means for the page is compared with what the server
+//! meant, shard by shard, whether it came as text or as a reference.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use super::conditions::{DAY, Versions};
 use super::coverage;
 use super::device::Device;
 use super::exceptions::listed;
-use super::held::{Index, Restored, Unstored};
+use super::held;
 use super::items::Item;
 use super::ledger::{Ledger, Recording};
 use super::scene::Scene;
-use super::server::{Shipment, State};
+use super::shipment::{Shipment, State};
 use super::tab::Tab;
 use super::view::View;
 use super::writer::Job;
@@ -22,9 +22,16 @@ use super::writer::Job;
 /// Requests of a page that may still be answered.
 const REQUESTS: usize = 4;
 
+/// A request for a page, which says what is held, and what the server ships for it.
+pub fn request(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> Shipment {
+    let held = held_by(device, tab, scene);
+    let server = &mut scene.server;
+    server.ship(scene.now, &held, scene.items, scene.conditions, scene.random)
+}
+
 /// What a page's request says that it holds; now and then that of an earlier request, whose answer was overtaken, or of
 /// another tab, whose response is used here.
-pub fn request(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> String {
+fn held_by(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> String {
     let other = scene.random.index(device.tabs.len());
     let other = device.tabs[other].guard.held();
     let page = &mut device.tabs[tab];
@@ -125,7 +132,7 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
     take_deletion(device, tab, state.forget_before, now_ms, scene);
     device.tabs[tab].knew_deletion = device.tabs[tab].knows_deletion;
     coverage::check_settled(device, tab, (&before, &listed_before), &applied, is_deleting, scene);
-    store(device, tab, state, now_ms, scene);
+    held::store(device, tab, state, now_ms, scene);
 }
 
 fn is_reference(element: &str) -> bool {
@@ -155,7 +162,7 @@ fn check_reason(page: &Tab, Shipment { state, shards }: &Shipment, version: Opti
 }
 
 /// Puts a snapshot in use. What was taken back here ends if the one before had listed it, and this one does not.
-fn use_view(device: &mut Device, tab: usize, mut next: View, scene: &mut Scene<'_>) {
+pub fn use_view(device: &mut Device, tab: usize, mut next: View, scene: &mut Scene<'_>) {
     let remember = scene.remember();
     let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
     for (&item, taken_back) in &mut next.unseen {
@@ -194,7 +201,7 @@ fn use_view(device: &mut Device, tab: usize, mut next: View, scene: &mut Scene<'
 }
 
 /// Where clocks are what they seem, a taking back reaches exactly what was recorded before it.
-fn check_reach(device: &Device, tab: usize, server_ms: Option<u64>, scene: &mut Scene<'_>) {
+pub fn check_reach(device: &Device, tab: usize, server_ms: Option<u64>, scene: &mut Scene<'_>) {
     if device.clock_was_set {
         return;
     }
@@ -214,69 +221,6 @@ fn check_reach(device: &Device, tab: usize, server_ms: Option<u64>, scene: &mut 
             );
         }
     }
-}
-
-/// Stores the snapshot in use for the next visit, unless the page has no time for it.
-fn store(device: &mut Device, tab: usize, state: &State, server_ms: Option<u64>, scene: &mut Scene<'_>) {
-    let wall_ms = device.wall(scene.now);
-    let page = &device.tabs[tab];
-    if !page.writer.is_loaded || device.store.is_full || scene.random.percent(15) {
-        return;
-    }
-    let unstored = Unstored {
-        index: Index {
-            generation: page.writer.generation,
-            held: page.view.held(),
-            unseen: state.unseen.clone(),
-            forget_before: state.forget_before,
-            ahead_ms: server_ms.map(|server_ms| wall_ms as i64 - server_ms as i64),
-        },
-        shards: page.view.shards.clone(),
-    };
-    device.held.write(unstored, scene.random, scene.conditions.crashes);
-}
-
-/// A page that opens takes over what was stored, unless it has taken a snapshot already, or knows of a later deletion.
-pub fn restored(device: &mut Device, tab: usize, restored: Restored, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
-    let page = &mut device.tabs[tab];
-    let Restored {
-        applied,
-        index,
-        shards,
-        server_ms,
-    } = restored;
-    let must_be_refused = page.has_applied || index.forget_before < page.knows_deletion;
-    let may_be_refused = page.has_applied || index.forget_before < page.may_know_deletion;
-    if applied.reason.is_some() {
-        assert!(may_be_refused, "restored: what is not older is taken over");
-        scene.tally.reach("a stored snapshot is refused");
-        return;
-    }
-    assert!(!must_be_refused, "restored: nothing forgotten comes back from storage");
-    assert_eq!(
-        applied.shards,
-        shards.len(),
-        "restored: exactly the shards that are found are held"
-    );
-    let names = index.held.split('.').filter(|name| !name.is_empty()).count();
-    scene.tally.reach(if shards.len() < names {
-        "a stored snapshot lacks shards"
-    } else {
-        "a stored snapshot is taken over"
-    });
-    let next = View {
-        version: None,
-        forget_before: index.forget_before,
-        may_forget_before: index.forget_before,
-        shards,
-        server_ahead: server_ms.map(|server_ms| i128::from(server_ms) - i128::from(clocks.steady_ms)),
-        unseen: page
-            .view
-            .next_unseen(&listed(&index.unseen, scene.items), server_ms, clocks.wall_ms),
-    };
-    use_view(device, tab, next, scene);
-    check_reach(device, tab, server_ms, scene);
 }
 
 /// After segments were merged: a snapshot from before a deletion that they tell of is not in use any more.

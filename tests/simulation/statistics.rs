@@ -14,15 +14,15 @@ pub const LEVEL: f64 = 1e-6;
 /// is no error.
 const TOLERANCE: f64 = 1.03;
 
-/// What is tested.
+/// What is tested of the server's shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
     /// Fresh items that the server's shards stop, against `server_false_positive_rate`.
-    StoppedByServer,
+    Stopped,
     /// Items that the server's chain contains long after their time.
-    KeptTooLongByServer,
+    KeptTooLong,
     /// Items of which the server's chain has refused all impressions since the history was deleted, and contains.
-    ForgottenByServer,
+    Forgotten,
 }
 
 const QUESTIONS: f64 = 3.0;

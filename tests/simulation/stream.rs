@@ -36,8 +36,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Takes what a device tells, which may be lost, sent twice, late and overtaken by others. Without conditions nothing
-    /// goes wrong.
+    /// Takes what a device tells, which may be lost, sent twice, late and overtaken by others. Without conditions
+    /// nothing goes wrong.
     pub fn send(&mut self, told: Told, now: u64, conditions: Option<&Conditions>, random: &mut Random) {
         if conditions.is_some_and(|conditions| random.percent(conditions.lost_percent)) {
             return;

@@ -8,7 +8,7 @@ use super::items::Item;
 use super::ledger::{Ledger, Recording};
 use super::lists::Verdicts;
 use super::view::View;
-use super::writer::{Holds, Writer};
+use super::writer::{Holds, Job, Writer};
 
 /// A batch under way.
 #[derive(Debug)]
@@ -344,5 +344,11 @@ impl Tab {
     /// Whether a recording may have lost its text for want of room.
     pub fn may_have_lost_text(&self, ledger: &Ledger, index: usize) -> bool {
         ledger.higher(index) >= KEPT_TEXTS.texts - 1 || ledger.bytes_since(index) >= KEPT_TEXTS.bytes - LONGEST_ID
+    }
+
+    /// Something is to be done soon.
+    pub fn ask(&mut self, job: Job, now: u64) {
+        self.writer.enqueue(job);
+        self.waiting_since.get_or_insert(now);
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use seenguard::Now;
 
 use super::items::Item;
-use super::server::Shipped;
+use super::shipment::Shipped;
 
 /// The snapshot in use.
 #[derive(Debug, Default)]

@@ -5,6 +5,7 @@ use super::conditions::{Conditions, DAY, HOUR, Kind, MINUTE, Pace, SECOND};
 use super::delivery;
 use super::device::Device;
 use super::ending;
+use super::events::{EVENTS, Event};
 use super::feeds;
 use super::items::Items;
 use super::scene::Scene;
@@ -33,66 +34,6 @@ pub struct World {
     events: Vec<String>,
     traces: bool,
 }
-
-/// What happens next, with its weight.
-#[derive(Debug, Clone, Copy)]
-enum Event {
-    Refresh,
-    StorageStep,
-    Delivery,
-    Open,
-    Reload,
-    Close,
-    KillTab,
-    KillBrowser,
-    Freeze,
-    Thaw,
-    ClockJump,
-    Clear,
-    StandStill,
-    FlushStore,
-    Rebuild,
-    ReadStoreAgain,
-    FillStorage,
-    Damage,
-    StartReport,
-    Hide,
-    TakeBack,
-    DeleteHistory,
-    TakeBackOnServer,
-    RollBack,
-    LoseHeld,
-    BringBackSegment,
-}
-
-const EVENTS: [(u64, Event); 26] = [
-    (300, Event::Refresh),
-    (260, Event::StorageStep),
-    (160, Event::Delivery),
-    (30, Event::Open),
-    (22, Event::Reload),
-    (12, Event::Close),
-    (12, Event::KillTab),
-    (4, Event::KillBrowser),
-    (10, Event::Freeze),
-    (14, Event::Thaw),
-    (8, Event::ClockJump),
-    (2, Event::Clear),
-    (6, Event::StandStill),
-    (2, Event::FlushStore),
-    (2, Event::Rebuild),
-    (6, Event::ReadStoreAgain),
-    (10, Event::FillStorage),
-    (4, Event::Damage),
-    (20, Event::StartReport),
-    (20, Event::Hide),
-    (20, Event::TakeBack),
-    (3, Event::DeleteHistory),
-    (20, Event::TakeBackOnServer),
-    (3, Event::RollBack),
-    (4, Event::LoseHeld),
-    (4, Event::BringBackSegment),
-];
 
 impl World {
     pub fn new(seed: u64, traces: bool) -> Self {
