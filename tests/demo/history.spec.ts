@@ -222,7 +222,7 @@ test("from a small pool, the oldest of what was seen come last and are marked as
   await reader.refresh();
   const items = reader.items("guarded");
   await expect(items.first()).toHaveClass(/last/);
-  await expect(items.first()).toContainText(/shown last: you saw it .+ ago/);
+  await expect(items.first()).toContainText(/Shown last: you saw it .+ ago/);
   await expect(page.locator("#guarded .block-title").first()).toContainText("seen before");
   expect(await reader.counter("repeats-guarded")).toBe(0);
   const shown = await reader.shown("guarded");
