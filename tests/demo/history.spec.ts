@@ -82,9 +82,10 @@ test("what was taken back in one browser is offered in another one of the same r
     await expect(firstStopped(reader)).toBeAttached({ timeout: 100 });
   }).toPass();
   await page.locator("#guarded .stopped > summary").first().click();
-  await firstStopped(reader).getByRole("button", { name: "Show again" }).click();
   await reader.setLag(0);
   await reader.setStream(true);
+  await expect(reader.counterOf("pending")).toHaveText("0");
+  await firstStopped(reader).getByRole("button", { name: "Show again" }).click();
   await expect.poll(async () => (await takenBack(reader.user)).size).toBeGreaterThan(0);
   const unseen = await takenBack(reader.user);
 
