@@ -211,9 +211,10 @@ function addStreamRoutes(app: FastifyInstance, store: Store): void {
       const { user } = request.params;
       forThisDevice(reply);
       const stream = await store.stream(user);
-      return withChain(await store.seen(user), (chain) => {
+      const stored = await store.seen(user);
+      return withChain(stored, (chain) => {
         const seen = chain.snapshot({ held: heldBy(request) });
-        const state = stateOf(seen);
+        const state = stateOf(stored);
         const status = { stream, unreadable: chain.rejected, state };
         return state === request.query.state ? status : { ...status, seen };
       });

@@ -88,8 +88,11 @@ export async function withChain<T>(stored: StoredSeen, use: (chain: ShardChain) 
   }
 }
 
-/** Names a state: every change of it gives another name. The version alone does not grow when something is taken back. */
-export function stateOf({ version, unseen, forgetBefore }: Snapshot): string {
-  const text = JSON.stringify([version, unseen, forgetBefore]);
+/**
+ * Names what is stored: every change of it gives another name. The snapshot's version does not do: it does not grow when
+ * something is taken back, and records have none. Every change of the list changes its first element or its length.
+ */
+export function stateOf({ shards, unseen, forgetBefore }: StoredSeen): string {
+  const text = JSON.stringify([shards.length, shards[0], unseen, forgetBefore]);
   return createHash("sha256").update(text).digest("base64url").slice(0, 16);
 }

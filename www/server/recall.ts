@@ -31,7 +31,10 @@ export function recallPage(
   size: number,
   unseen: ExposureFilter,
 ): Item[] {
-  const candidates = unseen(rankingFor(user, catalogue));
+  // Articles and reposts come from sources of their own, each filtered by itself: a page may well have both of a pair.
+  const reposts = catalogue.filter(({ original }) => original !== undefined);
+  const fresh = new Set([articlesOf(catalogue), reposts].flatMap(unseen));
+  const candidates = rankingFor(user, catalogue).filter((item) => fresh.has(item));
   const random = randomFrom(`page ${user} ${String(turn)}`);
   const hot = shuffled(candidates.slice(0, HOT_POOL), random).slice(0, Math.round(size * HOT_SHARE));
   const wide = shuffled(candidates.slice(HOT_POOL, HOT_POOL + WIDE_POOL), random).slice(0, size - hot.length);

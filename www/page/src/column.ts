@@ -149,9 +149,9 @@ function itemElement(item: ShownItem, isLast: boolean): HTMLElement {
 function noteOf({ repostedBy, seenAt }: ShownItem, kind: string, isLast: boolean): string {
   const what = repostedBy === undefined ? kind : `Reposted by ${repostedBy}`;
   const seen = seenAt === undefined ? "seen before" : `you saw it ${ago(seenAt)}`;
-  if (isLast) return `${what} · shown last: ${seen}`;
+  if (isLast) return `Shown last: ${seen}`;
   if (seenAt === undefined) return what;
-  return repostedBy === undefined ? `Repeat: ${seen}` : `Repeat, ${what.toLowerCase()}: ${seen}`;
+  return repostedBy === undefined ? `Repeat: ${seen}` : `Repeat, by a repost: ${seen}`;
 }
 
 /** A picture of sorts: the title's first letter in a colour of its own. */
