@@ -161,11 +161,11 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     for &item in &there {
         let mut candidates = page.candidates(ledger, item, remember);
         // What was dropped may come back from a segment that was not compacted yet; what a deletion reached, too, if a
-        // later one reaches less far by a clock that has jumped back.
-        let is_settled = |index| {
-            let is_kept = page.must_remember(ledger, index, remember);
-            page.settled.contains(&index) && is_kept && !ledger.may_be_deleted(&ledger.recordings[index])
-        };
+        // later one reaches less far by a clock that has jumped back; and what was replaced by a recording that a
+        // deletion reached.
+        let may_come_back = ledger.of(item).any(|(_, recording)| ledger.may_be_deleted(recording));
+        let is_settled =
+            |index| page.settled.contains(&index) && page.must_remember(ledger, index, remember) && !may_come_back;
         assert!(
             candidates.any(|(index, recording)| !recording.unseen
                 && !is_settled(index)
