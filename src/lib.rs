@@ -22,6 +22,7 @@
 //!     shards: &shipped.shards,
 //!     format: shipped.format,
 //!     now_ms: None,
+//!     unseen: &[],
 //!     forget_before: None,
 //! };
 //! guard.apply(snapshot, now)?;

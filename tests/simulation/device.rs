@@ -217,7 +217,7 @@ impl Device {
         if page.is_reporting {
             ledger.reporting_stored_ms.get_or_insert(now);
         }
-        ledger.stored_deletions.entry(page.knows_deletion).or_insert(now);
+        ledger.stored_deletions.entry(holds.deletion).or_insert(now);
     }
 
     /// What was recorded before the storage had loaded gets its counters now, above all that was loaded.

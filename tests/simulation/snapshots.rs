@@ -272,6 +272,7 @@ fn take_deletion(device: &mut Device, tab: usize, before: u32, server_ms: Option
     }
     page.verdicts.owes_deletion |= before > page.may_know_deletion;
     page.knows_deletion = before;
+    page.unsaved.deletion = before;
     page.may_know_deletion = page.may_know_deletion.max(before);
     page.ask(Job::Flush, scene.now);
     ledger.delete(before, at);

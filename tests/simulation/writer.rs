@@ -42,6 +42,8 @@ pub struct Holds {
     pub delivered: Vec<(Item, u64)>,
     /// Recordings that the tab held pending when it began to deliver.
     pub promised: Vec<usize>,
+    /// The deletion of the history that the tab took last; 0: none since the segment before.
+    pub deletion: u32,
 }
 
 /// A segment that is written, and what it holds of its tab.
