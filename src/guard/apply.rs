@@ -56,8 +56,8 @@ impl Guard {
         Ok(applied)
     }
 
-    /// Takes over the snapshot that was in use on an earlier visit, as it was stored, for what is shown before the first
-    /// response. `held`: what [`Guard::held`] told of it; shards that the storage has lost or damaged are left out. Its
+    /// Takes over the snapshot that was in use on an earlier visit, as it was stored, for what is shown before the
+    /// first response. `held`: what [`Guard::held`] told of it; shards that the storage has lost or damaged are left out. Its
     /// version counts no more, so a server whose own counter starts again is believed. Not taken after a snapshot of
     /// this visit, or if it is from before a deletion of the history that is known.
     ///
@@ -104,7 +104,7 @@ impl Guard {
     /// Takes over what a snapshot takes back. This device's own taking back of an id ends when a snapshot no longer
     /// lists it after one that did: from then on the server decides.
     fn take_back(&mut self, mut next: TakenBack) {
-        self.server_takings += u32::from(next.lists_more_than(&self.taken_back));
+        self.server_takings += u64::from(next.lists_more_than(&self.taken_back));
         for (&hash, entry) in &mut next.by_hash {
             let is_listed_anew = self
                 .taken_back
@@ -153,8 +153,8 @@ impl Guard {
     }
 
     /// What the server need not send again, for the next request: the references of the shards in use, newest first,
-    /// joined by `.`. Empty if nothing is held, and after a snapshot that referred to a shard that is not, until one was
-    /// taken.
+    /// joined by `.`. Empty if nothing is held, and after a snapshot that referred to a shard that is not, until one
+    /// was taken.
     pub fn held(&self) -> String {
         if self.is_missing_shard {
             return String::new();

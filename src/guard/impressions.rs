@@ -43,7 +43,7 @@ pub(crate) struct Impressions {
     reporting: bool,
     forgotten: Option<Forgotten>,
     /// How often something was taken back or forgotten.
-    takings: u32,
+    takings: u64,
     unsaved: Unsaved,
 }
 
@@ -65,7 +65,7 @@ impl Impressions {
     }
 
     /// How often something was taken back or forgotten, in this copy or another one.
-    pub(crate) fn takings(&self) -> u32 {
+    pub(crate) fn takings(&self) -> u64 {
         self.takings
     }
 
@@ -111,12 +111,12 @@ impl Impressions {
     /// # Errors
     /// [`Error::OutOfMemory`]; then nothing is recorded.
     pub(crate) fn unsee(&mut self, id: HashedId<'_>, at: u64) -> Result<usize, Error> {
-        self.takings = self.takings.wrapping_add(1);
+        self.takings += 1;
         self.add(id, at, Kind::Unseen, false)
     }
 
     fn add(&mut self, id: HashedId<'_>, at: u64, kind: Kind, covered: bool) -> Result<usize, Error> {
-        self.reserve_one()?;
+        self.recordings.try_reserve(1)?;
         let has_room = id.bytes().len() <= MAX_TEXT_BYTES;
         let open = if has_room {
             Some(Open::new(id.bytes(), true)?)
@@ -166,7 +166,7 @@ impl Impressions {
         if self.forgotten.is_some_and(|forgotten| forgotten.covers(&recording)) {
             return Ok(());
         }
-        self.reserve_one()?;
+        self.recordings.try_reserve(1)?;
         let was_taken_back = self.get(hash).is_some_and(Recording::is_taken_back);
         if let Some(known) = self.take(hash) {
             // Whoever was to deliver an impression of the id delivers the newer one.
@@ -176,8 +176,7 @@ impl Impressions {
             }
             recording = known.merge(recording);
         }
-        let is_taken_back = recording.is_taken_back() && !was_taken_back;
-        self.takings = self.takings.wrapping_add(u32::from(is_taken_back));
+        self.takings += u64::from(recording.is_taken_back() && !was_taken_back);
         self.insert(hash, recording);
         self.drop_texts();
         self.evict();
@@ -194,7 +193,7 @@ impl Impressions {
             return;
         }
         self.forgotten = Some(forgotten);
-        self.takings = self.takings.wrapping_add(1);
+        self.takings += 1;
         self.counter = self.counter.max(forgotten.max_seq());
         self.unsaved.header = true;
         self.retain(|recording| !forgotten.covers(recording));
@@ -264,10 +263,6 @@ impl Impressions {
             }
         });
         self.unsaved.recordings.push(hash);
-    }
-
-    fn reserve_one(&mut self) -> Result<(), Error> {
-        self.recordings.try_reserve(1).map_err(|_| Error::OutOfMemory)
     }
 
     fn take(&mut self, hash: u64) -> Option<Recording> {

@@ -81,7 +81,7 @@ pub struct Guard {
     is_missing_shard: bool,
     received: Received,
     /// How often a snapshot took something back that the one before it did not.
-    server_takings: u32,
+    server_takings: u64,
     impressions: Impressions,
     deliveries: Deliveries,
     filtered: Filtered,
@@ -155,8 +155,9 @@ impl Guard {
         Ok(recorded)
     }
 
-    /// Takes impressions back: these ids pass, whatever the server's shards say, until they are recorded again, or until
-    /// a snapshot that listed them as taken back is followed by one that does not. Returns how many were stopped before.
+    /// Takes impressions back: these ids pass, whatever the server's shards say, until they are recorded again, or
+    /// until a snapshot that listed them as taken back is followed by one that does not. Returns how many were stopped
+    /// before.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; what came before it is taken back.
@@ -206,8 +207,8 @@ impl Guard {
 
     /// How often something was taken back or forgotten, on this device or by the server: then what has stopped an id is
     /// to be asked for again, by [`Guard::taken_back`].
-    pub fn takings(&self) -> u32 {
-        self.server_takings.wrapping_add(self.impressions.takings())
+    pub fn takings(&self) -> u64 {
+        self.server_takings + self.impressions.takings()
     }
 
     /// What is held, what was done, as of now.

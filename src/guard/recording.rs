@@ -24,8 +24,8 @@ pub(crate) struct Recording {
     /// Unix milliseconds of the device's clock.
     pub(crate) at: u64,
     pub(crate) kind: Kind,
-    /// Whether a snapshot that would stop it was in use; of one that was taken back, whether the server has listed it so
-    /// and lists it no longer: then the snapshot in use decides.
+    /// Whether a snapshot that would stop it was in use; of one that was taken back, whether the server has listed it
+    /// so and lists it no longer: then the snapshot in use decides.
     pub(crate) covered: bool,
     /// Whether it was delivered to the server at least once.
     pub(crate) delivered: bool,

@@ -12,8 +12,8 @@
 //! - the id: the length and UTF-8 bytes of its text, else its XXH64 (8 bytes);
 //! - its deliveries: how often (1 byte), the counter at the first, the time of the last (Unix ms).
 //!
-//! Differences of times are zigzag. Chunks of other kinds are skipped, so a later version may add some; one that changes
-//! the meaning of these has another version.
+//! Differences of times are zigzag. Chunks of other kinds are skipped, so a later version may add some; one that
+//! changes the meaning of these has another version.
 
 use super::chunk::{self, Chunk, DAMAGED, Reader, push_number, within};
 use super::forgotten::Forgotten;

@@ -60,8 +60,8 @@ impl Chain {
         to_js(&self.rejected.iter().map(of).collect::<Vec<_>>())
     }
 
-    /// Takes over what was stored beside the shards: the batch's ids were taken back at these times, and the history was
-    /// deleted.
+    /// Takes over what was stored beside the shards: the batch's ids were taken back at these times, and the history
+    /// was deleted.
     #[wasm_bindgen(js_name = restoreExceptions)]
     pub fn restore_exceptions(
         &mut self,
@@ -78,8 +78,8 @@ impl Chain {
         self.chain.record(ids, now_seconds as u64).map_err(failure)
     }
 
-    /// Takes in what a device reported: the first `unseen` of the batch's ids were taken back at these times, the others
-    /// recorded. `sent_ms` is the device's clock. Returns how many ids no live shard contained.
+    /// Takes in what a device reported: the first `unseen` of the batch's ids were taken back at these times, the
+    /// others recorded. `sent_ms` is the device's clock. Returns how many ids no live shard contained.
     pub fn take(
         &mut self,
         ids: &TextBatch,

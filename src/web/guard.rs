@@ -120,8 +120,8 @@ impl Guard {
 
     /// How often something was taken back or forgotten.
     #[wasm_bindgen(getter)]
-    pub fn takings(&self) -> u32 {
-        self.guard.takings()
+    pub fn takings(&self) -> f64 {
+        self.guard.takings() as f64
     }
 
     /// What the server need not send again.

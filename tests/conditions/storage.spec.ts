@@ -216,7 +216,8 @@ test.describe("storage that is denied", () => {
 test.describe("content of IndexedDB", () => {
   test("that is damaged is reported once and set aside, and the rest is kept", async ({ page, site }) => {
     await visit(page, site);
-    for (const id of idsOf("id", 5)) {
+    // Fewer segments than are compacted, which would mend the damage.
+    for (const id of idsOf("id", 3)) {
       await record(page, [id]);
       await flush(page);
     }
@@ -230,7 +231,7 @@ test.describe("content of IndexedDB", () => {
     await page.reload();
     await openGuard(page);
     expect(await codes(page)).toEqual(["storage"]);
-    expect((await fresh(page, idsOf("id", 5))).length).toBeLessThanOrEqual(1);
+    expect((await fresh(page, idsOf("id", 3))).length).toBeLessThanOrEqual(1);
     await record(page, ["after"]);
     await page.reload();
     await openGuard(page);

@@ -146,7 +146,7 @@ struct Verdict {
 #[derive(Debug, Default)]
 pub struct Verdicts {
     of: BTreeMap<Item, Verdict>,
-    takings: u32,
+    takings: u64,
     /// What the snapshot in use took back when it was shown last.
     listed: BTreeMap<Item, u64>,
     /// Whether this page has learnt of a deletion of the history since.

@@ -198,7 +198,7 @@ function heldBy({ headers }: FastifyRequest): string | null {
   return typeof held === "string" ? held : null;
 }
 
-/** No shared cache may give an answer with references to another device, nor may an old answer be taken for a new one. */
+/** No shared cache may give an answer with references to another device, and no old answer may pass for a new one. */
 function forThisDevice(reply: FastifyReply): void {
   reply.header("cache-control", "private, no-cache").header("vary", "seen-held");
 }

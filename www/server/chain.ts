@@ -2,8 +2,8 @@
  * What the server does with one person's shards, wherever they are stored: read them for a request, change them.
  *
  * A store keeps a list of texts, newest shard first, and beside it what was taken back and when the history was
- * deleted. Nothing else is ever stored: no counter, no lock. The environment's SHARD_FORMAT says what the texts are, the
- * same for every server and consumer of a deployment: native shards, or the records of a Go service that was there
+ * deleted. Nothing else is ever stored: no counter, no lock. The environment's SHARD_FORMAT says what the texts are,
+ * the same for every server and consumer of a deployment: native shards, or the records of a Go service that was there
  * before.
  */
 import { createHash } from "node:crypto";
@@ -89,8 +89,9 @@ export async function withChain<T>(stored: StoredSeen, use: (chain: ShardChain) 
 }
 
 /**
- * Names what is stored: every change of it gives another name. The snapshot's version does not do: it does not grow when
- * something is taken back, and records have none. Every change of the list changes its first element or its length.
+ * Names what is stored: every change of it gives another name. The snapshot's version does not do: it does not grow
+ * when something is taken back, and records have none. Every change of the list changes its first element or its
+ * length.
  */
 export function stateOf({ shards, unseen, forgetBefore }: StoredSeen): string {
   const text = JSON.stringify([shards.length, shards[0], unseen, forgetBefore]);
