@@ -278,7 +278,7 @@ fn take_deletion(device: &mut Device, tab: usize, before: u32, server_ms: Option
     ledger.delete(before, at);
     scene.tally.reach("a deletion of the history is taken");
     let since = |recording: &&Recording| recording.true_ms >= u64::from(before) * 1000;
-    let is_certain = !device.clock_jumped && server_ms.is_some();
+    let is_certain = !device.clock_was_set && server_ms.is_some();
     for recording in ledger.recordings.iter().filter(since) {
         assert!(
             !is_certain || recording.at >= at,
