@@ -165,6 +165,11 @@ export const steps = [
     what: "the package over Capacitor's Preferences",
     run: () => playwright("--project", "capacitor"),
   },
-  { name: "demo", what: "the demo in Chromium, as a person uses it", run: () => playwright("--project", "demo") },
+  {
+    name: "demo",
+    what: "the demo in Chromium, as a person uses it",
+    run: () => playwright("--project", "demo"),
+    slow: true,
+  },
   { name: "engines", what: "the package in Firefox and WebKitGTK", run: () => vitest("--project", "engines") },
 ];
