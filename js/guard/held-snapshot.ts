@@ -35,7 +35,8 @@ export class HeldSnapshot {
 
   /** A snapshot is in use now. `held`: the references of its shards. */
   replace(snapshot: SnapshotArguments, held: string): void {
-    const came = snapshot.shards.map((shard, place) => [namesIn(held)[place] ?? "", shard] as const);
+    const names = namesIn(held);
+    const came = snapshot.shards.map((shard, place) => [names[place] ?? "", shard] as const);
     const texts = new Map([...this.texts, ...came.filter(([, shard]) => !shard.startsWith(MARK))]);
     this.restore(snapshot, texts, held);
   }

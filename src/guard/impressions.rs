@@ -167,8 +167,9 @@ impl Impressions {
             return Ok(());
         }
         self.recordings.try_reserve(1)?;
-        let was_taken_back = self.get(hash).is_some_and(Recording::is_taken_back);
+        let mut was_taken_back = false;
         if let Some(known) = self.take(hash) {
+            was_taken_back = known.is_taken_back();
             // Whoever was to deliver an impression of the id delivers the newer one.
             let own = known.open.as_ref().is_some_and(|open| open.own);
             if let Some(open) = &mut recording.open {
@@ -199,8 +200,7 @@ impl Impressions {
         self.retain(|recording| !forgotten.covers(recording));
     }
 
-    /// Forgets what was recorded before `cleared_at`, or with a clock that was ahead of `now`. What stays is unsaved
-    /// again.
+    /// Forgets what was recorded before `cleared_at`, or with a clock ahead of `now`. What stays is unsaved again.
     pub(crate) fn clear_before(&mut self, cleared_at: u64, now_ms: u64) {
         self.retain(|recording| recording.at >= cleared_at && recording.at <= now_ms);
         self.unsaved = Unsaved {
