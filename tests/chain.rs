@@ -7,17 +7,8 @@ use std::collections::HashMap;
 
 use common::model_chain::ModelChain;
 use common::random::Random;
-use common::{DAY, START, ids, shard_of, shard_with};
+use common::{DAY, START, ids, options, shard_of, shard_with};
 use seenguard::{ChainOptions, Error, IdList, Parameters, Shard, ShardChain};
-
-fn options(capacity: u32, shards: usize, ttl_seconds: u32) -> ChainOptions {
-    ChainOptions {
-        capacity,
-        shards,
-        ttl_seconds,
-        ..ChainOptions::default()
-    }
-}
 
 fn chain(options: ChainOptions) -> ShardChain {
     ShardChain::new(options).unwrap()

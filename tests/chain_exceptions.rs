@@ -5,22 +5,13 @@ mod common;
 
 use common::model_chain::ModelChain;
 use common::random::Random;
-use common::{DAY, START, guard, ids};
+use common::{DAY, START, guard, ids, options};
 use seenguard::wire::Reference;
 use seenguard::{
     ChainOptions, ChainSnapshot, Error, Format, Impression, ItemIds, Now, Report, ShardChain, Snapshot, Split,
 };
 
 const START_MS: u64 = START * 1000;
-
-fn options(capacity: u32, shards: usize, ttl_seconds: u32) -> ChainOptions {
-    ChainOptions {
-        capacity,
-        shards,
-        ttl_seconds,
-        ..ChainOptions::default()
-    }
-}
 
 /// A chain that has recorded these ids.
 fn recorded(options: ChainOptions, ids: &[impl AsRef<[u8]>], now: u64) -> ShardChain {

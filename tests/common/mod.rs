@@ -15,7 +15,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use seenguard::hash::hash_id;
 use seenguard::{
-    Applied, BloomFilter, DEFAULT_REMEMBER, Error, Format, Guard, Now, Parameters, SegmentState, Shard, Snapshot,
+    Applied, BloomFilter, ChainOptions, DEFAULT_REMEMBER, Error, Format, Guard, Now, Parameters, SegmentState, Shard,
+    Snapshot,
 };
 
 /// Unix seconds at which most tests begin.
@@ -31,6 +32,16 @@ pub fn at(unix_seconds: u64) -> Now {
 /// `prefix-0`, `prefix-1`, …
 pub fn ids(prefix: &str, numbers: std::ops::Range<usize>) -> Vec<String> {
     numbers.map(|number| format!("{prefix}-{number}")).collect()
+}
+
+/// Options of a chain with these sizes.
+pub fn options(capacity: u32, shards: usize, ttl_seconds: u32) -> ChainOptions {
+    ChainOptions {
+        capacity,
+        shards,
+        ttl_seconds,
+        ..ChainOptions::default()
+    }
 }
 
 /// A shard of these ids with the parameters of a default chain.
