@@ -1,4 +1,5 @@
 /** `SeenGuard`: one holder's view of a namespace. */
+import { deviceClock } from "../clock.js";
 import { callBack, failure, refuse, warnOncePerCode, type SeenGuardError } from "../errors.js";
 import { Feed } from "../feed/feed.js";
 import { Verdicts } from "../feed/verdicts.js";
@@ -56,8 +57,8 @@ export class SeenGuard implements Api.SeenGuard {
 
   static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
     checkClearArguments(namespace, storage);
-    const clearedAtMs = Date.now() + 1;
     const core = findCore(namespace);
+    const clearedAtMs = (core?.clock ?? deviceClock).wallMs() + 1;
     const places = placesOf(storage);
     const others = places.filter((place) => !core?.isKeptIn(place));
     const isKeptElsewhere = others.length < places.length;
