@@ -125,6 +125,25 @@ test("a copy as ES module and one as CommonJS share the guard of a namespace", a
   expect(stdout.trim()).toBe("false true");
 });
 
+test("an error of one copy is an instance of the other's class, and no other error is", async () => {
+  const script = `
+    import { createRequire } from "node:module";
+    import { SeenGuard, SeenGuardError } from "seenguard";
+    import * as server from "seenguard/server";
+    const copy = createRequire(process.cwd() + "/")("seenguard/server");
+    class AppError extends SeenGuardError {}
+    const errors = [await SeenGuard.open({}).catch((error) => error), await copy.ShardChain.from(1).catch((error) => error)];
+    for (const error of [...errors, new AppError("trap", ""), new TypeError("a"), null, { code: "trap" }])
+      console.log(error instanceof SeenGuardError, error instanceof copy.SeenGuardError, error instanceof AppError);
+    console.log(SeenGuardError === server.SeenGuardError, SeenGuardError === copy.SeenGuardError);`;
+  const { stdout } = await runNode("--input-type=module", "--eval", script);
+  expect(stdout.trimEnd().split("\n")).toEqual([
+    ...["true true false", "true true false", "true true true"],
+    ...["false false false", "false false false", "false false false"],
+    "true false",
+  ]);
+});
+
 test("npx seenguard inspect shows what a shard holds", async () => {
   const { snapshot } = readScenario();
   const input = join(inject("installed"), "snapshot.json");
