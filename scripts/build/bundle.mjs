@@ -6,8 +6,9 @@ import { inProject } from "../lib/paths.mjs";
 
 /**
  * @typedef {object} Entry
- * @property {string} name of js/entries/<name>.ts and dist/<name>.*
+ * @property {string} name of dist/<name>.*, and of js/entries/<name>.ts
  * @property {string} types of js/types/<types>.d.ts
+ * @property {readonly string[]} [imports] what it leaves to the app: it is an adapter then, of js/adapters/<name>.ts
  */
 
 /** @type {readonly Entry[]} */
@@ -16,6 +17,10 @@ export const entries = [
   { name: "formats", types: "formats" },
   { name: "slim", types: "slim" },
   { name: "server", types: "server" },
+  { name: "react", types: "react", imports: ["seenguard", "react"] },
+  { name: "vue", types: "vue", imports: ["seenguard", "vue"] },
+  { name: "svelte", types: "svelte", imports: ["seenguard", "svelte/reactivity"] },
+  { name: "testing", types: "testing", imports: ["seenguard"] },
 ];
 
 /** The oldest engines that the package runs in. */
@@ -40,10 +45,12 @@ export async function bundle() {
 }
 
 /** As written: bundlers minify, and people debug. @param {Entry} entry */
-function bundleEntry({ name }) {
+function bundleEntry({ name, imports }) {
+  const source = imports ? inProject("js", "adapters", `${name}.ts`) : entryPath(name);
+  const options = { entryPoints: [source], external: [...(imports ?? [])] };
   return [
-    bundleFile({ entryPoints: [entryPath(name)], outfile: inProject("dist", `${name}.js`), format: "esm" }),
-    bundleFile({ entryPoints: [entryPath(name)], outfile: inProject("dist", `${name}.cjs`), format: "cjs" }),
+    bundleFile({ ...options, outfile: inProject("dist", `${name}.js`), format: "esm" }),
+    bundleFile({ ...options, outfile: inProject("dist", `${name}.cjs`), format: "cjs" }),
   ];
 }
 
@@ -92,7 +99,7 @@ async function bundleFile(options) {
   });
   const imports = Object.values(result.metafile.outputs)
     .flatMap((output) => output.imports.map(({ path }) => path))
-    .filter((path) => options.platform !== "node" || !path.startsWith("node:"));
+    .filter((path) => !options.external?.includes(path) && (options.platform !== "node" || !path.startsWith("node:")));
   if (imports.length > 0) throw new Error(`${options.outfile} imports ${imports.join(", ")}`);
   for (const { path, text } of result.outputFiles) writeWhole(path, path.endsWith(".map") ? withoutWasm(text) : text);
 }

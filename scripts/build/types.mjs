@@ -4,6 +4,9 @@ import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
 import { entries } from "./bundle.mjs";
 
+/** Frameworks of adapters, whose own declarations these import. */
+const frameworks = ["vue", "svelte/action"];
+
 export function copyTypes() {
   for (const { name, types } of entries) {
     const declarations = readFileSync(inProject("js", "types", `${types}.d.ts`), "utf8");
@@ -23,6 +26,7 @@ export function copyTypes() {
  */
 function withSpecifiers(declarations, suffix) {
   return declarations.replace(/(?<=\b(?:from|import\()\s*)"([^"]+)"/g, (_, /** @type {string} */ specifier) => {
+    if (frameworks.includes(specifier)) return `"${specifier}"`;
     const entry = entries.find(({ types }) => specifier === `./${types}.js`);
     if (entry === undefined) throw new Error(`a declaration imports ${specifier}, which is not packed`);
     return `"./${entry.name}${suffix}"`;
