@@ -285,26 +285,37 @@ export class Persistence {
     // Without having read the generation, what is written might be void.
     if (!this.isLoaded) await this.readStored(log);
     let level: number | undefined;
-    for (let attempt = 0; this.isLoaded && this.owedClear === undefined; attempt++) {
+    await this.writeEach(log, async () => {
       const segment = this.takeUnwritten(table);
-      if (!segment) break;
-      if (attempt > GENERATIONS_A_WRITE) throw new Error("the generation changes all the time");
+      if (!segment) return null;
       const isWritten = await this.writeSegment(log, segment);
       if (isWritten) {
         this.unwritten = this.unwritten.filter((other) => other !== segment);
         level = Math.max(level ?? 0, segment.level);
-        attempt = 0;
         if (this.heldShards.isWritten) this.health.onSuccess();
-      } else if (isWritten === false) {
-        await this.learnGeneration(log);
       }
-    }
+      return isWritten;
+    });
     if (level !== undefined) {
       this.tellOthers();
       await this.compactions.afterWrite(log, this.compactorOf(table), level, this.owner.options.remember);
       await this.useNote.write(log);
     }
-    await this.writeSnapshot(log, table);
+    await this.writeEach(log, () => this.writeSnapshot(log, table));
+  }
+
+  /**
+   * Writes until `writeNext` returns `null`: there is no more. It returns as `SegmentLog.writeTexts`, and begins anew
+   * in another generation.
+   */
+  private async writeEach(log: SegmentLog, writeNext: () => Promise<boolean | null | undefined>): Promise<void> {
+    for (let attempt = 0; this.isLoaded && this.owedClear === undefined; attempt++) {
+      const isWritten = await writeNext();
+      if (isWritten === null) return;
+      if (isWritten) attempt = 0;
+      else if (attempt === GENERATIONS_A_WRITE) throw new Error("the generation changes all the time");
+      else if (isWritten === false) await this.learnGeneration(log);
+    }
   }
 
   /** Writes a segment; if there is no room for it, in that of the stored snapshot, which the server can send again. */
@@ -317,16 +328,14 @@ export class Persistence {
     }
   }
 
-  private async writeSnapshot(log: SegmentLog, table: Table): Promise<void> {
-    for (let attempt = 0; !this.heldShards.isWritten && this.isLoaded && this.owedClear === undefined; attempt++) {
-      if (attempt > GENERATIONS_A_WRITE) throw new Error("the generation changes all the time");
-      const snapshot = table.storedSnapshot();
-      // Where the engine is gone there is none, either.
-      if (this.isStopped) return;
-      const isWritten = await this.heldShards.write(log, snapshot);
-      if (isWritten) this.health.onSuccess();
-      else if (isWritten === false) await this.learnGeneration(log);
-    }
+  private async writeSnapshot(log: SegmentLog, table: Table): Promise<boolean | null | undefined> {
+    if (this.heldShards.isWritten) return null;
+    const snapshot = table.storedSnapshot();
+    // Where the engine is gone there is none, either.
+    if (this.isStopped) return null;
+    const isWritten = await this.heldShards.write(log, snapshot);
+    if (isWritten) this.health.onSuccess();
+    return isWritten;
   }
 
   /** The table as long as what was read for it still counts: compacting merges it. */
