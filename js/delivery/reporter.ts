@@ -126,7 +126,12 @@ export class Reporter {
 
   private bodyOf({ impressions, unseen }: BegunBatch): string {
     const { namespace } = this.deliveries.options;
-    const report: Report = { namespace, now: this.clock.wallMs(), impressions, ...(unseen.length > 0 ? { unseen } : {}) };
+    const report: Report = {
+      namespace,
+      now: this.clock.wallMs(),
+      impressions,
+      ...(unseen.length > 0 ? { unseen } : {}),
+    };
     return JSON.stringify(report);
   }
 

@@ -204,9 +204,7 @@ export class WasmGuard {
   }
 
   beginBatch(maxImpressions: number, maxBytes: number): Batch {
-    const batch = this.call(
-      (guard) => guard.beginBatch(maxImpressions, maxBytes, ...this.times()) as Batch,
-    );
+    const batch = this.call((guard) => guard.beginBatch(maxImpressions, maxBytes, ...this.times()) as Batch);
     return batch ?? { batch: 0, impressions: [], unseen: [] };
   }
 

@@ -25,6 +25,10 @@ export const entries = [
   { name: "formats", inlinesWasm: true },
   { name: "slim" },
   { name: "server", inlinesWasm: true },
+  { name: "react", source: "adapters/react", peers: ["react"] },
+  { name: "vue", source: "adapters/vue", peers: ["vue"] },
+  { name: "svelte", source: "adapters/svelte", peers: ["svelte/reactivity"] },
+  { name: "testing", source: "adapters/testing", peers: [] },
 ];
 
 /** In dist/ as the entries are, and no entry itself. So all ES entries have one class of errors. @type {Entry} */
