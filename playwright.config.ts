@@ -24,5 +24,6 @@ export default defineConfig({
     { name: "demo", testDir: "tests/demo" },
     { name: "conditions", testDir: "tests/conditions" },
     { name: "capacitor", testDir: "tests/capacitor" },
+    { name: "adapters", testDir: "tests/adapters" },
   ],
 });
