@@ -1,27 +1,13 @@
-/** The entries of the package, each one file that imports nothing; and the command. */
+/** The entries of the package, each an ES and a CommonJS module; the script-tag file; the command. */
 import { readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import * as esbuild from "esbuild";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
+import { bundles, workerBuilds } from "./entries.mjs";
+import { modules } from "./wasm.mjs";
 
-/**
- * @typedef {object} Entry
- * @property {string} name of dist/<name>.*, and of js/entries/<name>.ts
- * @property {string} types of js/types/<types>.d.ts
- * @property {readonly string[]} [imports] what it leaves to the app: it is an adapter then, of js/adapters/<name>.ts
- */
-
-/** @type {readonly Entry[]} */
-export const entries = [
-  { name: "index", types: "seenguard" },
-  { name: "formats", types: "formats" },
-  { name: "slim", types: "slim" },
-  { name: "server", types: "server" },
-  { name: "react", types: "react", imports: ["seenguard", "react"] },
-  { name: "vue", types: "vue", imports: ["seenguard", "vue"] },
-  { name: "svelte", types: "svelte", imports: ["seenguard", "svelte/reactivity"] },
-  { name: "testing", types: "testing", imports: ["seenguard"] },
-];
+/** @typedef {import("./entries.mjs").Entry} Entry */
 
 /** The oldest engines that the package runs in. */
 const target = ["chrome96", "safari15", "node20"];
@@ -40,17 +26,66 @@ const wasmAsHex = /** @satisfies {import("esbuild").Plugin} */ ({
   },
 });
 
+/**
+ * Leaves a Wasm module an import of the file in dist/ that has it.
+ * @param {string} suffix of the address
+ * @returns {import("esbuild").Plugin}
+ */
+const wasmAsImport = (suffix) => ({
+  name: "wasm-as-import",
+  setup(build) {
+    build.onResolve({ filter: /\.wasm$/ }, ({ path }) => {
+      const name = basename(dirname(path));
+      const file = modules.find((module) => module.name === name)?.file;
+      if (file === undefined) throw new Error(`${path} is no file of dist/`);
+      return { path: `./${file}${suffix}`, external: true };
+    });
+  },
+});
+
+/**
+ * Leaves what entries share an import of the file that has it, which lies beside them.
+ * @param {Entry} importer
+ * @param {string} extension
+ * @returns {import("esbuild").Plugin}
+ */
+const sharedAsImport = (importer, extension) => ({
+  name: "shared-as-import",
+  setup(build) {
+    const shared = bundles.filter((entry) => entry.isShared && entry !== importer);
+    build.onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => {
+      const source = join(resolveDir, path.replace(/\.js$/, ".ts"));
+      const entry = shared.find((entry) => sourceOf(entry) === source);
+      return entry && { path: `./${entry.name}${extension}`, external: true, sideEffects: false };
+    });
+  },
+});
+
 export async function bundle() {
-  await Promise.all([...entries.flatMap(bundleEntry), bundleScript(), bundleCommand()]);
+  await Promise.all([...bundles.flatMap(bundleEntry), bundleScript(), bundleCommand()]);
 }
 
 /** As written: bundlers minify, and people debug. @param {Entry} entry */
-function bundleEntry({ name, imports }) {
-  const source = imports ? inProject("js", "adapters", `${name}.ts`) : entryPath(name);
-  const options = { entryPoints: [source], external: [...(imports ?? [])] };
+function bundleEntry(entry) {
+  const { name, inlinesWasm, peers } = entry;
+  const options = { entryPoints: [sourceOf(entry)], external: peers ? ["seenguard", ...peers] : [] };
+  const outfile = (/** @type {string} */ ending) => inProject("dist", `${name}${ending}`);
+  const esm = /** @type {const} */ ({ ...options, format: "esm" });
+  const shared = sharedAsImport(entry, ".js");
+  const workers = inlinesWasm ? workerBuilds : [];
   return [
-    bundleFile({ ...options, outfile: inProject("dist", `${name}.js`), format: "esm" }),
-    bundleFile({ ...options, outfile: inProject("dist", `${name}.cjs`), format: "cjs" }),
+    bundleFile({ ...esm, outfile: outfile(".js"), plugins: [wasmAsHex, shared] }),
+    bundleFile({
+      ...options,
+      outfile: outfile(".cjs"),
+      format: "cjs",
+      plugins: [wasmAsHex, sharedAsImport(entry, ".cjs")],
+      // What is imported on demand is required then: an ES module beside it would be another copy.
+      supported: { "dynamic-import": false },
+    }),
+    ...workers.map(({ condition, suffix }) =>
+      bundleFile({ ...esm, outfile: outfile(`.${condition}.js`), plugins: [wasmAsImport(suffix), shared] }),
+    ),
   ];
 }
 
@@ -58,8 +93,9 @@ function bundleEntry({ name, imports }) {
 async function bundleScript() {
   const outfile = inProject("dist", "seenguard.iife.js");
   await bundleFile({
-    entryPoints: [entryPath("formats")],
+    entryPoints: [inProject("js", "entries", "formats.ts")],
     outfile,
+    plugins: [wasmAsHex],
     format: "iife",
     globalName: "Seenguard",
     minify: true,
@@ -72,14 +108,15 @@ async function bundleCommand() {
   await bundleFile({
     entryPoints: [inProject("cli", "main.ts")],
     outfile,
+    plugins: [wasmAsHex],
     format: "esm",
     platform: "node",
     target: "node20",
   });
 }
 
-/** @param {string} name */
-const entryPath = (name) => inProject("js", "entries", `${name}.ts`);
+/** @param {Entry} entry */
+const sourceOf = ({ name, source = `entries/${name}` }) => inProject("js", `${source}.ts`);
 
 /** @param {import("esbuild").BuildOptions & { outfile: string }} options */
 async function bundleFile(options) {
@@ -89,7 +126,6 @@ async function bundleFile(options) {
     ...options,
     absWorkingDir: inProject(),
     bundle: true,
-    plugins: [wasmAsHex],
     legalComments: "none",
     // The same bytes under any charset that a server may claim.
     charset: "ascii",
@@ -97,10 +133,11 @@ async function bundleFile(options) {
     metafile: true,
     write: false,
   });
-  const imports = Object.values(result.metafile.outputs)
-    .flatMap((output) => output.imports.map(({ path }) => path))
-    .filter((path) => !options.external?.includes(path) && (options.platform !== "node" || !path.startsWith("node:")));
-  if (imports.length > 0) throw new Error(`${options.outfile} imports ${imports.join(", ")}`);
+  const isMeant = (/** @type {string} */ path) =>
+    options.platform === "node" ? path.startsWith("node:") : path.startsWith("./") || options.external?.includes(path);
+  const imports = Object.values(result.metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
+  const others = imports.filter((path) => !isMeant(path));
+  if (others.length > 0) throw new Error(`${options.outfile} imports ${others.join(", ")}`);
   for (const { path, text } of result.outputFiles) writeWhole(path, path.endsWith(".map") ? withoutWasm(text) : text);
 }
 

@@ -2,13 +2,10 @@
 import { readFileSync } from "node:fs";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { entries } from "./bundle.mjs";
-
-/** Frameworks of adapters, whose own declarations these import. */
-const frameworks = ["vue", "svelte/action"];
+import { entries } from "./entries.mjs";
 
 export function copyTypes() {
-  for (const { name, types } of entries) {
+  for (const { name, types = name } of entries) {
     const declarations = readFileSync(inProject("js", "types", `${types}.d.ts`), "utf8");
     for (const [extension, suffix] of /** @type {const} */ ([
       ["ts", ".js"],
@@ -25,9 +22,8 @@ export function copyTypes() {
  * @param {".js" | ".cjs"} suffix
  */
 function withSpecifiers(declarations, suffix) {
-  return declarations.replace(/(?<=\b(?:from|import\()\s*)"([^"]+)"/g, (_, /** @type {string} */ specifier) => {
-    if (frameworks.includes(specifier)) return `"${specifier}"`;
-    const entry = entries.find(({ types }) => specifier === `./${types}.js`);
+  return declarations.replace(/(?<=\b(?:from|import\()\s*)"(\.[^"]+)"/g, (_, /** @type {string} */ specifier) => {
+    const entry = entries.find(({ name, types = name }) => specifier === `./${types}.js`);
     if (entry === undefined) throw new Error(`a declaration imports ${specifier}, which is not packed`);
     return `"./${entry.name}${suffix}"`;
   });

@@ -18,7 +18,7 @@ import { cargoHome, pathWith, rustc, wasmBindgenTool, wasmTarget } from "../lib/
 export const modules = [
   { name: "client", features: "client", file: "seenguard.wasm" },
   { name: "formats", features: "client,formats", file: "formats.wasm" },
-  { name: "server", features: "server,formats" },
+  { name: "server", features: "server,formats", file: "server.wasm" },
 ];
 
 /** @param {string} name */
