@@ -29,26 +29,21 @@ for (const framework of frameworks) {
       const seen = await reader.seen(idsOfPages(0, 1));
       await reader.press("Refresh");
       await expect(reader.items.first()).not.toHaveText("item-0");
-      expect(await reader.ids()).toEqual(
-        idsOfPages(0, 1)
-          .filter((id) => !seen.includes(id))
-          .slice(0, (await reader.ids()).length),
-      );
+      await reader.haveSeen(["item-0", "item-1"]);
+      const shown = await reader.ids();
+      expect(shown.filter((id) => seen.includes(id))).toEqual([]);
       expect(reader.complaints).toEqual([]);
     });
 
     test("no rendering pairs one person's guard with another's name", async ({ reader }) => {
       await reader.open();
-      await reader.page.evaluate(() => window.seed());
-      await reader.open("/?again");
-      await expect(reader.items.first()).toHaveText("item-0");
       await reader.haveSeen(["item-0"]);
+      await reader.page.evaluate(() => window.seed());
       for (const user of ["grace", "ada", "grace"]) {
         await reader.press(user);
         await expect(reader.page.locator("h1")).toHaveText(user);
-        await expect(reader.items.first()).toBeVisible();
-        if (user === "grace") expect((await reader.ids())[0]).toBe("item-0");
-        else expect(await reader.ids()).not.toContain("item-0");
+        await expect(reader.items.last()).toHaveText("item-9");
+        if (user === "grace") await expect(reader.items.first()).toHaveText("item-0");
       }
       const renders = await reader.page.evaluate(() => window.renders);
       expect(renders.filter(({ user, knows }) => knows.some((each) => each !== user))).toEqual([]);

@@ -45,7 +45,12 @@ export async function buildApp(framework: Framework): Promise<BuiltApp> {
   const chunks = await chunksOf({
     resolve: { conditions: ["browser", "development", "module"] },
     // The builds that look for mistakes.
-    define: { "process.env.NODE_ENV": '"development"', __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: "true" },
+    define: {
+      "process.env.NODE_ENV": '"development"',
+      __VUE_OPTIONS_API__: "false",
+      __VUE_PROD_DEVTOOLS__: "false",
+      __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: "true",
+    },
     plugins: [compilers(false)],
     build: { rolldownOptions: { input: inputOf(framework, "client"), output: { entryFileNames: "client.js" } } },
   });
