@@ -26,6 +26,7 @@ export default defineConfig({
           hookTimeout: 180_000,
         },
       },
+      { test: { name: "adapters", include: ["tests/adapters/**/*.test.{ts,tsx}"], environment: "jsdom" } },
       { test: { name: "types", include: ["tests/types/**/*.test.ts"], testTimeout: 60_000 } },
       {
         test: {

@@ -166,6 +166,14 @@ export const steps = [
     run: () => playwright("--project", "capacitor"),
   },
   {
+    name: "adapters",
+    what: "the adapters for React, Vue and Svelte, in jsdom and in an app each in Chromium",
+    run: async () => {
+      await vitest("--project", "adapters");
+      await playwright("--project", "adapters");
+    },
+  },
+  {
     name: "demo",
     what: "the demo in Chromium, as a person uses it",
     run: () => playwright("--project", "demo"),
