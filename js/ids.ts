@@ -153,6 +153,19 @@ export function freshItems<T>(
   return list.filter((_, index) => passes[index] === 1);
 }
 
+/** A list in two: the fresh items as `freshItems` gives them, and the others in the order of `seen`. */
+export function splitItems<T>(
+  list: readonly T[],
+  places: CollectedIds["places"],
+  fresh: ArrayLike<number> & Iterable<number>,
+  seen: Iterable<number>,
+): { fresh: T[]; seen: T[] } {
+  return {
+    fresh: freshItems(list, places, fresh),
+    seen: Array.from(seen, (index) => list[places?.[index] ?? index] as T),
+  };
+}
+
 /** The items among `candidates`, by default among all, that have no id of one that was kept before. */
 export function firstOfEach(list: ItemIdList, candidates: Iterable<number> = Array(countItems(list)).keys()): number[] {
   const known = new Set<string>();
