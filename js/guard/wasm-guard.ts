@@ -1,4 +1,5 @@
 /** The engine's guard behind plain methods: texts and times go in, and without a guard the answer is that of none. */
+import { steadyMs } from "../clock.js";
 import type { Engine } from "../engine/engine.js";
 import { SeenGuardError } from "../errors.js";
 import type { Guard, TextBatch } from "../generated/client/seenguard.js";
@@ -56,7 +57,7 @@ export class WasmGuard {
     const texts = [...shards, ...unseen.map(({ id }) => id)];
     const times = Float64Array.from(unseen, ({ at }) => at);
     return this.callWithAll(texts, (guard, batch) => {
-      const [wall, steady] = [Date.now(), performance.now()];
+      const [wall, steady] = [Date.now(), steadyMs()];
       return guard.apply(batch, ...format, version, nowMs, times, forgetBefore, held, wall, steady) as ApplyOutcome;
     });
   }
@@ -73,7 +74,7 @@ export class WasmGuard {
     const parts: { readonly start: number; readonly fresh: Iterable<number> }[] = [];
     for (let start = 0; ;) {
       const part = this.callWithPart(list.ids, start, (guard, batch) =>
-        this.engine.writer.indices(guard.filter(batch, Date.now(), performance.now())),
+        this.engine.writer.indices(guard.filter(batch, Date.now(), steadyMs())),
       );
       if (!part) return undefined;
       if (start === 0 && part.end >= length && part.result) return part.result;
@@ -97,7 +98,7 @@ export class WasmGuard {
     const split = this.call((guard) => {
       if (!writer.writeAllItems(list)) return null;
       return orNullIfOutOfMemory(() => {
-        const fresh = guard.split(writer.batch, Date.now(), performance.now());
+        const fresh = guard.split(writer.batch, Date.now(), steadyMs());
         const all = writer.indices(writer.batch.answered());
         writer.done();
         return { fresh: all.subarray(0, fresh), seen: all.subarray(fresh) };
@@ -114,7 +115,7 @@ export class WasmGuard {
       const part = this.callWithPart(
         ids,
         start,
-        (guard, batch) => guard.record(batch, Date.now(), performance.now()) as RecordOutcome,
+        (guard, batch) => guard.record(batch, Date.now(), steadyMs()) as RecordOutcome,
       );
       if (!part) return undefined;
       if (part.result) {
@@ -133,7 +134,7 @@ export class WasmGuard {
   unsee(ids: readonly ItemId[]): { stopped: number; lost: number } {
     const total = { stopped: 0, lost: 0 };
     for (let start = 0; start < ids.length;) {
-      const part = this.callWithPart(ids, start, (guard, batch) => guard.unsee(batch, Date.now(), performance.now()));
+      const part = this.callWithPart(ids, start, (guard, batch) => guard.unsee(batch, Date.now(), steadyMs()));
       if (!part) break;
       total.stopped += part.result ?? 0;
       if (part.result === undefined) total.lost += part.end - start;
@@ -147,7 +148,7 @@ export class WasmGuard {
     const taken: number[] = [];
     for (let start = 0; start < ids.length;) {
       const part = this.callWithPart(ids, start, (guard, batch) =>
-        this.engine.writer.indices(guard.takenBack(batch, Date.now(), performance.now())),
+        this.engine.writer.indices(guard.takenBack(batch, Date.now(), steadyMs())),
       );
       if (!part) break;
       for (const index of part.result ?? []) taken.push(start + index);
@@ -171,7 +172,7 @@ export class WasmGuard {
 
   explain(id: ItemId): EngineExplanation | undefined {
     return this.callWithPart([id], 0, (guard, batch) => {
-      return guard.explain(batch, Date.now(), performance.now()) as EngineExplanation | undefined;
+      return guard.explain(batch, Date.now(), steadyMs()) as EngineExplanation | undefined;
     })?.result;
   }
 
@@ -192,7 +193,7 @@ export class WasmGuard {
   }
 
   stats(): EngineStats | undefined {
-    return this.call((guard) => guard.stats(Date.now(), performance.now()) as EngineStats);
+    return this.call((guard) => guard.stats(Date.now(), steadyMs()) as EngineStats);
   }
 
   /** From now on impressions of this namespace are delivered, on this visit and later ones. */
@@ -201,14 +202,12 @@ export class WasmGuard {
   }
 
   beginBatch(maxImpressions: number, maxBytes: number): Batch {
-    const batch = this.call(
-      (guard) => guard.beginBatch(maxImpressions, maxBytes, Date.now(), performance.now()) as Batch,
-    );
+    const batch = this.call((guard) => guard.beginBatch(maxImpressions, maxBytes, Date.now(), steadyMs()) as Batch);
     return batch ?? { batch: 0, impressions: [], unseen: [] };
   }
 
   endBatch(batch: number, arrived: boolean): void {
-    this.call((guard) => guard.endBatch(batch, arrived, Date.now(), performance.now()));
+    this.call((guard) => guard.endBatch(batch, arrived, Date.now(), steadyMs()));
   }
 
   /**
@@ -262,7 +261,7 @@ export class WasmGuard {
 
   /** Forgets what was recorded before a time, and the snapshot in use. What stays is unsaved again. */
   clearBefore(clearedAtMs: number): void {
-    this.call((guard) => guard.clearBefore(clearedAtMs, Date.now(), performance.now()));
+    this.call((guard) => guard.clearBefore(clearedAtMs, Date.now(), steadyMs()));
   }
 
   /** Forgets everything. */
