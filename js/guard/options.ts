@@ -1,4 +1,5 @@
 /** The options of `SeenGuard` and its methods, checked. */
+import type { EngineChoice } from "../engine/load.js";
 import type { ObserverSettings } from "../observer/observer.js";
 import {
   aFunction,
@@ -25,6 +26,7 @@ const MAX_MS = 2 ** 31 - 1;
 export interface OpenOptions extends GuardOptions {
   readonly windowDays: number;
   readonly remember: number;
+  readonly engine: EngineChoice;
 }
 
 /** Options of `report`, checked and with their defaults. */
@@ -32,6 +34,7 @@ export interface CheckedReportOptions extends ReportOptions {
   readonly intervalMs: number;
 }
 
+const ENGINES = ["auto", "wasm", "js"];
 const STORAGES = ["indexeddb", "local", "none"];
 /** Those of a storage of the app's own. */
 const METHODS = ["get", "set", "remove", "keys"];
@@ -49,6 +52,7 @@ const guardRules = {
   ...clearRules,
   windowDays: upTo(MAX_WINDOW_DAYS, " of days", false, 30),
   remember: wholeNumber(1, MAX_REMEMBER, 10_000),
+  engine: [`"${ENGINES.join('", "')}"`, (value) => ENGINES.includes(value as string), "auto"],
   onError: aFunction,
   onLag: aFunction,
   wasm: anything,
