@@ -27,7 +27,7 @@ export function isUsable(id: unknown): id is ItemId {
 }
 
 /** The id of an item that is one, or has a property `id`. */
-function ownId(item: unknown): unknown {
+export function ownId(item: unknown): unknown {
   return typeof item === "object" ? (item as { id?: unknown } | null)?.id : item;
 }
 
@@ -151,6 +151,19 @@ export function freshItems<T>(
   for (const place of places) passes[place] = 0;
   for (const index of fresh) passes[places[index] ?? 0] = 1;
   return list.filter((_, index) => passes[index] === 1);
+}
+
+/** A list in two: the fresh items as `freshItems` gives them, and the others in the order of `seen`. */
+export function splitItems<T>(
+  list: readonly T[],
+  places: CollectedIds["places"],
+  fresh: ArrayLike<number> & Iterable<number>,
+  seen: Iterable<number>,
+): { fresh: T[]; seen: T[] } {
+  return {
+    fresh: freshItems(list, places, fresh),
+    seen: Array.from(seen, (index) => list[places?.[index] ?? index] as T),
+  };
 }
 
 /** The items among `candidates`, by default among all, that have no id of one that was kept before. */

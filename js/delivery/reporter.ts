@@ -5,6 +5,7 @@
  * many wait; after a failure with exponential backoff and jitter; offline not at all. When the page hides, as much goes
  * out as browsers let outlive a page.
  */
+import type { Clock } from "../clock.js";
 import { failure, type ErrorListener } from "../errors.js";
 import { isHidden, listen } from "../page.js";
 import { TextEncoder } from "../text-encoding.js";
@@ -44,11 +45,12 @@ const LONGEST_ASKED_MS = 3_600_000;
 export class Reporter {
   private readonly deliveries: Deliveries;
   private readonly options: Options;
+  private readonly clock: Clock;
   private readonly intervalMs: number;
   private readonly stopListening: () => void;
   private isStopped = false;
   private readonly encoder = new TextEncoder();
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private cancelTimer = (): void => {};
   private isSending = false;
   private inFlightBytes = 0;
   private failures = 0;
@@ -56,9 +58,10 @@ export class Reporter {
   private askedMs = 0;
   private retryMs = 0;
 
-  constructor(deliveries: Deliveries, options: Options) {
+  constructor(deliveries: Deliveries, options: Options, clock: Clock) {
     this.deliveries = deliveries;
     this.options = options;
+    this.clock = clock;
     this.intervalMs = options.intervalMs;
     this.stopListening = listen(["pagehide", "visibilitychange", "online"], ({ type }) => {
       if (type === "online") this.schedule(0);
@@ -75,12 +78,12 @@ export class Reporter {
   stop(): void {
     this.isStopped = true;
     this.stopListening();
-    clearTimeout(this.timer);
+    this.cancelTimer();
   }
 
   private schedule(delayMs: number): void {
-    clearTimeout(this.timer);
-    if (!this.isStopped) this.timer = setTimeout(() => void this.tick(), delayMs);
+    this.cancelTimer();
+    if (!this.isStopped) this.cancelTimer = this.clock.after(delayMs, () => void this.tick());
   }
 
   /** Delivers batch after batch until nothing is left or one fails. */
@@ -124,7 +127,12 @@ export class Reporter {
 
   private bodyOf({ impressions, unseen }: BegunBatch): string {
     const { namespace } = this.deliveries.options;
-    const report: Report = { namespace, now: Date.now(), impressions, ...(unseen.length > 0 ? { unseen } : {}) };
+    const report: Report = {
+      namespace,
+      now: this.clock.wallMs(),
+      impressions,
+      ...(unseen.length > 0 ? { unseen } : {}),
+    };
     return JSON.stringify(report);
   }
 

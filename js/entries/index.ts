@@ -1,13 +1,13 @@
 /** The entry `seenguard`: the guard, with its Wasm module inlined. It knows the native format. */
 import { provideEngine } from "../engine/load.js";
-import { bytesOfHex } from "../engine/wasm-hex.js";
+import { ownModule } from "../engine/wasm-hex.js";
 import { compileSource } from "../engine/wasm-source.js";
-import wasmHex from "../generated/client/seenguard.wasm";
+import ownWasm from "../generated/client/seenguard.wasm";
 
 provideEngine({
   wasm: async (source) => ({
     glue: await import("../generated/client/seenguard.js"),
-    wasm: source === undefined ? bytesOfHex(wasmHex) : await compileSource(source),
+    wasm: source === undefined ? ownModule(ownWasm) : await compileSource(source),
   }),
   js: () => import("./engine-js.js"),
 });

@@ -1,17 +1,17 @@
 /** The package for a script tag: `seenguard/formats`, since a page without a bundler has no choice of entries. */
 import { provideEngine } from "../engine/load.js";
 import { findEngine } from "../engine/script-tag.js";
-import { bytesOfHex } from "../engine/wasm-hex.js";
+import { ownModule } from "../engine/wasm-hex.js";
 import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../formats.js";
-import wasmHex from "../generated/formats/seenguard.wasm";
+import ownWasm from "../generated/formats/seenguard.wasm";
 import { provideFormats } from "../guard/snapshot.js";
 
 provideFormats(readFormats);
 provideEngine({
   wasm: async (source) => ({
     glue: await import("../generated/formats/seenguard.js"),
-    wasm: source === undefined ? bytesOfHex(wasmHex) : await compileSource(source),
+    wasm: source === undefined ? ownModule(ownWasm) : await compileSource(source),
   }),
   js: findEngine,
 });

@@ -4,6 +4,7 @@
  *
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
+import { CLOCK, deviceClock, type Clock } from "../clock.js";
 import { Reporter } from "../delivery/reporter.js";
 import type { EngineKind } from "../engine/engine.js";
 import { loadEngine } from "../engine/load.js";
@@ -32,6 +33,7 @@ export interface Holder {
 /** One that was never started lets everything pass. */
 export class GuardCore {
   readonly options: OpenOptions;
+  readonly clock: Clock;
   readonly holders = new Set<Holder>();
   /** What the first one to open waits for, and whoever comes meanwhile. */
   started = Promise.resolve();
@@ -51,6 +53,7 @@ export class GuardCore {
 
   constructor(options: OpenOptions) {
     this.options = options;
+    this.clock = options[CLOCK] ?? deviceClock;
     this.places = placesOf(options.storage);
   }
 
@@ -66,7 +69,7 @@ export class GuardCore {
       this.engineKind = engine.kind;
       engine.onTrap.add(this.onFailure);
       this.stopListening = () => engine.onTrap.delete(this.onFailure);
-      this.guard = new WasmGuard(engine, this.options.windowDays, this.options.remember);
+      this.guard = new WasmGuard(engine, this.options.windowDays, this.options.remember, this.clock);
     } catch (cause) {
       const error = cause as SeenGuardError;
       if (error.code === "bad-option") throw error;
@@ -241,7 +244,7 @@ export class GuardCore {
   /** Delivers impressions as long as the reporter runs. Returns stop. Several share the work. */
   addReporter(options: CheckedReportOptions): () => void {
     if (!this.isAlive) return () => {};
-    const reporter = new Reporter(this, options);
+    const reporter = new Reporter(this, options, this.clock);
     this.reporters.add(reporter);
     this.guard?.startReporting();
     // What is to be delivered from now on is so on the next visit, too.

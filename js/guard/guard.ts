@@ -1,8 +1,18 @@
 /** `SeenGuard`: one holder's view of a namespace. */
+import { deviceClock } from "../clock.js";
 import { callBack, failure, refuse, warnOncePerCode, type SeenGuardError } from "../errors.js";
 import { Feed } from "../feed/feed.js";
 import { Verdicts } from "../feed/verdicts.js";
-import { collectIds, collectRecorded, copyList, countItems, firstOfEach, freshItems, isUsable } from "../ids.js";
+import {
+  collectIds,
+  collectRecorded,
+  copyList,
+  countItems,
+  firstOfEach,
+  freshItems,
+  isUsable,
+  splitItems,
+} from "../ids.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
 import { clearPlaces } from "../storage/clear.js";
 import { removeSignal, sendSignal } from "../storage/cross-tab-signal.js";
@@ -47,8 +57,8 @@ export class SeenGuard implements Api.SeenGuard {
 
   static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
     checkClearArguments(namespace, storage);
-    const clearedAtMs = Date.now() + 1;
     const core = findCore(namespace);
+    const clearedAtMs = (core?.clock ?? deviceClock).wallMs() + 1;
     const places = placesOf(storage);
     const others = places.filter((place) => !core?.isKeptIn(place));
     const isKeptElsewhere = others.length < places.length;
@@ -86,12 +96,8 @@ export class SeenGuard implements Api.SeenGuard {
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
     const list = copyList(items);
     const collected = collectIds(list, id);
-    const { places } = collected;
     const split = this.core.split(collected, list.length - countItems(collected));
-    return {
-      fresh: freshItems(list, places, split?.fresh ?? firstOfEach(collected)),
-      seen: Array.from(split?.seen ?? [], (index) => list[places?.[index] ?? index] as T),
-    };
+    return splitItems(list, collected.places, split?.fresh ?? firstOfEach(collected), split?.seen ?? []);
   }
 
   has(id: Api.ItemId): boolean {

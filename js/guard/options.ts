@@ -1,4 +1,5 @@
 /** The options of `SeenGuard` and its methods, checked. */
+import { CLOCK, type ClockOption } from "../clock.js";
 import type { EngineChoice } from "../engine/load.js";
 import type { ObserverSettings } from "../observer/observer.js";
 import {
@@ -23,7 +24,7 @@ const MAX_REMEMBER = 50_000;
 const MAX_MS = 2 ** 31 - 1;
 
 /** Options of `open`, checked and with their defaults. */
-export interface OpenOptions extends GuardOptions {
+export interface OpenOptions extends GuardOptions, ClockOption {
   readonly windowDays: number;
   readonly remember: number;
   readonly engine: EngineChoice;
@@ -90,7 +91,8 @@ export function checkClearArguments(namespace: string, storage: StorageOption | 
 
 /** Checks the options of `open`. */
 export function checkGuardOptions(options: unknown): OpenOptions {
-  return checkOptions("SeenGuard.open", options, guardRules) as object as OpenOptions;
+  const checked = checkOptions("SeenGuard.open", options, guardRules);
+  return { ...checked, [CLOCK]: (options as ClockOption)[CLOCK] } as object as OpenOptions;
 }
 
 /** Checks the options of `feed`. */

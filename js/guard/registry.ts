@@ -3,6 +3,7 @@
  * again, an app may hold two bundles of this package. The registry lives under a registered symbol, where all copies
  * meet.
  */
+import { CLOCK } from "../clock.js";
 import { callBack, SeenGuardError } from "../errors.js";
 import { removeSaved, SharedVerdicts } from "../feed/shared-verdicts.js";
 import type { Verdicts } from "../feed/verdicts.js";
@@ -91,7 +92,9 @@ function remove(core: GuardCore): void {
   if (findCore(namespace) === core) registry().cores.delete(namespace);
 }
 
+/** Whether what is open is not what is asked for. A test's clock takes the place of whatever an app asks for. */
 function differs(a: OpenOptions, b: OpenOptions): boolean {
+  if (a[CLOCK] !== b[CLOCK]) return b[CLOCK] !== undefined;
   const storageOf = ({ storage = "indexeddb" }: OpenOptions) => storage;
   const names = ["windowDays", "remember", "engine"] as const;
   return storageOf(a) !== storageOf(b) || names.some((name) => a[name] !== b[name]);

@@ -15,6 +15,7 @@
  * All of this is done one after the other in one queue. No promise of it rejects unless it says so; a storage that
  * never answers stops the queue, and whoever waits for it has a timeout.
  */
+import type { Clock } from "../clock.js";
 import { SeenGuardError } from "../errors.js";
 import { isHidden, listen } from "../page.js";
 import type { GuardStats } from "../types/seenguard.js";
@@ -36,6 +37,7 @@ const GENERATIONS_A_WRITE = 8;
 /** Whose impressions are kept. */
 interface Owner {
   readonly options: { readonly namespace: string; readonly windowDays: number; readonly remember: number };
+  readonly clock: Clock;
   report(error: SeenGuardError): void;
 }
 
@@ -43,7 +45,7 @@ export class Persistence {
   private readonly places: readonly Place[];
   private readonly owner: Owner;
   private readonly signal: string;
-  private readonly openedAtMs = Date.now();
+  private readonly openedAtMs: number;
   private isStopped = false;
   private stopListening: (() => void)[] = [];
   private table: Table | undefined;
@@ -70,6 +72,7 @@ export class Persistence {
   constructor(places: readonly Place[], owner: Owner) {
     this.places = places;
     this.owner = owner;
+    this.openedAtMs = owner.clock.wallMs();
     this.signal = signalKey(owner.options.namespace);
     this.useNote = new UseNote(owner.options.windowDays);
     this.health = new StorageHealth(this.report, () => void this.flush());
@@ -282,26 +285,37 @@ export class Persistence {
     // Without having read the generation, what is written might be void.
     if (!this.isLoaded) await this.readStored(log);
     let level: number | undefined;
-    for (let attempt = 0; this.isLoaded && this.owedClear === undefined; attempt++) {
+    await this.writeEach(log, async () => {
       const segment = this.takeUnwritten(table);
-      if (!segment) break;
-      if (attempt > GENERATIONS_A_WRITE) throw new Error("the generation changes all the time");
+      if (!segment) return null;
       const isWritten = await this.writeSegment(log, segment);
       if (isWritten) {
         this.unwritten = this.unwritten.filter((other) => other !== segment);
         level = Math.max(level ?? 0, segment.level);
-        attempt = 0;
         if (this.heldShards.isWritten) this.health.onSuccess();
-      } else if (isWritten === false) {
-        await this.learnGeneration(log);
       }
-    }
+      return isWritten;
+    });
     if (level !== undefined) {
       this.tellOthers();
       await this.compactions.afterWrite(log, this.compactorOf(table), level, this.owner.options.remember);
       await this.useNote.write(log);
     }
-    await this.writeSnapshot(log, table);
+    await this.writeEach(log, () => this.writeSnapshot(log, table));
+  }
+
+  /**
+   * Writes until `writeNext` returns `null`: there is no more. It returns as `SegmentLog.writeTexts`, and begins anew
+   * in another generation.
+   */
+  private async writeEach(log: SegmentLog, writeNext: () => Promise<boolean | null | undefined>): Promise<void> {
+    for (let attempt = 0; this.isLoaded && this.owedClear === undefined; attempt++) {
+      const isWritten = await writeNext();
+      if (isWritten === null) return;
+      if (isWritten) attempt = 0;
+      else if (attempt === GENERATIONS_A_WRITE) throw new Error("the generation changes all the time");
+      else if (isWritten === false) await this.learnGeneration(log);
+    }
   }
 
   /** Writes a segment; if there is no room for it, in that of the stored snapshot, which the server can send again. */
@@ -314,16 +328,14 @@ export class Persistence {
     }
   }
 
-  private async writeSnapshot(log: SegmentLog, table: Table): Promise<void> {
-    for (let attempt = 0; !this.heldShards.isWritten && this.isLoaded && this.owedClear === undefined; attempt++) {
-      if (attempt > GENERATIONS_A_WRITE) throw new Error("the generation changes all the time");
-      const snapshot = table.storedSnapshot();
-      // Where the engine is gone there is none, either.
-      if (this.isStopped) return;
-      const isWritten = await this.heldShards.write(log, snapshot);
-      if (isWritten) this.health.onSuccess();
-      else if (isWritten === false) await this.learnGeneration(log);
-    }
+  private async writeSnapshot(log: SegmentLog, table: Table): Promise<boolean | null | undefined> {
+    if (this.heldShards.isWritten) return null;
+    const snapshot = table.storedSnapshot();
+    // Where the engine is gone there is none, either.
+    if (this.isStopped) return null;
+    const isWritten = await this.heldShards.write(log, snapshot);
+    if (isWritten) this.health.onSuccess();
+    return isWritten;
   }
 
   /** The table as long as what was read for it still counts: compacting merges it. */

@@ -1,27 +1,13 @@
-/**
- * The entries of the package, each one file that imports nothing but, where there is no WebAssembly, the engine as
- * JavaScript; and the command.
- */
+/** The entries of the package, each an ES and a CommonJS module; the script-tag files; the command. */
 import { readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import * as esbuild from "esbuild";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
+import { bundles, workerBuilds } from "./entries.mjs";
+import { modules } from "./wasm.mjs";
 
-/**
- * @typedef {object} Entry
- * @property {string} name of js/entries/<name>.ts and dist/<name>.*
- * @property {string} types of js/types/<types>.d.ts
- * @property {boolean} [isGenerated] nobody debugs it: it is minified, and has no source map
- */
-
-/** @type {readonly Entry[]} */
-export const entries = [
-  { name: "index", types: "seenguard" },
-  { name: "formats", types: "formats" },
-  { name: "slim", types: "slim" },
-  { name: "server", types: "server" },
-  { name: "engine-js", types: "engine-js", isGenerated: true },
-];
+/** @typedef {import("./entries.mjs").Entry} Entry */
 
 /** The oldest engines that the package runs in. */
 const target = ["chrome96", "safari15", "node20"];
@@ -40,52 +26,89 @@ const wasmAsHex = /** @satisfies {import("esbuild").Plugin} */ ({
   },
 });
 
-export async function bundle() {
-  await Promise.all([...entries.flatMap(bundleEntry), bundleScripts(), bundleCommand()]);
-}
-
 /**
- * Leaves the import of the JavaScript engine as it is: a file that is fetched only if it is needed.
- * @param {".js" | ".cjs"} extension
+ * For workers at the edge: leaves a Wasm module an import of the file in dist/ that has it, and the JavaScript engine
+ * out, which they do not need.
+ * @param {string} suffix of the address
  * @returns {import("esbuild").Plugin}
  */
-const engineApart = (extension) => ({
-  name: "engine-apart",
+const wasmAsImport = (suffix) => ({
+  name: "wasm-as-import",
   setup(build) {
-    const path = `./engine-js${extension}`;
-    build.onResolve({ filter: /^\.\/engine-js\.js$/ }, () => ({ path, external: true }));
+    build.onResolve({ filter: /\.wasm$/ }, ({ path }) => {
+      const name = basename(dirname(path));
+      const file = modules.find((module) => module.name === name)?.file;
+      if (file === undefined) throw new Error(`${path} is no file of dist/`);
+      return { path: `./${file}${suffix}`, external: true };
+    });
+    build.onResolve({ filter: /\/engine-js\.js$/ }, () => ({ path: inProject("js", "engine", "no-script.ts") }));
   },
 });
 
+/**
+ * Leaves what entries share an import of the file that has it, which lies beside them.
+ * @param {Entry} importer
+ * @param {string} extension
+ * @returns {import("esbuild").Plugin}
+ */
+const sharedAsImport = (importer, extension) => ({
+  name: "shared-as-import",
+  setup(build) {
+    const shared = bundles.filter((entry) => entry.isShared && entry !== importer);
+    build.onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => {
+      const source = join(resolveDir, path.replace(/\.js$/, ".ts"));
+      const entry = shared.find((entry) => sourceOf(entry) === source);
+      return entry && { path: `./${entry.name}${extension}`, external: true, sideEffects: false };
+    });
+  },
+});
+
+export async function bundle() {
+  await Promise.all([...bundles.flatMap(bundleEntry), bundleScripts(), bundleCommand()]);
+}
+
 /** As written: bundlers minify, and people debug. @param {Entry} entry */
-function bundleEntry({ name, isGenerated = false }) {
-  const options = { entryPoints: [entryPath(name)], minify: isGenerated, sourcemap: !isGenerated };
+function bundleEntry(entry) {
+  const { name, inlinesWasm, peers, isGenerated = false } = entry;
+  const options = {
+    entryPoints: [sourceOf(entry)],
+    external: peers ? ["seenguard", ...peers] : [],
+    minify: isGenerated,
+    sourcemap: !isGenerated,
+  };
+  const outfile = (/** @type {string} */ ending) => inProject("dist", `${name}${ending}`);
+  const esm = /** @type {const} */ ({ ...options, format: "esm" });
+  const shared = sharedAsImport(entry, ".js");
+  const workers = inlinesWasm ? workerBuilds : [];
   return [
-    bundleFile({ ...options, outfile: inProject("dist", `${name}.js`), format: "esm", plugins: [engineApart(".js")] }),
+    bundleFile({ ...esm, outfile: outfile(".js"), plugins: [wasmAsHex, shared] }),
     bundleFile({
       ...options,
-      outfile: inProject("dist", `${name}.cjs`),
+      outfile: outfile(".cjs"),
       format: "cjs",
-      plugins: [engineApart(".cjs")],
-      // A CommonJS module is required, though late.
+      plugins: [wasmAsHex, sharedAsImport(entry, ".cjs")],
+      // What is imported on demand is required then: an ES module beside it would be another copy.
       supported: { "dynamic-import": false },
     }),
+    ...workers.map(({ condition, suffix }) =>
+      bundleFile({ ...esm, outfile: outfile(`.${condition}.js`), plugins: [wasmAsImport(suffix), shared] }),
+    ),
   ];
 }
 
 /** For script tags. */
 async function bundleScripts() {
-  const options = /** @type {const} */ ({ format: "iife", minify: true });
+  const options = { plugins: [wasmAsHex], format: /** @type {const} */ ("iife"), minify: true };
   await Promise.all([
     bundleFile({
       ...options,
-      entryPoints: [entryPath("script-tag")],
+      entryPoints: [inProject("js", "entries", "script-tag.ts")],
       outfile: inProject("dist", "seenguard.iife.js"),
       globalName: "Seenguard",
     }),
     bundleFile({
       ...options,
-      entryPoints: [entryPath("engine-js-script-tag")],
+      entryPoints: [inProject("js", "entries", "engine-js-script-tag.ts")],
       outfile: inProject("dist", "seenguard-engine-js.iife.js"),
       sourcemap: false,
     }),
@@ -98,14 +121,15 @@ async function bundleCommand() {
   await bundleFile({
     entryPoints: [inProject("cli", "main.ts")],
     outfile,
+    plugins: [wasmAsHex],
     format: "esm",
     platform: "node",
     target: "node20",
   });
 }
 
-/** @param {string} name */
-const entryPath = (name) => inProject("js", "entries", `${name}.ts`);
+/** @param {Entry} entry */
+const sourceOf = ({ name, source = `entries/${name}` }) => inProject("js", `${source}.ts`);
 
 /** @param {import("esbuild").BuildOptions & { outfile: string }} options */
 async function bundleFile(options) {
@@ -116,7 +140,6 @@ async function bundleFile(options) {
     ...options,
     absWorkingDir: inProject(),
     bundle: true,
-    plugins: [wasmAsHex, ...(options.plugins ?? [])],
     // The glue names these as globals, which not every engine has.
     inject: [inProject("js", "text-encoding.ts")],
     legalComments: "none",
@@ -125,11 +148,11 @@ async function bundleFile(options) {
     metafile: true,
     write: false,
   });
-  const imports = Object.values(result.metafile.outputs)
-    .flatMap((output) => output.imports.map(({ path }) => path))
-    .filter((path) => options.platform !== "node" || !path.startsWith("node:"))
-    .filter((path) => !path.startsWith("./engine-js."));
-  if (imports.length > 0) throw new Error(`${options.outfile} imports ${imports.join(", ")}`);
+  const isMeant = (/** @type {string} */ path) =>
+    options.platform === "node" ? path.startsWith("node:") : path.startsWith("./") || options.external?.includes(path);
+  const imports = Object.values(result.metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
+  const others = imports.filter((path) => !isMeant(path));
+  if (others.length > 0) throw new Error(`${options.outfile} imports ${others.join(", ")}`);
   for (const { path, text } of result.outputFiles) writeWhole(path, path.endsWith(".map") ? withoutWasm(text) : text);
 }
 

@@ -19,7 +19,7 @@ import { declarations, translate } from "./wasm2js.mjs";
 export const modules = [
   { name: "client", features: "client", file: "seenguard.wasm" },
   { name: "formats", features: "client,formats", file: "formats.wasm" },
-  { name: "server", features: "server,formats" },
+  { name: "server", features: "server,formats", file: "server.wasm" },
 ];
 
 /** @param {string} name */
