@@ -1,7 +1,7 @@
 /** The apps' pages: a site for each worker, and what a reader does there. */
 import { expect as baseExpect, test as base, type Locator, type Page } from "@playwright/test";
 import fastify from "fastify";
-import type { Initial, Item, User } from "./apps/shared.js";
+import type { Initial, Item } from "./apps/shared.js";
 import { buildApp, type BuiltApp, type Framework } from "./build.js";
 
 const ITEMS_A_PAGE = 10;
@@ -62,7 +62,7 @@ export class Reader {
   /** Goes there, and notes from the first moment on which items come into the document. */
   async open(path = "/"): Promise<void> {
     await this.page.goto(this.site.origin + path);
-    await this.page.waitForFunction(() => "seed" in window);
+    await this.page.waitForFunction(() => "adapterApp" in window);
   }
 
   get items(): Locator {
@@ -80,13 +80,13 @@ export class Reader {
   /** Waits until the guard has recorded all of these. */
   async haveSeen(ids: readonly string[]): Promise<void> {
     await baseExpect
-      .poll(() => this.page.evaluate((all) => all.filter((id) => !window.guard?.has(id)), ids))
+      .poll(() => this.page.evaluate((all) => all.filter((id) => !window.adapterApp.guard?.has(id)), ids))
       .toEqual([]);
   }
 
   /** The ids that the open guard knows as seen. */
   seen(ids: readonly string[]): Promise<string[]> {
-    return this.page.evaluate((all) => all.filter((id) => window.guard?.has(id)), ids);
+    return this.page.evaluate((all) => all.filter((id) => window.adapterApp.guard?.has(id)), ids);
   }
 
   /** Which items have ever been in this document. */
