@@ -58,10 +58,7 @@ describe("useSeenGuard", () => {
   test("gives all components that ask for a namespace the same guard, until the last one has gone", async () => {
     const namespace = uniqueNamespace();
     const use = () => useSeenGuard({ namespace, storage: "none" });
-    const [first, second] = [
-      await renderHook(use, undefined),
-      await renderHook(use, undefined),
-    ];
+    const [first, second] = [await renderHook(use, undefined), await renderHook(use, undefined)];
     await settle();
     expect(first.results[0]).toBeUndefined();
     expect(isOpen(first.latest())).toBe(true);

@@ -44,7 +44,7 @@ export const observing: ObserveOptions = { dwellMs: 200 };
 
 export async function fetchPage(user: User, page: number): Promise<Item[]> {
   const response = await fetch(`/api/feed?user=${user}&page=${String(page)}`);
-  return (await response.json()) as Item[];
+  return ((await response.json()) as { items: Item[] }).items;
 }
 
 const markerOf = (user: User) => `marker-of-${user}`;
