@@ -38,6 +38,17 @@ export default defineConfig({
         },
       },
       {
+        // Compilers of apps, one after the other: each takes all cores.
+        test: {
+          name: "platforms",
+          include: ["tests/platforms/**/*.test.ts"],
+          globalSetup: ["tests/platforms/setup.ts"],
+          fileParallelism: false,
+          testTimeout: 300_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
         // Each of these engines serves one session at a time, and two at once would be too much for two cores.
         test: {
           name: "engines",

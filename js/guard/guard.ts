@@ -14,6 +14,7 @@ import {
   splitItems,
 } from "../ids.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
+import { isOnDevice } from "../page.js";
 import { clearPlaces } from "../storage/clear.js";
 import { removeSignal, sendSignal } from "../storage/cross-tab-signal.js";
 import { signalKey } from "../storage/keys.js";
@@ -206,9 +207,9 @@ async function inTime(work: Promise<void>, timeoutMs: number): Promise<void> {
   if (!(await withTimeout(timeoutMs, work))) throw new Error("it does not answer");
 }
 
-/** There is no screen, and nobody to remember it for. */
+/** The app has not said that there is anything to remember. */
 function rendersOnServer({ storage }: Api.GuardOptions): boolean {
-  return typeof document === "undefined" && typeof indexedDB === "undefined" && storage === undefined;
+  return storage === undefined && !isOnDevice();
 }
 
 /** An element of another document, such as a frame's, is none of this document's class Element. */
