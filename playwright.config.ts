@@ -26,5 +26,7 @@ export default defineConfig({
     { name: "capacitor", testDir: "tests/capacitor" },
     // One worker: each app is built once.
     { name: "adapters", testDir: "tests/adapters", workers: 1 },
+    // Nor is this one installed twice.
+    { name: "news", testDir: "tests/news", workers: 1 },
   ],
 });

@@ -36,7 +36,9 @@ function page(ranked: (topic: string) => readonly Story[], old: "drop" | "last")
   return async ({ params, query }, response) => {
     const { cursor, held, pending } = query as Record<string, string | undefined>;
     const chain = await seen.read(accountOf(response));
-    response.json(pageOf(chain, ranked(String(params.topic)), { id: idsOf, size: PAGE_SIZE, cursor, held, pending, seen: old }));
+    response.json(
+      pageOf(chain, ranked(String(params.topic)), { id: idsOf, size: PAGE_SIZE, cursor, held, pending, seen: old }),
+    );
     chain.free();
   };
 }
@@ -99,10 +101,7 @@ export const app = express()
     "/api/feed",
     page(() => stories, "drop"),
   )
-  .get(
-    "/api/topics/:topic",
-    page(storiesOf, "last"),
-  )
+  .get("/api/topics/:topic", page(storiesOf, "last"))
   .use("/api/articles", articles)
   .use(express.static(client))
   .get("/{*path}", (_request, response) => response.sendFile("index.html", { root: client }))
