@@ -106,9 +106,10 @@ test("what was seen in one tab is not in the other's next list", async ({ name, 
   await left.signIn(name);
   const right = await openTab();
   await right.loaded();
-  expect(await right.titles()).toEqual(await left.titles());
 
+  // The other tab does not show these.
   await left.page.bringToFront();
+  await left.scrollUntil(24);
   await left.look();
   expect(left.seen.size).toBeGreaterThan(3);
   await right.page.bringToFront();
@@ -159,6 +160,7 @@ test("nothing is recorded for a person who signs in while another's tab is open"
   // Nothing of this tab arrives until the other has become Grace's.
   await left.page.route("**/api/seen", (route) => route.abort());
   await left.page.bringToFront();
+  await left.scrollUntil(24);
   await left.look();
   const seen = new Set(left.seen);
   expect(seen.size).toBeGreaterThan(3);
@@ -277,9 +279,11 @@ test("after the history is deleted all stories come again, also on another devic
   await expect(reader.page.getByRole("status")).toHaveText("Your history is deleted.");
   await expect(reader.page.locator(".history li")).toHaveCount(0);
   await reader.goTo("Stories");
-  expect(await reader.titles()).toEqual(titles);
-  await other.refresh();
-  expect(await other.titles()).toEqual(titles);
+  for (const each of [reader, other])
+    await expect(async () => {
+      await each.refresh();
+      expect(await each.titles()).toEqual(titles);
+    }).toPass();
 
   setStream(true);
   await reader.page.waitForTimeout(3_000);
