@@ -182,8 +182,8 @@ export class GuardCore {
   }
 
   /** Grows whenever something was taken back or forgotten, here, in another tab or by the server. */
-  get takings(): number {
-    return this.guard?.takings ?? 0;
+  get unseenRevision(): number {
+    return this.guard?.unseenRevision ?? 0;
   }
 
   held(): string {
@@ -203,12 +203,12 @@ export class GuardCore {
     return { seen: true, by: "server", shard, ...(epoch === undefined ? {} : { epoch }) };
   }
 
-  pending(limit: number): string[] {
+  pending(limit?: number): string[] {
     return this.guard?.pending(limit) ?? [];
   }
 
-  pendingShard(): string {
-    return this.guard?.pendingShard() ?? "";
+  pendingShard(maxCharacters?: number): string {
+    return this.guard?.pendingShard(maxCharacters) ?? "";
   }
 
   get version(): number | undefined {

@@ -29,8 +29,6 @@ import {
 } from "./options.js";
 import { clearVerdicts, findCore, hold, noteClearing, release, sharedVerdicts } from "./registry.js";
 
-/** Most ids that `pending` returns by default: all of them. */
-const ALL = 2 ** 32 - 1;
 /** How long `clear` waits for a storage that does not answer. */
 const CLEAR_TIMEOUT_MS = 10_000;
 
@@ -116,12 +114,11 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   pending(limit?: number): string[] {
-    const most = typeof limit === "number" && limit >= 0 ? Math.min(limit, ALL) : ALL;
-    return this.core.pending(most);
+    return this.core.pending(limit);
   }
 
-  pendingShard(): string {
-    return this.core.pendingShard();
+  pendingShard(maxCharacters?: number): string {
+    return this.core.pendingShard(maxCharacters);
   }
 
   held(): string {
