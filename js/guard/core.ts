@@ -249,6 +249,15 @@ export class GuardCore {
     };
   }
 
+  /** Delivers at once what waits, until nothing is left, a batch has failed or the time is over. */
+  async deliver(timeoutMs: number): Promise<{ delivered: number; left: number }> {
+    const reporters = [...this.reporters];
+    const sum = (of: "delivered" | "underWay") => reporters.reduce((total, reporter) => total + reporter[of], 0);
+    const before = sum("delivered");
+    await withTimeout(timeoutMs, Promise.all(reporters.map((reporter) => reporter.deliverNow())));
+    return { delivered: sum("delivered") - before, left: (this.guard?.undelivered ?? 0) + sum("underWay") };
+  }
+
   /** Resolves when everything recorded so far is in storage, or cannot be written now, which is reported. */
   async flush(timeoutMs = FLUSH_TIMEOUT_MS): Promise<void> {
     const { persistence, isAlive } = this;

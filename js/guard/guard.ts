@@ -22,6 +22,7 @@ import type * as Api from "../types/seenguard.js";
 import { GuardCore, refused, type Holder } from "./core.js";
 import {
   checkClearArguments,
+  checkDeliverTimeout,
   checkFeedOptions,
   checkGuardOptions,
   checkObserveOptions,
@@ -173,6 +174,10 @@ export class SeenGuard implements Api.SeenGuard {
 
   report(options: Api.ReportOptions): () => void {
     return this.untilClosed(this.core.addReporter(checkReportOptions(options)));
+  }
+
+  async deliver(timeoutMs?: number): Promise<{ delivered: number; left: number }> {
+    return this.core.deliver(checkDeliverTimeout(timeoutMs));
   }
 
   stats(): Api.GuardStats {
