@@ -1,5 +1,5 @@
 /** `SeenGuard`: one holder's view of a namespace. */
-import { callBack, failure, refuse, warnOncePerCode, type SeenGuardError } from "../errors.js";
+import { callBack, failure, misuseOnce, warnOncePerCode, type SeenGuardError } from "../errors.js";
 import { Feed } from "../feed/feed.js";
 import { Verdicts } from "../feed/verdicts.js";
 import {
@@ -11,7 +11,9 @@ import {
   freshItems,
   isUsable,
   splitItems,
+  type CollectedIds,
 } from "../ids.js";
+import { misuseOfElement, misuseOfList } from "../misuse.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
 import { clearPlaces } from "../storage/clear.js";
 import { removeSignal, sendSignal } from "../storage/cross-tab-signal.js";
@@ -46,7 +48,7 @@ export class SeenGuard implements Api.SeenGuard {
 
   static async open(options: Api.GuardOptions): Promise<SeenGuard> {
     const checked = checkGuardOptions(options);
-    const holder = { onError: checked.onError ?? warnOncePerCode(), onLag: checked.onLag };
+    const holder = { onError: misuseOnce(checked.onError ?? warnOncePerCode()), onLag: checked.onLag };
     const core = rendersOnServer(checked) ? new GuardCore(checked) : await hold(checked, holder);
     // Whoever waits for this goes on first.
     queueMicrotask(() => core.startBackgroundWork());
@@ -84,7 +86,7 @@ export class SeenGuard implements Api.SeenGuard {
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = copyList(items);
-    const collected = collectIds(list, id);
+    const collected = this.collect(list, id);
     const fresh = this.core.fresh(collected, list.length - countItems(collected)) ?? firstOfEach(collected);
     return freshItems(list, collected.places, fresh);
   }
@@ -93,10 +95,20 @@ export class SeenGuard implements Api.SeenGuard {
   split<T>(items: readonly T[], id: Api.IdOf<T>): { fresh: T[]; seen: T[] };
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
     const list = copyList(items);
-    const collected = collectIds(list, id);
+    const collected = this.collect(list, id);
     const split = this.core.split(collected, list.length - countItems(collected));
     return splitItems(list, collected.places, split?.fresh ?? firstOfEach(collected), split?.seen ?? []);
   }
+
+  private collect<T>(list: readonly T[], id: Api.IdOf<T> | undefined): CollectedIds {
+    const collected = collectIds(list, id);
+    if (collected.ids.length === 0) this.tell(misuseOfList(list, id));
+    return collected;
+  }
+
+  private readonly tell = (error: SeenGuardError | undefined): void => {
+    if (error) callBack(this.holder.onError, error);
+  };
 
   has(id: Api.ItemId): boolean {
     return this.explain(id).seen;
@@ -131,23 +143,28 @@ export class SeenGuard implements Api.SeenGuard {
     const { options: opened } = this.core;
     const isShared = key !== undefined && !rendersOnServer(opened);
     const verdicts = isShared ? sharedVerdicts(opened.namespace, key) : new Verdicts();
-    const report = (error: SeenGuardError) => callBack(this.holder.onError, error);
-    return new Feed(() => this.core, verdicts, seen === "last", report);
+    return new Feed(() => this.core, verdicts, seen === "last", this.tell);
   }
 
   observe(root: Element, options: Api.ObserveOptions = {}): () => void {
     const settings = checkObserveOptions(options);
-    checkElement(root, "observe");
+    if (!this.isElement(root, "observe")) return () => {};
     return this.untilClosed(observeBelow(root, settings, this.recorder(settings)));
   }
 
   track(element: Element, id: Api.ItemId | readonly Api.ItemId[], options: Api.ObserveOptions = {}): () => void {
     const settings = checkObserveOptions(options);
-    checkElement(element, "track");
+    if (!this.isElement(element, "track")) return () => {};
     const ids = collectRecorded(id).map(String);
     const [first] = ids;
     if (first === undefined) return () => {};
     return this.untilClosed(observeElement(element, first, settings, this.recorder(settings, ids)));
+  }
+
+  private isElement(element: unknown, method: string): boolean {
+    const error = misuseOfElement(method, element);
+    this.tell(error);
+    return error === undefined;
   }
 
   /** Records an item's ids all together. */
@@ -210,10 +227,4 @@ async function inTime(work: Promise<void>, timeoutMs: number): Promise<void> {
 /** There is no screen, and nobody to remember it for. */
 function rendersOnServer({ storage }: Api.GuardOptions): boolean {
   return typeof document === "undefined" && typeof indexedDB === "undefined" && storage === undefined;
-}
-
-/** An element of another document, such as a frame's, is none of this document's class Element. */
-function checkElement(element: unknown, method: string): void {
-  if (typeof document !== "undefined" && (element as Partial<Node> | null | undefined)?.nodeType !== 1)
-    refuse(`${method} takes an element`);
 }
