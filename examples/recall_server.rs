@@ -121,17 +121,9 @@ impl RecallServer {
         now_seconds: u64,
     ) -> Result<Page, Error> {
         let chain = self.chain_of(user)?;
-        // It comes from outside. One that cannot be read is as good as none: the device filters once more.
-        let pending = request.pending.and_then(|text| Shard::from_base64(text).ok());
-        let is_pending = |id: &str| pending.as_ref().is_some_and(|shard| shard.filter.contains(id));
-
-        let fresh = chain.filter(candidates, now_seconds)?;
+        let fresh = chain.filter(candidates, request.pending, now_seconds)?;
         let fresh = fresh.iter().map(|&index| candidates[index as usize]);
-        let items = fresh
-            .filter(|id| !is_pending(id))
-            .take(size)
-            .map(String::from)
-            .collect();
+        let items = fresh.take(size).map(String::from).collect();
         // The state as it was before this page: a server that records what it serves, and ships the state after,
         // filters its own page away.
         let seen = chain.snapshot(now_seconds, request.held)?;

@@ -1,14 +1,25 @@
 /** The one error class, and what the parts of the package do with errors. */
 import type { ErrorCode } from "./types/seenguard.js";
 
+/** What the errors of all copies of the package have in common. */
+const BRAND = Symbol.for("seenguard.error");
+
 /** What went wrong: `code` is stable and for programs, `message` is for people. */
 export class SeenGuardError extends Error {
   readonly code: ErrorCode;
+
+  /** An app may hold several copies of the package: as ES module and CommonJS, or of two versions. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // A class that an app derives has this method, too.
+    if (this !== SeenGuardError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === "object" && value !== null && BRAND in value;
+  }
 
   constructor(code: ErrorCode, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "SeenGuardError";
     this.code = code;
+    Object.defineProperty(this, BRAND, { value: true });
   }
 }
 

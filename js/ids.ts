@@ -27,7 +27,7 @@ export function isUsable(id: unknown): id is ItemId {
 }
 
 /** The id of an item that is one, or has a property `id`. */
-function ownId(item: unknown): unknown {
+export function ownId(item: unknown): unknown {
   return typeof item === "object" ? (item as { id?: unknown } | null)?.id : item;
 }
 

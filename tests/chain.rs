@@ -55,7 +55,7 @@ fn compare_with_the_model(options: ChainOptions, seed: u64, steps: usize) {
         let fresh: Vec<u32> = (0..pool.len() as u32)
             .filter(|&index| !model.contains(&pool[index as usize], now))
             .collect();
-        assert_eq!(chain.filter(&pool, now).unwrap(), fresh);
+        assert_eq!(chain.filter(&pool, None, now).unwrap(), fresh);
         if random.once_in(6) {
             chain = restored(&chain, options, now);
             model = model.stored_and_restored(now);
@@ -208,8 +208,8 @@ fn what_has_expired_answers_nothing_even_before_the_next_record() {
     let mut chain = chain(options(10, 5, 100));
     chain.record(&["a"], START).unwrap();
     assert!(chain.contains("a", START + 124).unwrap() && !chain.contains("a", START + 125).unwrap());
-    assert_eq!(chain.filter(&["a", "b"], START + 124).unwrap(), [1]);
-    assert_eq!(chain.filter(&["a", "b"], START + 125).unwrap(), [0, 1]);
+    assert_eq!(chain.filter(&["a", "b"], None, START + 124).unwrap(), [1]);
+    assert_eq!(chain.filter(&["a", "b"], None, START + 125).unwrap(), [0, 1]);
     let empty = chain.snapshot(START + 125, None).unwrap();
     assert_eq!(
         (empty.version, empty.shards.len(), empty.now),
@@ -223,7 +223,7 @@ fn a_filtered_list_names_each_fresh_id_once() {
     chain.record(&["seen"], START).unwrap();
     assert_eq!(
         chain
-            .filter(&["new", "seen", "new", "", "seen", "other", ""], START)
+            .filter(&["new", "seen", "new", "", "seen", "other", ""], None, START)
             .unwrap(),
         [0, 3, 5]
     );
@@ -234,7 +234,7 @@ fn any_id_is_an_id() {
     let mut chain = chain(ChainOptions::default());
     let strange = ["", "\0", "a\0b", "\u{FFFD}", "🦀", " "];
     assert_eq!(chain.record(&strange, START).unwrap(), strange.len());
-    assert!(chain.filter(&strange, START).unwrap().is_empty());
+    assert!(chain.filter(&strange, None, START).unwrap().is_empty());
     assert_eq!(chain.record(&[[0xFFu8, 0xFE].as_slice()], START).unwrap(), 1);
 }
 
@@ -493,7 +493,7 @@ fn milliseconds_are_refused_and_change_nothing() {
         let refused = [
             chain.record(&["new"], now).map(drop),
             chain.contains("new", now).map(drop),
-            chain.filter(&["new"], now).map(drop),
+            chain.filter(&["new"], None, now).map(drop),
             chain.snapshot(now, None).map(drop),
         ];
         for result in refused {
@@ -521,7 +521,7 @@ impl IdList for Endless {
 #[test]
 fn a_list_that_no_memory_holds_is_refused() {
     let chain = chain(ChainOptions::default());
-    assert_eq!(chain.filter(&Endless, START), Err(Error::OutOfMemory));
+    assert_eq!(chain.filter(&Endless, None, START), Err(Error::OutOfMemory));
 }
 
 // Union.

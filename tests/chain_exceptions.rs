@@ -103,9 +103,9 @@ fn compare_with_the_model(options: ChainOptions, seed: u64) {
         }
         let now = now_ms / 1000;
         assert_eq!(shipped(&chain, now), model.snapshot(now));
-        let split = chain.split(&pool, now).unwrap();
+        let split = chain.split(&pool, None, now).unwrap();
         assert_eq!(split.seen, model.seen_oldest_first(&pool, now));
-        assert_eq!(split.fresh, chain.filter(&pool, now).unwrap());
+        assert_eq!(split.fresh, chain.filter(&pool, None, now).unwrap());
         for (index, id) in (0..).zip(&pool) {
             assert_eq!(chain.contains(id, now).unwrap(), model.contains(id, now));
             assert_eq!(split.fresh.contains(&index), !model.contains(id, now));
@@ -143,14 +143,14 @@ fn what_was_taken_back_is_fresh_until_it_is_recorded_again() {
     let mut chain = recorded(ChainOptions::default(), &["a", "b"], START);
     chain.unsee(&["a", "never seen"], START_MS + 1_500).unwrap();
     assert!(!chain.contains("a", START + 2).unwrap());
-    assert_eq!(chain.filter(&["a", "b", "c"], START + 2).unwrap(), [0, 2]);
+    assert_eq!(chain.filter(&["a", "b", "c"], None, START + 2).unwrap(), [0, 2]);
     assert_eq!(
         shipped(&chain, START + 2).unseen,
         impressions(&[("a", START_MS + 1_500)])
     );
     // A shard contains it, so nothing is inserted and nothing is unknown.
     assert_eq!(chain.record(&["a"], START + 3).unwrap(), 0);
-    assert_eq!(chain.filter(&["a", "b", "c"], START + 3).unwrap(), [2]);
+    assert_eq!(chain.filter(&["a", "b", "c"], None, START + 3).unwrap(), [2]);
     assert_eq!(shipped(&chain, START + 3).unseen, []);
 }
 
@@ -206,9 +206,9 @@ fn an_item_is_fresh_only_if_each_of_its_ids_is() {
     ]
     .into_iter()
     .collect();
-    assert_eq!(chain.filter(&items, START).unwrap(), [1, 4]);
+    assert_eq!(chain.filter(&items, None, START).unwrap(), [1, 4]);
     // The item with "e" and "b" counts by "e", which was seen last; "y" and the second "c" are duplicates.
-    let split = |chain: &ShardChain| chain.split(&items, START).unwrap();
+    let split = |chain: &ShardChain| chain.split(&items, None, START).unwrap();
     let (fresh, seen) = (vec![1, 4], vec![0, 5, 3]);
     assert_eq!(split(&chain), Split { fresh, seen });
     chain.unsee(&["a", "e"], START_MS).unwrap();
@@ -231,9 +231,9 @@ fn a_report_that_comes_late_changes_nothing_that_was_taken_back_since() {
         ),
         1
     );
-    assert_eq!(chain.filter(&["a", "b"], START + 9).unwrap(), [0]);
+    assert_eq!(chain.filter(&["a", "b"], None, START + 9).unwrap(), [0]);
     take(&mut chain, &[("a", START_MS + 5_001)], &[], START_MS + 9_000);
-    assert_eq!(chain.filter(&["a", "b"], START + 9).unwrap(), [0; 0]);
+    assert_eq!(chain.filter(&["a", "b"], None, START + 9).unwrap(), [0; 0]);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn what_one_report_takes_back_is_judged_before_its_impressions() {
         ("new", START_MS + 2_000),
     ];
     take(&mut chain, &shown, &unseen, START_MS + 4_000);
-    assert_eq!(chain.filter(&["a", "b", "c", "new"], START + 4).unwrap(), [0, 2, 3]);
+    assert_eq!(chain.filter(&["a", "b", "c", "new"], None, START + 4).unwrap(), [0, 2, 3]);
     assert_eq!(unseen_ids(&chain, START + 4), ["a", "c"]);
 }
 
@@ -267,7 +267,7 @@ fn times_are_read_by_the_clock_of_the_device_that_reports() {
             unseen: &[],
         };
         chain.take(&report, START_MS).unwrap();
-        assert_eq!(chain.filter(&["a", "b"], START).unwrap(), [0], "{device_ms}");
+        assert_eq!(chain.filter(&["a", "b"], None, START).unwrap(), [0], "{device_ms}");
     }
 }
 
@@ -314,7 +314,7 @@ fn what_was_reported_from_before_a_deletion_changes_nothing() {
     let since = START_MS + 10_000;
     let shown = [("a", since - 1), ("b", since), ("c", since - 1_000_000)];
     assert_eq!(take(&mut chain, &shown, &[], since + 60_000), 1);
-    assert_eq!(chain.filter(&["a", "b", "c"], START + 70).unwrap(), [0, 2]);
+    assert_eq!(chain.filter(&["a", "b", "c"], None, START + 70).unwrap(), [0, 2]);
     // What was taken back before is no longer in force either.
     take(&mut chain, &[], &[("b", since - 1)], since + 60_000);
     assert!(chain.contains("b", START + 70).unwrap());

@@ -457,7 +457,7 @@ fn what_a_chain_ships_in_any_format_is_what_a_guard_stops() {
             let candidates = ids("item", 0..300);
             assert_eq!(
                 guard.filter(&candidates, at(START)).unwrap(),
-                chain.filter(&candidates, START).unwrap()
+                chain.filter(&candidates, None, START).unwrap()
             );
             let (again, rejected) = ShardChain::from_shards(&shipped.shards, options).unwrap();
             assert_eq!(rejected, []);
@@ -482,7 +482,7 @@ fn chains_of_one_format_unite() {
         here.unite(&there);
         assert_eq!(here.shards().count(), 1);
         let both = [ids("here", 0..100), ids("there", 0..100)].concat();
-        assert!(here.filter(&both, START).unwrap().is_empty());
+        assert!(here.filter(&both, None, START).unwrap().is_empty());
         let mut native = ShardChain::new(ChainOptions::default()).unwrap();
         native.record(&["a"], START).unwrap();
         native.unite(&here);

@@ -5,8 +5,10 @@
  * many wait; after a failure with exponential backoff and jitter; offline not at all. When the page hides, as much goes
  * out as browsers let outlive a page. When the server refuses the session, nothing more of the namespace goes out.
  */
+import type { Clock } from "../clock.js";
 import { failure, SeenGuardError, type ErrorListener } from "../errors.js";
 import { isHidden, listen } from "../page.js";
+import { TextEncoder } from "../text-encoding.js";
 import { nextTask, retryDelayMs } from "../timeouts.js";
 import type { Impression, Report, ReportOptions } from "../types/seenguard.js";
 
@@ -51,11 +53,12 @@ export class Reporter {
   underWay = 0;
   private readonly deliveries: Deliveries;
   private readonly options: Options;
+  private readonly clock: Clock;
   private readonly intervalMs: number;
   private readonly stopListening: () => void;
   private isStopped = false;
   private readonly encoder = new TextEncoder();
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private cancelTimer = (): void => {};
   private sending: Promise<void> | undefined;
   /** Settles when what went out as the page hid is no longer under way. */
   private lastDelivered: Promise<unknown> = Promise.resolve();
@@ -65,9 +68,10 @@ export class Reporter {
   private askedMs = 0;
   private retryMs = 0;
 
-  constructor(deliveries: Deliveries, options: Options) {
+  constructor(deliveries: Deliveries, options: Options, clock: Clock) {
     this.deliveries = deliveries;
     this.options = options;
+    this.clock = clock;
     this.intervalMs = options.intervalMs;
     this.stopListening = listen(["pagehide", "visibilitychange", "online"], ({ type }) => {
       if (type === "online") this.schedule(0);
@@ -91,12 +95,12 @@ export class Reporter {
   stop(): void {
     this.isStopped = true;
     this.stopListening();
-    clearTimeout(this.timer);
+    this.cancelTimer();
   }
 
   private schedule(delayMs: number): void {
-    clearTimeout(this.timer);
-    if (!this.isOver) this.timer = setTimeout(() => void this.send(), delayMs);
+    this.cancelTimer();
+    if (!this.isOver) this.cancelTimer = this.clock.after(delayMs, () => void this.send());
   }
 
   /** Whether nothing more is to be sent. */
@@ -150,7 +154,12 @@ export class Reporter {
 
   private bodyOf({ impressions, unseen }: BegunBatch): string {
     const { namespace } = this.deliveries.options;
-    const report: Report = { namespace, now: Date.now(), impressions, ...(unseen.length > 0 ? { unseen } : {}) };
+    const report: Report = {
+      namespace,
+      now: this.clock.wallMs(),
+      impressions,
+      ...(unseen.length > 0 ? { unseen } : {}),
+    };
     return JSON.stringify(report);
   }
 

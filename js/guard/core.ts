@@ -4,8 +4,10 @@
  *
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
+import { CLOCK, deviceClock, type Clock } from "../clock.js";
 import { Reporter } from "../delivery/reporter.js";
-import { loadEngine } from "../engine/engine.js";
+import type { EngineKind } from "../engine/engine.js";
+import { loadEngine } from "../engine/load.js";
 import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
 import type { ItemIdList } from "../ids.js";
 import { Persistence } from "../storage/persistence.js";
@@ -31,12 +33,14 @@ export interface Holder {
 /** One that was never started lets everything pass. */
 export class GuardCore {
   readonly options: OpenOptions;
+  readonly clock: Clock;
   readonly holders = new Set<Holder>();
   /** What the first one to open waits for, and whoever comes meanwhile. */
   started = Promise.resolve();
   /** Whether the engine was lost, or never to be had: the next `open` makes a new core. */
   hasFailed = false;
   private readonly places: readonly Place[];
+  private engineKind: EngineKind | "none" = "none";
   private guard: WasmGuard | undefined;
   private persistence: Persistence | undefined;
   private loading: Promise<void> = Promise.resolve();
@@ -49,6 +53,7 @@ export class GuardCore {
 
   constructor(options: OpenOptions) {
     this.options = options;
+    this.clock = options[CLOCK] ?? deviceClock;
     this.places = placesOf(options.storage);
   }
 
@@ -60,10 +65,11 @@ export class GuardCore {
     // The engine and the storage take their time, and neither needs the other.
     const persistence = (this.persistence = new Persistence(this.places, this));
     try {
-      const engine = await loadEngine(this.options.wasm);
+      const engine = await loadEngine(this.options.engine, this.options.wasm);
+      this.engineKind = engine.kind;
       engine.onTrap.add(this.onFailure);
       this.stopListening = () => engine.onTrap.delete(this.onFailure);
-      this.guard = new WasmGuard(engine, this.options.windowDays, this.options.remember);
+      this.guard = new WasmGuard(engine, this.options.windowDays, this.options.remember, this.clock);
     } catch (cause) {
       const error = cause as SeenGuardError;
       if (error.code === "bad-option") throw error;
@@ -219,7 +225,7 @@ export class GuardCore {
     const stats = this.guard?.stats() ?? noStats();
     return {
       ...stats,
-      engine: this.isAlive ? "wasm" : "none",
+      engine: this.isAlive ? this.engineKind : "none",
       storage: this.persistence?.storage ?? "none",
       filtered: { ...stats.filtered, withoutId: this.withoutId },
     };
@@ -238,7 +244,7 @@ export class GuardCore {
   /** Delivers impressions as long as the reporter runs. Returns stop. Several share the work. */
   addReporter(options: CheckedReportOptions): () => void {
     if (!this.isAlive) return () => {};
-    const reporter = new Reporter(this, options);
+    const reporter = new Reporter(this, options, this.clock);
     this.reporters.add(reporter);
     this.guard?.startReporting();
     // What is to be delivered from now on is so on the next visit, too.

@@ -1,4 +1,5 @@
 /** `SeenGuard`: one holder's view of a namespace. */
+import { deviceClock } from "../clock.js";
 import { callBack, failure, misuseOnce, warnOncePerCode, type SeenGuardError } from "../errors.js";
 import { Feed } from "../feed/feed.js";
 import { Verdicts } from "../feed/verdicts.js";
@@ -15,6 +16,7 @@ import {
 } from "../ids.js";
 import { misuseOfElement, misuseOfList } from "../misuse.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
+import { isOnDevice } from "../page.js";
 import { clearPlaces } from "../storage/clear.js";
 import { removeSignal, sendSignal } from "../storage/cross-tab-signal.js";
 import { signalKey } from "../storage/keys.js";
@@ -57,8 +59,8 @@ export class SeenGuard implements Api.SeenGuard {
 
   static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
     checkClearArguments(namespace, storage);
-    const clearedAtMs = Date.now() + 1;
     const core = findCore(namespace);
+    const clearedAtMs = (core?.clock ?? deviceClock).wallMs() + 1;
     const places = placesOf(storage);
     const others = places.filter((place) => !core?.isKeptIn(place));
     const isKeptElsewhere = others.length < places.length;
@@ -224,7 +226,7 @@ async function inTime(work: Promise<void>, timeoutMs: number): Promise<void> {
   if (!(await withTimeout(timeoutMs, work))) throw new Error("it does not answer");
 }
 
-/** There is no screen, and nobody to remember it for. */
+/** The app has not said that there is anything to remember. */
 function rendersOnServer({ storage }: Api.GuardOptions): boolean {
-  return typeof document === "undefined" && typeof indexedDB === "undefined" && storage === undefined;
+  return storage === undefined && !isOnDevice();
 }

@@ -3,6 +3,7 @@
  * shards' texts beside it. Its version is left out: a server whose own counter starts again is believed from the next
  * visit on.
  */
+import type { Clock } from "../clock.js";
 import type { FormatArguments } from "../format.js";
 import { DAMAGED, NEWER, type SegmentState, type StoredSnapshot } from "../storage/segment.js";
 import type { SnapshotArguments } from "./engine-types.js";
@@ -29,9 +30,14 @@ interface Index {
 
 /** Remembers the texts of the shards in use: a snapshot may bring references alone. */
 export class HeldSnapshot {
+  private readonly clock: Clock;
   private index: Index | undefined;
   /** By reference, without the mark. */
   private texts: ReadonlyMap<string, string> = new Map();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
 
   /** A snapshot is in use now. `held`: the references of its shards. */
   replace(snapshot: SnapshotArguments, held: string): void {
@@ -59,7 +65,7 @@ export class HeldSnapshot {
           held,
           unseen,
           ...(Number.isNaN(forgetBefore) ? {} : { forgetBefore }),
-          ...(Number.isNaN(nowMs) ? {} : { aheadMs: Date.now() - nowMs }),
+          ...(Number.isNaN(nowMs) ? {} : { aheadMs: this.clock.wallMs() - nowMs }),
         };
   }
 
@@ -79,11 +85,12 @@ export class HeldSnapshot {
 export function readStored(
   text: string,
   texts: ReadonlyMap<string, string>,
+  wallMs: number,
 ): { readonly snapshot: SnapshotArguments; readonly held: string } | SegmentState {
   try {
     const { version, format, held, unseen, forgetBefore, aheadMs } = JSON.parse(text) as Index;
     if (version > VERSION) return NEWER;
-    const now = aheadMs === undefined ? undefined : (Date.now() - aheadMs) / 1000;
+    const now = aheadMs === undefined ? undefined : (wallMs - aheadMs) / 1000;
     const shards = namesIn(held).flatMap((reference) => texts.get(reference) ?? []);
     return { snapshot: { ...checkParts({ shards, unseen, forgetBefore, now }), format, shards }, held };
   } catch {

@@ -3,6 +3,7 @@
  * again, an app may hold two bundles of this package. The registry lives under a registered symbol, where all copies
  * meet.
  */
+import { CLOCK } from "../clock.js";
 import { callBack, SeenGuardError } from "../errors.js";
 import { removeSaved, SharedVerdicts } from "../feed/shared-verdicts.js";
 import type { Verdicts } from "../feed/verdicts.js";
@@ -18,7 +19,7 @@ interface Registry {
 }
 
 /** Copies meet only if they agree on what a core can do: the number grows when that changes. */
-const REGISTRY = Symbol.for("seenguard.registry.5");
+const REGISTRY = Symbol.for("seenguard.registry.6");
 /** How long `close` waits for a storage that does not answer. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
@@ -91,7 +92,10 @@ function remove(core: GuardCore): void {
   if (findCore(namespace) === core) registry().cores.delete(namespace);
 }
 
+/** Whether what is open is not what is asked for. A test's clock takes the place of whatever an app asks for. */
 function differs(a: OpenOptions, b: OpenOptions): boolean {
+  if (a[CLOCK] !== b[CLOCK]) return b[CLOCK] !== undefined;
   const storageOf = ({ storage = "indexeddb" }: OpenOptions) => storage;
-  return storageOf(a) !== storageOf(b) || a.windowDays !== b.windowDays || a.remember !== b.remember;
+  const names = ["windowDays", "remember", "engine"] as const;
+  return storageOf(a) !== storageOf(b) || names.some((name) => a[name] !== b[name]);
 }

@@ -1,4 +1,5 @@
 /** The engine's guard behind plain methods: texts and times go in, and without a guard the answer is that of none. */
+import type { Clock } from "../clock.js";
 import type { Engine } from "../engine/engine.js";
 import { SeenGuardError } from "../errors.js";
 import type { Guard, TextBatch } from "../generated/client/seenguard.js";
@@ -24,11 +25,14 @@ const OUT_OF_MEMORY = "out-of-memory";
 export class WasmGuard {
   private readonly engine: Engine;
   private guard: Guard | undefined;
-  private readonly heldSnapshot = new HeldSnapshot();
+  private readonly clock: Clock;
+  private readonly heldSnapshot: HeldSnapshot;
   private readonly forget = () => this.abandon();
 
-  constructor(engine: Engine, windowDays: number, remember: number) {
+  constructor(engine: Engine, windowDays: number, remember: number, clock: Clock) {
     this.engine = engine;
+    this.clock = clock;
+    this.heldSnapshot = new HeldSnapshot(clock);
     engine.onTrap.add(this.forget);
     this.guard = engine.call(() => new engine.classes.Guard(windowDays, remember));
   }
@@ -58,8 +62,7 @@ export class WasmGuard {
     const texts = [...shards, ...unseen.map(({ id }) => id)];
     const times = Float64Array.from(unseen, ({ at }) => at);
     return this.callWithAll(texts, (guard, batch) => {
-      const [wall, steady] = [Date.now(), performance.now()];
-      return guard.apply(batch, ...format, version, nowMs, times, forgetBefore, held, wall, steady) as ApplyOutcome;
+      return guard.apply(batch, ...format, version, nowMs, times, forgetBefore, held, ...this.times()) as ApplyOutcome;
     });
   }
 
@@ -75,7 +78,7 @@ export class WasmGuard {
     const parts: { readonly start: number; readonly fresh: Iterable<number> }[] = [];
     for (let start = 0; ;) {
       const part = this.callWithPart(list.ids, start, (guard, batch) =>
-        this.engine.writer.indices(guard.filter(batch, Date.now(), performance.now())),
+        this.engine.writer.indices(guard.filter(batch, ...this.times())),
       );
       if (!part) return undefined;
       if (start === 0 && part.end >= length && part.result) return part.result;
@@ -99,7 +102,7 @@ export class WasmGuard {
     const split = this.call((guard) => {
       if (!writer.writeAllItems(list)) return null;
       return orNullIfOutOfMemory(() => {
-        const fresh = guard.split(writer.batch, Date.now(), performance.now());
+        const fresh = guard.split(writer.batch, ...this.times());
         const all = writer.indices(writer.batch.answered());
         writer.done();
         return { fresh: all.subarray(0, fresh), seen: all.subarray(fresh) };
@@ -116,7 +119,7 @@ export class WasmGuard {
       const part = this.callWithPart(
         ids,
         start,
-        (guard, batch) => guard.record(batch, Date.now(), performance.now()) as RecordOutcome,
+        (guard, batch) => guard.record(batch, ...this.times()) as RecordOutcome,
       );
       if (!part) return undefined;
       if (part.result) {
@@ -135,7 +138,7 @@ export class WasmGuard {
   unsee(ids: readonly ItemId[]): { stopped: number; lost: number } {
     const total = { stopped: 0, lost: 0 };
     for (let start = 0; start < ids.length;) {
-      const part = this.callWithPart(ids, start, (guard, batch) => guard.unsee(batch, Date.now(), performance.now()));
+      const part = this.callWithPart(ids, start, (guard, batch) => guard.unsee(batch, ...this.times()));
       if (!part) break;
       total.stopped += part.result ?? 0;
       if (part.result === undefined) total.lost += part.end - start;
@@ -149,7 +152,7 @@ export class WasmGuard {
     const taken: number[] = [];
     for (let start = 0; start < ids.length;) {
       const part = this.callWithPart(ids, start, (guard, batch) =>
-        this.engine.writer.indices(guard.takenBack(batch, Date.now(), performance.now())),
+        this.engine.writer.indices(guard.takenBack(batch, ...this.times())),
       );
       if (!part) break;
       for (const index of part.result ?? []) taken.push(start + index);
@@ -173,7 +176,7 @@ export class WasmGuard {
 
   explain(id: ItemId): EngineExplanation | undefined {
     return this.callWithPart([id], 0, (guard, batch) => {
-      return guard.explain(batch, Date.now(), performance.now()) as EngineExplanation | undefined;
+      return guard.explain(batch, ...this.times()) as EngineExplanation | undefined;
     })?.result;
   }
 
@@ -195,7 +198,7 @@ export class WasmGuard {
   }
 
   stats(): EngineStats | undefined {
-    return this.call((guard) => guard.stats(Date.now(), performance.now()) as EngineStats);
+    return this.call((guard) => guard.stats(...this.times()) as EngineStats);
   }
 
   /** From now on impressions of this namespace are delivered, on this visit and later ones. */
@@ -204,14 +207,12 @@ export class WasmGuard {
   }
 
   beginBatch(maxImpressions: number, maxBytes: number): Batch {
-    const batch = this.call(
-      (guard) => guard.beginBatch(maxImpressions, maxBytes, Date.now(), performance.now()) as Batch,
-    );
+    const batch = this.call((guard) => guard.beginBatch(maxImpressions, maxBytes, ...this.times()) as Batch);
     return batch ?? { batch: 0, impressions: [], unseen: [] };
   }
 
   endBatch(batch: number, arrived: boolean): void {
-    this.call((guard) => guard.endBatch(batch, arrived, Date.now(), performance.now()));
+    this.call((guard) => guard.endBatch(batch, arrived, ...this.times()));
   }
 
   /**
@@ -241,7 +242,7 @@ export class WasmGuard {
    * reference. Returns the state of its index.
    */
   loadSnapshot(index: string, texts: ReadonlyMap<string, string>): SegmentState {
-    const stored = readStored(index, texts);
+    const stored = readStored(index, texts, this.clock.wallMs());
     if (typeof stored === "number") return stored;
     try {
       const outcome = this.applySnapshot(stored.snapshot, stored.held);
@@ -265,7 +266,7 @@ export class WasmGuard {
 
   /** Forgets what was recorded before a time, and the snapshot in use. What stays is unsaved again. */
   clearBefore(clearedAtMs: number): void {
-    this.call((guard) => guard.clearBefore(clearedAtMs, Date.now(), performance.now()));
+    this.call((guard) => guard.clearBefore(clearedAtMs, ...this.times()));
   }
 
   /** Forgets everything. */
@@ -320,6 +321,11 @@ export class WasmGuard {
       writer.done();
       return { end, result };
     });
+  }
+
+  /** What most calls take at their end. */
+  private times(): [wallMs: number, steadyMs: number] {
+    return [this.clock.wallMs(), this.clock.steadyMs()];
   }
 
   /** The module has trapped. */

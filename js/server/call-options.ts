@@ -1,28 +1,33 @@
 /** Checks what the methods of `ShardChain` take beside ids and items. */
-import { aFunction, anything, checkOptions, type Rule, type Rules } from "../options.js";
+import { aFunction, anything, checkOptions, isText, type Rule, type Rules } from "../options.js";
 import type { IdOf } from "../types/server.js";
 
 export interface TimeOptions {
   /** Unix seconds. */
   readonly now?: number;
 }
-export interface FilterOptions<T> extends TimeOptions {
+export interface RequestOptions extends TimeOptions {
+  readonly pending?: string | null;
+}
+export interface FilterOptions<T> extends RequestOptions {
   readonly id: IdOf<T>;
 }
 
 /** Shards hold times in 32 bits. A later one is most likely milliseconds. */
 const MAX_SECONDS = 2 ** 32 - 1;
 
-const now: Rule = [
+export const timeRule: Rule = [
   "a time in Unix seconds, up to 2^32 − 1 (milliseconds are more)",
   (value) => typeof value === "number" && value >= 0 && value <= MAX_SECONDS,
 ];
-const timeRules = { now } satisfies Rules;
-const filterRules = { now, id: aFunction } satisfies Rules;
-const snapshotRules = { now, held: anything } satisfies Rules;
+const timeRules = { now: timeRule } satisfies Rules;
+const filterRules = { now: timeRule, id: aFunction, pending: anything } satisfies Rules;
+const snapshotRules = { now: timeRule, held: anything } satisfies Rules;
 
 /** The names of 64 shards, joined. */
 const MAX_HELD_LENGTH = 64 * 13 - 1;
+/** The base64 of the largest native shard: 2^24 bits, 36 bytes beside them. */
+const MAX_PENDING_LENGTH = Math.ceil((2 ** 21 + 36) / 3) * 4;
 
 const serverClock = () => Date.now() / 1000;
 
@@ -38,11 +43,19 @@ export function checkSnapshotOptions(options: unknown = {}): { now: number; held
     now?: number;
     held?: unknown;
   };
-  return { now, held: typeof held === "string" && held.length <= MAX_HELD_LENGTH ? held : undefined };
+  return { now, held: shortText(held, MAX_HELD_LENGTH) };
 }
 
-/** The same for `filter` and `split`, and how to find an item's id. */
-export function checkFilterOptions<T>(method: string, options: unknown = {}): { now: number; id: IdOf<T> | undefined } {
-  const { now = serverClock(), id } = checkOptions(method, options, filterRules) as Partial<FilterOptions<T>>;
-  return { now, id };
+/** The same for `filter` and `split`: what the device has shown, and how to find an item's id. */
+export function checkFilterOptions<T>(
+  method: string,
+  options: unknown = {},
+): { now: number; id: IdOf<T> | undefined; pending: string | undefined } {
+  const { now = serverClock(), id, pending } = checkOptions(method, options, filterRules) as Partial<FilterOptions<T>>;
+  return { now, id, pending: shortText(pending, MAX_PENDING_LENGTH) };
+}
+
+/** A text that is not empty and not too long; what comes from a request may be anything. */
+function shortText(value: unknown, mostCharacters: number): string | undefined {
+  return isText(value) && value.length <= mostCharacters ? value : undefined;
 }

@@ -8,6 +8,7 @@ import {
   checkSnapshotOptions,
   checkTime,
   type FilterOptions,
+  type RequestOptions,
   type TimeOptions,
 } from "./call-options.js";
 import { checkChainOptions, type ChainSettings } from "./chain-options.js";
@@ -96,25 +97,25 @@ export class ShardChain implements Api.ShardChain {
     return this.fresh({ ids: isUsable(id) ? [id] : [] }, now).length === 0 && isUsable(id);
   }
 
-  filter<T extends Api.Identified>(items: readonly T[], options?: TimeOptions): T[];
+  filter<T extends Api.Identified>(items: readonly T[], options?: RequestOptions): T[];
   filter<T>(items: readonly T[], options: FilterOptions<T>): T[];
   filter<T>(items: readonly T[], options?: Partial<FilterOptions<T>>): T[] {
-    const { id, now } = checkFilterOptions<T>("ShardChain.filter", options);
+    const { id, now, pending } = checkFilterOptions<T>("ShardChain.filter", options);
     const list = copyList(items);
     const collected = collectIds(list, id);
-    return freshItems(list, collected.places, this.fresh(collected, now));
+    return freshItems(list, collected.places, this.fresh(collected, now, pending));
   }
 
-  split<T extends Api.Identified>(items: readonly T[], options?: TimeOptions): { fresh: T[]; seen: T[] };
+  split<T extends Api.Identified>(items: readonly T[], options?: RequestOptions): { fresh: T[]; seen: T[] };
   split<T>(items: readonly T[], options: FilterOptions<T>): { fresh: T[]; seen: T[] };
   split<T>(items: readonly T[], options?: Partial<FilterOptions<T>>): { fresh: T[]; seen: T[] } {
-    const { id, now } = checkFilterOptions<T>("ShardChain.split", options);
+    const { id, now, pending } = checkFilterOptions<T>("ShardChain.split", options);
     const list = copyList(items);
     const collected = collectIds(list, id);
     const chain = this.live();
     const { writer } = this.engine;
     return callWithAll(this.engine, collected, () => {
-      const count = chain.split(writer.batch, now);
+      const count = chain.split(writer.batch, pending, now);
       const all = writer.indices(writer.batch.answered());
       return {
         fresh: freshItems(list, collected.places, all.subarray(0, count)),
@@ -137,10 +138,10 @@ export class ShardChain implements Api.ShardChain {
   }
 
   /** The indices of the fresh items. */
-  private fresh(list: ItemIdList, now: number): number[] {
+  private fresh(list: ItemIdList, now: number, pending?: string): number[] {
     const chain = this.live();
     const { writer } = this.engine;
-    const filter = () => writer.indices(chain.filter(writer.batch, now));
+    const filter = () => writer.indices(chain.filter(writer.batch, pending, now));
     // Items in different parts may be duplicates of each other in turn: only all of them together tell.
     if (list.ends) return Array.from(callWithAll(this.engine, list, filter));
     const fresh: number[] = [];

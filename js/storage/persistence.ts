@@ -15,6 +15,7 @@
  * All of this is done one after the other in one queue. No promise of it rejects unless it says so; a storage that
  * never answers stops the queue, and whoever waits for it has a timeout.
  */
+import type { Clock } from "../clock.js";
 import { SeenGuardError } from "../errors.js";
 import { isHidden, listen } from "../page.js";
 import type { GuardStats } from "../types/seenguard.js";
@@ -36,6 +37,7 @@ const GENERATIONS_A_WRITE = 8;
 /** Whose impressions are kept. */
 interface Owner {
   readonly options: { readonly namespace: string; readonly windowDays: number; readonly remember: number };
+  readonly clock: Clock;
   report(error: SeenGuardError): void;
 }
 
@@ -43,7 +45,7 @@ export class Persistence {
   private readonly places: readonly Place[];
   private readonly owner: Owner;
   private readonly signal: string;
-  private readonly openedAtMs = Date.now();
+  private readonly openedAtMs: number;
   private isStopped = false;
   private stopListening: (() => void)[] = [];
   private table: Table | undefined;
@@ -70,6 +72,7 @@ export class Persistence {
   constructor(places: readonly Place[], owner: Owner) {
     this.places = places;
     this.owner = owner;
+    this.openedAtMs = owner.clock.wallMs();
     this.signal = signalKey(owner.options.namespace);
     this.useNote = new UseNote(owner.options.windowDays);
     this.health = new StorageHealth(this.report, () => void this.flush());

@@ -1,4 +1,4 @@
-/** `seenguard/server`: Node, Deno, Bun; a browser, too. All formats. Needs no DOM types. */
+/** `seenguard/server`: Node, Deno, Bun, workers at the edge; a browser, too. All formats. Needs no DOM types. */
 import type { ErrorCode, Identified, IdOf, ItemId, Report, ShardFormat, Snapshot } from "./seenguard.js";
 export { SeenGuardError } from "./seenguard.js";
 export type { ErrorCode, Identified, IdOf, Impression, ItemId, Report, ShardFormat, Snapshot } from "./seenguard.js";
@@ -21,8 +21,9 @@ export declare class ShardChain {
   record(ids: ItemId | Iterable<ItemId>, options?: { now?: number }): number;
   /**
    * Takes in what a device reported, whenever that arrives: an impression from before `forgetBefore`, or from before
-   * the id was taken back, changes nothing. `now`: when the report arrived at the server, by which its times are read.
-   * Returns how many ids no live shard contained. Throws `bad-report` for what is no report.
+   * the id was taken back, changes nothing. `now`: when the report arrived at the server, by which its times are read;
+   * of what `parseReport` returned that is `report.now / 1000`. Returns how many ids no live shard contained. Throws
+   * `bad-report` for what is no report.
    */
   take(report: Report, options?: { now?: number }): number;
   /**
@@ -35,16 +36,23 @@ export declare class ShardChain {
   has(id: ItemId, options?: { now?: number }): boolean;
   /**
    * The items that no live shard contains or that were taken back, a duplicate id once; an item without a usable id is
-   * kept.
+   * kept. `pending`: what the device sent of `SeenGuard.pendingShard()`, left out for this once and never united with
+   * the chain; what cannot be read is as if it were not there.
    */
-  filter<T extends Identified>(items: readonly T[], options?: { now?: number }): T[];
-  filter<T>(items: readonly T[], options: { id: IdOf<T>; now?: number }): T[];
+  filter<T extends Identified>(items: readonly T[], options?: { pending?: string | null; now?: number }): T[];
+  filter<T>(items: readonly T[], options: { id: IdOf<T>; pending?: string | null; now?: number }): T[];
   /**
    * The fresh items as from `filter`, and the others once, those seen longest ago first: by the newest shard that
-   * contains them. For a small pool, where old items are better than none.
+   * contains them, and what is pending at the end. For a small pool, where old items are better than none.
    */
-  split<T extends Identified>(items: readonly T[], options?: { now?: number }): { fresh: T[]; seen: T[] };
-  split<T>(items: readonly T[], options: { id: IdOf<T>; now?: number }): { fresh: T[]; seen: T[] };
+  split<T extends Identified>(
+    items: readonly T[],
+    options?: { pending?: string | null; now?: number },
+  ): { fresh: T[]; seen: T[] };
+  split<T>(
+    items: readonly T[],
+    options: { id: IdOf<T>; pending?: string | null; now?: number },
+  ): { fresh: T[]; seen: T[] };
   /**
    * What to ship, and without `held` what to store. `held`: what the device sent of `SeenGuard.held()`; shards named
    * there become references; what is not understood is as if it were not there.
@@ -76,3 +84,74 @@ export interface ChainOptions {
    */
   format?: ShardFormat | { kind: "go-bloomfilter" };
 }
+
+/** Users' chains in a store. */
+export interface SeenStore {
+  /** As of now, for reading: answer a page with it, then free it. */
+  read(user: string): Promise<ShardChain>;
+  /**
+   * Changes a chain and stores it; `change` runs again on what somebody else has stored meanwhile, so that nobody's
+   * impressions are lost. Rejects with `storage` if others were quicker for seconds.
+   */
+  update<R>(user: string, change: (chain: ShardChain) => R): Promise<R>;
+}
+/** In this process, gone with it: for development and tests. */
+export declare function memoryStore(options?: ChainOptions): SeenStore;
+/**
+ * A list a user, `<prefix><user>` (one shard an element, newest first), and beside it a hash `<prefix><user>:meta` for
+ * what was taken back and forgotten, only if there is any; changed together by one compare-and-set script; both expire
+ * with the window. Takes a client of ioredis or of redis (node-redis), single or cluster (the keys share a slot:
+ * `<prefix>{<user>}` where a cluster is used). What the client rejects with passes through.
+ */
+export declare function redisStore(
+  client: object,
+  options?: ChainOptions & {
+    /** @default "seen:" */
+    prefix?: string;
+  },
+): SeenStore;
+
+/**
+ * The page of `ranked` from `cursor` on: up to `size` fresh items, with `seen: "last"` followed by seen ones if there
+ * are too few, and the snapshot to ship.
+ *
+ * `ranked` is all candidates, the best first, the seen ones among them. `next` names the last candidate that was looked
+ * at by its place and id; it is found again by id, else by place, so that nothing is skipped or shown twice however
+ * quickly impressions arrive in between. With `seen: "last"`, pages go on until every candidate was given once: `next`
+ * has 4 more characters for each id that was given, and after 500 of them no seen ones follow.
+ */
+export declare function pageOf<T extends Identified>(
+  chain: ShardChain,
+  ranked: readonly T[],
+  options: PageOptions,
+): Page<T>;
+export declare function pageOf<T>(
+  chain: ShardChain,
+  ranked: readonly T[],
+  options: PageOptions & { id: IdOf<T> },
+): Page<T>;
+export interface PageOptions {
+  /** 1 to 10,000. */
+  size: number;
+  /** `next` of the page before. What is no cursor is the first page. */
+  cursor?: string | null;
+  /** What the device sent of `SeenGuard.held()`. */
+  held?: string | null;
+  /** What the device sent of `SeenGuard.pendingShard()`. */
+  pending?: string | null;
+  /** @default "drop" */
+  seen?: "drop" | "last";
+  now?: number;
+}
+export interface Page<T> {
+  items: T[];
+  /** Short, and safe in a URL; null: there is no more. */
+  next: string | null;
+  /** The state that the items were filtered against. */
+  seen: Snapshot;
+}
+/**
+ * A report's body, parsed, as text or as bytes (beacons come as text/plain), checked, its times translated to the
+ * server's clock: its own `now` is then when it arrived. Throws a SeenGuardError with the code "bad-report".
+ */
+export declare function parseReport(body: unknown, options?: { now?: number }): Report;

@@ -48,6 +48,10 @@ impl ShardChain {
         };
         let impressions = report.impressions.iter().filter(counts);
         let ids: Vec<&str> = impressions.map(|impression| impression.id.as_str()).collect();
-        self.record(&ids, now.into())
+        let unknown = self.record(&ids, now.into())?;
+        if !report.unseen.is_empty() {
+            self.drop_needless_unseen();
+        }
+        Ok(unknown)
     }
 }

@@ -29,7 +29,7 @@ pub struct Rejected {
 /// use seenguard::{ChainOptions, ShardChain};
 /// let mut chain = ShardChain::new(ChainOptions::default())?;
 /// assert_eq!(chain.record(&["article-17", "article-18"], 1_764_000_000)?, 2);
-/// assert_eq!(chain.filter(&["article-18", "article-19"], 1_764_000_060)?, [1]);
+/// assert_eq!(chain.filter(&["article-18", "article-19"], None, 1_764_000_060)?, [1]);
 /// let shipped = chain.snapshot(1_764_000_060, None)?;
 /// let (again, rejected) = ShardChain::from_shards(&shipped.shards, ChainOptions::default())?;
 /// assert!(rejected.is_empty() && again.contains("article-17", 1_764_000_060)?);
@@ -137,20 +137,24 @@ impl ShardChain {
     /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
     pub fn record(&mut self, ids: &(impl IdList + ?Sized), now_seconds: u64) -> Result<usize, Error> {
         let now = seconds(now_seconds)?;
-        self.drop_expired(now);
+        let mut shards_left = self.drop_expired(now);
         let mut unknown = 0;
         for index in 0..ids.len() {
             let id = HashedId::new(ids.get(index));
             unknown += usize::from(!self.shards().any(|shard| shard.filter.contains_hashed(id)));
             if self.newest_is_due(now) {
                 self.begin(now)?;
+                shards_left = true;
             }
             if let Some(newest) = self.links.first_mut() {
                 newest.shard.insert_hashed(id);
             }
             self.unseen.remove(id.bytes());
         }
-        self.drop_needless_unseen();
+        // Only what a shard contained that has left can have become needless.
+        if shards_left {
+            self.drop_needless_unseen();
+        }
         Ok(unknown)
     }
 
@@ -195,8 +199,11 @@ impl ShardChain {
         self.shards().filter(move |shard| !shard.is_expired(now.into()))
     }
 
-    pub(super) fn drop_expired(&mut self, now: u32) {
+    /// Returns whether there was any.
+    pub(super) fn drop_expired(&mut self, now: u32) -> bool {
+        let before = self.links.len();
         self.links.retain(|link| !link.shard.is_expired(now.into()));
+        self.links.len() < before
     }
 
     /// Whether a new shard must begin before the next insertion.

@@ -19,41 +19,64 @@ impl ShardChain {
     }
 
     /// The indices of the fresh items, in order: no live shard contains any of an item's ids, unless it was taken back,
-    /// and no earlier fresh item has one of them.
+    /// nor does `pending`, and no earlier fresh item has one of them. `pending` is what the device's request says that it
+    /// has shown: the base64 of [`Guard::pending_shard`](crate::Guard::pending_shard). It counts for this call alone.
+    /// What cannot be read, or has expired, is as if it were not there.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
-    pub fn filter(&self, ids: &(impl IdList + ?Sized), now_seconds: u64) -> Result<Vec<u32>, Error> {
-        Ok(self.split(ids, now_seconds)?.fresh)
+    pub fn filter(
+        &self,
+        ids: &(impl IdList + ?Sized),
+        pending: Option<&str>,
+        now_seconds: u64,
+    ) -> Result<Vec<u32>, Error> {
+        Ok(self.split(ids, pending, now_seconds)?.fresh)
     }
 
     /// The fresh items as [`ShardChain::filter`] finds them, and the others, those seen longest ago first: by the
-    /// newest shard that contains one of their ids. An item is left out if an earlier one of either list has one of its
-    /// ids.
+    /// newest shard that contains one of their ids, and at the end what `pending` contains. An item is left out if an
+    /// earlier one of either list has one of its ids.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
-    pub fn split(&self, ids: &(impl IdList + ?Sized), now_seconds: u64) -> Result<Split, Error> {
+    pub fn split(
+        &self,
+        ids: &(impl IdList + ?Sized),
+        pending: Option<&str>,
+        now_seconds: u64,
+    ) -> Result<Split, Error> {
         let live: Vec<&Shard> = self.live(seconds(now_seconds)?).collect();
+        let pending = pending
+            .and_then(|text| Shard::from_base64(text).ok())
+            .filter(|shard| !shard.is_expired(now_seconds));
         let (mut list, mut kept_seen) = (HashedList::default(), KeptIds::default());
         list.read(ids)?;
         let (mut fresh, mut seen) = (Vec::new(), Vec::new());
         fresh.try_reserve(ids.items())?;
         seen.try_reserve(ids.items())?;
         for item in 0..ids.items() {
-            let newest = ids
+            let latest = ids
                 .ids_of(item)
-                .filter_map(|index| self.newest_with(&live, list.id(ids, index)))
+                .filter_map(|index| self.seen_in(pending.as_ref(), &live, list.id(ids, index)))
                 .min();
-            match newest {
+            match latest {
                 None if list.keep(ids, item) => fresh.push(item as u32),
-                Some(shard) if list.keep_beside(&mut kept_seen, ids, item) => seen.push((shard, item as u32)),
+                Some(place) if list.keep_beside(&mut kept_seen, ids, item) => seen.push((place, item as u32)),
                 _ => {}
             }
         }
-        seen.sort_by_key(|&(shard, _)| Reverse(shard));
+        seen.sort_by_key(|&(place, _)| Reverse(place));
         let seen = seen.into_iter().map(|(_, item)| item).collect();
         Ok(Split { fresh, seen })
+    }
+
+    /// Where an id was seen last: what is pending comes before the chain's shards.
+    fn seen_in(&self, pending: Option<&Shard>, live: &[&Shard], id: HashedId<'_>) -> Option<SeenIn> {
+        if pending.is_some_and(|shard| shard.filter.contains_hashed(id)) {
+            return Some(SeenIn::Pending);
+        }
+        self.newest_with(live, id).map(SeenIn::Shard)
     }
 
     /// The place of the newest of these shards that contains an id, unless it was taken back.
@@ -62,4 +85,13 @@ impl ShardChain {
             .position(|shard| shard.filter.contains_hashed(id))
             .filter(|_| !self.unseen.contains(id.bytes()))
     }
+}
+
+/// Where an id was seen last, the latest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum SeenIn {
+    /// On the device that asks.
+    Pending,
+    /// In the live shard of this place.
+    Shard(usize),
 }

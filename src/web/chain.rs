@@ -109,16 +109,16 @@ impl Chain {
     }
 
     /// Leaves the indices of the batch's fresh items with the batch, of items that have an id in common the first.
-    /// Returns how many they are.
-    pub fn filter(&self, ids: &mut TextBatch, now_seconds: f64) -> Result<usize, JsValue> {
-        let fresh = self.chain.filter(ids, now_seconds as u64).map_err(failure)?;
-        Ok(ids.answer(fresh))
+    /// `pending` is a device's pending shard. Returns how many they are.
+    pub fn filter(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
+        let fresh = self.chain.filter(ids, pending.as_deref(), now_seconds as u64);
+        Ok(ids.answer(fresh.map_err(failure)?))
     }
 
     /// The same followed by the indices of the others, those seen longest ago first. Returns how many are fresh.
-    pub fn split(&self, ids: &mut TextBatch, now_seconds: f64) -> Result<usize, JsValue> {
-        let split = self.chain.split(ids, now_seconds as u64).map_err(failure)?;
-        Ok(ids.answer_split(split))
+    pub fn split(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
+        let split = self.chain.split(ids, pending.as_deref(), now_seconds as u64);
+        Ok(ids.answer_split(split.map_err(failure)?))
     }
 
     /// What to ship, with references to what is held.

@@ -3,7 +3,7 @@ import * as formats from "seenguard/formats";
 import { ShardChain, type ChainOptions, type Report, type ShardFormat, type Snapshot } from "seenguard/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { xxh64 } from "./shards.js";
-import { idsOf, NOW, openGuard } from "./support.js";
+import { idsOf, nextMillisecond, NOW, openGuard } from "./support.js";
 
 const NOW_MS = NOW * 1000;
 
@@ -204,6 +204,7 @@ describe("a deleted history", () => {
     const chain = await createChain();
     const { guard } = await openGuard();
     guard.record(["a", "b"]);
+    await nextMillisecond();
     const deletedAt = Math.ceil(Date.now() / 1000) + 1;
     chain.forget({ now: deletedAt });
     guard.apply(chain.snapshot({ now: deletedAt }));

@@ -7,6 +7,7 @@ import {
   idsOf,
   MapStorage,
   newPage,
+  nextMillisecond,
   openGuard,
   openPage,
   settled,
@@ -342,6 +343,7 @@ describe("a storage that fails", () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     await visit(storage, namespace, ["long ago"]);
     await SeenGuard.clear(namespace, storage);
+    await nextMillisecond();
     await visit(storage, namespace, ["earlier"]);
     for (const first of ["keys", "get", "set"] as const) {
       let failures = 1;

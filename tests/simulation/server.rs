@@ -203,7 +203,7 @@ impl Server {
 
     /// A list in two, as the chain answers it.
     pub fn split(&self, posts: &[Post], now: u64, items: &Items) -> Split {
-        let split = self.chain.split(&lists::ids_of(posts, items), now / SECOND);
+        let split = self.chain.split(&lists::ids_of(posts, items), None, now / SECOND);
         split.expect("there is memory")
     }
 

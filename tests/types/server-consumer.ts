@@ -2,12 +2,19 @@
 import {
   SeenGuardError,
   ShardChain,
+  memoryStore,
+  pageOf,
+  parseReport,
+  redisStore,
   type ChainOptions,
   type ErrorCode,
   type IdOf,
   type Impression,
   type ItemId,
+  type Page,
+  type PageOptions,
   type Report,
+  type SeenStore,
   type ShardFormat,
   type Snapshot,
 } from "seenguard/server";
@@ -49,12 +56,12 @@ export async function serve(stored: readonly string[], held: string | null): Pro
   const codes = chain.rejected.map(({ index, code }) => `${index.toFixed()}: ${code satisfies ErrorCode}`);
   const unknown: number = chain.record(ids, { now }) + chain.record("a");
   const seen: boolean = chain.has(1, { now }) || chain.has("a");
-  const fresh: Post[] = chain.filter(posts, { id: keyOf, now });
-  const freshIds: ItemId[] = chain.filter(ids, { now });
+  const fresh: Post[] = chain.filter(posts, { id: keyOf, pending: held, now });
+  const freshIds: ItemId[] = chain.filter(ids, { pending: held, now });
   const freshItems: { readonly id: string }[] = chain.filter(identified);
-  const { fresh: first, seen: last } = chain.split(posts, { id: keyOf, now });
+  const { fresh: first, seen: last } = chain.split(posts, { id: keyOf, pending: held, now });
   const all: Post[] = [...first, ...last];
-  const { fresh: before, seen: after } = chain.split(identified, { now });
+  const { fresh: before, seen: after } = chain.split(identified, { pending: "", now });
   if (all.length > before.length + after.length) return chain.snapshot({ now, held });
   if (seen || codes.length + rejected.length + unknown + fresh.length + freshIds.length + freshItems.length > 0)
     chain.free();
@@ -64,6 +71,21 @@ export async function serve(stored: readonly string[], held: string | null): Pro
   const again = await ShardChain.from(go.snapshot());
   again.free();
   return (await ShardChain.create()).snapshot();
+}
+
+export async function route(client: object, user: string, body: unknown, cursor: string | null): Promise<Page<Post>> {
+  const report: Report = parseReport(body, { now });
+  const store: SeenStore =
+    report.namespace === "" ? memoryStore({ shards: 2 }) : redisStore(client, { prefix: "seen:" });
+  const unknown: number = await store.update(user, (chain) => chain.take(parseReport(body)));
+  const chain: ShardChain = await store.read(user);
+  const options: PageOptions = { size: 10, cursor, held: null, pending: null, seen: "last", now };
+  const { items, next, seen } = pageOf(chain, identified, options);
+  const shipped: Snapshot = seen;
+  const last: string | null = next;
+  const first: { readonly id: string } | undefined = items[0];
+  if (unknown > shipped.shards.length && last !== null && first !== undefined) memoryStore();
+  return pageOf(chain, posts, { size: 10, id: keyOf });
 }
 
 export function isOurs(error: unknown): error is SeenGuardError {

@@ -26,7 +26,9 @@ export type GivenTypes = [
   Gives<contract.PageRequest<Date>, ours.PageRequest<Date>>,
   Gives<contract.Report, ours.Report>,
   Gives<contract.Impression, ours.Impression>,
-  Gives<Omit<serverContract.ShardChain, "filter" | "split">, ourServer.ShardChain>,
+  Gives<serverContract.ShardChain, ourServer.ShardChain>,
+  Gives<serverContract.Page<Date>, ourServer.Page<Date>>,
+  Gives<serverContract.SeenStore, ourServer.SeenStore>,
 ];
 
 export type TakenTypes = [
@@ -38,6 +40,7 @@ export type TakenTypes = [
   Takes<ours.FeedPage<Date, number>, contract.FeedPage<Date, number>>,
   Takes<ours.SeenStorage, contract.SeenStorage>,
   Takes<ourServer.ChainOptions, serverContract.ChainOptions>,
+  Takes<ourServer.PageOptions, serverContract.PageOptions>,
 ];
 
 /** These go both ways. */

@@ -487,7 +487,7 @@ fn a_chain_records_filters_ships_and_goes_on() {
     let again = chain(3, 5, 0.001, 0, &stored).unwrap();
     assert_eq!(parsed(again.rejected()), json!([{ "index": 1, "code": "bad-base64" }]));
     let mut batch = separated(&["a", "x", "d", "x"]);
-    let count = again.filter(&mut batch, now).unwrap();
+    let count = again.filter(&mut batch, None, now).unwrap();
     assert_eq!(indices(&batch, count), [1]);
     // Milliseconds.
     assert_eq!(thrown(first.record(&batch, WALL))["code"], "bad-option");
@@ -505,7 +505,7 @@ fn a_chain_takes_back_takes_in_forgets_and_refers_to_what_is_held() {
     let unknown = chain.take(&reported, &times, 1, WALL + 2_000.0, now + 1.0);
     assert_eq!(unknown.unwrap(), 0);
     let mut batch = separated(&["a", "c", "x", "b"]);
-    let fresh = chain.split(&mut batch, now).unwrap();
+    let fresh = chain.split(&mut batch, None, now).unwrap();
     assert_eq!((fresh, indices(&batch, batch.answered())), (2, [0, 2, 1, 3].to_vec()));
     let shipped = parsed(chain.snapshot(now, None).unwrap());
     assert_eq!(shipped["unseen"], json!([{ "id": "a", "at": START * 1000 + 250 }]));

@@ -1,0 +1,76 @@
+/** `redisStore`: each user's chain as a list in Redis, and beside it a hash. */
+import { refuse } from "../../errors.js";
+import { isObject } from "../../options.js";
+import type { ChainOptions, SeenStore } from "../../types/server.js";
+import { checkChainOptions } from "../chain-options.js";
+import { runnerOf, type ScriptRunner } from "./redis-client.js";
+import { READ, REPLACE } from "./scripts.js";
+import { ChainStore, type Backend } from "./seen-store.js";
+import { fieldsOf, fromFields, type StoredSeen } from "./stored-seen.js";
+
+const META = ":meta";
+
+export function redisStore(client: object, options: ChainOptions & { prefix?: string } = {}): SeenStore {
+  const { prefix = "seen:", ...chainOptions } = isObject(options) ? options : refuse("redisStore takes options");
+  if (typeof prefix !== "string") refuse("prefix must be a text");
+  const runner = runnerOf(client);
+  const expiresAfterSeconds = expiryOf(chainOptions);
+  const keysOf = (user: string): string[] => {
+    // One user's list would be another one's hash.
+    if (user.endsWith(META)) refuse(`a user's name must not end in ${META}`);
+    const list = prefix + (runner.isCluster ? `{${user}}` : user);
+    return [list, list + META];
+  };
+  return new ChainStore(new RedisBackend(runner, keysOf, expiresAfterSeconds), chainOptions);
+}
+
+/** No shard answers for longer after the last change; 0: for ever. */
+function expiryOf(options: ChainOptions): number {
+  const { ttlSeconds, shards } = checkChainOptions(options);
+  return Math.ceil(ttlSeconds * (1 + 1 / Math.max(1, shards - 1)));
+}
+
+class RedisBackend implements Backend {
+  private readonly runner: ScriptRunner;
+  private readonly keysOf: (user: string) => string[];
+  private readonly expiresAfterSeconds: number;
+
+  constructor(runner: ScriptRunner, keysOf: (user: string) => string[], expiresAfterSeconds: number) {
+    this.runner = runner;
+    this.keysOf = keysOf;
+    this.expiresAfterSeconds = expiresAfterSeconds;
+  }
+
+  async read(user: string): Promise<StoredSeen> {
+    const [shards, fields] = (await this.runner.run(READ, this.keysOf(user), [])) as [unknown[], unknown[]];
+    return { shards: shards.map(String), ...fromFields(fields.map(String)) };
+  }
+
+  async replace(user: string, before: StoredSeen, after: StoredSeen): Promise<boolean> {
+    const { added, first, last } = difference(before.shards, after.shards);
+    const [fields, newFields] = [fieldsOf(before), fieldsOf(after)];
+    const args = [
+      String(before.shards.length),
+      before.shards[0] ?? "",
+      fields,
+      String(first),
+      String(last),
+      newFields === fields ? "" : newFields,
+      String(this.expiresAfterSeconds),
+      ...added.reverse(),
+    ];
+    return Number(await this.runner.run(REPLACE, this.keysOf(user), args)) === 1;
+  }
+}
+
+/** How to make one list of another: which of its elements stay, from the first to the last, and what comes before. */
+function difference(before: readonly string[], after: readonly string[]) {
+  for (let added = 0; added < after.length; added++) {
+    const rest = after.slice(added);
+    const first = before.indexOf(after[added] ?? "");
+    if (first >= 0 && rest.every((shard, index) => shard === before[first + index]))
+      return { added: after.slice(0, added), first, last: first + rest.length - 1 };
+  }
+  // From the second to the first: none.
+  return { added: [...after], first: 1, last: 0 };
+}

@@ -1,0 +1,58 @@
+/** What every store shares: a change is made again until nobody else has come between, so that none is lost. */
+import { refuse, SeenGuardError } from "../../errors.js";
+import { isFunction, isText } from "../../options.js";
+import type * as Api from "../../types/server.js";
+import { checkChainOptions } from "../chain-options.js";
+import { ShardChain } from "../shard-chain.js";
+import { repeat } from "./repeat.js";
+import { isSame, type StoredSeen } from "./stored-seen.js";
+
+/** Where users' chains are. */
+export interface Backend {
+  read(user: string): Promise<StoredSeen>;
+  /** Stores `after` if what is stored is still `before`; else changes nothing, and returns false. */
+  replace(user: string, before: StoredSeen, after: StoredSeen): Promise<boolean>;
+}
+
+export class ChainStore implements Api.SeenStore {
+  private readonly backend: Backend;
+  private readonly options: Api.ChainOptions;
+
+  constructor(backend: Backend, options: Api.ChainOptions) {
+    checkChainOptions(options);
+    this.backend = backend;
+    this.options = options;
+  }
+
+  async read(user: string): Promise<ShardChain> {
+    return ShardChain.from(await this.backend.read(checkUser(user)), this.options);
+  }
+
+  async update<R>(user: string, change: (chain: Api.ShardChain) => R): Promise<R> {
+    checkUser(user);
+    if (!isFunction(change)) refuse("update takes a function that changes the chain");
+    const done = await repeat(() => this.tryUpdate(user, change));
+    if (!done) throw new SeenGuardError("storage", `others changed what is stored of ${user} all the time`);
+    return done.result;
+  }
+
+  /** `undefined` if somebody else was quicker. */
+  private async tryUpdate<R>(user: string, change: (chain: Api.ShardChain) => R): Promise<{ result: R } | undefined> {
+    const before = await this.backend.read(user);
+    const chain = await ShardChain.from(before, this.options);
+    let result: R;
+    let after: StoredSeen;
+    try {
+      result = change(chain);
+      if (result instanceof Promise) refuse("update's function changes the chain at once: it cannot be async");
+      after = chain.snapshot();
+    } finally {
+      chain.free();
+    }
+    return isSame(before, after) || (await this.backend.replace(user, before, after)) ? { result } : undefined;
+  }
+}
+
+function checkUser(user: unknown): string {
+  return isText(user) ? user : refuse("a store's user must be a text that is not empty");
+}

@@ -1,0 +1,18 @@
+import { createRoot, hydrateRoot } from "react-dom/client";
+import { BrowserRouter } from "react-router-dom";
+import { seed } from "../shared.ts";
+import { App } from "./app.tsx";
+
+const container = document.querySelector("#app") as HTMLElement;
+const app = (
+  <BrowserRouter>
+    <App initial={window.initial} />
+  </BrowserRouter>
+);
+const report = (error: unknown) => console.error(error);
+const root = window.initial
+  ? hydrateRoot(container, app, { onRecoverableError: report })
+  : createRoot(container, { onRecoverableError: report });
+if (!window.initial) root.render(app);
+window.unmount = () => root.unmount();
+window.seed = seed;

@@ -1,0 +1,88 @@
+/** Builds an app by Vite, for the browser and for the server, with the compilers of Vue and Svelte. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { compile } from "svelte/compiler";
+import { build, type InlineConfig, type Plugin, type Rolldown } from "vite";
+import { compileScript, parse } from "vue/compiler-sfc";
+import type { Initial } from "./apps/shared.js";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const target = fileURLToPath(new URL("../../target/adapters/", import.meta.url));
+
+export type Framework = "react" | "vue" | "svelte";
+/** Those whose apps do the same. */
+export const frameworks: readonly Framework[] = ["react", "vue", "svelte"];
+
+export interface BuiltApp {
+  /** For the browser, by name; `client.js` comes first. */
+  readonly scripts: ReadonlyMap<string, string>;
+  /** What a server does. */
+  readonly render: (initial: Initial) => string | Promise<string>;
+}
+
+const compilers = (isServer: boolean): Plugin => ({
+  name: "compilers",
+  transform(code, file) {
+    if (file.endsWith(".vue")) {
+      const { descriptor } = parse(code, { filename: file });
+      const { content } = compileScript(descriptor, {
+        id: basename(file),
+        inlineTemplate: true,
+        templateOptions: { ssr: isServer, ssrCssVars: [] },
+      });
+      return { code: content, map: null };
+    }
+    if (file.endsWith(".svelte")) {
+      const { js } = compile(code, { filename: file, generate: isServer ? "server" : "client", dev: !isServer });
+      return { code: js.code, map: null };
+    }
+    return null;
+  },
+});
+
+export async function buildApp(framework: Framework): Promise<BuiltApp> {
+  const chunks = await chunksOf({
+    resolve: { conditions: ["browser", "development", "module"] },
+    // The builds that look for mistakes.
+    define: {
+      "process.env.NODE_ENV": '"development"',
+      __VUE_OPTIONS_API__: "false",
+      __VUE_PROD_DEVTOOLS__: "false",
+      __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: "true",
+    },
+    plugins: [compilers(false)],
+    build: { rolldownOptions: { input: inputOf(framework, "client"), output: { entryFileNames: "client.js" } } },
+  });
+  return {
+    scripts: new Map(chunks.map(({ fileName, code }) => [`/${fileName}`, code])),
+    render: (await serverModule(framework)).render,
+  };
+}
+
+/** Written to a file of this process: it imports packages by their names. */
+async function serverModule(framework: Framework): Promise<Pick<BuiltApp, "render">> {
+  const chunks = await chunksOf({
+    plugins: [compilers(true)],
+    build: { ssr: true, rolldownOptions: { input: inputOf(framework, "server") } },
+  });
+  const directory = `${target}${framework}-${String(process.pid)}/`;
+  mkdirSync(`${directory}assets`, { recursive: true });
+  for (const { fileName, code } of chunks) writeFileSync(directory + fileName, code);
+  const entry = chunks.find(({ isEntry }) => isEntry)?.fileName ?? "";
+  return (await import(pathToFileURL(directory + entry).href)) as Pick<BuiltApp, "render">;
+}
+
+async function chunksOf(config: InlineConfig): Promise<Rolldown.OutputChunk[]> {
+  const built = (await build({
+    ...config,
+    configFile: false,
+    root: here,
+    logLevel: "error",
+    build: { ...config.build, write: false, minify: false },
+  })) as Rolldown.RolldownOutput;
+  return built.output.filter((output) => output.type === "chunk");
+}
+
+const inputOf = (framework: Framework, side: "client" | "server") =>
+  `${here}apps/${framework}/${side}.ts${framework === "react" ? "x" : ""}`;
