@@ -12,7 +12,7 @@ export interface Clock {
 /** The device's. Each call looks the global up. */
 export const deviceClock: Clock = {
   wallMs: () => Date.now(),
-  steadyMs: () => performance.now(),
+  steadyMs,
   after: (ms, run) => {
     const timer = setTimeout(run, ms);
     return () => clearTimeout(timer);
@@ -24,4 +24,13 @@ export const CLOCK = Symbol.for("seenguard.clock");
 
 export interface ClockOption {
   readonly [CLOCK]?: Clock | undefined;
+}
+
+let latestMs = 0;
+
+/** Where there is no `performance`, as in Hermes, the wall clock stands in, and stops while that is behind. */
+export function steadyMs(): number {
+  if (typeof performance !== "undefined") return performance.now();
+  latestMs = Math.max(latestMs, Date.now());
+  return latestMs;
 }

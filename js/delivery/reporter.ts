@@ -8,6 +8,7 @@
 import type { Clock } from "../clock.js";
 import { failure, type ErrorListener } from "../errors.js";
 import { isHidden, listen } from "../page.js";
+import { TextEncoder } from "../text-encoding.js";
 import { nextTask, retryDelayMs } from "../timeouts.js";
 import type { Impression, Report, ReportOptions } from "../types/seenguard.js";
 

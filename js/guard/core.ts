@@ -6,7 +6,8 @@
  */
 import { CLOCK, deviceClock, type Clock } from "../clock.js";
 import { Reporter } from "../delivery/reporter.js";
-import { loadEngine } from "../engine/engine.js";
+import type { EngineKind } from "../engine/engine.js";
+import { loadEngine } from "../engine/load.js";
 import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
 import type { ItemIdList } from "../ids.js";
 import { Persistence } from "../storage/persistence.js";
@@ -39,6 +40,7 @@ export class GuardCore {
   /** Whether the engine was lost, or never to be had: the next `open` makes a new core. */
   hasFailed = false;
   private readonly places: readonly Place[];
+  private engineKind: EngineKind | "none" = "none";
   private guard: WasmGuard | undefined;
   private persistence: Persistence | undefined;
   private loading: Promise<void> = Promise.resolve();
@@ -63,7 +65,8 @@ export class GuardCore {
     // The engine and the storage take their time, and neither needs the other.
     const persistence = (this.persistence = new Persistence(this.places, this));
     try {
-      const engine = await loadEngine(this.options.wasm);
+      const engine = await loadEngine(this.options.engine, this.options.wasm);
+      this.engineKind = engine.kind;
       engine.onTrap.add(this.onFailure);
       this.stopListening = () => engine.onTrap.delete(this.onFailure);
       this.guard = new WasmGuard(engine, this.options.windowDays, this.options.remember, this.clock);
@@ -222,7 +225,7 @@ export class GuardCore {
     const stats = this.guard?.stats() ?? noStats();
     return {
       ...stats,
-      engine: this.isAlive ? "wasm" : "none",
+      engine: this.isAlive ? this.engineKind : "none",
       storage: this.persistence?.storage ?? "none",
       filtered: { ...stats.filtered, withoutId: this.withoutId },
     };

@@ -1,5 +1,6 @@
 /** The options of `SeenGuard` and its methods, checked. */
 import { CLOCK, type ClockOption } from "../clock.js";
+import type { EngineChoice } from "../engine/load.js";
 import type { ObserverSettings } from "../observer/observer.js";
 import {
   aFunction,
@@ -26,6 +27,7 @@ const MAX_MS = 2 ** 31 - 1;
 export interface OpenOptions extends GuardOptions, ClockOption {
   readonly windowDays: number;
   readonly remember: number;
+  readonly engine: EngineChoice;
 }
 
 /** Options of `report`, checked and with their defaults. */
@@ -33,6 +35,7 @@ export interface CheckedReportOptions extends ReportOptions {
   readonly intervalMs: number;
 }
 
+const ENGINES = ["auto", "wasm", "js"];
 const STORAGES = ["indexeddb", "local", "none"];
 /** Those of a storage of the app's own. */
 const METHODS = ["get", "set", "remove", "keys"];
@@ -50,6 +53,7 @@ const guardRules = {
   ...clearRules,
   windowDays: upTo(MAX_WINDOW_DAYS, " of days", false, 30),
   remember: wholeNumber(1, MAX_REMEMBER, 10_000),
+  engine: [`"${ENGINES.join('", "')}"`, (value) => ENGINES.includes(value as string), "auto"],
   onError: aFunction,
   onLag: aFunction,
   wasm: anything,

@@ -62,13 +62,14 @@ const sharedAsImport = (importer, extension) => ({
 });
 
 export async function bundle() {
-  await Promise.all([...bundles.flatMap(bundleEntry), bundleScript(), bundleCommand()]);
+  await Promise.all([...bundles.flatMap(bundleEntry), bundleScripts(), bundleCommand()]);
 }
 
 /** As written: bundlers minify, and people debug. @param {Entry} entry */
 function bundleEntry(entry) {
-  const { name, inlinesWasm, peers } = entry;
-  const options = { entryPoints: [sourceOf(entry)], external: peers ? ["seenguard", ...peers] : [] };
+  const { name, inlinesWasm, peers, isGenerated = false } = entry;
+  const external = peers ? ["seenguard", ...peers] : [];
+  const options = { entryPoints: [sourceOf(entry)], external, minify: isGenerated, sourcemap: !isGenerated };
   const outfile = (/** @type {string} */ ending) => inProject("dist", `${name}${ending}`);
   const esm = /** @type {const} */ ({ ...options, format: "esm" });
   const shared = sharedAsImport(entry, ".js");
@@ -89,17 +90,24 @@ function bundleEntry(entry) {
   ];
 }
 
-/** For a script tag. A page that has no bundler has no choice of entries: it gets all formats. */
-async function bundleScript() {
-  const outfile = inProject("dist", "seenguard.iife.js");
-  await bundleFile({
-    entryPoints: [inProject("js", "entries", "formats.ts")],
-    outfile,
-    plugins: [wasmAsHex],
-    format: "iife",
-    globalName: "Seenguard",
-    minify: true,
-  });
+/** For script tags. A page that has no bundler has no choice of entries: it gets all formats. */
+async function bundleScripts() {
+  const script = (/** @type {string} */ name) => inProject("js", "entries", `${name}.ts`);
+  const options = /** @type {const} */ ({ plugins: [wasmAsHex], format: "iife", minify: true });
+  await Promise.all([
+    bundleFile({
+      ...options,
+      entryPoints: [script("script-tag")],
+      outfile: inProject("dist", "seenguard.iife.js"),
+      globalName: "Seenguard",
+    }),
+    bundleFile({
+      ...options,
+      entryPoints: [script("engine-js-script-tag")],
+      outfile: inProject("dist", "seenguard-engine-js.iife.js"),
+      sourcemap: false,
+    }),
+  ]);
 }
 
 /** `npx seenguard`, for Node alone. */
@@ -123,13 +131,15 @@ async function bundleFile(options) {
   const result = await esbuild.build({
     platform: "neutral",
     target,
+    sourcemap: true,
     ...options,
     absWorkingDir: inProject(),
     bundle: true,
+    // The glue names these as globals, which not every engine has.
+    inject: [inProject("js", "text-encoding.ts")],
     legalComments: "none",
     // The same bytes under any charset that a server may claim.
     charset: "ascii",
-    sourcemap: true,
     metafile: true,
     write: false,
   });

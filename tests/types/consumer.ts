@@ -87,6 +87,7 @@ const options: GuardOptions = {
   storage: new Preferences(),
   windowDays: 30,
   remember: 20_000,
+  engine: "js",
   wasm: "/assets/seenguard.wasm" satisfies WasmSource,
   onError: (error) => {
     const code: ErrorCode = error.code;
