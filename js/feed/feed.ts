@@ -23,7 +23,18 @@ interface Admitted<T> {
   readonly seen: readonly T[];
 }
 
-export class Feed implements Api.Feed {
+/** What the app gets of a feed: methods alone, so that proxies, such as Vue's, find nothing to wrap. */
+export function openFeed(...args: ConstructorParameters<typeof Feed>): Api.Feed {
+  const feed: Api.Feed = new Feed(...args);
+  return {
+    filter: feed.filter.bind(feed),
+    admit: feed.admit.bind(feed),
+    fill: feed.fill.bind(feed),
+    reset: feed.reset.bind(feed),
+  };
+}
+
+class Feed implements Api.Feed {
   /** The one at hand: it changes when the guard is closed. */
   private readonly guard: () => FeedGuard;
   private readonly verdicts: Verdicts;

@@ -1,7 +1,7 @@
 /** `SeenGuard`: one holder's view of a namespace. */
 import { deviceClock } from "../clock.js";
 import { callBack, failure, misuseOnce, warnOncePerCode, type SeenGuardError } from "../errors.js";
-import { Feed } from "../feed/feed.js";
+import { openFeed } from "../feed/feed.js";
 import { Verdicts } from "../feed/verdicts.js";
 import {
   collectIds,
@@ -37,15 +37,26 @@ import { clearVerdicts, findCore, hold, noteClearing, release, sharedVerdicts } 
 /** How long `clear` waits for a storage that does not answer. */
 const CLEAR_TIMEOUT_MS = 10_000;
 
+/** The state of a `SeenGuard`. */
+interface Handle {
+  readonly holder: Holder;
+  core: GuardCore;
+  isClosed: boolean;
+  /** What `close` has to stop. */
+  readonly stops: Set<() => void>;
+}
+
 export class SeenGuard implements Api.SeenGuard {
-  private readonly holder: Holder;
-  private core: GuardCore;
-  private isClosed = false;
-  private readonly stops = new Set<() => void>();
+  /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
+  private readonly handle: () => Handle;
 
   private constructor(core: GuardCore, holder: Holder) {
-    this.core = core;
-    this.holder = holder;
+    const handle: Handle = { holder, core, isClosed: false, stops: new Set() };
+    this.handle = () => handle;
+  }
+
+  private core(): GuardCore {
+    return this.handle().core;
   }
 
   static async open(options: Api.GuardOptions): Promise<SeenGuard> {
@@ -81,7 +92,7 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport {
-    return this.isClosed ? refused("closed") : this.core.apply(snapshot);
+    return this.handle().isClosed ? refused("closed") : this.core().apply(snapshot);
   }
 
   filter<T extends Api.Identified>(items: readonly T[]): T[];
@@ -89,7 +100,7 @@ export class SeenGuard implements Api.SeenGuard {
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = copyList(items);
     const collected = this.collect(list, id);
-    const fresh = this.core.fresh(collected, list.length - countItems(collected)) ?? firstOfEach(collected);
+    const fresh = this.core().fresh(collected, list.length - countItems(collected)) ?? firstOfEach(collected);
     return freshItems(list, collected.places, fresh);
   }
 
@@ -98,7 +109,7 @@ export class SeenGuard implements Api.SeenGuard {
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
     const list = copyList(items);
     const collected = this.collect(list, id);
-    const split = this.core.split(collected, list.length - countItems(collected));
+    const split = this.core().split(collected, list.length - countItems(collected));
     return splitItems(list, collected.places, split?.fresh ?? firstOfEach(collected), split?.seen ?? []);
   }
 
@@ -109,7 +120,7 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   private readonly tell = (error: SeenGuardError | undefined): void => {
-    if (error) callBack(this.holder.onError, error);
+    if (error) callBack(this.handle().holder.onError, error);
   };
 
   has(id: Api.ItemId): boolean {
@@ -117,35 +128,36 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   explain(id: Api.ItemId): Api.Explanation {
-    return isUsable(id) ? this.core.explain(id) : { seen: false };
+    return isUsable(id) ? this.core().explain(id) : { seen: false };
   }
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>): number {
-    return this.core.record(collectRecorded(ids));
+    return this.core().record(collectRecorded(ids));
   }
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>): number {
-    return this.core.unsee(collectRecorded(ids));
+    return this.core().unsee(collectRecorded(ids));
   }
 
   pending(limit?: number): string[] {
-    return this.core.pending(limit);
+    return this.core().pending(limit);
   }
 
   pendingShard(maxCharacters?: number): string {
-    return this.core.pendingShard(maxCharacters);
+    return this.core().pendingShard(maxCharacters);
   }
 
   held(): string {
-    return this.core.held();
+    return this.core().held();
   }
 
-  feed(options: Api.FeedOptions = {}): Feed {
+  feed(options: Api.FeedOptions = {}): Api.Feed {
     const { key, seen } = checkFeedOptions(options);
-    const { options: opened } = this.core;
+    const handle = this.handle();
+    const { options: opened } = handle.core;
     const isShared = key !== undefined && !rendersOnServer(opened);
     const verdicts = isShared ? sharedVerdicts(opened.namespace, key) : new Verdicts();
-    return new Feed(() => this.core, verdicts, seen === "last", this.tell);
+    return openFeed(() => handle.core, verdicts, seen === "last", this.tell);
   }
 
   observe(root: Element, options: Api.ObserveOptions = {}): () => void {
@@ -183,41 +195,43 @@ export class SeenGuard implements Api.SeenGuard {
 
   /** Remembers what `close` has to stop. */
   private untilClosed(stop: () => void): () => void {
+    const { stops, isClosed } = this.handle();
     const stopOnce = () => {
-      if (this.stops.delete(stopOnce)) stop();
+      if (stops.delete(stopOnce)) stop();
     };
-    this.stops.add(stopOnce);
-    if (this.isClosed) stopOnce();
+    stops.add(stopOnce);
+    if (isClosed) stopOnce();
     return stopOnce;
   }
 
   report(options: Api.ReportOptions): () => void {
-    return this.untilClosed(this.core.addReporter(checkReportOptions(options)));
+    return this.untilClosed(this.core().addReporter(checkReportOptions(options)));
   }
 
   async deliver(timeoutMs?: number): Promise<{ delivered: number; left: number }> {
-    return this.core.deliver(checkDeliverTimeout(timeoutMs));
+    return this.core().deliver(checkDeliverTimeout(timeoutMs));
   }
 
   stats(): Api.GuardStats {
-    return this.core.stats();
+    return this.core().stats();
   }
 
   get version(): number | undefined {
-    return this.core.version;
+    return this.core().version;
   }
 
   flush(): Promise<void> {
-    return this.core.flush();
+    return this.core().flush();
   }
 
   async close(): Promise<void> {
-    if (this.isClosed) return;
-    this.isClosed = true;
-    for (const stop of [...this.stops]) stop();
-    const core = this.core;
-    this.core = new GuardCore(core.options);
-    await release(core, this.holder);
+    const handle = this.handle();
+    if (handle.isClosed) return;
+    handle.isClosed = true;
+    for (const stop of [...handle.stops]) stop();
+    const { core, holder } = handle;
+    handle.core = new GuardCore(core.options);
+    await release(core, holder);
   }
 }
 
