@@ -93,7 +93,7 @@ function bundleEntry(entry) {
 /** For script tags. A page that has no bundler has no choice of entries: it gets all formats. */
 async function bundleScripts() {
   const script = (/** @type {string} */ name) => inProject("js", "entries", `${name}.ts`);
-  const options = /** @type {const} */ ({ plugins: [wasmAsHex], format: "iife", minify: true });
+  const options = { plugins: [wasmAsHex], format: /** @type {const} */ ("iife"), minify: true };
   await Promise.all([
     bundleFile({
       ...options,

@@ -46,6 +46,17 @@ describe.each<ScenarioFile>(["scenario.json", "guava-scenario.json"])("with the 
   );
 });
 
+test("seenguard/slim reads the module by its file's address", async () => {
+  const script = `
+    import { SeenGuard } from "seenguard/slim";
+    const options = { storage: "none", onError: (error) => console.log(error.message) };
+    const missing = await SeenGuard.open({ ...options, namespace: "1", engine: "wasm", wasm: "file:///there/is/none.wasm" });
+    const guard = await SeenGuard.open({ ...options, namespace: "2", wasm: import.meta.resolve("seenguard/seenguard.wasm") });
+    console.log(missing.stats().engine, guard.stats().engine);`;
+  const { stdout } = await runNode("--input-type=module", "--eval", script);
+  expect(stdout).toMatch(/^WebAssembly is not available: .*no such file.*\nnone wasm\n$/);
+});
+
 test.each(["server.mjs", "server.cjs"])("node/%s filters, records and ships", async (app) => {
   const { stdout, stderr } = await runNode(join(inject("installed"), "node", app));
   expect(stderr).toBe("");
