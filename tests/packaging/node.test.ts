@@ -71,10 +71,10 @@ test("seenguard/server keeps a server's own records, and has no guard in it", as
     for (const entry of [server, require("seenguard/server")]) {
       const chain = await entry.ShardChain.create({ format: { kind: "go-bloomfilter" } });
       chain.record(["a", "b"]);
-      console.log(Object.keys(entry).sort().join(), chain.snapshot().shards[0].slice(0, 3));
+      console.log("SeenGuard" in entry, chain.snapshot().shards[0].slice(0, 3));
     }`;
   const { stdout } = await runNode("--input-type=module", "--eval", script);
-  expect(stdout).toBe("SeenGuardError,ShardChain 2::\n".repeat(2));
+  expect(stdout).toBe("false 2::\n".repeat(2));
 });
 
 describe("an error in an app", () => {
