@@ -172,17 +172,17 @@ export const steps = [
     run: () => playwright("--project", "conditions"),
   },
   {
-    name: "capacitor",
-    what: "the package over Capacitor's Preferences",
-    run: () => playwright("--project", "capacitor"),
-  },
-  {
     name: "adapters",
     what: "the adapters for React, Vue and Svelte, in jsdom and in an app each in Chromium",
     run: async () => {
       await vitest("--project", "adapters");
       await playwright("--project", "adapters");
     },
+  },
+  {
+    name: "capacitor",
+    what: "the package over Capacitor's Preferences",
+    run: () => playwright("--project", "capacitor"),
   },
   {
     name: "demo",
