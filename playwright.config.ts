@@ -24,5 +24,7 @@ export default defineConfig({
     { name: "demo", testDir: "tests/demo" },
     { name: "conditions", testDir: "tests/conditions" },
     { name: "capacitor", testDir: "tests/capacitor" },
+    // One worker: each app is built once.
+    { name: "adapters", testDir: "tests/adapters", workers: 1 },
   ],
 });

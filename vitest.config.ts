@@ -26,6 +26,7 @@ export default defineConfig({
           hookTimeout: 180_000,
         },
       },
+      { test: { name: "adapters", include: ["tests/adapters/**/*.test.{ts,tsx}"], environment: "jsdom" } },
       { test: { name: "types", include: ["tests/types/**/*.test.ts"], testTimeout: 60_000 } },
       {
         test: {
@@ -34,6 +35,17 @@ export default defineConfig({
           globalSetup: ["tests/packaging/pack.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        // Compilers of apps, one after the other: each takes all cores.
+        test: {
+          name: "platforms",
+          include: ["tests/platforms/**/*.test.ts"],
+          globalSetup: ["tests/platforms/setup.ts"],
+          fileParallelism: false,
+          testTimeout: 300_000,
+          hookTimeout: 60_000,
         },
       },
       {

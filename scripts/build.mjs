@@ -5,6 +5,7 @@
  *     js/entries/ + js/generated/ ── esbuild ──► dist/*.js, dist/*.cjs, the script-tag file
  *     cli/ + js/ ── esbuild ──► dist/inspect.js, the package's command
  *     js/types/ ──► dist/*.d.ts, dist/*.d.cts
+ *     the table of entries ──► a folder for each subpath, for old resolvers
  *
  * Files are replaced one by one and whole, so whoever reads dist/ meanwhile never reads half a file.
  */
@@ -18,13 +19,15 @@ export async function build({ sizes = true } = {}) {
   await setUp("start", compileModules);
   await bindModules();
   // These use npm packages, which are there only now.
-  const [{ bundle }, { copyTypes }, { measureSizes }] = await Promise.all([
+  const [{ bundle }, { writeStubFolders }, { copyTypes }, { measureSizes }] = await Promise.all([
     import("./build/bundle.mjs"),
+    import("./build/entries.mjs"),
     import("./build/types.mjs"),
     import("./build/sizes.mjs"),
   ]);
   await bundle();
   copyTypes();
+  writeStubFolders();
   if (sizes) console.log(await withProgress("measuring sizes", measureSizes));
 }
 

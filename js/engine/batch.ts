@@ -6,6 +6,7 @@
  */
 import type { TextBatch } from "../generated/client/seenguard.js";
 import type { ItemIdList } from "../ids.js";
+import { TextEncoder } from "../text-encoding.js";
 import type { ItemId } from "../types/seenguard.js";
 
 /** A part ends where it has become this long (UTF-16 units) … */
@@ -19,6 +20,11 @@ const BYTES_PER_UNIT = 3;
 /** A batch that took more memory than this gives it back. */
 const KEPT_BYTES = 1 << 20;
 
+/** A Wasm module's, or one that is an array. */
+export interface EngineMemory {
+  readonly buffer: ArrayBuffer;
+}
+
 /** What was written of a list of texts. */
 export interface WrittenPart {
   /** Where the next part begins. */
@@ -30,15 +36,15 @@ export interface WrittenPart {
 /** Writes texts into the engine's batch, and reads the indices that it answers with. */
 export class TextBatchWriter {
   readonly batch: TextBatch;
-  private readonly memory: WebAssembly.Memory;
+  private readonly memory: EngineMemory;
   private readonly encoder = new TextEncoder();
-  // Views of the memory are kept while they are valid: for a page of a feed, making them costs as much as filtering.
-  // When the memory grows they become empty.
+  // Views of the memory are kept while they are of its buffer: for a page of a feed, making them costs as much as
+  // filtering. When the memory grows it has another buffer.
   private bytes = new Uint8Array(0);
   private ends = new Uint32Array(0);
   private answer = new Uint32Array(0);
 
-  constructor(batch: TextBatch, memory: WebAssembly.Memory) {
+  constructor(batch: TextBatch, memory: EngineMemory) {
     this.batch = batch;
     this.memory = memory;
   }
@@ -128,7 +134,7 @@ export class TextBatchWriter {
 
   /** Makes room for so many bytes. Returns whether there is memory for them. */
   private reserve(bytes: number): boolean {
-    if (this.bytes.length >= bytes) return true;
+    if (this.bytes.buffer === this.memory.buffer && this.bytes.length >= bytes) return true;
     const place = this.batch.reserve(bytes);
     if (place !== 0) this.bytes = new Uint8Array(this.memory.buffer, place >>> 0, bytes);
     return place !== 0;
@@ -137,7 +143,8 @@ export class TextBatchWriter {
   /** `view` again if it is of this place and long enough, else a new one. */
   private numbersAt(place: number, count: number, view: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
     const start = place >>> 0;
-    if (view.byteOffset === start && view.length >= count) return view;
-    return new Uint32Array(this.memory.buffer, start, count);
+    const { buffer } = this.memory;
+    if (view.buffer === buffer && view.byteOffset === start && view.length >= count) return view;
+    return new Uint32Array(buffer, start, count);
   }
 }

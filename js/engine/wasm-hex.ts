@@ -1,6 +1,14 @@
-/** The Wasm module as the entries inline it: hexadecimal text, which brotli compresses nearly as well as the bytes. */
+/**
+ * The Wasm module as the entries have it: hexadecimal text, which brotli compresses nearly as well as the bytes; or,
+ * where no bytes may be compiled, the module itself.
+ */
 
 const [CODE_0, CODE_9, CODE_A] = [48, 57, 97];
+
+/** What to instantiate. */
+export function ownModule(wasm: string | WebAssembly.Module): BufferSource | WebAssembly.Module {
+  return typeof wasm === "string" ? bytesOfHex(wasm) : wasm;
+}
 
 /** The bytes of hexadecimal text in lower case. */
 export function bytesOfHex(hex: string): Uint8Array<ArrayBuffer> {

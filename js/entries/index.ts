@@ -1,13 +1,16 @@
 /** The entry `seenguard`: the guard, with its Wasm module inlined. It knows the native format. */
-import { provideEngine } from "../engine/engine.js";
-import { bytesOfHex } from "../engine/wasm-hex.js";
+import { provideEngine } from "../engine/load.js";
+import { ownModule } from "../engine/wasm-hex.js";
 import { compileSource } from "../engine/wasm-source.js";
-import wasmHex from "../generated/client/seenguard.wasm";
+import ownWasm from "../generated/client/seenguard.wasm";
 
-provideEngine(async (source) => ({
-  glue: await import("../generated/client/seenguard.js"),
-  wasm: source === undefined ? bytesOfHex(wasmHex) : await compileSource(source),
-}));
+provideEngine({
+  wasm: async (source) => ({
+    glue: await import("../generated/client/seenguard.js"),
+    wasm: source === undefined ? ownModule(ownWasm) : await compileSource(source),
+  }),
+  js: () => import("./engine-js.js"),
+});
 
 export { SeenGuardError } from "../errors.js";
 export { SeenGuard } from "../guard/guard.js";

@@ -6,7 +6,8 @@
  */
 import { CLOCK, deviceClock, type Clock } from "../clock.js";
 import { Reporter } from "../delivery/reporter.js";
-import { loadEngine } from "../engine/engine.js";
+import type { EngineKind } from "../engine/engine.js";
+import { loadEngine } from "../engine/load.js";
 import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
 import type { ItemIdList } from "../ids.js";
 import { Persistence } from "../storage/persistence.js";
@@ -39,6 +40,7 @@ export class GuardCore {
   /** Whether the engine was lost, or never to be had: the next `open` makes a new core. */
   hasFailed = false;
   private readonly places: readonly Place[];
+  private engineKind: EngineKind | "none" = "none";
   private guard: WasmGuard | undefined;
   private persistence: Persistence | undefined;
   private loading: Promise<void> = Promise.resolve();
@@ -63,7 +65,8 @@ export class GuardCore {
     // The engine and the storage take their time, and neither needs the other.
     const persistence = (this.persistence = new Persistence(this.places, this));
     try {
-      const engine = await loadEngine(this.options.wasm);
+      const engine = await loadEngine(this.options.engine, this.options.wasm);
+      this.engineKind = engine.kind;
       engine.onTrap.add(this.onFailure);
       this.stopListening = () => engine.onTrap.delete(this.onFailure);
       this.guard = new WasmGuard(engine, this.options.windowDays, this.options.remember, this.clock);
@@ -185,8 +188,8 @@ export class GuardCore {
   }
 
   /** Grows whenever something was taken back or forgotten, here, in another tab or by the server. */
-  get takings(): number {
-    return this.guard?.takings ?? 0;
+  get unseenRevision(): number {
+    return this.guard?.unseenRevision ?? 0;
   }
 
   held(): string {
@@ -206,12 +209,12 @@ export class GuardCore {
     return { seen: true, by: "server", shard, ...(epoch === undefined ? {} : { epoch }) };
   }
 
-  pending(limit: number): string[] {
+  pending(limit?: number): string[] {
     return this.guard?.pending(limit) ?? [];
   }
 
-  pendingShard(): string {
-    return this.guard?.pendingShard() ?? "";
+  pendingShard(maxCharacters?: number): string {
+    return this.guard?.pendingShard(maxCharacters) ?? "";
   }
 
   get version(): number | undefined {
@@ -222,7 +225,7 @@ export class GuardCore {
     const stats = this.guard?.stats() ?? noStats();
     return {
       ...stats,
-      engine: this.isAlive ? "wasm" : "none",
+      engine: this.isAlive ? this.engineKind : "none",
       storage: this.persistence?.storage ?? "none",
       filtered: { ...stats.filtered, withoutId: this.withoutId },
     };
@@ -250,6 +253,15 @@ export class GuardCore {
       reporter.stop();
       this.reporters.delete(reporter);
     };
+  }
+
+  /** Delivers at once what waits, until nothing is left, a batch has failed or the time is over. */
+  async deliver(timeoutMs: number): Promise<{ delivered: number; left: number }> {
+    const reporters = [...this.reporters];
+    const sum = (of: "delivered" | "underWay") => reporters.reduce((total, reporter) => total + reporter[of], 0);
+    const before = sum("delivered");
+    await withTimeout(timeoutMs, Promise.all(reporters.map((reporter) => reporter.deliverNow())));
+    return { delivered: sum("delivered") - before, left: (this.guard?.undelivered ?? 0) + sum("underWay") };
   }
 
   /** Resolves when everything recorded so far is in storage, or cannot be written now, which is reported. */

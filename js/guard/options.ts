@@ -1,5 +1,6 @@
 /** The options of `SeenGuard` and its methods, checked. */
 import { CLOCK, type ClockOption } from "../clock.js";
+import type { EngineChoice } from "../engine/load.js";
 import type { ObserverSettings } from "../observer/observer.js";
 import {
   aFunction,
@@ -26,6 +27,7 @@ const MAX_MS = 2 ** 31 - 1;
 export interface OpenOptions extends GuardOptions, ClockOption {
   readonly windowDays: number;
   readonly remember: number;
+  readonly engine: EngineChoice;
 }
 
 /** Options of `report`, checked and with their defaults. */
@@ -33,6 +35,7 @@ export interface CheckedReportOptions extends ReportOptions {
   readonly intervalMs: number;
 }
 
+const ENGINES = ["auto", "wasm", "js"];
 const STORAGES = ["indexeddb", "local", "none"];
 /** Those of a storage of the app's own. */
 const METHODS = ["get", "set", "remove", "keys"];
@@ -50,6 +53,7 @@ const guardRules = {
   ...clearRules,
   windowDays: upTo(MAX_WINDOW_DAYS, " of days", false, 30),
   remember: wholeNumber(1, MAX_REMEMBER, 10_000),
+  engine: [`"${ENGINES.join('", "')}"`, (value) => ENGINES.includes(value as string), "auto"],
   onError: aFunction,
   onLag: aFunction,
   wasm: anything,
@@ -73,12 +77,14 @@ const observeRules = {
 const reportRules = {
   url: ["the address that takes impressions", isText, REQUIRED],
   headers: [
-    "an object of texts",
-    (value) => isObject(value) && Object.values(value).every((text) => typeof text === "string"),
+    "an object of texts, or a function that returns one",
+    (value) => isFunction(value) || (isObject(value) && Object.values(value).every((text) => typeof text === "string")),
   ],
   send: aFunction,
   intervalMs: upTo(MAX_MS, " of milliseconds", false, 5000),
 } satisfies Rules;
+
+const deliverRules = { timeoutMs: upTo(MAX_MS, " of milliseconds", true, 5000) } satisfies Rules;
 
 /** Checks the arguments of `clear`. */
 export function checkClearArguments(namespace: string, storage: StorageOption | undefined): void {
@@ -101,6 +107,11 @@ export function checkObserveOptions(
   options: unknown,
 ): ObserverSettings & Pick<ObserveOptions, "idsOf" | "onImpression"> {
   return checkOptions("observe", options, observeRules) as object as ObserverSettings;
+}
+
+/** Checks the argument of `deliver`. */
+export function checkDeliverTimeout(timeoutMs: unknown): number {
+  return checkEach({ timeoutMs }, deliverRules).timeoutMs as number;
 }
 
 /** Checks the options of `report`. */

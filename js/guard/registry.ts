@@ -19,7 +19,7 @@ interface Registry {
 }
 
 /** Copies meet only if they agree on what a core can do: the number grows when that changes. */
-const REGISTRY = Symbol.for("seenguard.registry.5");
+const REGISTRY = Symbol.for("seenguard.registry.6");
 /** How long `close` waits for a storage that does not answer. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
@@ -96,5 +96,6 @@ function remove(core: GuardCore): void {
 function differs(a: OpenOptions, b: OpenOptions): boolean {
   if (a[CLOCK] !== b[CLOCK]) return b[CLOCK] !== undefined;
   const storageOf = ({ storage = "indexeddb" }: OpenOptions) => storage;
-  return storageOf(a) !== storageOf(b) || a.windowDays !== b.windowDays || a.remember !== b.remember;
+  const names = ["windowDays", "remember", "engine"] as const;
+  return storageOf(a) !== storageOf(b) || names.some((name) => a[name] !== b[name]);
 }

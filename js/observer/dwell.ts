@@ -9,6 +9,7 @@
  *
  * Importing this does nothing; with the last subject, all observers and listeners are gone.
  */
+import { deviceClock } from "../clock.js";
 import { isHidden, listen } from "../page.js";
 import { hasBox, isInView, look } from "./share.js";
 
@@ -154,7 +155,7 @@ function judge(subject: Subject): void {
     queueMicrotask(() => subject.onDwell());
     return;
   }
-  const now = performance.now();
+  const now = deviceClock.steadyMs();
   if (visible && pageShown) subject.since ??= now;
   else interrupt(subject);
   const untilDue = (subject.since ?? Infinity) + subject.dwellMs - now;
@@ -185,7 +186,7 @@ function isStale({ element, boxes }: Subject): boolean {
  */
 function wake(subject: Subject): void {
   for (const observer of intersectionObservers.values()) take(observer.takeRecords());
-  subject.due = performance.now() - (subject.since ?? NaN) >= subject.dwellMs;
+  subject.due = deviceClock.steadyMs() - (subject.since ?? NaN) >= subject.dwellMs;
   sample(subject);
 }
 

@@ -1,26 +1,29 @@
 /** The engine as the server's classes use it: what has no answer throws, since whoever stores a chain must know. */
-import { loadEngine, provideEngine, type Engine } from "../engine/engine.js";
-import { bytesOfHex } from "../engine/wasm-hex.js";
+import type { Engine } from "../engine/engine.js";
+import { loadEngine, provideEngine } from "../engine/load.js";
+import { ownModule } from "../engine/wasm-hex.js";
 import { describe, SeenGuardError } from "../errors.js";
 import type * as server from "../generated/server/seenguard.js";
-import wasmHex from "../generated/server/seenguard.wasm";
+import ownWasm from "../generated/server/seenguard.wasm";
 import type { ItemIdList } from "../ids.js";
 import type { ItemId } from "../types/server.js";
 
 export type ServerEngine = Engine<typeof server>;
 
-/** Has the engine run the server's module, which is inlined. */
+/** Has the engine run the server's module. */
 export function provideServerEngine(): void {
-  provideEngine(async () => ({
-    glue: await import("../generated/server/seenguard.js"),
-    wasm: bytesOfHex(wasmHex),
-  }));
+  provideEngine({
+    wasm: async () => ({
+      glue: await import("../generated/server/seenguard.js"),
+      wasm: ownModule(ownWasm),
+    }),
+  });
 }
 
 /** Rejects with `wasm-unavailable`, or with `trap` after one. */
 export async function loadServerEngine(): Promise<ServerEngine> {
   try {
-    return await loadEngine<typeof server>();
+    return await loadEngine<typeof server>("wasm");
   } catch (error) {
     const { code, cause } = error as SeenGuardError;
     if (code === "trap") throw trapped();

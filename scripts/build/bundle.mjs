@@ -1,22 +1,13 @@
-/** The entries of the package, each one file that imports nothing; and the command. */
+/** The entries of the package, each an ES and a CommonJS module; the script-tag files; the command. */
 import { readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import * as esbuild from "esbuild";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
+import { bundles, workerBuilds } from "./entries.mjs";
+import { modules } from "./wasm.mjs";
 
-/**
- * @typedef {object} Entry
- * @property {string} name of js/entries/<name>.ts and dist/<name>.*
- * @property {string} types of js/types/<types>.d.ts
- */
-
-/** @type {readonly Entry[]} */
-export const entries = [
-  { name: "index", types: "seenguard" },
-  { name: "formats", types: "formats" },
-  { name: "slim", types: "slim" },
-  { name: "server", types: "server" },
-];
+/** @typedef {import("./entries.mjs").Entry} Entry */
 
 /** The oldest engines that the package runs in. */
 const target = ["chrome96", "safari15", "node20"];
@@ -35,28 +26,93 @@ const wasmAsHex = /** @satisfies {import("esbuild").Plugin} */ ({
   },
 });
 
+/**
+ * For workers at the edge: leaves a Wasm module an import of the file in dist/ that has it, and the JavaScript engine
+ * out, which they do not need.
+ * @param {string} suffix of the address
+ * @returns {import("esbuild").Plugin}
+ */
+const wasmAsImport = (suffix) => ({
+  name: "wasm-as-import",
+  setup(build) {
+    build.onResolve({ filter: /\.wasm$/ }, ({ path }) => {
+      const name = basename(dirname(path));
+      const file = modules.find((module) => module.name === name)?.file;
+      if (file === undefined) throw new Error(`${path} is no file of dist/`);
+      return { path: `./${file}${suffix}`, external: true };
+    });
+    build.onResolve({ filter: /\/engine-js\.js$/ }, () => ({ path: inProject("js", "engine", "no-script.ts") }));
+  },
+});
+
+/**
+ * Leaves what entries share an import of the file that has it, which lies beside them.
+ * @param {Entry} importer
+ * @param {string} extension
+ * @returns {import("esbuild").Plugin}
+ */
+const sharedAsImport = (importer, extension) => ({
+  name: "shared-as-import",
+  setup(build) {
+    const shared = bundles.filter((entry) => entry.isShared && entry !== importer);
+    build.onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => {
+      const source = join(resolveDir, path.replace(/\.js$/, ".ts"));
+      const entry = shared.find((entry) => sourceOf(entry) === source);
+      return entry && { path: `./${entry.name}${extension}`, external: true, sideEffects: false };
+    });
+  },
+});
+
 export async function bundle() {
-  await Promise.all([...entries.flatMap(bundleEntry), bundleScript(), bundleCommand()]);
+  await Promise.all([...bundles.flatMap(bundleEntry), bundleScripts(), bundleCommand()]);
 }
 
 /** As written: bundlers minify, and people debug. @param {Entry} entry */
-function bundleEntry({ name }) {
+function bundleEntry(entry) {
+  const { name, inlinesWasm, peers, isGenerated = false } = entry;
+  const options = {
+    entryPoints: [sourceOf(entry)],
+    external: peers ? ["seenguard", ...peers] : [],
+    minify: isGenerated,
+    sourcemap: !isGenerated,
+  };
+  const outfile = (/** @type {string} */ ending) => inProject("dist", `${name}${ending}`);
+  const esm = /** @type {const} */ ({ ...options, format: "esm" });
+  const shared = sharedAsImport(entry, ".js");
+  const workers = inlinesWasm ? workerBuilds : [];
   return [
-    bundleFile({ entryPoints: [entryPath(name)], outfile: inProject("dist", `${name}.js`), format: "esm" }),
-    bundleFile({ entryPoints: [entryPath(name)], outfile: inProject("dist", `${name}.cjs`), format: "cjs" }),
+    bundleFile({ ...esm, outfile: outfile(".js"), plugins: [wasmAsHex, shared] }),
+    bundleFile({
+      ...options,
+      outfile: outfile(".cjs"),
+      format: "cjs",
+      plugins: [wasmAsHex, sharedAsImport(entry, ".cjs")],
+      // What is imported on demand is required then: an ES module beside it would be another copy.
+      supported: { "dynamic-import": false },
+    }),
+    ...workers.map(({ condition, suffix }) =>
+      bundleFile({ ...esm, outfile: outfile(`.${condition}.js`), plugins: [wasmAsImport(suffix), shared] }),
+    ),
   ];
 }
 
-/** For a script tag. A page that has no bundler has no choice of entries: it gets all formats. */
-async function bundleScript() {
-  const outfile = inProject("dist", "seenguard.iife.js");
-  await bundleFile({
-    entryPoints: [entryPath("formats")],
-    outfile,
-    format: "iife",
-    globalName: "Seenguard",
-    minify: true,
-  });
+/** For script tags. */
+async function bundleScripts() {
+  const options = { plugins: [wasmAsHex], format: /** @type {const} */ ("iife"), minify: true };
+  await Promise.all([
+    bundleFile({
+      ...options,
+      entryPoints: [inProject("js", "entries", "script-tag.ts")],
+      outfile: inProject("dist", "seenguard.iife.js"),
+      globalName: "Seenguard",
+    }),
+    bundleFile({
+      ...options,
+      entryPoints: [inProject("js", "entries", "engine-js-script-tag.ts")],
+      outfile: inProject("dist", "seenguard-engine-js.iife.js"),
+      sourcemap: false,
+    }),
+  ]);
 }
 
 /** `npx seenguard`, for Node alone. */
@@ -65,35 +121,38 @@ async function bundleCommand() {
   await bundleFile({
     entryPoints: [inProject("cli", "main.ts")],
     outfile,
+    plugins: [wasmAsHex],
     format: "esm",
     platform: "node",
     target: "node20",
   });
 }
 
-/** @param {string} name */
-const entryPath = (name) => inProject("js", "entries", `${name}.ts`);
+/** @param {Entry} entry */
+const sourceOf = ({ name, source = `entries/${name}` }) => inProject("js", `${source}.ts`);
 
 /** @param {import("esbuild").BuildOptions & { outfile: string }} options */
 async function bundleFile(options) {
   const result = await esbuild.build({
     platform: "neutral",
     target,
+    sourcemap: true,
     ...options,
     absWorkingDir: inProject(),
     bundle: true,
-    plugins: [wasmAsHex],
+    // The glue names these as globals, which not every engine has.
+    inject: [inProject("js", "text-encoding.ts")],
     legalComments: "none",
     // The same bytes under any charset that a server may claim.
     charset: "ascii",
-    sourcemap: true,
     metafile: true,
     write: false,
   });
-  const imports = Object.values(result.metafile.outputs)
-    .flatMap((output) => output.imports.map(({ path }) => path))
-    .filter((path) => options.platform !== "node" || !path.startsWith("node:"));
-  if (imports.length > 0) throw new Error(`${options.outfile} imports ${imports.join(", ")}`);
+  const isMeant = (/** @type {string} */ path) =>
+    options.platform === "node" ? path.startsWith("node:") : path.startsWith("./") || options.external?.includes(path);
+  const imports = Object.values(result.metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
+  const others = imports.filter((path) => !isMeant(path));
+  if (others.length > 0) throw new Error(`${options.outfile} imports ${others.join(", ")}`);
   for (const { path, text } of result.outputFiles) writeWhole(path, path.endsWith(".map") ? withoutWasm(text) : text);
 }
 

@@ -5,41 +5,48 @@ import { build } from "esbuild";
 import { brotliSize } from "../lib/brotli.mjs";
 import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { entries } from "./bundle.mjs";
+import { entries, specifierOf } from "./entries.mjs";
 
 /** @typedef {{ bytes: number, gzip: number, brotli: number }} Size */
 
 const files = ["seenguard.iife.js", "seenguard.wasm", "formats.wasm"];
 
-/** Writes dist/sizes.json and returns a table. */
+const path = inProject("target", "sizes.json");
+
+/** Writes target/sizes.json and returns a table. */
 export async function measureSizes() {
   const hash = hashOf([...entries.map(({ name }) => `${name}.js`), ...files].map((file) => inProject("dist", file)));
-  const kept = readIfThere(inProject("dist", "sizes.json"))?.toString() ?? '{"hash":"","sizes":{}}';
+  const kept = readIfThere(path)?.toString() ?? '{"hash":"","sizes":{}}';
   const known = /** @type {{ hash: string, sizes: Record<string, Size> }} */ (JSON.parse(kept));
   const sizes = known.hash === hash ? known.sizes : await measure();
-  writeWhole(inProject("dist", "sizes.json"), `${JSON.stringify({ hash, sizes }, undefined, 2)}\n`);
+  writeWhole(path, `${JSON.stringify({ hash, sizes }, undefined, 2)}\n`);
   return table(sizes);
 }
 
 /** @returns {Promise<Record<string, Size>>} */
 async function measure() {
   const bundles = await Promise.all(
-    entries.map(async ({ name }) => {
-      const specifier = name === "index" ? "seenguard" : `seenguard/${name}`;
-      return /** @type {const} */ ([specifier, sizeOf(await minified(inProject("dist", `${name}.js`)))]);
-    }),
+    entries.map(async (entry) => /** @type {const} */ ([specifierOf(entry), sizeOf(await minified(entry))])),
   );
   const asTheyAre = files.map((file) => /** @type {const} */ ([file, sizeOf(readFileSync(inProject("dist", file)))]));
   return Object.fromEntries([...bundles, ...asTheyAre]);
 }
 
 /**
- * The file in an app that uses all of it, as `esbuild --bundle --minify` makes that.
- * @param {string} file
+ * The entry in an app that uses all of it, as `esbuild --bundle --minify` makes that: without the packages that an
+ * adapter is for, and without what is imported on demand.
+ * @param {import("./entries.mjs").Entry} entry
  */
-async function minified(file) {
-  const options = /** @type {const} */ ({ bundle: true, minify: true, format: "esm", legalComments: "none" });
-  const { outputFiles } = await build({ entryPoints: [file], ...options, write: false });
+async function minified({ name, peers = [] }) {
+  const { outputFiles } = await build({
+    entryPoints: [inProject("dist", `${name}.js`)],
+    external: ["seenguard", ...peers, "./engine-js.js"],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    legalComments: "none",
+    write: false,
+  });
   return outputFiles[0]?.contents ?? new Uint8Array();
 }
 

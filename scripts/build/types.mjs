@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { entries } from "./bundle.mjs";
+import { entries } from "./entries.mjs";
 
 export function copyTypes() {
-  for (const { name, types } of entries) {
+  for (const { name, types = name } of entries) {
     const declarations = readFileSync(inProject("js", "types", `${types}.d.ts`), "utf8");
     for (const [extension, suffix] of /** @type {const} */ ([
       ["ts", ".js"],
@@ -22,8 +22,8 @@ export function copyTypes() {
  * @param {".js" | ".cjs"} suffix
  */
 function withSpecifiers(declarations, suffix) {
-  return declarations.replace(/(?<=\b(?:from|import\()\s*)"([^"]+)"/g, (_, /** @type {string} */ specifier) => {
-    const entry = entries.find(({ types }) => specifier === `./${types}.js`);
+  return declarations.replace(/(?<=\b(?:from|import\()\s*)"(\.[^"]+)"/g, (_, /** @type {string} */ specifier) => {
+    const entry = entries.find(({ name, types = name }) => specifier === `./${types}.js`);
     if (entry === undefined) throw new Error(`a declaration imports ${specifier}, which is not packed`);
     return `"./${entry.name}${suffix}"`;
   });

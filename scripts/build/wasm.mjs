@@ -1,4 +1,4 @@
-/** Rust to Wasm with its JavaScript glue: `cargo build`, `wasm-bindgen`, `wasm-opt`. */
+/** Rust to Wasm with its JavaScript glue: `cargo build`, `wasm-bindgen`, `wasm-opt`; and to JavaScript: `wasm2js`. */
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
@@ -6,6 +6,7 @@ import { inProject } from "../lib/paths.mjs";
 import { withProgress } from "../lib/progress.mjs";
 import { CommandFailed, output, run } from "../lib/run.mjs";
 import { cargoHome, pathWith, rustc, wasmBindgenTool, wasmTarget } from "../lib/rust.mjs";
+import { declarations, translate } from "./wasm2js.mjs";
 
 /**
  * @typedef {object} WasmModule
@@ -18,7 +19,7 @@ import { cargoHome, pathWith, rustc, wasmBindgenTool, wasmTarget } from "../lib/
 export const modules = [
   { name: "client", features: "client", file: "seenguard.wasm" },
   { name: "formats", features: "client,formats", file: "formats.wasm" },
-  { name: "server", features: "server,formats" },
+  { name: "server", features: "server,formats", file: "server.wasm" },
 ];
 
 /** @param {string} name */
@@ -54,6 +55,7 @@ export async function bindModules() {
   const flags = await wasmOptFlags();
   await withProgress("wasm-bindgen, wasm-opt", () => Promise.all(modules.map((module) => bind(module, flags))));
   checkGlue();
+  await withProgress("wasm2js", () => translateEngine(flags));
 }
 
 /**
@@ -92,6 +94,24 @@ async function generate(compiled, directory, flags) {
   const wasmOpt = inProject("node_modules", "binaryen", "bin", "wasm-opt");
   const files = [join(directory, "seenguard_bg.wasm"), "--output", join(directory, "seenguard.wasm")];
   await run(process.execPath, [wasmOpt, ...files, ...flags]);
+}
+
+/**
+ * Makes js/generated/js/, the engine as JavaScript. It knows all formats, whichever entry loads it.
+ * @param {readonly string[]} flags wasm-opt's
+ */
+async function translateEngine(flags) {
+  const [source, directory] = [inProject("js", "generated", "formats"), inProject("js", "generated", "js")];
+  const products = ["seenguard.js", "seenguard.d.ts"].map((product) => join(directory, product));
+  const [script = "", types = ""] = products;
+  const inputs = ["seenguard.wasm", "seenguard.js"].map((input) => join(source, input));
+  const recipe = inProject("scripts", "build", "wasm2js.mjs");
+  const stampFile = inProject("target", "wasm", "js.stamp");
+  const stamp = () => [hashOf([...inputs, ...products, recipe]), ...flags].join(" ");
+  if (readIfThere(stampFile)?.toString() === stamp()) return;
+  writeWhole(script, await translate(source, flags));
+  writeWhole(types, declarations);
+  writeWhole(stampFile, stamp());
 }
 
 /** wasm-opt's flags stand in Cargo.toml, where wasm-pack looks for them, too. */

@@ -1,5 +1,5 @@
 /**
- * Whether the package has grown: dist/sizes.json beside benches/sizes.json. Every kilobyte is paid for by every
+ * Whether the package has grown: target/sizes.json beside benches/sizes.json. Every kilobyte is paid for by every
  * visitor, and one at a time nobody notices.
  *
  *     node scripts/test/sizes.mjs             compares the built package
@@ -21,7 +21,7 @@ const goals = { seenguard: 50_000, "seenguard/slim": 14_000 };
 
 /** @returns {Record<string, number>} */
 function sizes() {
-  const file = readFileSync(inProject("dist", "sizes.json"), "utf8");
+  const file = readFileSync(inProject("target", "sizes.json"), "utf8");
   const { sizes } = /** @type {{ sizes: Record<string, { brotli: number }> }} */ (JSON.parse(file));
   return Object.fromEntries(Object.entries(sizes).map(([name, { brotli }]) => [name, brotli]));
 }

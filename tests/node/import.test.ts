@@ -18,15 +18,16 @@ function bareRealm(): { realm: vm.Context; run: (code: string) => unknown } {
   return { realm, run };
 }
 
-/** Imports an entry, as CommonJS, into a realm. */
-function importInto(realm: vm.Context, entry: (typeof ENTRIES)[number]): object {
-  const source = readFileSync(new URL(`../../dist/${entry}.cjs`, import.meta.url), "utf8");
-  const wrapper = vm.runInContext(`(function (module, exports) {${source}\n})`, realm) as (
+/** Imports a module of dist/, as CommonJS, into a realm. */
+function importInto(realm: vm.Context, name: string): object {
+  const source = readFileSync(new URL(`../../dist/${name}.cjs`, import.meta.url), "utf8");
+  const wrapper = vm.runInContext(`(function (module, exports, require) {${source}\n})`, realm) as (
     module: object,
     exports: object,
+    require: (path: string) => object,
   ) => void;
   const module = { exports: {} };
-  wrapper(module, module.exports);
+  wrapper(module, module.exports, (path) => importInto(realm, path.replace(/^\.\/(.*)\.cjs$/, "$1")));
   return module.exports;
 }
 

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject } from "vitest";
 import type { Outcome, Scenario } from "./apps/scenario.js";
+import type { serve } from "./apps/server.js";
 
 /** A scenario's file: with a shard of the native format, or with one of Guava's. */
 export type ScenarioFile = "scenario.json" | "guava-scenario.json";
@@ -12,7 +13,12 @@ export function readScenario(file: ScenarioFile = "scenario.json"): Scenario {
 }
 
 /** The guard worked: nothing that the snapshot holds came through, nor what was recorded. */
-export function expectGuarded(outcome: Outcome | undefined, storage: string, file?: ScenarioFile): void {
+export function expectGuarded(
+  outcome: Outcome | undefined,
+  storage: string,
+  file?: ScenarioFile,
+  { engine = "wasm", errors = [] }: Partial<Pick<Outcome, "engine" | "errors">> = {},
+): void {
   const { page, fresh } = readScenario(file);
   expect(fresh.length).toBeGreaterThan(40);
   expect(fresh.length).toBeLessThan(page.length - 40);
@@ -22,10 +28,19 @@ export function expectGuarded(outcome: Outcome | undefined, storage: string, fil
     unknown: 20,
     after: fresh.slice(20),
     pending: 20,
-    engine: "wasm",
+    engine,
     storage,
-    errors: [],
+    errors,
   });
+}
+
+/** What `serve` in apps/server.js returns. */
+export type ServerOutcome = Awaited<ReturnType<typeof serve>>;
+
+/** The server could read what its store held, left out what was seen, and shipped what it recorded. */
+export function expectServed(outcome: ServerOutcome): void {
+  const { fresh } = readScenario();
+  expect(outcome).toEqual({ rejected: [], fresh, recorded: fresh.length, applied: true, left: ["another"] });
 }
 
 /** The guard could not read the snapshot, said so, and worked without it. */

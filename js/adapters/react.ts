@@ -1,0 +1,85 @@
+"use client";
+/** The entry `seenguard/react`: hooks. */
+import { useCallback, useEffect, useMemo, useReducer, useRef, useState, useSyncExternalStore } from "react";
+import type { SeenFeed } from "../types/react.js";
+import type { GuardOptions, Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "../types/seenguard.js";
+import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
+import { idsKey, withLatest } from "./latest.js";
+import { holdGuard, openGuard } from "./shared-guards.js";
+
+export function useSeenGuard(options: GuardOptions): SeenGuard | undefined {
+  const { namespace } = options;
+  const latest = useLatest(options);
+  const subscribe = useCallback(
+    (onOpen: () => void) =>
+      holdGuard(
+        withLatest(() => latest.current),
+        onOpen,
+      ),
+    // The guard is another one for another namespace alone.
+    [latest, namespace],
+  );
+  return useSyncExternalStore(
+    subscribe,
+    () => openGuard(namespace),
+    () => undefined,
+  );
+}
+
+export function useSeenFeed<T extends Identified>(
+  guard: SeenGuard | undefined,
+  items: readonly T[],
+  options?: FeedViewOptions<T>,
+): SeenFeed<T>;
+export function useSeenFeed<T>(
+  guard: SeenGuard | undefined,
+  items: readonly T[],
+  options: FeedViewOptions<T> & { id: IdOf<T> },
+): SeenFeed<T>;
+export function useSeenFeed<T>(
+  guard: SeenGuard | undefined,
+  items: readonly T[],
+  options: FeedViewOptions<T> = {},
+): SeenFeed<T> {
+  const { key, seen } = options;
+  const feed = useMemo(() => feedOf(guard, key, seen), [guard, key, seen]);
+  const [view] = useState(() => new FeedView<T>());
+  const [, render] = useReducer((count: number) => count + 1, 0);
+  const reset = useCallback(() => {
+    view.reset(feed);
+    render();
+  }, [view, feed]);
+  return { items: view.show(feed, items, options), reset };
+}
+
+export function useSeenRef(
+  guard: SeenGuard | undefined,
+  id: ItemId | readonly ItemId[],
+  options: ObserveOptions = {},
+): (element: object | null) => void {
+  const latest = useLatest(options);
+  const { ratio, dwellMs } = options;
+  const ids = idsKey(id);
+  return useMemo(() => {
+    let stop: (() => void) | undefined;
+    return (element: object | null) => {
+      stop?.();
+      stop = element
+        ? guard?.track(
+            element as Element,
+            id,
+            withLatest(() => latest.current),
+          )
+        : undefined;
+    };
+  }, [guard, ids, ratio, dwellMs, latest]);
+}
+
+/** What was passed in the latest rendering: its callbacks are called. */
+function useLatest<T>(value: T): { readonly current: T } {
+  const latest = useRef(value);
+  useEffect(() => {
+    latest.current = value;
+  });
+  return latest;
+}

@@ -1,0 +1,79 @@
+/** The entry `seenguard/testing`: a guard for an app's tests. */
+import { SeenGuard } from "seenguard";
+import { CLOCK, type Clock, type ClockOption } from "../clock.js";
+import { refuse, warnOncePerCode, type SeenGuardError } from "../errors.js";
+import type { GuardOptions } from "../types/seenguard.js";
+
+interface Timer {
+  readonly dueMs: number;
+  readonly run: () => void;
+}
+
+/** Stands still until it is told to advance. */
+class TestClock implements Clock {
+  private readonly startMs: number;
+  private elapsedMs = 0;
+  private readonly timers = new Set<Timer>();
+
+  constructor(startMs: number) {
+    this.startMs = startMs;
+  }
+
+  wallMs(): number {
+    return this.startMs + this.elapsedMs;
+  }
+
+  steadyMs(): number {
+    return this.elapsedMs;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const timer = { dueMs: this.elapsedMs + ms, run };
+    this.timers.add(timer);
+    return () => this.timers.delete(timer);
+  }
+
+  /** Runs what is due until then, each at its time. */
+  advance(ms: number): void {
+    const endMs = this.elapsedMs + ms;
+    for (;;) {
+      const [next] = [...this.timers].sort((a, b) => a.dueMs - b.dueMs);
+      if (!next || next.dueMs > endMs) break;
+      this.timers.delete(next);
+      this.elapsedMs = Math.max(this.elapsedMs, next.dueMs);
+      next.run();
+    }
+    this.elapsedMs = endMs;
+  }
+}
+
+let opened = 0;
+
+export async function openTestGuard({ now = Date.now(), ...options }: Partial<GuardOptions> & { now?: number } = {}) {
+  checkMs(now, "now");
+  const clock = new TestClock(now);
+  const namespace = options.namespace ?? `test:${++opened}`;
+  const report = options.onError ?? warnOncePerCode();
+  let alreadyOpen: SeenGuardError | undefined;
+  const onError = (error: SeenGuardError) => {
+    if (error.code === "already-open") alreadyOpen = error;
+    else report(error);
+  };
+  const all: GuardOptions & ClockOption = { storage: "none", ...options, namespace, onError, [CLOCK]: clock };
+  const guard = await SeenGuard.open(all);
+  // It has another clock: a test before has left it open.
+  if (alreadyOpen) {
+    await guard.close();
+    throw alreadyOpen;
+  }
+  return Object.assign(guard, {
+    advance(ms: number): void {
+      checkMs(ms, "advance");
+      clock.advance(ms);
+    },
+  });
+}
+
+function checkMs(ms: unknown, name: string): void {
+  if (!(typeof ms === "number" && ms >= 0 && ms < Infinity)) refuse(`${name} takes a number of milliseconds from 0`);
+}

@@ -1,0 +1,42 @@
+/** `seenguard/react`; its one peer is react, 18 or newer. For StrictMode, Suspense, server rendering. */
+import type { FeedOptions, GuardOptions, Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "./seenguard.js";
+
+/**
+ * The guard of a namespace, shared by all that ask for it and closed when the last one has gone; `undefined` until it
+ * is open, and from the very render in which the namespace changes until that one's is. Wrong options are thrown in
+ * the render, for an error boundary.
+ */
+export declare function useSeenGuard(options: GuardOptions): SeenGuard | undefined;
+
+export interface SeenFeed<T> {
+  /** The list to render. Same items, same array. Empty until the guard is open, so that no seen item flashes up. */
+  items: readonly T[];
+  /** Pull to refresh. */
+  reset(this: void): void;
+}
+export interface SeenFeedOptions extends FeedOptions {
+  /**
+   * For lists that a server rendered: the items of the first render pass and stay, so that hydration matches; what
+   * comes later is filtered.
+   * @default false
+   */
+  ssr?: boolean;
+}
+/** The items of a list that are to be shown, as a `Feed` of the guard decides them: each id once. */
+export declare function useSeenFeed<T extends Identified>(
+  guard: SeenGuard | undefined,
+  items: readonly T[],
+  options?: SeenFeedOptions,
+): SeenFeed<T>;
+export declare function useSeenFeed<T>(
+  guard: SeenGuard | undefined,
+  items: readonly T[],
+  options: SeenFeedOptions & { id: IdOf<T> },
+): SeenFeed<T>;
+
+/** A ref for an item's element: records it when it has been in view. */
+export declare function useSeenRef(
+  guard: SeenGuard | undefined,
+  id: ItemId | readonly ItemId[],
+  options?: ObserveOptions,
+): (element: object | null) => void;

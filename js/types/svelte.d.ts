@@ -1,0 +1,37 @@
+/** `seenguard/svelte`; its one peer is svelte, 5.7 or newer. For runes, and for server rendering. */
+import type { SeenFeed, SeenFeedOptions } from "./react.js";
+import type { GuardOptions, Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "./seenguard.js";
+
+export type { SeenFeed, SeenFeedOptions };
+
+/**
+ * The guard of a namespace as `current`, for markup, effects and deriveds: shared by all that read it there, and closed
+ * when the last one has gone; `undefined` until it is open, and as soon as the namespace changes until that one's is.
+ * Wrong options are thrown where it is read, for a boundary.
+ */
+export declare function seenGuard(options: GuardOptions | (() => GuardOptions)): {
+  readonly current: SeenGuard | undefined;
+};
+
+/** The items of a list that are to be shown, as a `Feed` of the guard decides them: each id once. */
+export declare function seenFeed<T extends Identified>(
+  guard: () => SeenGuard | undefined,
+  items: () => readonly T[],
+  options?: SeenFeedOptions | (() => SeenFeedOptions),
+): SeenFeed<T>;
+export declare function seenFeed<T>(
+  guard: () => SeenGuard | undefined,
+  items: () => readonly T[],
+  options: (SeenFeedOptions & { id: IdOf<T> }) | (() => SeenFeedOptions & { id: IdOf<T> }),
+): SeenFeed<T>;
+
+/** An element that shows an item. */
+export interface SeenElement extends ObserveOptions {
+  guard: SeenGuard | undefined;
+  id: ItemId | readonly ItemId[];
+}
+/** An action, `use:seen={{ guard, id }}`: records the element's item when it has been in view. */
+export declare function seen(
+  element: Element,
+  shown: SeenElement,
+): { update(shown: SeenElement): void; destroy(): void };

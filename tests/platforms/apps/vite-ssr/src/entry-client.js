@@ -1,0 +1,5 @@
+/** What the page runs in the browser. */
+import { SeenGuard } from "seenguard";
+import { guardFeed } from "../../feed.js";
+
+guardFeed({ SeenGuard }, () => import("seenguard/formats"));
