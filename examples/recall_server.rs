@@ -200,16 +200,19 @@ pub fn main() -> Result<(), Error> {
     println!("sent of the server's shards: {:?}", second.seen.shards);
 
     // With the device's pending shard in the request, the next page is full at once.
-    let pending = guard.pending_shard()?.to_base64()?;
+    let pending = guard
+        .pending_shard(usize::MAX)?
+        .map(|shard| shard.to_base64())
+        .transpose()?;
     let request = PageRequest {
-        pending: Some(&pending),
+        pending: pending.as_deref(),
         ..request
     };
     let third = server.page("ada", &candidates, 10, &request, now)?;
     show(&mut guard, &third, Now::at(now * 1000))?;
     println!(
         "with the pending shard ({} bytes) in the request: {:?}",
-        pending.len(),
+        pending.as_ref().map_or(0, String::len),
         third.items
     );
 

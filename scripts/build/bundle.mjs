@@ -1,4 +1,4 @@
-/** The entries of the package, each an ES and a CommonJS module; the script-tag file; the command. */
+/** The entries of the package, each an ES and a CommonJS module; the script-tag files; the command. */
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as esbuild from "esbuild";
@@ -27,7 +27,8 @@ const wasmAsHex = /** @satisfies {import("esbuild").Plugin} */ ({
 });
 
 /**
- * Leaves a Wasm module an import of the file in dist/ that has it.
+ * For workers at the edge: leaves a Wasm module an import of the file in dist/ that has it, and the JavaScript engine
+ * out, which they do not need.
  * @param {string} suffix of the address
  * @returns {import("esbuild").Plugin}
  */
@@ -40,6 +41,7 @@ const wasmAsImport = (suffix) => ({
       if (file === undefined) throw new Error(`${path} is no file of dist/`);
       return { path: `./${file}${suffix}`, external: true };
     });
+    build.onResolve({ filter: /\/engine-js\.js$/ }, () => ({ path: inProject("js", "engine", "no-script.ts") }));
   },
 });
 
@@ -68,8 +70,12 @@ export async function bundle() {
 /** As written: bundlers minify, and people debug. @param {Entry} entry */
 function bundleEntry(entry) {
   const { name, inlinesWasm, peers, isGenerated = false } = entry;
-  const external = peers ? ["seenguard", ...peers] : [];
-  const options = { entryPoints: [sourceOf(entry)], external, minify: isGenerated, sourcemap: !isGenerated };
+  const options = {
+    entryPoints: [sourceOf(entry)],
+    external: peers ? ["seenguard", ...peers] : [],
+    minify: isGenerated,
+    sourcemap: !isGenerated,
+  };
   const outfile = (/** @type {string} */ ending) => inProject("dist", `${name}${ending}`);
   const esm = /** @type {const} */ ({ ...options, format: "esm" });
   const shared = sharedAsImport(entry, ".js");
@@ -90,20 +96,19 @@ function bundleEntry(entry) {
   ];
 }
 
-/** For script tags. A page that has no bundler has no choice of entries: it gets all formats. */
+/** For script tags. */
 async function bundleScripts() {
-  const script = (/** @type {string} */ name) => inProject("js", "entries", `${name}.ts`);
-  const options = /** @type {const} */ ({ plugins: [wasmAsHex], format: "iife", minify: true });
+  const options = { plugins: [wasmAsHex], format: /** @type {const} */ ("iife"), minify: true };
   await Promise.all([
     bundleFile({
       ...options,
-      entryPoints: [script("script-tag")],
+      entryPoints: [inProject("js", "entries", "script-tag.ts")],
       outfile: inProject("dist", "seenguard.iife.js"),
       globalName: "Seenguard",
     }),
     bundleFile({
       ...options,
-      entryPoints: [script("engine-js-script-tag")],
+      entryPoints: [inProject("js", "entries", "engine-js-script-tag.ts")],
       outfile: inProject("dist", "seenguard-engine-js.iife.js"),
       sourcemap: false,
     }),

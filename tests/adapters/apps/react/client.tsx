@@ -1,9 +1,8 @@
 import { createRoot, hydrateRoot } from "react-dom/client";
 import { BrowserRouter } from "react-router-dom";
-import { seed } from "../shared.ts";
 import { App } from "./app.tsx";
 
-const container = document.querySelector("#app") as HTMLElement;
+const container = document.querySelector("#app") ?? document.body;
 const app = (
   <BrowserRouter>
     <App initial={window.initial} />
@@ -14,5 +13,4 @@ const root = window.initial
   ? hydrateRoot(container, app, { onRecoverableError: report })
   : createRoot(container, { onRecoverableError: report });
 if (!window.initial) root.render(app);
-window.unmount = () => root.unmount();
-window.seed = seed;
+window.adapterApp.unmount = () => root.unmount();
