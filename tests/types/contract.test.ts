@@ -29,7 +29,7 @@ const LATER: Readonly<Record<"seenguard" | "server" | "react" | "testing", reado
   server: ["simhash", "NearDuplicates", "plan"],
   react: [],
   testing: [],
-} as const;
+};
 
 type Contract = keyof typeof LATER;
 const consumers = {
