@@ -13,7 +13,7 @@ for (const framework of frameworks) {
       const seen = await reader.seen(idsOfPages(0));
       await reader.page.evaluate(() => window.adapterApp.guard?.flush());
       await reader.page.evaluate(() => sessionStorage.clear());
-      await reader.open("/?again");
+      await reader.open("/data");
       await expect(reader.items).toHaveText(idsOfPages(0).filter((id) => !seen.includes(id)));
       expect(await reader.everShown()).toEqual(await reader.ids());
       expect(reader.complaints).toEqual([]);

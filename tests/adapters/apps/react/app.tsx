@@ -43,7 +43,7 @@ function Home({ user, initial }: { user: User; initial: Initial | undefined }) {
     getNextPageParam: (_page, _pages, page) => page + 1,
     ...(initial?.user === user && { initialData: { pages: [[...initial.items]], pageParams: [0] } }),
   });
-  const { items, reset } = useSeenFeed(guard, data?.pages.flat() ?? [], { key: "home", ssr: initial !== undefined });
+  const { items, reset } = useSeenFeed(guard, data?.pages.flat() ?? [], { key: "home", ssr: initial?.ssr === true });
   return (
     <>
       <Link to="/article">Article</Link>
