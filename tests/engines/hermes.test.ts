@@ -38,9 +38,9 @@ beforeAll(async () => {
 async function bundled(): Promise<string> {
   const entryPoint = inProject("tests", "engines", "hermes", "app.ts");
   const { outputFiles } = await build({ entryPoints: [entryPoint], bundle: true, format: "iife", write: false });
-  const { outputText } = ts.transpileModule(outputFiles[0]?.text ?? "", {
-    compilerOptions: { target: ts.ScriptTarget.ES5, downlevelIteration: true, module: ts.ModuleKind.ESNext },
-  });
+  const lowered = { target: "ES5", downlevelIteration: true, module: "ESNext" };
+  const { options: compilerOptions } = ts.convertCompilerOptionsFromJson(lowered, inProject());
+  const { outputText } = ts.transpileModule(outputFiles[0]?.text ?? "", { compilerOptions });
   return outputText;
 }
 
