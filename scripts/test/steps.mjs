@@ -190,5 +190,5 @@ export const steps = [
     run: () => playwright("--project", "demo"),
     slow: true,
   },
-  { name: "engines", what: "the package in Firefox and WebKitGTK", run: () => vitest("--project", "engines") },
+  { name: "engines", what: "the package in Firefox, WebKitGTK and Hermes", run: () => vitest("--project", "engines") },
 ];

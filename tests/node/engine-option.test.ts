@@ -2,7 +2,7 @@
 import * as formats from "seenguard/formats";
 import * as slim from "seenguard/slim";
 import { describe, expect, test } from "vitest";
-import { openGuard, openPage, readScript, shippedSnapshot, uniqueNamespace, type Package } from "./support.js";
+import { openGuard, openPage, readScript, shippedSnapshot, uniqueNamespace } from "./support.js";
 
 const WITHOUT_WASM = "globalThis.before = WebAssembly; delete globalThis.WebAssembly";
 
@@ -154,7 +154,7 @@ describe("without TextEncoder, TextDecoder and performance", () => {
   test("impressions are delivered", async () => {
     const page = openPage(`${WITHOUT}; ${WITHOUT_WASM}`);
     addEngine(page);
-    const { guard, codes } = await openGuard({}, page.seenguard as Package);
+    const { guard, codes } = await openGuard({}, page.seenguard);
     const sent: string[] = [];
     guard.report({
       url: "/",

@@ -10,7 +10,6 @@ import {
   MapStorage,
   newPage,
   openGuard,
-  openPage,
   settled,
   shippedSnapshot,
   uniqueNamespace,
