@@ -39,6 +39,11 @@ export default defineConfig(
     rules: { "@typescript-eslint/array-type": "off" },
   },
   {
+    // A function that an object's user may take out of it says so by `this: void`.
+    files: ["js/types/*.d.ts"],
+    rules: { "@typescript-eslint/no-invalid-void-type": ["error", { allowAsThisParameter: true }] },
+  },
+  {
     // Apps of people who write plain JavaScript.
     files: ["tests/packaging/apps/{node,runners,webpack}/**", "tests/platforms/apps/**"],
     extends: [tseslint.configs.disableTypeChecked],

@@ -9,10 +9,17 @@ export interface Clock {
   after(ms: number, run: () => void): () => void;
 }
 
+let latestMs = 0;
+
 /** The device's. Each call looks the global up. */
 export const deviceClock: Clock = {
   wallMs: () => Date.now(),
-  steadyMs,
+  steadyMs: () => {
+    if (typeof performance !== "undefined") return performance.now();
+    // Hermes has none. The wall clock stands in, and stops while it is behind what it said before.
+    latestMs = Math.max(latestMs, Date.now());
+    return latestMs;
+  },
   after: (ms, run) => {
     const timer = setTimeout(run, ms);
     return () => clearTimeout(timer);
@@ -24,13 +31,4 @@ export const CLOCK = Symbol.for("seenguard.clock");
 
 export interface ClockOption {
   readonly [CLOCK]?: Clock | undefined;
-}
-
-let latestMs = 0;
-
-/** Where there is no `performance`, as in Hermes, the wall clock stands in, and stops while that is behind. */
-export function steadyMs(): number {
-  if (typeof performance !== "undefined") return performance.now();
-  latestMs = Math.max(latestMs, Date.now());
-  return latestMs;
 }

@@ -9,7 +9,7 @@
  *
  * Importing this does nothing; with the last subject, all observers and listeners are gone.
  */
-import { steadyMs } from "../clock.js";
+import { deviceClock } from "../clock.js";
 import { isHidden, listen } from "../page.js";
 import { hasBox, isInView, look } from "./share.js";
 
@@ -155,7 +155,7 @@ function judge(subject: Subject): void {
     queueMicrotask(() => subject.onDwell());
     return;
   }
-  const now = steadyMs();
+  const now = deviceClock.steadyMs();
   if (visible && pageShown) subject.since ??= now;
   else interrupt(subject);
   const untilDue = (subject.since ?? Infinity) + subject.dwellMs - now;
@@ -186,7 +186,7 @@ function isStale({ element, boxes }: Subject): boolean {
  */
 function wake(subject: Subject): void {
   for (const observer of intersectionObservers.values()) take(observer.takeRecords());
-  subject.due = steadyMs() - (subject.since ?? NaN) >= subject.dwellMs;
+  subject.due = deviceClock.steadyMs() - (subject.since ?? NaN) >= subject.dwellMs;
   sample(subject);
 }
 

@@ -16,7 +16,7 @@ import { inProject } from "../lib/paths.mjs";
  * @property {string} [types] of js/types/<types>.d.ts, if it is not <name>
  * @property {true} [inlinesWasm] for workers that compile no bytes it is also built with its Wasm as an import
  * @property {true} [isShared] other entries import it instead of having a copy in them
- * @property {true} [isGenerated] nobody debugs it: it is minified, and has no source map
+ * @property {true} [isGenerated] nobody debugs it: it is minified, without a source map
  * @property {readonly string[]} [peers] an adapter: imports `seenguard` and these packages by their names
  */
 
@@ -26,10 +26,10 @@ export const entries = [
   { name: "formats", inlinesWasm: true },
   { name: "slim" },
   { name: "server", inlinesWasm: true },
-  { name: "engine-js", isShared: true, isGenerated: true },
   { name: "react", source: "adapters/react", peers: ["react"] },
   { name: "vue", source: "adapters/vue", peers: ["vue"] },
   { name: "svelte", source: "adapters/svelte", peers: ["svelte/reactivity"] },
+  { name: "engine-js", isShared: true, isGenerated: true },
   { name: "testing", source: "adapters/testing", peers: [] },
 ];
 

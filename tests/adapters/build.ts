@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { compile } from "svelte/compiler";
 import { build, type InlineConfig, type Plugin, type Rolldown } from "vite";
 import { compileScript, parse } from "vue/compiler-sfc";
+import { exampleWith, writeExample } from "../node/docs/examples.js";
 import type { Initial } from "./apps/shared.js";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -14,8 +15,12 @@ export type Framework = "react" | "vue" | "svelte";
 /** Those whose apps do the same. */
 export const frameworks: readonly Framework[] = ["react", "vue", "svelte"];
 
+/** What the compilers of a framework take, and the examples for it in the documentation. */
+const endings = { react: "", vue: ".vue", svelte: ".svelte" } as const;
+const kinds = { react: "tsx adapter", vue: "vue adapter", svelte: "svelte adapter" } as const;
+
 export interface BuiltApp {
-  /** For the browser, by name; `client.js` comes first. */
+  /** For the browser, by path: the app's, and those of the documented example. */
   readonly scripts: ReadonlyMap<string, string>;
   /** What a server does. */
   readonly render: (initial: Initial) => string | Promise<string>;
@@ -42,8 +47,19 @@ const compilers = (isServer: boolean): Plugin => ({
 });
 
 export async function buildApp(framework: Framework): Promise<BuiltApp> {
+  return {
+    scripts: new Map([...(await clientScripts(framework, "client")), ...(await clientScripts(framework, "example"))]),
+    render: (await serverModule(framework)).render,
+  };
+}
+
+/** The scripts for the browser by their paths, `side`.js among them. */
+async function clientScripts(framework: Framework, side: "client" | "example"): Promise<Map<string, string>> {
   const chunks = await chunksOf({
-    resolve: { conditions: ["browser", "development", "module"] },
+    resolve: {
+      conditions: ["browser", "development", "module"],
+      alias: { [`documented-example${endings[framework]}`]: writeExample(exampleWith(kinds[framework], "Feed")) },
+    },
     // The builds that look for mistakes.
     define: {
       "process.env.NODE_ENV": '"development"',
@@ -52,12 +68,14 @@ export async function buildApp(framework: Framework): Promise<BuiltApp> {
       __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: "true",
     },
     plugins: [compilers(false)],
-    build: { rolldownOptions: { input: inputOf(framework, "client"), output: { entryFileNames: "client.js" } } },
+    build: {
+      rolldownOptions: {
+        input: inputOf(framework, side),
+        output: { entryFileNames: `${side}.js`, chunkFileNames: `${side}-[name].js` },
+      },
+    },
   });
-  return {
-    scripts: new Map(chunks.map(({ fileName, code }) => [`/${fileName}`, code])),
-    render: (await serverModule(framework)).render,
-  };
+  return new Map(chunks.map(({ fileName, code }) => [`/${fileName}`, code]));
 }
 
 /** Written to a file of this process: it imports packages by their names. */
@@ -84,5 +102,5 @@ async function chunksOf(config: InlineConfig): Promise<Rolldown.OutputChunk[]> {
   return built.output.filter((output) => output.type === "chunk");
 }
 
-const inputOf = (framework: Framework, side: "client" | "server") =>
+const inputOf = (framework: Framework, side: "client" | "example" | "server") =>
   `${here}apps/${framework}/${side}.ts${framework === "react" ? "x" : ""}`;

@@ -1,7 +1,9 @@
 /** The apps' pages: a site for each worker, and what a reader does there. */
 import { expect as baseExpect, test as base, type Locator, type Page } from "@playwright/test";
 import fastify from "fastify";
-import type { Initial, Item, User } from "./apps/shared.js";
+import type { Report } from "seenguard";
+import { ShardChain, type Snapshot } from "seenguard/server";
+import type { Initial, Item } from "./apps/shared.js";
 import { buildApp, type BuiltApp, type Framework } from "./build.js";
 
 const ITEMS_A_PAGE = 10;
@@ -16,37 +18,62 @@ export function itemsOfPage(page: number): Item[] {
 
 export const idsOfPages = (...pages: number[]) => pages.flatMap(itemsOfPage).map(({ id }) => id);
 
+/** What the server knows that everybody has seen. */
+export const KNOWN = "item-13";
+
 export interface Site {
   readonly origin: string;
+  /** Ids of impressions that were delivered. */
+  readonly delivered: string[];
   close(): Promise<void>;
 }
 
-/** `/ssr` is rendered on the server. */
+/** `/ssr` is rendered on the server; `/data` brings the first items alone. */
 async function serve({ scripts, render }: BuiltApp): Promise<Site> {
   const server = fastify({ forceCloseConnections: true });
-  server.get<{ Querystring: { page: string } }>("/api/feed", ({ query }) => itemsOfPage(Number(query.page)));
-  for (const [path, code] of scripts) server.get(path, (_, reply) => reply.type("text/javascript").send(code));
-  server.get("/ssr", async (_, reply) => {
-    const initial: Initial = { user: "ada", items: itemsOfPage(0) };
-    const html = documentOf(await render(initial), `window.initial = ${JSON.stringify(initial)}`);
-    return reply.type("text/html").send(html);
+  const seen = await knownSnapshot();
+  server.get<{ Querystring: { page: string } }>("/api/feed", ({ query }) => {
+    return { items: itemsOfPage(Number(query.page)), seen };
   });
+  const delivered: string[] = [];
+  server.post<{ Body: Report }>("/api/impressions", ({ body }, reply) => {
+    delivered.push(...body.impressions.map(({ id }) => id));
+    return reply.code(204).send();
+  });
+  for (const [path, code] of scripts) server.get(path, (_, reply) => reply.type("text/javascript").send(code));
+  for (const ssr of [true, false]) {
+    const initial: Initial = { ssr, user: "ada", items: itemsOfPage(0) };
+    const script = `window.initial = ${JSON.stringify(initial)}`;
+    server.get(ssr ? "/ssr" : "/data", async (_, reply) =>
+      reply.type("text/html").send(documentOf(ssr ? await render(initial) : "", script)),
+    );
+  }
+  server.get("/example", (_, reply) => reply.type("text/html").send(documentOf("", "", "example")));
   server.get("/*", (_, reply) => reply.type("text/html").send(documentOf("")));
   const origin = await server.listen({ host: "127.0.0.1", port: 0 });
-  return { origin, close: () => server.close() };
+  return { origin, delivered, close: () => server.close() };
 }
 
-// The router's address is that of the page without it.
-const documentOf = (body: string, script = "") =>
+async function knownSnapshot(): Promise<Snapshot> {
+  const chain = await ShardChain.create();
+  chain.record(KNOWN);
+  const snapshot = chain.snapshot();
+  chain.free();
+  return snapshot;
+}
+
+// Two items are in view at a time. The router's address is that of the page without it.
+const documentOf = (body: string, script = "", side = "client") =>
   `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>Feed</title>
+<style>li { height: 300px }</style>
 <div id="app">${body}</div>
-<script>${script}; if (location.pathname === "/ssr") history.replaceState(null, "", "/")</script>
-<script type="module" src="/client.js"></script>`;
+<script>${script}; if (window.initial) history.replaceState(null, "", "/")</script>
+<script type="module" src="/${side}.js"></script>`;
 
 /** A reader's tab. */
 export class Reader {
   readonly page: Page;
-  private readonly site: Site;
+  readonly site: Site;
   /** What the console said. */
   readonly complaints: string[] = [];
 
@@ -62,7 +89,6 @@ export class Reader {
   /** Goes there, and notes from the first moment on which items come into the document. */
   async open(path = "/"): Promise<void> {
     await this.page.goto(this.site.origin + path);
-    await this.page.waitForFunction(() => "seed" in window);
   }
 
   get items(): Locator {
@@ -80,13 +106,13 @@ export class Reader {
   /** Waits until the guard has recorded all of these. */
   async haveSeen(ids: readonly string[]): Promise<void> {
     await baseExpect
-      .poll(() => this.page.evaluate((all) => all.filter((id) => !window.guard?.has(id)), ids))
+      .poll(() => this.page.evaluate((all) => all.filter((id) => !window.adapterApp.guard?.has(id)), ids))
       .toEqual([]);
   }
 
   /** The ids that the open guard knows as seen. */
   seen(ids: readonly string[]): Promise<string[]> {
-    return this.page.evaluate((all) => all.filter((id) => window.guard?.has(id)), ids);
+    return this.page.evaluate((all) => all.filter((id) => window.adapterApp.guard?.has(id)), ids);
   }
 
   /** Which items have ever been in this document. */

@@ -7,7 +7,7 @@ test("the list is the same after a route that was loaded under Suspense, and its
   await reader.open();
   await expect(reader.items).toHaveText(idsOfPages(0));
   await reader.haveSeen(["item-0"]);
-  const first = await reader.page.evaluateHandle(() => window.guard);
+  const first = await reader.page.evaluateHandle(() => window.adapterApp.guard);
   await reader.page.getByRole("link", { name: "Article" }).click();
   await expect(reader.items).toHaveCount(0);
   await expect.poll(() => first.evaluate((guard) => guard?.apply({ shards: [] }).reason)).toBe("closed");
@@ -20,10 +20,12 @@ test("the list is the same after a route that was loaded under Suspense, and its
 test("a change between routes that hold the same guard does not close it", async ({ reader }) => {
   await reader.open();
   await expect(reader.items).toHaveText(idsOfPages(0));
-  const first = await reader.page.evaluateHandle(() => window.guard);
+  const first = await reader.page.evaluateHandle(() => window.adapterApp.guard);
   await reader.page.getByRole("link", { name: "Virtual" }).click();
   await expect(reader.items.first()).toHaveText("row-0");
-  expect(await first.evaluate((guard) => guard === window.guard && guard?.apply({ shards: [] }).applied)).toBe(true);
+  expect(
+    await first.evaluate((guard) => guard === window.adapterApp.guard && guard?.apply({ shards: [] }).applied),
+  ).toBe(true);
   expect(reader.complaints).toEqual([]);
 });
 

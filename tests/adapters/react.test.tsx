@@ -2,7 +2,7 @@
 import { act, Component, StrictMode, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { SeenGuardError, type SeenGuard } from "seenguard";
-import { useSeenFeed, useSeenGuard, useSeenRef, type SeenFeedOptions } from "seenguard/react";
+import { useSeenFeed, useSeenGuard, useSeenRef, type SeenFeed, type SeenFeedOptions } from "seenguard/react";
 import { openTestGuard } from "seenguard/testing";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 
@@ -13,11 +13,18 @@ afterEach(async () => {
   for (const unmount of unmounts.splice(0)) await unmount();
 });
 
+/** Waits until React has done what this leads to. */
+const inAct = (run: () => void) =>
+  act(async () => {
+    run();
+    await Promise.resolve();
+  });
+
 /** Renders under StrictMode until the test is over. */
 async function render(node: ReactNode) {
   const root = createRoot(document.createElement("div"), { onCaughtError: () => undefined });
-  const show = (next: ReactNode) => act(async () => root.render(<StrictMode>{next}</StrictMode>));
-  const unmount = () => act(async () => root.unmount());
+  const show = (next: ReactNode) => inAct(() => root.render(<StrictMode>{next}</StrictMode>));
+  const unmount = () => inAct(() => root.unmount());
   unmounts.push(unmount);
   await show(node);
   return { show, unmount };
@@ -44,7 +51,7 @@ async function testGuard(namespace = uniqueNamespace()) {
   return guard;
 }
 
-const settle = () => act(async () => new Promise((resolve) => setTimeout(resolve, 50)));
+const settle = () => act(() => new Promise((resolve) => setTimeout(resolve, 50)));
 const isOpen = (guard: SeenGuard | undefined) => guard?.apply({ shards: [] }).applied;
 
 describe("useSeenGuard", () => {
@@ -67,9 +74,8 @@ describe("useSeenGuard", () => {
   test("opens nothing anew for options that are written anew, and calls the latest callbacks", async () => {
     const codes: string[] = [];
     const namespace = uniqueNamespace();
-    const { results, show, latest } = await renderHook(
-      (name: string) =>
-        useSeenGuard({ namespace, storage: "none", onError: ({ code }) => codes.push(`${name} ${code}`) }),
+    const { results, show, latest } = await renderHook<string, SeenGuard | undefined>(
+      (name) => useSeenGuard({ namespace, storage: "none", onError: ({ code }) => codes.push(`${name} ${code}`) }),
       "first",
     );
     await settle();
@@ -87,7 +93,7 @@ describe("useSeenGuard", () => {
       const guard = useSeenGuard({ namespace: `home:${user}` });
       return guard && [user, ["ada", "grace"].filter((each) => guard.has(each))];
     };
-    const { results, show } = await renderHook(known, "ada");
+    const { results, show } = await renderHook<string, ReturnType<typeof known>>(known, "ada");
     const order = ["grace", "ada", "grace", "grace", "ada"];
     for (const user of order) {
       await show(user);
@@ -140,7 +146,10 @@ describe("useSeenFeed", () => {
   test("shows nothing before there is a guard, then what is fresh", async () => {
     const guard = await testGuard();
     guard.record("a");
-    const { latest, show, results } = await renderHook(use, { guard: undefined, items: ["a", "b"] } as Props);
+    const { latest, show, results } = await renderHook<Props, SeenFeed<string>>(use, {
+      guard: undefined,
+      items: ["a", "b"],
+    });
     expect(latest().items).toEqual([]);
     await show({ guard, items: ["a", "b"] });
     expect(latest().items).toEqual(["b"]);
@@ -149,7 +158,7 @@ describe("useSeenFeed", () => {
 
   test("keeps what it shows, as the same array for the same items", async () => {
     const guard = await testGuard();
-    const { latest, show } = await renderHook(use, { guard, items: ["a", "b"] });
+    const { latest, show } = await renderHook<Props, SeenFeed<string>>(use, { guard, items: ["a", "b"] });
     const before = latest().items;
     guard.record("a");
     await show({ guard, items: ["a", "b"], options: {} });
@@ -160,19 +169,19 @@ describe("useSeenFeed", () => {
 
   test("forgets its verdicts with reset, which stays the same function", async () => {
     const guard = await testGuard();
-    const { latest, show } = await renderHook(use, { guard, items: ["a", "b"] });
+    const { latest, show } = await renderHook<Props, SeenFeed<string>>(use, { guard, items: ["a", "b"] });
     const { reset } = latest();
     guard.record("a");
     await show({ guard, items: ["a", "b"] });
     expect(latest().reset).toBe(reset);
-    await act(async () => reset());
+    await inAct(() => reset());
     expect(latest().items).toEqual(["b"]);
   });
 
   test("shows with the next rendering what was taken back", async () => {
     const guard = await testGuard();
     guard.record("a");
-    const { latest, show } = await renderHook(use, { guard, items: ["a", "b"] });
+    const { latest, show } = await renderHook<Props, SeenFeed<string>>(use, { guard, items: ["a", "b"] });
     guard.unsee("a");
     await show({ guard, items: ["a", "b"] });
     expect(latest().items).toEqual(["a", "b"]);
@@ -181,18 +190,24 @@ describe("useSeenFeed", () => {
   test("puts what was seen last if it is told to", async () => {
     const guard = await testGuard();
     guard.record("a");
-    const { latest } = await renderHook(use, { guard, items: ["a", "b"], options: { seen: "last" } });
+    const { latest } = await renderHook<Props, SeenFeed<string>>(use, {
+      guard,
+      items: ["a", "b"],
+      options: { seen: "last" },
+    });
     expect(latest().items).toEqual(["b", "a"]);
   });
 
   test("with a key, decides the same after its component was gone", async () => {
     const guard = await testGuard();
     const props = { guard, items: ["a", "b"], options: { key: "home" } };
-    const first = await renderHook(use, props);
+    const first = await renderHook<Props, SeenFeed<string>>(use, props);
     guard.record("a");
     await first.unmount();
-    expect((await renderHook(use, props)).latest().items).toEqual(["a", "b"]);
-    expect((await renderHook(use, { guard, items: ["a", "b"] })).latest().items).toEqual(["b"]);
+    expect((await renderHook<Props, SeenFeed<string>>(use, props)).latest().items).toEqual(["a", "b"]);
+    expect((await renderHook<Props, SeenFeed<string>>(use, { guard, items: ["a", "b"] })).latest().items).toEqual([
+      "b",
+    ]);
   });
 
   test("takes an id function, which may be written anew", async () => {
@@ -210,16 +225,16 @@ describe("useSeenFeed", () => {
         const guard = await testGuard();
         guard.record(["a", "c"]);
         const options: SeenFeedOptions = { ssr: true, seen };
-        const { latest, show, results } = await renderHook(use, {
+        const { latest, show, results } = await renderHook<Props, SeenFeed<string>>(use, {
           guard: undefined,
           items: ["a", "b"],
           options,
-        } as Props);
+        });
         await show({ guard, items: ["a", "b"], options });
         expect(results.map(({ items }) => items)).toEqual(results.map(() => ["a", "b"]));
         await show({ guard, items: ["a", "b", "c", "a", "d"], options });
         expect(latest().items).toEqual(seen === "drop" ? ["a", "b", "d"] : ["a", "b", "d", "c"]);
-        await act(async () => latest().reset());
+        await inAct(() => latest().reset());
         expect(latest().items).toEqual(seen === "drop" ? ["b", "d"] : ["b", "d", "a", "c"]);
       },
     );
@@ -228,7 +243,7 @@ describe("useSeenFeed", () => {
       const [guard, other] = [await testGuard(), await testGuard()];
       other.record("a");
       const props = { items: ["a", "b"], options: { ssr: true } };
-      const { latest, show } = await renderHook(use, { guard, ...props } as Props);
+      const { latest, show } = await renderHook<Props, SeenFeed<string>>(use, { guard, ...props });
       await show({ guard: undefined, ...props });
       expect(latest().items).toEqual([]);
       await show({ guard: other, ...props });

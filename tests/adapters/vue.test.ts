@@ -39,7 +39,7 @@ describe("useSeenGuard", () => {
     const app = createApp({
       setup: () => {
         const guard = useSeenGuard({ namespace: "home:wrong", windowDays: -1 });
-        return () => String(guard.value);
+        return () => (guard.value ? "open" : "");
       },
     });
     app.config.errorHandler = (error) => errors.push(error);

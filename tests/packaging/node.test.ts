@@ -148,7 +148,8 @@ test("an error of one copy is an instance of the other's class, and no other err
     import * as server from "seenguard/server";
     const copy = createRequire(process.cwd() + "/")("seenguard/server");
     class AppError extends SeenGuardError {}
-    const errors = [await SeenGuard.open({}).catch((error) => error), await copy.ShardChain.from(1).catch((error) => error)];
+    const caught = (promise) => promise.catch((error) => error);
+    const errors = [await caught(SeenGuard.open({})), await caught(copy.ShardChain.from(1))];
     for (const error of [...errors, new AppError("trap", ""), new TypeError("a"), null, { code: "trap" }])
       console.log(error instanceof SeenGuardError, error instanceof copy.SeenGuardError, error instanceof AppError);
     console.log(SeenGuardError === server.SeenGuardError, SeenGuardError === copy.SeenGuardError);`;

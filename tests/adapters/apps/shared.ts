@@ -9,24 +9,34 @@ export interface Item {
   readonly title: string;
 }
 
-/** What a server puts into a page that it rendered. */
+/** What a server puts into a page: the first items are there before any guard is open. */
 export interface Initial {
+  /** Whether it rendered them, too. */
+  readonly ssr: boolean;
   readonly user: User;
   readonly items: readonly Item[];
 }
 
 declare global {
   interface Window {
-    /** Absent: the page was not rendered on the server. */
     initial?: Initial;
-    /** Each rendering of a list: whose name it bore, and the markers that its guard knew. */
-    renders: { user: User; knows: User[] }[];
-    /** The guard of the latest rendering that had one. */
-    guard: SeenGuard | undefined;
-    unmount: () => void;
-    seed: () => Promise<void>;
+    adapterApp: App;
   }
 }
+
+/** What the tests ask an app. */
+interface App {
+  /** Each rendering of a list: whose name it bore, and the markers that its guard knew. */
+  readonly renders: { user: User; knows: User[] }[];
+  /** The guard of the latest rendering that had one. */
+  guard?: SeenGuard;
+  unmount: () => void;
+  /** Has each person's namespace know a marker. */
+  readonly seed: () => Promise<void>;
+}
+
+const app: App = { renders: [], unmount: () => undefined, seed };
+if (typeof window !== "undefined") window.adapterApp = app;
 
 export const namespaceOf = (user: User) => `home:${user}`;
 
@@ -35,19 +45,17 @@ export const observing: ObserveOptions = { dwellMs: 200 };
 
 export async function fetchPage(user: User, page: number): Promise<Item[]> {
   const response = await fetch(`/api/feed?user=${user}&page=${String(page)}`);
-  return (await response.json()) as Item[];
+  return ((await response.json()) as { items: Item[] }).items;
 }
 
 const markerOf = (user: User) => `marker-of-${user}`;
 
 export function noteRender(user: User, guard: SeenGuard | undefined): void {
-  if (typeof window === "undefined") return;
-  window.guard = guard ?? window.guard;
-  (window.renders ??= []).push({ user, knows: users.filter((each) => guard?.has(markerOf(each))) });
+  if (guard) app.guard = guard;
+  app.renders.push({ user, knows: users.filter((each) => guard?.has(markerOf(each))) });
 }
 
-/** Has each person's namespace know a marker. */
-export async function seed(): Promise<void> {
+async function seed(): Promise<void> {
   for (const user of users) {
     const guard = await SeenGuard.open({ namespace: namespaceOf(user) });
     guard.record(markerOf(user));
