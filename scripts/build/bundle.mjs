@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import * as esbuild from "esbuild";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { bundles, workerBuilds } from "./entries.mjs";
+import { bundles, isApart, workerBuilds } from "./entries.mjs";
 import { modules } from "./wasm.mjs";
 
 /** @typedef {import("./entries.mjs").Entry} Entry */
@@ -75,7 +75,9 @@ function bundleEntry(entry) {
   const shared = sharedAsImport(entry, ".js");
   const workers = inlinesWasm ? workerBuilds : [];
   return [
-    bundleFile({ ...esm, outfile: outfile(".js"), plugins: [wasmAsHex, shared] }),
+    isApart(entry)
+      ? bundleApart(name, { ...esm, outfile: outfile(".bundle.js"), plugins: [wasmAsHex, shared] })
+      : bundleFile({ ...esm, outfile: outfile(".js"), plugins: [wasmAsHex, shared] }),
     bundleFile({
       ...options,
       outfile: outfile(".cjs"),
@@ -88,6 +90,20 @@ function bundleEntry(entry) {
       bundleFile({ ...esm, outfile: outfile(`.${condition}.js`), plugins: [wasmAsImport(suffix), shared] }),
     ),
   ];
+}
+
+/**
+ * Bundles an entry, and writes the module that exports what is in the bundle and the class of the errors.
+ * @param {string} name
+ * @param {Parameters<typeof bundleFile>[0]} options
+ */
+async function bundleApart(name, options) {
+  const others = (await bundleFile(options)).filter((exported) => exported !== "SeenGuardError");
+  const lines = [
+    `export { ${others.join(", ")} } from "./${name}.bundle.js";`,
+    `export { SeenGuardError } from "./errors.js";`,
+  ];
+  writeWhole(inProject("dist", `${name}.js`), `${lines.join("\n")}\n`);
 }
 
 /** For script tags. A page that has no bundler has no choice of entries: it gets all formats. */
@@ -126,7 +142,10 @@ async function bundleCommand() {
 /** @param {Entry} entry */
 const sourceOf = ({ name, source = `entries/${name}` }) => inProject("js", `${source}.ts`);
 
-/** @param {import("esbuild").BuildOptions & { outfile: string }} options */
+/**
+ * Returns what the file exports.
+ * @param {import("esbuild").BuildOptions & { outfile: string }} options
+ */
 async function bundleFile(options) {
   const result = await esbuild.build({
     platform: "neutral",
@@ -149,6 +168,7 @@ async function bundleFile(options) {
   const others = imports.filter((path) => !isMeant(path));
   if (others.length > 0) throw new Error(`${options.outfile} imports ${others.join(", ")}`);
   for (const { path, text } of result.outputFiles) writeWhole(path, path.endsWith(".map") ? withoutWasm(text) : text);
+  return Object.values(result.metafile.outputs).flatMap((output) => output.exports);
 }
 
 /**

@@ -6,14 +6,15 @@ import { build, type Platform } from "esbuild";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { describe, expect, inject, test } from "vitest";
-import { bundles, entries, manifestExports, specifierOf, workerBuilds } from "../../scripts/build/entries.mjs";
+import { bundles, entries, isApart, manifestExports, specifierOf, workerBuilds } from "../../scripts/build/entries.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The modules of an entry in dist/: one that inlines its Wasm is built for workers at the edge, too. */
-const modulesOf = ({ name, inlinesWasm }: (typeof bundles)[number]): string[] => {
+const modulesOf = (entry: (typeof bundles)[number]): string[] => {
+  const { name, inlinesWasm } = entry;
   const workers = inlinesWasm ? workerBuilds.map(({ condition }) => `${name}.${condition}.js`) : [];
-  return [`${name}.js`, `${name}.cjs`, ...workers];
+  return [isApart(entry) ? `${name}.bundle.js` : `${name}.js`, `${name}.cjs`, ...workers];
 };
 
 const generated = bundles.filter(({ isGenerated }) => isGenerated).flatMap(modulesOf);
@@ -28,6 +29,7 @@ test("package.json exports what the table of entries says", async () => {
 
 test("the package holds what users need and nothing else", () => {
   const dist = [
+    ...entries.filter(isApart).map(({ name }) => `${name}.js`),
     ...[...generated, "seenguard-engine-js.iife.js"],
     ...[...written, "seenguard.iife.js", "inspect.js"].flatMap((name) => [name, `${name}.map`]),
     ...entries.flatMap(({ name }) => [`${name}.d.ts`, `${name}.d.cts`]),
@@ -109,9 +111,21 @@ describe.each(
     const { files, onDemand } = await bundled(contents, platform);
     const engine = name === "server" ? [] : [`engine-js${ending}`];
     const isSplit = ending === ".js";
-    expect(files).toEqual([name + ending, `errors${ending}`, ...(isSplit ? [] : engine)].sort());
+    expect(files).toEqual(
+      [isSplit ? `${name}.bundle.js` : `${name}.cjs`, `errors${ending}`, ...(isSplit ? [] : engine)].sort(),
+    );
     expect(onDemand).toEqual(isSplit ? engine : []);
   });
+});
+
+test("a page has nothing of the server in its script", async () => {
+  const { files } = await bundled(
+    'export { SeenGuard } from "seenguard"; export { SeenGuardError } from "seenguard/server";',
+    "browser",
+  );
+  expect(files).toEqual(["errors.js", "index.bundle.js"]);
+  const script = await readFile(join(inject("installed"), "node_modules/seenguard/dist/index.bundle.js"), "utf8");
+  expect(script).not.toContain("ShardChain");
 });
 
 /** The package's files that a bundler takes into an app's script, and those that it makes scripts of their own. */
@@ -129,9 +143,9 @@ async function bundled(contents: string, platform: Platform): Promise<{ files: s
   const outputs = Object.entries(metafile.outputs);
   const filesOf = (chosen: typeof outputs) =>
     chosen
-      .flatMap(([, { inputs }]) => Object.keys(inputs))
-      .filter((path) => path.includes("seenguard/dist/"))
-      .map((path) => basename(path))
+      .flatMap(([, { inputs }]) => Object.entries(inputs))
+      .filter(([path, { bytesInOutput }]) => path.includes("seenguard/dist/") && bytesInOutput > 0)
+      .map(([path]) => basename(path))
       .sort();
   const isApp = ([path]: [string, unknown]) => path.endsWith("stdin.js");
   return { files: filesOf(outputs.filter(isApp)), onDemand: filesOf(outputs.filter((output) => !isApp(output))) };
