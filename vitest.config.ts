@@ -27,6 +27,9 @@ export default defineConfig({
         },
       },
       { test: { name: "adapters", include: ["tests/adapters/**/*.test.{ts,tsx}"], environment: "jsdom" } },
+      {
+        test: { name: "cluster", include: ["tests/cluster/**/*.test.ts"], testTimeout: 900_000, hookTimeout: 120_000 },
+      },
       { test: { name: "types", include: ["tests/types/**/*.test.ts"], testTimeout: 60_000 } },
       {
         test: {
