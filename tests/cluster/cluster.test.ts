@@ -26,7 +26,7 @@ beforeAll(async () => {
   await build({ entryPoints, outfile: PROGRAM, bundle: true, packages: "external", platform: "node", format: "esm" });
   nodes = await startCluster();
   const url = `redis://127.0.0.1:${String(nodes[0]?.port)}`;
-  cluster = new Cluster([url]);
+  cluster = new Cluster([url], { slotsRefreshTimeout: 10_000 });
   nodeRedis = createCluster({ rootNodes: [{ url }] });
   await nodeRedis.connect();
 });

@@ -11,7 +11,7 @@ type Entry = [id: string, fields: string[]];
 
 const [port = "", name = "", client = ""] = process.argv.slice(2);
 const url = `redis://127.0.0.1:${port}`;
-const stream = new Cluster([url]);
+const stream = new Cluster([url], { slotsRefreshTimeout: 10_000 });
 const store = redisStore(
   client === "ioredis" ? stream : await createCluster({ rootNodes: [{ url }] }).connect(),
   CHAIN,
@@ -40,7 +40,10 @@ async function take(entries: readonly Entry[]): Promise<void> {
     await store.update(user, (chain) => chain.take(report));
   }
   const ids = entries.map(([id]) => id);
-  await stream.xack(STREAM, GROUP, ...ids);
-  await stream.xdel(STREAM, ...ids);
+  await stream
+    .multi()
+    .xack(STREAM, GROUP, ...ids)
+    .xdel(STREAM, ...ids)
+    .exec();
   console.log(ids.length);
 }
