@@ -2,12 +2,28 @@
 // as other tools make it, and of Firefox and WebKitGTK through WebDriver.
 import { defineConfig } from "vitest/config";
 
+/** Which tests in Node are of the guard. */
+const ofTheGuard = [
+  ...["apply", "clock", "feed", "filter", "formats", "ids", "interleaving", "keyed-feed", "lifecycle", "limits"],
+  ...["record", "several-ids", "storage", "storage-held", "vectors"],
+];
+
 export default defineConfig({
   // A test that finds nothing to run is a mistake, not a success.
   test: {
     passWithNoTests: false,
     projects: [
       { test: { name: "node", include: ["tests/node/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
+      {
+        // The same tests of the guard, on the engine as JavaScript.
+        test: {
+          name: "node-js-engine",
+          include: ofTheGuard.map((name) => `tests/node/${name}.test.ts`),
+          env: { SEENGUARD_ENGINE: "js" },
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
       {
         test: {
           name: "conditions",

@@ -60,9 +60,10 @@ async function knownSnapshot(): Promise<Snapshot> {
   return snapshot;
 }
 
-// The router's address is that of the page without it.
+// Two items are in view at a time. The router's address is that of the page without it.
 const documentOf = (body: string, script = "", side = "client") =>
   `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>Feed</title>
+<style>li { height: 300px }</style>
 <div id="app">${body}</div>
 <script>${script}; if (location.pathname === "/ssr") history.replaceState(null, "", "/")</script>
 <script type="module" src="/${side}.js"></script>`;

@@ -27,7 +27,7 @@ const withoutDom: ts.CompilerOptions = { ...options, lib: ["lib.es2022.d.ts"], s
 const LATER: Readonly<Record<"seenguard" | "server", readonly string[]>> = {
   seenguard: [],
   server: ["simhash", "NearDuplicates", "plan"],
-} as const;
+};
 
 type Contract = keyof typeof LATER;
 const consumers = { seenguard: "consumer.ts", server: "server-consumer.ts" } as const;
