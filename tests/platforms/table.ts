@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
-import { platformTools } from "../../scripts/lib/paths.mjs";
+import { inject } from "vitest";
 import { chromiumVersion } from "../packaging/chromium.js";
 import type { Platform } from "./platforms.js";
 
@@ -30,7 +30,7 @@ export function rowOf(platform: Platform, directory: string): Row {
 function versionOf(tool: string): string {
   if (tool === "node") return process.versions.node;
   if (tool === "chromium") return chromiumVersion();
-  const manifest = readFileSync(join(platformTools, "node_modules", tool, "package.json"), "utf8");
+  const manifest = readFileSync(join(inject("tools"), "node_modules", tool, "package.json"), "utf8");
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
