@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use seenguard::{
-    ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Impression, Now, Report, Shard, ShardChain, Snapshot,
+    ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Impression, Now, Report, ShardChain, Snapshot,
 };
 
 const DAY: u32 = 24 * 60 * 60;

@@ -815,7 +815,9 @@ fn the_pending_shard_fits_into_so_many_characters_with_as_many_of_the_newest_ids
             0,
             0,
         );
-        newest.iter().take(count).for_each(|id| drop(shard.insert(id)));
+        for id in newest.iter().take(count) {
+            shard.insert(id);
+        }
         shard.to_base64().unwrap().len()
     };
     let smallest = length_with(1);

@@ -144,6 +144,11 @@ export const steps = [
   { name: "types", what: "the published declarations keep their contract", run: () => vitest("--project", "types") },
   { name: "vitest", what: "the package and the demo's server in Node", run: () => vitest("--project", "node") },
   {
+    name: "vitest-js-engine",
+    what: "the guard in Node on the JavaScript engine",
+    run: () => vitest("--project", "node-js-engine"),
+  },
+  {
     name: "conditions",
     what: "the package in Node when things go wrong",
     run: () => vitest("--project", "conditions"),
@@ -167,11 +172,6 @@ export const steps = [
     run: () => playwright("--project", "conditions"),
   },
   {
-    name: "capacitor",
-    what: "the package over Capacitor's Preferences",
-    run: () => playwright("--project", "capacitor"),
-  },
-  {
     name: "adapters",
     what: "the adapters for React, Vue and Svelte, in jsdom and in an app each in Chromium",
     run: async () => {
@@ -180,10 +180,15 @@ export const steps = [
     },
   },
   {
+    name: "capacitor",
+    what: "the package over Capacitor's Preferences",
+    run: () => playwright("--project", "capacitor"),
+  },
+  {
     name: "demo",
     what: "the demo in Chromium, as a person uses it",
     run: () => playwright("--project", "demo"),
     slow: true,
   },
-  { name: "engines", what: "the package in Firefox and WebKitGTK", run: () => vitest("--project", "engines") },
+  { name: "engines", what: "the package in Firefox, WebKitGTK and Hermes", run: () => vitest("--project", "engines") },
 ];

@@ -221,8 +221,8 @@ impl Guard {
         Ok(shard)
     }
 
-    /// Grows whenever something is taken back or forgotten, on this device or by the server: then what has stopped an id
-    /// is to be asked for again, by [`Guard::taken_back`].
+    /// Grows whenever something is taken back or forgotten, on this device or by the server: then what has stopped an
+    /// id is to be asked for again, by [`Guard::taken_back`].
     pub fn unseen_revision(&self) -> u64 {
         self.server_unseen_revision + self.impressions.unseen_revision()
     }

@@ -22,7 +22,7 @@ async function expectEverythingPasses(page: Page): Promise<void> {
   expect(await codes(page)).toEqual(["wasm-unavailable"]);
 }
 
-test.describe("without an engine everything passes, which is reported once:", () => {
+test.describe("without an engine, as without the second script tag, everything passes, which is reported once:", () => {
   test("where there is no WebAssembly", async ({ reader }) => {
     await reader.context.addInitScript(() => Reflect.deleteProperty(globalThis, "WebAssembly"));
     const page = await reader.openPage();

@@ -74,7 +74,11 @@ for (const [when, isAsync] of [
     await page.evaluate(
       ([intervalMs, isAsync]) => {
         const token = { authorization: "Bearer token" };
-        window.guard.report({ url: "/impressions", intervalMs, headers: isAsync ? async () => token : () => token });
+        window.guard.report({
+          url: "/impressions",
+          intervalMs,
+          headers: () => (isAsync ? Promise.resolve(token) : token),
+        });
       },
       [NEVER_MS, isAsync] as const,
     );

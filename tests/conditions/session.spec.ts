@@ -1,4 +1,4 @@
-/** Whose session a delivery goes out in: two tabs share one cookie, and one of them still belongs to the last person. */
+/** Whose session a delivery goes out in: two tabs share one cookie, and one of them is still the last person's. */
 import type { BrowserContext, Page } from "@playwright/test";
 import { codes, expect, record, report, test, visit } from "./pages.js";
 import type { Site } from "./site.js";

@@ -1,4 +1,4 @@
-/** Delivery that knows whose session it goes out in: headers by request, refusals, and what waits before signing out. */
+/** Delivery that knows whose session it goes out in: headers by request, refusals, what waits before signing out. */
 import type { GuardOptions, Report, ReportOptions } from "seenguard";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, openGuard, openPage, uniqueNamespace } from "../node/support.js";

@@ -21,8 +21,9 @@ const BROWSER_MS = 60_000;
 const COMPILER_MS = 300_000;
 
 const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
-/** The one of `ts` is run by tests/capacitor, those of adapters and for test runners by tests/adapters. */
-const RUN_ELSEWHERE = /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest)$/;
+/** That of `ts` is run by tests/capacitor, adapters and test runners by tests/adapters, servers by docs-servers.test.ts. */
+const RUN_ELSEWHERE =
+  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$/;
 const TEXT = ["sh", "text"];
 
 test("every example is of a kind that some test runs", () => {

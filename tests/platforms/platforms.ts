@@ -3,7 +3,15 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { serve } from "../packaging/chromium.js";
 import { expectServed, type ServerOutcome } from "../packaging/scenarios.js";
-import { expectEndpoint, expectOutcomes, expectPage, readAnswer, type Outcomes } from "./expectations.js";
+import {
+  expectEndpoint,
+  expectOutcomes,
+  expectPage,
+  PAGE_PARTS,
+  readAnswer,
+  type Outcomes,
+  type Part,
+} from "./expectations.js";
 import { runScript, startServer } from "./programs.js";
 
 export interface Platform {
@@ -25,27 +33,42 @@ export interface Platform {
 const NOTHING = "nothing";
 
 /** A page that is built by the app's script "build". */
-const bundled = (platform: Omit<Platform, "run" | "tested">, output = "."): Platform => ({
+const bundled = (platform: Omit<Platform, "run" | "tested">, output: string, parts: readonly Part[]): Platform => ({
   ...platform,
-  tested: "a page, a chunk that is loaded on demand",
+  tested: parts === PAGE_PARTS ? "a page" : "a page, a worker",
   run: async (directory) => {
     await runScript(directory, "build");
-    await expectPage(await serve(join(directory, output)));
+    await expectPage(await serve(join(directory, output)), { parts });
   },
 });
 
+const WITH_WORKER = [...PAGE_PARTS, "worker"] as const;
+
 const bundlers: readonly Platform[] = [
-  bundled({ name: "Vite", app: "vite", tools: ["vite"], needs: NOTHING }, "dist"),
-  bundled({ name: "webpack 5", app: "webpack", tools: ["webpack", "webpack-cli"], needs: NOTHING }),
-  bundled({
-    name: "Rollup",
-    app: "rollup",
-    tools: ["rollup"],
-    needs: "`@rollup/plugin-node-resolve`, as every package from npm; `output.dir` for its chunks",
-  }),
-  bundled({ name: "esbuild", app: "esbuild", tools: ["esbuild"], needs: NOTHING }),
-  bundled({ name: "Parcel", app: "parcel", tools: ["parcel"], needs: NOTHING }, "dist"),
-  bundled({ name: "rspack", app: "rspack", tools: ["@rspack/core", "@rspack/cli"], needs: NOTHING }),
+  bundled({ name: "Vite", app: "vite", tools: ["vite"], needs: NOTHING }, "dist", WITH_WORKER),
+  bundled({ name: "webpack 5", app: "webpack", tools: ["webpack", "webpack-cli"], needs: NOTHING }, ".", WITH_WORKER),
+  bundled(
+    {
+      name: "Rollup",
+      app: "rollup",
+      tools: ["rollup"],
+      needs: "`@rollup/plugin-node-resolve`, as every package; `output.dir`, since there are chunks",
+    },
+    ".",
+    PAGE_PARTS,
+  ),
+  bundled(
+    {
+      name: "esbuild",
+      app: "esbuild",
+      tools: ["esbuild"],
+      needs: "`--splitting`, or the JavaScript engine is in the one file, too",
+    },
+    ".",
+    PAGE_PARTS,
+  ),
+  bundled({ name: "Parcel", app: "parcel", tools: ["parcel"], needs: NOTHING }, "dist", WITH_WORKER),
+  bundled({ name: "rspack", app: "rspack", tools: ["@rspack/core", "@rspack/cli"], needs: NOTHING }, ".", WITH_WORKER),
 ];
 
 /** Client and server of an app in Next, by one of its two bundlers. */
@@ -100,12 +123,12 @@ const testRunner = (name: string, app: string, tools: string[], pages: string[])
   app,
   tools: [app, ...tools],
   tested: `tests of a server's code, tests of a page's code (${pages.join(", ")})`,
-  needs: "nothing; without IndexedDB `localStorage` is used, and `onError` is told",
+  needs: "nothing; `localStorage` is used, since there is no IndexedDB",
   run: async (directory) => {
     await runScript(directory, "test");
     expectServed(await readAnswer<ServerOutcome>(directory, "server.json"));
     for (const page of pages) {
-      expectOutcomes(await readAnswer<Outcomes>(directory, `${page}.json`), { storage: "local", errors: ["storage"] });
+      expectOutcomes(await readAnswer<Outcomes>(directory, `${page}.json`), { storage: "local" });
     }
   },
 });
@@ -140,10 +163,14 @@ const runtimes: readonly Platform[] = [
 ];
 
 /** A page that runs as it is, from the directory with all apps. */
-const unbundled = (platform: Omit<Platform, "run" | "tools">, page = "index.html"): Platform => ({
+const unbundled = (
+  platform: Omit<Platform, "run" | "tools">,
+  page = "index.html",
+  parts: readonly Part[] = PAGE_PARTS,
+): Platform => ({
   ...platform,
   tools: ["chromium"],
-  run: async (directory) => expectPage(`${await serve(join(directory, ".."))}/${platform.app}/${page}`),
+  run: async (directory) => expectPage(`${await serve(join(directory, ".."))}/${platform.app}/${page}`, { parts }),
 });
 
 const pages: readonly Platform[] = [
@@ -155,17 +182,6 @@ const pages: readonly Platform[] = [
     tested: "a page",
     needs: NOTHING,
     run: async (directory) => expectPage(pathToFileURL(join(directory, "index.html")).href),
-  },
-  {
-    name: "Module worker, bundled",
-    app: "vite-worker",
-    tools: ["vite"],
-    tested: "a worker",
-    needs: NOTHING,
-    run: async (directory) => {
-      await runScript(directory, "build");
-      await expectPage(await serve(join(directory, "dist")));
-    },
   },
   unbundled({
     name: "Module worker",
@@ -190,19 +206,21 @@ const pages: readonly Platform[] = [
       app: "service-worker",
       use: "`dist/index.js`",
       tested: "a service worker",
-      needs: NOTHING,
+      needs: "Wasm: a service worker may not `import()` the JavaScript engine",
     },
     "?type=module",
+    ["page"],
   ),
   {
     name: "Content security policy without Wasm",
     app: "vite",
     tools: ["vite", "chromium"],
-    tested: "a page with `script-src 'self'`",
+    tested: "a page and a worker with `script-src 'self'`",
     needs: NOTHING,
     run: async (directory) => {
       await runScript(directory, "build");
-      await expectPage(await serve(join(directory, "dist"), "script-src 'self'"), { engine: "js" });
+      const address = await serve(join(directory, "dist"), "script-src 'self'");
+      await expectPage(address, { engine: "js", parts: WITH_WORKER });
     },
   },
 ];

@@ -2,7 +2,7 @@
  * Installs the tools of package.json into the user's cache, once for each lock file; below them, for each run, the
  * packed package and a copy of each app. An app finds the tools as the packages of a workspace do: further up.
  */
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -18,11 +18,15 @@ declare module "vitest" {
   }
 }
 
+const RUN = "run-";
+const DAY_MS = 86_400_000;
+
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default async function setup({ config, provide }: TestProject): Promise<() => Promise<void>> {
   await installTools();
-  const directory = await mkdtemp(join(platformTools, "run-"));
+  await removeOldRuns();
+  const directory = await mkdtemp(join(platformTools, RUN));
   console.log("packing the package and copying the apps");
   await installPackage(directory);
   for (const name of ["scenario.js", "server.js"]) await cp(here(`../packaging/apps/${name}`), join(directory, name));
@@ -34,11 +38,17 @@ export default async function setup({ config, provide }: TestProject): Promise<(
 }
 
 async function installTools(): Promise<void> {
-  await cp(here("."), platformTools, {
-    recursive: true,
-    filter: (path) => path === here(".") || /[/\\](package\.json|package-lock\.json|\.npmrc)$/.test(path),
-  });
+  for (const name of ["package.json", "package-lock.json", ".npmrc"]) await cp(here(name), join(platformTools, name));
   await npmCi(platformTools, "the tools of tests/platforms (once; 1.1 GB)");
+}
+
+/** What runs that were killed have left behind. */
+async function removeOldRuns(): Promise<void> {
+  for (const name of await readdir(platformTools)) {
+    const path = join(platformTools, name);
+    if (!name.startsWith(RUN) || Date.now() - (await stat(path)).mtimeMs < DAY_MS) continue;
+    await rm(path, { recursive: true, force: true });
+  }
 }
 
 /** What the apps share as modules of each kind: not each tool reads JSON, or ES modules. */

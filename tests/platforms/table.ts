@@ -50,7 +50,7 @@ function scriptsOf(directory: string): string {
 
 /** The rows that docs/platforms.md has. */
 export function readRows(): Row[] {
-  const [, table = ""] = splitPage();
+  const [, table] = splitPage();
   const cells = table
     .trim()
     .split("\n")

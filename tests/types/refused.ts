@@ -1,7 +1,4 @@
-/**
- * What TypeScript refuses. A mark on a line that compiles is an error, so it is enough that this file compiles; it never
- * runs.
- */
+/** What TypeScript refuses. A mark on a line that compiles is an error: this file need not run, only compile. */
 import type { Feed, FetchPage, GuardOptions, IdOf, SeenGuard } from "seenguard";
 
 interface Post {
