@@ -196,5 +196,11 @@ export const steps = [
     run: () => playwright("--project", "demo"),
     slow: true,
   },
+  {
+    name: "news",
+    what: "a news product on the packed package in Chromium, as a reader uses it",
+    run: () => playwright("--project", "news"),
+    slow: true,
+  },
   { name: "engines", what: "the package in Firefox, WebKitGTK and Hermes", run: () => vitest("--project", "engines") },
 ];
