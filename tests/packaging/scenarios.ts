@@ -12,7 +12,12 @@ export function readScenario(file: ScenarioFile = "scenario.json"): Scenario {
 }
 
 /** The guard worked: nothing that the snapshot holds came through, nor what was recorded. */
-export function expectGuarded(outcome: Outcome | undefined, storage: string, file?: ScenarioFile): void {
+export function expectGuarded(
+  outcome: Outcome | undefined,
+  storage: string,
+  file?: ScenarioFile,
+  engine: "wasm" | "js" = "wasm",
+): void {
   const { page, fresh } = readScenario(file);
   expect(fresh.length).toBeGreaterThan(40);
   expect(fresh.length).toBeLessThan(page.length - 40);
@@ -22,7 +27,7 @@ export function expectGuarded(outcome: Outcome | undefined, storage: string, fil
     unknown: 20,
     after: fresh.slice(20),
     pending: 20,
-    engine: "wasm",
+    engine,
     storage,
     errors: [],
   });
