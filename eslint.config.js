@@ -39,8 +39,13 @@ export default defineConfig(
     rules: { "@typescript-eslint/array-type": "off" },
   },
   {
+    // A function that an object's user may take out of it says so by `this: void`.
+    files: ["js/types/*.d.ts"],
+    rules: { "@typescript-eslint/no-invalid-void-type": ["error", { allowAsThisParameter: true }] },
+  },
+  {
     // Apps of people who write plain JavaScript.
-    files: ["tests/packaging/apps/node/**"],
+    files: ["tests/packaging/apps/node/**", "tests/platforms/apps/**"],
     extends: [tseslint.configs.disableTypeChecked],
     rules: { "no-undef": "off", "@typescript-eslint/no-require-imports": "off" },
   },

@@ -12,7 +12,9 @@ export default defineConfig({
   workers: 2,
   retries: 0,
   forbidOnly: process.env.CI !== undefined,
-  timeout: 60_000,
+  // For a machine that is busy with other things: what is right passes long before.
+  timeout: 120_000,
+  expect: { timeout: 20_000 },
   reporter: "list",
   use: {
     browserName: "chromium",
@@ -24,5 +26,7 @@ export default defineConfig({
     { name: "demo", testDir: "tests/demo" },
     { name: "conditions", testDir: "tests/conditions" },
     { name: "capacitor", testDir: "tests/capacitor" },
+    // One worker: each app is built once, within the time of the first test that opens it.
+    { name: "adapters", testDir: "tests/adapters", workers: 1, timeout: 120_000 },
   ],
 });

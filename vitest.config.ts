@@ -2,6 +2,9 @@
 // as other tools make it, and of Firefox and WebKitGTK through WebDriver.
 import { defineConfig } from "vitest/config";
 
+/** For a machine that is busy with other things: what is right passes long before. */
+const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 20_000 } } };
+
 /** Which tests in Node are of the guard. */
 const ofTheGuard = [
   ...["apply", "clock", "feed", "filter", "formats", "ids", "interleaving", "keyed-feed", "lifecycle", "limits"],
@@ -13,28 +16,28 @@ export default defineConfig({
   test: {
     passWithNoTests: false,
     projects: [
-      { test: { name: "node", include: ["tests/node/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
+      { test: { ...patient, name: "node", include: ["tests/node/**/*.test.ts"] } },
       {
         // The same tests of the guard, on the engine as JavaScript.
         test: {
+          ...patient,
           name: "node-js-engine",
           include: ofTheGuard.map((name) => `tests/node/${name}.test.ts`),
           env: { SEENGUARD_ENGINE: "js" },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
         },
       },
       {
         test: {
+          ...patient,
           name: "conditions",
           include: ["tests/conditions/**/*.test.ts"],
-          testTimeout: 60_000,
         },
       },
-      { test: { name: "toolchain", include: ["tests/toolchain/**/*.test.ts"], fileParallelism: false } },
+      { test: { ...patient, name: "toolchain", include: ["tests/toolchain/**/*.test.ts"], fileParallelism: false } },
       {
         // Compilers and a stream processor take their time on a machine with little.
         test: {
+          ...patient,
           name: "servers",
           include: ["tests/servers/**/*.test.ts"],
           fileParallelism: false,
@@ -42,25 +45,34 @@ export default defineConfig({
           hookTimeout: 180_000,
         },
       },
-      { test: { name: "types", include: ["tests/types/**/*.test.ts"], testTimeout: 60_000 } },
+      { test: { ...patient, name: "adapters", include: ["tests/adapters/**/*.test.{ts,tsx}"], environment: "jsdom" } },
+      { test: { ...patient, name: "types", include: ["tests/types/**/*.test.ts"] } },
       {
         test: {
+          ...patient,
           name: "packaging",
           include: ["tests/packaging/**/*.test.ts"],
           globalSetup: ["tests/packaging/pack.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+        },
+      },
+      {
+        // Compilers of apps, one after the other: each takes all cores.
+        test: {
+          ...patient,
+          name: "platforms",
+          include: ["tests/platforms/**/*.test.ts"],
+          globalSetup: ["tests/platforms/setup.ts"],
+          fileParallelism: false,
+          testTimeout: 300_000,
         },
       },
       {
         // Each of these engines serves one session at a time, and two at once would be too much for two cores.
         test: {
+          ...patient,
           name: "engines",
           include: ["tests/engines/**/*.test.ts"],
           fileParallelism: false,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          expect: { poll: { timeout: 10_000 } },
         },
       },
     ],

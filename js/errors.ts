@@ -1,14 +1,25 @@
 /** The one error class, and what the parts of the package do with errors. */
 import type { ErrorCode } from "./types/seenguard.js";
 
+/** What the errors of all copies of the package have in common. */
+const BRAND = Symbol.for("seenguard.error");
+
 /** What went wrong: `code` is stable and for programs, `message` is for people. */
 export class SeenGuardError extends Error {
   readonly code: ErrorCode;
+
+  /** An app may hold several copies of the package: as ES module and CommonJS, or of two versions. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // A class that an app derives has this method, too.
+    if (this !== SeenGuardError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === "object" && value !== null && BRAND in value;
+  }
 
   constructor(code: ErrorCode, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "SeenGuardError";
     this.code = code;
+    Object.defineProperty(this, BRAND, { value: true });
   }
 }
 
@@ -25,11 +36,26 @@ export function refuse(message: string): never {
 /** Receives what went wrong without stopping the feed. */
 export type ErrorListener = (error: SeenGuardError) => void;
 
-/** The default listener: a warning on the console, once for each code. */
+/** Most messages of misuse that are passed on: they name what the app's items have. */
+const MOST_MISUSES = 20;
+
+/** Passes errors on, of misuse each message once: an app repeats a mistake with every render. */
+export function misuseOnce(listener: ErrorListener): ErrorListener {
+  const told = new Set<string>();
+  return (error) => {
+    if (error.code === "misuse") {
+      if (told.size === MOST_MISUSES || told.has(error.message)) return;
+      told.add(error.message);
+    }
+    listener(error);
+  };
+}
+
+/** The default listener: a warning on the console, once for each code, but for each message of misuse. */
 export function warnOncePerCode(): ErrorListener {
   const warned = new Set<ErrorCode>();
   return (error) => {
-    if (!warned.has(error.code)) {
+    if (error.code === "misuse" || !warned.has(error.code)) {
       warned.add(error.code);
       try {
         console.warn(`seenguard: ${error.message} [${error.code}]`, error);

@@ -1,14 +1,21 @@
-/** What the page tells of its coming and going. */
+/** What the page or the worker is, and what it tells of its coming and going. */
 
 /**
- * Listens to events of the page, if there is one; all of them pass the window on their way. React Native has a window
- * without events. Returns stop.
+ * Whether this may be somebody's device: a page or a worker. Elsewhere, as where a server renders, there is nobody to
+ * remember anything for.
  */
+export function isOnDevice(): boolean {
+  return typeof document !== "undefined" || "WorkerGlobalScope" in globalThis || typeof indexedDB !== "undefined";
+}
+
+/** Listens to events of the page or worker. Returns stop. */
 export function listen(types: readonly string[], onEvent: (event: Event) => void): () => void {
-  if (typeof window === "undefined" || typeof addEventListener === "undefined") return () => {};
-  for (const type of types) addEventListener(type, onEvent, { capture: true });
+  if (typeof addEventListener === "undefined") return () => {};
+  // All of a page's events pass the window on their way. workerd refuses the option.
+  const options = { capture: typeof document !== "undefined" };
+  for (const type of types) addEventListener(type, onEvent, options);
   return () => {
-    for (const type of types) removeEventListener(type, onEvent, { capture: true });
+    for (const type of types) removeEventListener(type, onEvent, options);
   };
 }
 

@@ -6,11 +6,11 @@
  * Programs of the system are installed by apt on Debian as root; elsewhere it says what is missing and how to get it.
  * Tools that cargo builds go into the user's cache, never among the user's own.
  */
-import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { inProject, toolDirectory } from "./lib/paths.mjs";
+import { npmCi } from "./lib/npm.mjs";
+import { inProject, root, toolDirectory } from "./lib/paths.mjs";
 import { withProgress } from "./lib/progress.mjs";
 import { programs, which } from "./lib/programs.mjs";
 import { CommandFailed, output, run } from "./lib/run.mjs";
@@ -35,7 +35,7 @@ export async function setUp(level, meanwhile) {
   checkNode();
   await systemPrograms(level === "start" ? [programs.compiler] : Object.values(programs));
   await rustToolchain(level);
-  await Promise.all([nodeModules(), cargoTool(wasmBindgenTool), meanwhile?.()]);
+  await Promise.all([npmCi(root, "the development dependencies"), cargoTool(wasmBindgenTool), meanwhile?.()]);
   if (level === "start") return;
   await cargoTool(wasmTestRunner);
   await cargoTool(wasmPack);
@@ -166,20 +166,6 @@ async function pythonPackages() {
     run(python(), ["-m", "pip", "install", ...flags, "--requirement", pythonRequirements]),
   );
   writeFileSync(pythonStamp(), "");
-}
-
-/** npm ci, when what is there was not made from this lock file. */
-async function nodeModules() {
-  const stamp = inProject("node_modules", ".seenguard-lock");
-  const lock = createHash("sha256")
-    .update(readFileSync(inProject("package-lock.json")))
-    .digest("hex");
-  const wanted = `${lock} ${process.platform} ${process.arch}`;
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
-  say("installing the development dependencies by npm ci");
-  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  await withProgress("npm ci", () => run(npm, ["ci", "--no-audit", "--no-fund"]));
-  writeFileSync(stamp, wanted);
 }
 
 /**

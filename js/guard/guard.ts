@@ -1,7 +1,7 @@
 /** `SeenGuard`: one holder's view of a namespace. */
 import { deviceClock } from "../clock.js";
-import { callBack, failure, refuse, warnOncePerCode, type SeenGuardError } from "../errors.js";
-import { Feed } from "../feed/feed.js";
+import { callBack, failure, misuseOnce, warnOncePerCode, type SeenGuardError } from "../errors.js";
+import { openFeed } from "../feed/feed.js";
 import { Verdicts } from "../feed/verdicts.js";
 import {
   collectIds,
@@ -12,8 +12,11 @@ import {
   freshItems,
   isUsable,
   splitItems,
+  type CollectedIds,
 } from "../ids.js";
+import { misuseOfElement, misuseOfList } from "../misuse.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
+import { isOnDevice } from "../page.js";
 import { clearPlaces } from "../storage/clear.js";
 import { removeSignal, sendSignal } from "../storage/cross-tab-signal.js";
 import { signalKey } from "../storage/keys.js";
@@ -23,6 +26,7 @@ import type * as Api from "../types/seenguard.js";
 import { GuardCore, refused, type Holder } from "./core.js";
 import {
   checkClearArguments,
+  checkDeliverTimeout,
   checkFeedOptions,
   checkGuardOptions,
   checkObserveOptions,
@@ -30,25 +34,34 @@ import {
 } from "./options.js";
 import { clearVerdicts, findCore, hold, noteClearing, release, sharedVerdicts } from "./registry.js";
 
-/** Most ids that `pending` returns by default: all of them. */
-const ALL = 2 ** 32 - 1;
 /** How long `clear` waits for a storage that does not answer. */
 const CLEAR_TIMEOUT_MS = 10_000;
 
+/** The state of a `SeenGuard`. */
+interface Handle {
+  readonly holder: Holder;
+  core: GuardCore;
+  isClosed: boolean;
+  /** What `close` has to stop. */
+  readonly stops: Set<() => void>;
+}
+
 export class SeenGuard implements Api.SeenGuard {
-  private readonly holder: Holder;
-  private core: GuardCore;
-  private isClosed = false;
-  private readonly stops = new Set<() => void>();
+  /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
+  private readonly handle: () => Handle;
 
   private constructor(core: GuardCore, holder: Holder) {
-    this.core = core;
-    this.holder = holder;
+    const handle: Handle = { holder, core, isClosed: false, stops: new Set() };
+    this.handle = () => handle;
+  }
+
+  private core(): GuardCore {
+    return this.handle().core;
   }
 
   static async open(options: Api.GuardOptions): Promise<SeenGuard> {
     const checked = checkGuardOptions(options);
-    const holder = { onError: checked.onError ?? warnOncePerCode(), onLag: checked.onLag };
+    const holder = { onError: misuseOnce(checked.onError ?? warnOncePerCode()), onLag: checked.onLag };
     const core = rendersOnServer(checked) ? new GuardCore(checked) : await hold(checked, holder);
     // Whoever waits for this goes on first.
     queueMicrotask(() => core.startBackgroundWork());
@@ -79,15 +92,15 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport {
-    return this.isClosed ? refused("closed") : this.core.apply(snapshot);
+    return this.handle().isClosed ? refused("closed") : this.core().apply(snapshot);
   }
 
   filter<T extends Api.Identified>(items: readonly T[]): T[];
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = copyList(items);
-    const collected = collectIds(list, id);
-    const fresh = this.core.fresh(collected, list.length - countItems(collected)) ?? firstOfEach(collected);
+    const collected = this.collect(list, id);
+    const fresh = this.core().fresh(collected, list.length - countItems(collected)) ?? firstOfEach(collected);
     return freshItems(list, collected.places, fresh);
   }
 
@@ -95,62 +108,77 @@ export class SeenGuard implements Api.SeenGuard {
   split<T>(items: readonly T[], id: Api.IdOf<T>): { fresh: T[]; seen: T[] };
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
     const list = copyList(items);
-    const collected = collectIds(list, id);
-    const split = this.core.split(collected, list.length - countItems(collected));
+    const collected = this.collect(list, id);
+    const split = this.core().split(collected, list.length - countItems(collected));
     return splitItems(list, collected.places, split?.fresh ?? firstOfEach(collected), split?.seen ?? []);
   }
+
+  private collect<T>(list: readonly T[], id: Api.IdOf<T> | undefined): CollectedIds {
+    const collected = collectIds(list, id);
+    if (collected.ids.length === 0) this.tell(misuseOfList(list, id));
+    return collected;
+  }
+
+  private readonly tell = (error: SeenGuardError | undefined): void => {
+    if (error) callBack(this.handle().holder.onError, error);
+  };
 
   has(id: Api.ItemId): boolean {
     return this.explain(id).seen;
   }
 
   explain(id: Api.ItemId): Api.Explanation {
-    return isUsable(id) ? this.core.explain(id) : { seen: false };
+    return isUsable(id) ? this.core().explain(id) : { seen: false };
   }
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>): number {
-    return this.core.record(collectRecorded(ids));
+    return this.core().record(collectRecorded(ids));
   }
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>): number {
-    return this.core.unsee(collectRecorded(ids));
+    return this.core().unsee(collectRecorded(ids));
   }
 
   pending(limit?: number): string[] {
-    const most = typeof limit === "number" && limit >= 0 ? Math.min(limit, ALL) : ALL;
-    return this.core.pending(most);
+    return this.core().pending(limit);
   }
 
-  pendingShard(): string {
-    return this.core.pendingShard();
+  pendingShard(maxCharacters?: number): string {
+    return this.core().pendingShard(maxCharacters);
   }
 
   held(): string {
-    return this.core.held();
+    return this.core().held();
   }
 
-  feed(options: Api.FeedOptions = {}): Feed {
+  feed(options: Api.FeedOptions = {}): Api.Feed {
     const { key, seen } = checkFeedOptions(options);
-    const { options: opened } = this.core;
+    const handle = this.handle();
+    const { options: opened } = handle.core;
     const isShared = key !== undefined && !rendersOnServer(opened);
     const verdicts = isShared ? sharedVerdicts(opened.namespace, key) : new Verdicts();
-    const report = (error: SeenGuardError) => callBack(this.holder.onError, error);
-    return new Feed(() => this.core, verdicts, seen === "last", report);
+    return openFeed(() => handle.core, verdicts, seen === "last", this.tell);
   }
 
   observe(root: Element, options: Api.ObserveOptions = {}): () => void {
     const settings = checkObserveOptions(options);
-    checkElement(root, "observe");
+    if (!this.isElement(root, "observe")) return () => {};
     return this.untilClosed(observeBelow(root, settings, this.recorder(settings)));
   }
 
   track(element: Element, id: Api.ItemId | readonly Api.ItemId[], options: Api.ObserveOptions = {}): () => void {
     const settings = checkObserveOptions(options);
-    checkElement(element, "track");
+    if (!this.isElement(element, "track")) return () => {};
     const ids = collectRecorded(id).map(String);
     const [first] = ids;
     if (first === undefined) return () => {};
     return this.untilClosed(observeElement(element, first, settings, this.recorder(settings, ids)));
+  }
+
+  private isElement(element: unknown, method: string): boolean {
+    const error = misuseOfElement(method, element);
+    this.tell(error);
+    return error === undefined;
   }
 
   /** Records an item's ids all together. */
@@ -167,37 +195,43 @@ export class SeenGuard implements Api.SeenGuard {
 
   /** Remembers what `close` has to stop. */
   private untilClosed(stop: () => void): () => void {
+    const { stops, isClosed } = this.handle();
     const stopOnce = () => {
-      if (this.stops.delete(stopOnce)) stop();
+      if (stops.delete(stopOnce)) stop();
     };
-    this.stops.add(stopOnce);
-    if (this.isClosed) stopOnce();
+    stops.add(stopOnce);
+    if (isClosed) stopOnce();
     return stopOnce;
   }
 
   report(options: Api.ReportOptions): () => void {
-    return this.untilClosed(this.core.addReporter(checkReportOptions(options)));
+    return this.untilClosed(this.core().addReporter(checkReportOptions(options)));
+  }
+
+  async deliver(timeoutMs?: number): Promise<{ delivered: number; left: number }> {
+    return this.core().deliver(checkDeliverTimeout(timeoutMs));
   }
 
   stats(): Api.GuardStats {
-    return this.core.stats();
+    return this.core().stats();
   }
 
   get version(): number | undefined {
-    return this.core.version;
+    return this.core().version;
   }
 
   flush(): Promise<void> {
-    return this.core.flush();
+    return this.core().flush();
   }
 
   async close(): Promise<void> {
-    if (this.isClosed) return;
-    this.isClosed = true;
-    for (const stop of [...this.stops]) stop();
-    const core = this.core;
-    this.core = new GuardCore(core.options);
-    await release(core, this.holder);
+    const handle = this.handle();
+    if (handle.isClosed) return;
+    handle.isClosed = true;
+    for (const stop of [...handle.stops]) stop();
+    const { core, holder } = handle;
+    handle.core = new GuardCore(core.options);
+    await release(core, holder);
   }
 }
 
@@ -206,13 +240,7 @@ async function inTime(work: Promise<void>, timeoutMs: number): Promise<void> {
   if (!(await withTimeout(timeoutMs, work))) throw new Error("it does not answer");
 }
 
-/** There is no screen, and nobody to remember it for. */
+/** The app has not said that there is anything to remember. */
 function rendersOnServer({ storage }: Api.GuardOptions): boolean {
-  return typeof document === "undefined" && typeof indexedDB === "undefined" && storage === undefined;
-}
-
-/** An element of another document, such as a frame's, is none of this document's class Element. */
-function checkElement(element: unknown, method: string): void {
-  if (typeof document !== "undefined" && (element as Partial<Node> | null | undefined)?.nodeType !== 1)
-    refuse(`${method} takes an element`);
+  return storage === undefined && !isOnDevice();
 }

@@ -1,7 +1,16 @@
 /** `ShardChain`: one user's shards on the server. */
 import { SeenGuardError } from "../errors.js";
-import type { Chain } from "../generated/server/seenguard.js";
-import { collectIds, collectRecorded, copyList, firstOfEach, freshItems, isUsable, type ItemIdList } from "../ids.js";
+import type { Chain, TextBatch } from "../generated/server/seenguard.js";
+import {
+  collectIds,
+  collectRecorded,
+  copyList,
+  firstOfEach,
+  freshItems,
+  isUsable,
+  splitItems,
+  type ItemIdList,
+} from "../ids.js";
 import type * as Api from "../types/server.js";
 import {
   checkFilterOptions,
@@ -22,17 +31,22 @@ interface SnapshotOptions extends TimeOptions {
 
 type Rejected = readonly { index: number; code: Api.ErrorCode }[];
 
+/** The state of a `ShardChain`. */
+interface Handle {
+  readonly engine: ServerEngine;
+  /** `undefined` once it was freed. */
+  chain: Chain | undefined;
+  readonly format: Api.ShardFormat | undefined;
+}
+
 export class ShardChain implements Api.ShardChain {
   readonly rejected: Rejected;
-  private readonly engine: ServerEngine;
-  /** `undefined` once it was freed. */
-  private chain: Chain | undefined;
-  private readonly format: Api.ShardFormat | undefined;
+  /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
+  private readonly handle: () => Handle;
 
   private constructor(engine: ServerEngine, chain: Chain, format: Api.ShardFormat | undefined) {
-    this.engine = engine;
-    this.chain = chain;
-    this.format = format;
+    const handle: Handle = { engine, chain, format };
+    this.handle = () => handle;
     this.rejected = call(engine, () => chain.rejected() as Rejected);
   }
 
@@ -62,10 +76,10 @@ export class ShardChain implements Api.ShardChain {
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): number {
     const now = checkTime("ShardChain.record", options);
-    const chain = this.live();
+    const { engine, chain, batch } = this.live();
     let unknown = 0;
-    callWithParts(this.engine, collectRecorded(ids), () => {
-      unknown += chain.record(this.engine.writer.batch, now);
+    callWithParts(engine, collectRecorded(ids), () => {
+      unknown += chain.record(batch, now);
     });
     return unknown;
   }
@@ -73,23 +87,21 @@ export class ShardChain implements Api.ShardChain {
   take(report: Api.Report, options?: TimeOptions): number {
     const now = checkTime("ShardChain.take", options);
     const { impressions, unseen, now: sentMs } = checkReport(report);
-    const chain = this.live();
+    const { engine, chain, batch } = this.live();
     const all = [...unseen, ...impressions];
-    return callWithAll(this.engine, idsOf(all), () =>
-      chain.take(this.engine.writer.batch, timesOf(all), unseen.length, sentMs, now),
-    );
+    return callWithAll(engine, idsOf(all), () => chain.take(batch, timesOf(all), unseen.length, sentMs, now));
   }
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): void {
     const now = checkTime("ShardChain.unsee", options);
-    const chain = this.live();
-    callWithAll(this.engine, { ids: collectRecorded(ids) }, () => chain.unsee(this.engine.writer.batch, now));
+    const { engine, chain, batch } = this.live();
+    callWithAll(engine, { ids: collectRecorded(ids) }, () => chain.unsee(batch, now));
   }
 
   forget(options?: TimeOptions): void {
     const now = checkTime("ShardChain.forget", options);
-    const chain = this.live();
-    call(this.engine, () => chain.forget(now));
+    const { engine, chain } = this.live();
+    call(engine, () => chain.forget(now));
   }
 
   has(id: Api.ItemId, options?: TimeOptions): boolean {
@@ -112,50 +124,51 @@ export class ShardChain implements Api.ShardChain {
     const { id, now, pending } = checkFilterOptions<T>("ShardChain.split", options);
     const list = copyList(items);
     const collected = collectIds(list, id);
-    const chain = this.live();
-    const { writer } = this.engine;
-    return callWithAll(this.engine, collected, () => {
-      const count = chain.split(writer.batch, pending, now);
+    const { engine, chain, batch } = this.live();
+    const { writer } = engine;
+    return callWithAll(engine, collected, () => {
+      const count = chain.split(batch, pending, now);
       const all = writer.indices(writer.batch.answered());
-      return {
-        fresh: freshItems(list, collected.places, all.subarray(0, count)),
-        seen: Array.from(all.subarray(count), (item) => list[collected.places?.[item] ?? item] as T),
-      };
+      return splitItems(list, collected.places, all.subarray(0, count), all.subarray(count));
     });
   }
 
   snapshot(options?: SnapshotOptions): Api.Snapshot & { shards: string[] } {
     const { now, held } = checkSnapshotOptions(options);
-    const chain = this.live();
-    const shipped = call(this.engine, () => chain.snapshot(now, held) as Api.Snapshot & { shards: string[] });
-    return { ...shipped, ...(this.format === undefined ? {} : { format: this.format }) };
+    const { engine, chain } = this.live();
+    const shipped = call(engine, () => chain.snapshot(now, held) as Api.Snapshot & { shards: string[] });
+    const { format } = this.handle();
+    return { ...shipped, ...(format === undefined ? {} : { format }) };
   }
 
   free(): void {
-    const { chain } = this;
-    this.chain = undefined;
-    if (chain) this.engine.call(() => chain.free());
+    const handle = this.handle();
+    const { engine, chain } = handle;
+    handle.chain = undefined;
+    if (chain) engine.call(() => chain.free());
   }
 
   /** The indices of the fresh items. */
   private fresh(list: ItemIdList, now: number, pending?: string): number[] {
-    const chain = this.live();
-    const { writer } = this.engine;
-    const filter = () => writer.indices(chain.filter(writer.batch, pending, now));
+    const { engine, chain, batch } = this.live();
+    const { writer } = engine;
+    const filter = () => writer.indices(chain.filter(batch, pending, now));
     // Items in different parts may be duplicates of each other in turn: only all of them together tell.
-    if (list.ends) return Array.from(callWithAll(this.engine, list, filter));
+    if (list.ends) return Array.from(callWithAll(engine, list, filter));
     const fresh: number[] = [];
     let parts = 0;
-    callWithParts(this.engine, list.ids, (start) => {
+    callWithParts(engine, list.ids, (start) => {
       for (const index of filter()) fresh.push(start + index);
       parts++;
     });
     return parts > 1 ? firstOfEach(list, fresh) : fresh;
   }
 
-  private live(): Chain {
-    if (!this.chain) throw new SeenGuardError("bad-option", "this chain was freed");
-    return this.chain;
+  /** Throws if the chain was freed. */
+  private live(): { readonly engine: ServerEngine; readonly chain: Chain; readonly batch: TextBatch } {
+    const { engine, chain } = this.handle();
+    if (!chain) throw new SeenGuardError("bad-option", "this chain was freed");
+    return { engine, chain, batch: engine.writer.batch };
   }
 }
 

@@ -21,8 +21,13 @@ export interface Opening {
   readonly errors: readonly SeenGuardError[];
 }
 
+/** The global of each storage of the browser. */
+const GLOBALS = { indexeddb: "indexedDB", local: "localStorage" } as const;
+
 /** The storages that an option names, each to be used where those before it are not available. */
-export function placesOf(option: StorageOption = "indexeddb"): readonly Place[] {
+export function placesOf(option?: StorageOption): readonly Place[] {
+  // By default whatever there is: a page's workers have no localStorage, those at the edge have neither.
+  if (option === undefined) return (["indexeddb", "local"] as const).filter((place) => GLOBALS[place] in globalThis);
   if (option === "none") return [];
   return option === "indexeddb" ? [option, "local"] : [option];
 }

@@ -12,7 +12,7 @@ export interface SeenFeed<T> {
   /** The list to render. Same items, same array. Empty until the guard is open, so that no seen item flashes up. */
   items: readonly T[];
   /** Pull to refresh. */
-  reset(): void;
+  reset(this: void): void;
 }
 export interface SeenFeedOptions extends FeedOptions {
   /**

@@ -17,7 +17,7 @@ export interface SeenFeed<T> {
   /** The list to render. Same items, same array. Empty until the guard is open, so that no seen item flashes up. */
   items: ComputedRef<readonly T[]>;
   /** Pull to refresh. */
-  reset(): void;
+  reset(this: void): void;
 }
 /** The items of a list that are to be shown, as a `Feed` of the guard decides them: each id once. */
 export declare function useSeenFeed<T extends Identified>(

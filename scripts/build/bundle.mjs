@@ -1,4 +1,4 @@
-/** The entries of the package, each an ES and a CommonJS module; the script-tag files; the command. */
+/** The entries of the package, each an ES and a CommonJS module; the script-tag file; the command. */
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as esbuild from "esbuild";
@@ -27,8 +27,7 @@ const wasmAsHex = /** @satisfies {import("esbuild").Plugin} */ ({
 });
 
 /**
- * For workers at the edge: leaves a Wasm module an import of the file in dist/ that has it, and the JavaScript engine
- * out, which they do not need.
+ * Leaves a Wasm module an import of the file in dist/ that has it.
  * @param {string} suffix of the address
  * @returns {import("esbuild").Plugin}
  */
@@ -41,7 +40,6 @@ const wasmAsImport = (suffix) => ({
       if (file === undefined) throw new Error(`${path} is no file of dist/`);
       return { path: `./${file}${suffix}`, external: true };
     });
-    build.onResolve({ filter: /\/engine-js\.js$/ }, () => ({ path: inProject("js", "engine", "no-script.ts") }));
   },
 });
 
@@ -70,12 +68,8 @@ export async function bundle() {
 /** As written: bundlers minify, and people debug. @param {Entry} entry */
 function bundleEntry(entry) {
   const { name, inlinesWasm, peers, isGenerated = false } = entry;
-  const options = {
-    entryPoints: [sourceOf(entry)],
-    external: peers ? ["seenguard", ...peers] : [],
-    minify: isGenerated,
-    sourcemap: !isGenerated,
-  };
+  const external = peers ? ["seenguard", ...peers] : [];
+  const options = { entryPoints: [sourceOf(entry)], external, minify: isGenerated, sourcemap: !isGenerated };
   const outfile = (/** @type {string} */ ending) => inProject("dist", `${name}${ending}`);
   const esm = /** @type {const} */ ({ ...options, format: "esm" });
   const shared = sharedAsImport(entry, ".js");
@@ -96,19 +90,20 @@ function bundleEntry(entry) {
   ];
 }
 
-/** For script tags. */
+/** For script tags. A page that has no bundler has no choice of entries: it gets all formats. */
 async function bundleScripts() {
+  const script = (/** @type {string} */ name) => inProject("js", "entries", `${name}.ts`);
   const options = { plugins: [wasmAsHex], format: /** @type {const} */ ("iife"), minify: true };
   await Promise.all([
     bundleFile({
       ...options,
-      entryPoints: [inProject("js", "entries", "script-tag.ts")],
+      entryPoints: [script("script-tag")],
       outfile: inProject("dist", "seenguard.iife.js"),
       globalName: "Seenguard",
     }),
     bundleFile({
       ...options,
-      entryPoints: [inProject("js", "entries", "engine-js-script-tag.ts")],
+      entryPoints: [script("engine-js-script-tag")],
       outfile: inProject("dist", "seenguard-engine-js.iife.js"),
       sourcemap: false,
     }),

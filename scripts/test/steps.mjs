@@ -159,11 +159,25 @@ export const steps = [
     run: () => vitest("--project", "servers"),
   },
   { name: "packaging", what: "the packed package in real little apps", run: () => vitest("--project", "packaging") },
+  {
+    name: "platforms",
+    what: "the packed package in an app of each bundler, framework, test runner and runtime",
+    run: () => vitest("--project", "platforms", "--reporter", "verbose"),
+    slow: true,
+  },
   { name: "browser", what: "the package in Chromium", run: () => playwright("--project", "package") },
   {
     name: "browser-conditions",
     what: "the package in Chromium when things go wrong",
     run: () => playwright("--project", "conditions"),
+  },
+  {
+    name: "adapters",
+    what: "the adapters for React, Vue and Svelte, in jsdom and in an app each in Chromium",
+    run: async () => {
+      await vitest("--project", "adapters");
+      await playwright("--project", "adapters");
+    },
   },
   {
     name: "capacitor",

@@ -21,8 +21,9 @@ const BROWSER_MS = 60_000;
 const COMPILER_MS = 300_000;
 
 const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
-/** The one of `ts` is run by tests/capacitor. */
-const RUN_ELSEWHERE = /^(?:go|java|python) \w+$|^ts$/;
+/** That of `ts` is run by tests/capacitor, adapters and test runners by tests/adapters, servers by docs-servers.test.ts. */
+const RUN_ELSEWHERE =
+  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$/;
 const TEXT = ["sh", "text"];
 
 test("every example is of a kind that some test runs", () => {
@@ -146,7 +147,7 @@ describe("in a browser", () => {
 });
 
 test("the examples in TypeScript compile under strict rules", { timeout: COMPILER_MS }, async () => {
-  const files = examplesOf("ts", "tsx page").map(writeExample);
+  const files = examplesOf("ts", "tsx page", "tsx adapter").map(writeExample);
   const options = ["--noEmit", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler"];
   const tsc = [`${root}node_modules/typescript/bin/tsc`, "--ignoreConfig", "--skipLibCheck", "--jsx", "react-jsx"];
   const { stdout } = await run(process.execPath, [...tsc, ...options, ...files], { cwd: root }).catch(

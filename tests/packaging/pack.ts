@@ -25,23 +25,32 @@ const exec = promisify(execFile);
 
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), "seenguard-packaging-"));
-  const { tarball, files } = await pack(directory);
-  const react = await versionsOf("react", "react-dom");
-  const manifest = {
-    name: "apps",
-    private: true,
-    type: "module",
-    dependencies: { seenguard: `file:${tarball}`, ...react },
-  };
-  await writeFile(join(directory, "package.json"), JSON.stringify(manifest));
-  await exec("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund"], { cwd: directory });
+  const { tarball, files } = await installPackage(directory, await versionsOf("react", "react-dom"));
   await cp(join(root, "tests/packaging/apps"), directory, { recursive: true });
-  await writeFile(join(directory, "scenario.json"), JSON.stringify(await scenario("native")));
-  await writeFile(join(directory, "guava-scenario.json"), JSON.stringify(await scenario("guava")));
   provide("installed", directory);
   provide("tarball", join(directory, tarball));
   provide("packedFiles", files);
   return () => rm(directory, { recursive: true, force: true });
+}
+
+/** Packs the package and installs the tarball as users would, beside other packages; and puts the scenarios there. */
+export async function installPackage(
+  directory: string,
+  others: Record<string, string> = {},
+): Promise<{ tarball: string; files: string[] }> {
+  const packed = await pack(directory);
+  const manifest = {
+    name: "apps",
+    private: true,
+    type: "module",
+    dependencies: { seenguard: `file:${packed.tarball}`, ...others },
+  };
+  await writeFile(join(directory, "package.json"), JSON.stringify(manifest));
+  const options = ["--prefer-offline", "--no-audit", "--no-fund", "--no-package-lock"];
+  await exec("npm", ["install", ...options], { cwd: directory });
+  await writeFile(join(directory, "scenario.json"), JSON.stringify(await scenario("native")));
+  await writeFile(join(directory, "guava-scenario.json"), JSON.stringify(await scenario("guava")));
+  return packed;
 }
 
 async function pack(directory: string): Promise<{ tarball: string; files: string[] }> {

@@ -4,22 +4,12 @@
  */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import fastifyStatic from "@fastify/static";
-import { chromium, type Browser, type Page } from "@playwright/test";
-import fastify from "fastify";
+import type { Page } from "@playwright/test";
 import { build, createServer } from "vite";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
-import { chromiumArguments, programs } from "../../scripts/lib/programs.mjs";
+import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { runScenario, type Outcome } from "./apps/scenario.js";
+import { openPage, serve } from "./chromium.js";
 import { expectGuarded, expectRefused, readScenario } from "./scenarios.js";
-
-let browser: Browser;
-
-beforeAll(async () => {
-  browser = await chromium.launch({ executablePath: programs.chromium.find() ?? "", args: [...chromiumArguments] });
-});
-
-afterAll(() => browser.close());
 
 test("an app bundled by Vite guards its feed", async () => {
   const { page, complaints } = await openPage(await serve(await bundleApp("vite")));
@@ -65,7 +55,7 @@ test("a plain page with a script tag guards its feed, opened as a file", async (
 
 test("under script-src 'self' the page guards its feed, by the JavaScript engine", async () => {
   const { page, requests } = await openPage(await serve(await bundleApp("vite"), "script-src 'self'"));
-  expectGuarded(await outcomeOn(page), "indexeddb", "scenario.json", "js");
+  expectGuarded(await outcomeOn(page), "indexeddb", "scenario.json", { engine: "js" });
   expect(requests.filter((url) => url.endsWith(".js"))).toHaveLength(2);
 });
 
@@ -100,21 +90,6 @@ test("a list in React under StrictMode survives double rendering and refetching"
   expect(complaints).toEqual([]);
 });
 
-/** A page in a browser context of its own, and what it complains of. */
-async function openPage(url: string): Promise<{ page: Page; complaints: string[]; requests: string[] }> {
-  const context = await browser.newContext();
-  onTestFinished(() => context.close());
-  const page = await context.newPage();
-  const [complaints, requests]: [string[], string[]] = [[], []];
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("request", (request) => requests.push(request.url()));
-  await page.goto(url);
-  return { page, complaints, requests };
-}
-
 async function outcomeOn(page: Page): Promise<Outcome | undefined> {
   await page.waitForFunction(() => window.outcome !== undefined);
   return page.evaluate(() => window.outcome);
@@ -125,18 +100,6 @@ async function bundleApp(app: string): Promise<string> {
   const root = join(inject("installed"), app);
   await build({ root, configFile: false, logLevel: "warn", build: { target: "es2022", emptyOutDir: true } });
   return join(root, "dist");
-}
-
-/** Serves a directory until the test is over, under a content security policy. */
-async function serve(directory: string, policy?: string): Promise<string> {
-  const server = fastify();
-  server.addHook("onRequest", (_request, reply, done) => {
-    if (policy !== undefined) reply.header("content-security-policy", policy);
-    done();
-  });
-  await server.register(fastifyStatic, { root: directory });
-  onTestFinished(() => server.close());
-  return server.listen({ port: 0, host: "127.0.0.1" });
 }
 
 /** Serves an app as while it is written, so with the React that looks for mistakes. */

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject } from "vitest";
 import type { Outcome, Scenario } from "./apps/scenario.js";
+import type { serve } from "./apps/server.js";
 
 /** A scenario's file: with a shard of the native format, or with one of Guava's. */
 export type ScenarioFile = "scenario.json" | "guava-scenario.json";
@@ -16,7 +17,7 @@ export function expectGuarded(
   outcome: Outcome | undefined,
   storage: string,
   file?: ScenarioFile,
-  engine: "wasm" | "js" = "wasm",
+  { engine = "wasm", errors = [] }: Partial<Pick<Outcome, "engine" | "errors">> = {},
 ): void {
   const { page, fresh } = readScenario(file);
   expect(fresh.length).toBeGreaterThan(40);
@@ -29,8 +30,17 @@ export function expectGuarded(
     pending: 20,
     engine,
     storage,
-    errors: [],
+    errors,
   });
+}
+
+/** What `serve` in apps/server.js returns. */
+export type ServerOutcome = Awaited<ReturnType<typeof serve>>;
+
+/** The server could read what its store held, left out what was seen, and shipped what it recorded. */
+export function expectServed(outcome: ServerOutcome): void {
+  const { fresh } = readScenario();
+  expect(outcome).toEqual({ rejected: [], fresh, recorded: fresh.length, applied: true, left: ["another"] });
 }
 
 /** The guard could not read the snapshot, said so, and worked without it. */

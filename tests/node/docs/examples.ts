@@ -3,7 +3,10 @@
  *
  *     ```js node     in Node; its comments `// → …` are what it prints, in their order
  *     ```js redis    the same, with REDIS_URL naming a Redis
+ *     ```js express  a server; fastify and hono alike: docs-servers.test.ts runs them
  *     ```js page     in Chromium, on the page that browser.ts serves; js, ts and tsx alike
+ *     ```vue adapter in Chromium, on a page that tests/adapters serves; tsx, vue and svelte alike
+ *     ```js vitest   by that test runner; tests/adapters runs it
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -69,7 +72,8 @@ export function expectedOutput({ code }: Example): string {
 export function writeExample({ page, line, kind, code }: Example): string {
   const directory = `${root}target/docs`;
   mkdirSync(directory, { recursive: true });
-  const extension = { js: "mjs", ts: "ts", tsx: "tsx" }[kind.split(" ")[0] ?? ""] ?? "txt";
+  const extension =
+    { js: "mjs", ts: "ts", tsx: "tsx", vue: "vue", svelte: "svelte" }[kind.split(" ")[0] ?? ""] ?? "txt";
   const file = `${directory}/${page.replace(/\W+/g, "-")}-line-${String(line)}.${extension}`;
   writeFileSync(file, code);
   return file;

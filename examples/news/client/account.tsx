@@ -1,0 +1,54 @@
+/** Who reads: the session, which all tabs share. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { createContext, useContext } from "react";
+import type { Account } from "../shared/story.ts";
+import { request, requestFor } from "./api.ts";
+import { SESSION } from "./queries.ts";
+
+export const AccountContext = createContext<Account>(undefined as never);
+
+/** The account that this part of the page is for. */
+export const useAccount = () => useContext(AccountContext);
+
+export const useRequest = () => requestFor(useAccount());
+
+/** `null`: nobody is signed in; `undefined`: the server has not answered yet. */
+export function useSession(): Account | null | undefined {
+  const queryFn = () => request<Account | null>("GET", "/api/session");
+  return useQuery({ queryKey: SESSION, queryFn, staleTime: 0 }).data;
+}
+
+export function useSignIn() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (name: string) =>
+      request<Account>("POST", "/api/session", {
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ name }),
+      }),
+    onSuccess: (account) => {
+      remember(account.name);
+      queries.setQueryData(SESSION, account);
+    },
+  }).mutate;
+}
+
+export function useSignOut() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () => request("DELETE", "/api/session"),
+    onSuccess: () => {
+      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
+      queries.setQueryData(SESSION, null);
+    },
+  }).mutate;
+}
+
+const NAMES = "names";
+
+/** The names that have signed in here. */
+export const knownNames = () => JSON.parse(localStorage.getItem(NAMES) ?? "[]") as string[];
+
+function remember(name: string): void {
+  localStorage.setItem(NAMES, JSON.stringify([...new Set([name, ...knownNames()])]));
+}

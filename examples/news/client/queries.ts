@@ -1,0 +1,23 @@
+/** What the server has answered, kept for this tab: also over a reload, and over a visit to another site. */
+import { dehydrate, hydrate, QueryCache, QueryClient } from "@tanstack/react-query";
+import { isOfOtherSession } from "./api.ts";
+
+const STORED = "queries";
+export const SESSION = ["session"];
+
+export function openQueries(): QueryClient {
+  const queries = new QueryClient({
+    defaultOptions: {
+      queries: { staleTime: Infinity, gcTime: Infinity, retry: (count, error) => count < 2 && !isOfOtherSession(error) },
+    },
+    queryCache: new QueryCache({
+      onError: (error) => {
+        if (isOfOtherSession(error)) void queries.invalidateQueries({ queryKey: SESSION });
+      },
+    }),
+  });
+  const stored = sessionStorage.getItem(STORED);
+  if (stored !== null) hydrate(queries, JSON.parse(stored));
+  addEventListener("pagehide", () => sessionStorage.setItem(STORED, JSON.stringify(dehydrate(queries))));
+  return queries;
+}

@@ -1,0 +1,92 @@
+/** A list of stories that grows as its end comes near. */
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { Link } from "react-router-dom";
+import { useSeenFeed } from "seenguard/react";
+import { idsOf } from "../shared/seen.ts";
+import type { Story } from "../shared/story.ts";
+import { useAccount } from "./account.tsx";
+import { useFetchStories, useGuard, useStoryRef } from "./seen.ts";
+
+interface StoriesProps {
+  /** Where the server has them. */
+  path: string;
+  title: string;
+  /** What becomes of stories that were seen. */
+  seen: "drop" | "last";
+}
+
+export function Stories({ path, title, seen }: StoriesProps) {
+  const queries = useQueryClient();
+  const queryKey = [useAccount().id, path];
+  const fetchStories = useFetchStories(path);
+  const { data, error, isFetching, hasNextPage, fetchNextPage } = useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam, signal }) => fetchStories(pageParam, signal),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next,
+  });
+  const received = data?.pages.flatMap((page) => page.items) ?? [];
+  const { items, reset } = useSeenFeed(useGuard(), received, { key: path, id: idsOf, seen });
+
+  function refresh() {
+    reset();
+    scrollTo({ top: 0 });
+    void queries.resetQueries({ queryKey });
+  }
+  const isComplete = !isFetching && !error && !hasNextPage;
+  return (
+    <>
+      <div className="title">
+        <h1>{title}</h1>
+        <button onClick={refresh}>Refresh</button>
+      </div>
+      <ol className="stories" aria-busy={isFetching}>
+        {items.map((story, place) => (
+          <StoryCard key={story.id} story={story} isLead={place === 0} />
+        ))}
+      </ol>
+      {isFetching && <p role="status">Loading stories…</p>}
+      {error && !isFetching && (
+        <p role="alert">
+          The stories could not be loaded. <button onClick={() => void fetchNextPage()}>Try again</button>
+        </p>
+      )}
+      {hasNextPage && !isFetching && !error && <End onReach={() => void fetchNextPage()} />}
+      {isComplete && <p className="end">{items.length > 0 ? "That is all for now." : "You have seen everything."}</p>}
+    </>
+  );
+}
+
+function StoryCard({ story, isLead }: { story: Story; isLead: boolean }) {
+  const { id, title, topic, source, minutesAgo, repost } = story;
+  return (
+    <li ref={useStoryRef(story)} className={isLead ? "lead" : undefined} data-topic={topic}>
+      <p className="topic">
+        {repost && <span className="repost">{repost.by} shared · </span>}
+        <Link to={`/topics/${topic}`}>{topic}</Link>
+      </p>
+      <h2>
+        <Link to={`/articles/${id}`}>{title}</Link>
+      </h2>
+      <p className="source">
+        {source} · {ago(minutesAgo)}
+      </p>
+    </li>
+  );
+}
+
+export const ago = (minutes: number) => (minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`);
+
+/** Stands where more is wanted once it comes near. */
+function End({ onReach }: { onReach: () => void }) {
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && onReach(), {
+      rootMargin: "0px 0px 400px",
+    });
+    if (element.current) observer.observe(element.current);
+    return () => observer.disconnect();
+  });
+  return <div ref={element} />;
+}

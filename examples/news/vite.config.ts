@@ -1,0 +1,7 @@
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  build: { sourcemap: true },
+  // `npx vite` beside `npm run web`: the page with hot reloading.
+  server: { proxy: { "/api": "http://localhost:3000" } },
+});

@@ -1,0 +1,24 @@
+/** Installs a directory's packages by its lock file. */
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { withProgress } from "./progress.mjs";
+import { run } from "./run.mjs";
+
+/**
+ * `npm ci`, when what is there was not made from this lock file.
+ * @param {string} directory
+ * @param {string} what is installed
+ */
+export async function npmCi(directory, what) {
+  const stamp = join(directory, "node_modules", ".seenguard-lock");
+  const lock = createHash("sha256")
+    .update(readFileSync(join(directory, "package-lock.json")))
+    .digest("hex");
+  const wanted = `${lock} ${process.platform} ${process.arch}`;
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  console.log(`set-up: installing ${what} by npm ci`);
+  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+  await withProgress("npm ci", () => run(npm, ["ci", "--no-audit", "--no-fund"], { cwd: directory }));
+  writeFileSync(stamp, wanted);
+}

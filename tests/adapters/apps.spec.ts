@@ -1,0 +1,80 @@
+/** The same app in each framework: what the adapters promise all of them. */
+import { frameworks } from "./build.js";
+import { expect, idsOfPages, test } from "./pages.js";
+
+for (const framework of frameworks) {
+  test.describe(framework, () => {
+    test.use({ framework });
+
+    test("an item that was in view does not come back, not even for a moment", async ({ reader }) => {
+      await reader.open();
+      await expect(reader.items).toHaveText(idsOfPages(0));
+      await reader.haveSeen(["item-0", "item-1"]);
+      const seen = await reader.seen(idsOfPages(0));
+      await reader.page.evaluate(() => window.adapterApp.guard?.flush());
+      await reader.page.evaluate(() => sessionStorage.clear());
+      await reader.open("/data");
+      await expect(reader.items).toHaveText(idsOfPages(0).filter((id) => !seen.includes(id)));
+      expect(await reader.everShown()).toEqual(await reader.ids());
+      expect(reader.complaints).toEqual([]);
+    });
+
+    test("what is shown stays though it is seen, until a refresh", async ({ reader }) => {
+      await reader.open();
+      await expect(reader.items).toHaveText(idsOfPages(0));
+      await reader.haveSeen(["item-0", "item-1"]);
+      await reader.press("More");
+      await expect(reader.items).toHaveText(idsOfPages(0, 1));
+      const seen = await reader.seen(idsOfPages(0, 1));
+      await reader.press("Refresh");
+      await expect(reader.items.first()).not.toHaveText("item-0");
+      const shown = await reader.ids();
+      expect(shown.filter((id) => seen.includes(id))).toEqual([]);
+      expect(reader.complaints).toEqual([]);
+    });
+
+    test("no rendering pairs one person's guard with another's name", async ({ reader }) => {
+      await reader.open();
+      await reader.haveSeen(["item-0"]);
+      await reader.page.evaluate(() => window.adapterApp.seed());
+      for (const user of ["grace", "ada", "grace"]) {
+        await reader.press(user);
+        await expect(reader.page.locator("h1")).toHaveText(user);
+        await expect(reader.items.last()).toHaveText("item-9");
+        if (user === "grace") await expect(reader.items.first()).toHaveText("item-0");
+      }
+      const renders = await reader.page.evaluate(() => window.adapterApp.renders);
+      expect(renders.filter(({ user, knows }) => knows.some((each) => each !== user))).toEqual([]);
+      expect(new Set(renders.flatMap(({ knows }) => knows))).toEqual(new Set(["ada", "grace"]));
+      expect(reader.complaints).toEqual([]);
+    });
+
+    test("what the server rendered stays and hydrates; what comes later is filtered", async ({ reader }) => {
+      await reader.open();
+      await expect(reader.items).toHaveText(idsOfPages(0));
+      await reader.page.evaluate(async () => {
+        window.adapterApp.guard?.record(["item-0", "item-12"]);
+        await window.adapterApp.guard?.flush();
+        sessionStorage.clear();
+      });
+      await reader.open("/ssr");
+      await reader.haveSeen(["item-1"]);
+      expect(await reader.ids()).toEqual(idsOfPages(0));
+      await reader.press("More");
+      await expect(reader.items).toHaveText(idsOfPages(0, 1).filter((id) => id !== "item-12"));
+      expect(await reader.everShown()).not.toContain("item-12");
+      expect(reader.complaints).toEqual([]);
+    });
+
+    test("the guard is closed when the last component has gone", async ({ reader }) => {
+      await reader.open();
+      await expect(reader.items).toHaveText(idsOfPages(0));
+      const outcome = () =>
+        reader.page.evaluate(() => window.adapterApp.guard?.apply({ shards: [] }).reason ?? "applied");
+      expect(await outcome()).toBe("applied");
+      await reader.page.evaluate(() => window.adapterApp.unmount());
+      await expect.poll(outcome).toBe("closed");
+      expect(reader.complaints).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,64 @@
+/** What the apps have in common: people, the server's pages, and what the tests ask them. */
+import { SeenGuard, type ObserveOptions } from "seenguard";
+
+export const users = ["ada", "grace"] as const;
+export type User = (typeof users)[number];
+
+export interface Item {
+  readonly id: string;
+  readonly title: string;
+}
+
+/** What a server puts into a page: the first items are there before any guard is open. */
+export interface Initial {
+  /** Whether it rendered them, too. */
+  readonly ssr: boolean;
+  readonly user: User;
+  readonly items: readonly Item[];
+}
+
+declare global {
+  interface Window {
+    initial?: Initial;
+    adapterApp: App;
+  }
+}
+
+/** What the tests ask an app. */
+interface App {
+  /** Each rendering of a list: whose name it bore, and the markers that its guard knew. */
+  readonly renders: { user: User; knows: User[] }[];
+  /** The guard of the latest rendering that had one. */
+  guard?: SeenGuard;
+  unmount: () => void;
+  /** Has each person's namespace know a marker. */
+  readonly seed: () => Promise<void>;
+}
+
+const app: App = { renders: [], unmount: () => undefined, seed };
+if (typeof window !== "undefined") window.adapterApp = app;
+
+export const namespaceOf = (user: User) => `home:${user}`;
+
+/** An item counts as seen sooner than usual. */
+export const observing: ObserveOptions = { dwellMs: 200 };
+
+export async function fetchPage(user: User, page: number): Promise<Item[]> {
+  const response = await fetch(`/api/feed?user=${user}&page=${String(page)}`);
+  return ((await response.json()) as { items: Item[] }).items;
+}
+
+const markerOf = (user: User) => `marker-of-${user}`;
+
+export function noteRender(user: User, guard: SeenGuard | undefined): void {
+  if (guard) app.guard = guard;
+  app.renders.push({ user, knows: users.filter((each) => guard?.has(markerOf(each))) });
+}
+
+async function seed(): Promise<void> {
+  for (const user of users) {
+    const guard = await SeenGuard.open({ namespace: namespaceOf(user) });
+    guard.record(markerOf(user));
+    await guard.close();
+  }
+}

@@ -1,0 +1,106 @@
+/** Builds an app by Vite, for the browser and for the server, with the compilers of Vue and Svelte. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { compile } from "svelte/compiler";
+import { build, type InlineConfig, type Plugin, type Rolldown } from "vite";
+import { compileScript, parse } from "vue/compiler-sfc";
+import { exampleWith, writeExample } from "../node/docs/examples.js";
+import type { Initial } from "./apps/shared.js";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const target = fileURLToPath(new URL("../../target/adapters/", import.meta.url));
+
+export type Framework = "react" | "vue" | "svelte";
+/** Those whose apps do the same. */
+export const frameworks: readonly Framework[] = ["react", "vue", "svelte"];
+
+/** What the compilers of a framework take, and the examples for it in the documentation. */
+const endings = { react: "", vue: ".vue", svelte: ".svelte" } as const;
+const kinds = { react: "tsx adapter", vue: "vue adapter", svelte: "svelte adapter" } as const;
+
+export interface BuiltApp {
+  /** For the browser, by path: the app's, and those of the documented example. */
+  readonly scripts: ReadonlyMap<string, string>;
+  /** What a server does. */
+  readonly render: (initial: Initial) => string | Promise<string>;
+}
+
+const compilers = (isServer: boolean): Plugin => ({
+  name: "compilers",
+  transform(code, file) {
+    if (file.endsWith(".vue")) {
+      const { descriptor } = parse(code, { filename: file });
+      const { content } = compileScript(descriptor, {
+        id: basename(file),
+        inlineTemplate: true,
+        templateOptions: { ssr: isServer, ssrCssVars: [] },
+      });
+      return { code: content, map: null };
+    }
+    if (file.endsWith(".svelte")) {
+      const { js } = compile(code, { filename: file, generate: isServer ? "server" : "client", dev: !isServer });
+      return { code: js.code, map: null };
+    }
+    return null;
+  },
+});
+
+export async function buildApp(framework: Framework): Promise<BuiltApp> {
+  return {
+    scripts: new Map([...(await clientScripts(framework, "client")), ...(await clientScripts(framework, "example"))]),
+    render: (await serverModule(framework)).render,
+  };
+}
+
+/** The scripts for the browser by their paths, `side`.js among them. */
+async function clientScripts(framework: Framework, side: "client" | "example"): Promise<Map<string, string>> {
+  const chunks = await chunksOf({
+    resolve: {
+      conditions: ["browser", "development", "module"],
+      alias: { [`documented-example${endings[framework]}`]: writeExample(exampleWith(kinds[framework], "Feed")) },
+    },
+    // The builds that look for mistakes.
+    define: {
+      "process.env.NODE_ENV": '"development"',
+      __VUE_OPTIONS_API__: "false",
+      __VUE_PROD_DEVTOOLS__: "false",
+      __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: "true",
+    },
+    plugins: [compilers(false)],
+    build: {
+      rolldownOptions: {
+        input: inputOf(framework, side),
+        output: { entryFileNames: `${side}.js`, chunkFileNames: `${side}-[name].js` },
+      },
+    },
+  });
+  return new Map(chunks.map(({ fileName, code }) => [`/${fileName}`, code]));
+}
+
+/** Written to a file of this process: it imports packages by their names. */
+async function serverModule(framework: Framework): Promise<Pick<BuiltApp, "render">> {
+  const chunks = await chunksOf({
+    plugins: [compilers(true)],
+    build: { ssr: true, rolldownOptions: { input: inputOf(framework, "server") } },
+  });
+  const directory = `${target}${framework}-${String(process.pid)}/`;
+  mkdirSync(`${directory}assets`, { recursive: true });
+  for (const { fileName, code } of chunks) writeFileSync(directory + fileName, code);
+  const entry = chunks.find(({ isEntry }) => isEntry)?.fileName ?? "";
+  return (await import(pathToFileURL(directory + entry).href)) as Pick<BuiltApp, "render">;
+}
+
+async function chunksOf(config: InlineConfig): Promise<Rolldown.OutputChunk[]> {
+  const built = (await build({
+    ...config,
+    configFile: false,
+    root: here,
+    logLevel: "error",
+    build: { ...config.build, write: false, minify: false },
+  })) as Rolldown.RolldownOutput;
+  return built.output.filter((output) => output.type === "chunk");
+}
+
+const inputOf = (framework: Framework, side: "client" | "example" | "server") =>
+  `${here}apps/${framework}/${side}.ts${framework === "react" ? "x" : ""}`;

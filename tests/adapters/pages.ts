@@ -1,0 +1,162 @@
+/** The apps' pages: a site for each worker, and what a reader does there. */
+import { expect as baseExpect, test as base, type Locator, type Page } from "@playwright/test";
+import fastify from "fastify";
+import type { Report } from "seenguard";
+import { ShardChain, type Snapshot } from "seenguard/server";
+import type { Initial, Item } from "./apps/shared.js";
+import { buildApp, type BuiltApp, type Framework } from "./build.js";
+
+const ITEMS_A_PAGE = 10;
+
+/** The same for everybody: what one person has seen must not be missing from another's list. */
+export function itemsOfPage(page: number): Item[] {
+  return Array.from({ length: ITEMS_A_PAGE }, (_, index) => {
+    const id = `item-${String(page * ITEMS_A_PAGE + index)}`;
+    return { id, title: id };
+  });
+}
+
+export const idsOfPages = (...pages: number[]) => pages.flatMap(itemsOfPage).map(({ id }) => id);
+
+/** What the server knows that everybody has seen. */
+export const KNOWN = "item-13";
+
+export interface Site {
+  readonly origin: string;
+  /** Ids of impressions that were delivered. */
+  readonly delivered: string[];
+  close(): Promise<void>;
+}
+
+/** `/ssr` is rendered on the server; `/data` brings the first items alone. */
+async function serve({ scripts, render }: BuiltApp): Promise<Site> {
+  const server = fastify({ forceCloseConnections: true });
+  const seen = await knownSnapshot();
+  server.get<{ Querystring: { page: string } }>("/api/feed", ({ query }) => {
+    return { items: itemsOfPage(Number(query.page)), seen };
+  });
+  const delivered: string[] = [];
+  server.post<{ Body: Report }>("/api/impressions", ({ body }, reply) => {
+    delivered.push(...body.impressions.map(({ id }) => id));
+    return reply.code(204).send();
+  });
+  for (const [path, code] of scripts) server.get(path, (_, reply) => reply.type("text/javascript").send(code));
+  for (const ssr of [true, false]) {
+    const initial: Initial = { ssr, user: "ada", items: itemsOfPage(0) };
+    const script = `window.initial = ${JSON.stringify(initial)}`;
+    server.get(ssr ? "/ssr" : "/data", async (_, reply) =>
+      reply.type("text/html").send(documentOf(ssr ? await render(initial) : "", script)),
+    );
+  }
+  server.get("/example", (_, reply) => reply.type("text/html").send(documentOf("", "", "example")));
+  server.get("/*", (_, reply) => reply.type("text/html").send(documentOf("")));
+  const origin = await server.listen({ host: "127.0.0.1", port: 0 });
+  return { origin, delivered, close: () => server.close() };
+}
+
+async function knownSnapshot(): Promise<Snapshot> {
+  const chain = await ShardChain.create();
+  chain.record(KNOWN);
+  const snapshot = chain.snapshot();
+  chain.free();
+  return snapshot;
+}
+
+// Two items are in view at a time. The router's address is that of the page without it.
+const documentOf = (body: string, script = "", side = "client") =>
+  `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>Feed</title>
+<style>li { height: 300px }</style>
+<div id="app">${body}</div>
+<script>${script}; if (window.initial) history.replaceState(null, "", "/")</script>
+<script type="module" src="/${side}.js"></script>`;
+
+/** A reader's tab. */
+export class Reader {
+  readonly page: Page;
+  readonly site: Site;
+  /** What the console said. */
+  readonly complaints: string[] = [];
+
+  constructor(page: Page, site: Site) {
+    this.page = page;
+    this.site = site;
+    page.on("console", (message) => {
+      if (["warning", "error"].includes(message.type())) this.complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => this.complaints.push(String(error)));
+  }
+
+  /** Goes there, and notes from the first moment on which items come into the document. */
+  async open(path = "/"): Promise<void> {
+    await this.page.goto(this.site.origin + path);
+  }
+
+  get items(): Locator {
+    return this.page.locator("li");
+  }
+
+  ids(): Promise<string[]> {
+    return this.items.allTextContents();
+  }
+
+  async press(name: string): Promise<void> {
+    await this.page.getByRole("button", { name, exact: true }).click();
+  }
+
+  /** Waits until the guard has recorded all of these. */
+  async haveSeen(ids: readonly string[]): Promise<void> {
+    await baseExpect
+      .poll(() => this.page.evaluate((all) => all.filter((id) => !window.adapterApp.guard?.has(id)), ids))
+      .toEqual([]);
+  }
+
+  /** The ids that the open guard knows as seen. */
+  seen(ids: readonly string[]): Promise<string[]> {
+    return this.page.evaluate((all) => all.filter((id) => window.adapterApp.guard?.has(id)), ids);
+  }
+
+  /** Which items have ever been in this document. */
+  everShown(): Promise<string[]> {
+    return this.page.evaluate(() => [...window.everShown]);
+  }
+}
+
+declare global {
+  interface Window {
+    everShown: Set<string>;
+  }
+}
+
+function noteWhatIsShown(): void {
+  const shown = (window.everShown = new Set());
+  const note = () => {
+    for (const { textContent } of document.querySelectorAll("li")) shown.add(textContent);
+  };
+  new MutationObserver(note).observe(document, { childList: true, subtree: true, characterData: true });
+}
+
+interface Fixtures {
+  framework: Framework;
+  reader: Reader;
+}
+
+export const test = base.extend<Fixtures, { sites: Map<Framework, Promise<Site>> }>({
+  framework: ["react", { option: true }],
+  sites: [
+    // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
+    async ({}, use) => {
+      const sites = new Map<Framework, Promise<Site>>();
+      await use(sites);
+      for (const site of sites.values()) await (await site).close();
+    },
+    { scope: "worker" },
+  ],
+  reader: async ({ framework, page, sites }, use) => {
+    const site = sites.get(framework) ?? buildApp(framework).then(serve);
+    sites.set(framework, site);
+    await page.addInitScript(noteWhatIsShown);
+    await use(new Reader(page, await site));
+  },
+});
+
+export const expect = baseExpect;

@@ -1,0 +1,87 @@
+/** The composables where no browser is needed: what they take, and when they follow it. */
+import { SeenGuardError, type SeenGuard } from "seenguard";
+import { openTestGuard } from "seenguard/testing";
+import { useSeenFeed, useSeenGuard } from "seenguard/vue";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createApp, effectScope, reactive, ref, shallowRef } from "vue";
+
+async function testGuard(namespace?: string) {
+  const guard = await openTestGuard(namespace === undefined ? {} : { namespace });
+  onTestFinished(() => guard.close());
+  return guard;
+}
+
+const settle = () => new Promise((resolve) => setTimeout(resolve, 50));
+const isOpen = (guard: SeenGuard | undefined) => guard?.apply({ shards: [] }).applied;
+
+describe("useSeenGuard", () => {
+  test("follows the namespace of a getter at once, and closes with its scope", async () => {
+    (await testGuard("home:ada")).record("ada");
+    (await testGuard("home:grace")).record("grace");
+    const user = ref("ada");
+    const scope = effectScope();
+    const guard = scope.run(() => useSeenGuard(() => ({ namespace: `home:${user.value}` })));
+    expect(guard?.value).toBeUndefined();
+    for (const name of ["ada", "grace", "ada"]) {
+      user.value = name;
+      expect([undefined, true]).toContain(guard?.value?.has(name));
+      await settle();
+      expect(["ada", "grace"].filter((each) => guard?.value?.has(each))).toEqual([name]);
+    }
+    const last = guard?.value;
+    scope.stop();
+    await settle();
+    expect(isOpen(last)).toBe(false);
+  });
+
+  test("has the component that reads it fail for wrong options", async () => {
+    const errors: unknown[] = [];
+    const app = createApp({
+      setup: () => {
+        const guard = useSeenGuard({ namespace: "home:wrong", windowDays: -1 });
+        return () => (guard.value ? "open" : "");
+      },
+    });
+    app.config.errorHandler = (error) => errors.push(error);
+    app.mount(document.createElement("div"));
+    await settle();
+    expect(errors[0]).toBeInstanceOf(SeenGuardError);
+    app.unmount();
+  });
+});
+
+describe("useSeenFeed", () => {
+  test("takes refs, getters and values", async () => {
+    const guard = await testGuard();
+    guard.record("a");
+    const list = ["a", "b"];
+    for (const items of [list, ref(list), shallowRef(list), () => list, reactive(list)])
+      for (const source of [guard, ref(guard), shallowRef(guard), () => guard])
+        expect(useSeenFeed<string>(source as SeenGuard, items).items.value).toEqual(["b"]);
+  });
+
+  test("follows its list and its guard, and keeps what it shows until reset", async () => {
+    const guard = await testGuard();
+    const [source, list] = [shallowRef<SeenGuard>(), ref(["a", "b"])];
+    const { items, reset } = useSeenFeed(source, list, () => ({ key: "home" }));
+    expect(items.value).toEqual([]);
+    source.value = guard;
+    expect(items.value).toEqual(["a", "b"]);
+    const before = items.value;
+    guard.record(["a", "c"]);
+    list.value = ["a", "b"];
+    expect(items.value).toBe(before);
+    list.value.push("c", "d");
+    expect(items.value).toEqual(["a", "b", "d"]);
+    reset();
+    expect(items.value).toEqual(["b", "d"]);
+  });
+
+  test("works on reactive items, and gives back the same ones", async () => {
+    const guard = await testGuard();
+    guard.record(1);
+    const list = reactive([{ id: 1 }, { id: 2 }]);
+    const { items } = useSeenFeed(guard, list);
+    expect(items.value[0]).toBe(list[1]);
+  });
+});

@@ -1,0 +1,14 @@
+/**
+ * A test of a page's code.
+ *
+ * @jest-environment jsdom
+ */
+const { writeFileSync } = require("node:fs");
+const { SeenGuard } = require("seenguard");
+const { guardFeeds } = require("../shared.cjs");
+
+test("the page guards its feed", async () => {
+  const outcomes = await guardFeeds({ SeenGuard }, () => require("seenguard/formats"));
+  expect(outcomes.page.applied).toBe(true);
+  writeFileSync("jsdom.json", JSON.stringify(outcomes));
+});

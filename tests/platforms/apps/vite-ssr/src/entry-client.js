@@ -1,0 +1,5 @@
+/** What the page runs in the browser. */
+import { SeenGuard } from "seenguard";
+import { showFeed } from "../../feed.js";
+
+showFeed({ SeenGuard }, () => import("seenguard/formats"));

@@ -1,0 +1,9 @@
+/** The page's script: webpack's default entry. */
+import { SeenGuard } from "seenguard";
+import { showFeed } from "../../feed.js";
+
+showFeed(
+  { SeenGuard },
+  () => import("seenguard/formats"),
+  () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" }),
+);

@@ -1,0 +1,10 @@
+/** A worker at the edge. */
+import { SeenGuard } from "seenguard";
+import { ShardChain } from "seenguard/server";
+import { scenario, serve } from "../../shared.js";
+
+export default {
+  async fetch() {
+    return Response.json(await serve({ SeenGuard, ShardChain }, scenario));
+  },
+};

@@ -1,0 +1,23 @@
+/** The installed package on each platform, one after the other: compilers take all cores. */
+import { join } from "node:path";
+import { expect, inject, test } from "vitest";
+import { platforms } from "./platforms.js";
+import { readRows, rowOf, writeRows, type Row } from "./table.js";
+
+const rows: Row[] = [];
+
+for (const platform of platforms)
+  test(`${platform.name}: ${platform.tested}`, async () => {
+    const directory = join(inject("installed"), platform.app);
+    await platform.run(directory);
+    rows.push(rowOf(platform, directory));
+  });
+
+test("the table in docs/platforms.md is of this run, other versions apart", async () => {
+  expect(rows.map(({ Platform }) => Platform)).toEqual(platforms.map(({ name }) => name));
+  if (inject("update")) await writeRows(rows);
+  const withoutVersion = (row: Row) => ({ ...row, Version: "" });
+  expect(readRows().map(withoutVersion), "npx vitest run --project platforms --update writes it anew").toEqual(
+    rows.map(withoutVersion),
+  );
+});

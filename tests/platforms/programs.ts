@@ -1,0 +1,90 @@
+/** Runs an app's npm scripts as its developers would, and tells what they said when they fail. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { basename } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { onTestFailed, onTestFinished } from "vitest";
+
+const LINES_TOLD = 30;
+const START_TIMEOUT_MS = 60_000;
+
+/** Runs a script of the app's package.json to its end, and returns what it wrote to its standard output. */
+export async function runScript(directory: string, script: string): Promise<string> {
+  const program = start(directory, script);
+  let stdout = "";
+  program.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  const [code, signal] = (await once(program, "close")) as [number | null, string | null];
+  if (code !== 0) throw new Error(`npm run ${script} ended with ${signal ?? `exit code ${String(code)}`}`);
+  return stdout;
+}
+
+/** Starts a script that serves pages at the port of the variable PORT until the test is over. Returns the address. */
+export async function startServer(directory: string, script: string): Promise<string> {
+  const port = await freePort();
+  const program = start(directory, script, { PORT: String(port), HOST: "127.0.0.1" });
+  const address = `http://127.0.0.1:${String(port)}`;
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!(await answers(address))) {
+    if (program.exitCode !== null) throw new Error(`npm run ${script} ended at once`);
+    if (Date.now() > deadline) throw new Error(`npm run ${script} does not answer at ${address}`);
+    await setTimeout(100);
+  }
+  return address;
+}
+
+/** A script that ends with the test at the latest. If the test fails, what it said last is printed. */
+function start(directory: string, script: string, env: Record<string, string> = {}) {
+  const program = spawn("npm", ["run", "--silent", script], {
+    cwd: directory,
+    env: { ...environment(), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    // A group of its own, so that what npm has started ends with it.
+    detached: true,
+  });
+  let said = "";
+  for (const stream of [program.stdout, program.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+    });
+  }
+  onTestFailed(() => {
+    const lines = said.trimEnd().split("\n").slice(-LINES_TOLD);
+    console.error(`npm run ${script} in ${basename(directory)} said last:\n${lines.join("\n")}`);
+  });
+  onTestFinished(async () => {
+    if (program.pid === undefined || program.exitCode !== null) return;
+    const ended = once(program, "close");
+    process.kill(-program.pid, "SIGKILL");
+    await ended;
+  });
+  return program;
+}
+
+/** Ours, less what the test runner and npm have set for themselves; and nothing calls home. */
+function environment(): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !/^(npm_|VITEST|NODE_|TEST$|DEV$|PROD$)/.test(name));
+  return { ...Object.fromEntries(own), CI: "1", NEXT_TELEMETRY_DISABLED: "1", WRANGLER_SEND_METRICS: "false" };
+}
+
+async function answers(address: string): Promise<boolean> {
+  try {
+    await fetch(address);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A port that nobody listens at. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
