@@ -45,7 +45,7 @@ export default defineConfig(
   },
   {
     // Apps of people who write plain JavaScript.
-    files: ["tests/packaging/apps/node/**", "tests/platforms/apps/**"],
+    files: ["tests/packaging/apps/{node,runners,webpack}/**", "tests/platforms/apps/**"],
     extends: [tseslint.configs.disableTypeChecked],
     rules: { "no-undef": "off", "@typescript-eslint/no-require-imports": "off" },
   },

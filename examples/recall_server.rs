@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use seenguard::{
-    ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Impression, Now, Report, Shard, ShardChain, Snapshot,
+    ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Impression, Now, Report, ShardChain, Snapshot,
 };
 
 const DAY: u32 = 24 * 60 * 60;
@@ -200,16 +200,19 @@ pub fn main() -> Result<(), Error> {
     println!("sent of the server's shards: {:?}", second.seen.shards);
 
     // With the device's pending shard in the request, the next page is full at once.
-    let pending = guard.pending_shard()?.to_base64()?;
+    let pending = guard
+        .pending_shard(usize::MAX)?
+        .map(|shard| shard.to_base64())
+        .transpose()?;
     let request = PageRequest {
-        pending: Some(&pending),
+        pending: pending.as_deref(),
         ..request
     };
     let third = server.page("ada", &candidates, 10, &request, now)?;
     show(&mut guard, &third, Now::at(now * 1000))?;
     println!(
         "with the pending shard ({} bytes) in the request: {:?}",
-        pending.len(),
+        pending.as_ref().map_or(0, String::len),
         third.items
     );
 

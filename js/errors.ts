@@ -36,11 +36,26 @@ export function refuse(message: string): never {
 /** Receives what went wrong without stopping the feed. */
 export type ErrorListener = (error: SeenGuardError) => void;
 
-/** The default listener: a warning on the console, once for each code. */
+/** Most messages of misuse that are passed on: they name what the app's items have. */
+const MOST_MISUSES = 20;
+
+/** Passes errors on, of misuse each message once: an app repeats a mistake with every render. */
+export function misuseOnce(listener: ErrorListener): ErrorListener {
+  const told = new Set<string>();
+  return (error) => {
+    if (error.code === "misuse") {
+      if (told.size === MOST_MISUSES || told.has(error.message)) return;
+      told.add(error.message);
+    }
+    listener(error);
+  };
+}
+
+/** The default listener: a warning on the console, once for each code, but for each message of misuse. */
 export function warnOncePerCode(): ErrorListener {
   const warned = new Set<ErrorCode>();
   return (error) => {
-    if (!warned.has(error.code)) {
+    if (error.code === "misuse" || !warned.has(error.code)) {
       warned.add(error.code);
       try {
         console.warn(`seenguard: ${error.message} [${error.code}]`, error);

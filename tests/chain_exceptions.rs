@@ -8,7 +8,8 @@ use common::random::Random;
 use common::{DAY, START, guard, ids, options};
 use seenguard::wire::Reference;
 use seenguard::{
-    ChainOptions, ChainSnapshot, Error, Format, Impression, ItemIds, Now, Report, ShardChain, Snapshot, Split,
+    BloomFilter, ChainOptions, ChainSnapshot, Error, Format, Impression, ItemIds, Now, Parameters, Report, Shard,
+    ShardChain, Snapshot, Split,
 };
 
 const START_MS: u64 = START * 1000;
@@ -216,6 +217,63 @@ fn an_item_is_fresh_only_if_each_of_its_ids_is() {
     assert_eq!(split(&chain), Split { fresh, seen });
 }
 
+// What a device's request says that it has shown.
+
+fn pending_shard(ids: &[&str], expires: u32) -> String {
+    let filter = BloomFilter::new(Parameters::for_capacity(100, 0.0001).unwrap(), 0);
+    let mut shard = Shard::new(filter, 0, expires);
+    for id in ids {
+        shard.insert(id);
+    }
+    shard.to_base64().unwrap()
+}
+
+#[test]
+fn what_is_pending_is_stopped_for_this_once_and_was_seen_last() {
+    let mut chain = recorded(options(2, 5, 0), &["a", "b", "c", "d"], START);
+    chain.unsee(&["b"], START_MS).unwrap();
+    let before = chain.clone();
+    let pending = pending_shard(&["a", "b", "new"], 0);
+    let pool = ["new", "a", "b", "d", "c", "fresh"];
+    let split = |pending| chain.split(&pool, pending, START).unwrap();
+    let (fresh, seen) = (vec![5], vec![3, 4, 0, 1, 2]);
+    assert_eq!(split(Some(&*pending)), Split { fresh, seen });
+    assert_eq!(chain.filter(&pool, Some(&pending), START).unwrap(), [5]);
+    let (fresh, seen) = (vec![0, 2, 5], vec![1, 3, 4]);
+    assert_eq!(split(None), Split { fresh, seen });
+    assert_eq!(chain.snapshot(START, None), before.snapshot(START, None));
+
+    let reposts: ItemIds<&str> = [vec!["repost", "new"], vec!["x", "y"]].into_iter().collect();
+    assert_eq!(chain.filter(&reposts, Some(&pending), START).unwrap(), [1]);
+}
+
+#[test]
+fn what_cannot_be_read_as_pending_is_as_if_it_were_not_there() {
+    let chain = recorded(ChainOptions::default(), &["a"], START);
+    let valid = pending_shard(&["b"], 0);
+    let expired = pending_shard(&["b"], START as u32);
+    let broken = valid.replace("U0dT", "U0dU");
+    let guava = "AQEAAAABAAAAAAAAAAA=";
+    for pending in [
+        "",
+        "!",
+        "U0dTMQ==",
+        guava,
+        &valid[4..],
+        &valid[..valid.len() - 4],
+        &broken,
+        &expired,
+    ] {
+        assert_eq!(
+            chain.filter(&["a", "b"], Some(pending), START).unwrap(),
+            [1],
+            "{pending}"
+        );
+    }
+    let until_later = pending_shard(&["b"], START as u32 + 1);
+    assert_eq!(chain.filter(&["a", "b"], Some(&until_later), START).unwrap(), [0; 0]);
+}
+
 // Reports.
 
 #[test]
@@ -251,7 +309,10 @@ fn what_one_report_takes_back_is_judged_before_its_impressions() {
         ("new", START_MS + 2_000),
     ];
     take(&mut chain, &shown, &unseen, START_MS + 4_000);
-    assert_eq!(chain.filter(&["a", "b", "c", "new"], None, START + 4).unwrap(), [0, 2, 3]);
+    assert_eq!(
+        chain.filter(&["a", "b", "c", "new"], None, START + 4).unwrap(),
+        [0, 2, 3]
+    );
     assert_eq!(unseen_ids(&chain, START + 4), ["a", "c"]);
 }
 

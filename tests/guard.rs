@@ -541,7 +541,7 @@ fn what_is_taken_back_is_pending_no_longer_and_is_delivered_as_such() {
     guard.record(&["a", "b"], at(START)).unwrap();
     guard.unsee(&["a"], at(START)).unwrap();
     assert_eq!((guard.pending(9), guard.undelivered()), (vec!["b".into()], 2));
-    assert!(!guard.pending_shard().unwrap().filter.contains("a"));
+    assert!(!guard.pending_shard(usize::MAX).unwrap().unwrap().filter.contains("a"));
     let batch = guard.begin_batch(9, usize::MAX, at(START));
     let ids = |list: &[Impression]| list.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
     assert_eq!(
@@ -748,14 +748,18 @@ fn beyond_256_kb_the_oldest_are_no_longer_pending_and_still_stopped() {
 }
 
 #[test]
-fn the_pending_shard_is_an_empty_default_shard_without_anything() {
-    let shard = guard().pending_shard().unwrap();
-    let expected = Shard::new(
-        BloomFilter::new(Parameters::for_capacity(1000, 0.001).unwrap(), 0),
-        0,
-        0,
-    );
-    assert_eq!(shard, expected);
+fn there_is_no_pending_shard_without_anything_pending() {
+    assert_eq!(guard().pending_shard(usize::MAX).unwrap(), None);
+}
+
+#[test]
+fn the_pending_shard_has_default_parameters_where_no_server_shard_is_held() {
+    let mut guard = guard();
+    guard.record(&["a"], at(START)).unwrap();
+    let parameters = Parameters::for_capacity(1000, 0.001).unwrap();
+    let mut expected = Shard::new(BloomFilter::new(parameters, 0), 0, 0);
+    expected.insert("a");
+    assert_eq!(guard.pending_shard(usize::MAX).unwrap(), Some(expected));
 }
 
 #[test]
@@ -769,7 +773,8 @@ fn the_pending_shard_has_the_parameters_of_the_newest_server_shard() {
     let shards = shards.map(|shard| shard.to_base64().unwrap());
     apply(&mut guard, None, &shards, at(START)).unwrap();
     guard.record(&ids("item", 0..100), at(START)).unwrap();
-    let shard = Shard::from_base64(&guard.pending_shard().unwrap().to_base64().unwrap()).unwrap();
+    let text = guard.pending_shard(usize::MAX).unwrap().unwrap().to_base64().unwrap();
+    let shard = Shard::from_base64(&text).unwrap();
     assert_eq!((shard.filter.parameters(), shard.filter.seed()), (newest, 77));
     assert!(guard.pending(usize::MAX).iter().all(|id| shard.filter.contains(id)));
     assert!(!shard.filter.contains("s"));
@@ -779,7 +784,7 @@ fn the_pending_shard_has_the_parameters_of_the_newest_server_shard() {
 fn the_pending_shard_takes_the_newest_first_and_stays_within_its_rate() {
     let mut guard = guard();
     guard.record(&ids("item", 0..3_000), at(START)).unwrap();
-    let shard = guard.pending_shard().unwrap();
+    let shard = guard.pending_shard(usize::MAX).unwrap().unwrap();
     assert!((950..=1_000).contains(&shard.count), "{}", shard.count);
     assert!(shard.filter.false_positive_rate() < 0.001_1);
     let pending = guard.pending(usize::MAX);
@@ -796,6 +801,50 @@ fn the_pending_shard_takes_the_newest_first_and_stays_within_its_rate() {
         .filter(|id| shard.filter.contains(id))
         .count();
     assert!(older < 20, "{older}");
+}
+
+#[test]
+fn the_pending_shard_fits_into_so_many_characters_with_as_many_of_the_newest_ids_as_there_is_room_for() {
+    let mut guard = guard();
+    guard.record(&ids("item", 0..1_500), at(START)).unwrap();
+    let newest: Vec<String> = guard.pending(usize::MAX).into_iter().rev().collect();
+    // The characters of a shard of so many of the newest ids.
+    let length_with = |count: usize| {
+        let mut shard = Shard::new(
+            BloomFilter::new(Parameters::for_capacity(1000, 0.001).unwrap(), 0),
+            0,
+            0,
+        );
+        for id in newest.iter().take(count) {
+            shard.insert(id);
+        }
+        shard.to_base64().unwrap().len()
+    };
+    let smallest = length_with(1);
+    assert_eq!(guard.pending_shard(smallest - 1).unwrap(), None);
+    for most in (smallest..2_500).step_by(97).chain([smallest, 3_072]) {
+        let shard = guard.pending_shard(most).unwrap().unwrap();
+        let (length, count) = (shard.to_base64().unwrap().len(), shard.count as usize);
+        assert!(length <= most, "{length} > {most}");
+        assert!(newest.iter().take(count).all(|id| shard.filter.contains(id)));
+        // There is no room for more, unless the shard is full.
+        assert!(length_with(count + 5) > most || count >= 990, "{count} in {most}");
+    }
+}
+
+#[test]
+fn the_pending_shard_of_a_server_with_large_shards_fits_as_well() {
+    let mut guard = guard();
+    let large = Parameters::for_capacity(500_000, 0.001).unwrap();
+    let text = shard_with(large, 3, &["s"], 1, 0).to_base64().unwrap();
+    apply(&mut guard, None, &[text], at(START)).unwrap();
+    guard.record(&ids("item", 0..4_000), at(START)).unwrap();
+    let shard = guard.pending_shard(3_072).unwrap().unwrap();
+    assert_eq!(shard.filter.parameters(), large);
+    assert!((2_900..=3_072).contains(&shard.to_base64().unwrap().len()));
+    let pending = guard.pending(usize::MAX);
+    let newest = pending.iter().rev().take(shard.count as usize);
+    assert!(newest.len() > 80 && newest.into_iter().all(|id| shard.filter.contains(id)));
 }
 
 // Rates.

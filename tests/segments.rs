@@ -480,7 +480,7 @@ fn use_everything(guard: &mut Guard) {
         cover_all(guard, at(START + later));
     }
     guard.filter(&ids("", 0..40), now).unwrap();
-    guard.pending_shard().unwrap();
+    guard.pending_shard(1_000).unwrap();
     guard.stats(now);
     let text = unsaved(guard);
     assert_eq!(

@@ -3,10 +3,10 @@
  *
  * The engine decides what to deliver, and what again; here is how: one request at a time, at an interval or as soon as
  * many wait; after a failure with exponential backoff and jitter; offline not at all. When the page hides, as much goes
- * out as browsers let outlive a page.
+ * out as browsers let outlive a page. When the server refuses the session, nothing more of the namespace goes out.
  */
 import type { Clock } from "../clock.js";
-import { failure, type ErrorListener } from "../errors.js";
+import { failure, SeenGuardError, type ErrorListener } from "../errors.js";
 import { isHidden, listen } from "../page.js";
 import { TextEncoder } from "../text-encoding.js";
 import { nextTask, retryDelayMs } from "../timeouts.js";
@@ -42,7 +42,15 @@ const LAST_RETRY_MS = 300_000;
 /** The longest wait that a server may ask for. */
 const LONGEST_ASKED_MS = 3_600_000;
 
+/** Answers that say that the session is not that of the namespace's person. */
+const REFUSALS = [403, 409];
+/** Namespaces whose impressions were refused so in this document. */
+const refused = new Set<string>();
+
 export class Reporter {
+  /** How many impressions and takings back were delivered, and how many are under way. */
+  delivered = 0;
+  underWay = 0;
   private readonly deliveries: Deliveries;
   private readonly options: Options;
   private readonly clock: Clock;
@@ -51,7 +59,9 @@ export class Reporter {
   private isStopped = false;
   private readonly encoder = new TextEncoder();
   private cancelTimer = (): void => {};
-  private isSending = false;
+  private sending: Promise<void> | undefined;
+  /** Settles when what went out as the page hid is no longer under way. */
+  private lastDelivered: Promise<unknown> = Promise.resolve();
   private inFlightBytes = 0;
   private failures = 0;
   /** How long the server asked to be left alone when it refused a batch. */
@@ -72,7 +82,14 @@ export class Reporter {
 
   /** Something was recorded, and so many impressions wait now that were never delivered. */
   recorded(undelivered: number): void {
-    if (!this.isSending && this.failures === 0 && undelivered >= MANY) this.schedule(0);
+    if (!this.sending && this.failures === 0 && undelivered >= MANY) this.schedule(0);
+  }
+
+  /** Delivers at once what waits, though it was to wait after a failure, until nothing is left or a batch fails. */
+  async deliverNow(): Promise<void> {
+    await this.lastDelivered;
+    await this.sending;
+    await this.send();
   }
 
   stop(): void {
@@ -83,22 +100,32 @@ export class Reporter {
 
   private schedule(delayMs: number): void {
     this.cancelTimer();
-    if (!this.isStopped) this.cancelTimer = this.clock.after(delayMs, () => void this.tick());
+    if (!this.isOver) this.cancelTimer = this.clock.after(delayMs, () => void this.send());
   }
 
-  /** Delivers batch after batch until nothing is left or one fails. */
-  private async tick(): Promise<void> {
-    if (this.isSending || isOffline()) return;
-    this.isSending = true;
+  /** Whether nothing more is to be sent. */
+  private get isOver(): boolean {
+    return this.isStopped || refused.has(this.deliveries.options.namespace);
+  }
+
+  /** Delivers batch after batch until nothing is left or one fails, and then again after a while. */
+  private async send(): Promise<void> {
+    if (isOffline()) return;
+    this.sending ??= this.sendBatches().then(() => {
+      this.sending = undefined;
+      this.schedule(this.untilNextMs());
+    });
+    await this.sending;
+  }
+
+  private async sendBatches(): Promise<void> {
     // What went out as the page hid comes first: together they could be more than browsers allow.
-    while (!this.isStopped && this.inFlightBytes === 0) {
+    while (!this.isOver && this.inFlightBytes === 0) {
       const batch = this.begin(BATCH_BYTES);
       if (!batch || !(await this.deliver(batch))) break;
       // A transport that answers at once must not keep the page from everything else.
       await nextTask();
     }
-    this.isSending = false;
-    this.schedule(this.untilNextMs());
   }
 
   private untilNextMs(): number {
@@ -138,21 +165,27 @@ export class Reporter {
 
   /** Delivers a batch. Whether it arrived. */
   private async deliver(batch: Batch, isLast = false): Promise<boolean> {
+    const count = batch.impressions.length + batch.unseen.length;
     this.inFlightBytes += batch.bytes;
+    this.underWay += count;
     let arrived = false;
     try {
-      arrived = await this.send(batch, isLast);
-      if (arrived) this.failures = 0;
+      arrived = await this.request(batch, isLast);
+      if (arrived) {
+        this.failures = 0;
+        this.delivered += count;
+      }
     } catch (cause) {
       this.failed(cause);
     }
     this.inFlightBytes -= batch.bytes;
+    this.underWay -= count;
     this.deliveries.endBatch(batch.batch, arrived);
     return arrived;
   }
 
-  /** Up to where the request is made this waits for nothing: the page may be gone by then. */
-  private async send({ impressions, unseen, body, bytes }: Batch, isLast: boolean): Promise<boolean> {
+  /** Up to where the request is made this waits for nothing but the app's headers: the page may be gone by then. */
+  private async request({ impressions, unseen, body, bytes }: Batch, isLast: boolean): Promise<boolean> {
     const { url, headers, send } = this.options;
     if (send) {
       await send(impressions, unseen);
@@ -165,16 +198,34 @@ export class Reporter {
       await new Promise((resolve) => setTimeout(resolve, BEACON_MS));
       return false;
     }
+    const asked = typeof headers === "function" ? await headers() : headers;
+    // The app may have stopped this meanwhile because another person signs in.
+    if (this.isOver) return false;
     const response = await fetch(url, {
       method: "POST",
-      headers: { "content-type": "application/json", ...headers },
+      headers: { "content-type": "application/json", ...asked },
       body,
       // A request with keepalive outlives the page; browsers refuse one that is too large.
       keepalive: bytes <= MAX_IN_FLIGHT_BYTES,
     });
     if (response.ok) return true;
+    if (REFUSALS.includes(response.status)) {
+      this.refuse(response.status);
+      return false;
+    }
     this.askedMs = retryAfterMs(response.headers.get("retry-after") ?? "");
     throw new Error(`the server answered ${response.status}`);
+  }
+
+  /** The impressions are kept for the next document, which may have the session of their person. */
+  private refuse(status: number): void {
+    const { namespace } = this.deliveries.options;
+    if (refused.has(namespace)) return;
+    refused.add(namespace);
+    const message =
+      `the server answered ${status}: the session is not that of the namespace "${namespace}"; ` +
+      "its impressions are kept, and this document does not send them again";
+    this.deliveries.report(new SeenGuardError("delivery", message));
   }
 
   private failed(cause: unknown): void {
@@ -190,11 +241,11 @@ export class Reporter {
 
   /** The page hides and may never be seen again. */
   private deliverLast(): void {
-    if (isOffline() || this.failures > 0) return;
+    if (this.isOver || isOffline() || this.failures > 0) return;
     for (;;) {
       const batch = this.begin(MAX_IN_FLIGHT_BYTES - this.inFlightBytes);
       if (!batch) return;
-      void this.deliver(batch, true);
+      this.lastDelivered = Promise.all([this.lastDelivered, this.deliver(batch, true)]);
     }
   }
 }

@@ -7,12 +7,24 @@ export async function compileSource(source?: WasmSource): Promise<WebAssembly.Mo
   if (source === undefined) {
     return refuse("seenguard/slim needs the option wasm: the address or content of seenguard.wasm");
   }
-  const given: object = typeof source === "string" || source instanceof URL ? await fetch(source) : source;
+  const given: object = typeof source === "string" || "href" in source ? await fetchOrRead(String(source)) : source;
   if (given instanceof WebAssembly.Module) return given;
   if (!isResponse(given)) return WebAssembly.compile(given as BufferSource);
   if (!given.ok) throw new Error(`${given.url} answered ${given.status}`);
   // A wrong MIME type makes streaming fail where the bytes themselves are right.
   return WebAssembly.compileStreaming(given.clone()).catch(async () => WebAssembly.compile(await given.arrayBuffer()));
+}
+
+/** A part of Node's `process`, which has Node's modules for code that bundlers take into pages, too. */
+interface Process {
+  getBuiltinModule?(name: "node:fs/promises"): { readFile(path: URL): Promise<Uint8Array> };
+}
+
+/** Node's `fetch` knows no files. */
+function fetchOrRead(address: string): Promise<object> {
+  const { process } = globalThis as { process?: Process };
+  const files = address.startsWith("file:") ? process?.getBuiltinModule?.("node:fs/promises") : undefined;
+  return files ? files.readFile(new URL(address)) : fetch(address);
 }
 
 /** Not every environment has the class. */

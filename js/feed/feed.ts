@@ -1,6 +1,7 @@
 /** `Feed`: one visible list. It decides each id once: what was fresh when it arrived stays though it was seen since. */
-import { SeenGuardError, type ErrorListener } from "../errors.js";
+import { SeenGuardError } from "../errors.js";
 import { copyList } from "../ids.js";
+import { misuseOfList, misuseOfPage } from "../misuse.js";
 import type * as Api from "../types/seenguard.js";
 import { checkFill, FillRun, type Source } from "./fill.js";
 import { freshAndSeen, inGroups, WITHOUT_ID, type Shown } from "./ordering.js";
@@ -10,9 +11,11 @@ import { listItems, MAX_VERDICTS, type Decider, type ListItem, type Verdict, typ
 export interface FeedGuard extends Decider {
   apply(snapshot: unknown): Api.ApplyReport;
   held(): string;
-  pending(limit: number): string[];
   pendingShard(): string;
 }
+
+/** Takes what went wrong, if anything did. */
+type Report = (error: SeenGuardError | undefined) => void;
 
 /** What a page brought. */
 interface Admitted<T> {
@@ -36,7 +39,7 @@ class Feed implements Api.Feed {
   private readonly guard: () => FeedGuard;
   private readonly verdicts: Verdicts;
   private readonly showsSeen: boolean;
-  private readonly report: ErrorListener;
+  private readonly report: Report;
   /** Ids that pages have brought. */
   private admitted = new Set<string>();
   /** Whether verdicts were forgotten for want of room, which is reported once. */
@@ -53,7 +56,7 @@ class Feed implements Api.Feed {
   /** Seen items that `fill` has not shown yet. */
   private heldBack: readonly unknown[] = [];
 
-  constructor(guard: () => FeedGuard, verdicts: Verdicts, showsSeen: boolean, report: ErrorListener) {
+  constructor(guard: () => FeedGuard, verdicts: Verdicts, showsSeen: boolean, report: Report) {
     this.guard = guard;
     this.verdicts = verdicts;
     this.showsSeen = showsSeen;
@@ -118,10 +121,14 @@ class Feed implements Api.Feed {
         if (this.hasEnded) return null;
         const guard = this.guard();
         const cursor = this.cursor as C | undefined;
-        const pending = guard.pending(1).length > 0 ? guard.pendingShard() : "";
-        return fetchPage({ page: this.nextPage, cursor, held: guard.held(), pending, signal });
+        const [held, pending] = [guard.held(), guard.pendingShard()];
+        return fetchPage({ page: this.nextPage, cursor, held, pending, signal });
       },
-      take: ({ items, seen: snapshot, next }) => {
+      take: (page) => {
+        const misuse = misuseOfPage(page);
+        this.report(misuse);
+        if (misuse) throw misuse;
+        const { items, seen: snapshot, next } = page;
         const list = copyList(items);
         // Before the app hears of anything, and may reset this. An empty page without a next one is asked for again.
         if (list.length > 0 || next !== undefined) {
@@ -174,6 +181,7 @@ class Feed implements Api.Feed {
     const guard = this.guard();
     verdicts.refresh(guard);
     const items = listItems(list, id);
+    if (items.length === 0) this.report(misuseOfList(list, id));
     const shown = new Array<Verdict | undefined>(list.length).fill(WITHOUT_ID);
     const isTaken = ({ ids }: ListItem) => ids.some((each) => taken.has(each));
     const show = (candidates: readonly ListItem[], isSeen = false) => {

@@ -13,7 +13,7 @@ export interface Decider {
   /** Which of these ids pass since they were taken back or forgotten. */
   takenBack(ids: readonly ItemId[]): Iterable<number>;
   /** Grows whenever something is taken back or forgotten. */
-  readonly takings: number;
+  readonly unseenRevision: number;
   /** The namespace's latest clear that is known of, Unix ms; 0: none. */
   readonly clearedAtMs: number;
 }
@@ -61,7 +61,7 @@ export class Verdicts {
   private clearedAtMs = 0;
   /** Who was last asked what was taken back, and when. */
   private guard: Decider | undefined;
-  private takings = 0;
+  private unseenRevision = 0;
 
   constructor(onClear: () => void = () => {}) {
     this.onClear = onClear;
@@ -77,9 +77,9 @@ export class Verdicts {
       this.clear();
       this.clearedAtMs = guard.clearedAtMs;
     }
-    if (guard === this.guard && guard.takings === this.takings) return;
+    if (guard === this.guard && guard.unseenRevision === this.unseenRevision) return;
     this.guard = guard;
-    this.takings = guard.takings;
+    this.unseenRevision = guard.unseenRevision;
     const seen = [...this.byId].filter(([, { rank }]) => rank > 0);
     const ids = seen.flatMap(([, verdict]) => verdict.ids);
     if (ids.length === 0) return;

@@ -188,8 +188,8 @@ export class GuardCore {
   }
 
   /** Grows whenever something was taken back or forgotten, here, in another tab or by the server. */
-  get takings(): number {
-    return this.guard?.takings ?? 0;
+  get unseenRevision(): number {
+    return this.guard?.unseenRevision ?? 0;
   }
 
   held(): string {
@@ -209,12 +209,12 @@ export class GuardCore {
     return { seen: true, by: "server", shard, ...(epoch === undefined ? {} : { epoch }) };
   }
 
-  pending(limit: number): string[] {
+  pending(limit?: number): string[] {
     return this.guard?.pending(limit) ?? [];
   }
 
-  pendingShard(): string {
-    return this.guard?.pendingShard() ?? "";
+  pendingShard(maxCharacters?: number): string {
+    return this.guard?.pendingShard(maxCharacters) ?? "";
   }
 
   get version(): number | undefined {
@@ -253,6 +253,15 @@ export class GuardCore {
       reporter.stop();
       this.reporters.delete(reporter);
     };
+  }
+
+  /** Delivers at once what waits, until nothing is left, a batch has failed or the time is over. */
+  async deliver(timeoutMs: number): Promise<{ delivered: number; left: number }> {
+    const reporters = [...this.reporters];
+    const sum = (of: "delivered" | "underWay") => reporters.reduce((total, reporter) => total + reporter[of], 0);
+    const before = sum("delivered");
+    await withTimeout(timeoutMs, Promise.all(reporters.map((reporter) => reporter.deliverNow())));
+    return { delivered: sum("delivered") - before, left: (this.guard?.undelivered ?? 0) + sum("underWay") };
   }
 
   /** Resolves when everything recorded so far is in storage, or cannot be written now, which is reported. */

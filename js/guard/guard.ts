@@ -1,6 +1,6 @@
 /** `SeenGuard`: one holder's view of a namespace. */
 import { deviceClock } from "../clock.js";
-import { callBack, failure, refuse, warnOncePerCode, type SeenGuardError } from "../errors.js";
+import { callBack, failure, misuseOnce, warnOncePerCode, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
 import { Verdicts } from "../feed/verdicts.js";
 import {
@@ -12,7 +12,9 @@ import {
   freshItems,
   isUsable,
   splitItems,
+  type CollectedIds,
 } from "../ids.js";
+import { misuseOfElement, misuseOfList } from "../misuse.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
 import { isOnDevice } from "../page.js";
 import { clearPlaces } from "../storage/clear.js";
@@ -24,6 +26,7 @@ import type * as Api from "../types/seenguard.js";
 import { GuardCore, refused, type Holder } from "./core.js";
 import {
   checkClearArguments,
+  checkDeliverTimeout,
   checkFeedOptions,
   checkGuardOptions,
   checkObserveOptions,
@@ -31,8 +34,6 @@ import {
 } from "./options.js";
 import { clearVerdicts, findCore, hold, noteClearing, release, sharedVerdicts } from "./registry.js";
 
-/** Most ids that `pending` returns by default: all of them. */
-const ALL = 2 ** 32 - 1;
 /** How long `clear` waits for a storage that does not answer. */
 const CLEAR_TIMEOUT_MS = 10_000;
 
@@ -60,7 +61,7 @@ export class SeenGuard implements Api.SeenGuard {
 
   static async open(options: Api.GuardOptions): Promise<SeenGuard> {
     const checked = checkGuardOptions(options);
-    const holder = { onError: checked.onError ?? warnOncePerCode(), onLag: checked.onLag };
+    const holder = { onError: misuseOnce(checked.onError ?? warnOncePerCode()), onLag: checked.onLag };
     const core = rendersOnServer(checked) ? new GuardCore(checked) : await hold(checked, holder);
     // Whoever waits for this goes on first.
     queueMicrotask(() => core.startBackgroundWork());
@@ -98,7 +99,7 @@ export class SeenGuard implements Api.SeenGuard {
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = copyList(items);
-    const collected = collectIds(list, id);
+    const collected = this.collect(list, id);
     const fresh = this.core().fresh(collected, list.length - countItems(collected)) ?? firstOfEach(collected);
     return freshItems(list, collected.places, fresh);
   }
@@ -107,10 +108,20 @@ export class SeenGuard implements Api.SeenGuard {
   split<T>(items: readonly T[], id: Api.IdOf<T>): { fresh: T[]; seen: T[] };
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
     const list = copyList(items);
-    const collected = collectIds(list, id);
+    const collected = this.collect(list, id);
     const split = this.core().split(collected, list.length - countItems(collected));
     return splitItems(list, collected.places, split?.fresh ?? firstOfEach(collected), split?.seen ?? []);
   }
+
+  private collect<T>(list: readonly T[], id: Api.IdOf<T> | undefined): CollectedIds {
+    const collected = collectIds(list, id);
+    if (collected.ids.length === 0) this.tell(misuseOfList(list, id));
+    return collected;
+  }
+
+  private readonly tell = (error: SeenGuardError | undefined): void => {
+    if (error) callBack(this.handle().holder.onError, error);
+  };
 
   has(id: Api.ItemId): boolean {
     return this.explain(id).seen;
@@ -129,12 +140,11 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   pending(limit?: number): string[] {
-    const most = typeof limit === "number" && limit >= 0 ? Math.min(limit, ALL) : ALL;
-    return this.core().pending(most);
+    return this.core().pending(limit);
   }
 
-  pendingShard(): string {
-    return this.core().pendingShard();
+  pendingShard(maxCharacters?: number): string {
+    return this.core().pendingShard(maxCharacters);
   }
 
   held(): string {
@@ -144,27 +154,31 @@ export class SeenGuard implements Api.SeenGuard {
   feed(options: Api.FeedOptions = {}): Api.Feed {
     const { key, seen } = checkFeedOptions(options);
     const handle = this.handle();
-    const { holder, core } = handle;
-    const { options: opened } = core;
+    const { options: opened } = handle.core;
     const isShared = key !== undefined && !rendersOnServer(opened);
     const verdicts = isShared ? sharedVerdicts(opened.namespace, key) : new Verdicts();
-    const report = (error: SeenGuardError) => callBack(holder.onError, error);
-    return openFeed(() => handle.core, verdicts, seen === "last", report);
+    return openFeed(() => handle.core, verdicts, seen === "last", this.tell);
   }
 
   observe(root: Element, options: Api.ObserveOptions = {}): () => void {
     const settings = checkObserveOptions(options);
-    checkElement(root, "observe");
+    if (!this.isElement(root, "observe")) return () => {};
     return this.untilClosed(observeBelow(root, settings, this.recorder(settings)));
   }
 
   track(element: Element, id: Api.ItemId | readonly Api.ItemId[], options: Api.ObserveOptions = {}): () => void {
     const settings = checkObserveOptions(options);
-    checkElement(element, "track");
+    if (!this.isElement(element, "track")) return () => {};
     const ids = collectRecorded(id).map(String);
     const [first] = ids;
     if (first === undefined) return () => {};
     return this.untilClosed(observeElement(element, first, settings, this.recorder(settings, ids)));
+  }
+
+  private isElement(element: unknown, method: string): boolean {
+    const error = misuseOfElement(method, element);
+    this.tell(error);
+    return error === undefined;
   }
 
   /** Records an item's ids all together. */
@@ -192,6 +206,10 @@ export class SeenGuard implements Api.SeenGuard {
 
   report(options: Api.ReportOptions): () => void {
     return this.untilClosed(this.core().addReporter(checkReportOptions(options)));
+  }
+
+  async deliver(timeoutMs?: number): Promise<{ delivered: number; left: number }> {
+    return this.core().deliver(checkDeliverTimeout(timeoutMs));
   }
 
   stats(): Api.GuardStats {
@@ -225,10 +243,4 @@ async function inTime(work: Promise<void>, timeoutMs: number): Promise<void> {
 /** The app has not said that there is anything to remember. */
 function rendersOnServer({ storage }: Api.GuardOptions): boolean {
   return storage === undefined && !isOnDevice();
-}
-
-/** An element of another document, such as a frame's, is none of this document's class Element. */
-function checkElement(element: unknown, method: string): void {
-  if (typeof document !== "undefined" && (element as Partial<Node> | null | undefined)?.nodeType !== 1)
-    refuse(`${method} takes an element`);
 }

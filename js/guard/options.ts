@@ -77,12 +77,14 @@ const observeRules = {
 const reportRules = {
   url: ["the address that takes impressions", isText, REQUIRED],
   headers: [
-    "an object of texts",
-    (value) => isObject(value) && Object.values(value).every((text) => typeof text === "string"),
+    "an object of texts, or a function that returns one",
+    (value) => isFunction(value) || (isObject(value) && Object.values(value).every((text) => typeof text === "string")),
   ],
   send: aFunction,
   intervalMs: upTo(MAX_MS, " of milliseconds", false, 5000),
 } satisfies Rules;
+
+const deliverRules = { timeoutMs: upTo(MAX_MS, " of milliseconds", true, 5000) } satisfies Rules;
 
 /** Checks the arguments of `clear`. */
 export function checkClearArguments(namespace: string, storage: StorageOption | undefined): void {
@@ -105,6 +107,11 @@ export function checkObserveOptions(
   options: unknown,
 ): ObserverSettings & Pick<ObserveOptions, "idsOf" | "onImpression"> {
   return checkOptions("observe", options, observeRules) as object as ObserverSettings;
+}
+
+/** Checks the argument of `deliver`. */
+export function checkDeliverTimeout(timeoutMs: unknown): number {
+  return checkEach({ timeoutMs }, deliverRules).timeoutMs as number;
 }
 
 /** Checks the options of `report`. */

@@ -8,11 +8,14 @@ import type { SnapshotArguments } from "./engine-types.js";
 /** Reads shards of the format that a snapshot names. What is wrong throws. */
 export type ReadShards = (format: unknown, shards: readonly unknown[]) => Pick<SnapshotArguments, "format" | "shards">;
 
-/** An engine that knows the native format alone refuses any other one itself, whichever it is. */
+/** No engine knows a format of this number: it refuses it, and says what to import. */
+const UNKNOWN_FORMAT = 255;
+
+/** An entry that reads the native format alone has the engine refuse any other one, even if that knows them all. */
 let readShards: ReadShards = (format, shards) =>
   format === undefined || format === "seenguard"
     ? { format: [0, 0, 0], shards: mapShards(shards, textOf) }
-    : { format: [1, 0, 0], shards: [] };
+    : { format: [UNKNOWN_FORMAT, 0, 0], shards: [] };
 
 /** Says that this entry's engine may know the formats of other libraries. */
 export function provideFormats(read: ReadShards): void {

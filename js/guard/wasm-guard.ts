@@ -18,6 +18,8 @@ import type {
 } from "./engine-types.js";
 import { HeldSnapshot, readStored } from "./held-snapshot.js";
 
+/** The engine's largest number. */
+const NO_LIMIT = 2 ** 32 - 1;
 const OUT_OF_MEMORY = "out-of-memory";
 
 export class WasmGuard {
@@ -160,8 +162,8 @@ export class WasmGuard {
   }
 
   /** Grows whenever something was taken back or forgotten, here, in another tab or by the server. */
-  get takings(): number {
-    return this.call((guard) => guard.takings) ?? 0;
+  get unseenRevision(): number {
+    return this.call((guard) => guard.unseenRevision) ?? 0;
   }
 
   held(): string {
@@ -178,12 +180,13 @@ export class WasmGuard {
     })?.result;
   }
 
-  pending(limit: number): string[] {
-    return this.call((guard) => guard.pending(limit)) ?? [];
+  pending(limit: number | undefined): string[] {
+    return this.call((guard) => guard.pending(limitOf(limit))) ?? [];
   }
 
-  pendingShard(): string {
-    return this.call((guard) => guard.pendingShard()) ?? "";
+  pendingShard(maxCharacters: number | undefined): string {
+    const run = (guard: Guard) => guard.pendingShard(limitOf(maxCharacters));
+    return orNullIfOutOfMemory(() => this.call(run)) ?? "";
   }
 
   get version(): number | undefined {
@@ -345,6 +348,11 @@ function orNullIfOutOfMemory<T>(run: () => T): T | null {
     if (!isOutOfMemory(cause)) throw cause;
     return null;
   }
+}
+
+/** A limit as the engine takes it; what is no number limits nothing. */
+function limitOf(limit: number | undefined): number {
+  return typeof limit === "number" && limit >= 0 ? Math.min(limit, NO_LIMIT) : NO_LIMIT;
 }
 
 function isOutOfMemory(cause: unknown): boolean {

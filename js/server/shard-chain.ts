@@ -1,7 +1,16 @@
 /** `ShardChain`: one user's shards on the server. */
 import { SeenGuardError } from "../errors.js";
 import type { Chain, TextBatch } from "../generated/server/seenguard.js";
-import { collectIds, collectRecorded, copyList, firstOfEach, freshItems, isUsable, type ItemIdList } from "../ids.js";
+import {
+  collectIds,
+  collectRecorded,
+  copyList,
+  firstOfEach,
+  freshItems,
+  isUsable,
+  splitItems,
+  type ItemIdList,
+} from "../ids.js";
 import type * as Api from "../types/server.js";
 import {
   checkFilterOptions,
@@ -120,10 +129,7 @@ export class ShardChain implements Api.ShardChain {
     return callWithAll(engine, collected, () => {
       const count = chain.split(batch, pending, now);
       const all = writer.indices(writer.batch.answered());
-      return {
-        fresh: freshItems(list, collected.places, all.subarray(0, count)),
-        seen: Array.from(all.subarray(count), (item) => list[collected.places?.[item] ?? item] as T),
-      };
+      return splitItems(list, collected.places, all.subarray(0, count), all.subarray(count));
     });
   }
 

@@ -173,21 +173,16 @@ export class Persistence {
     this.heldShards.skip();
     this.log?.invalidate();
     const othersSettled = Promise.allSettled([others]);
-    let failure: { readonly cause: unknown } | undefined;
-    await this.enqueue(async () => {
+    const clearing = this.queue.then(async () => {
       await othersSettled;
       this.startedClears--;
       this.owedClear ??= clearedAtMs;
-      try {
-        await this.clearStorage();
-      } catch (cause) {
-        failure = { cause };
-        throw cause;
-      }
+      await this.clearStorage();
       this.tellOthers();
     });
+    await this.enqueue(() => clearing);
     this.changed();
-    if (failure) throw failure.cause;
+    await clearing;
     await others;
   }
 
@@ -241,12 +236,11 @@ export class Persistence {
     table.finishLoading();
     this.isLoaded = true;
     this.health.onSuccess();
-    const { segments, outdated } = found;
     const compactor = this.compactorOf(table);
     if (damaged.length > 0) void this.enqueue(() => repair(log, compactor, damaged));
-    if (outdated.length > 0) void this.enqueue(() => log.remove(outdated));
-    if (segments.length > 0) void this.enqueue(async () => log.store.writeStashed?.(log.prefix));
-    if (isWasteful(segments)) this.compactions.schedule(() => compactAll(log, compactor));
+    if (found.outdated.length > 0) void this.enqueue(() => log.remove(found.outdated));
+    if (found.segments.length > 0) void this.enqueue(async () => log.store.writeStashed?.(log.prefix));
+    if (isWasteful(found.segments)) this.compactions.schedule(() => compactAll(log, compactor));
   }
 
   /** Reads what other tabs have written since. */
@@ -304,10 +298,7 @@ export class Persistence {
     await this.writeEach(log, () => this.writeSnapshot(log, table));
   }
 
-  /**
-   * Writes until `writeNext` returns `null`: there is no more. It returns as `SegmentLog.writeTexts`, and begins anew
-   * in another generation.
-   */
+  /** Writes until `writeNext`, which answers as `SegmentLog.writeTexts`, returns `null`: there is no more. */
   private async writeEach(log: SegmentLog, writeNext: () => Promise<boolean | null | undefined>): Promise<void> {
     for (let attempt = 0; this.isLoaded && this.owedClear === undefined; attempt++) {
       const isWritten = await writeNext();

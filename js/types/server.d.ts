@@ -81,6 +81,7 @@ export interface ChainOptions {
   /**
    * What the store holds, and `snapshot` ships. A go-bloomfilter format without sizes of its own has the chain's:
    * `capacity` and `falsePositiveRate`.
+   * @default "seenguard"
    */
   format?: ShardFormat | { kind: "go-bloomfilter" };
 }
@@ -141,6 +142,7 @@ export interface PageOptions {
   pending?: string | null;
   /** @default "drop" */
   seen?: "drop" | "last";
+  /** Unix seconds. @default the server's clock */
   now?: number;
 }
 export interface Page<T> {

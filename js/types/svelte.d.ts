@@ -1,4 +1,5 @@
 /** `seenguard/svelte`; its one peer is svelte, 5.7 or newer. For runes, and for server rendering. */
+import type { Action } from "svelte/action";
 import type { SeenFeed, SeenFeedOptions } from "./react.js";
 import type { GuardOptions, Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "./seenguard.js";
 
@@ -31,7 +32,4 @@ export interface SeenElement extends ObserveOptions {
   id: ItemId | readonly ItemId[];
 }
 /** An action, `use:seen={{ guard, id }}`: records the element's item when it has been in view. */
-export declare function seen(
-  element: Element,
-  shown: SeenElement,
-): { update(shown: SeenElement): void; destroy(): void };
+export declare const seen: Action<Element, SeenElement>;

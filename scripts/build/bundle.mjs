@@ -1,10 +1,10 @@
-/** The entries of the package, each an ES and a CommonJS module; the script-tag files; the command. */
+/** The entries of the package, each an ES and a CommonJS module; the script-tag file; the command. */
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as esbuild from "esbuild";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { bundles, workerBuilds } from "./entries.mjs";
+import { bundles, isApart, workerBuilds } from "./entries.mjs";
 import { modules } from "./wasm.mjs";
 
 /** @typedef {import("./entries.mjs").Entry} Entry */
@@ -27,8 +27,7 @@ const wasmAsHex = /** @satisfies {import("esbuild").Plugin} */ ({
 });
 
 /**
- * For workers at the edge: leaves a Wasm module an import of the file in dist/ that has it, and the JavaScript engine
- * out, which they do not need.
+ * Leaves a Wasm module an import of the file in dist/ that has it.
  * @param {string} suffix of the address
  * @returns {import("esbuild").Plugin}
  */
@@ -41,7 +40,6 @@ const wasmAsImport = (suffix) => ({
       if (file === undefined) throw new Error(`${path} is no file of dist/`);
       return { path: `./${file}${suffix}`, external: true };
     });
-    build.onResolve({ filter: /\/engine-js\.js$/ }, () => ({ path: inProject("js", "engine", "no-script.ts") }));
   },
 });
 
@@ -70,18 +68,16 @@ export async function bundle() {
 /** As written: bundlers minify, and people debug. @param {Entry} entry */
 function bundleEntry(entry) {
   const { name, inlinesWasm, peers, isGenerated = false } = entry;
-  const options = {
-    entryPoints: [sourceOf(entry)],
-    external: peers ? ["seenguard", ...peers] : [],
-    minify: isGenerated,
-    sourcemap: !isGenerated,
-  };
+  const external = peers ? ["seenguard", ...peers] : [];
+  const options = { entryPoints: [sourceOf(entry)], external, minify: isGenerated, sourcemap: !isGenerated };
   const outfile = (/** @type {string} */ ending) => inProject("dist", `${name}${ending}`);
   const esm = /** @type {const} */ ({ ...options, format: "esm" });
   const shared = sharedAsImport(entry, ".js");
   const workers = inlinesWasm ? workerBuilds : [];
   return [
-    bundleFile({ ...esm, outfile: outfile(".js"), plugins: [wasmAsHex, shared] }),
+    isApart(entry)
+      ? bundleApart(name, { ...esm, outfile: outfile(".bundle.js"), plugins: [wasmAsHex, shared] })
+      : bundleFile({ ...esm, outfile: outfile(".js"), plugins: [wasmAsHex, shared] }),
     bundleFile({
       ...options,
       outfile: outfile(".cjs"),
@@ -96,19 +92,34 @@ function bundleEntry(entry) {
   ];
 }
 
-/** For script tags. */
+/**
+ * Bundles an entry, and writes the module that exports what is in the bundle and the class of the errors.
+ * @param {string} name
+ * @param {Parameters<typeof bundleFile>[0]} options
+ */
+async function bundleApart(name, options) {
+  const others = (await bundleFile(options)).filter((exported) => exported !== "SeenGuardError");
+  const lines = [
+    `export { ${others.join(", ")} } from "./${name}.bundle.js";`,
+    `export { SeenGuardError } from "./errors.js";`,
+  ];
+  writeWhole(inProject("dist", `${name}.js`), `${lines.join("\n")}\n`);
+}
+
+/** For script tags. A page that has no bundler has no choice of entries: it gets all formats. */
 async function bundleScripts() {
+  const script = (/** @type {string} */ name) => inProject("js", "entries", `${name}.ts`);
   const options = { plugins: [wasmAsHex], format: /** @type {const} */ ("iife"), minify: true };
   await Promise.all([
     bundleFile({
       ...options,
-      entryPoints: [inProject("js", "entries", "script-tag.ts")],
+      entryPoints: [script("script-tag")],
       outfile: inProject("dist", "seenguard.iife.js"),
       globalName: "Seenguard",
     }),
     bundleFile({
       ...options,
-      entryPoints: [inProject("js", "entries", "engine-js-script-tag.ts")],
+      entryPoints: [script("engine-js-script-tag")],
       outfile: inProject("dist", "seenguard-engine-js.iife.js"),
       sourcemap: false,
     }),
@@ -131,7 +142,10 @@ async function bundleCommand() {
 /** @param {Entry} entry */
 const sourceOf = ({ name, source = `entries/${name}` }) => inProject("js", `${source}.ts`);
 
-/** @param {import("esbuild").BuildOptions & { outfile: string }} options */
+/**
+ * Returns what the file exports.
+ * @param {import("esbuild").BuildOptions & { outfile: string }} options
+ */
 async function bundleFile(options) {
   const result = await esbuild.build({
     platform: "neutral",
@@ -154,6 +168,7 @@ async function bundleFile(options) {
   const others = imports.filter((path) => !isMeant(path));
   if (others.length > 0) throw new Error(`${options.outfile} imports ${others.join(", ")}`);
   for (const { path, text } of result.outputFiles) writeWhole(path, path.endsWith(".map") ? withoutWasm(text) : text);
+  return Object.values(result.metafile.outputs).flatMap((output) => output.exports);
 }
 
 /**

@@ -50,6 +50,13 @@ export const workerBuilds = /** @type {const} */ ([
   { condition: "edge-light", suffix: "?module" },
 ]);
 
+/**
+ * Whether the ES module of an entry is apart from its bundle, `<name>.bundle.js`: in no bundler pays for the guard who
+ * imports the class of the errors alone.
+ * @param {Entry} entry
+ */
+export const isApart = ({ isShared, peers }) => !isShared && !peers;
+
 /** @param {Entry} entry */
 export const specifierOf = ({ name }) => (name === "index" ? "seenguard" : `seenguard/${name}`);
 

@@ -5,7 +5,7 @@ import { build } from "esbuild";
 import { brotliSize } from "../lib/brotli.mjs";
 import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { entries, specifierOf } from "./entries.mjs";
+import { entries, isApart, specifierOf } from "./entries.mjs";
 
 /** @typedef {{ bytes: number, gzip: number, brotli: number }} Size */
 
@@ -15,7 +15,11 @@ const path = inProject("target", "sizes.json");
 
 /** Writes target/sizes.json and returns a table. */
 export async function measureSizes() {
-  const hash = hashOf([...entries.map(({ name }) => `${name}.js`), ...files].map((file) => inProject("dist", file)));
+  const hash = hashOf(
+    [...entries.map((entry) => `${entry.name}${isApart(entry) ? ".bundle.js" : ".js"}`), ...files].map((file) =>
+      inProject("dist", file),
+    ),
+  );
   const kept = readIfThere(path)?.toString() ?? '{"hash":"","sizes":{}}';
   const known = /** @type {{ hash: string, sizes: Record<string, Size> }} */ (JSON.parse(kept));
   const sizes = known.hash === hash ? known.sizes : await measure();

@@ -144,6 +144,11 @@ export const steps = [
   { name: "types", what: "the published declarations keep their contract", run: () => vitest("--project", "types") },
   { name: "vitest", what: "the package and the demo's server in Node", run: () => vitest("--project", "node") },
   {
+    name: "vitest-js-engine",
+    what: "the guard in Node on the JavaScript engine",
+    run: () => vitest("--project", "node-js-engine"),
+  },
+  {
     name: "conditions",
     what: "the package in Node when things go wrong",
     run: () => vitest("--project", "conditions"),
@@ -152,6 +157,12 @@ export const steps = [
     name: "servers",
     what: "servers in other languages, with the real libraries, and what docs/server.md shows of them",
     run: () => vitest("--project", "servers"),
+  },
+  {
+    name: "cluster",
+    what: "the store on a Redis Cluster, while consumers are killed and a slot is migrated",
+    run: () => vitest("--project", "cluster"),
+    slow: true,
   },
   { name: "packaging", what: "the packed package in real little apps", run: () => vitest("--project", "packaging") },
   {
@@ -167,17 +178,17 @@ export const steps = [
     run: () => playwright("--project", "conditions"),
   },
   {
-    name: "capacitor",
-    what: "the package over Capacitor's Preferences",
-    run: () => playwright("--project", "capacitor"),
-  },
-  {
     name: "adapters",
     what: "the adapters for React, Vue and Svelte, in jsdom and in an app each in Chromium",
     run: async () => {
       await vitest("--project", "adapters");
       await playwright("--project", "adapters");
     },
+  },
+  {
+    name: "capacitor",
+    what: "the package over Capacitor's Preferences",
+    run: () => playwright("--project", "capacitor"),
   },
   {
     name: "demo",
@@ -191,5 +202,5 @@ export const steps = [
     run: () => playwright("--project", "news"),
     slow: true,
   },
-  { name: "engines", what: "the package in Firefox and WebKitGTK", run: () => vitest("--project", "engines") },
+  { name: "engines", what: "the package in Firefox, WebKitGTK and Hermes", run: () => vitest("--project", "engines") },
 ];

@@ -40,12 +40,7 @@ impl ShardChain {
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
-    pub fn split(
-        &self,
-        ids: &(impl IdList + ?Sized),
-        pending: Option<&str>,
-        now_seconds: u64,
-    ) -> Result<Split, Error> {
+    pub fn split(&self, ids: &(impl IdList + ?Sized), pending: Option<&str>, now_seconds: u64) -> Result<Split, Error> {
         let live: Vec<&Shard> = self.live(seconds(now_seconds)?).collect();
         let pending = pending
             .and_then(|text| Shard::from_base64(text).ok())

@@ -104,7 +104,7 @@ impl Guard {
     /// Takes over what a snapshot takes back. This device's own taking back of an id ends when a snapshot no longer
     /// lists it after one that did: from then on the server decides.
     fn take_back(&mut self, mut next: TakenBack) {
-        self.server_takings += u64::from(next.lists_more_than(&self.taken_back));
+        self.server_unseen_revision += u64::from(next.lists_more_than(&self.taken_back));
         for (&hash, entry) in &mut next.by_hash {
             let is_listed_anew = self
                 .taken_back

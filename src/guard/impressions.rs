@@ -42,8 +42,8 @@ pub(crate) struct Impressions {
     provisional: Option<u64>,
     reporting: bool,
     forgotten: Option<Forgotten>,
-    /// How often something was taken back or forgotten.
-    takings: u64,
+    /// Grows whenever something is taken back or forgotten.
+    unseen_revision: u64,
     unsaved: Unsaved,
 }
 
@@ -59,14 +59,14 @@ impl Impressions {
             provisional: Some(PROVISIONAL_SEQ),
             reporting: false,
             forgotten: None,
-            takings: 0,
+            unseen_revision: 0,
             unsaved: Unsaved::default(),
         }
     }
 
-    /// How often something was taken back or forgotten, in this copy or another one.
-    pub(crate) fn takings(&self) -> u64 {
-        self.takings
+    /// Grows whenever something is taken back or forgotten, in this copy or another one.
+    pub(crate) fn unseen_revision(&self) -> u64 {
+        self.unseen_revision
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -111,7 +111,7 @@ impl Impressions {
     /// # Errors
     /// [`Error::OutOfMemory`]; then nothing is recorded.
     pub(crate) fn unsee(&mut self, id: HashedId<'_>, at: u64) -> Result<usize, Error> {
-        self.takings += 1;
+        self.unseen_revision += 1;
         self.add(id, at, Kind::Unseen, false)
     }
 
@@ -177,7 +177,7 @@ impl Impressions {
             }
             recording = known.merge(recording);
         }
-        self.takings += u64::from(recording.is_taken_back() && !was_taken_back);
+        self.unseen_revision += u64::from(recording.is_taken_back() && !was_taken_back);
         self.insert(hash, recording);
         self.drop_texts();
         self.evict();
@@ -194,7 +194,7 @@ impl Impressions {
             return;
         }
         self.forgotten = Some(forgotten);
-        self.takings += 1;
+        self.unseen_revision += 1;
         self.counter = self.counter.max(forgotten.max_seq());
         self.unsaved.header = true;
         self.retain(|recording| !forgotten.covers(recording));

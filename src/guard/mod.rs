@@ -26,7 +26,7 @@ pub use types::{
     Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Now, Received, Recorded, Snapshot,
 };
 
-use crate::bloom::BloomFilter;
+use crate::bloom::{BloomFilter, FilterSpec};
 use crate::chain::ChainOptions;
 use crate::error::Error;
 use crate::hash::HashedId;
@@ -80,8 +80,8 @@ pub struct Guard {
     /// Whether a snapshot had the reference of a shard that is not held, and none was taken since.
     is_missing_shard: bool,
     received: Received,
-    /// How often a snapshot took something back that the one before it did not.
-    server_takings: u64,
+    /// Grows whenever a snapshot takes something back that the one before it did not.
+    server_unseen_revision: u64,
     impressions: Impressions,
     deliveries: Deliveries,
     filtered: Filtered,
@@ -113,7 +113,7 @@ impl Guard {
             has_applied: false,
             is_missing_shard: false,
             received: Received::default(),
-            server_takings: 0,
+            server_unseen_revision: 0,
             impressions: Impressions::new(window_ms, remember),
             deliveries: Deliveries::default(),
             filtered: Filtered::default(),
@@ -183,21 +183,37 @@ impl Guard {
         stopped.map(|(_, _, open)| open)
     }
 
-    /// The pending ids as one shard, the newest first if they do not all fit, with the parameters and seed of the
-    /// newest server shard, else, as where the server's format is not the native one, the defaults of [`ChainOptions`].
-    /// For the next request: a server tests it for that request and never unites it with its own.
+    /// The pending ids as one shard whose base64 text has at most `max_characters`, the newest if they do not all fit,
+    /// with the parameters and seed of the newest server shard, else, as where the server's format is not the native
+    /// one, the defaults of [`ChainOptions`]. `None`: nothing is pending, or no id fits. For the next request: a server
+    /// tests it for that request and never unites it with its own.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn pending_shard(&self) -> Result<Shard, Error> {
-        let filter = match self.server.newest_native_spec() {
-            Some(spec) => BloomFilter::with_spec(spec)?,
-            None => BloomFilter::new(Parameters::DEFAULT, ChainOptions::default().seed),
-        };
-        let capacity = filter.parameters().capacity();
-        let mut shard = Shard::new(filter, 0, 0);
-        for open in self.open_pending().rev() {
-            if shard.count >= capacity {
+    pub fn pending_shard(&self, max_characters: usize) -> Result<Option<Shard>, Error> {
+        let newest_spec = self.server.newest_native_spec();
+        let spec = newest_spec.unwrap_or_else(|| FilterSpec::native(Parameters::DEFAULT, ChainOptions::default().seed));
+        let mut largest = None;
+        // An id more never makes the text shorter, so the most ids that fit are found by halving.
+        let (mut fitting, mut most) = (0, self.open_pending().count());
+        let mut ids = most;
+        while fitting < most {
+            let shard = self.shard_of_newest(ids, spec)?;
+            if shard.base64_len() <= max_characters {
+                (fitting, largest) = (ids, Some(shard));
+            } else {
+                most = ids - 1;
+            }
+            ids = fitting + (most - fitting).div_ceil(2);
+        }
+        Ok(largest)
+    }
+
+    /// The newest `ids` pending ids, or as many of them as the filter has room for, as a shard.
+    fn shard_of_newest(&self, ids: usize, spec: FilterSpec) -> Result<Shard, Error> {
+        let mut shard = Shard::new(BloomFilter::with_spec(spec)?, 0, 0);
+        for open in self.open_pending().rev().take(ids) {
+            if shard.count >= spec.parameters.capacity() {
                 break;
             }
             shard.insert(&open.id);
@@ -205,10 +221,10 @@ impl Guard {
         Ok(shard)
     }
 
-    /// How often something was taken back or forgotten, on this device or by the server: then what has stopped an id is
-    /// to be asked for again, by [`Guard::taken_back`].
-    pub fn takings(&self) -> u64 {
-        self.server_takings + self.impressions.takings()
+    /// Grows whenever something is taken back or forgotten, on this device or by the server: then what has stopped an
+    /// id is to be asked for again, by [`Guard::taken_back`].
+    pub fn unseen_revision(&self) -> u64 {
+        self.server_unseen_revision + self.impressions.unseen_revision()
     }
 
     /// What is held, what was done, as of now.

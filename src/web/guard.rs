@@ -118,10 +118,10 @@ impl Guard {
         ids.answer(taken_back)
     }
 
-    /// How often something was taken back or forgotten.
-    #[wasm_bindgen(getter)]
-    pub fn takings(&self) -> f64 {
-        self.guard.takings() as f64
+    /// Grows whenever something is taken back or forgotten.
+    #[wasm_bindgen(getter, js_name = unseenRevision)]
+    pub fn unseen_revision(&self) -> f64 {
+        self.guard.unseen_revision() as f64
     }
 
     /// What the server need not send again.
@@ -140,11 +140,13 @@ impl Guard {
         self.guard.pending(limit)
     }
 
-    /// The pending ids as one base64 shard.
+    /// The pending ids as one base64 shard of at most so many characters; empty if it would hold none.
     #[wasm_bindgen(js_name = pendingShard)]
-    pub fn pending_shard(&self) -> Result<String, JsValue> {
-        let shard = self.guard.pending_shard().map_err(failure)?;
-        shard.to_base64().map_err(failure)
+    pub fn pending_shard(&self, max_characters: usize) -> Result<String, JsValue> {
+        match self.guard.pending_shard(max_characters).map_err(failure)? {
+            Some(shard) => shard.to_base64().map_err(failure),
+            None => Ok(String::new()),
+        }
     }
 
     /// What is held and was done.

@@ -11,6 +11,11 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
+/// How long the text of so many bytes is.
+pub(crate) fn encoded_len(bytes: usize) -> usize {
+    bytes.div_ceil(3) * 4
+}
+
 /// Reads base64 text.
 ///
 /// # Errors

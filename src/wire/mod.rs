@@ -116,6 +116,11 @@ impl Shard {
         }
     }
 
+    /// The length of the base64 text of a shard of the native format.
+    pub(crate) fn base64_len(&self) -> usize {
+        base64::encoded_len(native::encoded_len(self))
+    }
+
     /// Reads a shard's bytes.
     ///
     /// # Errors

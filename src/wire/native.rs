@@ -137,6 +137,13 @@ pub(super) fn decode(text: &[u8]) -> Result<EncodedShard, Error> {
     Ok(EncodedShard::single(bytes, filter, epoch, expires))
 }
 
+/// How many bytes [`encode`] makes.
+pub(super) fn encoded_len(shard: &Shard) -> usize {
+    let raw_length = payload::length(Words::Bytes, shard.filter.spec().bits());
+    let rice_length = rice::plan(&shard.filter).byte_length();
+    HEADER_LENGTH + rice_length.min(raw_length as u64) as usize + CHECKSUM_LENGTH
+}
+
 /// The canonical bytes of a shard of the native format.
 pub(super) fn encode(shard: &Shard) -> Vec<u8> {
     let filter = &shard.filter;

@@ -9,12 +9,11 @@ for (const framework of frameworks) {
     test("an item that was in view does not come back, not even for a moment", async ({ reader }) => {
       await reader.open();
       await expect(reader.items).toHaveText(idsOfPages(0));
-      const inView = idsOfPages(0).slice(0, 5);
-      await reader.haveSeen(inView);
+      await reader.haveSeen(["item-0", "item-1"]);
       const seen = await reader.seen(idsOfPages(0));
       await reader.page.evaluate(() => window.adapterApp.guard?.flush());
       await reader.page.evaluate(() => sessionStorage.clear());
-      await reader.open("/?again");
+      await reader.open("/data");
       await expect(reader.items).toHaveText(idsOfPages(0).filter((id) => !seen.includes(id)));
       expect(await reader.everShown()).toEqual(await reader.ids());
       expect(reader.complaints).toEqual([]);
@@ -29,7 +28,6 @@ for (const framework of frameworks) {
       const seen = await reader.seen(idsOfPages(0, 1));
       await reader.press("Refresh");
       await expect(reader.items.first()).not.toHaveText("item-0");
-      await reader.haveSeen(["item-0", "item-1"]);
       const shown = await reader.ids();
       expect(shown.filter((id) => seen.includes(id))).toEqual([]);
       expect(reader.complaints).toEqual([]);

@@ -12,14 +12,14 @@ for (const framework of frameworks) {
       const { delivered } = reader.site;
       await reader.open("/example");
       await expect(reader.items).toHaveText(idsOfPages(0));
+      await expect.poll(() => delivered, { timeout: 20_000 }).toContain("item-0");
       await reader.press("More");
       await expect(reader.items).toHaveText(idsOfPages(0, 1).filter((id) => id !== KNOWN));
-      await expect.poll(() => delivered, { timeout: 20_000 }).toContain("item-0");
-      expect(await reader.items.count()).toBe(19);
+      const seen = [...delivered];
       await reader.press("Refresh");
       await expect(reader.items.first()).not.toHaveText("item-0");
       expect(await reader.everShown()).not.toContain(KNOWN);
-      expect((await reader.ids()).filter((id) => delivered.includes(id))).toEqual([]);
+      expect((await reader.ids()).filter((id) => seen.includes(id))).toEqual([]);
       expect(reader.complaints).toEqual([]);
     });
   });

@@ -15,8 +15,8 @@ beforeAll(() => {
   mkdirSync(`${app}node_modules`, { recursive: true });
   for (const name of ["vitest", "vite", "jest-environment-jsdom"]) linkPackage(name, `${root}node_modules/${name}`);
   linkPackage("seenguard", root);
-  writeFileSync(`${app}package.json`, '{ "private": true }');
-  writeFileSync(`${app}vitest.config.mjs`, "export default {};");
+  writeFileSync(`${app}package.json`, '{ "private": true, "type": "module" }');
+  writeFileSync(`${app}vitest.config.js`, 'export default { test: { include: ["*.test.mjs"] } };');
   writeFileSync(`${app}feed.test.mjs`, exampleWith("js vitest", "openTestGuard").code);
   writeFileSync(`${app}app.test.cjs`, exampleWith("js jest", "openTestGuard").code);
 });

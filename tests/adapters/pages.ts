@@ -28,7 +28,7 @@ export interface Site {
   close(): Promise<void>;
 }
 
-/** `/ssr` is rendered on the server. */
+/** `/ssr` is rendered on the server; `/data` brings the first items alone. */
 async function serve({ scripts, render }: BuiltApp): Promise<Site> {
   const server = fastify({ forceCloseConnections: true });
   const seen = await knownSnapshot();
@@ -41,11 +41,13 @@ async function serve({ scripts, render }: BuiltApp): Promise<Site> {
     return reply.code(204).send();
   });
   for (const [path, code] of scripts) server.get(path, (_, reply) => reply.type("text/javascript").send(code));
-  server.get("/ssr", async (_, reply) => {
-    const initial: Initial = { user: "ada", items: itemsOfPage(0) };
-    const html = documentOf(await render(initial), `window.initial = ${JSON.stringify(initial)}`);
-    return reply.type("text/html").send(html);
-  });
+  for (const ssr of [true, false]) {
+    const initial: Initial = { ssr, user: "ada", items: itemsOfPage(0) };
+    const script = `window.initial = ${JSON.stringify(initial)}`;
+    server.get(ssr ? "/ssr" : "/data", async (_, reply) =>
+      reply.type("text/html").send(documentOf(ssr ? await render(initial) : "", script)),
+    );
+  }
   server.get("/example", (_, reply) => reply.type("text/html").send(documentOf("", "", "example")));
   server.get("/*", (_, reply) => reply.type("text/html").send(documentOf("")));
   const origin = await server.listen({ host: "127.0.0.1", port: 0 });
@@ -60,11 +62,12 @@ async function knownSnapshot(): Promise<Snapshot> {
   return snapshot;
 }
 
-// The router's address is that of the page without it.
+// Two items are in view at a time. The router's address is that of the page without it.
 const documentOf = (body: string, script = "", side = "client") =>
   `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>Feed</title>
+<style>li { height: 300px }</style>
 <div id="app">${body}</div>
-<script>${script}; if (location.pathname === "/ssr") history.replaceState(null, "", "/")</script>
+<script>${script}; if (window.initial) history.replaceState(null, "", "/")</script>
 <script type="module" src="/${side}.js"></script>`;
 
 /** A reader's tab. */

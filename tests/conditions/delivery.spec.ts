@@ -65,6 +65,30 @@ test("with headers to send, a page that closes delivers by a request that outliv
   expect(site.deliveries[0]).toMatchObject({ contentType: "application/json", authorization: "Bearer token" });
 });
 
+for (const [when, isAsync] of [
+  ["at once", false],
+  ["by a promise that waits for nothing", true],
+] as const) {
+  test(`with headers that a function gives ${when}, a page that closes delivers as well`, async ({ context, site }) => {
+    const page = await visit(await context.newPage(), site);
+    await page.evaluate(
+      ([intervalMs, isAsync]) => {
+        const token = { authorization: "Bearer token" };
+        window.guard.report({
+          url: "/impressions",
+          intervalMs,
+          headers: () => (isAsync ? Promise.resolve(token) : token),
+        });
+      },
+      [NEVER_MS, isAsync] as const,
+    );
+    await record(page, ["as it closed"]);
+    await page.close({ runBeforeUnload: true });
+    await expect.poll(() => site.delivered).toEqual(["as it closed"]);
+    expect(site.deliveries[0]).toMatchObject({ contentType: "application/json", authorization: "Bearer token" });
+  });
+}
+
 test("a request that is under way when the page closes arrives", async ({ context, site }) => {
   const page = await visit(await context.newPage(), site);
   await report(page);

@@ -5,7 +5,7 @@
 import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
 import fastify, { type FastifyInstance } from "fastify";
-import type { Impression } from "seenguard";
+import type { Impression, Report } from "seenguard";
 
 const dist = fileURLToPath(new URL("../../dist", import.meta.url));
 
@@ -13,6 +13,8 @@ const dist = fileURLToPath(new URL("../../dist", import.meta.url));
 export interface Delivery {
   readonly contentType: string;
   readonly authorization: string | undefined;
+  readonly cookie: string | undefined;
+  readonly namespace: string;
   readonly bytes: number;
   readonly impressions: readonly Impression[];
 }
@@ -70,10 +72,12 @@ export class Site {
   }
 
   private async collect(headers: Record<string, string | string[] | undefined>, body: string): Promise<Answer> {
-    const { impressions } = JSON.parse(body) as { impressions: Impression[] };
+    const { namespace, impressions } = JSON.parse(body) as Report;
     const delivery: Delivery = {
       contentType: String(headers["content-type"]),
       authorization: headers.authorization as string | undefined,
+      cookie: headers.cookie as string | undefined,
+      namespace,
       bytes: Buffer.byteLength(body),
       impressions,
     };

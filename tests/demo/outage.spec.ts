@@ -9,9 +9,9 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "@playwright/test";
-import { withChain } from "../../www/server/chain.ts";
-import { connect } from "../../www/server/redis/connection.ts";
-import { readSeen } from "../../www/server/redis/stored-seen.ts";
+import { Redis } from "ioredis";
+import { redisStore } from "seenguard/server";
+import { CHAIN_OPTIONS, withChain } from "../../www/server/chain.ts";
 import { startDemo, type RunningDemo } from "./processes.ts";
 import { Reader, expect } from "./reader.ts";
 
@@ -116,10 +116,10 @@ class DurableRedis {
 
   /** The ids that this person's shards do not contain. */
   async lacks(user: string, ids: readonly string[]): Promise<string[]> {
-    const client = connect(this.url, () => undefined);
+    const client = new Redis(this.url);
     try {
       await once(client, "ready");
-      return await withChain(await readSeen(client, user), (chain) => chain.filter(ids));
+      return await withChain(redisStore(client, CHAIN_OPTIONS).read(user), (chain) => chain.filter(ids));
     } finally {
       client.disconnect();
     }

@@ -2,7 +2,17 @@
  * Time: the window is counted by this device's clock, which may jump; a server's shards by the server's, which is told.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { DAY_MS, DAY_SECONDS, idsOf, MapStorage, NOW, openGuard, shippedSnapshot, uniqueNamespace } from "./support.js";
+import {
+  ENGINE,
+  DAY_MS,
+  DAY_SECONDS,
+  idsOf,
+  MapStorage,
+  NOW,
+  openGuard,
+  shippedSnapshot,
+  uniqueNamespace,
+} from "./support.js";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW * 1000 });
@@ -127,7 +137,7 @@ describe("a clock that jumps", () => {
       guard.apply({ shards: [] });
     }
     vi.mocked(Date.now).mockRestore();
-    expect(guard.stats().engine).toBe("wasm");
+    expect(guard.stats().engine).toBe(ENGINE);
     expect(errors).toEqual([]);
   });
 });

@@ -21,8 +21,9 @@ const BROWSER_MS = 60_000;
 const COMPILER_MS = 300_000;
 
 const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
-/** The one of `ts` is run by tests/capacitor, those of adapters and for test runners by tests/adapters. */
-const RUN_ELSEWHERE = /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest)$/;
+/** That of `ts` is run by tests/capacitor, adapters and test runners by tests/adapters, servers by docs-servers.test.ts. */
+const RUN_ELSEWHERE =
+  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$/;
 const TEXT = ["sh", "text"];
 
 test("every example is of a kind that some test runs", () => {
@@ -96,7 +97,7 @@ describe("in a browser", () => {
       import { createRoot } from "react-dom/client";
       import { App } from "./example";
       createRoot(document.querySelector("#app")).render(<StrictMode><App userId="ada" /></StrictMode>);`;
-    const opened = await open(exampleWith("tsx page", "useGuard"), entry);
+    const opened = await open(exampleWith("tsx page", "useSeenGuard"), entry);
     await vi.waitFor(async () => expect(await shown(opened)).toEqual(eleven), 20_000);
     await expectDelivered(opened, eleven.length);
     expect(await shown(opened)).toEqual(eleven);
@@ -119,7 +120,7 @@ describe("in a browser", () => {
 
   test("every example for pages is one of these", () => {
     const all = examplesOf("js page", "tsx page");
-    const lists = all.filter(({ code }) => /elementOf|useGuard/.test(code));
+    const lists = all.filter(({ code }) => /elementOf|useSeenGuard/.test(code));
     expect(lists).toHaveLength(2);
     expect(all).toHaveLength(printing.length + lists.length);
   });

@@ -97,7 +97,9 @@ test("the API's pages name every public member, option and error code", () => {
   const types = readdirSync(`${root}js/types`).filter((name) => name.endsWith(".d.ts"));
   const declared = types.flatMap((name) => declaredNames(readFileSync(`${root}js/types/${name}`, "utf8")));
   expect(declared.length).toBeGreaterThan(70);
-  const described = ["api", "server", "delivery", "storage"].map((name) => readPage(`docs/${name}.md`).text);
+  const described = ["api", "server", "delivery", "storage", "react", "vue", "svelte", "testing"].map(
+    (name) => readPage(`docs/${name}.md`).text,
+  );
   const code = [...described.join("\n").matchAll(/`+[^`]+`+/g)].join("\n");
   expect(declared.filter((name) => !new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(code))).toEqual([]);
 });

@@ -4,12 +4,12 @@ import { SeenGuard, SeenGuardError } from "seenguard";
 import type { GuardOptions } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import {
+  ENGINE,
   GatedStorage,
   idsOf,
   MapStorage,
   newPage,
   openGuard,
-  openPage,
   settled,
   shippedSnapshot,
   uniqueNamespace,
@@ -82,14 +82,14 @@ describe("options of open", () => {
     expect(warn).not.toHaveBeenCalled();
     warn.mockRestore();
     const { guard, errors } = await openGuard({ namespace, windowDays: 1 });
-    expect(guard.stats().engine).toBe("wasm");
+    expect(guard.stats().engine).toBe(ENGINE);
     expect(errors).toEqual([]);
   });
 
   test("that are undefined are those that are not given", async () => {
     const options = { namespace: uniqueNamespace(), storage: "none", windowDays: undefined, onLag: undefined };
     const { guard } = await openGuard(options as unknown as GuardOptions);
-    expect(guard.stats().engine).toBe("wasm");
+    expect(guard.stats().engine).toBe(ENGINE);
   });
 
   test("may be of a class, with a storage of a class", async () => {
@@ -330,28 +330,8 @@ describe("where there is no document", () => {
       guard.record("a");
       await guard.flush();
       expect(guard.filter(["a", "b"])).toEqual(["b"]);
-      expect(guard.stats()).toMatchObject({ engine: "wasm", storage: "unavailable" });
+      expect(guard.stats()).toMatchObject({ engine: ENGINE, storage: "unavailable" });
       expect(new Set(codes())).toEqual(new Set(["storage"]));
     });
   }
-});
-
-describe("without WebAssembly", () => {
-  test("everything passes, which is reported once, and the next to open tries again", async () => {
-    const page = openPage("globalThis.before = WebAssembly; delete globalThis.WebAssembly");
-    const options = { namespace: uniqueNamespace() };
-    const { guard, codes } = await openGuard(options, page.seenguard);
-    expect(codes()).toEqual(["wasm-unavailable"]);
-    expect(guard.stats()).toMatchObject({ engine: "none", pending: 0 });
-    expect(guard.record("a")).toBe(0);
-    expect(guard.filter(["a", "b", "a"])).toEqual(["a", "b"]);
-    expect(guard.apply({ shards: ["!"] })).toMatchObject({ applied: false, reason: "no-engine" });
-    expect(guard.feed().filter(["a", "a"])).toEqual(["a"]);
-    expect(codes()).toEqual(["wasm-unavailable"]);
-    page.run("globalThis.WebAssembly = before");
-    const again = await openGuard(options, page.seenguard);
-    again.guard.record("a");
-    expect(again.guard.filter(["a", "b"])).toEqual(["b"]);
-    expect(again.codes()).toEqual([]);
-  });
 });

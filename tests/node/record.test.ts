@@ -130,12 +130,35 @@ describe("pendingShard", () => {
     chain.free();
   });
 
-  test("is empty but readable when nothing is pending", async () => {
+  test("is empty when nothing is pending", async () => {
     const { guard } = await openGuard();
-    const chain = await ShardChain.from([guard.pendingShard()]);
-    expect(chain.rejected).toEqual([]);
-    expect(chain.filter(idsOf("any", 1000))).toHaveLength(1000);
-    chain.free();
+    expect(guard.pendingShard()).toBe("");
+    guard.record("covered");
+    guard.apply(await shippedSnapshot(["covered"]));
+    expect([guard.pendingShard(), guard.pendingShard(3000)]).toEqual(["", ""]);
+  });
+
+  test("fits into so many characters with the newest ids, and is empty where none fits", async () => {
+    const { guard } = await openGuard();
+    const ids = idsOf("item", 900);
+    guard.record(ids);
+    const counts: number[] = [];
+    for (const most of [100, 300, 1000, 3072]) {
+      const text = guard.pendingShard(most);
+      expect(text.length).toBeLessThanOrEqual(most);
+      const chain = await ShardChain.from([text]);
+      const held = ids.filter((id) => chain.has(id));
+      expect(held).toEqual(ids.slice(-held.length));
+      counts.push(held.length);
+      chain.free();
+    }
+    expect(counts.toSorted((a, b) => a - b)).toEqual(counts);
+    expect(counts[0]).toBeGreaterThan(0);
+    expect(counts.at(-1)).toBe(900);
+    expect([guard.pendingShard(0), guard.pendingShard(40)]).toEqual(["", ""]);
+    // What is no limit limits nothing.
+    for (const none of [undefined, Infinity, NaN, -1, "3"])
+      expect(guard.pendingShard(none as number)).toBe(guard.pendingShard());
   });
 
   test("has the parameters and the seed of the newest server shard", async () => {

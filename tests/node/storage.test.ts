@@ -3,6 +3,7 @@ import { SeenGuard } from "seenguard";
 import type { SeenStorage } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import {
+  ENGINE,
   GatedStorage,
   idsOf,
   MapStorage,
@@ -264,7 +265,7 @@ describe("a storage that fails", () => {
       guard.record("c");
       await guard.flush();
       expect(guard.filter(["a", "b", "c", "d"])).toEqual(["d"]);
-      expect(guard.stats()).toMatchObject({ engine: "wasm", storage: "unavailable", pending: 3 });
+      expect(guard.stats()).toMatchObject({ engine: ENGINE, storage: "unavailable", pending: 3 });
       expect(codes()).toEqual(["storage"]);
       await guard.close();
     });

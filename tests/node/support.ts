@@ -17,6 +17,9 @@ export const DAY_MS = 86_400_000;
 
 export type Package = typeof import("seenguard");
 
+/** The engine of the guards that `openGuard` opens: the step `vitest-js-engine` runs the same tests on the other one. */
+export const ENGINE = process.env.SEENGUARD_ENGINE === "js" ? "js" : "wasm";
+
 let namespaces = 0;
 
 /** A namespace that no other test uses. */
@@ -40,7 +43,9 @@ export async function openGuard(
 ): Promise<OpenedGuard> {
   const errors: SeenGuardError[] = [];
   const onError = (error: SeenGuardError) => errors.push(error);
-  const guard = await Guard.open({ namespace: uniqueNamespace(), storage: "none", onError, ...options });
+  // Without the option it is Wasm, as users have it.
+  const engine = ENGINE === "js" ? ENGINE : "auto";
+  const guard = await Guard.open({ namespace: uniqueNamespace(), storage: "none", engine, onError, ...options });
   // Nobody waits for it: a storage of this test may never answer again.
   onTestFinished(() => void guard.close());
   return { guard, errors, codes: () => errors.map(({ code }) => code) };
@@ -55,7 +60,7 @@ export function newPage(): Package {
 }
 
 /** The same for who wants to change the page's globals first, with the page to run code in. */
-export function openPage(before = ""): { seenguard: Package; run: (code: string) => unknown } {
+export function openPage(before = ""): { seenguard: Package; run: (code: string | vm.Script) => unknown } {
   const { TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask } =
     globalThis;
   const { URL, AbortController } = globalThis;
@@ -63,13 +68,23 @@ export function openPage(before = ""): { seenguard: Package; run: (code: string)
     ...{ TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask },
     ...{ URL, AbortController, Date },
   });
-  script ??= new vm.Script(readFileSync(new URL("../../dist/seenguard.iife.js", import.meta.url), "utf8"));
-  vm.runInContext(before, page);
-  script.runInContext(page);
-  const run = (code: string): unknown => vm.runInContext(code, page);
+  const run = (code: string | vm.Script): unknown =>
+    typeof code === "string" ? vm.runInContext(code, page) : code.runInContext(page);
+  run(before);
+  run(readScript("seenguard.iife.js"));
+  if (ENGINE === "js") run(readScript("seenguard-engine-js.iife.js"));
   return { seenguard: run("Seenguard") as Package, run };
 }
-let script: vm.Script | undefined;
+
+const scripts = new Map<string, vm.Script>();
+
+/** A file of the package for a script tag, to be run in a page. */
+export function readScript(name: string): vm.Script {
+  const file = new URL(`../../dist/${name}`, import.meta.url);
+  const script = scripts.get(name) ?? new vm.Script(readFileSync(file, "utf8"));
+  scripts.set(name, script);
+  return script;
+}
 
 /** Records ids one after the other, a second apart by the device's clock, which goes by the test alone from then on. */
 export function recordInTurn(guard: Pick<SeenGuard, "record">, ids: Iterable<ItemId>): void {

@@ -16,7 +16,7 @@ afterAll(() => browser.close());
 export const chromiumVersion = (): string => browser.version();
 
 /** A page in a browser context of its own, and what it complains of. */
-export async function openPage(url: string): Promise<{ page: Page; complaints: string[]; requests: string[] }> {
+export async function newPage(): Promise<{ page: Page; complaints: string[]; requests: string[] }> {
   const context = await browser.newContext();
   onTestFinished(() => context.close());
   const page = await context.newPage();
@@ -26,8 +26,14 @@ export async function openPage(url: string): Promise<{ page: Page; complaints: s
   });
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("request", (request) => requests.push(request.url()));
-  await page.goto(url);
   return { page, complaints, requests };
+}
+
+/** The same, at an address. */
+export async function openPage(url: string): ReturnType<typeof newPage> {
+  const opened = await newPage();
+  await opened.page.goto(url);
+  return opened;
 }
 
 /** Serves a directory until the test is over, under a content security policy. */

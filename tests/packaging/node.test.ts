@@ -46,6 +46,17 @@ describe.each<ScenarioFile>(["scenario.json", "guava-scenario.json"])("with the 
   );
 });
 
+test("seenguard/slim reads the module by its file's address", async () => {
+  const script = `
+    import { SeenGuard } from "seenguard/slim";
+    const options = { storage: "none", onError: (error) => console.log(error.message) };
+    const missing = await SeenGuard.open({ ...options, namespace: "1", engine: "wasm", wasm: "file:///there/is/none.wasm" });
+    const guard = await SeenGuard.open({ ...options, namespace: "2", wasm: import.meta.resolve("seenguard/seenguard.wasm") });
+    console.log(missing.stats().engine, guard.stats().engine);`;
+  const { stdout } = await runNode("--input-type=module", "--eval", script);
+  expect(stdout).toMatch(/^WebAssembly is not available: .*no such file.*\nnone wasm\n$/);
+});
+
 test.each(["server.mjs", "server.cjs"])("node/%s filters, records and ships", async (app) => {
   const { stdout, stderr } = await runNode(join(inject("installed"), "node", app));
   expect(stderr).toBe("");
@@ -60,10 +71,10 @@ test("seenguard/server keeps a server's own records, and has no guard in it", as
     for (const entry of [server, require("seenguard/server")]) {
       const chain = await entry.ShardChain.create({ format: { kind: "go-bloomfilter" } });
       chain.record(["a", "b"]);
-      console.log(Object.keys(entry).sort().join(), chain.snapshot().shards[0].slice(0, 3));
+      console.log("SeenGuard" in entry, chain.snapshot().shards[0].slice(0, 3));
     }`;
   const { stdout } = await runNode("--input-type=module", "--eval", script);
-  expect(stdout).toBe("SeenGuardError,ShardChain 2::\n".repeat(2));
+  expect(stdout).toBe("false 2::\n".repeat(2));
 });
 
 describe("an error in an app", () => {
@@ -137,7 +148,8 @@ test("an error of one copy is an instance of the other's class, and no other err
     import * as server from "seenguard/server";
     const copy = createRequire(process.cwd() + "/")("seenguard/server");
     class AppError extends SeenGuardError {}
-    const errors = [await SeenGuard.open({}).catch((error) => error), await copy.ShardChain.from(1).catch((error) => error)];
+    const caught = (promise) => promise.catch((error) => error);
+    const errors = [await caught(SeenGuard.open({})), await caught(copy.ShardChain.from(1))];
     for (const error of [...errors, new AppError("trap", ""), new TypeError("a"), null, { code: "trap" }])
       console.log(error instanceof SeenGuardError, error instanceof copy.SeenGuardError, error instanceof AppError);
     console.log(SeenGuardError === server.SeenGuardError, SeenGuardError === copy.SeenGuardError);`;

@@ -1,22 +1,24 @@
 /** What is in the package, and what is not. */
-import { execFile } from "node:child_process";
 import { readFile, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { build, type Platform } from "esbuild";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
-import { expect, inject, test } from "vitest";
-import { bundles, entries, manifestExports, specifierOf, workerBuilds } from "../../scripts/build/entries.mjs";
+import { describe, expect, inject, test } from "vitest";
+import { bundles, entries, isApart, manifestExports, specifierOf, workerBuilds } from "../../scripts/build/entries.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The modules of an entry in dist/: one that inlines its Wasm is built for workers at the edge, too. */
-const modulesOf = ({ name, inlinesWasm }: (typeof bundles)[number]): string[] => {
+const modulesOf = (entry: (typeof bundles)[number]): string[] => {
+  const { name, inlinesWasm } = entry;
   const workers = inlinesWasm ? workerBuilds.map(({ condition }) => `${name}.${condition}.js`) : [];
-  return [`${name}.js`, `${name}.cjs`, ...workers];
+  return [isApart(entry) ? `${name}.bundle.js` : `${name}.js`, `${name}.cjs`, ...workers];
 };
+
+const generated = bundles.filter(({ isGenerated }) => isGenerated).flatMap(modulesOf);
+const written = bundles.filter(({ isGenerated }) => !isGenerated).flatMap(modulesOf);
 
 test("package.json exports what the table of entries says", async () => {
   expect(await manifestOf(root), "node scripts/build/entries.mjs --update").toHaveProperty(
@@ -26,9 +28,10 @@ test("package.json exports what the table of entries says", async () => {
 });
 
 test("the package holds what users need and nothing else", () => {
-  const scripts = [...bundles.flatMap(modulesOf), "seenguard.iife.js", "inspect.js"];
   const dist = [
-    ...scripts.flatMap((name) => [name, `${name}.map`]),
+    ...entries.filter(isApart).map(({ name }) => `${name}.js`),
+    ...[...generated, "seenguard-engine-js.iife.js"],
+    ...[...written, "seenguard.iife.js", "inspect.js"].flatMap((name) => [name, `${name}.map`]),
     ...entries.flatMap(({ name }) => [`${name}.d.ts`, `${name}.d.cts`]),
     ...["seenguard.wasm", "formats.wasm", "server.wasm"],
   ];
@@ -42,13 +45,15 @@ test("the package holds what users need and nothing else", () => {
   );
 });
 
-test("it depends on no other package", async () => {
-  const list = await promisify(execFile)("npm", ["ls", "--omit=dev", "--json"], { cwd: root });
-  expect(JSON.parse(list.stdout)).not.toHaveProperty("dependencies");
+test("it depends on no other package, and demands none", async () => {
   const manifest = await manifestOf(root);
-  for (const field of ["dependencies", "peerDependencies", "optionalDependencies", "bundleDependencies"]) {
+  for (const field of ["dependencies", "optionalDependencies", "bundleDependencies"]) {
     expect(manifest).not.toHaveProperty(field);
   }
+  // Those of the adapters are for apps that have them already.
+  const { peerDependencies, peerDependenciesMeta } = manifest;
+  const optional = Object.entries(peerDependenciesMeta).filter(([, meta]) => meta.optional);
+  expect(optional.map(([name]) => name)).toEqual(Object.keys(peerDependencies));
 });
 
 test("installing it runs nothing and brings nothing else", async () => {
@@ -67,9 +72,7 @@ interface SourceMap {
 
 test("each script has a source map with its sources, and names no place on the machine that built it", async () => {
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
-  const scripts = (await readdir(dist)).filter((name) => /\.c?js$/.test(name));
-  expect(scripts).toHaveLength(bundles.flatMap(modulesOf).length + 2);
-  for (const name of scripts) {
+  for (const name of [...written, "seenguard.iife.js", "inspect.js"]) {
     const script = await readFile(join(dist, name), "utf8");
     const text = await readFile(join(dist, `${name}.map`), "utf8");
     const { sources, sourcesContent } = JSON.parse(text) as SourceMap;
@@ -80,58 +83,72 @@ test("each script has a source map with its sources, and names no place on the m
   }
 });
 
-test("modules are shipped as they were written, the script-tag file minified", async () => {
+test("modules are shipped as they were written, what is generated and script-tag files minified", async () => {
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
   const linesOf = async (name: string) => {
     const lines = (await readFile(join(dist, name), "utf8")).split("\n");
     return { lines: lines.length, long: lines.filter((line) => line.length > 400 && !/[0-9a-f]{300}/.test(line)) };
   };
-  for (const name of bundles.flatMap(modulesOf)) {
+  for (const name of written) {
     const { lines, long } = await linesOf(name);
     expect(lines, name).toBeGreaterThan(30);
     expect(long, name).toEqual([]);
   }
-  expect((await linesOf("seenguard.iife.js")).lines).toBeLessThan(50);
+  for (const name of [...generated, "seenguard.iife.js"]) expect((await linesOf(name)).lines).toBeLessThan(50);
 });
 
-test.each(
+describe.each(
   (["browser", "neutral", "node"] as const).flatMap((platform) =>
     entries
       .filter(({ peers, isShared }) => !peers && !isShared)
       .map((entry) => ({ platform, name: entry.name, specifier: specifierOf(entry) })),
   ),
-)("a bundler for $platform finds one file as $specifier, and that of the errors", async (entry) => {
-  for (const [contents, ending] of [
-    [`export * from "${entry.specifier}";`, ".js"],
-    [`module.exports = require("${entry.specifier}");`, ".cjs"],
-  ] as const) {
-    const files = (await bundled(contents, entry.platform)).map(({ name }) => name);
-    expect(files).toEqual([entry.name + ending, `errors${ending}`].sort());
-  }
+)("a bundler for $platform", ({ platform, name, specifier }) => {
+  test.each([
+    { way: `import("${specifier}")`, contents: `export * from "${specifier}";`, ending: ".js" },
+    { way: `require("${specifier}")`, contents: `module.exports = require("${specifier}");`, ending: ".cjs" },
+  ])("finds $way, the errors, and beside them what is only imported on demand", async ({ contents, ending }) => {
+    const { files, onDemand } = await bundled(contents, platform);
+    const engine = name === "server" ? [] : [`engine-js${ending}`];
+    const isSplit = ending === ".js";
+    expect(files).toEqual(
+      [isSplit ? `${name}.bundle.js` : `${name}.cjs`, `errors${ending}`, ...(isSplit ? [] : engine)].sort(),
+    );
+    expect(onDemand).toEqual(isSplit ? engine : []);
+  });
 });
 
-test("a page has nothing of the server in its bundle", async () => {
-  const [index] = await bundled('export { SeenGuard } from "seenguard";', "browser");
-  expect(index?.bytes).toBeGreaterThan(0);
-  const dist = join(inject("installed"), "node_modules/seenguard/dist");
-  expect(await readFile(join(dist, "index.js"), "utf8")).not.toContain("ShardChain");
+test("a page has nothing of the server in its script", async () => {
+  const { files } = await bundled(
+    'export { SeenGuard } from "seenguard"; export { SeenGuardError } from "seenguard/server";',
+    "browser",
+  );
+  expect(files).toEqual(["errors.js", "index.bundle.js"]);
+  const script = await readFile(join(inject("installed"), "node_modules/seenguard/dist/index.bundle.js"), "utf8");
+  expect(script).not.toContain("ShardChain");
 });
 
-/** The package's files that a bundler takes into one file, and how much of each. */
-async function bundled(contents: string, platform: Platform): Promise<{ name: string; bytes: number }[]> {
+/** The package's files that a bundler takes into an app's script, and those that it makes scripts of their own. */
+async function bundled(contents: string, platform: Platform): Promise<{ files: string[]; onDemand: string[] }> {
   const { metafile } = await build({
     stdin: { contents, resolveDir: inject("installed") },
     platform,
     bundle: true,
+    splitting: true,
     format: "esm",
+    outdir: inject("installed"),
     metafile: true,
     write: false,
   });
-  return Object.values(metafile.outputs)
-    .flatMap(({ inputs }) => Object.entries(inputs))
-    .filter(([path]) => path.includes("seenguard/dist/"))
-    .map(([path, { bytesInOutput }]) => ({ name: basename(path), bytes: bytesInOutput }))
-    .sort((a, b) => a.name.localeCompare(b.name));
+  const outputs = Object.entries(metafile.outputs);
+  const filesOf = (chosen: typeof outputs) =>
+    chosen
+      .flatMap(([, { inputs }]) => Object.entries(inputs))
+      .filter(([path, { bytesInOutput }]) => path.includes("seenguard/dist/") && bytesInOutput > 0)
+      .map(([path]) => basename(path))
+      .sort();
+  const isApp = ([path]: [string, unknown]) => path.endsWith("stdin.js");
+  return { files: filesOf(outputs.filter(isApp)), onDemand: filesOf(outputs.filter((output) => !isApp(output))) };
 }
 
 test("publint, which knows how bundlers and Node read a manifest, has nothing to say", async () => {
@@ -140,6 +157,12 @@ test("publint, which knows how bundlers and Node read a manifest, has nothing to
   expect(messages.map((message) => formatMessage(message, manifest))).toEqual([]);
 });
 
-async function manifestOf(directory: string): Promise<{ scripts: Record<string, string> }> {
-  return JSON.parse(await readFile(join(directory, "package.json"), "utf8")) as { scripts: Record<string, string> };
+interface Manifest {
+  readonly scripts: Record<string, string>;
+  readonly peerDependencies: Record<string, string>;
+  readonly peerDependenciesMeta: Record<string, { readonly optional?: boolean }>;
+}
+
+async function manifestOf(directory: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(directory, "package.json"), "utf8")) as Manifest;
 }

@@ -16,12 +16,14 @@ test.each([
   { name: "nodenext", type: "module", module: "nodenext", moduleResolution: "nodenext", lib: DOM, finds: ".d.ts" },
   { name: "bundler", type: "module", module: "esnext", moduleResolution: "bundler", lib: DOM, finds: ".d.ts" },
   { name: "no-dom", type: "module", module: "nodenext", moduleResolution: "nodenext", lib: ["es2022"], finds: ".d.ts" },
+  // TypeScript's old way, which knows no exports.
+  { name: "node10", type: "commonjs", module: "commonjs", moduleResolution: "node10", lib: DOM, finds: ".d.ts" },
 ])("an app with $name compiles", async ({ name, type, module, moduleResolution, lib, finds }) => {
   const app = join(inject("installed"), "types", name);
   await mkdir(app);
   await copyFile(join(app, "../consumer.ts"), join(app, "consumer.ts"));
   await writeFile(join(app, "package.json"), JSON.stringify({ name, type, private: true }));
-  const compilerOptions = { module, moduleResolution, target: "es2022", lib };
+  const compilerOptions = { module, moduleResolution, target: "es2022", lib, ignoreDeprecations: "6.0" };
   const checks = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, types: [], noEmit: true };
   await writeFile(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions: { ...compilerOptions, ...checks } }));
   const { code, stdout } = await compile(app);

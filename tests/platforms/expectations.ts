@@ -6,13 +6,14 @@ import type { Outcome } from "../packaging/apps/scenario.js";
 import { openPage } from "../packaging/chromium.js";
 import { expectGuarded, expectServed, type ServerOutcome } from "../packaging/scenarios.js";
 
-/** By the entry of the package. */
-export interface Outcomes {
-  readonly seenguard: Outcome;
-  readonly "seenguard/formats"?: Outcome;
-}
+/** What a page's code is tried with: the package's engines and entries, in the page and in a worker of it. */
+export type Part = "page" | "engine-js" | "formats" | "worker";
+
+export type Outcomes = Partial<Record<Part, Outcome>>;
 
 export interface Expected {
+  /** @default page, engine-js and formats */
+  readonly parts?: readonly Part[];
   /** @default "indexeddb" */
   readonly storage?: Outcome["storage"];
   /** @default "wasm" */
@@ -27,10 +28,14 @@ declare global {
   }
 }
 
-export function expectOutcomes(outcomes: Outcomes, { storage = "indexeddb", ...others }: Expected): void {
-  expectGuarded(outcomes.seenguard, storage, "scenario.json", others);
-  const withFormats = outcomes["seenguard/formats"];
-  if (withFormats !== undefined) expectGuarded(withFormats, storage, "guava-scenario.json", others);
+export const PAGE_PARTS = ["page", "engine-js", "formats"] as const;
+
+export function expectOutcomes(outcomes: Outcomes, expected: Expected = {}): void {
+  const { parts = PAGE_PARTS, storage = "indexeddb", engine = "wasm", errors = [] } = expected;
+  for (const part of parts) {
+    const file = part === "formats" ? "guava-scenario.json" : "scenario.json";
+    expectGuarded(outcomes[part], storage, file, { engine: part === "engine-js" ? "js" : engine, errors });
+  }
 }
 
 /** The page guards its feed and complains of nothing. With `server`, it shows what its server answered. */
@@ -42,7 +47,7 @@ export async function expectPage(url: string, expected: Expected & { server?: tr
     .catch((error: unknown) => {
       throw new Error(`${url} has no outcome; its console says: ${complaints.join("\n")}`, { cause: error });
     });
-  if (outcomes !== undefined) expectOutcomes(outcomes, expected);
+  expectOutcomes(outcomes ?? {}, expected);
   if (expected.server) expectServed(JSON.parse(await page.locator("#server").innerText()) as ServerOutcome);
   expect(complaints).toEqual([]);
 }

@@ -1,7 +1,23 @@
 /** The installed package on each platform, one after the other: compilers take all cores. */
 import { join } from "node:path";
-import { inject, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { platforms } from "./platforms.js";
+import { readRows, rowOf, writeRows, type Row } from "./table.js";
 
-for (const { name, tested, app, run } of platforms)
-  test(`${name} runs ${tested}`, () => run(join(inject("installed"), app)));
+const rows: Row[] = [];
+
+for (const platform of platforms)
+  test(`${platform.name}: ${platform.tested}`, async () => {
+    const directory = join(inject("installed"), platform.app);
+    await platform.run(directory);
+    rows.push(rowOf(platform, directory));
+  });
+
+test("the table in docs/platforms.md is of this run, other versions apart", async () => {
+  expect(rows.map(({ Platform }) => Platform)).toEqual(platforms.map(({ name }) => name));
+  if (inject("update")) await writeRows(rows);
+  const withoutVersions = (row: Row) => ({ ...row, Versions: "" });
+  expect(readRows().map(withoutVersions), "npx vitest run --project platforms --update writes it anew").toEqual(
+    rows.map(withoutVersions),
+  );
+});

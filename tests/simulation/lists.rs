@@ -146,7 +146,7 @@ struct Verdict {
 #[derive(Debug, Default)]
 pub struct Verdicts {
     of: BTreeMap<Item, Verdict>,
-    takings: u64,
+    unseen_revision: u64,
     /// What the snapshot in use took back when it was shown last.
     listed: BTreeMap<Item, u64>,
     /// Whether this page has learnt of a deletion of the history since.
@@ -184,10 +184,10 @@ pub fn show(device: &mut Device, tab: usize, posts: &[Post], scene: &mut Scene<'
 fn forget_taken_back(verdicts: &mut Verdicts, device: &Device, tab: usize, scene: &Scene<'_>) {
     let clocks = device.clocks(tab, scene.now);
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
-    if page.guard.takings() == verdicts.takings {
+    if page.guard.unseen_revision() == verdicts.unseen_revision {
         return;
     }
-    verdicts.takings = page.guard.takings();
+    verdicts.unseen_revision = page.guard.unseen_revision();
     let stopped = verdicts.of.values().filter(|verdict| !verdict.is_fresh);
     let ids: Vec<Item> = stopped.flat_map(|verdict| verdict.post.clone()).collect();
     let named = page.guard.taken_back(&scene.items.texts(&ids), clocks);

@@ -119,7 +119,7 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   const stopped: number = guard.unsee("a") + guard.unsee(new Set([1, 2n]));
   const held: string = guard.held();
   const pending: string[] = guard.pending(unknown).concat(guard.pending());
-  const shard: string = guard.pendingShard();
+  const shard: string = guard.pendingShard() + guard.pendingShard(3000);
 
   const last: FeedOptions = { key: "home", seen: "last" };
   await fillFeed(guard.feed());
@@ -134,6 +134,8 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   const version: number | undefined = guard.version;
   console.log(pending.length, shard.length, version, held.length, stopped);
   console.log(allIds.length, allPosts.length);
+  const delivery = await guard.deliver();
+  if (delivery.left > 0) console.log(delivery.delivered.toFixed(), await guard.deliver(1000));
   await guard.flush();
   await guard.close();
   await SeenGuard.clear("home:1");
@@ -164,7 +166,9 @@ function deliver(guard: SeenGuard): (() => void)[] {
     await fetch("/impressions", { method: "POST", body });
   };
   const report: ReportOptions = { url: "/impressions", headers: { authorization: "…" }, send, intervalMs: 5000 };
-  return [guard.report(report), guard.report({ url: "/impressions" })];
+  const tokens: (() => Record<string, string>) | (() => Promise<Record<string, string>>) =
+    report.intervalMs === 0 ? () => ({ authorization: "…" }) : () => Promise.resolve({ authorization: "…" });
+  return [guard.report(report), guard.report({ url: "/impressions", headers: tokens })];
 }
 
 /** What a server gets. */

@@ -14,7 +14,7 @@ type Gives<Promised, Given extends Promised> = Given;
 type Takes<Taken, HandedIn extends Taken> = HandedIn;
 
 export type GivenTypes = [
-  Gives<Omit<contract.SeenGuard, "deliver" | "stats">, ours.SeenGuard>,
+  Gives<Omit<contract.SeenGuard, "stats">, ours.SeenGuard>,
   Gives<Pick<typeof contract.SeenGuard, "clear">, typeof ours.SeenGuard>,
   Gives<contract.Feed, ours.Feed>,
   Gives<contract.SeenGuardError, ours.SeenGuardError>,
@@ -35,7 +35,7 @@ export type TakenTypes = [
   Takes<ours.GuardOptions, contract.GuardOptions>,
   Takes<ours.ObserveOptions, contract.ObserveOptions>,
   Takes<ours.FeedOptions, contract.FeedOptions>,
-  Takes<Omit<ours.ReportOptions, "headers">, Omit<contract.ReportOptions, "headers">>,
+  Takes<ours.ReportOptions, contract.ReportOptions>,
   Takes<ours.FillOptions, contract.FillOptions>,
   Takes<ours.FeedPage<Date, number>, contract.FeedPage<Date, number>>,
   Takes<ours.SeenStorage, contract.SeenStorage>,

@@ -415,7 +415,8 @@ fn what_one_visit_stores_another_takes_over() {
     later.finish_loading();
     assert_eq!(later.pending(9), ["a", "b", "c"]);
     assert_eq!(later.pending(1), ["a"]);
-    let shard = Shard::from_base64(&later.pending_shard().unwrap()).unwrap();
+    assert_eq!(later.pending_shard(50).unwrap(), "");
+    let shard = Shard::from_base64(&later.pending_shard(1_000).unwrap()).unwrap();
     assert!(shard.count == 3 && ["a", "b", "c"].iter().all(|id| shard.filter.contains(id)));
 
     let unsaved = parsed(later.take_unsaved(false));

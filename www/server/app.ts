@@ -2,7 +2,7 @@
  * The server's routes: pages of items, reports of devices, and the controls of the demo's stream.
  *
  *     GET    /api/users/:user/feed?turn=7&size=10   a page, with the state that it was filtered against
- *     GET    /api/users/:user/pool?cursor=10&size=10   a page of this person's small pool, what was seen at its end
+ *     GET    /api/users/:user/pool?cursor=…&size=10   a page of this person's small pool, what was seen at its end
  *     POST   /api/users/:user/impressions           a report: {"namespace": "…", "now": 1764000000000,
  *                                                   "impressions": [{"id": "…", "at": 1764000000000}], "unseen": []}
  *     DELETE /api/users/:user/history               deletes what this person has seen, on the devices too
@@ -21,11 +21,11 @@
  */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import fastifyStatic from "@fastify/static";
-import type { Report, ShardChain } from "seenguard/server";
+import { pageOf, parseReport, SeenGuardError, type ShardChain } from "seenguard/server";
 import { idsOf, type Item } from "./catalogue.ts";
-import { stateOf, withChain, type StoredSeen } from "./chain.ts";
+import { stateOf, withChain } from "./chain.ts";
 import { eventsOf } from "./events.ts";
-import { poolPage, recallPage } from "./recall.ts";
+import { poolOf, recallPage } from "./recall.ts";
 import { MOST_LAG_SECONDS, StoreUnavailable, StreamFull, type Store, type StreamControl } from "./store.ts";
 
 const USER = { type: "string", pattern: "^[A-Za-z0-9_-]{1,64}$" } as const;
@@ -43,7 +43,7 @@ const FEED_QUERY = {
 
 const POOL_QUERY = {
   type: "object",
-  properties: { cursor: WHOLE_NUMBER, size: SIZE },
+  properties: { cursor: { type: "string", maxLength: 4096 }, size: SIZE },
   additionalProperties: false,
 } as const;
 
@@ -51,24 +51,6 @@ const STATUS_QUERY = {
   type: "object",
   properties: { state: { type: "string", maxLength: 64 } },
   additionalProperties: false,
-} as const;
-
-const TIME_MS = { type: "integer", minimum: 0, maximum: 8.64e15 } as const;
-
-const IMPRESSIONS = {
-  type: "array",
-  maxItems: 1000,
-  items: {
-    type: "object",
-    required: ["id", "at"],
-    properties: { id: { type: "string", maxLength: 2048 }, at: TIME_MS },
-  },
-} as const;
-
-const REPORT_BODY = {
-  type: "object",
-  required: ["namespace", "now", "impressions"],
-  properties: { namespace: { type: "string" }, now: TIME_MS, impressions: IMPRESSIONS, unseen: IMPRESSIONS },
 } as const;
 
 const STREAM_BODY = {
@@ -109,7 +91,9 @@ export function buildApp({ store, catalogue, pageDirectory, logLevel }: AppOptio
   });
   // A page that closes sends its last impressions by a beacon, which browsers let through as text alone.
   app.removeContentTypeParser("text/plain");
-  app.addContentTypeParser("text/plain", { parseAs: "string" }, app.getDefaultJsonParser("error", "error"));
+  app.addContentTypeParser("text/plain", { parseAs: "string" }, (_request, body, done) => {
+    done(null, body);
+  });
   app.addHook("onSend", (_request, reply, _payload, done) => {
     reply.header("content-security-policy", CONTENT_SECURITY_POLICY).header("x-content-type-options", "nosniff");
     done();
@@ -142,9 +126,10 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
       const { user } = request.params;
       const { turn, size } = request.query;
       // Replicas take turns, as behind a balancer: the state flaps when one of them lags.
-      const stored = await (Number(turn) % 2 === 0 ? store.replicaSeen(user) : store.seen(user));
-      return answerPage(request, reply, stored, (chain) => ({
+      const reading = Number(turn) % 2 === 0 ? store.replicaSeen(user) : store.seen(user);
+      return answerPage(request, reply, reading, (chain) => ({
         items: recallPage(catalogue, user, Number(turn), Number(size ?? 10), (all) => chain.filter(all, { id: idsOf })),
+        seen: chain.snapshot({ held: heldBy(request) }),
       }));
     },
   );
@@ -155,17 +140,18 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
     async (request, reply) => {
       const { user } = request.params;
       const { cursor, size } = request.query;
-      return answerPage(request, reply, await store.seen(user), (chain) =>
-        poolPage(catalogue, user, Number(cursor ?? 0), Number(size ?? 10), (all) => chain.split(all, { id: idsOf })),
+      const page = { id: idsOf, size: Number(size ?? 10), cursor: cursor ?? null, held: heldBy(request) };
+      return answerPage(request, reply, store.seen(user), (chain) =>
+        pageOf(chain, poolOf(catalogue, user), { ...page, seen: "last" }),
       );
     },
   );
 
-  app.post<ForUser & { Body: Report }>(
+  app.post<ForUser>(
     "/api/users/:user/impressions",
-    { schema: { params: PARAMS, body: REPORT_BODY } },
+    { schema: { params: PARAMS } },
     async ({ params: { user }, body }, reply) => {
-      const events = eventsOf(body);
+      const events = eventsOf(parseReport(body));
       await store.accept(user, events);
       return reply.code(202).send({ accepted: events.length });
     },
@@ -178,17 +164,17 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
 }
 
 /** The state is read once: the page is filtered against it and ships with it, before any of the page is recorded. */
-function answerPage<T extends object>(
+function answerPage<T extends { seen: object }>(
   request: FastifyRequest,
   reply: FastifyReply,
-  stored: StoredSeen,
-  pageOf: (chain: ShardChain) => T,
-): Promise<T & { seen: object }> {
+  reading: Promise<ShardChain>,
+  answer: (chain: ShardChain) => T,
+): Promise<T> {
   forThisDevice(reply);
-  return withChain(stored, (chain) => {
+  return withChain(reading, (chain) => {
     if (chain.rejected.length > 0)
       request.log.warn({ rejected: chain.rejected }, "stored shards that cannot be read are left out");
-    return { ...pageOf(chain), seen: chain.snapshot({ held: heldBy(request) }) };
+    return answer(chain);
   });
 }
 
@@ -211,10 +197,9 @@ function addStreamRoutes(app: FastifyInstance, store: Store): void {
       const { user } = request.params;
       forThisDevice(reply);
       const stream = await store.stream(user);
-      const stored = await store.seen(user);
-      return withChain(stored, (chain) => {
+      return withChain(store.seen(user), (chain) => {
         const seen = chain.snapshot({ held: heldBy(request) });
-        const state = stateOf(stored);
+        const state = stateOf(chain);
         const status = { stream, unreadable: chain.rejected, state };
         return state === request.query.state ? status : { ...status, seen };
       });
@@ -251,6 +236,8 @@ function answerError(error: FastifyError, request: FastifyRequest, reply: Fastif
       .header("retry-after", "60")
       .send(errorBody("stream-full", "too many events wait in this person's stream; try again later"));
   }
+  if (error instanceof SeenGuardError && error.code === "bad-report")
+    return reply.code(400).send(errorBody(error.code, error.message));
   const status = error.statusCode ?? 500;
   if (status < 500)
     return reply.code(status).send(errorBody(error.validation ? "bad-request" : error.code, error.message));

@@ -1,8 +1,8 @@
 /**
  * What travels in the stream: one event for each item that was seen, or taken back.
  *
- * A device's clock may be off, and only a report's arrival shows by how much. So the events of a report carry the
- * server's time, and a consumer may take them in as late as it likes.
+ * A device's clock may be off, and only a report's arrival shows by how much. `parseReport` translates its times to the
+ * server's clock, so a consumer may take the events in as late as it likes.
  */
 import type { Impression, Report, ShardChain } from "seenguard/server";
 
@@ -13,12 +13,9 @@ export interface SeenEvent {
   readonly at: number;
 }
 
-/** The events of a report that arrives now, in its order. */
-export function eventsOf({ now: sentAt, impressions, unseen = [] }: Report, arrivedAt = Date.now()): SeenEvent[] {
-  const event = (kind: SeenEvent["kind"], { id, at }: Impression): SeenEvent => {
-    const translated = at + arrivedAt - sentAt;
-    return { kind, id, at: Math.max(0, Math.min(Math.round(translated), arrivedAt)) };
-  };
+/** The events of a report as `parseReport` returns it, in its order. */
+export function eventsOf({ impressions, unseen = [] }: Report): SeenEvent[] {
+  const event = (kind: SeenEvent["kind"], { id, at }: Impression): SeenEvent => ({ kind, id, at });
   return [...impressions.map((seen) => event("seen", seen)), ...unseen.map((taken) => event("unseen", taken))];
 }
 

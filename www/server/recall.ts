@@ -41,21 +41,9 @@ export function recallPage(
   return shuffled([...hot, ...wide], random);
 }
 
-/** All items once: those that the server does not know as seen, and the others, those seen longest ago first. */
-export type ExposureSplit = (items: readonly Item[]) => { readonly fresh: Item[]; readonly seen: Item[] };
-
-/** One page of `user`'s small pool, from `offset` on: what the server knows as seen is at its end. */
-export function poolPage(
-  catalogue: readonly Item[],
-  user: string,
-  offset: number,
-  size: number,
-  split: ExposureSplit,
-): { items: Item[]; next: string | null } {
-  const pool = rankingFor(user, articlesOf(catalogue)).slice(0, SMALL_POOL);
-  const { fresh, seen } = split(pool.slice(offset, offset + size));
-  const end = offset + size;
-  return { items: [...fresh, ...seen], next: end < pool.length ? String(end) : null };
+/** A small pool, the best for `user` first. */
+export function poolOf(catalogue: readonly Item[], user: string): Item[] {
+  return rankingFor(user, articlesOf(catalogue)).slice(0, SMALL_POOL);
 }
 
 /** The best for this person first, each with its reposts behind it. */

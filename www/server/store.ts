@@ -3,7 +3,8 @@
  *
  * There are two: `memory/store.ts` for trying the demo, and `redis/store.ts`, laid out as a large feed runs it.
  */
-import type { StoredSeen, Unreadable } from "./chain.ts";
+import type { ShardChain } from "seenguard/server";
+import type { Unreadable } from "./chain.ts";
 import type { SeenEvent } from "./events.ts";
 
 /**
@@ -56,10 +57,10 @@ export interface StoreStatus {
 
 /** Every method may reject with a `StoreUnavailable`. */
 export interface Store {
-  /** What is stored of this person, as the consumer has written it. */
-  seen(user: string): Promise<StoredSeen>;
+  /** What is stored of this person, as the consumer has written it; to be freed. */
+  seen(user: string): Promise<ShardChain>;
   /** The same as the lagging replica has it; as `seen` while no replica lags. */
-  replicaSeen(user: string): Promise<StoredSeen>;
+  replicaSeen(user: string): Promise<ShardChain>;
   /** Puts events into the stream. When this resolves, they are not lost any more, but for those that are to be. */
   accept(user: string, events: readonly SeenEvent[]): Promise<void>;
   control(user: string, change: Partial<StreamControl>): Promise<StreamControl>;

@@ -6,7 +6,7 @@ import { checkChainOptions } from "../chain-options.js";
 import { runnerOf, type ScriptRunner } from "./redis-client.js";
 import { READ, REPLACE } from "./scripts.js";
 import { ChainStore, type Backend } from "./seen-store.js";
-import { fieldsOf, fromFields, type StoredSeen } from "./stored-seen.js";
+import { fieldsOf, fromFields, jsonOf, type Field, type StoredSeen } from "./stored-seen.js";
 
 const META = ":meta";
 
@@ -30,7 +30,12 @@ function expiryOf(options: ChainOptions): number {
   return Math.ceil(ttlSeconds * (1 + 1 / Math.max(1, shards - 1)));
 }
 
-class RedisBackend implements Backend {
+/** With the hash as it was found, whatever was in it. */
+interface RedisSeen extends StoredSeen {
+  readonly fields: string;
+}
+
+class RedisBackend implements Backend<RedisSeen> {
   private readonly runner: ScriptRunner;
   private readonly keysOf: (user: string) => string[];
   private readonly expiresAfterSeconds: number;
@@ -41,21 +46,24 @@ class RedisBackend implements Backend {
     this.expiresAfterSeconds = expiresAfterSeconds;
   }
 
-  async read(user: string): Promise<StoredSeen> {
-    const [shards, fields] = (await this.runner.run(READ, this.keysOf(user), [])) as [unknown[], unknown[]];
-    return { shards: shards.map(String), ...fromFields(fields.map(String)) };
+  async read(user: string): Promise<RedisSeen> {
+    const [shards, hash] = (await this.runner.run(READ, this.keysOf(user), [])) as [unknown[], unknown[]];
+    const fields = hash.flatMap((name, index): Field[] =>
+      index % 2 === 0 ? [[String(name), String(hash[index + 1])]] : [],
+    );
+    return { shards: shards.map(String), ...fromFields(fields), fields: jsonOf(fields) };
   }
 
-  async replace(user: string, before: StoredSeen, after: StoredSeen): Promise<boolean> {
+  async replace(user: string, before: RedisSeen, after: StoredSeen): Promise<boolean> {
     const { added, first, last } = difference(before.shards, after.shards);
-    const [fields, newFields] = [fieldsOf(before), fieldsOf(after)];
+    const newFields = fieldsOf(after);
     const args = [
       String(before.shards.length),
       before.shards[0] ?? "",
-      fields,
+      before.fields,
       String(first),
       String(last),
-      newFields === fields ? "" : newFields,
+      newFields === before.fields ? "" : newFields,
       String(this.expiresAfterSeconds),
       ...added.reverse(),
     ];

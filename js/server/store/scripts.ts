@@ -1,6 +1,6 @@
 /**
- * The two scripts that run in Redis. Both have the keys of the list (one shard an element, newest first) and of the hash
- * beside it.
+ * The two scripts that run in Redis. Both have the keys of the list (one shard an element, newest first) and of the
+ * hash beside it.
  */
 
 export interface Script {

@@ -7,18 +7,18 @@ import { ShardChain } from "../shard-chain.js";
 import { repeat } from "./repeat.js";
 import { isSame, type StoredSeen } from "./stored-seen.js";
 
-/** Where users' chains are. */
-export interface Backend {
-  read(user: string): Promise<StoredSeen>;
+/** Where users' chains are. `Stored`: what it reads, which it may know more of. */
+export interface Backend<Stored extends StoredSeen> {
+  read(user: string): Promise<Stored>;
   /** Stores `after` if what is stored is still `before`; else changes nothing, and returns false. */
-  replace(user: string, before: StoredSeen, after: StoredSeen): Promise<boolean>;
+  replace(user: string, before: Stored, after: StoredSeen): Promise<boolean>;
 }
 
-export class ChainStore implements Api.SeenStore {
-  private readonly backend: Backend;
+export class ChainStore<Stored extends StoredSeen> implements Api.SeenStore {
+  private readonly backend: Backend<Stored>;
   private readonly options: Api.ChainOptions;
 
-  constructor(backend: Backend, options: Api.ChainOptions) {
+  constructor(backend: Backend<Stored>, options: Api.ChainOptions) {
     checkChainOptions(options);
     this.backend = backend;
     this.options = options;

@@ -13,27 +13,34 @@ export interface StoredSeen {
 
 export const NOTHING_SEEN: StoredSeen = { shards: [] };
 
-/** Fields of the hash. Any text may be an id, so ids have a prefix. */
+/** A field of the hash and its value. */
+export type Field = readonly [name: string, value: string];
+
+/** Any text may be an id, so the names of their fields have a prefix. */
 const FORGET_BEFORE = "forgetBefore";
 const UNSEEN = "unseen:";
 
-/** What is held beside the shards, as the JSON of a hash's fields: the same for the same. */
+/** What is held beside the shards, as the JSON of a hash's fields. */
 export function fieldsOf({ unseen = [], forgetBefore }: StoredSeen): string {
-  const fields = unseen.map(({ id, at }): [string, string] => [UNSEEN + id, String(at)]);
+  const fields = unseen.map(({ id, at }): Field => [UNSEEN + id, String(at)]);
   if (forgetBefore !== undefined) fields.push([FORGET_BEFORE, String(forgetBefore)]);
-  return JSON.stringify(Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : 1))));
+  return jsonOf(fields);
 }
 
-/** Reads a hash as Redis lists it: field, value, field, value. What is none of these fields is left out. */
-export function fromFields(list: readonly string[]): Omit<StoredSeen, "shards"> {
+/** The same text for the same fields, in whatever order they are. */
+export function jsonOf(fields: readonly Field[]): string {
+  return JSON.stringify(Object.fromEntries([...fields].sort(([a], [b]) => (a < b ? -1 : 1))));
+}
+
+/** Reads a hash. A field that means nothing is left out. */
+export function fromFields(fields: readonly Field[]): Omit<StoredSeen, "shards"> {
   const unseen: Impression[] = [];
   let forgetBefore: number | undefined;
-  for (let index = 0; index < list.length; index += 2) {
-    const field = list[index] ?? "";
-    const value = Number(list[index + 1]);
-    if (!Number.isFinite(value)) continue;
-    if (field === FORGET_BEFORE) forgetBefore = value;
-    else if (field.startsWith(UNSEEN)) unseen.push({ id: field.slice(UNSEEN.length), at: value });
+  for (const [name, value] of fields) {
+    const time = Number(value);
+    if (!Number.isFinite(time)) continue;
+    if (name === FORGET_BEFORE) forgetBefore = time;
+    else if (name.startsWith(UNSEEN)) unseen.push({ id: name.slice(UNSEEN.length), at: time });
   }
   return { ...(unseen.length > 0 && { unseen }), ...(forgetBefore !== undefined && { forgetBefore }) };
 }

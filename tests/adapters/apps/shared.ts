@@ -9,15 +9,16 @@ export interface Item {
   readonly title: string;
 }
 
-/** What a server puts into a page that it rendered. */
+/** What a server puts into a page: the first items are there before any guard is open. */
 export interface Initial {
+  /** Whether it rendered them, too. */
+  readonly ssr: boolean;
   readonly user: User;
   readonly items: readonly Item[];
 }
 
 declare global {
   interface Window {
-    /** Absent: the page was not rendered on the server. */
     initial?: Initial;
     adapterApp: App;
   }

@@ -3,11 +3,10 @@
  * store with damage in it.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { CHAIN_OPTIONS, MOST_ELEMENTS, changed, withChain } from "../../../www/server/chain.ts";
-import { connect, type ScriptedRedis } from "../../../www/server/redis/connection.ts";
+import { memoryStore, redisStore, type SeenStore, type Snapshot } from "seenguard/server";
+import { CHAIN_OPTIONS, withChain } from "../../../www/server/chain.ts";
 import { Consumer, type ConsumerOptions } from "../../../www/server/redis/consumer.ts";
 import { IMPRESSIONS, PROBLEMS, RECORDERS, UNREADABLE, metaKey, seenKey } from "../../../www/server/redis/layout.ts";
-import { changeSeen, readSeen } from "../../../www/server/redis/stored-seen.ts";
 import { ProblemLog } from "../../../www/server/store.ts";
 import { foreignFilters } from "../foreign.ts";
 import { startConsumer, startRedis, type Running, type RunningRedis } from "../../demo/processes.ts";
@@ -18,23 +17,21 @@ const USER = "ada";
 const SHARD = CHAIN_OPTIONS.capacity;
 
 let redis: RunningRedis;
-let scripted: ScriptedRedis;
+let store: SeenStore;
 const processes: Running[] = [];
 const consumers: Consumer[] = [];
 
 beforeAll(async () => {
   redis = await startRedis();
+  store = redisStore(redis.client, CHAIN_OPTIONS);
 });
 afterAll(async () => {
   await redis.stop();
 });
 beforeEach(async () => {
   await redis.client.flushall();
-  scripted = connect(redis.url, () => undefined);
-  await vi.waitUntil(() => scripted.status === "ready", SOON);
 });
 afterEach(async () => {
-  scripted.disconnect();
   await Promise.all(processes.splice(0).map((running) => running.stop("SIGKILL")));
   await Promise.all(consumers.splice(0).map((consumer) => consumer.stop()));
 });
@@ -53,31 +50,6 @@ describe("many consumers", () => {
     const [one, other] = [someIds(300, "one"), someIds(300, "other")];
     await Promise.all([recordSeen(USER, one), recordSeen(USER, other)]);
     expect(await missing(USER, [...one, ...other])).toEqual([]);
-  });
-
-  test("an update that read a list which has changed since is refused and changes nothing", async () => {
-    await recordSeen(USER, someIds(10, "before"));
-    const [read = ""] = await stored(USER);
-    await recordSeen(USER, someIds(10, "meanwhile"));
-    const list = await stored(USER);
-    expect(await update({ elements: 1, newest: read })).toBe(0);
-    expect(await stored(USER)).toEqual(list);
-  });
-
-  test("of two that found no list, the later one is refused", async () => {
-    expect(await update({ added: "the first" })).toBe(1);
-    expect(await update({ added: "the second" })).toBe(0);
-    expect(await stored(USER)).toEqual(["the first"]);
-  });
-
-  test("an update that read a hash which has changed since is refused, whatever has changed in it", async () => {
-    const [before, other] = ['{"unseen:a":"5"}', '{"unseen:a":"6"}'];
-    expect(await update({ newHash: before })).toBe(1);
-    for (const hash of ["{}", other, '{"unseen:b":"5"}', '{"unseen:a":"5","unseen:b":"5"}'])
-      expect(await update({ hash, newHash: other, added: "too late" })).toBe(0);
-    expect(await redis.client.hgetall(metaKey(seenKey(USER)))).toEqual({ "unseen:a": "5" });
-    expect(await stored(USER)).toEqual([]);
-    expect(await update({ hash: before, newHash: other })).toBe(1);
   });
 });
 
@@ -112,7 +84,7 @@ describe("what was taken back", () => {
     for (const [number, id] of someIds(1100).entries()) await addToStream(USER, [id], "unseen", from + number);
     startHere({ name: "consumer" });
     await everythingRecorded();
-    const unseen = (await readSeen(scripted, USER)).unseen ?? [];
+    const { unseen = [] } = await snapshot(USER);
     expect(unseen.map(({ id }) => id).sort()).toEqual(someIds(1100).slice(100).sort());
     const [list, hash] = [await redis.client.ttl(seenKey(USER)), await redis.client.ttl(metaKey(seenKey(USER)))];
     expect(Math.abs(list - hash)).toBeLessThanOrEqual(1);
@@ -144,9 +116,11 @@ describe("what was taken back", () => {
 describe("a history that was deleted", () => {
   test("leaves no list, and what arrives late from before it does not count", async () => {
     await recordSeen(USER, someIds(600));
-    await changeSeen(scripted, USER, (chain) => chain.forget());
+    await store.update(USER, (chain) => {
+      chain.forget();
+    });
     expect(await stored(USER)).toEqual([]);
-    const { forgetBefore = 0 } = await readSeen(scripted, USER);
+    const { forgetBefore = 0 } = await snapshot(USER);
     expect(Math.abs(forgetBefore - Date.now() / 1000)).toBeLessThan(10);
     await addToStream(USER, someIds(10, "late"), "seen", forgetBefore * 1000 - 5000);
     await vi.waitUntil(() => Date.now() > forgetBefore * 1000, SOON);
@@ -155,7 +129,7 @@ describe("a history that was deleted", () => {
     await everythingRecorded();
     const all = [...someIds(10), ...someIds(10, "late"), ...someIds(10, "new")];
     expect(await missing(USER, all)).toEqual([...someIds(10), ...someIds(10, "late")]);
-    expect((await readSeen(scripted, USER)).forgetBefore).toBe(forgetBefore);
+    expect((await snapshot(USER)).forgetBefore).toBe(forgetBefore);
   });
 });
 
@@ -175,7 +149,7 @@ describe("the list", () => {
     const part = (number: number): string[] => someIds(SHARD, `part ${String(number)}`);
     const parts = CHAIN_OPTIONS.shards + 3;
     for (let number = 0; number < parts; number++) await recordSeen(USER, part(number));
-    expect((await stored(USER)).length).toBeLessThanOrEqual(MOST_ELEMENTS);
+    expect((await stored(USER)).length).toBeLessThanOrEqual(2 * CHAIN_OPTIONS.shards);
     for (let number = 4; number < parts; number++) expect(await missing(USER, part(number))).toEqual([]);
     const ttl = await redis.client.ttl(seenKey(USER));
     expect(ttl).toBeGreaterThan(30 * 24 * 3600);
@@ -310,25 +284,7 @@ function someIds(count: number, kind = "id"): string[] {
 }
 
 async function recordSeen(user: string, ids: readonly string[]): Promise<void> {
-  await changeSeen(scripted, user, (chain) => chain.record(ids));
-}
-
-/** The script by itself, as somebody calls it who has read this. */
-function update({ elements = 0, newest = "", hash = "{}", newHash = "{}", added = "" }): Promise<number> {
-  const key = seenKey(USER);
-  const changes = added === "" ? [] : [added];
-  return scripted.updateChain(
-    key,
-    metaKey(key),
-    elements,
-    newest,
-    hash,
-    elements,
-    newHash,
-    MOST_ELEMENTS,
-    60,
-    ...changes,
-  );
+  await store.update(user, (chain) => chain.record(ids));
 }
 
 async function addToStream(
@@ -368,16 +324,23 @@ function stored(user: string): Promise<string[]> {
 }
 
 async function missing(user: string, ids: readonly string[]): Promise<string[]> {
-  return withChain(await readSeen(scripted, user), (chain) => ids.filter((id) => !chain.has(id)));
+  return withChain(store.read(user), (chain) => ids.filter((id) => !chain.has(id)));
+}
+
+function snapshot(user: string): Promise<Snapshot> {
+  return withChain(store.read(user), (chain) => chain.snapshot());
 }
 
 async function rejected(user: string): Promise<unknown> {
-  return withChain(await readSeen(scripted, user), (chain) => [...chain.rejected]);
+  return withChain(store.read(user), (chain) => [...chain.rejected]);
 }
 
 /** The elements of a list with these ids in it. */
-async function listOf(ids: readonly string[]): Promise<readonly string[]> {
-  return (await changed({ shards: [] }, (chain) => chain.record(ids))).seen.shards;
+function listOf(ids: readonly string[]): Promise<readonly string[]> {
+  return memoryStore(CHAIN_OPTIONS).update(USER, (chain) => {
+    chain.record(ids);
+    return chain.snapshot().shards;
+  });
 }
 
 async function problems(): Promise<string[]> {

@@ -141,7 +141,7 @@ for (const [name, start] of stores) {
       }
     });
 
-    test("a small pool is all there, and what was seen is at the end of its pages", async () => {
+    test("a small pool is all there, and what was seen comes last", async () => {
       const user = someone();
       await control(server, user, { lagSeconds: 0 });
       const before = await pool(server, user);
@@ -150,7 +150,13 @@ for (const [name, start] of stores) {
       await post(server, user, seen);
       await arrived(server, user);
       const after = await pool(server, user);
-      expect(after.map((items) => items.at(-1)?.id)).toEqual(seen.map(({ id }) => id));
+      expect(after.map((items) => items.length)).toEqual([10, 10, 4]);
+      expect(
+        after
+          .flat()
+          .slice(-3)
+          .map(({ id }) => id),
+      ).toEqual(seen.map(({ id }) => id));
       expect(new Set(after.flat().map(({ id }) => id)).size).toBe(24);
     });
   });

@@ -103,7 +103,7 @@ export function repeats(items: readonly Item[], before: readonly Item[]): Item[]
 /** The pages of a small pool. */
 export async function pool({ app }: TestServer, user: string): Promise<Item[][]> {
   const pages: Item[][] = [];
-  for (let next: string | null | undefined = "0"; typeof next === "string";) {
+  for (let next: string | null | undefined = ""; typeof next === "string";) {
     const answer: Page = (await app.inject(`/api/users/${user}/pool?cursor=${next}`)).json();
     pages.push(answer.items);
     next = answer.next;

@@ -3,6 +3,7 @@
  *
  *     ```js node     in Node; its comments `// → …` are what it prints, in their order
  *     ```js redis    the same, with REDIS_URL naming a Redis
+ *     ```js express  a server; fastify and hono alike: docs-servers.test.ts runs them
  *     ```js page     in Chromium, on the page that browser.ts serves; js, ts and tsx alike
  *     ```vue adapter in Chromium, on a page that tests/adapters serves; tsx, vue and svelte alike
  *     ```js vitest   by that test runner; tests/adapters runs it

@@ -1,25 +1,26 @@
-/** What every page does: guards its feed, shows it, and leaves the outcomes to the test. */
-import { guavaScenario, runScenario, scenario } from "./shared.js";
+/** What every page does: guards its feeds, shows the first, and leaves the outcomes to the test. */
+import { guardFeeds } from "./shared.js";
 
 /**
  * @param {Pick<typeof import("seenguard"), "SeenGuard">} seenguard
- * @param {() => Promise<typeof import("seenguard/formats")>} [formats] a chunk that is loaded on demand
+ * @param {() => Promise<typeof import("seenguard/formats")>} loadFormats
+ * @param {() => Worker} [startWorker]
  */
-export async function guardFeed(seenguard, formats) {
-  const outcomes = { seenguard: await runScenario(seenguard, scenario) };
-  show(outcomes.seenguard.before);
-  if (formats !== undefined) {
-    const options = { namespace: "formats:reader" };
-    outcomes["seenguard/formats"] = await runScenario(await formats(), guavaScenario, options);
-  }
-  window.outcomes = outcomes;
-}
-
-/** @param {readonly string[]} ids */
-function show(ids) {
-  for (const id of ids) {
+export async function showFeed(seenguard, loadFormats, startWorker) {
+  const outcomes = await guardFeeds(seenguard, loadFormats);
+  for (const id of outcomes.page.before) {
     const entry = document.createElement("li");
     entry.textContent = id;
     document.querySelector("#feed")?.append(entry);
   }
+  if (startWorker) outcomes.worker = await answerOf(startWorker());
+  window.outcomes = outcomes;
+}
+
+/** @param {Worker} worker */
+function answerOf(worker) {
+  return new Promise((resolve, reject) => {
+    worker.addEventListener("message", ({ data }) => resolve(data));
+    worker.addEventListener("error", ({ message }) => reject(new Error(`the worker says: ${message}`)));
+  });
 }

@@ -179,7 +179,7 @@ export class Feeds {
     if (fresh) this.poolFeed.reset();
     const arrived: ShownItem[] = [];
     const fetchPage = async ({ cursor, held }: PageRequest): Promise<FeedPage<ShownItem>> => {
-      const { items, seen, next } = await api.pool(cursor ?? "0", PAGE_SIZE, held);
+      const { items, seen, next } = await api.pool(cursor ?? "", PAGE_SIZE, held);
       experiment.heard(seen);
       const shown = this.withTimes(items);
       arrived.push(...shown);

@@ -1,15 +1,15 @@
 /**
  * The store that needs nothing installed: streams and shards in this process, gone with it.
  *
- * It keeps what the Redis store keeps, in the same form, and its consumer is a timer.
+ * It keeps what the Redis store keeps, and its consumer is a timer.
  */
-import { NOTHING_SEEN, changed, type Change, type StoredSeen } from "../chain.ts";
+import { memoryStore, ShardChain, type SeenStore, type Snapshot } from "seenguard/server";
+import { CHAIN_OPTIONS, withChain } from "../chain.ts";
 import { takeEvents, type SeenEvent } from "../events.ts";
 import {
   DEFAULT_CONTROL,
   MOST_WAITING,
   StreamFull,
-  describeUnreadable,
   loseSome,
   type ProblemLog,
   type Store,
@@ -29,29 +29,29 @@ interface Person {
   lost: number;
   /** In the order of arrival. */
   waiting: { readonly event: SeenEvent; readonly arrivedAt: number }[];
-  seen: StoredSeen;
+  /** This person's chain alone. */
+  seen: SeenStore;
   /** As it was when the replica stopped following. */
-  replica: StoredSeen;
+  replica: Snapshot;
 }
 
 export class MemoryStore implements Store {
   /** In the order of their last use, the latest last. */
   private readonly people = new Map<string, Person>();
   private timer: NodeJS.Timeout | undefined;
-  /** Changes of what is stored, one after the other. */
-  private changing: Promise<unknown> = Promise.resolve();
+  private consuming: Promise<void> = Promise.resolve();
 
   constructor(private readonly problems: ProblemLog) {
     this.consumeAfter(TICK_MS);
   }
 
-  seen(user: string): Promise<StoredSeen> {
-    return Promise.resolve(this.person(user).seen);
+  seen(user: string): Promise<ShardChain> {
+    return this.person(user).seen.read(user);
   }
 
-  replicaSeen(user: string): Promise<StoredSeen> {
+  replicaSeen(user: string): Promise<ShardChain> {
     const { control, replica, seen } = this.person(user);
-    return Promise.resolve(control.replicaLags ? replica : seen);
+    return control.replicaLags ? ShardChain.from(replica, CHAIN_OPTIONS) : seen.read(user);
   }
 
   accept(user: string, events: readonly SeenEvent[]): Promise<void> {
@@ -65,11 +65,12 @@ export class MemoryStore implements Store {
     return Promise.resolve();
   }
 
-  control(user: string, change: Partial<StreamControl>): Promise<StreamControl> {
+  async control(user: string, change: Partial<StreamControl>): Promise<StreamControl> {
     const person = this.person(user);
-    if (change.replicaLags === true && !person.control.replicaLags) person.replica = person.seen;
+    if (change.replicaLags === true && !person.control.replicaLags)
+      person.replica = await withChain(this.seen(user), (chain) => chain.snapshot());
     person.control = { ...person.control, ...change };
-    return Promise.resolve(person.control);
+    return person.control;
   }
 
   stream(user: string): Promise<StreamStatus> {
@@ -78,14 +79,14 @@ export class MemoryStore implements Store {
   }
 
   forget(user: string): Promise<void> {
-    return this.inTurn(() => this.change(user, this.person(user), (chain) => chain.forget()));
+    return this.person(user).seen.update(user, (chain) => {
+      chain.forget();
+    });
   }
 
   flush(user: string): Promise<void> {
-    return this.inTurn(() => {
-      this.person(user).seen = NOTHING_SEEN;
-      return Promise.resolve();
-    });
+    this.person(user).seen = memoryStore(CHAIN_OPTIONS);
+    return Promise.resolve();
   }
 
   status(): Promise<StoreStatus> {
@@ -95,7 +96,7 @@ export class MemoryStore implements Store {
   async close(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    await this.changing;
+    await this.consuming;
   }
 
   private person(user: string): Person {
@@ -110,7 +111,7 @@ export class MemoryStore implements Store {
 
   private consumeAfter(delayMs: number): void {
     this.timer = setTimeout(() => {
-      void this.inTurn(() => this.consume()).then(
+      this.consuming = this.consume().then(
         () => this.goOnAfter(TICK_MS),
         (error: unknown) => {
           this.problems.add(`events could not be taken in and are tried again: ${String(error)}`);
@@ -129,22 +130,11 @@ export class MemoryStore implements Store {
     for (const [user, person] of [...this.people]) {
       const due = dueNow(person);
       if (due.length === 0) continue;
-      await this.change(user, person, (chain) => takeEvents(chain, due));
+      await person.seen.update(user, (chain) => {
+        takeEvents(chain, due);
+      });
       person.waiting.splice(0, due.length);
     }
-  }
-
-  private async change(user: string, person: Person, change: Change): Promise<void> {
-    const { seen, unreadable } = await changed(person.seen, change);
-    person.seen = seen;
-    for (const element of unreadable) this.problems.add(describeUnreadable(element), user);
-  }
-
-  /** Runs `change` when those before it have ended, whatever came of them. */
-  private inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const result = this.changing.then(change);
-    this.changing = result.catch(() => undefined);
-    return result;
   }
 }
 
@@ -154,8 +144,8 @@ function newPerson(): Person {
     accepted: 0,
     lost: 0,
     waiting: [],
-    seen: NOTHING_SEEN,
-    replica: NOTHING_SEEN,
+    seen: memoryStore(CHAIN_OPTIONS),
+    replica: { shards: [] },
   };
 }
 

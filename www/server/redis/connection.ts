@@ -1,5 +1,5 @@
 /**
- * Connections to Redis, with the two scripts known to them.
+ * Connections to Redis, with the demo's own script known to them.
  *
  * A connection that breaks is opened again for as long as it takes. Meanwhile its commands fail at once instead of
  * piling up: a request is answered with an error that says so, and the consumer waits.
@@ -8,9 +8,8 @@ import { readFileSync } from "node:fs";
 import { Redis, type ChainableCommander } from "ioredis";
 import { StoreUnavailable } from "../store.ts";
 
-/** A connection that knows the scripts beside this file; each returns what its first lines say. */
+/** A connection that knows `carry.lua`, which returns what its first lines say. */
 export interface ScriptedRedis extends Redis {
-  updateChain(list: string, meta: string, ...args: (string | number)[]): Promise<number>;
   carry(
     underWay: string,
     control: string,
@@ -21,13 +20,8 @@ export interface ScriptedRedis extends Redis {
 }
 
 const scripts = {
-  updateChain: { lua: readScript("update-chain.lua"), numberOfKeys: 2 },
-  carry: { lua: readScript("carry.lua"), numberOfKeys: 4 },
+  carry: { lua: readFileSync(new URL("carry.lua", import.meta.url), "utf8"), numberOfKeys: 4 },
 };
-
-function readScript(name: string): string {
-  return readFileSync(new URL(name, import.meta.url), "utf8");
-}
 
 /** Opens a connection; `report` hears once of each time that it is lost or cannot be had. */
 export function connect(url: string, report: (what: string) => void): ScriptedRedis {

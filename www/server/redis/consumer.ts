@@ -6,11 +6,12 @@
  * claimed by the others. An entry may therefore be taken in twice, which changes nothing.
  */
 import { once } from "node:events";
+import { redisStore, type SeenStore } from "seenguard/server";
+import { CHAIN_OPTIONS, changeSeen } from "../chain.ts";
 import { takeEvents, type SeenEvent } from "../events.ts";
 import { describeUnreadable, type ProblemLog } from "../store.ts";
 import { carryOut, connect, type ScriptedRedis } from "./connection.ts";
 import { IMPRESSIONS, PROBLEMS, RECORDERS, UNREADABLE } from "./layout.ts";
-import { changeSeen } from "./stored-seen.ts";
 
 /** An entry as Redis gives it: its fields as name, value, name, value; null once it has been deleted. */
 type Entry = readonly [entryId: string, fields: readonly string[] | null];
@@ -29,6 +30,7 @@ const PAUSE_AFTER_ERROR_MS = 500;
 
 export class Consumer {
   private readonly redis: ScriptedRedis;
+  private readonly stored: SeenStore;
   private readonly name: string;
   private readonly batchSize: number;
   private readonly abandonedAfterMs: number;
@@ -46,6 +48,7 @@ export class Consumer {
     this.batchSize = options.batchSize ?? 500;
     this.abandonedAfterMs = options.abandonedAfterMs ?? 15_000;
     this.redis = connect(url, (what) => problems.add(`consumer ${this.name}: ${what}`));
+    this.stored = redisStore(this.redis, CHAIN_OPTIONS);
     this.finished = this.run();
   }
 
@@ -159,7 +162,9 @@ export class Consumer {
 
   private async recordPerson(user: string, events: readonly SeenEvent[], entryIds: readonly string[]): Promise<void> {
     try {
-      const unreadable = await changeSeen(this.redis, user, (chain) => takeEvents(chain, events));
+      const unreadable = await changeSeen(this.stored, user, (chain) => {
+        takeEvents(chain, events);
+      });
       for (const element of unreadable) this.report(describeUnreadable(element), user);
     } catch (error) {
       if (this.redis.status !== "ready") throw error;

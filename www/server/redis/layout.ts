@@ -1,12 +1,8 @@
 /**
  * Which keys hold what.
  *
- *     seen:<user>            list    the person's shards: one text an element, newest first, at most twice as many as a
- *                                    chain has: base64 of a native shard, or a go-bloomfilter record; expires with the
- *                                    window, counted from the last change
- *     seen:<user>:meta       hash    only if there is any: what was taken back, `unseen:<id>` to Unix milliseconds, the
- *                                    newest 1,000; and since when impressions count once the history was deleted,
- *                                    `forgetBefore` to Unix seconds; expires as the list
+ *     seen:<user>            list    the person's shards, and
+ *     seen:<user>:meta       hash    what was taken back and deleted: both as `redisStore` keeps them
  *     impressions            stream  user, kind, id, at: what was seen or taken back, on its way to the consumers
  *       recorders            group   its consumers; an entry is acknowledged when it is taken in, and then deleted
  *     impressions:unreadable stream  entries that no consumer could read, for whoever wants to know (the latest 1,000)
@@ -25,12 +21,10 @@ export const UNREADABLE = "impressions:unreadable";
 export const PROBLEMS = "problems";
 export const UNDER_WAY = "underway";
 
-/** Fields of the hash beside a list. Any text may be an id, so ids have a prefix. */
-export const FORGET_BEFORE = "forgetBefore";
-export const UNSEEN = "unseen:";
+export const REPLICA_PREFIX = "replica:";
 
 export const seenKey = (user: string): string => `seen:${user}`;
-export const replicaKey = (user: string): string => `replica:${user}`;
+export const replicaKey = (user: string): string => REPLICA_PREFIX + user;
 /** The hash beside a list. No person's name has a colon in it. */
 export const metaKey = (list: string): string => `${list}:meta`;
 export const underWayKey = (user: string): string => `underway:${user}`;

@@ -17,17 +17,29 @@ import {
   type StreamControl,
   type StreamStatus,
 } from "../store.ts";
-import { EXPIRES_AFTER_SECONDS, type StoredSeen } from "../chain.ts";
+import { redisStore, type SeenStore, type ShardChain } from "seenguard/server";
+import { CHAIN_OPTIONS, WINDOW_SECONDS, changeSeen } from "../chain.ts";
 import type { SeenEvent } from "../events.ts";
 import { asUnavailable, carryOut, connect, type ScriptedRedis } from "./connection.ts";
-import { IMPRESSIONS, PROBLEMS, UNDER_WAY, controlKey, metaKey, replicaKey, seenKey, underWayKey } from "./layout.ts";
-import { changeSeen, readReplica, readSeen } from "./stored-seen.ts";
+import {
+  IMPRESSIONS,
+  PROBLEMS,
+  REPLICA_PREFIX,
+  UNDER_WAY,
+  controlKey,
+  metaKey,
+  replicaKey,
+  seenKey,
+  underWayKey,
+} from "./layout.ts";
 
 const TICK_MS = 50;
 const CARRIED_AT_ONCE = 1000;
 
 export class RedisStore implements Store {
   private readonly redis: ScriptedRedis;
+  private readonly stored: SeenStore;
+  private readonly replica: SeenStore;
   private timer: NodeJS.Timeout | undefined;
   private carrying: Promise<void> = Promise.resolve();
 
@@ -36,16 +48,18 @@ export class RedisStore implements Store {
     private readonly problems: ProblemLog,
   ) {
     this.redis = connect(url, (what) => problems.add(what));
+    this.stored = redisStore(this.redis, CHAIN_OPTIONS);
+    this.replica = redisStore(this.redis, { ...CHAIN_OPTIONS, prefix: REPLICA_PREFIX });
     this.carryAfter(TICK_MS);
   }
 
-  seen(user: string): Promise<StoredSeen> {
-    return this.ask((redis) => readSeen(redis, user));
+  seen(user: string): Promise<ShardChain> {
+    return this.ask(() => this.stored.read(user));
   }
 
-  async replicaSeen(user: string): Promise<StoredSeen> {
+  async replicaSeen(user: string): Promise<ShardChain> {
     const { replicaLags } = await this.stream(user);
-    return this.ask((redis) => (replicaLags ? readReplica(redis, user) : readSeen(redis, user)));
+    return this.ask(() => (replicaLags ? this.replica : this.stored).read(user));
   }
 
   async accept(user: string, events: readonly SeenEvent[]): Promise<void> {
@@ -61,11 +75,11 @@ export class RedisStore implements Store {
         .multi()
         .hincrby(controlKey(user), "accepted", events.length)
         .hincrby(controlKey(user), "lost", lost)
-        .expire(controlKey(user), EXPIRES_AFTER_SECONDS);
+        .expire(controlKey(user), WINDOW_SECONDS);
       if (entries.length > 0)
         commands
           .rpush(list, ...entries)
-          .expire(list, EXPIRES_AFTER_SECONDS)
+          .expire(list, WINDOW_SECONDS)
           .sadd(UNDER_WAY, user);
       return carryOut(commands);
     });
@@ -80,7 +94,7 @@ export class RedisStore implements Store {
         const commands = redis
           .multi()
           .hset(key, ...fields)
-          .expire(key, EXPIRES_AFTER_SECONDS);
+          .expire(key, WINDOW_SECONDS);
         // The replica stops following here. `COPY` writes nothing where there is nothing to copy.
         if (change.replicaLags === true && !before.replicaLags)
           for (const [from, to] of copiesOf(user)) commands.del(to).copy(from, to);
@@ -111,7 +125,11 @@ export class RedisStore implements Store {
   }
 
   async forget(user: string): Promise<void> {
-    const unreadable = await this.ask((redis) => changeSeen(redis, user, (chain) => chain.forget()));
+    const unreadable = await this.ask(() =>
+      changeSeen(this.stored, user, (chain) => {
+        chain.forget();
+      }),
+    );
     for (const element of unreadable) this.problems.add(describeUnreadable(element), user);
   }
 

@@ -43,7 +43,7 @@ function Home({ user, initial }: { user: User; initial: Initial | undefined }) {
     getNextPageParam: (_page, _pages, page) => page + 1,
     ...(initial?.user === user && { initialData: { pages: [[...initial.items]], pageParams: [0] } }),
   });
-  const { items, reset } = useSeenFeed(guard, data?.pages.flat() ?? [], { key: "home", ssr: initial !== undefined });
+  const { items, reset } = useSeenFeed(guard, data?.pages.flat() ?? [], { key: "home", ssr: initial?.ssr === true });
   return (
     <>
       <Link to="/article">Article</Link>
@@ -60,11 +60,7 @@ function Home({ user, initial }: { user: User; initial: Initial | undefined }) {
 }
 
 function Entry({ guard, item }: { guard: SeenGuard | undefined; item: Item }) {
-  return (
-    <li ref={useSeenRef(guard, item.id, { ...observing })} style={{ height: 100 }}>
-      {item.title}
-    </li>
-  );
+  return <li ref={useSeenRef(guard, item.id, { ...observing })}>{item.title}</li>;
 }
 
 const many = Array.from({ length: 1000 }, (_, index) => ({ id: `row-${String(index)}` }));

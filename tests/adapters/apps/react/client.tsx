@@ -9,8 +9,8 @@ const app = (
   </BrowserRouter>
 );
 const report = (error: unknown) => console.error(error);
-const root = window.initial
+const root = window.initial?.ssr
   ? hydrateRoot(container, app, { onRecoverableError: report })
   : createRoot(container, { onRecoverableError: report });
-if (!window.initial) root.render(app);
+if (!window.initial?.ssr) root.render(app);
 window.adapterApp.unmount = () => root.unmount();

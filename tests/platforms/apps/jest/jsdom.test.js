@@ -5,14 +5,10 @@
  */
 const { writeFileSync } = require("node:fs");
 const { SeenGuard } = require("seenguard");
-const formats = require("seenguard/formats");
-const { guavaScenario, runScenario, scenario } = require("../shared.cjs");
+const { guardFeeds } = require("../shared.cjs");
 
 test("the page guards its feed", async () => {
-  const outcomes = {
-    seenguard: await runScenario({ SeenGuard }, scenario),
-    "seenguard/formats": await runScenario(formats, guavaScenario, { namespace: "formats:reader" }),
-  };
-  expect(outcomes.seenguard.applied).toBe(true);
+  const outcomes = await guardFeeds({ SeenGuard }, () => require("seenguard/formats"));
+  expect(outcomes.page.applied).toBe(true);
   writeFileSync("jsdom.json", JSON.stringify(outcomes));
 });

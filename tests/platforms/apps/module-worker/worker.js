@@ -1,5 +1,5 @@
 /** A module worker that no bundler has seen. */
 import { SeenGuard } from "../node_modules/seenguard/dist/index.js";
-import { runScenario, scenario } from "../shared.js";
+import { guardFeeds } from "../shared.js";
 
-postMessage({ seenguard: await runScenario({ SeenGuard }, scenario) });
+postMessage(await guardFeeds({ SeenGuard }, () => import("../node_modules/seenguard/dist/formats.js")));

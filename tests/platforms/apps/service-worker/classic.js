@@ -1,8 +1,10 @@
-/** A classic service worker, with the script-tag file. */
-importScripts("../node_modules/seenguard/dist/seenguard.iife.js", "../shared.iife.js");
+/** A classic service worker, with the script-tag files. */
+importScripts(
+  "../node_modules/seenguard/dist/seenguard.iife.js",
+  "../node_modules/seenguard/dist/seenguard-engine-js.iife.js",
+  "../shared.iife.js",
+);
 
 addEventListener("message", (event) => {
-  event.waitUntil(
-    Shared.runScenario(Seenguard, Shared.scenario).then((seenguard) => event.source.postMessage({ seenguard })),
-  );
+  event.waitUntil(Shared.guardFeeds(Seenguard, () => Seenguard).then((outcomes) => event.source.postMessage(outcomes)));
 });

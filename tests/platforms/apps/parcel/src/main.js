@@ -1,5 +1,9 @@
 /** The page's script. */
 import { SeenGuard } from "seenguard";
-import { guardFeed } from "../../feed.js";
+import { showFeed } from "../../feed.js";
 
-guardFeed({ SeenGuard }, () => import("seenguard/formats"));
+showFeed(
+  { SeenGuard },
+  () => import("seenguard/formats"),
+  () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" }),
+);

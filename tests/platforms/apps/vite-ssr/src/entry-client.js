@@ -1,5 +1,5 @@
 /** What the page runs in the browser. */
 import { SeenGuard } from "seenguard";
-import { guardFeed } from "../../feed.js";
+import { showFeed } from "../../feed.js";
 
-guardFeed({ SeenGuard }, () => import("seenguard/formats"));
+showFeed({ SeenGuard }, () => import("seenguard/formats"));

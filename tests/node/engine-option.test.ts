@@ -1,0 +1,171 @@
+/** Which engine a guard runs: as the option `engine` says, and as the platform allows. */
+import * as formats from "seenguard/formats";
+import * as slim from "seenguard/slim";
+import { describe, expect, test } from "vitest";
+import { openGuard, openPage, readScript, shippedSnapshot, uniqueNamespace } from "./support.js";
+
+const WITHOUT_WASM = "globalThis.before = WebAssembly; delete globalThis.WebAssembly";
+
+/** Lets a page have the JavaScript engine, as a second script tag does. */
+function addEngine(page: ReturnType<typeof openPage>): void {
+  page.run(readScript("seenguard-engine-js.iife.js"));
+}
+
+async function expectGuarding(open: ReturnType<typeof openGuard>, engine: "wasm" | "js"): Promise<void> {
+  const { guard, codes } = await open;
+  expect(guard.stats().engine).toBe(engine);
+  expect(guard.apply(await shippedSnapshot(["on the server"])).applied).toBe(true);
+  guard.record("here");
+  expect([...guard.filter(["on the server", "here", "new", "new"])]).toEqual(["new"]);
+  expect(codes()).toEqual([]);
+}
+
+describe("the option engine", () => {
+  test('is "auto" by default, which is Wasm where there is any', async () => {
+    await expectGuarding(openGuard(), "wasm");
+    await expectGuarding(openGuard({ engine: "auto" }), "wasm");
+  });
+
+  test("may differ from guard to guard of a document", async () => {
+    await expectGuarding(openGuard({ engine: "js" }), "js");
+    await expectGuarding(openGuard({ engine: "wasm" }), "wasm");
+    await expectGuarding(openGuard({ engine: "js" }, formats), "js");
+    await expectGuarding(openGuard({ engine: "js" }), "js");
+  });
+
+  test("spares seenguard/slim the Wasm", async () => {
+    await expectGuarding(openGuard({ engine: "js" }, slim), "js");
+    await expect(openGuard({ engine: "wasm" }, slim)).rejects.toMatchObject({ code: "bad-option" });
+    await expect(openGuard({}, slim)).rejects.toMatchObject({ code: "bad-option" });
+  });
+
+  test("of who opened a namespace first stays in force", async () => {
+    const namespace = uniqueNamespace();
+    const first = await openGuard({ namespace, engine: "js" });
+    const second = await openGuard({ namespace, engine: "wasm" });
+    expect(second.codes()).toEqual(["already-open"]);
+    expect(second.guard.stats().engine).toBe("js");
+    expect(first.codes()).toEqual([]);
+  });
+});
+
+describe("where there is no WebAssembly", () => {
+  test("a guard runs the JavaScript engine, and nothing is reported", async () => {
+    const page = openPage(WITHOUT_WASM);
+    addEngine(page);
+    await expectGuarding(openGuard({}, page.seenguard), "js");
+  });
+
+  test('a guard that asks for "wasm" lets everything pass, and says why', async () => {
+    const page = openPage(WITHOUT_WASM);
+    addEngine(page);
+    const { guard, codes, errors } = await openGuard({ engine: "wasm" }, page.seenguard);
+    expect(codes()).toEqual(["wasm-unavailable"]);
+    expect(errors[0]?.message).toMatch(/^WebAssembly is not available: everything passes: .*not defined/);
+    expect(guard.stats()).toMatchObject({ engine: "none", pending: 0 });
+    await expectGuarding(openGuard({}, page.seenguard), "js");
+  });
+
+  test("nor the JavaScript engine, everything passes, which is reported once with both reasons", async () => {
+    const { seenguard } = openPage(WITHOUT_WASM);
+    const { guard, codes, errors } = await openGuard({}, seenguard);
+    expect(guard.stats()).toMatchObject({ engine: "none", pending: 0 });
+    expect(guard.record("a")).toBe(0);
+    expect(guard.filter(["a", "b", "a"])).toEqual(["a", "b"]);
+    expect(guard.apply({ shards: ["!"] })).toMatchObject({ applied: false, reason: "no-engine" });
+    expect(guard.feed().filter(["a", "a"])).toEqual(["a"]);
+    expect(codes()).toEqual(["wasm-unavailable"]);
+    expect(errors[0]?.message).toMatch(/WebAssembly is not defined.*seenguard-engine-js\.iife\.js is not loaded/);
+    expect(errors[0]?.cause).toHaveLength(2);
+  });
+
+  test("the next to open tries again: once the JavaScript engine has come", async () => {
+    const page = openPage(WITHOUT_WASM);
+    const options = { namespace: uniqueNamespace() };
+    expect((await openGuard(options, page.seenguard)).codes()).toEqual(["wasm-unavailable"]);
+    addEngine(page);
+    await expectGuarding(openGuard(options, page.seenguard), "js");
+  });
+
+  test("the next to open tries again: once WebAssembly has come", async () => {
+    const page = openPage(WITHOUT_WASM);
+    const options = { namespace: uniqueNamespace() };
+    expect((await openGuard(options, page.seenguard)).codes()).toEqual(["wasm-unavailable"]);
+    page.run("globalThis.WebAssembly = before");
+    await expectGuarding(openGuard(options, page.seenguard), "wasm");
+  });
+
+  test("and the JavaScript engine is asked for, what is reported names it alone", async () => {
+    const { codes, errors } = await openGuard({ engine: "js" }, openPage().seenguard);
+    expect(codes()).toEqual(["wasm-unavailable"]);
+    expect(errors[0]?.message).toMatch(/^the JavaScript engine is not available: everything passes: /);
+  });
+});
+
+test("a Wasm file that cannot be had is reported, and not made up for by the JavaScript engine", async () => {
+  const page = openPage();
+  addEngine(page);
+  const { guard, codes } = await openGuard({ wasm: new Uint8Array([0]) }, page.seenguard);
+  expect(codes()).toEqual(["wasm-unavailable"]);
+  expect(guard.stats().engine).toBe("none");
+});
+
+test("a JavaScript engine that traps lets everything pass, says so once, and leaves other engines alone", async () => {
+  const page = openPage();
+  addEngine(page);
+  const key = "globalThis[Symbol.for('seenguard.engine-js')]";
+  page.run(`{
+    const { createEngine } = ${key};
+    ${key} = { createEngine() {
+      const engine = createEngine();
+      engine.Guard.prototype.explain = () => { throw new Error("abort") };
+      return engine;
+    } };
+  }`);
+  const { guard, codes } = await openGuard({ engine: "js" }, page.seenguard);
+  const other = await openGuard({}, page.seenguard);
+  guard.record("a");
+  other.guard.record("a");
+  expect(guard.explain("a")).toEqual({ seen: false });
+  expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
+  expect(codes()).toEqual(["trap"]);
+  expect((await openGuard({ engine: "js" }, page.seenguard)).codes()).toEqual(["trap"]);
+  expect(other.guard.filter(["a", "b"])).toEqual(["b"]);
+  expect(other.codes()).toEqual([]);
+});
+
+describe("without TextEncoder, TextDecoder and performance", () => {
+  const WITHOUT = "for (const name of ['TextEncoder', 'TextDecoder', 'performance']) delete globalThis[name]";
+  const ids = ["a", "ü", "€", "😀", "滤", "\ud83d", "a\udc00b", "😀\ud83d", "\u0000", "\u07ff\u0800\uffff\u{10000}"];
+
+  test.each(["wasm", "js"] as const)("the engine %s answers the same, for every text", async (engine) => {
+    const page = openPage(WITHOUT);
+    addEngine(page);
+    const [bare, full] = [await openGuard({ engine }, page.seenguard), await openGuard()];
+    for (const { guard } of [bare, full]) guard.record(ids.filter((_, index) => index % 2 === 0));
+    expect([...bare.guard.filter([...ids, "\ufffd"])]).toEqual(full.guard.filter([...ids, "\ufffd"]));
+    expect([...bare.guard.pending()]).toEqual(full.guard.pending());
+    const long = "ü€😀x".repeat(20_000);
+    bare.guard.record(long);
+    expect(bare.guard.pending().at(-1)).toBe(long);
+    expect(bare.codes()).toEqual([]);
+  });
+
+  test("impressions are delivered", async () => {
+    const page = openPage(`${WITHOUT}; ${WITHOUT_WASM}`);
+    addEngine(page);
+    const { guard, codes } = await openGuard({}, page.seenguard);
+    const sent: string[] = [];
+    guard.report({
+      url: "/",
+      intervalMs: 20,
+      send: (impressions) => {
+        for (const { id } of impressions) sent.push(id);
+        return Promise.resolve();
+      },
+    });
+    guard.record(ids.slice(0, 5));
+    await expect.poll(() => sent).toEqual(ids.slice(0, 5));
+    expect(codes()).toEqual([]);
+  });
+});

@@ -1,0 +1,102 @@
+/** Mistakes in an app's code that stop nothing: told once, with words that help. */
+import { SeenGuard, type Feed } from "seenguard";
+import { describe, expect, test, vi } from "vitest";
+import { idsOf, openGuard, uniqueNamespace } from "./support.js";
+
+const posts = (count: number) => Array.from({ length: count }, (_, key) => ({ key, title: "A post" }));
+type Posts = readonly { id: string }[];
+
+/** What code without types may do. */
+const untyped = (items: unknown) => items as Posts;
+
+describe("a list of five items none of which has a usable id", () => {
+  const ways: [string, (guard: SeenGuard, feed: Feed, list: Posts) => unknown][] = [
+    ["filter", (guard, _, list) => guard.filter(list)],
+    ["split", (guard, _, list) => guard.split(list)],
+    ["Feed.filter", (_, feed, list) => feed.filter(list)],
+    ["Feed.admit", (_, feed, list) => feed.admit(list)],
+    ["Feed.fill", (_, feed, list) => feed.fill(() => Promise.resolve({ items: list, next: null }), 1)],
+  ];
+  test.each(ways)("is told of by %s, and all of it passes", async (_, run) => {
+    const { guard, errors } = await openGuard();
+    const result = await run(guard, guard.feed(), untyped(posts(5)));
+    const fresh = Array.isArray(result) ? result : Object.values(result as object).find(Array.isArray);
+    expect(fresh).toHaveLength(5);
+    expect(errors.map(({ code }) => code)).toEqual(["misuse"]);
+    expect(errors[0]?.message).toMatch(/looked for a property `id`; the first item has the keys key, title/);
+  });
+
+  test("is told of once, however often it is rendered, and another one by its own words", async () => {
+    const { guard, errors } = await openGuard();
+    const feed = guard.feed();
+    for (let render = 0; render < 9; render++) {
+      guard.filter(untyped(posts(5 + render)));
+      feed.filter(untyped(posts(5 + render)));
+    }
+    expect(errors).toHaveLength(1);
+    guard.filter(posts(5), () => undefined);
+    expect(errors[1]?.message).toContain("the function `id` returned none");
+    guard.filter(untyped(Array.from({ length: 5 }, (_, index) => 2 ** 60 + index * 1000)));
+    expect(errors[2]?.message).toMatch(/the first item is number; an id is .*a safe integer/);
+    guard.filter(untyped(Array(5).fill(null)));
+    expect(errors[3]?.message).toContain("the first item is null");
+    expect(errors).toHaveLength(4);
+  });
+
+  test("is told of at most twenty times, whatever keys the items have", async () => {
+    const { guard, errors } = await openGuard();
+    for (let list = 0; list < 50; list++) guard.filter(untyped(Array(5).fill({ [`key-${String(list)}`]: 1 })));
+    expect(errors).toHaveLength(20);
+  });
+
+  test("is none where one item has an id, or the list is short", async () => {
+    const { guard, codes } = await openGuard();
+    guard.filter(untyped([...posts(9), { id: "a" }]));
+    guard.split(untyped(posts(4)));
+    guard.feed().filter([]);
+    guard.filter(idsOf("a", 9));
+    expect(codes()).toEqual([]);
+  });
+
+  test("stops nothing, though its first item cannot be read", async () => {
+    const { guard, errors } = await openGuard();
+    const { proxy, revoke } = Proxy.revocable({ id: "a" }, {});
+    revoke();
+    expect(guard.filter(Array<{ id: string }>(5).fill(proxy))).toHaveLength(5);
+    expect(errors[0]?.message).toContain("cannot be read");
+  });
+});
+
+describe("a page of fill that has no items", () => {
+  test.each([
+    ["an array", () => [{ id: "a" }], /must be an object with the array `items`; this one is an array/],
+    ["a Response", () => Response.json({ items: [] }), /is a Response: return what its json\(\) resolves to/],
+    ["an object with others", () => ({ data: [], total: 0 }), /this one has the keys data, total/],
+    ["a text", () => "items", /this one is string/],
+    ["items that are none", () => ({ items: "a" }), /this one has the keys items/],
+  ])("as %s ends the run with an error, and is told of once", async (_, page, message) => {
+    const { guard, errors } = await openGuard();
+    const feed = guard.feed();
+    const fetchPage = () => Promise.resolve(page() as never);
+    const result = await feed.fill<{ id: string }>(fetchPage, 5);
+    expect(result).toMatchObject({ items: [], pages: 0, end: "error", error: { code: "misuse" } });
+    await feed.fill<{ id: string }>(fetchPage, 5);
+    expect(errors).toHaveLength(1);
+    expect(errors[0]?.message).toMatch(message);
+  });
+});
+
+test("by default the console has each message of misuse once, and other codes once each", async () => {
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+  const guard = await SeenGuard.open({ namespace: uniqueNamespace(), storage: "none" });
+  for (let render = 0; render < 3; render++) {
+    guard.filter(untyped(posts(5)));
+    guard.filter(posts(5), () => null);
+    guard.apply({ shards: ["none"] });
+    guard.apply({ shards: ["AAAA"] });
+  }
+  const lines = warn.mock.calls.map(([line]) => String(line).replace(/^(seenguard: ).*(\[.*\])$/s, "$1$2"));
+  warn.mockRestore();
+  expect(lines).toEqual(["seenguard: [misuse]", "seenguard: [misuse]", expect.stringMatching(/^seenguard: \[/)]);
+  await guard.close();
+});

@@ -1,0 +1,281 @@
+/** Pages of a ranked list, while impressions arrive and the list changes. */
+import { pageOf, ShardChain, type IdOf, type Page, type PageOptions } from "seenguard/server";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { idsOf, NOW, openGuard, Random } from "./support.js";
+
+async function chainWith(ids: readonly string[], options = {}): Promise<ShardChain> {
+  const chain = await ShardChain.create(options);
+  onTestFinished(() => chain.free());
+  chain.record(ids, { now: NOW });
+  return chain;
+}
+
+/** All pages of a list, with what happens before each next one. */
+function pagesOf<T>(
+  chain: ShardChain,
+  listOf: (page: number) => readonly T[],
+  options: PageOptions & { id?: IdOf<T> },
+  between: (page: Page<T>) => void = () => undefined,
+): T[][] {
+  const pages: T[][] = [];
+  for (let cursor: string | null = null; ;) {
+    const page: Page<T> = pageOf(chain, listOf(pages.length), { id: (item: T) => item as string, ...options, cursor });
+    pages.push(page.items);
+    cursor = page.next;
+    if (cursor === null) return pages;
+    expect(cursor).toMatch(/^[\w.~-]+$/);
+    expect(pages.length).toBeLessThan(1000);
+    between(page);
+  }
+}
+
+describe("pages of fresh items", () => {
+  test("give each once, in order, however quickly the impressions of the pages before arrive", async () => {
+    const ranked = idsOf("item", 100);
+    const seen = ranked.filter((_, index) => index % 3 === 0);
+    const fresh = ranked.filter((_, index) => index % 3 !== 0);
+    for (const share of [0, 0.5, 1]) {
+      const chain = await chainWith(seen);
+      const random = new Random(7);
+      const pages = pagesOf(
+        chain,
+        () => ranked,
+        { size: 7 },
+        ({ items }) => {
+          chain.record(items.filter(() => random.next() < share));
+        },
+      );
+      expect(pages.flat()).toEqual(fresh);
+      expect(pages.slice(0, -1).every(({ length }) => length === 7)).toBe(true);
+    }
+  });
+
+  test("end where nothing fresh is left, without an empty page", async () => {
+    const chain = await chainWith(idsOf("seen", 50));
+    expect(pagesOf(chain, () => [...idsOf("new", 14), ...idsOf("seen", 50)], { size: 7 })).toHaveLength(2);
+    expect(pagesOf(chain, () => idsOf("seen", 50), { size: 7 })).toEqual([[]]);
+    expect(pagesOf(chain, () => [], { size: 7 })).toEqual([[]]);
+  });
+
+  test("ship the state that the items were filtered against, with references", async () => {
+    const chain = await chainWith(["a"]);
+    const { guard } = await openGuard();
+    const first = pageOf(chain, ["a", "b"], { size: 5, now: NOW });
+    expect(first).toEqual({ items: ["b"], next: null, seen: chain.snapshot({ now: NOW }) });
+    guard.apply(first.seen);
+    const again = pageOf(chain, ["a", "b"], { size: 5, held: guard.held() });
+    expect(again.seen.shards).toEqual([expect.stringMatching(/^~[0-9a-f]{12}$/)]);
+    expect(guard.apply(again.seen)).toMatchObject({ applied: true, reused: 1 });
+  });
+
+  test("leave out what the device has shown and not reported", async () => {
+    const chain = await chainWith(["a"]);
+    const { guard } = await openGuard();
+    guard.record(["b", "c"]);
+    const pending = guard.pendingShard();
+    expect(pageOf(chain, ["a", "b", "c", "d"], { size: 5, pending }).items).toEqual(["d"]);
+    expect(pageOf(chain, ["a", "b", "c", "d"], { size: 5, pending: "what is this" }).items).toEqual(["b", "c", "d"]);
+  });
+
+  test("skip nothing and repeat nothing while candidates come and go", async () => {
+    const chain = await chainWith([]);
+    const random = new Random(3);
+    for (let run = 0; run < 100; run++) {
+      let list = idsOf("item", 60);
+      const stays = new Set(list);
+      const leave = (id: string) => {
+        stays.delete(id);
+        list = list.filter((other) => other !== id);
+      };
+      const pages = pagesOf(
+        chain,
+        () => list,
+        { size: 5 },
+        ({ items }) => {
+          const last = items[items.length - 1] ?? "";
+          if (random.next() < 0.2) {
+            leave(last);
+            return;
+          }
+          const at = random.below(list.length);
+          list.splice(at, 0, `new-${String(list.length)}-${String(at)}`);
+          leave(random.pick(list.filter((id) => id !== last)));
+        },
+      );
+      const shown = pages.flat();
+      expect(new Set(shown).size, String(run)).toBe(shown.length);
+      expect(
+        [...stays].filter((id) => !shown.includes(id)),
+        String(run),
+      ).toEqual([]);
+    }
+  });
+
+  test("find the place again in a list that has become shorter than it was", async () => {
+    const chain = await chainWith([]);
+    const { next: cursor } = pageOf(chain, idsOf("item", 50), { size: 40 });
+    expect(pageOf(chain, idsOf("other", 10), { size: 5, cursor })).toMatchObject({ items: [], next: null });
+    expect(pageOf(chain, [...idsOf("other", 10), "item-39", "x"], { size: 5, cursor }).items).toEqual(["x"]);
+  });
+
+  test("give an item of several ids once, and not what shares one with it", async () => {
+    const chain = await chainWith(["seen"]);
+    const ranked = [["a", "1"], ["x", "seen"], ["b", "1"], ["c"], ["d", "c"], ["e", "2"], ["f", "2"], ["g"]];
+    for (const recorded of [false, true]) {
+      const pages = pagesOf(
+        chain,
+        () => ranked,
+        { size: 1, id: (ids: string[]) => ids },
+        ({ items }) => {
+          if (recorded) chain.record(items.flat());
+        },
+      );
+      expect(pages.flat()).toEqual([["a", "1"], ["c"], ["e", "2"], ["g"]]);
+    }
+  });
+
+  test("keep items without an id in their places", async () => {
+    const chain = await chainWith(["seen"]);
+    const ranked = [{}, { id: "a" }, {}, { id: "seen" }, {}, {}, { id: "b" }] as { id: string }[];
+    const pages = pagesOf(chain, () => ranked, { size: 1, id: ({ id }) => id });
+    expect(pages.flat()).toEqual(ranked.filter(({ id }) => id !== "seen"));
+  });
+
+  test("take any text as an id", async () => {
+    const chain = await chainWith([]);
+    const ranked = ["", " ", "a/b?c=d&e", "新闻", "\ud800", "x".repeat(5000), "__proto__", "7"];
+    expect(pagesOf(chain, () => ranked, { size: 1 }).flat()).toEqual(ranked);
+    expect(pagesOf<number | bigint>(chain, () => [1, 2n, 3], { size: 1, id: (id) => id }).flat()).toEqual([1, 2n, 3]);
+  });
+});
+
+describe("a cursor", () => {
+  test("is short, whatever the id", async () => {
+    const chain = await chainWith([]);
+    const { next } = pageOf(chain, ["x".repeat(5000), ...idsOf("item", 5000)], { size: 1 });
+    expect(next?.length).toBeLessThan(20);
+  });
+
+  test("that is none means the first page", async () => {
+    const chain = await chainWith([]);
+    const none = [undefined, null, "", "what is this", "1", "%", "z".repeat(5000), "1.2.3", 7, ["1.a", "2.b"], {}];
+    for (const cursor of none as string[])
+      expect(pageOf(chain, idsOf("item", 9), { size: 2, cursor }).items, cursor).toEqual(idsOf("item", 2));
+  });
+
+  test("far behind the list's end gives an empty last page, at once", async () => {
+    const chain = await chainWith([]);
+    const started = performance.now();
+    const page = pageOf(chain, idsOf("item", 9), { size: 2, cursor: "zzzzzzzz.abcdef" });
+    expect(page).toMatchObject({ items: [], next: null });
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+});
+
+describe('pages with seen: "last"', () => {
+  const last = { seen: "last" } as const;
+
+  test("give the fresh ones, then the seen ones, those seen longest ago first, and each once", async () => {
+    const chain = await chainWith([...idsOf("old", 10), ...idsOf("new", 3)], { capacity: 10 });
+    const ranked = [...idsOf("new", 3), ...idsOf("fresh", 12), ...idsOf("old", 10)];
+    const expected = [...idsOf("fresh", 12), ...idsOf("old", 10), ...idsOf("new", 3)];
+    for (const share of [0, 0.5, 1]) {
+      const random = new Random(5);
+      const again = await ShardChain.from(chain.snapshot(), { capacity: 10, shards: 20 });
+      const pages = pagesOf(
+        again,
+        () => ranked,
+        { ...last, size: 5 },
+        ({ items }) => {
+          again.record(items.filter(() => random.next() < share));
+        },
+      );
+      again.free();
+      expect(pages).toHaveLength(5);
+      expect(pages.slice(0, 2).flat()).toEqual(idsOf("fresh", 10));
+      expect(pages.flat().toSorted()).toEqual(expected.toSorted());
+      if (share === 0) expect(pages.flat()).toEqual(expected);
+    }
+  });
+
+  test("give each once while candidates come and go, and another device shows some", async () => {
+    const random = new Random(11);
+    for (let run = 0; run < 50; run++) {
+      let list = idsOf("item", 40);
+      const chain = await chainWith(list.filter(() => random.next() < 0.6));
+      const leftOut = new Set<string>();
+      const pages = pagesOf(
+        chain,
+        () => list,
+        { ...last, size: 6 },
+        ({ items }) => {
+          chain.record([...items, random.pick(list)]);
+          const leaves = random.pick(list);
+          leftOut.add(leaves);
+          list = list.filter((id) => id !== leaves);
+        },
+      );
+      const given = pages.flat();
+      expect(new Set(given).size).toBe(given.length);
+      expect(idsOf("item", 40).filter((id) => !given.includes(id) && !leftOut.has(id))).toEqual([]);
+    }
+  });
+
+  test("give what the device has shown and not reported at the very end", async () => {
+    const chain = await chainWith(["a"]);
+    const { guard } = await openGuard();
+    guard.record(["b"]);
+    const pending = guard.pendingShard();
+    expect(pageOf(chain, ["b", "a", "c"], { ...last, size: 5, pending }).items).toEqual(["c", "a", "b"]);
+  });
+
+  test("give no repost of what they gave", async () => {
+    const chain = await chainWith(["x", "o2"]);
+    const ranked = [["a", "o1"], ["x"], ["b", "o1"], ["c", "o2"], ["d", "o2"], ["e"]];
+    const pages = pagesOf(
+      chain,
+      () => ranked,
+      { ...last, size: 1, id: (ids: string[]) => ids },
+      ({ items }) => {
+        chain.record(items.flat());
+      },
+    );
+    expect(pages.flat()).toEqual([["a", "o1"], ["e"], ["x"], ["c", "o2"]]);
+  });
+
+  test("give no seen ones after more than 500 ids, and never one twice", async () => {
+    const chain = await chainWith(idsOf("seen", 400));
+    const ranked = [...idsOf("seen", 400), ...idsOf("fresh", 450)];
+    const record = ({ items, next }: Page<string>) => {
+      expect(next?.length).toBeLessThan(2100);
+      chain.record(items);
+    };
+    const given = pagesOf(chain, () => ranked, { ...last, size: 40 }, record).flat();
+    expect(new Set(given).size).toBe(given.length);
+    expect(given.length).toBeGreaterThan(500);
+    expect(given.filter((id) => id.startsWith("fresh"))).toEqual(idsOf("fresh", 450));
+  });
+});
+
+describe("what pageOf refuses", () => {
+  test.each([
+    ["a size of 0", { size: 0 }],
+    ["a size that is no number, as of a query without one", { size: NaN }],
+    ["no size", {}],
+    ["milliseconds", { size: 5, now: NOW * 1000 }],
+    ["an unknown option", { size: 5, offset: 10 }],
+    ["another order of seen ones", { size: 5, seen: "first" }],
+  ])("%s", async (_, options) => {
+    const chain = await chainWith([]);
+    expect(() => pageOf(chain, ["a"], options as PageOptions)).toThrow(
+      expect.objectContaining({ code: "bad-option" }) as Error,
+    );
+  });
+
+  test("a chain or a list that was not awaited, and says so", async () => {
+    const chain = await chainWith([]);
+    const promised = Promise.resolve(chain) as unknown as ShardChain;
+    expect(() => pageOf(promised, ["a"], { size: 5 })).toThrow(/is it awaited/);
+    expect(() => pageOf(chain, Promise.resolve(["a"]) as unknown as string[], { size: 5 })).toThrow(/is it awaited/);
+  });
+});

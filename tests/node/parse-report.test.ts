@@ -1,0 +1,93 @@
+/** What a device posts, read on the server. */
+import { parseReport, SeenGuardError, ShardChain, type Report } from "seenguard/server";
+import { describe, expect, test } from "vitest";
+import { NOW } from "./support.js";
+
+const NOW_MS = NOW * 1000;
+const body: Report = { namespace: "home:ada", now: NOW_MS, impressions: [{ id: "a", at: NOW_MS - 5000 }] };
+const read = (report: unknown, now = NOW) => parseReport(report, { now });
+
+describe("parseReport", () => {
+  test("takes a body as a framework passes it: parsed, as text, as bytes", () => {
+    const text = JSON.stringify(body);
+    const bytes = new TextEncoder().encode(text);
+    for (const given of [body, text, Buffer.from(text), bytes, bytes.buffer]) {
+      expect(read(given)).toEqual({ ...body, unseen: [] });
+    }
+  });
+
+  test("translates the times of a clock that is an hour ahead or behind", () => {
+    for (const off of [3_600_000, -3_600_000]) {
+      const impressions = [{ id: "a", at: NOW_MS - 5000 + off }];
+      const unseen = [{ id: "b", at: NOW_MS - 1 + off }];
+      expect(read({ namespace: "home:ada", now: NOW_MS + off, impressions, unseen })).toEqual({
+        namespace: "home:ada",
+        now: NOW_MS,
+        impressions: [{ id: "a", at: NOW_MS - 5000 }],
+        unseen: [{ id: "b", at: NOW_MS - 1 }],
+      });
+    }
+  });
+
+  test("counts a time in the future as now, and one from before 1970 as 1970", () => {
+    const impressions = [
+      { id: "later", at: NOW_MS + 1 },
+      { id: "long ago", at: 1000 },
+    ];
+    const { impressions: translated } = read({ ...body, now: NOW_MS, impressions }, NOW);
+    expect(translated[0]).toEqual({ id: "later", at: NOW_MS });
+    expect(read({ ...body, now: 5000, impressions: [{ id: "x", at: 1000 }] }, 3).impressions[0]?.at).toBe(0);
+  });
+
+  test("reads the server's clock by itself", () => {
+    const before = Date.now();
+    const { now, impressions } = parseReport({ ...body, now: 7_000, impressions: [{ id: "a", at: 6_000 }] });
+    expect(now).toBeGreaterThanOrEqual(before);
+    expect(impressions[0]?.at).toBe(now - 1000);
+  });
+
+  test("what it returns means the same to a chain whenever that takes it in, at the report's own time", async () => {
+    const chain = await ShardChain.create();
+    chain.record(["a", "b"], { now: NOW - 100 });
+    chain.unsee(["a", "b"], { now: NOW - 10 });
+    const off = 86_400_000;
+    const sent = { namespace: "home:ada", now: NOW_MS + off };
+    const report = read({
+      ...sent,
+      impressions: [
+        { id: "a", at: NOW_MS + off - 11_000 },
+        { id: "b", at: NOW_MS + off - 9_000 },
+      ],
+    });
+    // Through a stream, as JSON, an hour later: only what was shown after the taking back counts.
+    const arrived = JSON.parse(JSON.stringify(report)) as Report;
+    chain.take(arrived, { now: arrived.now / 1000 });
+    expect(chain.filter(["a", "b"], { now: NOW + 3600 })).toEqual(["a"]);
+    chain.free();
+  });
+
+  test.each([
+    ["no body at all", undefined],
+    ["a form that nobody parsed", "impressions=3"],
+    ["a text that breaks off", '{"namespace":"home:ada"'],
+    ["a list", [body]],
+    ["null", "null"],
+    ["no namespace", { ...body, namespace: undefined }],
+    ["an empty namespace", { ...body, namespace: "" }],
+    ["no clock", { ...body, now: undefined }],
+    ["a clock before 1970", { ...body, now: -1 }],
+    ["no impressions", { ...body, impressions: undefined }],
+    ["an impression without a time", { ...body, impressions: [{ id: "a" }] }],
+    ["an impression whose id is a number", { ...body, impressions: [{ id: 7, at: 1 }] }],
+    ["a time that is a text", { ...body, impressions: [{ id: "a", at: "1" }] }],
+    ["something taken back without an id", { ...body, unseen: [{ at: 1 }] }],
+  ])("refuses %s, and says what is wrong", (_, given) => {
+    expect(() => read(given)).toThrow(SeenGuardError);
+    expect(() => read(given)).toThrow(expect.objectContaining({ code: "bad-report" }) as Error);
+    expect(() => read(given)).toThrow(/report's .* (must be|is no JSON)/);
+  });
+
+  test("refuses milliseconds as the server's time", () => {
+    expect(() => parseReport(body, { now: NOW_MS })).toThrow(/Unix seconds/);
+  });
+});

@@ -1,0 +1,245 @@
+/** Users' chains in a store: in memory, and in a real Redis through each of the clients. */
+import { Redis } from "ioredis";
+import { createClient } from "redis";
+import { memoryStore, redisStore, SeenGuardError, type ChainOptions, type SeenStore } from "seenguard/server";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { startRedis, type RunningRedis } from "../demo/processes.ts";
+import { DAY_SECONDS, idsOf } from "./support.js";
+
+let redis: RunningRedis;
+let nodeRedis: ReturnType<typeof createClient>;
+beforeAll(async () => {
+  redis = await startRedis();
+  nodeRedis = createClient({ url: redis.url });
+  nodeRedis.on("error", () => undefined); // expected where a test ends its connection
+  await nodeRedis.connect();
+});
+afterAll(async () => {
+  nodeRedis.destroy();
+  await redis.stop();
+});
+beforeEach(() => redis.client.flushall());
+
+const stores: [string, (options?: ChainOptions) => SeenStore, (shard: string) => Promise<unknown>][] = [
+  ["memoryStore", (options) => memoryStore(options), () => Promise.reject(new Error("it has no list"))],
+  [
+    "redisStore with ioredis",
+    (options) => redisStore(redis.client, options),
+    (shard) => redis.client.lpush("seen:ada", shard),
+  ],
+  [
+    "redisStore with node-redis",
+    (options) => redisStore(nodeRedis, options),
+    (shard) => nodeRedis.lPush("seen:ada", shard),
+  ],
+];
+
+async function missing(store: SeenStore, user: string, ids: readonly string[]): Promise<string[]> {
+  const chain = await store.read(user);
+  const fresh = chain.filter(ids);
+  chain.free();
+  return fresh;
+}
+
+describe.each(stores)("%s", (_, open) => {
+  test("keeps a chain for each user, and returns what the change returns", async () => {
+    const store = open();
+    expect(await missing(store, "ada", ["a"])).toEqual(["a"]);
+    expect(await store.update("ada", (chain) => chain.record(["a", "b"]))).toBe(2);
+    expect(await store.update("eve", () => "nothing")).toBe("nothing");
+    expect(await missing(store, "ada", ["a", "b", "c"])).toEqual(["c"]);
+    expect(await missing(store, "eve", ["a"])).toEqual(["a"]);
+  });
+
+  test("loses nothing of changes that are made at once", async () => {
+    const store = open({ capacity: 50, shards: 10 });
+    const parts = Array.from({ length: 20 }, (_part, index) => idsOf(`part-${String(index)}`, 10));
+    await Promise.all(parts.map((ids) => store.update("ada", (chain) => chain.record(ids))));
+    expect(await missing(store, "ada", parts.flat())).toEqual([]);
+  });
+
+  test("keeps what was taken back and when the history was deleted", async () => {
+    const store = open();
+    const odd = ["", "forgetBefore", "unseen:", "__proto__", "7", "a\nb", "a\u0000b", "🙂", "新闻", "\ud800"];
+    await store.update("ada", (chain) => chain.record([...odd, "seen"]));
+    await store.update("ada", (chain) => {
+      chain.unsee(odd);
+    });
+    expect(await missing(store, "ada", [...odd, "seen"])).toEqual(odd);
+    await store.update("ada", (chain) => chain.record("7"));
+    expect(await missing(store, "ada", ["7", ""])).toEqual([""]);
+    await store.update("ada", (chain) => {
+      chain.forget();
+    });
+    const { shards, unseen, forgetBefore } = (await store.read("ada")).snapshot();
+    expect([shards, unseen]).toEqual([[], undefined]);
+    expect(forgetBefore).toBeGreaterThan(Date.now() / 1000 - 60);
+  });
+
+  test("goes on from shard to shard, until the oldest drops out", async () => {
+    const store = open({ capacity: 10, shards: 3 });
+    for (let part = 0; part < 9; part++) await store.update("ada", (chain) => chain.record(idsOf("item", 5, 5 * part)));
+    expect(await missing(store, "ada", idsOf("item", 45).slice(-25))).toEqual([]);
+    expect((await store.read("ada")).snapshot().shards).toHaveLength(3);
+  });
+
+  test("leaves everything as it was if the change throws", async () => {
+    const store = open();
+    const failing = store.update("ada", (chain) => {
+      chain.record("a");
+      throw new Error("not now");
+    });
+    await expect(failing).rejects.toThrow("not now");
+    expect(await missing(store, "ada", ["a"])).toEqual(["a"]);
+  });
+
+  test.each([
+    ["no user", (store: SeenStore) => store.read(undefined as unknown as string)],
+    ["an empty one", (store: SeenStore) => store.update("", () => 0)],
+    ["a number", (store: SeenStore) => store.read(7 as unknown as string)],
+    ["no change", (store: SeenStore) => store.update("ada", undefined as unknown as () => void)],
+    ["a change that takes its time", (store: SeenStore) => store.update("ada", async () => Promise.resolve())],
+  ])("refuses %s", async (_what, use) => {
+    await expect(use(open())).rejects.toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
+  });
+
+  test("refuses options that are wrong when it is made", () => {
+    for (const options of [{ capacity: 0 }, { ttlSecond: 5 }] as ChainOptions[])
+      expect(() => open(options)).toThrow(SeenGuardError);
+  });
+});
+
+describe.each(stores.slice(1))("%s", (_, open, push) => {
+  const ttl = 30 * DAY_SECONDS;
+  const list = () => redis.client.lrange("seen:ada", 0, -1);
+
+  test("keeps a list of shards, newest first, and a hash only if there is something for it", async () => {
+    const store = open({ capacity: 10, shards: 3 });
+    await store.update("ada", (chain) => chain.record(idsOf("item", 25)));
+    const { shards } = (await store.read("ada")).snapshot();
+    expect(await list()).toEqual(shards);
+    expect(shards).toHaveLength(3);
+    expect(await redis.client.keys("*")).toEqual(["seen:ada"]);
+    await store.update("ada", (chain) => {
+      chain.unsee("item-3");
+    });
+    expect(Object.keys(await redis.client.hgetall("seen:ada:meta"))).toEqual(["unseen:item-3"]);
+    await store.update("ada", (chain) => chain.record("item-3"));
+    expect(await redis.client.keys("*")).toEqual(["seen:ada"]);
+  });
+
+  test("lets both expire with the window and the slice by which a shard outlives it", async () => {
+    const store = open({ ttlSeconds: ttl, shards: 20 });
+    await store.update("ada", (chain) => chain.record(["a", "b"]));
+    await store.update("ada", (chain) => {
+      chain.unsee("a");
+    });
+    for (const key of ["seen:ada", "seen:ada:meta"]) {
+      expect(await redis.client.ttl(key)).toBeGreaterThan(ttl * (1 + 1 / 19) - 60);
+      expect(await redis.client.ttl(key)).toBeLessThanOrEqual(Math.ceil(ttl * (1 + 1 / 19)));
+    }
+    await open().update("ada", (chain) => chain.record("c"));
+    expect(await redis.client.ttl("seen:ada")).toBe(-1);
+  });
+
+  test("writes nothing if nothing has changed", async () => {
+    const store = open({ ttlSeconds: ttl });
+    await store.update("ada", (chain) => chain.record("a"));
+    await redis.client.persist("seen:ada");
+    await store.update("ada", (chain) => chain.record("a"));
+    expect(await redis.client.ttl("seen:ada")).toBe(-1);
+  });
+
+  test("sends a sealed shard no second time", async () => {
+    const store = open({ capacity: 100, shards: 20, ttlSeconds: ttl });
+    await store.update("ada", (chain) => chain.record(idsOf("item", 1950)));
+    const before = await bytesReceived();
+    await store.update("ada", (chain) => chain.record("new"));
+    const [newest = ""] = await list();
+    expect(await list()).toHaveLength(20);
+    expect((await bytesReceived()) - before).toBeLessThan(2 * newest.length + 1000);
+  });
+
+  test("goes on after Redis has forgotten the scripts", async () => {
+    const store = open();
+    await store.update("ada", (chain) => chain.record("a"));
+    await redis.client.script("FLUSH");
+    await store.update("ada", (chain) => chain.record("b"));
+    expect(await missing(store, "ada", ["a", "b", "c"])).toEqual(["c"]);
+  });
+
+  test("takes out what is no shard, and says so to the change", async () => {
+    const store = open({ capacity: 10, shards: 5 });
+    await store.update("ada", (chain) => chain.record(idsOf("item", 25)));
+    await redis.client.lset("seen:ada", 1, "damaged");
+    await redis.client.hset("seen:ada:meta", { "unseen:item-0": "not a time", other: "5" });
+    const rejected = await store.update("ada", (chain) => {
+      chain.record("new");
+      return [...chain.rejected];
+    });
+    expect(rejected).toEqual([{ index: 1, code: "bad-base64" }]);
+    expect((await store.read("ada")).rejected).toEqual([]);
+    expect(await missing(store, "ada", [...idsOf("item", 10), ...idsOf("item", 5, 20), "new"])).toEqual([]);
+  });
+
+  test("passes on what Redis answers", async () => {
+    await redis.client.set("seen:ada", "a text");
+    await expect(open().read("ada")).rejects.toThrow(/WRONGTYPE/);
+  });
+
+  test("gives up when others change the chain all the time, and says so", async () => {
+    const store = open();
+    let changes = 0;
+    const losing = store.update("ada", (chain) => {
+      // Before this change is written, somebody else's is.
+      void push(String(changes++));
+      return chain.record("a");
+    });
+    await expect(losing).rejects.toThrow(expect.objectContaining({ code: "storage" }) as Error);
+    expect(changes).toBeGreaterThan(20);
+  });
+
+  test("keeps the list of a Go service", async () => {
+    const store = open({ format: { kind: "go-bloomfilter" } });
+    await store.update("ada", (chain) => chain.record(["a", "b"]));
+    expect(await list()).toEqual([expect.stringMatching(/^2::/)]);
+    expect(await missing(store, "ada", ["a", "c"])).toEqual(["c"]);
+  });
+
+  test("refuses a user whose list would be another one's hash", async () => {
+    await expect(open().read("ada:meta")).rejects.toThrow(/must not end in :meta/);
+  });
+});
+
+test("two clients read what the other one has written, with any prefix", async () => {
+  const [one, other] = [redis.client, nodeRedis].map((client) => redisStore(client, { prefix: "exposure/" }));
+  await one?.update("ada", (chain) => chain.record("a"));
+  await other?.update("ada", (chain) => chain.record("b"));
+  expect(await redis.client.keys("*")).toEqual(["exposure/ada"]);
+  for (const store of [one, other]) expect(store && (await missing(store, "ada", ["a", "b", "c"]))).toEqual(["c"]);
+});
+
+test("an update begun on one connection and lost with it is neither lost nor made twice", async () => {
+  const other = new Redis(redis.url);
+  onTestFinished(() => {
+    other.disconnect();
+  });
+  const store = redisStore(other);
+  const updates = idsOf("item", 100).map((id) => store.update("ada", (chain) => chain.record(id)));
+  await redis.client.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+  await Promise.all(updates);
+  expect(await missing(store, "ada", idsOf("item", 100))).toEqual([]);
+});
+
+test.each([
+  ["nothing", undefined],
+  ["a client that is not awaited", Promise.resolve({})],
+  ["an address", "redis://127.0.0.1"],
+  ["another object", {}],
+])("redisStore refuses %s", (_, client) => {
+  expect(() => redisStore(client as object)).toThrow(/takes a client of ioredis or of redis/);
+});
+
+async function bytesReceived(): Promise<number> {
+  return Number(/total_net_input_bytes:(\d+)/.exec(await redis.client.info("stats"))?.[1]);
+}

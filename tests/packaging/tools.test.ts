@@ -1,0 +1,160 @@
+/** The installed package with other tools: webpack, workers at the edge, test runners. */
+import { execFile } from "node:child_process";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompressSync } from "node:zlib";
+import { build } from "esbuild";
+import { Miniflare } from "miniflare";
+import { build as buildByVite } from "vite";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import webpack from "webpack";
+import { entries, specifierOf } from "../../scripts/build/entries.mjs";
+import type { Outcome } from "./apps/scenario.js";
+import { openPage, serve } from "./chromium.js";
+import { expectGuarded, expectServed, type ServerOutcome } from "./scenarios.js";
+
+const tool = (path: string) => fileURLToPath(new URL(`../../node_modules/${path}`, import.meta.url));
+const installed = (...path: string[]) => join(inject("installed"), ...path);
+
+declare global {
+  interface Window {
+    outcomeOfWorker?: Outcome;
+  }
+}
+
+test("an app bundled by webpack guards its feed in a page and in a worker", async () => {
+  const output = { path: installed("webpack/dist") };
+  for (const [entry, target] of [
+    ["main", "web"],
+    ["worker", "webworker"],
+  ] as const)
+    await compile({ entry: { [entry]: installed(`webpack/${entry}.js`) }, target, output });
+  await copyFile(installed("webpack/index.html"), join(output.path, "index.html"));
+  const { page, complaints, requests } = await openPage(await serve(output.path));
+  await page.waitForFunction(() => window.outcomeOfWorker !== undefined);
+  const [inPage, inWorker] = await page.evaluate(() => [window.outcome, window.outcomeOfWorker] as const);
+  expectGuarded(inPage, "indexeddb");
+  expectGuarded(inWorker, "indexeddb");
+  expect(complaints).toEqual([]);
+  // The JavaScript engine, a script of its own, is not asked for.
+  expect(requests.filter((url) => url.endsWith(".js"))).toHaveLength(2);
+});
+
+test("a resolver that knows no exports finds the subpaths", async () => {
+  const specifiers = entries.filter(({ peers = [] }) => peers.length === 0).map(specifierOf);
+  const app = installed("old-resolver.cjs");
+  await writeFile(app, specifiers.map((specifier) => `require("${specifier}");`).join("\n"));
+  const output = { path: installed("old-resolver") };
+  const files = await compile({ entry: app, target: "web", output, resolve: { exportsFields: [] } });
+  for (const { name, peers = [] } of entries)
+    if (peers.length === 0) expect(files).toContain(installed(`node_modules/seenguard/dist/${name}.js`));
+});
+
+describe("of a bundle", () => {
+  const bundlers: { name: string; bundle: (app: string) => Promise<string> }[] = [
+    { name: "esbuild", bundle: bundleByEsbuild },
+    { name: "webpack", bundle: bundleByWebpack },
+    { name: "Vite", bundle: bundleByVite },
+  ];
+
+  test.each(bundlers)("by $name that has SeenGuardError alone the package is under 1 KB", async ({ bundle }) => {
+    for (const specifier of ["seenguard", "seenguard/formats", "seenguard/slim", "seenguard/server"]) {
+      const script = await bundle(`
+        import { SeenGuardError } from "${specifier}";
+        console.log(SeenGuardError);`);
+      expect(script).toContain("SeenGuardError");
+      expect(brotliCompressSync(script).length).toBeLessThan(1000);
+    }
+  });
+});
+
+/** The minified script of an app. */
+async function bundleByEsbuild(contents: string): Promise<string> {
+  const stdin = { contents, resolveDir: installed() };
+  const { outputFiles } = await build({ stdin, bundle: true, minify: true, format: "esm", write: false });
+  return outputFiles[0]?.text ?? "";
+}
+
+async function bundleByWebpack(contents: string): Promise<string> {
+  const [entry, path] = [installed("shaken.js"), installed("shaken")];
+  await writeFile(entry, contents);
+  await compile({ entry, output: { path, filename: "webpack.js" }, optimization: { minimize: true } });
+  return readFile(join(path, "webpack.js"), "utf8");
+}
+
+async function bundleByVite(contents: string): Promise<string> {
+  const [entry, outDir] = [installed("shaken.js"), installed("shaken/vite")];
+  await writeFile(entry, contents);
+  const rolldownOptions = { input: entry, output: { entryFileNames: "vite.js" } };
+  await buildByVite({ root: installed(), configFile: false, logLevel: "warn", build: { outDir, rolldownOptions } });
+  return readFile(join(outDir, "vite.js"), "utf8");
+}
+
+/** Returns the files that went into it. Rejects if webpack complains of anything. */
+async function compile(configuration: webpack.Configuration): Promise<string[]> {
+  // Minifying the module's text takes webpack a minute.
+  const optimization = { minimize: false };
+  const compiler = webpack({ mode: "production", performance: { hints: false }, optimization, ...configuration });
+  const { compilation } = await promisify<webpack.Stats>((done) => {
+    compiler.run(done as Parameters<typeof compiler.run>[0]);
+  })();
+  expect([...compilation.errors, ...compilation.warnings].map(({ message }) => message)).toEqual([]);
+  return [...compilation.fileDependencies];
+}
+
+test("a worker at the edge guards a feed and keeps chains in workerd, and is told nothing", async () => {
+  const outdir = installed("workerd/dist");
+  // As wrangler bundles: Wasm files stay modules of their own.
+  await build({
+    entryPoints: [installed("workerd/worker.js")],
+    conditions: ["workerd", "worker", "browser"],
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    outdir,
+    loader: { ".wasm": "copy" },
+  });
+  const worker = new Miniflare({
+    modules: true,
+    modulesRoot: outdir,
+    scriptPath: join(outdir, "worker.js"),
+    modulesRules: [
+      { type: "ESModule", include: ["**/*.js"] },
+      { type: "CompiledWasm", include: ["**/*.wasm"] },
+    ],
+    compatibilityDate: "2026-01-01",
+  });
+  onTestFinished(() => worker.dispose());
+  const response = await worker.dispatchFetch("http://localhost/");
+  const { served, guarded } = (await response.json()) as { served: ServerOutcome; guarded: Outcome };
+  expectServed(served);
+  expectGuarded(guarded, "none");
+});
+
+test("Jest tests a feed in jsdom", async () => {
+  const config = { rootDir: installed("runners"), testMatch: ["**/jest.test.cjs"], transform: {} };
+  const environment = tool("jest-environment-jsdom");
+  const args = [
+    "--config",
+    JSON.stringify({ ...config, testEnvironment: environment, cacheDirectory: installed("jest") }),
+  ];
+  const { stderr } = await runTool("jest/bin/jest.js", ...args);
+  expect(stderr).toContain("Tests:       1 passed, 1 total");
+  expect(stderr).not.toContain("console.warn");
+});
+
+test.each(["jsdom", "happy-dom"])("Vitest tests a feed in %s", async (environment) => {
+  const args = ["run", "--root", installed("runners"), "--globals", "--environment", environment, "vitest.test.mjs"];
+  const { stdout, stderr } = await runTool("vitest/vitest.mjs", ...args, "--reporter", "json");
+  expect(JSON.parse(stdout)).toMatchObject({ numPassedTests: 1, numTotalTests: 1 });
+  expect(stderr).toBe("");
+});
+
+function runTool(path: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  return promisify(execFile)(process.execPath, [tool(path), ...args], {
+    cwd: installed(),
+    env: { PATH: process.env.PATH, HOME: process.env.HOME },
+  });
+}

@@ -1,0 +1,45 @@
+/** What TypeScript refuses. A mark on a line that compiles is an error: this file need not run, only compile. */
+import type { Feed, FetchPage, GuardOptions, IdOf, SeenGuard } from "seenguard";
+
+interface Post {
+  readonly key: number;
+}
+
+declare const posts: readonly Post[];
+declare const fetchPage: FetchPage<Post>;
+declare const keyOf: IdOf<Post>;
+
+export async function listsWithoutIds(guard: SeenGuard, feed: Feed): Promise<void> {
+  // @ts-expect-error -- without `id`, items need one of their own
+  await feed.fill(fetchPage, 20);
+  // @ts-expect-error -- other options do not help
+  await feed.fill(fetchPage, 20, { maxPages: 2 });
+  // @ts-expect-error -- nor does a function that returns none
+  await feed.fill(fetchPage, 20, { id: ({ key }) => ({ key }) });
+  await feed.fill(fetchPage, 20, { id: keyOf });
+  // @ts-expect-error -- the same of a list
+  guard.filter(posts);
+  // @ts-expect-error -- the same of a list
+  guard.split(posts);
+  // @ts-expect-error -- the same of a list
+  feed.filter(posts);
+  // @ts-expect-error -- the same of a page
+  feed.admit(posts);
+}
+
+export async function pagesWithoutItems(feed: Feed): Promise<void> {
+  // @ts-expect-error -- a page is an object that has its items
+  await feed.fill(() => Promise.resolve([{ id: "a" }]), 20);
+  // @ts-expect-error -- a Response has none
+  await feed.fill(() => fetch("/api/feed"), 20);
+}
+
+export function noElement(guard: SeenGuard): void {
+  // @ts-expect-error -- where an element may be missing, ask first
+  guard.observe(document.querySelector("main"));
+  // @ts-expect-error -- the same of one element
+  guard.track(null, "a");
+}
+
+// @ts-expect-error -- a namespace is required
+export const withoutNamespace: GuardOptions = {};
