@@ -52,6 +52,15 @@ const sources = ["client", "server", "shared"].flatMap((side) =>
     .map((name) => readSource(`${side}/${name}`)),
 );
 
+test("docs/news.md shows the news product as it is", () => {
+  const shown = examplesIn(readPage("docs/news.md")).filter(({ kind }) => / news$/.test(kind));
+  expect(shown.length).toBeGreaterThan(5);
+  // A part of a function is not indented there.
+  const flat = (lines: readonly string[]) => lines.map((line) => line.trim()).join("\n");
+  const texts = sources.map(({ lines }) => flat(lines));
+  expect(shown.filter(({ code }) => !texts.some((text) => text.includes(flat(code.split("\n")))))).toEqual([]);
+});
+
 test(`under ${String(MOST_LINES)} lines of the news product are about Seenguard`, () => {
   const lines = sources.flatMap(({ path, lines, naming }) =>
     [...naming].toSorted((a, b) => a - b).map((line) => `${path}:${String(line + 1)}: ${lines[line]?.trim() ?? ""}`),
