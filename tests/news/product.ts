@@ -17,7 +17,7 @@ const sources = fileURLToPath(new URL("../../examples/news", import.meta.url));
 export interface Product {
   readonly address: string;
   /** Whether what devices report is recorded, or waits. */
-  setStream(running: boolean): void;
+  readonly setStream: (running: boolean) => void;
   stop(): Promise<void>;
 }
 
