@@ -21,7 +21,10 @@ const BROWSER_MS = 60_000;
 const COMPILER_MS = 300_000;
 
 const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
-/** That of `ts` is run by tests/capacitor, adapters and test runners by tests/adapters, servers by docs-servers.test.ts, news by tests/news. */
+/**
+ * That of `ts` is run by tests/capacitor, adapters and test runners by tests/adapters, servers by docs-servers.test.ts,
+ * news by tests/news.
+ */
 const RUN_ELSEWHERE =
   /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$|^tsx? news$/;
 const TEXT = ["sh", "text"];
