@@ -274,6 +274,33 @@ fn what_cannot_be_read_as_pending_is_as_if_it_were_not_there() {
     assert_eq!(chain.filter(&["a", "b"], Some(&until_later), START).unwrap(), [0; 0]);
 }
 
+#[test]
+fn what_is_pending_on_a_device_that_has_not_heard_of_the_deletion_stops_nothing() {
+    let mut guard = guard();
+    guard.record(&["a"], Now::at(START_MS)).unwrap();
+    let mut chain = recorded(ChainOptions::default(), &["a"], START);
+    chain.forget(START_MS + 10_000).unwrap();
+    let now = Now::at(START_MS + 20_000);
+    let fresh = |pending: Option<Shard>| {
+        let text = pending.unwrap().to_base64().unwrap();
+        chain.filter(&["a", "b"], Some(&text), START + 20).unwrap()
+    };
+    assert_eq!(fresh(guard.pending_shard(usize::MAX).unwrap()), [0, 1]);
+
+    let shipped = shipped(&chain, START + 20);
+    let snapshot = Snapshot {
+        version: shipped.version,
+        shards: &shipped.shards,
+        format: Format::Native,
+        now_ms: Some(START_MS + 20_000),
+        unseen: &shipped.unseen,
+        forget_before: shipped.forget_before,
+    };
+    guard.apply(snapshot, now).unwrap();
+    guard.record(&["b"], now).unwrap();
+    assert_eq!(fresh(guard.pending_shard(usize::MAX).unwrap()), [0]);
+}
+
 // Reports.
 
 #[test]

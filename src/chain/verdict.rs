@@ -21,7 +21,7 @@ impl ShardChain {
     /// The indices of the fresh items, in order: no live shard contains any of an item's ids, unless it was taken back,
     /// nor does `pending`, and no earlier fresh item has one of them. `pending` is what the device's request says that it
     /// has shown: the base64 of [`Guard::pending_shard`](crate::Guard::pending_shard). It counts for this call alone.
-    /// What cannot be read, or has expired, is as if it were not there.
+    /// What cannot be read, has expired, or does not know that the history was deleted, is as if it were not there.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
@@ -44,7 +44,7 @@ impl ShardChain {
         let live: Vec<&Shard> = self.live(seconds(now_seconds)?).collect();
         let pending = pending
             .and_then(|text| Shard::from_base64(text).ok())
-            .filter(|shard| !shard.is_expired(now_seconds));
+            .filter(|shard| !shard.is_expired(now_seconds) && Some(shard.epoch) >= self.forget_before);
         let (mut list, mut kept_seen) = (HashedList::default(), KeptIds::default());
         list.read(ids)?;
         let (mut fresh, mut seen) = (Vec::new(), Vec::new());

@@ -186,7 +186,8 @@ impl Guard {
     /// The pending ids as one shard whose base64 text has at most `max_characters`, the newest if they do not all fit,
     /// with the parameters and seed of the newest server shard, else, as where the server's format is not the native
     /// one, the defaults of [`ChainOptions`]. `None`: nothing is pending, or no id fits. For the next request: a server
-    /// tests it for that request and never unites it with its own.
+    /// tests it for that request and never unites it with its own. Its epoch is the latest deletion of the history that
+    /// this device knows of: a server that knows of a later one leaves it alone.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -211,7 +212,8 @@ impl Guard {
 
     /// The newest `ids` pending ids, or as many of them as the filter has room for, as a shard.
     fn shard_of_newest(&self, ids: usize, spec: FilterSpec) -> Result<Shard, Error> {
-        let mut shard = Shard::new(BloomFilter::with_spec(spec)?, 0, 0);
+        let forget_before = self.impressions.forgotten().map_or(0, |forgotten| forgotten.before);
+        let mut shard = Shard::new(BloomFilter::with_spec(spec)?, forget_before, 0);
         for open in self.open_pending().rev().take(ids) {
             if shard.count >= spec.parameters.capacity() {
                 break;
