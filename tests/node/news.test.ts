@@ -7,8 +7,10 @@ import { examplesIn, readPage, root } from "./docs/examples.ts";
 const MOST_LINES = 40;
 
 /** What the product itself calls what it has of Seenguard, and what it passes on for it. */
-const OWN_NAMES = ["guard", "useGuard", "useSeenStory", "seen", "chain", "report", "reports", "held", "pending"];
-const OWN_NAMES_TOO = ["idsOf", "reset", "/api/seen", "bad-report"];
+const OWN_NAMES = [
+  ...["guard", "useGuard", "useSeenStory", "idsOf", "reset", "held", "pending"],
+  ...["seen", "chain", "report", "reports", "/api/seen", "bad-report"],
+];
 
 interface Source {
   readonly path: string;
@@ -21,7 +23,7 @@ interface Source {
 function readSource(path: string): Source {
   const text = readFileSync(`${root}examples/news/${path}`, "utf8");
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true);
-  const names = new Set([...OWN_NAMES, ...OWN_NAMES_TOO, ...file.statements.flatMap(namesFromPackage)]);
+  const names = new Set([...OWN_NAMES, ...file.statements.flatMap(namesFromPackage)]);
   const naming = new Set<number>();
   const isNamed = (node: ts.Node) => (ts.isIdentifier(node) || ts.isStringLiteral(node)) && names.has(node.text);
   const visit = (node: ts.Node): void => {
@@ -69,4 +71,5 @@ test(`under ${String(MOST_LINES)} lines of the news product are about Seenguard`
   console.log(`${lines.join("\n")}\n${String(lines.length)} of ${String(all.length)} lines are about Seenguard`);
   expect(lines.length).toBeGreaterThan(20);
   expect(lines.length).toBeLessThan(MOST_LINES);
+  expect(readPage("docs/news.md").text).toContain(`, ${String(lines.length)} are about`);
 });
