@@ -26,7 +26,9 @@ export default defineConfig({
     { name: "demo", testDir: "tests/demo" },
     { name: "conditions", testDir: "tests/conditions" },
     { name: "capacitor", testDir: "tests/capacitor" },
-    // One worker: each app is built once, within the time of the first test that opens it.
-    { name: "adapters", testDir: "tests/adapters", workers: 1, timeout: 120_000 },
+    // One worker: each app is built once.
+    { name: "adapters", testDir: "tests/adapters", workers: 1 },
+    // Nor is this one installed twice.
+    { name: "news", testDir: "tests/news", workers: 1 },
   ],
 });

@@ -47,6 +47,7 @@ export default defineConfig({
       },
       { test: { ...patient, name: "adapters", include: ["tests/adapters/**/*.test.{ts,tsx}"], environment: "jsdom" } },
       { test: { ...patient, name: "types", include: ["tests/types/**/*.test.ts"] } },
+      { test: { ...patient, name: "cluster", include: ["tests/cluster/**/*.test.ts"], testTimeout: 900_000 } },
       {
         test: {
           ...patient,

@@ -27,6 +27,14 @@ export class TextEncoder implements Encoder {
   encodeInto(text: string, bytes: Uint8Array): { read: number; written: number } {
     let [read, written] = [0, 0];
     while (read < text.length) {
+      const unit = text.charCodeAt(read);
+      if (unit < 0x80) {
+        // As most characters of ids are.
+        if (written === bytes.length) break;
+        bytes[written++] = unit;
+        read++;
+        continue;
+      }
       const point = text.codePointAt(read) ?? REPLACEMENT;
       const length = utf8LengthOf(point);
       if (written + length > bytes.length) break;
@@ -39,17 +47,14 @@ export class TextEncoder implements Encoder {
   }
 }
 
+/** How many bytes a code point takes that is not ASCII. */
 function utf8LengthOf(point: number): number {
-  if (point < 0x80) return 1;
   if (point < 0x800) return 2;
   return point < 0x10000 ? 3 : 4;
 }
 
+/** Writes a code point of two bytes or more. */
 function writeCodePoint(bytes: Uint8Array, start: number, length: number, point: number): void {
-  if (length === 1) {
-    bytes[start] = point;
-    return;
-  }
   let rest = point;
   for (let index = start + length - 1; index > start; index--) {
     bytes[index] = 0x80 | (rest & 0x3f);

@@ -12,13 +12,19 @@ import { run } from "./run.mjs";
  */
 export async function npmCi(directory, what) {
   const stamp = join(directory, "node_modules", ".seenguard-lock");
-  const lock = createHash("sha256")
-    .update(readFileSync(join(directory, "package-lock.json")))
-    .digest("hex");
-  const wanted = `${lock} ${process.platform} ${process.arch}`;
+  const wanted = `${lockDigest(directory)} ${process.platform} ${process.arch}`;
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   console.log(`set-up: installing ${what} by npm ci`);
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   await withProgress("npm ci", () => run(npm, ["ci", "--no-audit", "--no-fund"], { cwd: directory }));
   writeFileSync(stamp, wanted);
 }
+
+/**
+ * What tells a directory's lock file from others.
+ * @param {string} directory
+ */
+export const lockDigest = (directory) =>
+  createHash("sha256")
+    .update(readFileSync(join(directory, "package-lock.json")))
+    .digest("hex");

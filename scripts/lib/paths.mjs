@@ -16,6 +16,3 @@ const cache = fromEnvironment("XDG_CACHE_HOME") ?? join(homedir(), ".cache");
 
 /** Where command-line tools are installed that cargo builds for this project alone: `<crate>-<version>/bin`. */
 export const toolDirectory = join(cache, "seenguard", "tools");
-
-/** Where the tools of tests/platforms are installed. */
-export const platformTools = join(toolDirectory, "platforms");

@@ -158,6 +158,12 @@ export const steps = [
     what: "servers in other languages, with the real libraries, and what docs/server.md shows of them",
     run: () => vitest("--project", "servers"),
   },
+  {
+    name: "cluster",
+    what: "the store on a Redis Cluster, while consumers are killed and a slot is migrated",
+    run: () => vitest("--project", "cluster"),
+    slow: true,
+  },
   { name: "packaging", what: "the packed package in real little apps", run: () => vitest("--project", "packaging") },
   {
     name: "platforms",
@@ -188,6 +194,12 @@ export const steps = [
     name: "demo",
     what: "the demo in Chromium, as a person uses it",
     run: () => playwright("--project", "demo"),
+    slow: true,
+  },
+  {
+    name: "news",
+    what: "a news product on the packed package in Chromium, as a reader uses it",
+    run: () => playwright("--project", "news"),
     slow: true,
   },
   { name: "engines", what: "the package in Firefox, WebKitGTK and Hermes", run: () => vitest("--project", "engines") },

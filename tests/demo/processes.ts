@@ -1,4 +1,4 @@
-/** Starts and ends what the demo's tests need: real redis-servers, the demo's server, and its consumers. */
+/** Starts and ends what tests need: real redis-servers, the demo's server and consumers, other programs in TypeScript. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -85,6 +85,14 @@ export function startConsumer(redisUrl: string, name: string, env: Record<string
   );
 }
 
+/** A program in TypeScript, of a directory where `tsx` is installed. */
+export const startProgram = (
+  directory: string,
+  file: string,
+  env: Record<string, string>,
+  ready: (line: string) => boolean,
+): Promise<Running> => start(tsx, [file], env, ready, directory);
+
 /** Run through node itself, so that a signal reaches the program and not a wrapper around it. */
 const tsx = process.execPath;
 
@@ -94,11 +102,12 @@ async function start(
   args: readonly string[],
   env: Record<string, string>,
   ready: RegExp | ((line: string) => boolean),
+  directory = root,
 ): Promise<Running> {
   const isReady = ready instanceof RegExp ? (line: string): boolean => ready.test(line) : ready;
   const loader = command === tsx ? ["--import", "tsx"] : [];
   const child = spawn(command, [...loader, ...args], {
-    cwd: root,
+    cwd: directory,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -101,7 +101,7 @@ describe("in a browser", () => {
       import { createRoot } from "react-dom/client";
       import { App } from "./example";
       createRoot(document.querySelector("#app")).render(<StrictMode><App userId="ada" /></StrictMode>);`;
-    const opened = await open(exampleWith("tsx page", "useGuard"), entry);
+    const opened = await open(exampleWith("tsx page", "useSeenGuard"), entry);
     await vi.waitFor(async () => expect(await shown(opened)).toEqual(eleven), 20_000);
     await expectDelivered(opened, eleven.length);
     expect(await shown(opened)).toEqual(eleven);
@@ -124,7 +124,7 @@ describe("in a browser", () => {
 
   test("every example for pages is one of these", () => {
     const all = examplesOf("js page", "tsx page");
-    const lists = all.filter(({ code }) => /elementOf|useGuard/.test(code));
+    const lists = all.filter(({ code }) => /elementOf|useSeenGuard/.test(code));
     expect(lists).toHaveLength(2);
     expect(all).toHaveLength(printing.length + lists.length);
   });

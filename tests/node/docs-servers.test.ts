@@ -140,8 +140,8 @@ async function startWorker(file: string): Promise<Server> {
     plugins: [
       {
         name: "wasm",
-        setup({ onResolve }) {
-          onResolve({ filter: /\.wasm$/ }, ({ path, resolveDir }) => {
+        setup: (bundling) => {
+          bundling.onResolve({ filter: /\.wasm$/ }, ({ path, resolveDir }) => {
             modules.add(`${resolveDir}/${path}`);
             return { path: "./module.wasm", external: true };
           });

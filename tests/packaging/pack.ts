@@ -46,14 +46,20 @@ export async function installPackage(
     dependencies: { seenguard: `file:${packed.tarball}`, ...others },
   };
   await writeFile(join(directory, "package.json"), JSON.stringify(manifest));
-  const options = ["--prefer-offline", "--no-audit", "--no-fund", "--no-package-lock"];
-  await exec("npm", ["install", ...options], { cwd: directory });
+  await npmInstall(directory);
   await writeFile(join(directory, "scenario.json"), JSON.stringify(await scenario("native")));
   await writeFile(join(directory, "guava-scenario.json"), JSON.stringify(await scenario("guava")));
   return packed;
 }
 
-async function pack(directory: string): Promise<{ tarball: string; files: string[] }> {
+/** Installs what the directory's package.json names, and `packages`. */
+export async function npmInstall(directory: string, ...packages: string[]): Promise<void> {
+  const options = ["--prefer-offline", "--no-audit", "--no-fund", "--no-package-lock"];
+  await exec("npm", ["install", ...options, ...packages], { cwd: directory });
+}
+
+/** Packs the package into a directory, as it would be published. */
+export async function pack(directory: string): Promise<{ tarball: string; files: string[] }> {
   const { stdout } = await exec("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", directory], {
     cwd: root,
   });

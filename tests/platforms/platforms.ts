@@ -25,50 +25,57 @@ export interface Platform {
   /** Which parts of an app are tried. */
   readonly tested: string;
   /** What an app has to do beyond installing the package and importing it. */
-  readonly needs: string;
+  readonly needs?: string;
   /** @param directory the app, among the others */
   readonly run: (directory: string) => Promise<void>;
 }
 
-const NOTHING = "nothing";
+interface Bundled extends Omit<Platform, "run" | "tested"> {
+  /** What a server serves of the app. */
+  readonly serves: string;
+  readonly parts: readonly Part[];
+}
 
 /** A page that is built by the app's script "build". */
-const bundled = (platform: Omit<Platform, "run" | "tested">, output: string, parts: readonly Part[]): Platform => ({
+const bundled = ({ serves, parts, ...platform }: Bundled): Platform => ({
   ...platform,
   tested: parts === PAGE_PARTS ? "a page" : "a page, a worker",
   run: async (directory) => {
     await runScript(directory, "build");
-    await expectPage(await serve(join(directory, output)), { parts });
+    await expectPage(await serve(join(directory, serves)), { parts });
   },
 });
 
 const WITH_WORKER = [...PAGE_PARTS, "worker"] as const;
 
 const bundlers: readonly Platform[] = [
-  bundled({ name: "Vite", app: "vite", tools: ["vite"], needs: NOTHING }, "dist", WITH_WORKER),
-  bundled({ name: "webpack 5", app: "webpack", tools: ["webpack", "webpack-cli"], needs: NOTHING }, ".", WITH_WORKER),
-  bundled(
-    {
-      name: "Rollup",
-      app: "rollup",
-      tools: ["rollup"],
-      needs: "`@rollup/plugin-node-resolve`, as every package; `output.dir`, since there are chunks",
-    },
-    ".",
-    PAGE_PARTS,
-  ),
-  bundled(
-    {
-      name: "esbuild",
-      app: "esbuild",
-      tools: ["esbuild"],
-      needs: "`--splitting`, or the JavaScript engine is in the one file, too",
-    },
-    ".",
-    PAGE_PARTS,
-  ),
-  bundled({ name: "Parcel", app: "parcel", tools: ["parcel"], needs: NOTHING }, "dist", WITH_WORKER),
-  bundled({ name: "rspack", app: "rspack", tools: ["@rspack/core", "@rspack/cli"], needs: NOTHING }, ".", WITH_WORKER),
+  bundled({
+    name: "Vite",
+    app: "vite",
+    tools: ["vite"],
+    serves: "dist",
+    parts: WITH_WORKER,
+    needs: '`worker: { format: "es" }`, or a worker has the JavaScript engine in its one file, too',
+  }),
+  bundled({ name: "webpack 5", app: "webpack", tools: ["webpack", "webpack-cli"], serves: ".", parts: WITH_WORKER }),
+  bundled({
+    name: "Rollup",
+    app: "rollup",
+    tools: ["rollup"],
+    serves: ".",
+    parts: PAGE_PARTS,
+    needs: "`@rollup/plugin-node-resolve`, as every package; `output.dir`, since there are chunks",
+  }),
+  bundled({
+    name: "esbuild",
+    app: "esbuild",
+    tools: ["esbuild"],
+    serves: ".",
+    parts: PAGE_PARTS,
+    needs: "`--splitting`, or the page has the JavaScript engine in its one file, too",
+  }),
+  bundled({ name: "Parcel", app: "parcel", tools: ["parcel"], serves: "dist", parts: WITH_WORKER }),
+  bundled({ name: "rspack", app: "rspack", tools: ["@rspack/core", "@rspack/cli"], serves: ".", parts: WITH_WORKER }),
 ];
 
 /** Client and server of an app in Next, by one of its two bundlers. */
@@ -78,7 +85,6 @@ const next = (bundler: string, build: string): Platform => ({
   tools: ["next"],
   use: `\`next ${build.replace("build:", "build --")}\`, \`next start\``,
   tested: "server component, client component, route handlers on Node and on the edge runtime",
-  needs: NOTHING,
   run: async (directory) => {
     await runScript(directory, build);
     const address = await startServer(directory, "start");
@@ -96,7 +102,6 @@ const frameworks: readonly Platform[] = [
     app: "vite-ssr",
     tools: ["vite"],
     tested: "the page in the browser, its rendering on the server",
-    needs: NOTHING,
     run: async (directory) => {
       await runScript(directory, "build");
       await expectPage(await startServer(directory, "start"), { server: true });
@@ -107,7 +112,6 @@ const frameworks: readonly Platform[] = [
     app: "sveltekit",
     tools: ["@sveltejs/kit", "svelte"],
     tested: "the page in the browser, `load` and an endpoint on the server",
-    needs: NOTHING,
     run: async (directory) => {
       await runScript(directory, "build");
       const address = await startServer(directory, "start");
@@ -123,7 +127,7 @@ const testRunner = (name: string, app: string, tools: string[], pages: string[])
   app,
   tools: [app, ...tools],
   tested: `tests of a server's code, tests of a page's code (${pages.join(", ")})`,
-  needs: "nothing; `localStorage` is used, since there is no IndexedDB",
+  needs: "`localStorage` is used, since there is no IndexedDB",
   run: async (directory) => {
     await runScript(directory, "test");
     expectServed(await readAnswer<ServerOutcome>(directory, "server.json"));
@@ -144,7 +148,6 @@ const runtime = (name: string, app: string, tool: string): Platform => ({
   app,
   tools: [tool],
   tested: "a server's program",
-  needs: NOTHING,
   run: async (directory) => expectServed(JSON.parse(await runScript(directory, "start")) as ServerOutcome),
 });
 
@@ -157,20 +160,21 @@ const runtimes: readonly Platform[] = [
     app: "workerd",
     tools: ["workerd", "wrangler"],
     tested: "a worker's `fetch`",
-    needs: NOTHING,
     run: async (directory) => expectEndpoint(await startServer(directory, "start")),
   },
 ];
 
+interface Unbundled extends Omit<Platform, "run" | "tools"> {
+  /** What comes after the app's address. */
+  readonly query?: string;
+  readonly parts?: readonly Part[];
+}
+
 /** A page that runs as it is, from the directory with all apps. */
-const unbundled = (
-  platform: Omit<Platform, "run" | "tools">,
-  page = "index.html",
-  parts: readonly Part[] = PAGE_PARTS,
-): Platform => ({
+const unbundled = ({ query = "", parts = PAGE_PARTS, ...platform }: Unbundled): Platform => ({
   ...platform,
   tools: ["chromium"],
-  run: async (directory) => expectPage(`${await serve(join(directory, ".."))}/${platform.app}/${page}`, { parts }),
+  run: async (directory) => expectPage(`${await serve(join(directory, ".."))}/${platform.app}/${query}`, { parts }),
 });
 
 const pages: readonly Platform[] = [
@@ -180,43 +184,32 @@ const pages: readonly Platform[] = [
     tools: ["chromium"],
     use: "`dist/seenguard.iife.js`",
     tested: "a page",
-    needs: NOTHING,
+    needs: "where there is no Wasm, a second tag for `dist/seenguard-engine-js.iife.js`",
     run: async (directory) => expectPage(pathToFileURL(join(directory, "index.html")).href),
   },
+  unbundled({ name: "Module worker", app: "module-worker", use: "`dist/index.js`", tested: "a worker" }),
   unbundled({
-    name: "Module worker",
-    app: "module-worker",
-    use: "`dist/index.js`",
-    tested: "a worker",
-    needs: NOTHING,
+    name: "Service worker, classic",
+    app: "service-worker",
+    query: "?type=classic",
+    use: "`importScripts` of `dist/seenguard.iife.js`",
+    tested: "a service worker",
+    needs: "where there is no Wasm, `dist/seenguard-engine-js.iife.js`, too",
   }),
-  unbundled(
-    {
-      name: "Service worker, classic",
-      app: "service-worker",
-      use: "`importScripts` of `dist/seenguard.iife.js`",
-      tested: "a service worker",
-      needs: NOTHING,
-    },
-    "?type=classic",
-  ),
-  unbundled(
-    {
-      name: "Service worker, module",
-      app: "service-worker",
-      use: "`dist/index.js`",
-      tested: "a service worker",
-      needs: "Wasm: a service worker may not `import()` the JavaScript engine",
-    },
-    "?type=module",
-    ["page"],
-  ),
+  unbundled({
+    name: "Service worker, module",
+    app: "service-worker",
+    query: "?type=module",
+    use: "`dist/index.js`",
+    tested: "a service worker",
+    parts: ["page"],
+    needs: "Wasm: a service worker may not `import()` the JavaScript engine",
+  }),
   {
     name: "Content security policy without Wasm",
     app: "vite",
     tools: ["vite", "chromium"],
     tested: "a page and a worker with `script-src 'self'`",
-    needs: NOTHING,
     run: async (directory) => {
       await runScript(directory, "build");
       const address = await serve(join(directory, "dist"), "script-src 'self'");

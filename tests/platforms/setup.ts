@@ -7,12 +7,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { TestProject } from "vitest/node";
-import { npmCi } from "../../scripts/lib/npm.mjs";
-import { platformTools } from "../../scripts/lib/paths.mjs";
+import { lockDigest, npmCi } from "../../scripts/lib/npm.mjs";
+import { toolDirectory } from "../../scripts/lib/paths.mjs";
 import { installPackage } from "../packaging/pack.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
+    /** Where the tools are installed. */
+    tools: string;
     /** Whether the table in docs/platforms.md is to be written: `--update`. */
     update: boolean;
   }
@@ -24,28 +26,32 @@ const DAY_MS = 86_400_000;
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default async function setup({ config, provide }: TestProject): Promise<() => Promise<void>> {
-  await installTools();
-  await removeOldRuns();
-  const directory = await mkdtemp(join(platformTools, RUN));
+  const tools = await installTools();
+  await removeOldRuns(tools);
+  const directory = await mkdtemp(join(tools, RUN));
   console.log("packing the package and copying the apps");
   await installPackage(directory);
   for (const name of ["scenario.js", "server.js"]) await cp(here(`../packaging/apps/${name}`), join(directory, name));
   await cp(here("apps"), directory, { recursive: true });
   await shareWithApps(directory);
+  provide("tools", tools);
   provide("installed", directory);
   provide("update", config.snapshotOptions.updateSnapshot === "all");
   return () => rm(directory, { recursive: true, force: true });
 }
 
-async function installTools(): Promise<void> {
-  for (const name of ["package.json", "package-lock.json", ".npmrc"]) await cp(here(name), join(platformTools, name));
-  await npmCi(platformTools, "the tools of tests/platforms (once; 1.1 GB)");
+/** Into another directory when the lock file changes, so that nothing is taken from under a run. */
+async function installTools(): Promise<string> {
+  const tools = join(toolDirectory, `platforms-${lockDigest(here(".")).slice(0, 16)}`);
+  for (const name of ["package.json", "package-lock.json", ".npmrc"]) await cp(here(name), join(tools, name));
+  await npmCi(tools, "the tools of tests/platforms (once; 1.1 GB)");
+  return tools;
 }
 
 /** What runs that were killed have left behind. */
-async function removeOldRuns(): Promise<void> {
-  for (const name of await readdir(platformTools)) {
-    const path = join(platformTools, name);
+async function removeOldRuns(tools: string): Promise<void> {
+  for (const name of await readdir(tools)) {
+    const path = join(tools, name);
     if (!name.startsWith(RUN) || Date.now() - (await stat(path)).mtimeMs < DAY_MS) continue;
     await rm(path, { recursive: true, force: true });
   }

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
-import { platformTools } from "../../scripts/lib/paths.mjs";
+import { inject } from "vitest";
 import { chromiumVersion } from "../packaging/chromium.js";
 import type { Platform } from "./platforms.js";
 
@@ -12,31 +12,25 @@ const BEGIN = "<!-- platforms: written by `npx vitest run --project platforms --
 const END = "<!-- end of platforms -->";
 
 /** A row's cells, by the heading of their column. */
-export type Row = Record<"Platform" | "Version" | "Used as" | "Tried" | "What it needs", string>;
+export type Row = Record<"Platform" | "Versions" | "Used as" | "Tried" | "What it needs", string>;
 
-const HEADINGS = ["Platform", "Version", "Used as", "Tried", "What it needs"] as const;
+const HEADINGS = ["Platform", "Versions", "Used as", "Tried", "What it needs"] as const;
 
 /** @param directory the app as it was tried */
 export function rowOf(platform: Platform, directory: string): Row {
   return {
     Platform: platform.name,
-    Version: platform.tools.map(versionOf).join(", "),
+    Versions: platform.tools.map((tool) => `${tool} ${versionOf(tool)}`).join(", "),
     "Used as": platform.use ?? scriptsOf(directory),
     Tried: platform.tested,
-    "What it needs": platform.needs,
+    "What it needs": platform.needs ?? "nothing",
   };
 }
 
-/** A tool's version; with its name if that is not the platform's. */
-function versionOf(tool: string, index: number): string {
-  const version = readVersion(tool);
-  return index === 0 ? version : `${tool} ${version}`;
-}
-
-function readVersion(tool: string): string {
+function versionOf(tool: string): string {
   if (tool === "node") return process.versions.node;
   if (tool === "chromium") return chromiumVersion();
-  const manifest = readFileSync(join(platformTools, "node_modules", tool, "package.json"), "utf8");
+  const manifest = readFileSync(join(inject("tools"), "node_modules", tool, "package.json"), "utf8");
   return (JSON.parse(manifest) as { version: string }).version;
 }
 

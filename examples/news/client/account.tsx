@@ -1,6 +1,7 @@
-/** Who reads: the session, which all tabs share. */
+/** Who reads: the session, which all tabs share, and what this account has seen. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext } from "react";
+import { useSeenGuard } from "seenguard/react";
 import type { Account } from "../shared/story.ts";
 import { request, requestFor } from "./api.ts";
 import { SESSION } from "./queries.ts";
@@ -11,6 +12,8 @@ export const AccountContext = createContext<Account>(undefined as never);
 export const useAccount = () => useContext(AccountContext);
 
 export const useRequest = () => requestFor(useAccount());
+
+export const useGuard = () => useSeenGuard({ namespace: useAccount().id });
 
 /** `null`: nobody is signed in; `undefined`: the server has not answered yet. */
 export function useSession(): Account | null | undefined {

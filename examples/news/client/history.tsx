@@ -1,10 +1,8 @@
 /** What this reader has opened, and the end of it. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router-dom";
-import { idsOf } from "../shared/seen.ts";
-import type { Story } from "../shared/story.ts";
-import { useAccount, useRequest } from "./account.tsx";
-import { useGuard } from "./seen.ts";
+import { idsOf, type Story } from "../shared/story.ts";
+import { useAccount, useGuard, useRequest } from "./account.tsx";
 
 const PATH = "/api/history";
 
@@ -18,7 +16,7 @@ export function History() {
 
   const showAgain = useMutation({
     mutationFn: async (story: Story) => {
-      guard.unsee(idsOf(story));
+      guard?.unsee(idsOf(story));
       await request("DELETE", `${PATH}/${story.id}`);
     },
     onSuccess: () => queries.invalidateQueries({ queryKey }),

@@ -11,11 +11,11 @@ import { SignIn } from "./sign-in.tsx";
 import { Stories } from "./stories.tsx";
 import "./style.css";
 
-const Feed = () => <Stories path="/api/feed" title="New to you" seen="drop" />;
+const Feed = () => <Stories path="/api/feed" title="New to you" old="drop" />;
 
 function Topic() {
   const { topic = "" } = useParams();
-  return <Stories key={topic} path={`/api/topics/${encodeURIComponent(topic)}`} title={topic} seen="last" />;
+  return <Stories key={topic} path={`/api/topics/${encodeURIComponent(topic)}`} title={topic} old="last" />;
 }
 
 const router = createBrowserRouter([

@@ -8,7 +8,11 @@ export const SESSION = ["session"];
 export function openQueries(): QueryClient {
   const queries = new QueryClient({
     defaultOptions: {
-      queries: { staleTime: Infinity, gcTime: Infinity, retry: (count, error) => count < 2 && !isOfOtherSession(error) },
+      queries: {
+        staleTime: Infinity,
+        gcTime: Infinity,
+        retry: (count, error) => count < 2 && !isOfOtherSession(error),
+      },
     },
     queryCache: new QueryCache({
       onError: (error) => {

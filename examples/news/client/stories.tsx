@@ -2,32 +2,39 @@
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { Link } from "react-router-dom";
-import { useSeenFeed } from "seenguard/react";
-import { idsOf } from "../shared/seen.ts";
-import type { Story } from "../shared/story.ts";
-import { useAccount } from "./account.tsx";
-import { useFetchStories, useGuard, useStoryRef } from "./seen.ts";
+import type { FeedPage } from "seenguard";
+import { useSeenFeed, useSeenRef } from "seenguard/react";
+import { idsOf, type Story } from "../shared/story.ts";
+import { useAccount, useGuard, useRequest } from "./account.tsx";
 
 interface StoriesProps {
   /** Where the server has them. */
   path: string;
   title: string;
-  /** What becomes of stories that were seen. */
-  seen: "drop" | "last";
+  /** What becomes of those that were seen. */
+  old: "drop" | "last";
 }
 
-export function Stories({ path, title, seen }: StoriesProps) {
+export function Stories({ path, title, old }: StoriesProps) {
   const queries = useQueryClient();
   const queryKey = [useAccount().id, path];
-  const fetchStories = useFetchStories(path);
+  const request = useRequest();
+  const guard = useGuard();
+
+  async function fetchPage(cursor: string, signal: AbortSignal) {
+    const query = new URLSearchParams({ cursor, held: guard?.held() ?? "", pending: guard?.pendingShard(3000) ?? "" });
+    const { seen, ...page } = await request<FeedPage<Story>>("GET", `${path}?${query}`, { signal });
+    guard?.apply(seen);
+    return page;
+  }
   const { data, error, isFetching, hasNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey,
-    queryFn: ({ pageParam, signal }) => fetchStories(pageParam, signal),
+    queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal),
     initialPageParam: "",
     getNextPageParam: (page) => page.next,
   });
   const received = data?.pages.flatMap((page) => page.items) ?? [];
-  const { items, reset } = useSeenFeed(useGuard(), received, { key: path, id: idsOf, seen });
+  const { items, reset } = useSeenFeed(guard, received, { key: path, id: idsOf, seen: old });
 
   function refresh() {
     reset();
@@ -58,10 +65,13 @@ export function Stories({ path, title, seen }: StoriesProps) {
   );
 }
 
+/** For the element that shows a story. */
+export const useSeenStory = (story: Story) => useSeenRef(useGuard(), idsOf(story));
+
 function StoryCard({ story, isLead }: { story: Story; isLead: boolean }) {
   const { id, title, topic, source, minutesAgo, repost } = story;
   return (
-    <li ref={useStoryRef(story)} className={isLead ? "lead" : undefined} data-topic={topic}>
+    <li ref={useSeenStory(story)} className={isLead ? "lead" : undefined} data-topic={topic}>
       <p className="topic">
         {repost && <span className="repost">{repost.by} shared · </span>}
         <Link to={`/topics/${topic}`}>{topic}</Link>

@@ -6,106 +6,103 @@
  *     GET              /api/topics/:topic   a page of a topic's stories, those that were seen at its end
  *     GET              /api/articles/:id    one story with its text
  *     POST             /api/seen            what a device has shown
- *     GET DELETE       /api/history         the articles that were opened; forgets all that was read or seen
+ *     GET DELETE       /api/history         the articles that were opened; forgets what was opened and seen
  *     PUT DELETE       /api/history/:id     one of them was opened; is not to be listed any more
  */
 import { fileURLToPath } from "node:url";
-import express, { Router, type ErrorRequestHandler, type Express } from "express";
-import type { Redis } from "ioredis";
-import { parseReport } from "seenguard/server";
-import { namespaceOf } from "../shared/seen.ts";
-import { accountOf, accounts } from "./accounts.ts";
-import { articleOf, stories, storiesOf, storyOf, topics } from "./catalogue.ts";
+import express, { Router, type ErrorRequestHandler, type RequestHandler } from "express";
+import { pageOf, parseReport } from "seenguard/server";
+import { idsOf, type Story } from "../shared/story.ts";
+import { accountOf, currentAccount, signedIn, signIn, signOut } from "./accounts.ts";
+import { articleOf, stories, storiesOf, storyOf } from "./catalogue.ts";
 import { enqueue } from "./queue.ts";
 import { readingHistory } from "./reading-history.ts";
-import { seenStories } from "./seen.ts";
+import { seen } from "./redis.ts";
 
-const page = fileURLToPath(new URL("../dist", import.meta.url));
+const PAGE_SIZE = 12;
 
-export function newsApp(redis: Redis): Express {
-  const app = express();
-  const { required } = accounts(redis);
-  app.use("/api", (_request, response, next) => {
-    response.set("Cache-Control", "private, no-store");
-    next();
+const session = Router()
+  .get("/", async (request, response) => void response.json(await currentAccount(request)))
+  .post("/", express.json(), async ({ body }, response) => {
+    response.json(await signIn((body as { name: string }).name, response));
+  })
+  .delete("/", async (request, response) => {
+    await signOut(request, response);
+    response.sendStatus(204);
   });
-  app.use("/api/session", sessionRoutes(redis));
-  app.use("/api/seen", required, reportRoutes(redis));
-  app.use("/api/history", required, historyRoutes(redis));
-  app.use("/api", required, storyRoutes(redis));
-  app.use(express.static(page));
-  app.get("/{*path}", (_request, response) => response.sendFile("index.html", { root: page }));
-  app.use(failed);
-  return app;
+
+/** Answers with a page of stories. `old`: what becomes of those that this reader has seen. */
+function page(ranked: (topic: string) => readonly Story[], old: "drop" | "last"): RequestHandler {
+  return async ({ params, query }, response) => {
+    const { cursor, held, pending } = query as Record<string, string | undefined>;
+    const chain = await seen.read(accountOf(response));
+    response.json(
+      pageOf(chain, ranked(String(params.topic)), { id: idsOf, size: PAGE_SIZE, cursor, held, pending, seen: old }),
+    );
+    chain.free();
+  };
 }
 
-function sessionRoutes(redis: Redis): Router {
-  const { current, signIn, signOut } = accounts(redis);
-  return Router()
-    .get("/", async (request, response) => void response.json(await current(request)))
-    .post("/", express.json(), async (request, response) => void response.json(await signIn(request, response)))
-    .delete("/", async (request, response) => {
-      await signOut(request, response);
-      response.sendStatus(204);
-    });
-}
+const articles = Router().get("/:id", ({ params }, response) => {
+  const article = articleOf(params.id);
+  if (article) response.json(article);
+  else response.sendStatus(404);
+});
 
-function storyRoutes(redis: Redis): Router {
-  const seen = seenStories(redis);
-  return Router()
-    .get("/feed", async (request, response) => {
-      response.json(await seen.pageFor(accountOf(response), request, stories, "drop"));
-    })
-    .get("/topics", (_request, response) => void response.json(topics))
-    .get("/topics/:topic", async (request, response) => {
-      response.json(await seen.pageFor(accountOf(response), request, storiesOf(request.params.topic), "last"));
-    })
-    .get("/articles/:id", (request, response) => {
-      const article = articleOf(request.params.id);
-      if (article) response.json(article);
-      else response.sendStatus(404);
-    });
-}
+/** Devices send their reports as JSON; pages that are left, as text/plain. */
+const reports = Router().post("/", express.text({ type: "*/*", limit: "1mb" }), async ({ body }, response) => {
+  const report = parseReport(body);
+  if (report.namespace !== accountOf(response)) return void response.sendStatus(409);
+  await enqueue(accountOf(response), report);
+  response.sendStatus(202);
+});
 
-function reportRoutes(redis: Redis): Router {
-  // Browsers send a page's last report as text/plain.
-  return Router().post("/", express.text({ type: () => true, limit: "1mb" }), async (request, response) => {
-    const report = parseReport(request.body);
-    const account = accountOf(response);
-    if (report.namespace !== namespaceOf(account)) {
-      response.sendStatus(409);
-    } else {
-      await enqueue(redis, account, report);
-      response.sendStatus(202);
-    }
+const history = Router()
+  .get("/", async (_request, response) => {
+    const ids = await readingHistory.list(accountOf(response));
+    response.json(ids.map(storyOf).filter(Boolean));
+  })
+  .delete("/", async (_request, response) => {
+    await readingHistory.clear(accountOf(response));
+    await seen.update(accountOf(response), (chain) => chain.forget());
+    response.sendStatus(204);
+  })
+  .put("/:id", async ({ params }, response) => {
+    await readingHistory.add(accountOf(response), params.id);
+    response.sendStatus(204);
+  })
+  .delete("/:id", async ({ params }, response) => {
+    await readingHistory.remove(accountOf(response), params.id);
+    response.sendStatus(204);
   });
-}
-
-function historyRoutes(redis: Redis): Router {
-  const history = readingHistory(redis);
-  const seen = seenStories(redis);
-  return Router()
-    .get("/", async (_request, response) => {
-      const ids = await history.list(accountOf(response));
-      response.json(ids.map(storyOf).filter(Boolean));
-    })
-    .delete("/", async (_request, response) => {
-      await history.clear(accountOf(response));
-      await seen.forget(accountOf(response));
-      response.sendStatus(204);
-    })
-    .put("/:id", async (request, response) => {
-      await history.add(accountOf(response), request.params.id);
-      response.sendStatus(204);
-    })
-    .delete("/:id", async (request, response) => {
-      await history.remove(accountOf(response), request.params.id);
-      response.sendStatus(204);
-    });
-}
 
 const failed: ErrorRequestHandler = (error: Error & { status?: number; code?: string }, _request, response, _next) => {
   const status = error.code === "bad-report" ? 400 : (error.status ?? 500);
   if (status >= 500) console.error(error);
   response.status(status).json({ error: error.message });
 };
+
+/** What is answered is for one account. */
+const notCached: RequestHandler = (_request, response, next) => {
+  response.set("Cache-Control", "private, no-store");
+  next();
+};
+
+const client = fileURLToPath(new URL("../dist", import.meta.url));
+
+export const app = express()
+  .disable("x-powered-by")
+  .use("/api", notCached)
+  .use("/api/session", session)
+  .use("/api", signedIn)
+  .use("/api/seen", reports)
+  .use("/api/history", history)
+  .get(
+    "/api/feed",
+    page(() => stories, "drop"),
+  )
+  .get("/api/topics/:topic", page(storiesOf, "last"))
+  .use("/api/articles", articles)
+  .use(express.static(client))
+  .get("/{*path}", (_request, response) => response.sendFile("index.html", { root: client }))
+  .use(failed);

@@ -2,10 +2,8 @@
 import type { Article, Story } from "../shared/story.ts";
 import { LIGHTHOUSES, READERS, SENTENCES, SOURCES, TOPICS } from "./words.ts";
 
-/** A small pool: fewer stories than a reader gets through. */
-export const SMALL_TOPIC = "Lighthouses";
-
-export const topics = [...Object.keys(TOPICS), SMALL_TOPIC];
+/** A small pool: fewer stories than a page has. */
+const SMALL_TOPIC = "Lighthouses";
 
 /** By rank, the best first. */
 export const stories: readonly Story[] = withReposts(rank([...generated(), ...lighthouses()]));
@@ -47,14 +45,14 @@ function rank(unranked: readonly Story[]): Story[] {
     .map((story, place) => ({ ...story, minutesAgo: 4 + 3 * place }));
 }
 
-/** Every fifth story is shared by a reader, and so comes again a little further down. */
+/** Readers share some stories of above, which then come a second time, and some of further down. */
 function withReposts(ranked: readonly Story[]): Story[] {
   return ranked.flatMap((story, place) => {
-    const original = place % 5 === 4 ? ranked[place - 4] : undefined;
-    if (!original) return [story];
+    const original = ranked[place % 7 === 3 ? place + 30 : place - 4];
+    if (!original || ![3, 6].includes(place % 7)) return [story];
     const by = pick(READERS, original.id);
-    const repost = { ...original, id: `${original.id}-by-${by.toLowerCase()}`, repost: { of: original.id, by } };
-    return [story, { ...repost, minutesAgo: story.minutesAgo }];
+    const id = `${original.id}-by-${by.toLowerCase()}-${place}`;
+    return [story, { ...original, id, minutesAgo: story.minutesAgo, repost: { of: original.id, by } }];
   });
 }
 

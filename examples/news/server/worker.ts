@@ -1,9 +1,9 @@
-/** Records what devices have reported, a moment later, as any stream processor does. */
-import { Redis } from "ioredis";
+/** Records what devices have reported, when it comes to it. */
 import type { Report } from "seenguard/server";
 import { consume } from "./queue.ts";
-import { seenStories } from "./seen.ts";
+import { seen } from "./redis.ts";
 
-const redis = new Redis(process.env.REDIS_URL ?? "redis://localhost:6379");
-console.log("the worker takes reports");
-await consume<Report>(redis, seenStories(redis).take);
+console.log("the worker takes messages");
+await consume<Report>((account, report) =>
+  seen.update(account, (chain) => chain.take(report, { now: report.now / 1000 })),
+);

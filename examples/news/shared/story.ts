@@ -1,5 +1,4 @@
 /** What server and page say to each other. */
-import type { Snapshot } from "seenguard";
 
 export interface Account {
   id: string;
@@ -12,7 +11,7 @@ export interface Story {
   topic: string;
   source: string;
   minutesAgo: number;
-  /** Somebody has shared another story. */
+  /** It is another story, which somebody has shared. */
   repost?: { of: string; by: string };
 }
 
@@ -20,8 +19,5 @@ export interface Article extends Story {
   paragraphs: string[];
 }
 
-export interface StoryPage {
-  items: Story[];
-  next: string | null;
-  seen: Snapshot;
-}
+/** Who has seen a story needs no repost of it, nor the other way round. */
+export const idsOf = ({ id, repost }: Story) => (repost ? [id, repost.of] : [id]);
