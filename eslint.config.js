@@ -5,7 +5,15 @@ import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(
-  globalIgnores(["dist/", "target/", "js/generated/", "www/dist/", "test-results/", "tests/types/contract/"]),
+  globalIgnores([
+    "dist/",
+    "target/",
+    "js/generated/",
+    "www/dist/",
+    "test-results/",
+    "tests/types/contract/",
+    "examples/news/dist/",
+  ]),
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
@@ -44,8 +52,8 @@ export default defineConfig(
     rules: { "@typescript-eslint/no-invalid-void-type": ["error", { allowAsThisParameter: true }] },
   },
   {
-    // Apps of people who write plain JavaScript.
-    files: ["tests/packaging/apps/{node,runners,webpack}/**", "tests/platforms/apps/**"],
+    // Apps of people who write plain JavaScript, and one whose types its own script checks.
+    files: ["tests/packaging/apps/{node,runners,webpack}/**", "tests/platforms/apps/**", "examples/**"],
     extends: [tseslint.configs.disableTypeChecked],
     rules: { "no-undef": "off", "@typescript-eslint/no-require-imports": "off" },
   },

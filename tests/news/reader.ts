@@ -77,7 +77,8 @@ export class Reader {
   async goTo(page: "Stories" | "Lighthouses" | "History"): Promise<void> {
     await this.page.getByRole("navigation").getByRole("link", { name: page }).click();
     await expect(this.page.getByRole("heading", { level: 1 })).toHaveText(page === "Stories" ? "New to you" : page);
-    if (page !== "History") await this.loaded();
+    if (page === "History") await this.page.evaluate(() => window.everShown.clear());
+    else await this.loaded();
   }
 
   async refresh(): Promise<void> {
@@ -102,7 +103,7 @@ export class Reader {
     return this.page.locator(".stories h2").allTextContents();
   }
 
-  /** Titles that have been in the document since the last refresh, if only for a moment. */
+  /** Titles that have been in the list since it was last left or refreshed, if only for a moment. */
   everShown(): Promise<string[]> {
     return this.page.evaluate(() => [...window.everShown]);
   }

@@ -22,9 +22,9 @@ const BROWSER_MS = 60_000;
 const COMPILER_MS = 300_000;
 
 const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
-/** That of `ts` is run by tests/capacitor, adapters and test runners by tests/adapters, servers by docs-servers.test.ts. */
+/** By tests/capacitor (`ts`), tests/adapters (adapters and test runners), docs-servers.test.ts and tests/news. */
 const RUN_ELSEWHERE =
-  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$/;
+  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$|^tsx? news$/;
 /** Of an app that tests/platforms runs: the rest of the kind is the file that has the code. */
 const OF_AN_APP = /^jsx? (next-ssr\/\S+)$/;
 const TEXT = ["sh", "text"];

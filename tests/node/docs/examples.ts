@@ -6,6 +6,7 @@
  *     ```js express  a server; fastify and hono alike: docs-servers.test.ts runs them
  *     ```js page     in Chromium, on the page that browser.ts serves; js, ts and tsx alike
  *     ```vue adapter in Chromium, on a page that tests/adapters serves; tsx, vue and svelte alike
+ *     ```tsx news    a part of examples/news, which tests/news runs; ts and tsx alike
  *     ```js vitest   by that test runner; tests/adapters runs it
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
