@@ -2,6 +2,7 @@
  * Builds the package into dist/: `npm run build`.
  *
  *     src/ ── cargo ──► target/wasm/ ── wasm-bindgen, wasm-opt ──► js/generated/: three modules and their glue
+ *     the module with all formats ── wasm2js ──► js/generated/js/: the engine as JavaScript
  *     js/entries/ + js/generated/ ── esbuild ──► dist/*.js, dist/*.cjs, the script-tag file
  *     cli/ + js/ ── esbuild ──► dist/inspect.js, the package's command
  *     js/types/ ──► dist/*.d.ts, dist/*.d.cts
@@ -11,6 +12,8 @@
  */
 import { pathToFileURL } from "node:url";
 import { bindModules, compileModules } from "./build/wasm.mjs";
+import { removeOutdated } from "./lib/files.mjs";
+import { inProject } from "./lib/paths.mjs";
 import { withProgress } from "./lib/progress.mjs";
 import { main, setUp } from "./setup.mjs";
 
@@ -28,6 +31,7 @@ export async function build({ sizes = true } = {}) {
   await bundle();
   copyTypes();
   writeStubFolders();
+  removeOutdated(inProject("dist"));
   if (sizes) console.log(await withProgress("measuring sizes", measureSizes));
 }
 

@@ -1,7 +1,10 @@
 /** Writes files whole, and tells whether anything has changed. */
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+
+/** What this process has written, or found to be as it should be. @type {Set<string>} */
+const written = new Set();
 
 /**
  * Replaces a file in one step, and only if it would change: what watches it or depends on its age is not woken for
@@ -10,12 +13,21 @@ import { dirname, join } from "node:path";
  * @param {string | Uint8Array} content
  */
 export function writeWhole(path, content) {
+  written.add(path);
   const bytes = Buffer.from(content);
   if (bytes.equals(readIfThere(path) ?? Buffer.from([0])) && bytes.length > 0) return;
   mkdirSync(dirname(path), { recursive: true });
   const unfinished = `${path}.${String(process.pid)}.new`;
   writeFileSync(unfinished, bytes);
   renameSync(unfinished, path);
+}
+
+/**
+ * Removes the files of a directory that `writeWhole` has not written: those of an earlier build.
+ * @param {string} directory
+ */
+export function removeOutdated(directory) {
+  for (const path of filesBelow(directory)) if (!written.has(path)) rmSync(path);
 }
 
 /** @param {string} path */

@@ -1,4 +1,4 @@
-/** Starts and ends what tests need: real redis-servers, the demo's server and consumers, programs in TypeScript. */
+/** Starts and ends what tests need: redis-servers, the demo's server and consumers, other programs in TypeScript. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,5 +1,6 @@
 /** The documentation's examples run and print what they say. Those in Go, Java and Python are run by tests/servers. */
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";
@@ -21,16 +22,16 @@ const BROWSER_MS = 60_000;
 const COMPILER_MS = 300_000;
 
 const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
-/**
- * That of `ts` is run by tests/capacitor, adapters and test runners by tests/adapters, servers by docs-servers.test.ts,
- * news by tests/news.
- */
+/** By tests/capacitor (`ts`), tests/adapters (adapters and test runners), docs-servers.test.ts and tests/news. */
 const RUN_ELSEWHERE =
   /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$|^tsx? news$/;
+/** Of an app that tests/platforms runs: the rest of the kind is the file that has the code. */
+const OF_AN_APP = /^jsx? (next-ssr\/\S+)$/;
 const TEXT = ["sh", "text"];
 
 test("every example is of a kind that some test runs", () => {
-  const isKnown = ({ kind }: Example) => RUN_HERE.includes(kind) || TEXT.includes(kind) || RUN_ELSEWHERE.test(kind);
+  const isKnown = ({ kind }: Example) =>
+    [...RUN_HERE, ...TEXT].includes(kind) || RUN_ELSEWHERE.test(kind) || OF_AN_APP.test(kind);
   expect(examples.filter((example) => !isKnown(example))).toEqual([]);
   for (const kind of RUN_HERE) expect(examplesOf(kind), kind).not.toEqual([]);
 });
@@ -168,4 +169,12 @@ test("the examples in Rust run", { timeout: COMPILER_MS }, async () => {
 
 test("the examples in JSON are JSON", () => {
   for (const { code } of examplesOf("json")) expect(() => JSON.parse(code) as unknown).not.toThrow();
+});
+
+describe("of an app", () => {
+  const inApps = examples.filter(({ kind }) => OF_AN_APP.test(kind));
+  test.each(inApps)("the example of $page at line $line is in the file that it names", ({ kind, code }) => {
+    const [, file = ""] = OF_AN_APP.exec(kind) ?? [];
+    expect(readFileSync(`${root}tests/platforms/apps/${file}`, "utf8")).toContain(code);
+  });
 });

@@ -1,6 +1,6 @@
 /**
- * The servers that docs/server.md shows, each as it stands there: Express and Fastify over a real Redis, Hono in workerd.
- * A device pages through them while its impressions arrive.
+ * The servers that docs/server.md shows, each as it stands there: Express and Fastify over a real Redis, Hono in
+ * workerd. A device pages through them while its impressions arrive.
  */
 import { build } from "esbuild";
 import { Miniflare } from "miniflare";

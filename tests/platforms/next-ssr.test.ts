@@ -9,17 +9,11 @@ const PAGE_SIZE = 20;
 const MAX_COOKIE_CHARACTERS = 3000;
 const WAIT = { timeout: 30_000, interval: 200 };
 
-interface Guard {
-  record(ids: readonly string[]): number;
-  close(): Promise<void>;
-}
-
 declare global {
   interface Window {
     /** What the page has shown so far, if only for a moment. */
     shownIds: Set<string>;
     layoutShift: number;
-    Seenguard: { SeenGuard: { open(options: { namespace: string }): Promise<Guard> } };
   }
 }
 

@@ -15,7 +15,7 @@ export function Feed({ user, first }) {
   useEffect(() => {
     if (!guard) return;
     guard.apply(first.seen);
-    return keepPending(guard, namespace, list.current);
+    return keepPending(guard, encodeURIComponent(namespace), list.current);
   }, [guard, namespace, first]);
   useEffect(() => guard?.report({ url: "/api/impressions" }), [guard]);
 

@@ -1,8 +1,10 @@
-/** Keeps what this device has shown and the server may not know in a cookie, for the next document. Returns stop. */
-export function keepPending(guard, namespace, list) {
+/**
+ * Keeps what this device has shown and the server may not know in a cookie, for the next document. Returns stop.
+ * `owner`: whose it is, the namespace as encodeURIComponent writes it.
+ */
+export function keepPending(guard, owner, list) {
   const write = () => {
-    const value = `${encodeURIComponent(namespace)}|${guard.pendingShard(3000)}`;
-    document.cookie = `seen=${value}; path=/; max-age=86400; samesite=lax`;
+    document.cookie = `seen=${owner}|${guard.pendingShard(3000)}; path=/; max-age=86400; samesite=lax`;
   };
   write();
   return guard.observe(list, { onImpression: write });
