@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { BrowserContext, Page } from "@playwright/test";
 import { codes, expect, fresh, openGuard, record, SITE, test } from "./support.js";
 
-const FILES = /^(index|errors|engine-js|seenguard\.iife|seenguard-engine-js\.iife)\.js$/;
+const FILES = /^(index|index\.bundle|errors|engine-js|seenguard\.iife|seenguard-engine-js\.iife)\.js$/;
 const MODULE_PAGE = '<!doctype html><title>A feed</title><script type="module" src="/app.js"></script>';
 const SCRIPT_PAGE = `<!doctype html><title>A feed</title><script src="/seenguard.iife.js"></script>
 <script src="/seenguard-engine-js.iife.js"></script>`;

@@ -24,7 +24,7 @@ test("the platform's own decoder is used where there is one", () => {
   expect(decode).toHaveBeenCalledExactlyOnceWith("07");
 });
 
-test.each(["index.js", "index.cjs"])("%s has the module in it that is shipped", (entry) => {
+test.each(["index.bundle.js", "index.cjs"])("%s has the module in it that is shipped", (entry) => {
   const read = (name: string) => readFileSync(new URL(`../../dist/${name}`, import.meta.url));
   expect(read(entry).includes(read("seenguard.wasm").toString("hex"))).toBe(true);
 });
