@@ -114,7 +114,10 @@ export class Reporter {
     if (isOffline()) return;
     const first = this.next();
     // At once where there is nothing to wait for: a test's clock runs through many intervals in one task.
-    if (!first) { this.schedule(this.untilNextMs()); return; }
+    if (!first) {
+      this.schedule(this.untilNextMs());
+      return;
+    }
     this.sending = this.sendFrom(first).then(() => {
       this.sending = undefined;
       this.schedule(this.untilNextMs());
