@@ -39,25 +39,28 @@ export declare class ShardChain {
    * kept. `pending`: what the device sent of `SeenGuard.pendingShard()`, left out for this once and never united with
    * the chain; what cannot be read is as if it were not there.
    */
-  filter<T extends Identified>(items: readonly T[], options?: { pending?: string | null; now?: number }): T[];
-  filter<T>(items: readonly T[], options: { id: IdOf<T>; pending?: string | null; now?: number }): T[];
+  filter<T extends Identified>(
+    items: readonly T[],
+    options?: { pending?: string | null | undefined; now?: number },
+  ): T[];
+  filter<T>(items: readonly T[], options: { id: IdOf<T>; pending?: string | null | undefined; now?: number }): T[];
   /**
    * The fresh items as from `filter`, and the others once, those seen longest ago first: by the newest shard that
    * contains them, and what is pending at the end. For a small pool, where old items are better than none.
    */
   split<T extends Identified>(
     items: readonly T[],
-    options?: { pending?: string | null; now?: number },
+    options?: { pending?: string | null | undefined; now?: number },
   ): { fresh: T[]; seen: T[] };
   split<T>(
     items: readonly T[],
-    options: { id: IdOf<T>; pending?: string | null; now?: number },
+    options: { id: IdOf<T>; pending?: string | null | undefined; now?: number },
   ): { fresh: T[]; seen: T[] };
   /**
    * What to ship, and without `held` what to store. `held`: what the device sent of `SeenGuard.held()`; shards named
    * there become references; what is not understood is as if it were not there.
    */
-  snapshot(options?: { now?: number; held?: string | null }): Snapshot & { shards: string[] };
+  snapshot(options?: { now?: number; held?: string | null | undefined }): Snapshot & { shards: string[] };
   free(): void;
 }
 /**
@@ -135,11 +138,11 @@ export interface PageOptions {
   /** 1 to 10,000. */
   size: number;
   /** `next` of the page before. What is no cursor is the first page. */
-  cursor?: string | null;
+  cursor?: string | null | undefined;
   /** What the device sent of `SeenGuard.held()`. */
-  held?: string | null;
+  held?: string | null | undefined;
   /** What the device sent of `SeenGuard.pendingShard()`. */
-  pending?: string | null;
+  pending?: string | null | undefined;
   /** @default "drop" */
   seen?: "drop" | "last";
   /** Unix seconds. @default the server's clock */
