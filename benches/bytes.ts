@@ -33,7 +33,7 @@ type Held = "shards" | "impressions";
 export async function weigh(peers: readonly Peer[], places: readonly (() => Promise<Place>)[]): Promise<Bytes> {
   const shards = Array.from({ length: 5 }, (_, seed) => shortIds(1000, seed));
   const messages = await Promise.all(peers.map(async (peer) => [peer.name, await peer.message(shards)] as const));
-  const { sizes } = JSON.parse(readFileSync(inProject("dist", "sizes.json"), "utf8")) as {
+  const { sizes } = JSON.parse(readFileSync(inProject("target", "sizes.json"), "utf8")) as {
     sizes: Record<string, FileSize>;
   };
   const snapshot = messages.find(([name]) => name === "seenguard")?.[1] ?? "";
