@@ -176,6 +176,7 @@ export const steps = [
     name: "browser-conditions",
     what: "the package in Chromium when things go wrong",
     run: () => playwright("--project", "conditions"),
+    slow: true,
   },
   {
     name: "adapters",
@@ -184,6 +185,7 @@ export const steps = [
       await vitest("--project", "adapters");
       await playwright("--project", "adapters");
     },
+    slow: true,
   },
   {
     name: "capacitor",
@@ -202,5 +204,10 @@ export const steps = [
     run: () => playwright("--project", "news"),
     slow: true,
   },
-  { name: "engines", what: "the package in Firefox, WebKitGTK and Hermes", run: () => vitest("--project", "engines") },
+  {
+    name: "engines",
+    what: "the package in Firefox, WebKitGTK and Hermes",
+    run: () => vitest("--project", "engines"),
+    slow: true,
+  },
 ];
