@@ -26,10 +26,17 @@ const GLOBALS = { indexeddb: "indexedDB", local: "localStorage" } as const;
 
 /** The storages that an option names, each to be used where those before it are not available. */
 export function placesOf(option?: StorageOption): readonly Place[] {
-  // By default whatever there is: a page's workers have no localStorage, those at the edge have neither.
-  if (option === undefined) return (["indexeddb", "local"] as const).filter((place) => GLOBALS[place] in globalThis);
+  if (option === undefined) return defaultPlaces();
   if (option === "none") return [];
   return option === "indexeddb" ? [option, "local"] : [option];
+}
+
+/** Whatever there is: a page's workers have no localStorage, those at the edge have neither. */
+function defaultPlaces(): readonly Place[] {
+  const all = ["indexeddb", "local"] as const;
+  const existing = all.filter((place) => GLOBALS[place] in globalThis);
+  // A page that has neither tries both, and reports it.
+  return existing.length === 0 && typeof document !== "undefined" ? all : existing;
 }
 
 /** Opens the first of some storages that is available. Never rejects. */
