@@ -8,13 +8,6 @@ const BRAND = Symbol.for("seenguard.error");
 export class SeenGuardError extends Error {
   readonly code: ErrorCode;
 
-  /** An app may hold several copies of the package: as ES module and CommonJS, or of two versions. */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    // A class that an app derives has this method, too.
-    if (this !== SeenGuardError) return Function.prototype[Symbol.hasInstance].call(this, value);
-    return typeof value === "object" && value !== null && BRAND in value;
-  }
-
   constructor(code: ErrorCode, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "SeenGuardError";
@@ -22,6 +15,18 @@ export class SeenGuardError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 }
+
+/**
+ * An app may hold several copies of the package: as ES module and CommonJS, or of two versions. Defined, since a
+ * compiler that makes functions of classes assigns static methods, and this one is read-only in functions.
+ */
+Object.defineProperty(SeenGuardError, Symbol.hasInstance, {
+  value(this: unknown, value: unknown): boolean {
+    // A class that an app derives has this method, too.
+    if (this !== SeenGuardError) return Function.prototype[Symbol.hasInstance].call(this as typeof Error, value);
+    return typeof value === "object" && value !== null && BRAND in value;
+  },
+});
 
 /** An error that says at its end what it comes from. */
 export function failure(code: ErrorCode, message: string, cause: unknown): SeenGuardError {
