@@ -15,7 +15,7 @@ export function retryDelayMs(failures: number, mostMs: number): number {
   return Math.min(1_000 * 2 ** failures, mostMs) * (0.5 + Math.random() / 2);
 }
 
-/** Resolves in a task of its own, so that others run before. */
-export function nextTask(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve));
+/** Resolves in a task of its own, so many milliseconds later: others run before. */
+export function pause(ms = 0): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -9,7 +9,7 @@ import type { Clock } from "../clock.js";
 import { failure, SeenGuardError, type ErrorListener } from "../errors.js";
 import { isHidden, listen } from "../page.js";
 import { TextEncoder } from "../text-encoding.js";
-import { nextTask, retryDelayMs } from "../timeouts.js";
+import { pause, retryDelayMs } from "../timeouts.js";
 import type { Impression, Report, ReportOptions } from "../types/seenguard.js";
 
 /** Impressions, and what was taken back. Batch 0: nothing is to be delivered. */
@@ -129,7 +129,7 @@ export class Reporter {
     let batch: Batch | undefined = first;
     while (batch && (await this.deliver(batch))) {
       // A transport that answers at once must not keep the page from everything else.
-      await nextTask();
+      await pause();
       batch = this.next();
     }
   }
@@ -206,7 +206,7 @@ export class Reporter {
     // JSON would need a preflight, for which there is no time.
     const beacon = isLast && headers === undefined ? (navigator as Partial<Navigator>) : undefined;
     if (beacon?.sendBeacon?.(url, body)) {
-      await new Promise((resolve) => setTimeout(resolve, BEACON_MS));
+      await pause(BEACON_MS);
       return false;
     }
     const asked = typeof headers === "function" ? await headers() : headers;

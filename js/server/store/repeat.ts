@@ -1,4 +1,5 @@
 /** Tries something again, after a longer and longer random pause. */
+import { pause } from "../../timeouts.js";
 
 /** With the pauses, about 5 seconds. */
 const MOST_ATTEMPTS = 60;
@@ -12,8 +13,4 @@ export async function repeat<T>(attempt: () => Promise<T | undefined>): Promise<
     if (answer !== undefined) return answer;
   }
   return undefined;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
