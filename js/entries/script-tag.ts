@@ -1,20 +1,8 @@
 /** The package for a script tag: `seenguard/formats`, since a page without a bundler has no choice of entries. */
-import { provideEngine } from "../engine/load.js";
+import { provideAllFormats } from "../engine/all-formats.js";
 import { findEngine } from "../engine/script-tag.js";
-import { ownModule } from "../engine/wasm-hex.js";
-import { compileSource } from "../engine/wasm-source.js";
-import { readFormats } from "../formats.js";
-import ownWasm from "../generated/formats/seenguard.wasm";
-import { provideFormats } from "../guard/snapshot.js";
 
-provideFormats(readFormats);
-provideEngine({
-  wasm: async (source) => ({
-    glue: await import("../generated/formats/seenguard.js"),
-    wasm: source === undefined ? ownModule(ownWasm) : await compileSource(source),
-  }),
-  js: findEngine,
-});
+provideAllFormats(findEngine);
 
 export { SeenGuardError } from "../errors.js";
 export { SeenGuard } from "../guard/guard.js";
