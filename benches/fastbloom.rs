@@ -8,7 +8,6 @@
 mod feed;
 
 use std::hint::black_box;
-use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use fastbloom::BloomFilter;
@@ -103,13 +102,7 @@ fn filtering(criterion: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    config = Criterion::default()
-        .sample_size(20)
-        // Only the medians are read: how sure they are shows in the turns.
-        .nresamples(1_001)
-        .warm_up_time(Duration::from_millis(100))
-        .measurement_time(Duration::from_millis(300))
-        .without_plots();
+    config = feed::short_turns();
     targets = filtering
 }
 criterion_main!(benches);

@@ -19,12 +19,12 @@ const DAY: u32 = 24 * 60 * 60;
 /// One for all users. Whoever reads a shard finds its parameters in the shard itself, so they may change from one
 /// release to the next.
 ///
-/// A user's last 4,750 items at least are remembered for 30 days, and none for longer than a nineteenth of that more;
-/// each shard claims one in 4,000 fresh items falsely when it is full, so a page loses at most 0.5% of its candidates.
-/// Small shards make a refresh cheap: the device holds all but the newest already.
+/// They are what `seenguard::plan` says for 150 impressions a day, 30 days and a false positive rate of 0.005: a user's
+/// last 5,339 items at least are remembered for 30 days, and none for longer than a nineteenth of that more; each shard
+/// claims one in 4,000 fresh items falsely when it is full, so a page loses at most 0.5% of its candidates.
 fn options() -> ChainOptions {
     ChainOptions {
-        capacity: 250,
+        capacity: 281,
         shards: 20,
         false_positive_rate: 0.000_25,
         ttl_seconds: 30 * DAY,
@@ -134,17 +134,7 @@ impl RecallServer {
 /// What the device does with a page, which in a browser the npm package does: takes the state, filters, and records
 /// what was looked at.
 pub fn show(guard: &mut Guard, page: &Page, now: Now) -> Result<Vec<String>, Error> {
-    guard.apply(
-        Snapshot {
-            version: page.seen.version,
-            shards: &page.seen.shards,
-            format: page.seen.format,
-            now_ms: Some(page.seen.now * 1000),
-            unseen: &page.seen.unseen,
-            forget_before: page.seen.forget_before,
-        },
-        now,
-    )?;
+    guard.apply(Snapshot::from(&page.seen), now)?;
     let fresh = guard.filter(&page.items, now)?;
     let shown: Vec<String> = fresh.iter().map(|&index| page.items[index as usize].clone()).collect();
     guard.record(&shown, now)?;

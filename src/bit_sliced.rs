@@ -50,8 +50,15 @@ impl Query<'_> {
     /// otherwise.
     #[inline]
     pub(crate) fn finds<'id>(&self, unseeded: u64, text: impl Fn() -> &'id [u8]) -> bool {
+        self.matches(unseeded, text) != 0
+    }
+
+    /// The slots, one bit each, whose filters contain the id of this hash (seed 0). `text` is called where the filters
+    /// hash it otherwise.
+    #[inline]
+    pub(crate) fn matches<'id>(&self, unseeded: u64, text: impl Fn() -> &'id [u8]) -> u64 {
         if !self.filters.spec.is_native() {
-            return self.filters.matches(HashedId::with_hash(text(), unseeded)) & self.slots != 0;
+            return self.filters.matches(HashedId::with_hash(text(), unseeded)) & self.slots;
         }
         let hash = if self.seed == 0 {
             unseeded
@@ -68,12 +75,12 @@ impl Query<'_> {
         }
     }
 
-    /// Whether a slot is left after all of an id's positions. `slots_at` loads the slots of one.
+    /// The slots that are left after all of an id's positions. `slots_at` loads the slots of one.
     #[inline]
-    fn test(&self, mut positions: Positions, slots_at: impl Fn(u32) -> u64) -> bool {
+    fn test(&self, mut positions: Positions, slots_at: impl Fn(u32) -> u64) -> u64 {
         let mut slots = self.slots;
         let Some(rest) = self.hashes.checked_sub(FIRST_POSITIONS) else {
-            return (0..self.hashes).fold(slots, |slots, _| slots & slots_at(positions.next_position())) != 0;
+            return (0..self.hashes).fold(slots, |slots, _| slots & slots_at(positions.next_position()));
         };
         for _ in 0..FIRST_POSITIONS {
             slots &= slots_at(positions.next_position());
@@ -83,7 +90,7 @@ impl Query<'_> {
                 slots &= slots_at(positions.next_position());
             }
         }
-        slots != 0
+        slots
     }
 }
 
@@ -101,20 +108,35 @@ fn slots_from(words: &[Word], width_log2: u32, position: u32) -> u64 {
 }
 
 /// Moves the lowest `64 / width` bits `width` apart: bit i to bit `i · width`.
-#[inline]
-fn spread(bits: u64, width: usize) -> u64 {
-    // Runs of adjacent bits, of which the upper half moves away until each run is one bit.
-    let mut run = 64 / width;
-    let mut mask = u64::MAX >> (64 - run);
-    let mut bits = bits & mask;
-    while run > 1 {
-        run /= 2;
-        let gap = run * (width - 1);
-        let upper = mask & (mask << run);
-        bits = (bits & !upper) | ((bits & upper) << gap);
-        mask = (mask & !upper) | (upper << gap);
+struct Spread {
+    /// The bits that move.
+    lowest: u64,
+    /// Which bits move by how much, one step after the other.
+    steps: Vec<(u64, usize)>,
+}
+
+impl Spread {
+    fn by(width: usize) -> Self {
+        // Runs of adjacent bits, of which the upper half moves away until each run is one bit.
+        let mut run = 64 / width;
+        let lowest = u64::MAX >> (64 - run);
+        let mut runs = lowest;
+        let mut steps = Vec::new();
+        while run > 1 {
+            run /= 2;
+            let gap = run * (width - 1);
+            let upper = runs & (runs << run);
+            steps.push((upper, gap));
+            runs = (runs & !upper) | (upper << gap);
+        }
+        Spread { lowest, steps }
     }
-    bits
+
+    #[inline]
+    fn apply(&self, bits: u64) -> u64 {
+        let move_upper = |bits, &(upper, gap): &(u64, usize)| (bits & !upper) | ((bits & upper) << gap);
+        self.steps.iter().fold(bits & self.lowest, move_upper)
+    }
 }
 
 impl BitSlicedFilters {
@@ -177,7 +199,7 @@ impl BitSlicedFilters {
         slots
     }
 
-    /// Makes these slots, of which at least one is used, ready to be tested for many ids.
+    /// Makes those of these slots that are used, at least one, ready to be tested for many ids.
     pub(crate) fn query(&self, slots: u64) -> Query<'_> {
         Query {
             filters: self,
@@ -186,7 +208,7 @@ impl BitSlicedFilters {
             bits: self.spec.bits(),
             hashes: self.spec.parameters.hashes(),
             seed: self.spec.seed,
-            slots,
+            slots: slots & self.used,
         }
     }
 
@@ -212,9 +234,10 @@ impl BitSlicedFilters {
     fn load(&mut self, slot: usize, filter: &BloomFilter) {
         let width = 1 << self.width_log2;
         let positions_per_word = 64 / width;
+        let spread = Spread::by(width);
         for (index, word) in self.words.iter_mut().enumerate() {
             let first = index * positions_per_word;
-            let bits = spread(filter.words()[first / 64] >> (first % 64), width);
+            let bits = spread.apply(filter.words()[first / 64] >> (first % 64));
             *word = (u64::from_le_bytes(*word) | bits << slot).to_le_bytes();
         }
     }
@@ -229,11 +252,22 @@ impl BitSlicedFilters {
         Ok(())
     }
 
-    /// How many bits the filter in a slot has set.
-    pub(crate) fn set_bits(&self, slot: usize) -> u32 {
-        let mask = self.repeat_in_word(1 << slot);
-        let in_word = |word: &Word| (u64::from_le_bytes(*word) & mask).count_ones();
-        self.words.iter().map(in_word).sum()
+    /// The filter in a slot.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn filter(&self, slot: usize) -> Result<BloomFilter, Error> {
+        let mut filter = BloomFilter::with_spec(self.spec)?;
+        let is_set = |position: &u32| self.slots_at(*position) >> slot & 1 == 1;
+        (0..self.spec.bits())
+            .filter(is_set)
+            .for_each(|position| filter.set(position));
+        Ok(filter)
+    }
+
+    /// Whether so many filters would take less than half of the memory if they lay in the lowest slots.
+    pub(crate) fn is_wide_for(&self, filters: usize) -> bool {
+        1 << self.width_log2 > 2 * filters.next_power_of_two()
     }
 
     #[inline]
@@ -281,17 +315,6 @@ mod tests {
         FilterSpec::native(Parameters::for_capacity(50, 0.01).unwrap(), 3)
     }
 
-    /// The filter in a slot.
-    fn filter_in(filters: &BitSlicedFilters, slot: usize) -> BloomFilter {
-        let mut filter = BloomFilter::with_spec(filters.spec).unwrap();
-        for position in 0..filters.spec.bits() {
-            if filters.slots_at(position) >> slot & 1 == 1 {
-                filter.set(position);
-            }
-        }
-        filter
-    }
-
     fn filter_of(ids: std::ops::Range<u32>) -> BloomFilter {
         let mut filter = BloomFilter::with_spec(spec()).unwrap();
         for id in ids {
@@ -307,8 +330,7 @@ mod tests {
         for (index, filter) in filters.iter().enumerate() {
             let slot = sliced.add(filter, 1).unwrap();
             assert_eq!(slot, index);
-            assert_eq!(sliced.set_bits(slot), filter.set_bits());
-            assert!((0..=slot).all(|slot| filter_in(&sliced, slot) == filters[slot]));
+            assert!((0..=slot).all(|slot| sliced.filter(slot).unwrap() == filters[slot]));
         }
         assert!(sliced.is_full());
         for id in 0..4000 {
@@ -338,7 +360,7 @@ mod tests {
                 one_by_one.add(&filter_of(0..0), 1).unwrap();
             }
             assert_eq!(sliced.words.len(), one_by_one.words.len());
-            assert!((0..coming).all(|slot| filter_in(&sliced, slot) == filter_of(0..(coming - slot) as u32)));
+            assert!((0..coming).all(|slot| sliced.filter(slot).unwrap() == filter_of(0..(coming - slot) as u32)));
         }
     }
 
@@ -351,10 +373,10 @@ mod tests {
         let before = sliced.bytes();
         let mut sliced = sliced.with_slots(0b101).unwrap();
         assert!(sliced.bytes() < before);
-        assert_eq!(filter_in(&sliced, 2), filter_of(100..150));
+        assert_eq!(sliced.filter(2).unwrap(), filter_of(100..150));
         assert_eq!(sliced.add(&filter_of(0..1), 1), Ok(1));
-        assert_eq!(filter_in(&sliced, 1), filter_of(0..1));
-        assert_eq!(filter_in(&sliced, 2), filter_of(100..150));
+        assert_eq!(sliced.filter(1).unwrap(), filter_of(0..1));
+        assert_eq!(sliced.filter(2).unwrap(), filter_of(100..150));
         let none = sliced.with_slots(0).unwrap();
         assert!(none.is_empty() && none.bytes() == 0);
     }
@@ -362,9 +384,10 @@ mod tests {
     #[test]
     fn spreading_moves_bit_i_to_bit_i_times_the_width() {
         for width in [1, 2, 4, 8, 16, 32, 64] {
+            let spread = Spread::by(width);
             for bits in [0, 1, u64::MAX, 0x0123_4567_89AB_CDEF] {
                 let expected = (0..64 / width).fold(0, |all, i| all | (bits >> i & 1) << (i * width));
-                assert_eq!(spread(bits, width), expected, "{width} {bits:x}");
+                assert_eq!(spread.apply(bits), expected, "{width} {bits:x}");
             }
         }
     }

@@ -3,46 +3,54 @@
 use std::collections::TryReserveError;
 
 /// What is wrong with the input. The text is for people and may change; [`Error::code`] is for programs and does not.
+///
+/// `docs/errors.md` says of each code how it comes about and what to do, those of the npm package included.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An option or a time is out of range, such as a capacity of 0.
+    /// `bad-option`: an option or a time is out of range, such as a capacity of 0, or milliseconds instead of seconds.
+    /// Change the call.
     #[error("{0}")]
     BadOption(&'static str),
-    /// This build cannot read or write such a snapshot.
+    /// `bad-snapshot`: this build cannot read or write such a snapshot. Build with the feature `formats`, or choose
+    /// another [`Format`](crate::Format).
     #[error("{0}")]
     BadSnapshot(&'static str),
-    /// The text is not base64: standard or URL-safe alphabet, canonical or no padding, no white space.
+    /// `bad-base64`: the text is not base64 (standard or URL-safe alphabet, canonical or no padding, no white space).
+    /// It was changed on its way, as by a client of a store that reads bytes as text.
     #[error("not base64: one alphabet, canonical or no padding, no white space")]
     BadBase64,
-    /// Shorter than the smallest shard.
+    /// `truncated`: shorter than the smallest shard: an empty element, or a text that was cut.
     #[error("{length} bytes are fewer than the smallest shard has")]
     Truncated {
         /// The bytes that were there.
         length: usize,
     },
-    /// Not a shard of this format.
+    /// `bad-magic`: not a shard of this format. Name the [`Format`](crate::Format) that it is of.
     #[error("the first bytes are not those of a shard of this format")]
     BadMagic,
-    /// The shard was damaged on its way.
+    /// `bad-checksum`: the shard was damaged after it was made, or its writer computes the checksum in another way.
     #[error("the checksum does not match: the shard was damaged on its way")]
     BadChecksum,
-    /// An unknown encoding or hash scheme, or reserved bytes that are not 0.
+    /// `bad-encoding`: an unknown encoding or hash scheme, or reserved bytes that are not 0, as a newer version may
+    /// write. Update readers before writers.
     #[error("unknown encoding or hash scheme, or reserved bytes that are not 0")]
     BadEncoding,
-    /// m or k out of range.
+    /// `bad-parameters`: m or k is out of range. Of options: no filter has this capacity at this rate.
     #[error("{0}")]
     BadParameters(&'static str),
-    /// The bits do not follow the format.
+    /// `bad-payload`: the bits do not follow the format. In the native one a bug of the writer, since the checksum has
+    /// matched.
     #[error("{0}")]
     BadPayload(&'static str),
-    /// More shards or bits than a snapshot may have.
+    /// `too-large`: more shards or bits than a snapshot may have, [`MAX_SNAPSHOT_SHARDS`](crate::MAX_SNAPSHOT_SHARDS)
+    /// and [`MAX_SNAPSHOT_BITS`](crate::MAX_SNAPSHOT_BITS).
     #[error("{0}")]
     TooLarge(&'static str),
-    /// There is no memory for what the input asks for.
+    /// `out-of-memory`: there is no memory for what the input asks for. The call changed nothing.
     #[error("out of memory")]
     OutOfMemory,
-    /// One of several shards is wrong.
+    /// One of several shards is wrong. The code is that of the shard's error.
     #[error("shard {index}: {error}")]
     InShard {
         /// The shard's index in the list.

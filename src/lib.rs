@@ -3,7 +3,9 @@
 //! screen comes back. This crate closes the gap.
 //!
 //! A server keeps a [`ShardChain`] for each user and ships it beside the feed's items. The device holds a [`Guard`],
-//! which merges the shipped shards with the impressions of this device and says which items are fresh:
+//! which merges the shipped shards with the impressions of this device and says which items are fresh. On the web, the
+//! npm package `seenguard` has the guard as WebAssembly, with storage, delivery and the DOM around it; a server needs
+//! this crate alone.
 //!
 //! ```
 //! use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot};
@@ -17,30 +19,105 @@
 //! let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
 //! guard.finish_loading();
 //! let now = Now::at(1_764_000_100_000);
-//! let snapshot = Snapshot {
-//!     version: shipped.version,
-//!     shards: &shipped.shards,
-//!     format: shipped.format,
-//!     now_ms: None,
-//!     unseen: &[],
-//!     forget_before: None,
-//! };
-//! guard.apply(snapshot, now)?;
+//! guard.apply(Snapshot::from(&shipped), now)?;
 //! guard.record(&["article-3"], now)?;
 //! assert_eq!(guard.filter(&["article-2", "article-3", "article-4"], now)?, [2]);
 //! # Ok::<(), seenguard::Error>(())
 //! ```
 //!
-//! The core knows no clock, no browser and no I/O: time comes in as an argument. Where things are:
+//! The core knows no clock, no browser and no I/O: time comes in as an argument, in Unix seconds on a server and as
+//! [`Now`] on a device. Lists of ids are anything that is an [`IdList`]; answers are indices into them.
 //!
-//! - [`Parameters`]: how large a filter must be, and what its fill says about its contents.
-//! - [`hash`]: from an id to its bit positions.
-//! - [`BloomFilter`], [`Shard`]: one filter; one filter as it is shipped.
-//! - [`wire`]: the bytes of a shard, in the native format and in those of other libraries.
-//! - [`ShardChain`]: rotation by count and by time, expiry, union.
-//! - [`Guard`]: which items are fresh; the impression table of this device, its delivery, and how it is stored.
-//! - [`inspect()`]: what a shard holds, for people.
-//! - [`Error`]: what is wrong with an input, with a stable code.
+//! # A tour
+//!
+//! ## Filters and shards
+//!
+//! A Bloom filter of m bits sets k of them for each id. It never misses an id that was inserted, and claims others at a
+//! rate that follows from how many bits are set. [`Parameters`] says how large it must be, [`BloomFilter`] is one, and
+//! a [`Shard`] is one as it is shipped, with its place in a chain and its expiry:
+//!
+//! ```
+//! use seenguard::{BloomFilter, Parameters, Shard};
+//!
+//! let parameters = Parameters::for_capacity(1000, 0.001)?;
+//! let mut shard = Shard::new(BloomFilter::new(parameters, 0), 1, 0);
+//! shard.insert("article-1");
+//! let text = shard.to_base64()?;
+//! assert!(Shard::from_base64(&text)?.filter.contains("article-1"));
+//! # Ok::<(), seenguard::Error>(())
+//! ```
+//!
+//! [`wire`] describes the bytes, and [`hash`] the way from an id to its positions: enough to write the format in any
+//! language. With the feature `formats`, [`wire::read`] reads the filters of Guava, bits-and-blooms, RedisBloom and
+//! go-bloomfilter, too, and a chain may be kept in some of these [`Format`]s. [`inspect()`] tells people what is in a
+//! shard.
+//!
+//! ## A user's chain
+//!
+//! A [`ShardChain`] inserts into its newest shard. When that holds [`capacity`](ChainOptions::capacity) ids, a new one
+//! is begun, and the oldest drops out. A store keeps its [`ChainSnapshot`], a list of texts. A device that says which
+//! shards it [holds](Guard::held) gets their references instead, 13 characters each:
+//!
+//! ```
+//! use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot};
+//!
+//! let options = ChainOptions { capacity: 2, ..ChainOptions::default() };
+//! let mut chain = ShardChain::new(options)?;
+//! chain.record(&["a", "b", "c"], 1_764_000_000)?;
+//! let stored = chain.snapshot(1_764_000_000, None)?.shards;
+//!
+//! let (mut chain, rejected) = ShardChain::from_shards(&stored, options)?;
+//! assert!(rejected.is_empty());
+//! let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
+//! guard.apply(Snapshot::new(&stored), Now::at(1_764_000_000_000))?;
+//!
+//! chain.record(&["d"], 1_764_000_060)?;
+//! let shipped = chain.snapshot(1_764_000_060, Some(&guard.held()))?;
+//! assert_eq!(shipped.shards.len(), 2);
+//! assert!(shipped.shards[1].starts_with('~'));
+//! # Ok::<(), seenguard::Error>(())
+//! ```
+//!
+//! [`ShardChain::take`] takes in what a device reports, by the device's clock; [`ShardChain::unsee`] takes ids back,
+//! and [`ShardChain::forget`] deletes a history. [`ShardChain::filter`] and [`ShardChain::split`] choose candidates on the
+//! server, less what a device has [pending](Guard::pending_shard). [`plan()`] says which options a feed needs and what
+//! they cost:
+//!
+//! ```
+//! use seenguard::{PlanOptions, plan};
+//!
+//! // 150 impressions a day, nothing again for 30 days, at most 0.5% of fresh items stopped.
+//! let plan = plan(&PlanOptions::new(150.0, 30.0, 0.005))?;
+//! assert_eq!((plan.chain.shards, plan.chain.capacity), (20, 281));
+//! # Ok::<(), seenguard::Error>(())
+//! ```
+//!
+//! ## A device's guard
+//!
+//! What this device showed is in one exact table, by the hash of the id, so nothing of it is stopped by mistake. An
+//! impression is pending until a snapshot contains it; the time until then is the stream's [`Lag`]. A [`Guard`] takes a
+//! whole [`Snapshot`] or leaves everything as it was and says why. [`Guard::unsee`] takes back, [`Guard::explain`] says
+//! why an id is stopped, [`Guard::begin_batch`] what to deliver, and [`Guard::stats`] what it costs.
+//!
+//! Storage is a merge: [`Guard::take_unsaved`] gives what has changed as a [`Segment`], and [`Guard::load`] takes the
+//! segments of earlier visits and other tabs in any order, any number of times, with the same result.
+//!
+//! ## Items that are nearly the same
+//!
+//! An item may have several ids ([`ItemIds`]), and is stopped by any of them. [`simhash`] and [`NearDuplicates`] find
+//! reposts and edited copies, whose group's id is such a second one.
+//!
+//! # What goes wrong
+//!
+//! No input makes the crate panic. What cannot be read is an [`Error`] with a stable [code](Error::code), and changes
+//! nothing; memory whose size comes from input is taken only after the claim was checked. A snapshot has at most
+//! [`MAX_SNAPSHOT_SHARDS`] shards with [`MAX_SNAPSHOT_BITS`] bits together. `unsafe` is forbidden outside of wasm32.
+//!
+//! # Features
+//!
+//! - `formats`, by default: the filters of other libraries.
+//! - `client` and `server`, by default: which classes a build for wasm32 exports to JavaScript. They change nothing in
+//!   a native build.
 
 #![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
 #![cfg_attr(target_arch = "wasm32", deny(unsafe_code))]
@@ -50,14 +127,18 @@ mod bit_sliced;
 mod bloom;
 mod chain;
 mod error;
+mod fingerprint_index;
 mod guard;
 pub mod hash;
 mod id_list;
 mod id_map;
 mod impression;
 mod inspect;
+mod near_duplicates;
 mod params;
+mod plan;
 mod shard;
+pub mod simhash;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod web;
@@ -73,6 +154,8 @@ pub use guard::{
 pub use id_list::{IdList, ItemIds, Split};
 pub use impression::Impression;
 pub use inspect::{InspectedFilter, Inspection, inspect};
+pub use near_duplicates::{NearDuplicate, NearDuplicates};
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
+pub use plan::{Plan, PlanOptions, plan};
 pub use shard::Shard;
 pub use wire::Format;

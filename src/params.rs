@@ -111,6 +111,17 @@ impl Parameters {
         f64::from(set_bits) / f64::from(self.bits)
     }
 
+    /// The expected number of bits that `items` (n) distinct items set: `m · (1 − (1 − 1 / m)^(k · n))` (Bloom 1970).
+    pub(crate) fn expected_set_bits(self, items: f64) -> f64 {
+        let m = f64::from(self.bits);
+        m * -(f64::from(self.hashes) * items * (-1.0 / m).ln_1p()).exp_m1()
+    }
+
+    /// The expected false positive rate of a filter that holds `items` distinct items.
+    pub(crate) fn expected_rate(self, items: f64) -> f64 {
+        (self.expected_set_bits(items) / f64::from(self.bits)).powi(self.hashes as i32)
+    }
+
     /// The expected false positive rate of a filter with `set_bits` bits set: `fill^k`.
     pub fn false_positive_rate(self, set_bits: u32) -> f64 {
         self.fill(set_bits).powi(self.hashes as i32)
@@ -137,5 +148,18 @@ mod tests {
     #[test]
     fn the_default_is_what_1000_items_at_a_rate_of_0_001_need() {
         assert_eq!(Parameters::for_capacity(1000, 0.001), Ok(Parameters::DEFAULT));
+    }
+
+    #[test]
+    fn a_capacity_may_need_all_bits_of_a_filter_and_no_more() {
+        let for_bits = |bits: f64| {
+            let rate = (-bits / 1e6 * LN_2 * LN_2).exp();
+            Parameters::for_capacity(1_000_000, rate).map(Parameters::bits)
+        };
+        assert_eq!(for_bits(f64::from(MAX_BITS) - 0.5), Ok(MAX_BITS));
+        assert!(matches!(
+            for_bits(f64::from(MAX_BITS) + 0.5),
+            Err(Error::BadParameters(_))
+        ));
     }
 }

@@ -5,8 +5,9 @@
 mod common;
 
 use allocation_counter::measure;
+use common::random::Random;
 use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, loaded, sealed, unsaved};
-use seenguard::{MAX_BITS, MAX_REMEMBER, SegmentState, Shard};
+use seenguard::{ChainOptions, MAX_BITS, MAX_REMEMBER, NearDuplicates, SegmentState, Shard, ShardChain};
 
 /// Enough for an error and a copy of a small input.
 const LITTLE: u64 = 4096;
@@ -92,6 +93,62 @@ fn the_largest_snapshot_takes_no_more_than_a_few_times_its_bits() {
     let taken = most_bytes_while(|| drop(apply(&mut guard, None, &large, at(START)).unwrap()));
     assert!(taken <= 3 * (1 << 23), "{taken}");
     assert!(guard.stats(at(START)).bytes <= (1 << 23) + 4096);
+}
+
+#[test]
+fn the_largest_snapshot_is_bounded_however_its_bits_are_divided() {
+    // 5, 9, 17 or 33 filters have a power of two of slots: nearly half of them stay empty.
+    for count in [5, 9, 17, 33, 64] {
+        let shards: Vec<String> = (0..count)
+            .map(|epoch| {
+                RawShard {
+                    epoch,
+                    ..RawShard::rice((1 << 26) / count, 0, 0, &[])
+                }
+                .base64()
+            })
+            .collect();
+        let mut guard = guard();
+        let taken = most_bytes_while(|| drop(apply(&mut guard, None, &shards, at(START)).unwrap()));
+        assert!(taken <= 4 * (1 << 23), "{count} shards: {taken}");
+        let held = guard.stats(at(START)).bytes;
+        assert!(held <= 2 * (1 << 23), "{count} shards: {held}");
+    }
+}
+
+#[test]
+fn a_pending_shard_takes_a_request_no_more_than_the_largest_shard() {
+    let chain = ShardChain::new(ChainOptions::default()).unwrap();
+    // A text of 60 characters that claims 2^24 bits, none of them set.
+    let claim = RawShard::rice(MAX_BITS, 0, 0, &[]).base64();
+    let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], Some(&claim), START).unwrap(), [0]));
+    assert!(taken <= (1 << 21) + LITTLE, "{taken}");
+    let too_large = vec!["A"; 10_000_000].concat();
+    let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], Some(&too_large), START).unwrap(), [0]));
+    assert!(taken <= too_large.len() as u64 + LITTLE, "{taken}");
+}
+
+#[test]
+fn a_shard_that_outlasts_those_beside_it_takes_no_more_than_its_bits() {
+    const BITS: u32 = 1 << 14;
+    let mut guard = guard();
+    // Of 64 shards the oldest stays, beside 63 of another seed, of which the oldest stays, and so on.
+    let mut oldest = Vec::new();
+    for seed in 0..32 {
+        let shard = |epoch: u32| RawShard {
+            seed,
+            epoch,
+            ..RawShard::rice(BITS, 0, 0, &[])
+        };
+        let newer: Vec<String> = (oldest.len() as u32..64).map(|epoch| shard(epoch).base64()).collect();
+        apply(&mut guard, None, &[newer.clone(), oldest.clone()].concat(), at(START)).unwrap();
+        oldest.extend(newer.last().cloned());
+        let held = guard.stats(at(START)).bytes;
+        assert!(
+            held <= 3 * 64 * BITS as usize / 8,
+            "{held} bytes are held after {seed} others"
+        );
+    }
 }
 
 // Segments.
@@ -193,4 +250,24 @@ fn ten_thousand_covered_impressions_take_less_than_700_kb() {
         taken.bytes_current, taken.bytes_max
     );
     assert!(taken.bytes_current < 700_000, "{}", taken.bytes_current);
+}
+
+#[test]
+fn a_million_fingerprints_take_no_more_than_documented() {
+    const FINGERPRINTS: u64 = 1_000_000;
+    let mut groups = None;
+    let empty = measure(|| groups = Some(NearDuplicates::new(3).unwrap())).bytes_current;
+    assert!(empty < 6_300_000, "{empty} bytes when empty");
+    let mut groups = groups.unwrap();
+    let mut random = Random::seeded(1);
+    let add = || {
+        for _ in 0..FINGERPRINTS {
+            groups.group_of(random.next(), "1r8bq8r7q4izgx").unwrap();
+        }
+    };
+    let added = measure(add).bytes_current;
+    assert!(
+        added < 60 * FINGERPRINTS as i64,
+        "{added} bytes for fingerprints and ids"
+    );
 }

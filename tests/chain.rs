@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use common::model_chain::ModelChain;
 use common::random::Random;
 use common::{DAY, START, ids, options, shard_of, shard_with};
-use seenguard::{ChainOptions, Error, IdList, Parameters, Shard, ShardChain};
+use seenguard::{BloomFilter, ChainOptions, Error, IdList, Parameters, Shard, ShardChain};
 
 fn chain(options: ChainOptions) -> ShardChain {
     ShardChain::new(options).unwrap()
@@ -277,6 +277,43 @@ fn a_full_chain_fits_a_snapshot() {
 }
 
 // Versions.
+
+/// Ids of which each sets as many further bits as could be found among 2,000.
+fn ids_that_fill(parameters: Parameters, count: usize) -> Vec<String> {
+    let mut random = Random::seeded(1);
+    let mut filter = BloomFilter::new(parameters, 0);
+    let bits_with = |filter: &BloomFilter, id: &String| {
+        let mut with = filter.clone();
+        with.insert(id);
+        with.set_bits()
+    };
+    (0..count)
+        .map(|_| {
+            let candidates = (0..2000).map(|_| random.next().to_string());
+            let best = candidates.max_by_key(|id| bits_with(&filter, id)).unwrap();
+            filter.insert(&best);
+            best
+        })
+        .collect()
+}
+
+#[test]
+fn ids_that_are_chosen_to_fill_a_shard_raise_its_false_positive_rate_27_times_at_most() {
+    let parameters = Parameters::for_capacity(100, 0.001).unwrap();
+    let mut chain = chain(options(100, 5, 0));
+    chain.record(&ids_that_fill(parameters, 101), START).unwrap();
+    // The 101st is in a shard of its own.
+    let shipped = chain.snapshot(START, None).unwrap().shards;
+    assert_eq!(shipped.len(), 2);
+    let full = Shard::from_base64(&shipped[1]).unwrap().filter;
+    let most = f64::from(parameters.hashes()) * 100.0 / f64::from(parameters.bits());
+    assert!(full.fill() > 0.6 && full.fill() <= most, "{}", full.fill());
+    assert!(
+        (0.006..=0.027).contains(&full.false_positive_rate()),
+        "{}",
+        full.false_positive_rate()
+    );
+}
 
 #[test]
 fn the_version_grows_with_every_insertion() {

@@ -18,12 +18,8 @@ fn reference_of(text: &str) -> String {
 /// A snapshot of native shards.
 fn snapshot<'a, L: IdList + ?Sized>(shards: &'a L, unseen: &'a [Impression]) -> Snapshot<'a, L> {
     Snapshot {
-        version: None,
-        shards,
-        format: Format::Native,
-        now_ms: None,
         unseen,
-        forget_before: None,
+        ..Snapshot::new(shards)
     }
 }
 
@@ -212,6 +208,13 @@ fn a_snapshot_from_before_a_deletion_is_not_taken_over() {
     assert!(!tab.has("old-0", at(START)) && tab.held().is_empty());
     let replica = apply(&mut tab, Some(8), &texts, at(START)).unwrap();
     assert_eq!(replica.reason, Some(NotApplied::OlderVersion));
+
+    // The same of one that was stored, before a response has come.
+    let mut early = guard();
+    early.restore(stored(None), held, at(START)).unwrap();
+    assert!(early.has("old-0", at(START)));
+    early.merge(&[&segment]).unwrap();
+    assert!(!early.has("old-0", at(START)) && early.held().is_empty());
 }
 
 // What the server has taken back.
@@ -366,6 +369,18 @@ fn feeds_hear_of_what_was_taken_back_and_forgotten() {
     guard.apply(deletion, at(START + 5)).unwrap();
     assert!(hears(&guard));
     assert_eq!(guard.taken_back(&all, at(START + 5)), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn of_an_id_that_is_listed_twice_the_later_time_counts() {
+    let texts = [text_of(&["a".into()], 1)];
+    for times in [[5, 10], [10, 5]] {
+        let mut guard = guard();
+        guard.record(&["a"], at(START + 8)).unwrap();
+        let listed = times.map(|seconds| taken_back("a", seconds));
+        guard.apply(snapshot(&texts, &listed), at(START + 11)).unwrap();
+        assert!(!guard.has("a", at(START + 11)), "{times:?}");
+    }
 }
 
 #[test]

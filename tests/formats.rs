@@ -16,12 +16,8 @@ fn apply(guard: &mut Guard, filter: &Filter) -> Applied {
 
 fn take<L: IdList + ?Sized>(guard: &mut Guard, shards: &L, format: Format) -> Result<Applied, Error> {
     let snapshot = Snapshot {
-        version: None,
-        shards,
         format,
-        now_ms: None,
-        forget_before: None,
-        unseen: &[],
+        ..Snapshot::new(shards)
     };
     guard.apply(snapshot, at(START))
 }
@@ -445,15 +441,7 @@ fn what_a_chain_ships_in_any_format_is_what_a_guard_stops() {
             chain.record(&ids("item", round * 40..round * 40 + 40), START).unwrap();
             let shipped = chain.snapshot(START, None).unwrap();
             let mut guard = common::guard();
-            let snapshot = Snapshot {
-                version: shipped.version,
-                shards: &shipped.shards,
-                format: shipped.format,
-                now_ms: None,
-                forget_before: None,
-                unseen: &[],
-            };
-            guard.apply(snapshot, at(START)).unwrap();
+            guard.apply(Snapshot::from(&shipped), at(START)).unwrap();
             let candidates = ids("item", 0..300);
             assert_eq!(
                 guard.filter(&candidates, at(START)).unwrap(),

@@ -9,8 +9,8 @@ use common::{
     DAY, START, apply, at, cover_all, guard, guard_of, has_all, ids, next_visit, shard_of, shard_with, unsaved,
 };
 use seenguard::{
-    Applied, BloomFilter, ChainOptions, CoveredImpression, DEFAULT_REMEMBER, Explanation, Filtered, Format, Guard,
-    Impression, MAX_REMEMBER, Now, Parameters, Shard, ShardChain, Snapshot,
+    Applied, BloomFilter, ChainOptions, CoveredImpression, DEFAULT_REMEMBER, Explanation, Filtered, Guard, Impression,
+    MAX_REMEMBER, Now, Parameters, Shard, ShardChain, Snapshot,
 };
 
 fn text_of(ids: &[String], epoch: u32) -> String {
@@ -30,11 +30,29 @@ fn a_snapshot_in_use_is_replaced_whole() {
         reused: 0,
         expired: 0,
         covered: 0,
+        saturated: false,
         lags: vec![],
     };
     assert_eq!(applied, expected);
     assert!(!guard.has("one-0", at(START)) && guard.has("two-0", at(START)));
     assert_eq!(guard.version(), Some(2));
+}
+
+#[test]
+fn shards_that_stop_most_fresh_items_are_told_of_until_they_are_replaced() {
+    let parameters = Parameters::for_capacity(100, 0.001).unwrap();
+    let shard_of = |count: usize| {
+        shard_with(parameters, 0, &ids("seen", 0..count), 1, 0)
+            .to_base64()
+            .unwrap()
+    };
+    let mut guard = guard();
+    for (count, saturated) in [(100, false), (300, false), (10_000, true), (100, false)] {
+        let applied = apply(&mut guard, None, &[shard_of(count)], at(START)).unwrap();
+        assert_eq!(applied.saturated, saturated, "{count} items");
+        let rate = guard.stats(at(START)).server_false_positive_rate;
+        assert_eq!(rate > 0.5, saturated, "{count} items: {rate}");
+    }
 }
 
 #[test]
@@ -221,12 +239,8 @@ fn sixty_four_shards_of_any_parameters_answer_together() {
 
 fn apply_at_server_time(guard: &mut Guard, shards: &[String], server_seconds: u64, now: Now) -> Applied {
     let snapshot = Snapshot {
-        version: None,
-        shards,
-        format: Format::Native,
         now_ms: Some(server_seconds * 1000),
-        forget_before: None,
-        unseen: &[],
+        ..Snapshot::new(shards)
     };
     guard.apply(snapshot, now).unwrap()
 }
@@ -570,12 +584,9 @@ fn of_those_taken_back_the_latest_thousand_stay() {
 /// Takes a snapshot without shards from a server that was told to forget what came before `seconds`.
 fn apply_deletion(guard: &mut Guard, seconds: u64, server_ms: Option<u64>, now: Now) {
     let snapshot = Snapshot {
-        version: None,
-        shards: &[] as &[&str],
-        format: Format::Native,
         now_ms: server_ms,
-        unseen: &[],
         forget_before: Some(seconds as u32),
+        ..Snapshot::new(&[] as &[&str])
     };
     assert!(guard.apply(snapshot, now).unwrap().reason.is_none());
 }
@@ -637,11 +648,8 @@ fn a_snapshot_from_before_a_deletion_is_not_taken() {
     let mut guard = guard();
     let snapshot = |version, forget_before| Snapshot {
         version: Some(version),
-        shards: &[] as &[&str],
-        format: Format::Native,
-        now_ms: None,
-        unseen: &[],
         forget_before,
+        ..Snapshot::new(&[] as &[&str])
     };
     let mut apply = |version, forget_before| {
         guard
@@ -675,6 +683,24 @@ fn what_a_snapshot_covers_is_pending_no_longer() {
     assert_eq!(
         (lag.count, lag.last_ms, lag.p50_ms, lag.p99_ms),
         (4, Some(60_000), Some(60_000), Some(60_000))
+    );
+}
+
+#[test]
+fn the_lag_is_that_of_the_last_thousand_impressions_that_were_covered() {
+    let mut guard = guard();
+    let (early, late) = (ids("early", 0..1_000), ids("late", 0..1_000));
+    guard.record(&early, at(START)).unwrap();
+    apply(&mut guard, None, &[text_of(&early, 1)], at(START + 5_000)).unwrap();
+    apply(&mut guard, None, &[] as &[&str], at(START + 5_000)).unwrap();
+    for (seconds, id) in (0..).zip(&late) {
+        guard.record(&[id], at(START + 10_000 + seconds)).unwrap();
+    }
+    apply(&mut guard, None, &[text_of(&late, 1)], at(START + 11_000)).unwrap();
+    let lag = guard.stats(at(START + 11_000)).lag;
+    assert_eq!(
+        (lag.count, lag.p50_ms, lag.p95_ms, lag.p99_ms),
+        (2_000, Some(500_000), Some(950_000), Some(990_000))
     );
 }
 

@@ -1,7 +1,13 @@
 //! What the Rust benchmarks filter: ids of 14 characters, the shards that hold some of them, and pages of which a
 //! quarter was seen.
 
-use seenguard::{ChainOptions, DEFAULT_REMEMBER, Format, Guard, Now, ShardChain, Snapshot};
+// Every benchmark is a crate of its own and uses a part of this.
+#![allow(dead_code)]
+
+use std::time::Duration;
+
+use criterion::Criterion;
+use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot};
 
 /// Shards, and ids in each.
 pub const SHARDS: usize = 5;
@@ -12,6 +18,16 @@ pub const FALSE_POSITIVE_RATE: f64 = 0.001;
 pub const CANDIDATES: usize = 2_000;
 /// When all of it happens.
 pub const NOW_SECONDS: u64 = 1_764_000_000;
+
+/// Only the medians are read: how sure they are shows in the turns.
+pub fn short_turns() -> Criterion {
+    Criterion::default()
+        .sample_size(20)
+        .nresamples(1_001)
+        .warm_up_time(Duration::from_millis(100))
+        .measurement_time(Duration::from_millis(300))
+        .without_plots()
+}
 
 /// A small generator: the same ids on every machine (splitmix64).
 pub struct Random(pub u64);
@@ -78,15 +94,9 @@ pub fn shards_of(seen: &[Vec<String>]) -> Vec<String> {
 
 /// The guard takes the shards.
 pub fn apply(guard: &mut Guard, shards: &[String]) {
-    let snapshot = Snapshot {
-        version: None,
-        shards,
-        format: Format::Native,
-        now_ms: None,
-        forget_before: None,
-        unseen: &[],
-    };
-    guard.apply(snapshot, now()).expect("the chain's own shards are taken");
+    guard
+        .apply(Snapshot::new(shards), now())
+        .expect("the chain's own shards are taken");
 }
 
 /// A guard that has shown nothing.

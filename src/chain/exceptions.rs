@@ -1,5 +1,6 @@
 //! What a chain keeps beside its shards: what was taken back, and when the history was deleted.
 
+use super::link::Link;
 use super::shard_chain::{ShardChain, contained, seconds};
 use super::unseen::Unseen;
 use crate::error::Error;
@@ -55,8 +56,7 @@ impl ShardChain {
     /// Drops of what was taken back what no shard contains, and all but the newest 1,000.
     pub(super) fn drop_needless_unseen(&mut self) {
         let links = &self.links;
-        self.unseen
-            .retain(|id, _| contained(links.iter().map(|link| &link.shard), id));
+        self.unseen.retain(|id, _| contained(links.iter().map(Link::shard), id));
         self.unseen.keep_newest();
     }
 }

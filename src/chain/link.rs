@@ -1,17 +1,79 @@
-//! One shard of a chain, and its union with a shard of another chain.
+//! One shard of a chain with its text, and its union with a shard of another chain.
+
+use std::borrow::Cow;
 
 use super::rotation::{Lifetime, RotationSchedule, outlasts};
+use crate::error::Error;
+use crate::hash::HashedId;
 use crate::shard::Shard;
 
-/// A shard and when it was begun.
+/// A shard, its text, and when it was begun.
 #[derive(Debug, Clone)]
 pub(super) struct Link {
-    pub(super) shard: Shard,
+    shard: Shard,
+    /// As it was stored, or was written when the shard was sealed. None once the shard has changed.
+    text: Option<String>,
     /// Unix seconds. Of a united shard the earlier beginning, which its expiry does not tell.
-    pub(super) begun: u64,
+    begun: u64,
 }
 
 impl Link {
+    /// A shard that is not stored yet.
+    pub(super) fn new(shard: Shard, begun: u64) -> Self {
+        let text = None;
+        Link { shard, text, begun }
+    }
+
+    /// The shard of a stored text.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; [`Error::BadBase64`] for what is no text.
+    pub(super) fn stored(shard: Shard, text: &[u8], begun: u64) -> Result<Self, Error> {
+        let text = std::str::from_utf8(text).map_err(|_| Error::BadBase64)?;
+        let mut kept = String::new();
+        kept.try_reserve_exact(text.len())?;
+        kept.push_str(text);
+        let text = Some(kept);
+        Ok(Link { shard, text, begun })
+    }
+
+    pub(super) fn shard(&self) -> &Shard {
+        &self.shard
+    }
+
+    pub(super) fn begun(&self) -> u64 {
+        self.begun
+    }
+
+    /// The text to store and to ship: of a shard that has not changed, the one that was stored.
+    ///
+    /// # Errors
+    /// As [`Shard::to_base64`].
+    pub(super) fn text(&self) -> Result<Cow<'_, str>, Error> {
+        match &self.text {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => self.shard.to_base64().map(Cow::Owned),
+        }
+    }
+
+    /// Writes the text of a shard to which nothing is added any more.
+    ///
+    /// # Errors
+    /// As [`Shard::to_base64`].
+    pub(super) fn seal(&mut self) -> Result<(), Error> {
+        if self.text.is_none() {
+            self.text = Some(self.shard.to_base64()?);
+        }
+        Ok(())
+    }
+
+    /// Inserts an id unless the shard contains it.
+    pub(super) fn insert(&mut self, id: HashedId<'_>) {
+        if self.shard.insert_hashed(id) {
+            self.text = None;
+        }
+    }
+
     /// Whether one of the two can stand for both: copies of one shard, also if one of them went on.
     pub(super) fn is_copy(&self, other: &Link) -> bool {
         self.replaces(other) || other.replaces(self)
@@ -28,8 +90,14 @@ impl Link {
         if !self.replaces(other) {
             *self = other.clone();
         }
-        self.shard.epoch = epoch;
-        self.shard.count = count;
+        if (self.shard.epoch, self.shard.count) != (epoch, count) {
+            let shard = Shard {
+                epoch,
+                count,
+                ..self.shard.clone()
+            };
+            *self = Link::new(shard, self.begun);
+        }
         if is_one_shard {
             self.begun = begun;
         }
@@ -59,15 +127,13 @@ impl Link {
         }
         // The estimate may be lower than what is known; the version must not fall.
         let known = self.shard.count.max(other.shard.count);
-        Some(Link {
-            begun: self.begun.min(other.begun),
-            shard: Shard {
-                filter,
-                count: known.max(items.round_ties_even() as u32),
-                epoch: self.shard.epoch.max(other.shard.epoch),
-                expires: self.shard.expires.max(other.shard.expires),
-            },
-        })
+        let shard = Shard {
+            filter,
+            count: known.max(items.round_ties_even() as u32),
+            epoch: self.shard.epoch.max(other.shard.epoch),
+            expires: self.shard.expires.max(other.shard.expires),
+        };
+        Some(Link::new(shard, self.begun.min(other.begun)))
     }
 
     fn lifetime(&self) -> Lifetime {

@@ -15,6 +15,7 @@
 
 mod exceptions;
 mod link;
+mod live_shards;
 mod options;
 mod report;
 mod rotation;
@@ -25,6 +26,7 @@ mod unseen;
 mod verdict;
 
 pub use options::ChainOptions;
+pub(crate) use options::{MAX_SHARDS_WITH_TTL, MAX_TTL_SECONDS};
 pub use report::Report;
 pub use shard_chain::{Rejected, ShardChain};
 pub use snapshot::ChainSnapshot;

@@ -6,9 +6,9 @@ use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS};
 use crate::wire::Format;
 
 /// Most shards of a chain whose shards expire: those sealed by time come on top, and a snapshot has at most 64 shards.
-const MAX_SHARDS_WITH_TTL: usize = MAX_SNAPSHOT_SHARDS / 2;
+pub(crate) const MAX_SHARDS_WITH_TTL: usize = MAX_SNAPSHOT_SHARDS / 2;
 /// Longest ttl: with a slice as long again, what begins in these years expires within the format's 32 bits of seconds.
-const MAX_TTL_SECONDS: u32 = 1_000_000_000;
+pub(crate) const MAX_TTL_SECONDS: u32 = 1_000_000_000;
 
 /// How a chain is kept. The fields have the defaults of [`ChainOptions::default`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,7 +48,7 @@ impl ChainOptions {
     ///
     /// # Errors
     /// As `ShardChain::new`.
-    pub(super) fn check(&self) -> Result<FilterSpec, Error> {
+    pub(crate) fn check(&self) -> Result<FilterSpec, Error> {
         let has_ttl = self.ttl_seconds > 0;
         if !self.format.is_native() && (has_ttl || self.seed != 0) {
             return Err(Error::BadOption(

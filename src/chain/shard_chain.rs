@@ -78,14 +78,10 @@ impl ShardChain {
         let mut chain = ShardChain::new(options)?;
         let mut rejected = Vec::new();
         for index in 0..shards.len() {
-            match chain.read_stored(shards.get(index)) {
-                Ok(mut link) => {
-                    if !options.format.is_native() {
-                        // Their order is all there is.
-                        link.shard.epoch = (shards.len() - index) as u32;
-                    }
-                    chain.links.push(link);
-                }
+            // Of formats without epochs, their order is all there is.
+            let epoch = (!options.format.is_native()).then_some((shards.len() - index) as u32);
+            match chain.read_stored(shards.get(index), epoch) {
+                Ok(link) => chain.links.push(link),
                 Err(error) => rejected.push(Rejected { index, error }),
             }
         }
@@ -94,12 +90,12 @@ impl ShardChain {
             .zip(&rejected)
             .take_while(|(index, rejected)| *index == rejected.index)
             .count();
-        let last_read = chain.links.iter().map(|link| link.shard.epoch).max();
+        let last_read = chain.shards().map(|shard| shard.epoch).max();
         chain.last_epoch = last_read.map(|last| last.saturating_add(unread_newest as u32));
         Ok((chain, rejected))
     }
 
-    fn read_stored(&self, text: &[u8]) -> Result<Link, Error> {
+    fn read_stored(&self, text: &[u8], epoch: Option<u32>) -> Result<Link, Error> {
         if self.links.len() == MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a chain has at most 64 shards"));
         }
@@ -113,11 +109,10 @@ impl ShardChain {
         }
         // The formats that a chain may be kept in have one filter a text.
         let filter = encoded.filters().first().ok_or(Error::BadMagic)?;
-        let shard = encoded.read_shard(filter)?;
-        Ok(Link {
-            begun: self.schedule.begun(shard.expires),
-            shard,
-        })
+        let mut shard = encoded.read_shard(filter)?;
+        shard.epoch = epoch.unwrap_or(shard.epoch);
+        let begun = self.schedule.begun(shard.expires);
+        Link::stored(shard, text, begun)
     }
 
     /// The options.
@@ -127,7 +122,7 @@ impl ShardChain {
 
     /// The shards, newest first, the expired ones included until the next `record`.
     pub fn shards(&self) -> impl Iterator<Item = &Shard> {
-        self.links.iter().map(|link| &link.shard)
+        self.links.iter().map(Link::shard)
     }
 
     /// Inserts each id that the newest shard does not contain, and takes it off what was taken back. Returns how many
@@ -147,7 +142,7 @@ impl ShardChain {
                 shards_left = true;
             }
             if let Some(newest) = self.links.first_mut() {
-                newest.shard.insert_hashed(id);
+                newest.insert(id);
             }
             self.unseen.remove(id.bytes());
         }
@@ -160,20 +155,21 @@ impl ShardChain {
 
     /// What to ship: the state as of now, with the version `epoch · 2^21 + min(count, 2^21 − 1)` of the newest shard.
     /// `held` is what the device's request says that it holds: these shards become references. What is not understood
-    /// of it is as if it were not there. Without it, this is what to store.
+    /// of it is as if it were not there. Without it, this is what to store. A shard that has not changed since it was
+    /// stored keeps its text.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time that is not in seconds.
     pub fn snapshot(&self, now_seconds: u64, held: Option<&str>) -> Result<ChainSnapshot, Error> {
         let now = seconds(now_seconds)?;
-        let live: Vec<&Shard> = self.live(now).collect();
-        // That of the newest shard even if it has expired before an older one, which happens when the clock goes back.
-        let newest = live.first().and(self.shards().next());
-        let has_versions = self.options.format.is_native();
         let held = held.map(Reference::split).unwrap_or_default();
-        let shards: Result<Vec<String>, Error> = live.iter().map(|shard| self.text_of(shard, &held)).collect();
+        let live = self.links.iter().filter(|link| !link.shard().is_expired(now.into()));
+        let shards: Result<Vec<String>, Error> = live.map(|link| self.shipped(link, &held)).collect();
+        // That of the newest shard even if it has expired before an older one, which happens when the clock goes back.
+        let newest = self.live(now).next().and(self.shards().next());
+        let has_versions = self.options.format.is_native();
         let mut unseen = self.unseen.clone();
-        unseen.retain(|id, _| contained(live.iter().copied(), id));
+        unseen.retain(|id, _| contained(self.live(now), id));
         Ok(ChainSnapshot {
             version: has_versions.then(|| newest.map_or(0, version_of)),
             shards: shards?,
@@ -184,15 +180,16 @@ impl ShardChain {
         })
     }
 
-    /// A shard's text, or the reference that stands for it.
-    fn text_of(&self, shard: &Shard, held: &[Reference]) -> Result<String, Error> {
-        let text = shard.to_base64()?;
-        let reference = Reference::of(self.options.format, text.as_bytes());
-        Ok(if held.contains(&reference) {
-            reference.to_element()
-        } else {
-            text
-        })
+    /// A shard's text, or the reference that stands for it if it is held.
+    fn shipped(&self, link: &Link, held: &[Reference]) -> Result<String, Error> {
+        let text = link.text()?;
+        if !held.is_empty() {
+            let reference = Reference::of(self.options.format, text.as_bytes());
+            if held.contains(&reference) {
+                return Ok(reference.to_element());
+            }
+        }
+        Ok(text.into_owned())
     }
 
     pub(super) fn live(&self, now: u32) -> impl Iterator<Item = &Shard> {
@@ -202,15 +199,16 @@ impl ShardChain {
     /// Returns whether there was any.
     pub(super) fn drop_expired(&mut self, now: u32) -> bool {
         let before = self.links.len();
-        self.links.retain(|link| !link.shard.is_expired(now.into()));
+        self.links.retain(|link| !link.shard().is_expired(now.into()));
         self.links.len() < before
     }
 
     /// Whether a new shard must begin before the next insertion.
     fn newest_is_due(&self, now: u32) -> bool {
-        let Some(Link { shard, begun }) = self.links.first() else {
+        let Some(newest) = self.links.first() else {
             return true;
         };
+        let (shard, begun) = (newest.shard(), newest.begun());
         let expires = shard.expires != 0;
         if shard.filter.spec() != self.spec
             || shard.count >= self.options.capacity
@@ -224,7 +222,7 @@ impl ShardChain {
         }
         // A beginning far ahead comes from options that have changed: what goes in would be kept too long.
         let (now, slice) = (u64::from(now), self.schedule.slice());
-        expires && (now > begun.saturating_add(slice) || *begun > now.saturating_add(slice))
+        expires && (now > begun.saturating_add(slice) || begun > now.saturating_add(slice))
     }
 
     fn begin(&mut self, now: u32) -> Result<(), Error> {
@@ -236,8 +234,11 @@ impl ShardChain {
         let begun = u64::from(now);
         let filter = BloomFilter::with_spec(self.spec)?;
         let shard = Shard::new(filter, epoch, self.schedule.expires(begun));
+        if let Some(sealed) = self.links.first_mut() {
+            sealed.seal()?;
+        }
         self.last_epoch = Some(epoch);
-        self.links.insert(0, Link { shard, begun });
+        self.links.insert(0, Link::new(shard, begun));
         self.drop_oldest();
         Ok(())
     }
@@ -253,7 +254,7 @@ impl ShardChain {
     pub(super) fn drop_oldest(&mut self) {
         loop {
             let counts = |index: usize| {
-                let shard = &self.links[index].shard;
+                let shard = self.links[index].shard();
                 // Without an expiry only the number of shards makes room.
                 index == 0 || shard.count >= self.options.capacity || shard.expires == 0
             };

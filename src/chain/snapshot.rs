@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::guard::Snapshot;
 use crate::impression::Impression;
 use crate::shard::Shard;
 use crate::wire::Format;
@@ -31,6 +32,20 @@ pub struct ChainSnapshot {
     /// this, then by the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forget_before: Option<u32>,
+}
+
+impl<'a> From<&'a ChainSnapshot> for Snapshot<'a, [String]> {
+    /// As a guard takes it.
+    fn from(shipped: &'a ChainSnapshot) -> Self {
+        Snapshot {
+            version: shipped.version,
+            shards: &shipped.shards,
+            format: shipped.format,
+            now_ms: Some(shipped.now.saturating_mul(1000)),
+            unseen: &shipped.unseen,
+            forget_before: shipped.forget_before,
+        }
+    }
 }
 
 /// The version of a chain by its newest shard: `epoch · 2^21 + min(count, 2^21 − 1)`.

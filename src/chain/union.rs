@@ -63,6 +63,6 @@ impl ShardChain {
             }
         }
         self.links.append(&mut added);
-        self.links.sort_by_key(|link| Reverse(link.shard.epoch));
+        self.links.sort_by_key(|link| Reverse(link.shard().epoch));
     }
 }

@@ -11,6 +11,10 @@ use crate::hash::HashedId;
 use crate::id_list::IdList;
 use crate::wire::Reference;
 
+/// Shards with a higher false positive rate are damaged, hostile or many times over their capacity: those of a chain
+/// stay far below it.
+const SATURATED_RATE: f64 = 0.5;
+
 impl Guard {
     /// Takes a whole snapshot, or leaves everything as it was.
     ///
@@ -97,6 +101,7 @@ impl Guard {
             reused,
             expired: self.server.expired(self.server_seconds(now)),
             covered: 0,
+            saturated: self.server.false_positive_rate(self.server_seconds(now)) > SATURATED_RATE,
             lags: Vec::new(),
         }
     }

@@ -352,10 +352,10 @@ fn with_slack(limit: usize) -> usize {
 
 /// What can be told without looking at each recording.
 impl Impressions {
-    /// The recordings that have their text, oldest first, each with its hash.
+    /// The recordings that have their text, oldest first, each with its hash. Looks at none where none has.
     pub(crate) fn open(&self) -> impl DoubleEndedIterator<Item = (u64, &Recording, &Open)> {
-        let places = self.in_order(|recording| recording.open.is_some());
-        places.into_iter().filter_map(|place| {
+        let places = (self.tally.texts > 0).then(|| self.in_order(|recording| recording.open.is_some()));
+        places.into_iter().flatten().filter_map(|place| {
             let recording = self.get(place.hash)?;
             Some((place.hash, recording, recording.open.as_deref()?))
         })

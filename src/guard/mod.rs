@@ -56,11 +56,7 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// let now = Now::at(1_764_000_001_000);
 /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
 /// guard.finish_loading();
-/// let snapshot = Snapshot {
-///     version: shipped.version, shards: &shipped.shards, format: shipped.format, now_ms: None, unseen: &[],
-///     forget_before: None,
-/// };
-/// guard.apply(snapshot, now)?;
+/// guard.apply(Snapshot::from(&shipped), now)?;
 /// guard.record(&["b"], now)?;
 /// assert_eq!(guard.filter(&["a", "b", "c"], now)?, [2]);
 /// # Ok::<(), seenguard::Error>(())
@@ -192,14 +188,15 @@ impl Guard {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn pending_shard(&self, max_characters: usize) -> Result<Option<Shard>, Error> {
+        let pending: Vec<&Open> = self.open_pending().collect();
         let newest_spec = self.server.newest_native_spec();
         let spec = newest_spec.unwrap_or_else(|| FilterSpec::native(Parameters::DEFAULT, ChainOptions::default().seed));
         let mut largest = None;
         // An id more never makes the text shorter, so the most ids that fit are found by halving.
-        let (mut fitting, mut most) = (0, self.open_pending().count());
+        let (mut fitting, mut most) = (0, pending.len());
         let mut ids = most;
         while fitting < most {
-            let shard = self.shard_of_newest(ids, spec)?;
+            let shard = self.shard_of(&pending[pending.len() - ids..], spec)?;
             if shard.base64_len() <= max_characters {
                 (fitting, largest) = (ids, Some(shard));
             } else {
@@ -210,11 +207,11 @@ impl Guard {
         Ok(largest)
     }
 
-    /// The newest `ids` pending ids, or as many of them as the filter has room for, as a shard.
-    fn shard_of_newest(&self, ids: usize, spec: FilterSpec) -> Result<Shard, Error> {
+    /// These ids, or as many of the last ones as the filter has room for, as a shard.
+    fn shard_of(&self, ids: &[&Open], spec: FilterSpec) -> Result<Shard, Error> {
         let forget_before = self.impressions.forgotten().map_or(0, |forgotten| forgotten.before);
         let mut shard = Shard::new(BloomFilter::with_spec(spec)?, forget_before, 0);
-        for open in self.open_pending().rev().take(ids) {
+        for open in ids.iter().rev() {
             if shard.count >= spec.parameters.capacity() {
                 break;
             }

@@ -56,6 +56,8 @@ struct HeldFilter {
     place: Place,
     /// The index of its shard in the snapshot.
     shard: usize,
+    /// How many of its bits are set.
+    set_bits: u32,
 }
 
 /// A shard of a new snapshot.
@@ -214,9 +216,10 @@ impl ServerView {
     /// The view of these shards.
     fn with(&self, incoming: &[IncomingShard], format: Format) -> Result<ServerView, Error> {
         let new_filters = read_new(incoming)?;
+        let kept = self.kept_slots(incoming, &new_filters);
         let mut next = ServerView {
             format,
-            groups: self.groups_without(incoming)?,
+            groups: self.groups_with(&kept)?,
             shards: Vec::new(),
             filters: Vec::new(),
         };
@@ -225,8 +228,18 @@ impl ServerView {
             match incoming {
                 IncomingShard::Held(held) => {
                     next.shards.push(self.shards[*held]);
-                    let filters = self.filters_of(*held).map(|filter| HeldFilter { shard, ..*filter });
-                    next.filters.extend(filters);
+                    for filter in self.filters_of(*held) {
+                        let Place { group, slot } = filter.place;
+                        let place = match kept[group] >> slot & 1 {
+                            1 => filter.place,
+                            _ => next.add(&[self.groups[group].filter(slot)?])?,
+                        };
+                        next.filters.push(HeldFilter {
+                            place,
+                            shard,
+                            ..*filter
+                        });
+                    }
                 }
                 IncomingShard::New { fingerprint, encoded } => {
                     next.shards.push(HeldShard {
@@ -236,8 +249,12 @@ impl ServerView {
                     });
                     for _ in encoded.filters() {
                         let place = next.add(left)?;
+                        next.filters.push(HeldFilter {
+                            place,
+                            shard,
+                            set_bits: left[0].set_bits(),
+                        });
                         left = &left[1..];
-                        next.filters.push(HeldFilter { place, shard });
                     }
                 }
             }
@@ -245,8 +262,9 @@ impl ServerView {
         Ok(next)
     }
 
-    /// A copy of the groups with the filters alone that are held on.
-    fn groups_without(&self, incoming: &[IncomingShard]) -> Result<Vec<BitSlicedFilters>, Error> {
+    /// Which slots of each group stay as they are: those whose filters are held on, unless few of many are left. Those
+    /// are added anew, in the lowest slots: else a filter in a high slot would take the memory of all below it.
+    fn kept_slots(&self, incoming: &[IncomingShard], new_filters: &[BloomFilter]) -> Vec<u64> {
         let mut kept = vec![0u64; self.groups.len()];
         for incoming in incoming {
             if let IncomingShard::Held(held) = incoming {
@@ -255,9 +273,20 @@ impl ServerView {
                 }
             }
         }
+        for (group, kept) in self.groups.iter().zip(&mut kept) {
+            let coming = new_filters.iter().filter(|filter| filter.spec() == group.spec());
+            if group.is_wide_for(kept.count_ones() as usize + coming.count()) {
+                *kept = 0;
+            }
+        }
+        kept
+    }
+
+    /// A copy of the groups with these slots alone.
+    fn groups_with(&self, kept: &[u64]) -> Result<Vec<BitSlicedFilters>, Error> {
         let mut groups = Vec::with_capacity(self.groups.len());
         for (group, kept) in self.groups.iter().zip(kept) {
-            groups.push(group.with_slots(kept)?);
+            groups.push(group.with_slots(*kept)?);
         }
         Ok(groups)
     }
@@ -327,11 +356,10 @@ impl ServerView {
 
     /// The expected rate at which the live shards answer "contained" for an id that is in none.
     pub(crate) fn false_positive_rate(&self, now: u64) -> f64 {
-        union_rate(self.live_filters(now).map(|filter| {
-            let group = &self.groups[filter.place.group];
-            let set_bits = group.set_bits(filter.place.slot);
-            group.spec().parameters.false_positive_rate(set_bits)
-        }))
+        union_rate(
+            self.live_filters(now)
+                .map(|filter| self.spec_of(filter).parameters.false_positive_rate(filter.set_bits)),
+        )
     }
 
     /// The spec of the newest shard, if that is a native one.

@@ -54,6 +54,20 @@ pub struct Snapshot<'a, L: ?Sized> {
     pub forget_before: Option<u32>,
 }
 
+impl<'a, L: ?Sized> Snapshot<'a, L> {
+    /// Native shards, and nothing else: without a version, a time, or anything that was taken back or deleted.
+    pub fn new(shards: &'a L) -> Self {
+        Snapshot {
+            version: None,
+            shards,
+            format: Format::Native,
+            now_ms: None,
+            unseen: &[],
+            forget_before: None,
+        }
+    }
+}
+
 /// What became of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -69,6 +83,9 @@ pub struct Applied {
     pub expired: usize,
     /// Pending impressions that this snapshot covers.
     pub covered: usize,
+    /// Whether the shards in use are so full that they stop most fresh items: their
+    /// [false positive rate](GuardStats::server_false_positive_rate) is over a half.
+    pub saturated: bool,
     /// Those of them that this writer delivers: so that of several tabs one tells of an impression.
     pub lags: Vec<CoveredImpression>,
 }

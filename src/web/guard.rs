@@ -73,10 +73,11 @@ impl Guard {
         applied.map(|applied| to_js(&applied)).map_err(failure)
     }
 
-    /// Leaves the indices of the batch's fresh items with the batch. Returns how many they are.
-    pub fn filter(&mut self, ids: &mut TextBatch, wall_ms: f64, steady_ms: f64) -> Result<usize, JsValue> {
-        let fresh = self.guard.filter(ids, now(wall_ms, steady_ms)).map_err(failure)?;
-        Ok(ids.answer(fresh))
+    /// Leaves the indices of the batch's fresh items with the batch. Returns how many they are; undefined if there is
+    /// no memory. A number crosses sooner than a `Result`, and that is all that can go wrong.
+    pub fn filter(&mut self, ids: &mut TextBatch, wall_ms: f64, steady_ms: f64) -> Option<usize> {
+        let fresh = self.guard.filter(ids, now(wall_ms, steady_ms)).ok()?;
+        Some(ids.answer(fresh))
     }
 
     /// Leaves the indices of all of the batch's items with the batch, those of the fresh ones first, then those of the

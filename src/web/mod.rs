@@ -11,6 +11,10 @@ pub mod chain;
 pub mod guard;
 #[cfg(feature = "server")]
 pub mod inspection;
+#[cfg(feature = "server")]
+pub mod near_duplicates;
+#[cfg(feature = "server")]
+pub mod plan;
 
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};

@@ -45,6 +45,7 @@ use crate::error::Error;
 #[cfg(feature = "formats")]
 use crate::hash::ForeignScheme;
 use crate::hash::HashScheme;
+use crate::params::Parameters;
 use crate::shard::Shard;
 
 /// Reads one shard of any format: the filters in it, which are several in a RedisBloom key that has grown, else one. In
@@ -83,6 +84,11 @@ pub(crate) fn decode(format: Format, text: &[u8]) -> Result<EncodedShard, Error>
         #[cfg(feature = "formats")]
         Format::RedisBloom => redisbloom::decode(text),
     }
+}
+
+/// The expected length of the base64 text of a shard of the native format that holds so many items, more than none.
+pub(crate) fn expected_base64_len(parameters: Parameters, items: f64) -> f64 {
+    base64::encoded_len(native::expected_encoded_len(parameters, items) as usize) as f64
 }
 
 impl Shard {

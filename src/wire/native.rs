@@ -144,6 +144,13 @@ pub(super) fn encoded_len(shard: &Shard) -> usize {
     HEADER_LENGTH + rice_length.min(raw_length as u64) as usize + CHECKSUM_LENGTH
 }
 
+/// How many bytes [`encode`] is expected to make of a shard that holds so many items, more than none.
+pub(super) fn expected_encoded_len(parameters: Parameters, items: f64) -> f64 {
+    let raw_length = payload::length(Words::Bytes, parameters.bits()) as f64;
+    let rice_length = rice::expected_byte_length(parameters.bits(), parameters.expected_set_bits(items));
+    (HEADER_LENGTH + CHECKSUM_LENGTH) as f64 + raw_length.min(rice_length)
+}
+
 /// The canonical bytes of a shard of the native format.
 pub(super) fn encode(shard: &Shard) -> Vec<u8> {
     let filter = &shard.filter;

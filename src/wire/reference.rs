@@ -19,13 +19,16 @@ const DIGITS: usize = 12;
 /// Of a hash, what the name leaves out.
 const UNUSED_BITS: u32 = u64::BITS - 4 * DIGITS as u32;
 /// Names of more shards than a snapshot has are not read.
-const MAX_HELD_LENGTH: usize = MAX_SNAPSHOT_SHARDS * (DIGITS + 1) - 1;
+const MAX_HELD_LENGTH: usize = Reference::joined_len(MAX_SNAPSHOT_SHARDS);
 
 /// The name of a shard's text. Two of 64 shards have the same one with a probability of 2^-37.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reference(u64);
 
 impl Reference {
+    /// The length of one as an element of a snapshot.
+    pub(crate) const ELEMENT_LENGTH: usize = 1 + DIGITS;
+
     /// The reference of a shard's text; of a RedisBloom key, of its chunks' texts joined by commas.
     pub fn of(format: Format, text: &[u8]) -> Reference {
         let hash = match format.chunk_separator() {
@@ -75,6 +78,11 @@ impl Reference {
             names += &reference.to_string();
         }
         names
+    }
+
+    /// The length of the names of so many, joined.
+    pub(crate) const fn joined_len(count: usize) -> usize {
+        (count * (DIGITS + 1)).saturating_sub(1)
     }
 
     /// Reads what a request says that the device holds. What is not understood is left out; a text that is longer than

@@ -53,25 +53,36 @@ pub(super) fn plan(filter: &BloomFilter) -> Plan {
     best
 }
 
+/// The expected length of the payload of a filter with `set_bits` of its `bits` bits set, more than none, wherever.
+///
+/// A gap is then geometric: with q the share of bits that are not set, `Σ(gap >> r)` is expected to be `set_bits ·
+/// q^(2^r) / (1 − q^(2^r))`.
+pub(super) fn expected_byte_length(bits: u32, set_bits: f64) -> f64 {
+    let mut power = 1.0 - set_bits / f64::from(bits);
+    let mut best = f64::INFINITY;
+    for r in 0..=MAX_R {
+        let stream_bits = set_bits * (f64::from(1 + r) + power / (1.0 - power));
+        if stream_bits >= best {
+            break;
+        }
+        best = stream_bits;
+        power *= power;
+    }
+    PREFIX_LENGTH as f64 + (best / 8.0).ceil()
+}
+
 /// Appends the payload.
 pub(super) fn write(filter: &BloomFilter, plan: &Plan, out: &mut Vec<u8>) {
     out.push(plan.r as u8);
     out.extend_from_slice(&plan.set_bits.to_le_bytes());
-    let mut at = 8 * out.len();
-    out.resize(out.len() + plan.stream_bits.div_ceil(8) as usize, 0);
-    let mut push = |bit: u32| {
-        out[at >> 3] |= (bit as u8) << (at & 7);
-        at += 1;
-    };
-    for gap in gaps(filter) {
-        for _ in 0..gap >> plan.r {
-            push(1);
-        }
-        push(0);
-        for place in 0..plan.r {
-            push(gap >> place & 1);
-        }
-    }
+    let mut writer = BitWriter::new(out);
+    gaps(filter).for_each(|gap| {
+        writer.ones(gap >> plan.r);
+        // The 0 that ends the quotient, and the low bits.
+        let low = u64::from(gap) & ((1 << plan.r) - 1);
+        writer.push(low << 1, 1 + plan.r);
+    });
+    writer.finish();
 }
 
 /// Sets the bits that a payload names. No memory is taken before the payload is known to be long enough for what it
@@ -99,9 +110,7 @@ pub(super) fn read(payload: &[u8], spec: FilterSpec) -> Result<BloomFilter, Erro
     let mut reader = BitReader { bytes: stream, at: 0 };
     let mut next = 0u64;
     for _ in 0..count {
-        let quotient = reader.ones().ok_or(ENDS_EARLY)?;
-        let low = reader.take(r).ok_or(ENDS_EARLY)?;
-        let position = next + (quotient << r) + low;
+        let position = next + reader.gap(r).ok_or(ENDS_EARLY)?;
         if position >= bits {
             return Err(Error::BadPayload("a position lies beyond the bits"));
         }
@@ -129,51 +138,91 @@ fn gaps(filter: &BloomFilter) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
+/// Appends bits to bytes.
+struct BitWriter<'a> {
+    out: &'a mut Vec<u8>,
+    /// Those to come, fewer than 32.
+    bits: u64,
+    length: u32,
+}
+
+impl<'a> BitWriter<'a> {
+    fn new(out: &'a mut Vec<u8>) -> Self {
+        BitWriter {
+            out,
+            bits: 0,
+            length: 0,
+        }
+    }
+
+    /// Appends the `length` lowest bits, at most 32, of which none above is set.
+    fn push(&mut self, bits: u64, length: u32) {
+        self.bits |= bits << self.length;
+        self.length += length;
+        if self.length >= 32 {
+            self.out.extend_from_slice(&(self.bits as u32).to_le_bytes());
+            self.bits >>= 32;
+            self.length -= 32;
+        }
+    }
+
+    fn ones(&mut self, mut count: u32) {
+        while count > 0 {
+            let step = count.min(32);
+            self.push((1 << step) - 1, step);
+            count -= step;
+        }
+    }
+
+    /// Fills the last byte with 0.
+    fn finish(self) {
+        let bytes = self.length.div_ceil(8) as usize;
+        self.out.extend_from_slice(&self.bits.to_le_bytes()[..bytes]);
+    }
+}
+
 struct BitReader<'a> {
     bytes: &'a [u8],
+    /// In bits.
     at: usize,
 }
 
 impl BitReader<'_> {
-    /// The bits from the current one on in the byte that holds it, and how many they are.
-    fn rest_of_byte(&self) -> Option<(u8, u32)> {
-        let byte = self.bytes.get(self.at >> 3)?;
-        let used = (self.at & 7) as u32;
-        Some((byte >> used, 8 - used))
+    /// A window holds the end of a quotient that has fewer 1 bits left, and the low bits: it has 57 bits at least.
+    const MOST_ONES: u32 = 57 - 1 - MAX_R;
+
+    /// The next gap. None if the stream ends before it does.
+    fn gap(&mut self, r: u32) -> Option<u64> {
+        let (mut quotient, mut window) = (0, self.window());
+        while window.trailing_ones() >= Self::MOST_ONES {
+            self.skip(Self::MOST_ONES)?;
+            quotient += u64::from(Self::MOST_ONES);
+            window = self.window();
+        }
+        let ones = window.trailing_ones();
+        self.skip(ones + 1 + r)?;
+        let low = (window >> (ones + 1)) & ((1 << r) - 1);
+        Some(((quotient + u64::from(ones)) << r) + low)
     }
 
-    /// Counts 1 bits up to the 0 bit that ends them, and passes that.
-    fn ones(&mut self) -> Option<u64> {
-        let mut count = 0;
-        loop {
-            let (rest, length) = self.rest_of_byte()?;
-            let ones = rest.trailing_ones();
-            count += u64::from(ones.min(length));
-            if ones < length {
-                self.at += ones as usize + 1;
-                return Some(count);
-            }
-            self.at += length as usize;
-        }
+    /// The bits from the current one on, and 0 after the last.
+    fn window(&self) -> u64 {
+        let rest = self.bytes.get(self.at / 8..).unwrap_or_default();
+        let bytes = rest.first_chunk().copied().unwrap_or_else(|| {
+            let mut bytes = [0; 8];
+            bytes[..rest.len()].copy_from_slice(rest);
+            bytes
+        });
+        u64::from_le_bytes(bytes) >> (self.at % 8)
     }
 
-    /// The next `length` bits, the first as the least significant.
-    fn take(&mut self, length: u32) -> Option<u64> {
-        let (mut value, mut taken) = (0, 0);
-        while taken < length {
-            let (rest, available) = self.rest_of_byte()?;
-            let step = available.min(length - taken);
-            value |= (u64::from(rest) & ((1 << step) - 1)) << taken;
-            taken += step;
-            self.at += step as usize;
-        }
-        Some(value)
+    /// Passes bits. None if there are not so many.
+    fn skip(&mut self, bits: u32) -> Option<()> {
+        self.at += bits as usize;
+        (self.at <= 8 * self.bytes.len()).then_some(())
     }
 
     fn rest_is_padding(&self) -> bool {
-        self.bytes.len() == self.at.div_ceil(8)
-            && self
-                .rest_of_byte()
-                .is_none_or(|(rest, length)| length == 8 || rest == 0)
+        self.bytes.len() == self.at.div_ceil(8) && self.window() == 0
     }
 }

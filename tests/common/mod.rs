@@ -8,6 +8,7 @@ pub mod foreign;
 pub mod model_chain;
 pub mod random;
 pub mod reference;
+pub mod simhash;
 pub mod sizes;
 pub mod vectors;
 
@@ -15,8 +16,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use seenguard::hash::hash_id;
 use seenguard::{
-    Applied, BloomFilter, ChainOptions, DEFAULT_REMEMBER, Error, Format, Guard, Now, Parameters, SegmentState, Shard,
-    Snapshot,
+    Applied, BloomFilter, ChainOptions, DEFAULT_REMEMBER, Error, Guard, Now, Parameters, SegmentState, Shard, Snapshot,
 };
 
 /// Unix seconds at which most tests begin.
@@ -67,11 +67,7 @@ pub fn apply<S: AsRef<[u8]>>(
 ) -> Result<Applied, Error> {
     let snapshot = Snapshot {
         version,
-        shards,
-        format: Format::Native,
-        now_ms: None,
-        forget_before: None,
-        unseen: &[],
+        ..Snapshot::new(shards)
     };
     guard.apply(snapshot, now)
 }

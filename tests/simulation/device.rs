@@ -223,8 +223,10 @@ impl Device {
     /// What was recorded before the storage had loaded gets its counters now, above all that was loaded.
     fn number_early(&mut self, tab: usize) {
         let (page, ledger) = (&self.tabs[tab], &mut self.ledger);
-        for (place, &index) in page.own.iter().enumerate() {
-            let others_known = page.known_count - page.own.len();
+        // A clear that was heard of first has made it forget the others.
+        let kept = || page.own.iter().filter(|&&index| page.knows(index));
+        let others_known = page.known_count - kept().count();
+        for (place, &index) in kept().enumerate() {
             let item = ledger.recordings[index].item;
             let missed_of_item = missed_of_item(page, ledger, item, index);
             let recording = &mut ledger.recordings[index];

@@ -138,6 +138,8 @@ pub fn check_server_list(server: &Server, posts: &[Post], now: u64, items: &Item
 struct Verdict {
     is_fresh: bool,
     post: Post,
+    /// Those of its ids that were stopped then. Taking back one that passed already changes nothing.
+    stopped_by: Vec<Item>,
     /// Recordings of the device so far.
     recordings: usize,
 }
@@ -168,10 +170,15 @@ pub fn show(device: &mut Device, tab: usize, posts: &[Post], scene: &mut Scene<'
         verdicts.of.clear();
     }
     for post in posts {
-        verdicts.of.entry(post[0]).or_insert_with(|| Verdict {
-            is_fresh: !post.iter().any(|&id| page.guard.has(scene.items.text(id), clocks)),
-            post: post.clone(),
-            recordings: device.ledger.recordings.len(),
+        verdicts.of.entry(post[0]).or_insert_with(|| {
+            let is_stopped = |id: &Item| page.guard.has(scene.items.text(*id), clocks);
+            let stopped_by: Vec<Item> = post.iter().copied().filter(is_stopped).collect();
+            Verdict {
+                is_fresh: stopped_by.is_empty(),
+                post: post.clone(),
+                stopped_by,
+                recordings: device.ledger.recordings.len(),
+            }
         });
     }
     let listed = page.view.unseen.iter();
@@ -217,7 +224,7 @@ fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scen
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
     let must_pass = |id| page.must_pass(ledger, id, clocks.wall_ms, scene.window_ms(), scene.remember());
     for verdict in verdicts.of.values().filter(|verdict| !verdict.is_fresh) {
-        for &id in &verdict.post {
+        for &id in &verdict.stopped_by {
             let own = ledger.of(id).next_back();
             let is_own_since = own.is_some_and(|(index, recording)| recording.unseen && index >= verdict.recordings);
             let listed = page.view.unseen.get(&id).map(|taken_back| taken_back.stated);

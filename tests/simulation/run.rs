@@ -149,7 +149,7 @@ pub fn simulate(settings: &Settings) {
 
 /// One user's life. A property that does not hold panics, as does whatever is wrong in the core.
 fn live(user: usize, seed: u64, settings: &Settings) -> (Tally, Option<Failure>) {
-    let mut world = World::new(seed, settings.traces);
+    let mut world = World::new(seed, Random::seeded(seed), settings.traces);
     let kind = world.conditions.kind;
     world.tally.reach(match kind {
         super::conditions::Kind::Plain => "a user is Plain",

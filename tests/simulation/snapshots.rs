@@ -311,17 +311,7 @@ pub fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut 
         page.guard.version(),
         page.guard.shards(),
     );
-    let outcome = page.guard.apply(
-        Snapshot {
-            version: None,
-            shards: &texts,
-            format: Format::Native,
-            now_ms: None,
-            forget_before: None,
-            unseen: &[],
-        },
-        clocks,
-    );
+    let outcome = page.guard.apply(Snapshot::new(&texts), clocks);
     assert!(outcome.is_err(), "all or nothing: a damaged snapshot is refused");
     let after = (
         page.guard.pending(usize::MAX),
@@ -338,16 +328,8 @@ pub fn cover_everything(guard: &mut Guard, clocks: Now) {
     everything.insert("anything");
     let everything = Shard::new(everything, 0, 0).to_base64().expect("there is memory");
     for shards in [&[everything][..], &[]] {
-        let snapshot = Snapshot {
-            version: None,
-            shards,
-            format: Format::Native,
-            now_ms: None,
-            forget_before: None,
-            unseen: &[],
-        };
         guard
-            .apply(snapshot, clocks)
+            .apply(Snapshot::new(shards), clocks)
             .expect("snapshots: any that can be read is taken");
     }
 }

@@ -36,8 +36,8 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(seed: u64, traces: bool) -> Self {
-        let mut random = Random::seeded(seed);
+    /// `random` decides all that happens; `seed` names the items.
+    pub fn new(seed: u64, mut random: Random, traces: bool) -> Self {
         let conditions = Conditions::draw(&mut random);
         let most_off = conditions.clock_off_ms;
         let devices = (0..conditions.devices)

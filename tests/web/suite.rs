@@ -319,7 +319,14 @@ fn apply_reports_what_became_of_a_snapshot() {
     let shards = shards.each_ref().map(String::as_str);
     let report = apply(&mut guard, &shards, 9.0, NONE, WALL + 250.0, 250.0);
     let lags = json!([{ "id": "a", "lagMs": 250 }]);
-    let expected = json!({ "shards": 2, "reused": 0, "expired": 1, "covered": 1, "lags": lags });
+    let expected = json!({
+        "shards": 2,
+        "reused": 0,
+        "expired": 1,
+        "covered": 1,
+        "saturated": false,
+        "lags": lags,
+    });
     assert_eq!(report, expected);
     assert_eq!((guard.version(), guard.shards()), (Some(9.0), 2));
     let again = apply(&mut guard, &shards, 9.0, NONE, WALL, 0.0);

@@ -1,0 +1,76 @@
+//! The shards that answer at one time, ready to be asked for many ids.
+
+use crate::bit_sliced::BitSlicedFilters;
+use crate::error::Error;
+use crate::hash::HashedId;
+use crate::shard::Shard;
+
+/// Putting the filters of a few shards side by side takes as long as asking them for so many ids one by one.
+const FEWEST_TO_SLICE: usize = 400;
+
+/// The live shards of a chain. The place of one is its index among them, the newest shard's is 0.
+pub(super) enum LiveShards<'a> {
+    /// To be asked one after the other.
+    Each(Vec<&'a Shard>),
+    /// To be asked at once, those of each spec.
+    Sliced(Vec<SlicedShards>),
+}
+
+/// Shards of one spec side by side.
+pub(super) struct SlicedShards {
+    filters: BitSlicedFilters,
+    /// The place of each slot's shard, in ascending order.
+    places: Vec<usize>,
+}
+
+impl<'a> LiveShards<'a> {
+    /// These shards, newest first, to be asked for so many ids.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(super) fn new(shards: impl Iterator<Item = &'a Shard>, ids: usize) -> Result<Self, Error> {
+        let shards: Vec<&Shard> = shards.collect();
+        Ok(if ids < FEWEST_TO_SLICE {
+            LiveShards::Each(shards)
+        } else {
+            LiveShards::Sliced(slice(&shards)?)
+        })
+    }
+
+    /// The place of the newest shard that contains an id.
+    pub(super) fn newest_with(&self, id: HashedId<'_>) -> Option<usize> {
+        match self {
+            LiveShards::Each(shards) => shards.iter().position(|shard| shard.filter.contains_hashed(id)),
+            LiveShards::Sliced(groups) => groups.iter().filter_map(|group| group.newest_with(id)).min(),
+        }
+    }
+}
+
+impl SlicedShards {
+    #[inline]
+    fn newest_with(&self, id: HashedId<'_>) -> Option<usize> {
+        let slots = self.filters.query(u64::MAX).matches(id.unseeded(), || id.bytes());
+        self.places.get(slots.trailing_zeros() as usize).copied()
+    }
+}
+
+/// Groups shards by their specs, in their order.
+fn slice(shards: &[&Shard]) -> Result<Vec<SlicedShards>, Error> {
+    let mut groups: Vec<SlicedShards> = Vec::new();
+    for (place, shard) in shards.iter().enumerate() {
+        let spec = shard.filter.spec();
+        match groups.iter_mut().find(|group| group.filters.spec() == spec) {
+            Some(group) => group.places.push(place),
+            None => groups.push(SlicedShards {
+                filters: BitSlicedFilters::new(spec),
+                places: vec![place],
+            }),
+        }
+    }
+    for SlicedShards { filters, places } in &mut groups {
+        for (added, &place) in places.iter().enumerate() {
+            filters.add(&shards[place].filter, places.len() - added)?;
+        }
+    }
+    Ok(groups)
+}

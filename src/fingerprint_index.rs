@@ -1,0 +1,104 @@
+//! All fingerprints within a few bits of another one, exactly, by tables that are keyed by a part of them (Manku, Jain
+//! and Das Sarma 2007).
+//!
+//! Fingerprints that differ in at most d bits are equal in at least one of any d + 1 blocks of bits, since each
+//! differing bit spoils one block at most. So there are d + 1 tables, each keyed by another block of 16 bits, and a
+//! search compares what shares a bucket with the fingerprint: of n evenly spread ones (d + 1) · n / 65,536.
+//!
+//! Why this layout: `docs/performance.md`.
+
+use crate::error::Error;
+use crate::simhash::hamming_distance;
+
+/// Most bits in which two fingerprints may differ: there are four blocks.
+pub(crate) const MAX_DISTANCE: u32 = 3;
+
+const BLOCK_BITS: usize = 16;
+const BUCKETS: usize = 1 << BLOCK_BITS;
+
+/// For each value of a block the fingerprints that have it, by their numbers.
+type Table = Vec<Vec<u32>>;
+
+/// Fingerprints, numbered in the order in which they were added.
+#[derive(Debug, Clone)]
+pub(crate) struct FingerprintIndex {
+    distance: u32,
+    fingerprints: Vec<u64>,
+    /// One for each block that is used.
+    tables: Vec<Table>,
+}
+
+impl FingerprintIndex {
+    /// An empty index that finds what differs in at most `distance` bits.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a distance over [`MAX_DISTANCE`]; [`Error::OutOfMemory`].
+    pub(crate) fn new(distance: u32) -> Result<Self, Error> {
+        if distance > MAX_DISTANCE {
+            return Err(Error::BadOption("the distance must be 0 to 3 bits"));
+        }
+        let mut tables = Vec::new();
+        for _ in 0..=distance {
+            let mut table = Table::new();
+            table.try_reserve_exact(BUCKETS)?;
+            table.resize_with(BUCKETS, Vec::new);
+            tables.push(table);
+        }
+        Ok(FingerprintIndex {
+            distance,
+            fingerprints: Vec::new(),
+            tables,
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.fingerprints.len()
+    }
+
+    /// The fingerprint of a number.
+    pub(crate) fn get(&self, number: u32) -> u64 {
+        self.fingerprints[number as usize]
+    }
+
+    /// Adds a fingerprint.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], with nothing added.
+    pub(crate) fn push(&mut self, fingerprint: u64) -> Result<(), Error> {
+        let number = u32::try_from(self.len()).map_err(|_| Error::OutOfMemory)?;
+        self.fingerprints.try_reserve(1)?;
+        for (block, table) in self.tables.iter_mut().enumerate() {
+            table[block_of(fingerprint, block)].try_reserve(1)?;
+        }
+        self.fingerprints.push(fingerprint);
+        for (block, table) in self.tables.iter_mut().enumerate() {
+            table[block_of(fingerprint, block)].push(number);
+        }
+        Ok(())
+    }
+
+    /// The numbers of the fingerprints within the distance, each once, with their distances; in no particular order.
+    #[inline]
+    pub(crate) fn within(&self, fingerprint: u64) -> impl Iterator<Item = (u32, u32)> {
+        self.tables.iter().enumerate().flat_map(move |(block, table)| {
+            table[block_of(fingerprint, block)].iter().filter_map(move |&number| {
+                let found = self.get(number);
+                let distance = hamming_distance(found, fingerprint);
+                // What shares an earlier block, too, was found there.
+                let is_new = || (0..block).all(|earlier| block_of(found ^ fingerprint, earlier) != 0);
+                (distance <= self.distance && is_new()).then_some((distance, number))
+            })
+        })
+    }
+
+    /// The nearest of them, of several the first one added.
+    pub(crate) fn nearest(&self, fingerprint: u64) -> Option<(u32, u32)> {
+        self.within(fingerprint).min()
+    }
+}
+
+/// The value of a fingerprint's block, 0 to 3.
+#[inline]
+fn block_of(fingerprint: u64, block: usize) -> usize {
+    (fingerprint >> (BLOCK_BITS * block)) as usize % BUCKETS
+}

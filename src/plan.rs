@@ -1,0 +1,197 @@
+//! What a chain costs: from impressions a day to a chain's options, its bytes and its false positive rates.
+//!
+//! The policy is ours, the formulas of sizes and rates are those of [`Parameters`] and [`crate::wire::native`]:
+//!
+//! - **The window is kept whole.** The ttl is the window, and `(shards − 1) · capacity ≥ per_day · (window_days +
+//!   √window_days)`, so that no item of the window leaves by count. The root is room for busier days: of independent
+//!   days that deviate by as much as their mean, it is one standard deviation of the window's sum, in days. A user who
+//!   exceeds even that loses the oldest items first.
+//! - **Each shard has the same share of the rate**: `1 − (1 − rate)^(1 / shards)`.
+//! - **A refresh moves the fewest bytes**, over all numbers of shards from 2 to 32. Few shards make the newest one
+//!   large, which each refresh brings; many shards make many references, 16 bytes down and 13 up for each. The first
+//!   page grows with their number, too, but slowly, and it comes once to a device, which keeps its shards.
+
+use std::ops::RangeInclusive;
+
+use crate::chain::{ChainOptions, MAX_SHARDS_WITH_TTL, MAX_TTL_SECONDS};
+use crate::error::Error;
+use crate::params::Parameters;
+use crate::wire::{Reference, expected_base64_len};
+
+const SECONDS_PER_DAY: f64 = 86_400.0;
+/// The shortest ttl, in seconds: even 32 shards take a second each.
+const MIN_TTL_SECONDS: f64 = 60.0;
+/// Shards of a chain: with one, all items would leave at once.
+const SHARDS: RangeInclusive<usize> = 2..=MAX_SHARDS_WITH_TTL;
+/// Significant digits of a shard's rate.
+const RATE_DIGITS: i32 = 3;
+/// The newest shard is somewhere between empty and full: its size is averaged over so many fills.
+const FILLS: u32 = 16;
+/// A snapshot without shards, as JSON.
+const EMPTY_SNAPSHOT: &str = r#"{"version":3700252983296123,"shards":[],"now":1764000000}"#;
+/// In JSON, the quotes of an element and the comma before the next one.
+const QUOTES_AND_COMMA: f64 = 3.0;
+
+/// How much a feed shows a person.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlanOptions {
+    /// Impressions of one person a day, on average.
+    pub per_day: f64,
+    /// Days for which nothing is to be shown again.
+    pub window_days: f64,
+    /// The share of fresh items that are stopped wrongly, by all shards together when each is full.
+    pub false_positive_rate: f64,
+    /// Impressions between two refreshes.
+    pub per_refresh: f64,
+}
+
+impl PlanOptions {
+    /// With 10 impressions between two refreshes.
+    pub fn new(per_day: f64, window_days: f64, false_positive_rate: f64) -> Self {
+        PlanOptions {
+            per_day,
+            window_days,
+            false_positive_rate,
+            per_refresh: 10.0,
+        }
+    }
+
+    /// Checks the options. What they ask for may still fit into no chain.
+    fn check(&self) -> Result<(), Error> {
+        let is_positive = |number: f64| number > 0.0 && number.is_finite();
+        if !is_positive(self.per_day) || !is_positive(self.per_refresh) {
+            return Err(Error::BadOption(
+                "the impressions a day and between two refreshes must be numbers over 0",
+            ));
+        }
+        if !(MIN_TTL_SECONDS..=f64::from(MAX_TTL_SECONDS)).contains(&self.ttl_seconds()) {
+            return Err(Error::BadOption("the window must be a minute to 10^9 seconds, in days"));
+        }
+        if !(self.false_positive_rate > 0.0 && self.false_positive_rate < 1.0) {
+            return Err(Error::BadOption(
+                "the false positive rate must be between 0 and 1, neither of them included",
+            ));
+        }
+        Ok(())
+    }
+
+    fn ttl_seconds(&self) -> f64 {
+        (self.window_days * SECONDS_PER_DAY).round()
+    }
+
+    /// What a window may hold, with room for busier days.
+    fn window_items(&self) -> f64 {
+        self.per_day * (self.window_days + self.window_days.sqrt())
+    }
+
+    /// Each shard's rate, rounded down to a few digits, so that it can be read and copied.
+    fn shard_rate(&self, shards: usize) -> f64 {
+        let rate = -((-self.false_positive_rate).ln_1p() / shards as f64).exp_m1();
+        let scale = 10f64.powi(RATE_DIGITS - 1 - rate.log10().floor() as i32);
+        (rate * scale).floor() / scale
+    }
+
+    /// Why no number of shards will do.
+    fn refusal(&self) -> Error {
+        match Parameters::for_capacity(1, self.shard_rate(*SHARDS.start())) {
+            Err(_) => Error::BadParameters("this false positive rate needs over 32 hashes a shard: raise it"),
+            Ok(_) => Error::TooLarge(
+                "the window's impressions do not fit into 2^26 bits: plan with fewer a day, fewer days or a higher \
+                 false positive rate",
+            ),
+        }
+    }
+}
+
+/// A chain, and what it costs: of a user whose shards are all full, which few are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// The chain's options; the false positive rate is that of each full shard.
+    pub chain: ChainOptions,
+    /// m and k of each shard.
+    pub parameters: Parameters,
+    /// Bytes of the shards' texts, which are what a store holds.
+    pub bytes_stored: u64,
+    /// Bytes of the snapshot as JSON for a device that holds no shard.
+    pub bytes_first_page: u64,
+    /// Bytes of the snapshot as JSON for a device that holds the shards of its last refresh, on average: the newest one
+    /// has changed, and others may have been sealed since.
+    pub bytes_refresh: u64,
+    /// The share of fresh items that are stopped wrongly after a user's first day.
+    pub rate_when_young: f64,
+    /// The share of fresh items that are stopped wrongly when all shards are full.
+    pub rate_when_full: f64,
+}
+
+/// Plans a chain for so many impressions, and says what it costs.
+///
+/// ```
+/// use seenguard::{PlanOptions, ShardChain, plan};
+/// let plan = plan(&PlanOptions::new(200.0, 30.0, 0.005))?;
+/// assert_eq!((plan.chain.shards, plan.chain.capacity), (24, 309));
+/// assert!(plan.bytes_refresh < 1300);
+/// let chain = ShardChain::new(plan.chain)?;
+/// # Ok::<(), seenguard::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::BadOption`] for a number out of range; [`Error::BadParameters`] for a rate that no shard has;
+/// [`Error::TooLarge`] for more than fits into a chain. Nothing is clamped.
+pub fn plan(options: &PlanOptions) -> Result<Plan, Error> {
+    options.check()?;
+    // A number of shards that a chain cannot have is none to choose from.
+    let plans = SHARDS.filter_map(|shards| Plan::with_shards(options, shards).ok());
+    plans.min_by_key(Plan::bytes_moved).ok_or_else(|| options.refusal())
+}
+
+impl Plan {
+    fn with_shards(options: &PlanOptions, shards: usize) -> Result<Self, Error> {
+        let chain = ChainOptions {
+            capacity: (options.window_items() / (shards - 1) as f64).ceil() as u32,
+            shards,
+            false_positive_rate: options.shard_rate(shards),
+            ttl_seconds: options.ttl_seconds() as u32,
+            ..ChainOptions::default()
+        };
+        let parameters = chain.check()?.parameters;
+        let (shards, capacity) = (shards as f64, f64::from(chain.capacity));
+        let reference = Reference::ELEMENT_LENGTH as f64;
+        let full = expected_base64_len(parameters, capacity);
+        let snapshot = EMPTY_SNAPSHOT.len() as f64 - 1.0 + shards * QUOTES_AND_COMMA;
+        // Of the shards that have changed since the last refresh, those that are full by now, and the newest one else.
+        let filled = (options.per_refresh / capacity).min(shards - 1.0);
+        let growing = 1.0 - 1.0 / capacity;
+        let changed = filled * full + growing * growing_base64_len(parameters, capacity);
+        Ok(Plan {
+            chain,
+            parameters,
+            bytes_stored: (shards * full) as u64,
+            bytes_first_page: (snapshot + shards * full) as u64,
+            bytes_refresh: (snapshot + changed + (shards - filled - growing) * reference) as u64,
+            rate_when_young: rate_holding(&chain, parameters, options.per_day),
+            rate_when_full: rate_holding(&chain, parameters, shards * capacity),
+        })
+    }
+
+    /// Bytes of a refresh in both directions: the request names what the device holds.
+    fn bytes_moved(&self) -> u64 {
+        self.bytes_refresh + Reference::joined_len(self.chain.shards) as u64
+    }
+}
+
+/// The mean length of the newest shard's text while it grows from empty to full.
+fn growing_base64_len(parameters: Parameters, capacity: f64) -> f64 {
+    let fills = (0..FILLS).map(|step| (f64::from(step) + 0.5) / f64::from(FILLS));
+    let lengths = fills.map(|fill| expected_base64_len(parameters, fill * capacity));
+    lengths.sum::<f64>() / f64::from(FILLS)
+}
+
+/// The false positive rate of a chain that holds so many items, in full shards but for the newest one.
+fn rate_holding(chain: &ChainOptions, parameters: Parameters, items: f64) -> f64 {
+    let capacity = f64::from(chain.capacity);
+    let full = (items / capacity).floor().min(chain.shards as f64);
+    let newest = (items - full * capacity).min(capacity);
+    // As a product of 1 − rate, the smallest rates would vanish.
+    let logarithm = full * (-parameters.expected_rate(capacity)).ln_1p() + (-parameters.expected_rate(newest)).ln_1p();
+    -logarithm.exp_m1()
+}

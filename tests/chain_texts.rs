@@ -1,0 +1,237 @@
+//! A chain keeps the texts of its shards, and asks many ids at once: it ships and answers as if every shard were
+//! decoded, asked by itself and encoded anew.
+#![cfg(not(target_arch = "wasm32"))]
+
+mod common;
+
+use std::cmp::Reverse;
+
+use common::{START, ids, options, shard_of};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use seenguard::wire::{self, Reference};
+use seenguard::{ChainOptions, Format, Rejected, Shard, ShardChain, Split};
+
+/// So many ids that filters are put side by side for them, and so few that they are not.
+const MANY: usize = 700;
+const FEW: usize = 40;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Record { first: usize, count: usize },
+    TakeBack(usize),
+    Wait(u64),
+    StoreAndRestore,
+    UniteWithACopyThatWentOn { first: usize },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0..MANY, 0..30usize).prop_map(|(first, count)| Step::Record { first, count }),
+        1 => (0..MANY).prop_map(Step::TakeBack),
+        2 => (0..700u64).prop_map(Step::Wait),
+        2 => Just(Step::StoreAndRestore),
+        1 => (0..MANY).prop_map(|first| Step::UniteWithACopyThatWentOn { first }),
+    ]
+}
+
+/// Small chains in each format that a chain is kept in, with and without an expiry.
+fn any_options() -> impl Strategy<Value = ChainOptions> {
+    let formats = vec![
+        (Format::Native, 0),
+        (Format::Native, 1_000),
+        (Format::go_bloomfilter(20, 0.01).unwrap(), 0),
+        (Format::Guava, 0),
+    ];
+    (select(formats), 1..8usize).prop_map(|((format, ttl_seconds), shards)| ChainOptions {
+        format,
+        false_positive_rate: 0.01,
+        ..options(20, shards, ttl_seconds)
+    })
+}
+
+fn restored(texts: &[String], options: ChainOptions) -> (ShardChain, Vec<Rejected>) {
+    ShardChain::from_shards(texts, options).unwrap()
+}
+
+fn range(pool: &[String], first: usize, count: usize) -> &[String] {
+    &pool[first..(first + count).min(pool.len())]
+}
+
+fn take(chain: &mut ShardChain, step: &Step, pool: &[String], now: &mut u64) {
+    match *step {
+        Step::Record { first, count } => {
+            chain.record(range(pool, first, count), *now).unwrap();
+        }
+        Step::TakeBack(id) => chain.unsee(&[&pool[id]], *now * 1000).unwrap(),
+        Step::Wait(seconds) => *now += seconds,
+        Step::StoreAndRestore => {
+            let stored = chain.snapshot(*now, None).unwrap();
+            let (mut next, rejected) = restored(&stored.shards, *chain.options());
+            assert!(rejected.is_empty());
+            next.restore_exceptions(&stored.unseen, stored.forget_before).unwrap();
+            *chain = next;
+        }
+        Step::UniteWithACopyThatWentOn { first } => {
+            let mut copy = chain.clone();
+            copy.record(range(pool, first, 3), *now).unwrap();
+            chain.unite(&copy);
+        }
+    }
+}
+
+// The plain answers.
+
+fn split_one_by_one(live: &[Shard], taken_back: &[String], ids: &[String]) -> Split {
+    let newest_with = |id: &String| {
+        let place = live.iter().position(|shard| shard.filter.contains(id));
+        place.filter(|_| !taken_back.contains(id))
+    };
+    let (mut fresh, mut seen) = (Vec::new(), Vec::new());
+    for (index, id) in (0..).zip(ids) {
+        match newest_with(id) {
+            None => fresh.push(index),
+            Some(place) => seen.push((place, index)),
+        }
+    }
+    seen.sort_by_key(|&(place, _)| Reverse(place));
+    let seen = seen.into_iter().map(|(_, index)| index).collect();
+    Split { fresh, seen }
+}
+
+/// Checks all that a chain ships and answers against its shards.
+fn check(chain: &ShardChain, pool: &[String], held: u64, now: u64) -> Result<(), TestCaseError> {
+    let live: Vec<Shard> = chain.shards().filter(|shard| !shard.is_expired(now)).cloned().collect();
+    let texts: Vec<String> = live.iter().map(|shard| shard.to_base64().unwrap()).collect();
+    let shipped = chain.snapshot(now, None).unwrap();
+    prop_assert_eq!(&shipped.shards, &texts);
+
+    let reference = |text: &String| Reference::of(chain.options().format, text.as_bytes());
+    let held: Vec<Reference> = (0..64)
+        .zip(&texts)
+        .filter(|(place, _)| held >> place & 1 == 1)
+        .map(|(_, text)| reference(text))
+        .collect();
+    let or_reference = |text: &String| match reference(text) {
+        of_held if held.contains(&of_held) => of_held.to_element(),
+        _ => text.clone(),
+    };
+    let expected: Vec<String> = texts.iter().map(or_reference).collect();
+    let names = Reference::join(held.iter().copied());
+    prop_assert_eq!(chain.snapshot(now, Some(&names)).unwrap().shards, expected);
+
+    let taken_back: Vec<String> = shipped.unseen.into_iter().map(|entry| entry.id).collect();
+    for ids in [pool, &pool[..FEW]] {
+        let expected = split_one_by_one(&live, &taken_back, ids);
+        prop_assert_eq!(chain.filter(ids, None, now).unwrap(), expected.fresh.clone());
+        prop_assert_eq!(chain.split(ids, None, now).unwrap(), expected);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn whatever_happens_a_chain_ships_and_answers_what_its_shards_hold(
+        options in any_options(),
+        steps in prop::collection::vec(step(), 1..40),
+        held in any::<u64>(),
+    ) {
+        let pool = ids("item", 0..MANY);
+        let (mut chain, mut now) = (ShardChain::new(options).unwrap(), START);
+        for step in &steps {
+            take(&mut chain, step, &pool, &mut now);
+            check(&chain, &pool, held, now)?;
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_rejected_at_once_and_the_rest_is_shipped_as_it_was_stored(
+        options in any_options(),
+        places in prop::collection::vec((any::<Index>(), any::<Index>(), any::<char>()), 1..4),
+    ) {
+        let pool = ids("item", 0..MANY);
+        let mut chain = ShardChain::new(options).unwrap();
+        for batch in pool.chunks(8).take(20) {
+            chain.record(batch, START).unwrap();
+        }
+        let mut stored = chain.snapshot(START, None).unwrap().shards;
+        for (shard, place, character) in places {
+            let mut damaged: Vec<char> = shard.get(&stored).chars().collect();
+            let place = place.index(damaged.len());
+            damaged[place] = character;
+            *shard.get_mut(&mut stored) = damaged.into_iter().collect();
+        }
+        let read: Vec<_> = stored.iter().map(|text| wire::read(options.format, text)).collect();
+        let (goes_on, rejected) = restored(&stored, options);
+        let expected: Vec<Rejected> = (0..)
+            .zip(&read)
+            .filter_map(|(index, shards)| Some(Rejected { index, error: shards.as_ref().err()?.clone() }))
+            .collect();
+        prop_assert_eq!(rejected, expected);
+        let (live, texts): (Vec<Shard>, Vec<String>) = read
+            .into_iter()
+            .zip(&stored)
+            .filter_map(|(shards, text)| Some((shards.ok()?.pop()?, text.clone())))
+            .unzip();
+        prop_assert_eq!(&goes_on.snapshot(START, None).unwrap().shards, &texts);
+        prop_assert_eq!(goes_on.split(&pool, None, START).unwrap(), split_one_by_one(&live, &[], &pool));
+    }
+}
+
+#[test]
+fn a_text_that_seenguard_would_write_otherwise_is_shipped_as_it_was_stored_until_the_shard_changes() {
+    let canonical = shard_of(&["a", "b"], START as u32, 0).to_base64().unwrap();
+    let unpadded = canonical.trim_end_matches('=').replace('+', "-").replace('/', "_");
+    assert_ne!(unpadded, canonical);
+    let (mut chain, rejected) = restored(std::slice::from_ref(&unpadded), ChainOptions::default());
+    assert!(rejected.is_empty());
+    chain.record(&["a"], START).unwrap();
+    assert_eq!(
+        chain.snapshot(START, None).unwrap().shards,
+        std::slice::from_ref(&unpadded)
+    );
+    let held = Reference::of(Format::Native, unpadded.as_bytes());
+    let shipped = chain.snapshot(START, Some(&held.to_string())).unwrap();
+    assert_eq!(shipped.shards, [held.to_element()]);
+    chain.record(&["c"], START).unwrap();
+    let changed = shard_of(&["a", "b", "c"], START as u32, 0).to_base64().unwrap();
+    assert_eq!(chain.snapshot(START, None).unwrap().shards, [changed]);
+}
+
+#[test]
+fn a_union_that_raises_the_count_of_a_copy_changes_its_text() {
+    let counting = |ids: &[&str], count| Shard {
+        count,
+        ..shard_of(ids, START as u32, 0)
+    };
+    let more = counting(&["a"], 9).to_base64().unwrap();
+    let (mut chain, _) = restored(
+        &[counting(&["a", "b"], 2).to_base64().unwrap()],
+        ChainOptions::default(),
+    );
+    chain.unite(&restored(&[more], ChainOptions::default()).0);
+    let expected = counting(&["a", "b"], 9).to_base64().unwrap();
+    assert_eq!(chain.snapshot(START, None).unwrap().shards, [expected]);
+}
+
+#[test]
+fn shards_of_many_sizes_are_asked_together() {
+    let mut texts = Vec::new();
+    for (epoch, capacity) in (0..64).rev().zip([10, 20, 30, 20].into_iter().cycle()) {
+        let mut chain = ShardChain::new(options(capacity, 1, 0)).unwrap();
+        let first = epoch * 10;
+        chain.record(&ids("item", first..first + 10), epoch as u64).unwrap();
+        texts.extend(chain.snapshot(epoch as u64, None).unwrap().shards);
+    }
+    let (chain, rejected) = restored(&texts, ChainOptions::default());
+    assert!(rejected.is_empty());
+    let live: Vec<Shard> = chain.shards().cloned().collect();
+    assert_eq!(live.len(), 64);
+    let pool = ids("item", 0..1_000);
+    assert_eq!(
+        chain.split(&pool, None, START).unwrap(),
+        split_one_by_one(&live, &[], &pool)
+    );
+}

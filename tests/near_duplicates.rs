@@ -1,0 +1,191 @@
+//! Near-duplicates: whatever was added, the index finds exactly what brute force finds, and groups are those of a plain
+//! model.
+#![cfg(not(target_arch = "wasm32"))]
+
+mod common;
+
+use common::ids;
+use common::simhash::vectors;
+use proptest::prelude::*;
+use seenguard::NearDuplicates;
+
+const MAX_DISTANCE: u32 = 3;
+
+fn near_duplicates(distance: u32) -> NearDuplicates {
+    NearDuplicates::new(distance).unwrap()
+}
+
+/// Fingerprints with their groups; each search compares all of them.
+struct BruteForce {
+    distance: u32,
+    added: Vec<(u64, String)>,
+}
+
+impl BruteForce {
+    fn new(distance: u32) -> Self {
+        let added = Vec::new();
+        BruteForce { distance, added }
+    }
+
+    /// Distance, fingerprint and group of what is found, in the order in which it was added.
+    fn find(&self, fingerprint: u64) -> Vec<(u32, u64, &str)> {
+        let found = self.added.iter().map(|(added, group)| {
+            let distance = (added ^ fingerprint).count_ones();
+            (distance, *added, group.as_str())
+        });
+        found.filter(|(distance, ..)| *distance <= self.distance).collect()
+    }
+
+    fn group_of(&mut self, fingerprint: u64, id: &str) -> String {
+        let found = self.find(fingerprint);
+        // Of several at the same distance, this is the first.
+        let nearest = found.iter().min_by_key(|(distance, ..)| *distance);
+        let group = nearest.map_or(id, |(_, _, group)| group).to_owned();
+        if nearest.is_none_or(|(distance, ..)| *distance > 0) {
+            self.added.push((fingerprint, group.clone()));
+        }
+        group
+    }
+}
+
+fn found(groups: &NearDuplicates, fingerprint: u64) -> Vec<(u32, u64, &str)> {
+    let found = groups.find(fingerprint);
+    found
+        .map(|near| (near.distance, near.fingerprint, near.group))
+        .collect()
+}
+
+fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {
+    list.sort();
+    list
+}
+
+/// Up to so many bits.
+fn few_bits(most: usize) -> impl Strategy<Value = u64> {
+    prop::collection::vec(0..64u32, 0..=most).prop_map(|bits| bits.into_iter().fold(0, |all, bit| all ^ 1 << bit))
+}
+
+/// Fingerprints around a few centres, most of them within 6 bits; others spread evenly, or in few buckets.
+fn fingerprints() -> impl Strategy<Value = Vec<u64>> {
+    prop::collection::vec(any::<u64>(), 1..5).prop_flat_map(|centres| {
+        let near = (prop::sample::select(centres), few_bits(6)).prop_map(|(centre, bits)| centre ^ bits);
+        let sparse = (any::<u64>(), any::<u64>()).prop_map(|(one, other)| one & other & 0x0101_0101_0101_0101);
+        prop::collection::vec(prop_oneof![6 => near, 1 => any::<u64>(), 1 => sparse], 0..150)
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_index_finds_what_brute_force_finds(
+        distance in 0..=MAX_DISTANCE,
+        added in fingerprints(),
+        others in prop::collection::vec(any::<u64>(), 0..10),
+        bits in few_bits(4),
+    ) {
+        let mut groups = near_duplicates(distance);
+        let mut model = BruteForce::new(distance);
+        for (fingerprint, id) in added.iter().zip(ids("item", 0..added.len())) {
+            let group = model.group_of(*fingerprint, &id);
+            prop_assert_eq!(groups.group_of(*fingerprint, &id).unwrap(), group);
+            // Whether it joined a group or began one, it is there.
+            prop_assert!(found(&groups, *fingerprint).iter().any(|(distance, ..)| *distance == 0));
+        }
+        prop_assert_eq!(groups.len(), model.added.len());
+        for query in added.iter().flat_map(|added| [*added, added ^ bits]).chain(others) {
+            prop_assert_eq!(sorted(found(&groups, query)), sorted(model.find(query)));
+        }
+    }
+}
+
+#[test]
+fn groups_are_those_of_the_reference() {
+    let vectors = vectors();
+    let fingerprints = vectors.fingerprints();
+    assert_eq!(vectors.grouped.len() as u32, MAX_DISTANCE + 1);
+    for expected in vectors.grouped {
+        let mut groups = near_duplicates(expected.distance);
+        let ids = ids("item", 0..fingerprints.len());
+        for ((fingerprint, id), group) in fingerprints.iter().zip(&ids).zip(&expected.groups) {
+            assert_eq!(groups.group_of(*fingerprint, id).unwrap(), group);
+        }
+    }
+}
+
+/// Each value with `count` of 64 bits set (Gosper's method of the next one).
+fn with_bits(count: u32) -> impl Iterator<Item = u64> {
+    let next = |&bits: &u64| {
+        let lowest = bits & bits.wrapping_neg();
+        let ripple = bits.checked_add(lowest)?;
+        Some(ripple | ((bits ^ ripple) / lowest) >> 2)
+    };
+    let lowest = (1u64 << count) - 1;
+    std::iter::successors(Some(lowest), move |bits| if count == 0 { None } else { next(bits) })
+}
+
+#[test]
+fn every_way_to_differ_in_up_to_3_bits_is_found_and_none_in_4() {
+    let fingerprint = 0x0123_4567_89ab_cdef;
+    for distance in 0..=MAX_DISTANCE {
+        let mut groups = near_duplicates(distance);
+        groups.group_of(fingerprint, "item").unwrap();
+        for (differing, ways) in [(0, 1), (1, 64), (2, 2016), (3, 41_664), (4, 635_376)] {
+            assert_eq!(with_bits(differing).count(), ways);
+            for bits in with_bits(differing) {
+                let found = found(&groups, fingerprint ^ bits);
+                let expected = (differing <= distance).then_some((differing, fingerprint, "item"));
+                assert_eq!(found, Vec::from_iter(expected), "{bits:016x} within {distance}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_nearest_group_is_taken_and_the_first_one_on_a_tie() {
+    let mut groups = near_duplicates(3);
+    assert_eq!(groups.group_of(0b1111_0000, "first").unwrap(), "first");
+    assert_eq!(groups.group_of(0b0000_0000, "second").unwrap(), "second");
+    assert_eq!(groups.group_of(0b0011_0000, "between").unwrap(), "first");
+    assert_eq!(
+        groups.group_of(0b0001_0000, "nearer to the last one").unwrap(),
+        "second"
+    );
+}
+
+#[test]
+fn a_group_grows_beyond_the_distance_by_its_members() {
+    let mut groups = near_duplicates(3);
+    for step in 0..22 {
+        let fingerprint = (1u64 << (3 * step)) - 1;
+        assert_eq!(groups.group_of(fingerprint, &format!("item-{step}")).unwrap(), "item-0");
+    }
+    assert_eq!(found(&groups, 0).len(), 2);
+}
+
+#[test]
+fn equal_fingerprints_are_kept_once() {
+    let mut groups = near_duplicates(0);
+    assert!(groups.is_empty());
+    for id in ids("item", 0..100) {
+        assert_eq!(groups.group_of(7, &id).unwrap(), "item-0");
+    }
+    assert_eq!((groups.len(), groups.is_empty()), (1, false));
+    assert_eq!(groups.group_of(6, "other").unwrap(), "other");
+}
+
+#[test]
+fn ids_of_any_text_name_groups() {
+    let mut groups = near_duplicates(3);
+    let ids = ["", "天气", "🐈", "a\0b", &"long".repeat(10_000)];
+    for (number, id) in ids.iter().enumerate() {
+        let fingerprint = 0xfff << (12 * number);
+        assert_eq!(groups.group_of(fingerprint, id).unwrap(), *id);
+        assert_eq!(groups.group_of(fingerprint ^ 1, "copy").unwrap(), *id);
+    }
+}
+
+#[test]
+fn a_distance_over_3_bits_is_refused() {
+    for distance in [4, 64, u32::MAX] {
+        assert_eq!(NearDuplicates::new(distance).unwrap_err().code(), "bad-option");
+    }
+}
