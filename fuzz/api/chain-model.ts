@@ -1,0 +1,81 @@
+/** A user's chain on the server, as plainly as it can be written: nothing expires or drops out. */
+
+/** An impression as a device reports it: Unix ms of a clock that agrees with the server's. */
+export interface Reported {
+  readonly id: string;
+  readonly at: number;
+}
+
+export class ChainModel {
+  private readonly shards = new Set<string>();
+  /** What was taken back, and when (Unix ms). */
+  private readonly unseen = new Map<string, number>();
+  private forgetBeforeMs = 0;
+
+  copy(): ChainModel {
+    const copy = new ChainModel();
+    for (const id of this.shards) copy.shards.add(id);
+    for (const [id, at] of this.unseen) copy.unseen.set(id, at);
+    copy.forgetBeforeMs = this.forgetBeforeMs;
+    return copy;
+  }
+
+  /** Returns how many no shard contained. */
+  record(ids: readonly string[]): number {
+    return ids.filter((id) => this.insert(id)).length;
+  }
+
+  private insert(id: string): boolean {
+    const isNew = !this.shards.has(id);
+    this.shards.add(id);
+    this.unseen.delete(id);
+    return isNew;
+  }
+
+  unsee(ids: readonly string[], nowMs: number): void {
+    for (const id of ids) this.takeBack(id, nowMs);
+    this.dropNeedless();
+  }
+
+  private takeBack(id: string, atMs: number): void {
+    this.unseen.set(id, Math.max(atMs, this.unseen.get(id) ?? 0));
+  }
+
+  /** What no shard contains passes as it is. */
+  private dropNeedless(): void {
+    for (const id of this.unseen.keys()) if (!this.shards.has(id)) this.unseen.delete(id);
+  }
+
+  /** Returns how many ids no shard contained. */
+  take(impressions: readonly Reported[], unseen: readonly Reported[]): number {
+    const counts = ({ at }: Reported) => at >= this.forgetBeforeMs;
+    for (const { id, at } of unseen.filter(counts)) this.takeBack(id, at);
+    const left = impressions.filter(counts).filter(({ id, at }) => at > (this.unseen.get(id) ?? -1));
+    const unknown = this.record(left.map(({ id }) => id));
+    this.dropNeedless();
+    return unknown;
+  }
+
+  forget(now: number): void {
+    this.shards.clear();
+    this.unseen.clear();
+    this.forgetBeforeMs = Math.ceil(now) * 1000;
+  }
+
+  isFresh(id: string): boolean {
+    return !this.shards.has(id) || this.unseen.has(id);
+  }
+
+  /** The places of the fresh items, and of the others once. */
+  split(items: readonly (readonly string[])[], pending: ReadonlySet<string>): { fresh: number[]; seen: number[] } {
+    const [kept, keptSeen] = [new Set<string>(), new Set<string>()];
+    const [fresh, seen]: [number[], number[]] = [[], []];
+    items.forEach((ids, place) => {
+      const isStopped = ids.some((id) => !this.isFresh(id) || pending.has(id));
+      if (ids.some((id) => kept.has(id) || (isStopped && keptSeen.has(id)))) return;
+      for (const id of ids) (isStopped ? keptSeen : kept).add(id);
+      (isStopped ? seen : fresh).push(place);
+    });
+    return { fresh, seen };
+  }
+}

@@ -1,0 +1,117 @@
+/** A feed that several callers fill, while callers leave, pages come late or fail, and the list is reset. */
+import fc from "fast-check";
+import type { FeedPage, PageRequest } from "seenguard";
+import { openTestGuard } from "seenguard/testing";
+import { expect } from "vitest";
+import { ENGINE, NOW, settled } from "../../tests/node/support.js";
+import { FillModel, type Answer, type Result } from "./fill-model.js";
+import { countCommands, fuzz } from "./run.js";
+
+type Step =
+  | { readonly do: "fill"; readonly want: number }
+  | { readonly do: "leave"; readonly caller: number }
+  | { readonly do: "answer"; readonly answer: Answer }
+  | { readonly do: "record" | "unsee"; readonly ids: readonly string[] }
+  | { readonly do: "reset" };
+
+const ids = fc.array(fc.constantFrom("a", "b", "c", "d", "e", "f", "g", "h"), { maxLength: 6 });
+const answer: fc.Arbitrary<Answer> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ items: ids, next: fc.constantFrom("cursor" as const, "untold" as const, null) }),
+  },
+  { weight: 1, arbitrary: fc.record({ fails: fc.boolean() }) },
+);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("fill" as const), want: fc.nat({ max: 6 }) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("leave" as const), caller: fc.nat({ max: 3 }) }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant("answer" as const), answer }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom("record" as const, "unsee" as const), ids }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("reset" as const) }) },
+);
+
+interface Waiting {
+  readonly request: PageRequest;
+  readonly answer: (answer: Answer) => void;
+}
+
+/** A source that answers when it is told to. */
+function gatedSource() {
+  const waiting: Waiting[] = [];
+  const fetchPage = (request: PageRequest) =>
+    new Promise<FeedPage<string> | null>((resolve, reject) => {
+      const answer = (answer: Answer): void => {
+        if (answer.items)
+          resolve(answer.next === "untold" ? { items: answer.items } : { ...answer, next: answer.next });
+        else if (answer.fails) reject(new Error("the server does not answer"));
+        else resolve(null);
+      };
+      waiting.push({ request, answer });
+    });
+  /** The request that somebody still waits for. At most one is made at a time. */
+  const current = () => {
+    const wanted = waiting.filter(({ request }) => !request.signal.aborted);
+    expect(wanted.length).toBeLessThanOrEqual(1);
+    return wanted[0];
+  };
+  const answerCurrent = (answer: Answer) => {
+    const one = current();
+    if (!one) return;
+    waiting.splice(waiting.indexOf(one), 1);
+    one.answer(answer);
+  };
+  return { fetchPage, current, answerCurrent };
+}
+
+fuzz("filling a feed", () =>
+  fc.asyncProperty(fc.boolean(), fc.array(step, { maxLength: 40, size: "max" }), async (showsSeen, steps) => {
+    const guard = await openTestGuard({ now: NOW * 1000, engine: ENGINE });
+    const feed = guard.feed({ seen: showsSeen ? "last" : "drop" });
+    const model = new FillModel(showsSeen);
+    const source = gatedSource();
+    const callers: AbortController[] = [];
+    const results = new Map<number, Result>();
+    let now = 0;
+
+    const fill = (want: number): void => {
+      const controller = new AbortController();
+      const caller = callers.push(controller) - 1;
+      const filling = feed.fill(source.fetchPage, want, { signal: controller.signal });
+      void filling.then(({ error: _, ...result }) => results.set(caller, result));
+      model.fill(caller, want);
+    };
+    const perform = (step: Step): void => {
+      if (step.do === "fill") fill(step.want);
+      else if (step.do === "leave") {
+        callers[step.caller]?.abort();
+        model.leave(step.caller);
+      } else if (step.do === "answer") {
+        source.answerCurrent(step.answer);
+        model.answer(step.answer);
+      } else if (step.do === "reset") {
+        feed.reset();
+        model.reset();
+      } else if (step.do === "record") {
+        guard.record(step.ids);
+        for (const id of step.ids) model.seen.set(id, now);
+      } else {
+        guard.unsee(step.ids);
+        for (const id of step.ids) model.seen.delete(id);
+      }
+    };
+
+    try {
+      for (const step of steps) {
+        countCommands();
+        now += 1000;
+        guard.advance(1000);
+        perform(step);
+        await settled();
+        expect(source.current()?.request.page).toBe(model.asked);
+        expect(results).toEqual(model.results);
+      }
+    } finally {
+      await guard.close();
+    }
+  }),
+);

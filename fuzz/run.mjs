@@ -1,0 +1,211 @@
+/**
+ * Runs the fuzz targets: `node fuzz/run.mjs [--seconds N | --minutes N | --night | --coverage] [--only NAME,NAME]`.
+ *
+ * --seconds N   each target for N seconds in one process, over the committed corpus; the default, with 70
+ * --minutes N   each target for N minutes in two processes; what is new is merged into the corpus, and fuzz/RECORD.md
+ *               gets the figures
+ * --night       the same for 8 hours in all
+ * --coverage    which lines of src/ the corpus reaches: into fuzz/RECORD.md, too
+ *
+ * A target that fails leaves its input in fuzz/artifacts/. The target `api` is the Vitest project of fuzz/api.
+ */
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { build as buildPackage } from "../scripts/build.mjs";
+import { inProject } from "../scripts/lib/paths.mjs";
+import { CommandFailed, run, runAndRead } from "../scripts/lib/run.mjs";
+import { writeTables } from "../scripts/lib/tables.mjs";
+import { main } from "../scripts/setup.mjs";
+import { coverage } from "./tools/coverage.mjs";
+import { fuzzProcess } from "./tools/process.mjs";
+import { build, setUpFuzzing } from "./tools/toolchain.mjs";
+
+/** Longest inputs, in bytes. A longer one finds no more, and takes longer. */
+const longest = /** @type {const} */ ({ snapshots: 8192, segments: 8192, writers: 4096 });
+const rustTargets = /** @type {(keyof typeof longest)[]} */ (Object.keys(longest));
+const targets = [...rustTargets, "api"];
+
+/** No input may take more memory; the largest snapshot and all that judges it take a third of it. */
+const MOST_MEGABYTES = 1024;
+/** No input may take longer: minutes, since a busy machine takes a hundred times as long as a quiet one. */
+const MOST_SECONDS_AN_INPUT = 120;
+const CORPUS_BYTES = 2_000_000;
+
+const corpusOf = (/** @type {string} */ target) => inProject("fuzz", "corpus", target);
+const workOf = (/** @type {string} */ target) => inProject("fuzz", "runs", target);
+
+/**
+ * @typedef {object} Figures of one target
+ * @property {string} target
+ * @property {number} jobs
+ * @property {number} seconds
+ * @property {number} inputs
+ * @property {number} megabytes the most that a process took
+ */
+
+/**
+ * Fuzzes one target. What it finds new goes into a directory of its own: the corpus changes by `keepNew` alone.
+ * @param {string} binary
+ * @param {keyof typeof longest} target
+ * @param {number} seconds
+ * @param {number} jobs
+ * @returns {Promise<Figures>}
+ */
+async function fuzz(binary, target, seconds, jobs) {
+  const artifacts = inProject("fuzz", "artifacts", target);
+  for (const directory of [artifacts, workOf(target), corpusOf(target)]) mkdirSync(directory, { recursive: true });
+  const args = [
+    `-max_total_time=${seconds}`,
+    // A short run begins in the same way each time: to find something is what the long ones are for.
+    ...(jobs === 1 ? ["-seed=1"] : []),
+    `-max_len=${longest[target]}`,
+    `-rss_limit_mb=${MOST_MEGABYTES}`,
+    `-timeout=${MOST_SECONDS_AN_INPUT}`,
+    `-artifact_prefix=${artifacts}/`,
+    // What has a structure grows faster than raw bytes should.
+    "-len_control=20",
+    "-print_final_stats=1",
+    ...(existsSync(dictionaryOf(target)) ? [`-dict=${dictionaryOf(target)}`] : []),
+    workOf(target),
+    corpusOf(target),
+  ];
+  const started = Date.now();
+  const processes = await Promise.all(Array.from({ length: jobs }, () => fuzzProcess(binary, args)));
+  const sum = (/** @type {number[]} */ numbers) => numbers.reduce((total, number) => total + number, 0);
+  return {
+    target,
+    jobs,
+    seconds: (Date.now() - started) / 1000,
+    inputs: sum(processes.map(({ inputs }) => inputs)),
+    megabytes: Math.max(...processes.map(({ megabytes }) => megabytes)),
+  };
+}
+
+/** @param {string} target */
+const dictionaryOf = (target) => inProject("fuzz", "dictionaries", `${target}.dict`);
+
+/**
+ * Makes the corpus the smallest set of inputs that reaches as much as what there was and what was found.
+ * @param {string} binary
+ * @param {keyof typeof longest} target
+ */
+async function keepNew(binary, target) {
+  const merged = `${workOf(target)}-merged`;
+  rmSync(merged, { recursive: true, force: true });
+  mkdirSync(merged, { recursive: true });
+  await run(binary, ["-set_cover_merge=1", `-max_len=${longest[target]}`, merged, corpusOf(target), workOf(target)]);
+  rmSync(corpusOf(target), { recursive: true });
+  cpSync(merged, corpusOf(target), { recursive: true });
+  rmSync(merged, { recursive: true });
+}
+
+function checkCorpusSize() {
+  const files = rustTargets.flatMap((target) =>
+    readdirSync(corpusOf(target)).map((name) => join(corpusOf(target), name)),
+  );
+  const bytes = files.reduce((total, file) => total + statSync(file).size, 0);
+  console.log(`the corpus: ${files.length} inputs, ${bytes} bytes`);
+  if (bytes > CORPUS_BYTES) throw new CommandFailed(`the corpus has ${bytes} bytes, at most ${CORPUS_BYTES}`);
+}
+
+/**
+ * The JavaScript API, by programs of fast-check: on WebAssembly, and in a second process on the JavaScript engine.
+ * @param {number} seconds
+ * @param {number} jobs
+ * @returns {Promise<string>} the figures
+ */
+async function fuzzApi(seconds, jobs) {
+  const seed = process.env.SEENGUARD_FUZZ_SEED ?? String(Date.now() % 2 ** 31);
+  console.log(`SEENGUARD_FUZZ_SEED=${seed}`);
+  const vitest = [inProject("node_modules", "vitest", "vitest.mjs"), "run", "--project", "fuzz-api"];
+  const env = { SEENGUARD_FUZZ_SECONDS: String(seconds), SEENGUARD_FUZZ_SEED: seed };
+  const engines = ["wasm", "js"].slice(0, jobs);
+  const texts = await Promise.all(
+    engines.map((engine) => runAndRead(process.execPath, vitest, { env: { ...env, SEENGUARD_ENGINE: engine } })),
+  );
+  const said = /^.*fuzz-api: (.+): seed \d+, (\d+) programs, (\d+) commands in ([\d.]+) s, (\d+) MB$/gm;
+  const rows = engines.flatMap((engine, index) =>
+    [...(texts[index] ?? "").matchAll(said)].map(([, name, programs, commands, time, megabytes]) => [
+      `${name}, ${engine === "js" ? "JavaScript engine" : "WebAssembly"}`,
+      ...[programs, commands, time].map((figure) => Number(figure).toLocaleString("en")),
+      `${megabytes} MB`,
+    ]),
+  );
+  return [
+    "| of `api` | programs | commands | seconds | peak memory of the process |",
+    "| --- | --- | --- | --- | --- |",
+    ...rows.map((row) => `| ${row.join(" | ")} |`),
+  ].join("\n");
+}
+
+/** @param {readonly Figures[]} all */
+function table(all) {
+  const lines = all.map(({ target, jobs, seconds, inputs, megabytes }) => {
+    const minutes = `${jobs} × ${(seconds / 60).toFixed(1)}`;
+    const corpus = readdirSync(corpusOf(target)).length;
+    const figures = [minutes, inputs.toLocaleString("en"), (inputs / seconds).toFixed(0), `${megabytes} MB`, corpus];
+    return `| \`${target}\` | ${figures.join(" | ")} |`;
+  });
+  return [
+    "| target | processes × minutes | inputs | inputs a second | peak memory of a process | corpus |",
+    "| --- | --- | --- | --- | --- | --- |",
+    ...lines,
+  ].join("\n");
+}
+
+/**
+ * Each target for so long, one after the other.
+ * @param {readonly string[]} chosen
+ * @param {number} seconds
+ * @param {{ jobs: number, keeps: boolean }} how
+ */
+async function fuzzAll(chosen, seconds, { jobs, keeps }) {
+  const rust = rustTargets.filter((target) => chosen.includes(target));
+  const binary = rust.length > 0 ? await build() : String;
+  /** @type {Figures[]} */
+  const all = [];
+  for (const target of rust) {
+    console.log(`\n${target}: ${jobs} × ${seconds} s`);
+    all.push(await fuzz(binary(target), target, seconds, jobs));
+    if (keeps) await keepNew(binary(target), target);
+  }
+  /** @type {(name: string, figures: string) => Promise<void>} */
+  const tell = async (name, figures) => {
+    console.log(`\n${figures}`);
+    if (keeps) await writeTables({ [name]: figures }, ["fuzz/RECORD.md"]);
+  };
+  if (rust.length > 0) {
+    await tell("fuzz-targets", table(all));
+    checkCorpusSize();
+  }
+  if (chosen.includes("api")) await tell("fuzz-api", await fuzzApi(seconds, jobs));
+}
+
+/** @param {readonly string[]} args */
+async function fuzzTargets(args) {
+  const options = /** @type {const} */ ({
+    seconds: { type: "string" },
+    minutes: { type: "string" },
+    night: { type: "boolean" },
+    coverage: { type: "boolean" },
+    only: { type: "string" },
+  });
+  const { values } = parseArgs({ args: [...args], options });
+  const chosen = values.only?.split(",") ?? targets;
+  const unknown = chosen.filter((name) => !targets.includes(name));
+  if (unknown.length > 0) throw new CommandFailed(`no such target: ${unknown.join(", ")}; ${targets.join(", ")}`);
+  await buildPackage({ sizes: false });
+  if (chosen.some((name) => name !== "api")) await setUpFuzzing();
+  if (values.coverage)
+    return coverage(
+      rustTargets.filter((target) => chosen.includes(target)),
+      corpusOf,
+    );
+  const NIGHT_SECONDS = 8 * 3600;
+  if (values.night) return fuzzAll(chosen, Math.round(NIGHT_SECONDS / chosen.length), { jobs: 2, keeps: true });
+  if (values.minutes !== undefined) return fuzzAll(chosen, Number(values.minutes) * 60, { jobs: 2, keeps: true });
+  return fuzzAll(chosen, Number(values.seconds ?? 70), { jobs: 1, keeps: false });
+}
+
+await main(() => fuzzTargets(process.argv.slice(2)));

@@ -1,0 +1,58 @@
+//! The dice of `tests/common/random.rs`, as the fuzzer throws them: each choice takes a byte or more of the input, and
+//! once that has ended a seeded generator goes on.
+
+/// Choices from bytes, with the interface of the generator that the simulation draws from.
+pub struct Random {
+    chosen: std::vec::IntoIter<u8>,
+    state: u64,
+}
+
+impl Random {
+    /// For parts of the simulation that draw from a generator of their own.
+    pub fn seeded(seed: u64) -> Self {
+        Random::of(seed, &[])
+    }
+
+    /// The choices of these bytes, then those of the seed.
+    pub fn of(seed: u64, chosen: &[u8]) -> Self {
+        Random {
+            chosen: chosen.to_vec().into_iter(),
+            state: seed,
+        }
+    }
+
+    /// A number of 64 bits, always from the seed: it names writers, and their names must differ (SplitMix64, Steele,
+    /// Lea and Flood 2014).
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `end`, which is not 0: of one byte if that is enough.
+    pub fn below(&mut self, end: u64) -> u64 {
+        let length = (64 - (end - 1).leading_zeros()).div_ceil(8) as usize;
+        if self.chosen.len() < length {
+            return ((u128::from(self.next()) * u128::from(end)) >> 64) as u64;
+        }
+        let chosen = self.chosen.by_ref().take(length);
+        chosen.fold(0, |number, byte| number << 8 | u64::from(byte)) % end
+    }
+
+    /// An index of a list of this length, which is not 0.
+    pub fn index(&mut self, length: usize) -> usize {
+        self.below(length as u64) as usize
+    }
+
+    /// True once in so many times.
+    pub fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    pub fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.index(list.len())]
+    }
+}
