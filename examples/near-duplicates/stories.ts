@@ -1,0 +1,65 @@
+/**
+ * Groups stories that are copies of each other, in the order in which they arrive.
+ *
+ * A repost is found by its canonical address, an edited copy by the Simhash of its text. A text too short for that is
+ * compared by its words alone.
+ */
+import { NearDuplicates, simhash } from "seenguard/server";
+import { featuresOf, wordsOf } from "./features.ts";
+
+export interface Story {
+  readonly id: string;
+  readonly url: string;
+  /** The whole text: a title alone is too short to tell an edited copy from another story. */
+  readonly text: string;
+  /** Of a story that was grouped before, such as before the process was started again: its group. */
+  readonly group?: string;
+}
+
+/** Shorter texts have to have the same words: docs/near-duplicates.md says what Simhash finds at each length. */
+const FEWEST_WORDS = 100;
+
+export class StoryGroups {
+  private readonly byAddress = new Map<string, string>();
+  private readonly byWords = new Map<string, string>();
+
+  private constructor(private readonly nearDuplicates: NearDuplicates) {}
+
+  static async create(): Promise<StoryGroups> {
+    return new StoryGroups(await NearDuplicates.create({ distance: 3 }));
+  }
+
+  /** The id of the story's group: that of its first member. Use it as the item's second id. */
+  groupOf({ id, url, text, group = id }: Story): string {
+    const address = canonicalAddress(url);
+    const found = this.byAddress.get(address) ?? this.groupByText(group, text);
+    this.byAddress.set(address, found);
+    return found;
+  }
+
+  free(): void {
+    this.nearDuplicates.free();
+  }
+
+  private groupByText(newGroup: string, text: string): string {
+    const words = wordsOf(text);
+    if (words.length >= FEWEST_WORDS) return this.nearDuplicates.groupOf(simhash(featuresOf(words)), newGroup);
+    const key = words.join(" ");
+    const group = this.byWords.get(key) ?? newGroup;
+    if (words.length > 0) this.byWords.set(key, group);
+    return group;
+  }
+}
+
+/** An address without what a share button or a phone adds. Where a page names its canonical address, take that one. */
+export function canonicalAddress(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const address = new URL(url);
+  address.protocol = "https:";
+  address.hash = "";
+  address.hostname = address.hostname.replace(/^(www|m|amp)\./, "");
+  for (const name of [...address.searchParams.keys()])
+    if (/^(utm_.*|fbclid|gclid)$/.test(name)) address.searchParams.delete(name);
+  address.searchParams.sort();
+  return address.href.replace(/\/$/, "");
+}
