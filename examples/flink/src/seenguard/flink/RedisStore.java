@@ -1,0 +1,195 @@
+package seenguard.flink;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * Users' lists and hashes in Redis, as {@code redisStore} of seenguard/server keeps them: read and replaced by its two
+ * scripts, many users at a time. Nothing is stored over what somebody else has stored meanwhile.
+ */
+final class RedisStore implements Closeable {
+    private static final Logger LOG = LoggerFactory.getLogger(RedisStore.class);
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String META = ":meta";
+
+    /** With the pauses, about 5 seconds. */
+    private static final int MOST_ATTEMPTS = 60;
+
+    private static final int MOST_PAUSE_MS = 200;
+
+    private final RespConnection redis;
+    private final String prefix;
+    private final ChainOptions options;
+    private final String readScript;
+    private final String replaceScript;
+    private long conflicts;
+
+    RedisStore(URI address, String prefix, ChainOptions options) throws IOException {
+        this.prefix = prefix;
+        this.options = options;
+        redis = new RespConnection(address);
+        readScript = load("read.lua");
+        replaceScript = load("replace.lua");
+    }
+
+    private String load(String name) throws IOException {
+        try (InputStream script = RedisStore.class.getResourceAsStream("/" + name)) {
+            return (String) redis.call("SCRIPT", "LOAD", new String(script.readAllBytes(), UTF_8));
+        }
+    }
+
+    /** A list's key must not be that of another user's hash. */
+    static boolean canKeep(String user) {
+        return !user.isEmpty() && !user.endsWith(META);
+    }
+
+    /** How often somebody else was quicker. */
+    long conflicts() {
+        return conflicts;
+    }
+
+    /** Takes each user's events, in their order, into what is stored of that user. */
+    void take(Map<String, List<SeenEvent>> events) throws IOException, InterruptedException {
+        Map<String, List<SeenEvent>> left = events;
+        for (int attempts = 0; !left.isEmpty(); attempts++) {
+            if (attempts == MOST_ATTEMPTS) {
+                throw new IOException(
+                        "others changed what is stored of " + left.keySet() + " all the time");
+            }
+            if (attempts > 0) {
+                conflicts += left.size();
+                long longest = Math.min(1L << Math.min(attempts, 10), MOST_PAUSE_MS);
+                Thread.sleep(ThreadLocalRandom.current().nextLong(longest + 1));
+            }
+            left = tryTake(left);
+        }
+    }
+
+    /** Returns the users for whom somebody else was quicker, with their events. */
+    private Map<String, List<SeenEvent>> tryTake(Map<String, List<SeenEvent>> events)
+            throws IOException {
+        for (String user : events.keySet()) {
+            redis.send(List.of("EVALSHA", readScript, "2", prefix + user, prefix + user + META));
+        }
+        Map<String, List<String>> replacements = new LinkedHashMap<>();
+        Map<String, StoredSeen> stored = readAnswers(events.keySet());
+        stored.forEach(
+                (user, before) -> {
+                    StoredSeen after = taken(user, before, events.get(user));
+                    if (!after.equals(before)) {
+                        replacements.put(user, replacement(user, before, after));
+                    }
+                });
+        for (List<String> command : replacements.values()) {
+            redis.send(command);
+        }
+        Map<String, List<SeenEvent>> left = new LinkedHashMap<>();
+        for (String user : replacements.keySet()) {
+            if (!Long.valueOf(1).equals(redis.receive())) {
+                left.put(user, events.get(user));
+            }
+        }
+        return left;
+    }
+
+    /** A user whose keys are of another type, which no event will ever mend, is left out. */
+    private Map<String, StoredSeen> readAnswers(Iterable<String> users) throws IOException {
+        Map<String, StoredSeen> stored = new LinkedHashMap<>();
+        for (String user : users) {
+            try {
+                List<?> answer = (List<?>) redis.receive();
+                stored.put(user, new StoredSeen(textsOf(answer.get(0)), fieldsOf(answer.get(1))));
+            } catch (RespConnection.Refusal refusal) {
+                if (!refusal.getMessage().contains("WRONGTYPE")) {
+                    throw refusal;
+                }
+                LOG.error("nothing can be stored of {}: {}", user, refusal.getMessage());
+            }
+        }
+        return stored;
+    }
+
+    private StoredSeen taken(String user, StoredSeen before, List<SeenEvent> events) {
+        ShardChain chain = new ShardChain(before, options);
+        if (!chain.rejected().isEmpty()) {
+            LOG.error(
+                    "shards of {} could not be read, and are left out: {}", user, chain.rejected());
+        }
+        events.forEach(chain::take);
+        return chain.stored(System.currentTimeMillis() / 1000);
+    }
+
+    /** The command that stores {@code after}; js/server/store/scripts.ts explains the arguments. */
+    private List<String> replacement(String user, StoredSeen before, StoredSeen after) {
+        Difference difference = Difference.between(before.shards(), after.shards());
+        List<String> command = new ArrayList<>(List.of("EVALSHA", replaceScript, "2"));
+        command.addAll(List.of(prefix + user, prefix + user + META));
+        command.add(Integer.toString(before.shards().size()));
+        command.add(before.shards().isEmpty() ? "" : before.shards().get(0));
+        command.add(json(before.fields()));
+        command.add(Integer.toString(difference.first()));
+        command.add(Integer.toString(difference.last()));
+        command.add(after.fields().equals(before.fields()) ? "" : json(after.fields()));
+        command.add(Long.toString(options.listTtlSeconds()));
+        for (int index = difference.added() - 1; index >= 0; index--) {
+            command.add(after.shards().get(index));
+        }
+        return command;
+    }
+
+    /** How to make one list of another: these elements stay, and so many come before them. */
+    private record Difference(int added, int first, int last) {
+        static Difference between(List<String> before, List<String> after) {
+            for (int added = 0; added < after.size(); added++) {
+                List<String> rest = after.subList(added, after.size());
+                int first = Collections.indexOfSubList(before, rest);
+                if (first >= 0) {
+                    return new Difference(added, first, first + rest.size() - 1);
+                }
+            }
+            // From the second to the first: none.
+            return new Difference(after.size(), 1, 0);
+        }
+    }
+
+    private static String json(Map<String, String> fields) {
+        try {
+            return JSON.writeValueAsString(fields);
+        } catch (IOException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    private static List<String> textsOf(Object list) {
+        return ((List<?>) list).stream().map(String.class::cast).toList();
+    }
+
+    private static Map<String, String> fieldsOf(Object list) {
+        List<String> texts = textsOf(list);
+        Map<String, String> fields = new HashMap<>();
+        for (int index = 0; index + 1 < texts.size(); index += 2) {
+            fields.put(texts.get(index), texts.get(index + 1));
+        }
+        return fields;
+    }
+
+    @Override
+    public void close() throws IOException {
+        redis.close();
+    }
+}
