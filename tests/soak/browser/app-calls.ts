@@ -1,0 +1,66 @@
+/** Which call of the package the browser's long tasks belong to: those over 50 ms, where the browser tells of them. */
+import { machineMs } from "./page-clock.ts";
+
+export interface LongTask {
+  readonly ms: number;
+  /** The calls that were running, "" outside of any: work in the background, and the app's own. */
+  readonly during: string;
+}
+
+interface Call {
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** An entry may come some time after its task. */
+const KEPT_MS = 10_000;
+
+export class Calls {
+  private recent: Call[] = [];
+  private readonly running = new Map<string, number>();
+  private longTasks: LongTask[] = [];
+
+  constructor() {
+    if (!PerformanceObserver.supportedEntryTypes.includes("longtask")) return;
+    new PerformanceObserver((list) => {
+      for (const { startTime, duration } of list.getEntries())
+        this.longTasks.push({ ms: Math.round(duration), during: this.during(startTime, startTime + duration) });
+    }).observe({ type: "longtask" });
+  }
+
+  run<T>(name: string, call: () => T): T {
+    const start = machineMs();
+    try {
+      return call();
+    } finally {
+      this.ended(name, start);
+    }
+  }
+
+  async time<T>(name: string, call: () => Promise<T>): Promise<T> {
+    const start = machineMs();
+    this.running.set(name, start);
+    try {
+      return await call();
+    } finally {
+      this.running.delete(name);
+      this.ended(name, start);
+    }
+  }
+
+  takeLongTasks(): LongTask[] {
+    return this.longTasks.splice(0);
+  }
+
+  private ended(name: string, start: number): void {
+    const end = machineMs();
+    this.recent = [...this.recent.filter((call) => call.end > end - KEPT_MS), { name, start, end }];
+  }
+
+  private during(from: number, to: number): string {
+    const ended = this.recent.filter(({ start, end }) => start < to && end > from).map(({ name }) => name);
+    const running = [...this.running].filter(([, start]) => start < to).map(([name]) => name);
+    return [...new Set([...ended, ...running])].join("+");
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * What was recorded, taken back, cleared and shown, outside of the browser: the oracle that says whether something was
+ * shown again, or lost.
+ *
+ * Times are virtual, but for those in names that end in `Real`: milliseconds of this process's clock. An entry counts
+ * for all tabs once its tab has said that it is in storage. What a tab was killed with before it could say so may be in
+ * storage or not: nothing is demanded of it.
+ */
+import type { Entry, Note, Shown } from "./app.ts";
+import { DAY_MS, type VirtualClock } from "./clock.ts";
+
+/** A tab shows what others have recorded within a second; on a machine that is busy it gets more. */
+const SEEN_WITHIN_MS = 1_000;
+const SURELY_SEEN_WITHIN_MS = 10_000;
+/** Tabs and server may differ by this much in what they take for the order of things; of the machine's time. */
+const ORDER_MS = 5_000;
+/** A page is judged when what was under way in other tabs meanwhile is known, too. */
+const JUDGED_AFTER_MS = 15_000;
+
+/** From the opening of a guard in a tab to its end. */
+export interface Visit {
+  readonly user: string;
+  /** What was in storage then, it had to find. */
+  openedReal: number;
+  readonly recordings: Recording[];
+}
+
+interface Recording extends Entry {
+  readonly visit: Visit | undefined;
+  /** Its place among the user's. */
+  readonly order: number;
+  durableReal: number;
+}
+
+interface Page {
+  readonly visit: Visit;
+  readonly shown: Shown;
+  readonly startedReal: number;
+  readonly judgedReal: number;
+}
+
+interface Person {
+  readonly byId: Map<string, Recording[]>;
+  count: number;
+  /** What was recorded before is not demanded any more. */
+  clearedAt: number;
+}
+
+export class Ledger {
+  /** Ids that were shown although the guard had to stop them, with the reason that it had. */
+  readonly repeats: string[] = [];
+  /** Shown again between one and ten seconds after another tab had stored it. */
+  late = 0;
+  shown = 0;
+  first = 0;
+  firstStopped = 0;
+  private readonly people = new Map<string, Person>();
+  private pages: Page[] = [];
+
+  constructor(
+    private readonly clock: VirtualClock,
+    private readonly windowDays: number,
+    private readonly remember: number,
+  ) {}
+
+  get recorded(): number {
+    return [...this.people.values()].reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** Everything that was ever recorded or taken back. */
+  idsOf(user: string): string[] {
+    return [...this.person(user).byId.keys()];
+  }
+
+  open(user: string): Visit {
+    return { user, openedReal: performance.now(), recordings: [] };
+  }
+
+  /** The storage did not answer in time: the guard is open without what was stored, and takes it over later. */
+  foundNothing(visit: Visit): void {
+    visit.openedReal = -Infinity;
+  }
+
+  note(visit: Visit, { entries, durable }: Note<unknown>): void {
+    for (const entry of entries) visit.recordings.push(this.add(visit.user, entry, visit));
+    const nowReal = performance.now();
+    for (const recording of visit.recordings.slice(0, durable))
+      recording.durableReal = Math.min(recording.durableReal, nowReal);
+  }
+
+  /** A tab is about to take it back, and may be killed before it says so. */
+  takesBack(user: string, id: string): void {
+    const now = this.clock.now();
+    this.add(user, { kind: "unseen", id, from: now, to: now }, undefined);
+  }
+
+  /** A tab has begun to clear the user, or has ended, or was killed meanwhile. */
+  clears(user: string): void {
+    this.person(user).clearedAt = this.clock.now() + ORDER_MS * this.clock.settings.rate;
+  }
+
+  show(visit: Visit, shown: Shown, startedReal: number): void {
+    this.shown += shown.ids.length;
+    this.first += shown.first;
+    this.firstStopped += shown.firstStopped;
+    this.pages.push({ visit, shown, startedReal, judgedReal: performance.now() + JUDGED_AFTER_MS });
+  }
+
+  /** Judges the pages whose time has come; all of them at the end. */
+  judge(isEnd = false): void {
+    const nowReal = performance.now();
+    const due = this.pages.filter(({ judgedReal }) => isEnd || judgedReal <= nowReal);
+    this.pages = this.pages.filter((page) => !due.includes(page));
+    for (const page of due) for (const id of page.shown.ids) this.judgeId(page, id);
+  }
+
+  /** What is in storage, or was delivered, and no report had: `receivedAt` knows what the server got. */
+  lost(receivedAt: (user: string, id: string) => number | undefined): string[] {
+    const tolerance = ORDER_MS * this.clock.settings.rate;
+    return [...this.people].flatMap(([user, { byId, clearedAt }]) =>
+      [...byId].flatMap(([id, recordings]) => {
+        const last = recordings.findLast(({ durableReal }) => durableReal < Infinity);
+        if (!last || last.from <= clearedAt) return [];
+        return (receivedAt(user, id) ?? 0) >= last.from - tolerance ? [] : [`${user} ${id}`];
+      }),
+    );
+  }
+
+  private person(user: string): Person {
+    const person = this.people.get(user) ?? { byId: new Map(), count: 0, clearedAt: 0 };
+    this.people.set(user, person);
+    return person;
+  }
+
+  private add(user: string, entry: Entry, visit: Visit | undefined): Recording {
+    const person = this.person(user);
+    const recording = { ...entry, visit, order: person.count++, durableReal: Infinity };
+    const others = person.byId.get(entry.id) ?? [];
+    person.byId.set(entry.id, [...others, recording]);
+    return recording;
+  }
+
+  private judgeId(page: Page, id: string): void {
+    const { visit, shown } = page;
+    const person = this.person(visit.user);
+    const earlier = (person.byId.get(id) ?? []).filter(({ from }) => from <= shown.to);
+    const takenBackAt = Math.max(-Infinity, ...earlier.filter(({ kind }) => kind === "unseen").map(({ to }) => to));
+    const since = Math.max(takenBackAt + ORDER_MS * this.clock.settings.rate, person.clearedAt);
+    const inForce = earlier.filter(
+      ({ kind, from, order }) =>
+        kind === "seen" &&
+        from > since &&
+        shown.to < from + this.windowDays * DAY_MS &&
+        person.count - order < this.remember,
+    );
+    const known = (withinMs: number) => inForce.find((recording) => isKnown(recording, page, withinMs));
+    const recording = known(SURELY_SEEN_WITHIN_MS);
+    if (recording) this.repeats.push(describe(recording, page));
+    else if (known(SEEN_WITHIN_MS)) this.late++;
+  }
+}
+
+/** Whether the page's tab had to know of a recording: its own, what it found as it opened, what others told it. */
+function isKnown(recording: Recording, { visit, shown, startedReal }: Page, withinMs: number): boolean {
+  if (recording.visit === visit) return recording.to <= shown.from;
+  return recording.durableReal <= visit.openedReal || recording.durableReal + withinMs < startedReal;
+}
+
+function describe(recording: Recording, { visit, shown, startedReal }: Page): string {
+  const age = (shown.to - recording.from) / DAY_MS;
+  const ago = (real: number) => `${((startedReal - real) / 1000).toFixed(1)} s before`;
+  const opened = `the guard opened ${ago(visit.openedReal)}`;
+  const whose = recording.visit === visit ? "by the same tab" : `by another tab, stored ${ago(recording.durableReal)}`;
+  return `${visit.user} ${recording.id}: ${opened}; recorded ${age.toFixed(3)} days before ${whose}`;
+}

@@ -1,0 +1,176 @@
+/** What a browser's run is judged by, and its column of the table. */
+import { max, median } from "simple-statistics";
+import { none, type Check } from "../checks.ts";
+import { trendOf, type Trend } from "../trend.ts";
+import { UPHEAVAL_UNTIL } from "./events.ts";
+import type { BrowserOutcome, Sample } from "./soak.ts";
+import type { SlowTask } from "./slot.ts";
+
+/** Of items that nobody had been offered before, the guard may stop so many falsely. */
+const FALSE_STOPS = 0.01;
+/** Openings of the first and the last part of the run are compared. */
+const PART = 1 / 6;
+const SLOWER = 1.25;
+
+type Quantity = Exclude<keyof Sample, "day">;
+
+/** What must not grow. */
+const QUANTITIES: Readonly<Record<Quantity, string>> = {
+  objects: "JavaScript objects after a collection",
+  heap: "JavaScript heap after a collection",
+  nodes: "DOM nodes",
+  listeners: "event listeners",
+  wasm: "Wasm memory",
+  held: "bytes that the guard holds",
+  keys: "storage keys",
+  characters: "stored characters",
+  usage: "the origin's usage",
+  resident: "memory of all processes",
+};
+/**
+ * The browser's own business: the heap has the machine code, more of it the longer a page lives; databases are tidied
+ * up now and then, and processes keep what they had.
+ */
+const OF_THE_BROWSER: readonly Quantity[] = ["heap", "usage", "resident"];
+/** The others are bytes. */
+const COUNTED: readonly Quantity[] = ["objects", "nodes", "listeners", "keys"];
+/** Wasm memory never shrinks, so one peak raises it for good: from then on it has to stay. */
+const WASM_SETTLED = 2 / 3;
+/** In fewer days segments are compacted too seldom for a slope to tell anything. */
+const DAYS_FOR_SLOPES = 30;
+
+/** The trend of each quantity once it has settled; those that this browser does not tell are absent. */
+export function trendsOf({ samples, options }: BrowserOutcome): Map<Quantity, Trend> {
+  const trends = new Map<Quantity, Trend>();
+  for (const quantity of Object.keys(QUANTITIES) as Quantity[]) {
+    const begin = options.days * (quantity === "wasm" ? WASM_SETTLED : UPHEAVAL_UNTIL);
+    const settled = samples.filter(({ day }) => day >= begin);
+    const points = settled.flatMap((sample) => {
+      const value = sample[quantity];
+      return value === undefined ? [] : [{ at: sample.day, value }];
+    });
+    if (points.length > 2) trends.set(quantity, trendOf(points));
+  }
+  return trends;
+}
+
+/** @param isStrict whether times are asserted, too */
+export function checksOf(outcome: BrowserOutcome, isStrict: boolean): Check[] {
+  const { ledger, device, lost, leftover } = outcome;
+  const isHappening = device.kills.tabs > 0 && device.kills.browsers > 1 && device.fillings > 0 && device.outages > 0;
+  const falseStops = ledger.firstStopped / ledger.first;
+  const slow = duringCalls(device.longTasks, 4);
+  const opening = openingsOf(outcome);
+  return [
+    none("shown again", ledger.repeats),
+    none("recorded and lost", lost),
+    none("errors of pages", device.unexpected),
+    none("idle namespaces that are left", leftover),
+    {
+      what: "tabs and browsers were killed, the network was gone, the storage full",
+      isMet: isHappening,
+      found: eventsOf(outcome),
+      isAsserted: true,
+    },
+    {
+      what: "items stopped though they are new",
+      isMet: falseStops <= FALSE_STOPS,
+      found: `${String(ledger.firstStopped)} of ${String(ledger.first)}`,
+      isAsserted: true,
+    },
+    ...[...trendsOf(outcome)].map(([quantity, trend]): Check => ({
+      what: `${QUANTITIES[quantity]} does not grow`,
+      isMet: trend.isFlat,
+      found: describeTrend(quantity, trend),
+      isAsserted: outcome.options.days >= DAYS_FOR_SLOPES && !OF_THE_BROWSER.includes(quantity),
+    })),
+    {
+      what: "opening is no slower at the end than at the beginning",
+      isMet: opening.ratio <= SLOWER,
+      found: `${opening.first.toFixed(1)} ms, ${opening.last.toFixed(1)} ms; ratio beside fixed work ${opening.ratio.toFixed(2)}`,
+      isAsserted: isStrict,
+    },
+    {
+      what: "no task over 50 ms in a call of the package, the processor at a quarter",
+      isMet: slow.length === 0,
+      found: describeTasks(slow),
+      isAsserted: isStrict,
+    },
+  ];
+}
+
+/** Rows of the table, by their heading. */
+export function rowsOf(outcome: BrowserOutcome): Record<string, string> {
+  const { ledger, device, lost, options } = outcome;
+  const trends = trendsOf(outcome);
+  const opening = openingsOf(outcome);
+  const trend = (quantity: Quantity) => {
+    const found = trends.get(quantity);
+    return found ? describeTrend(quantity, found) : "not told";
+  };
+  const rows: Record<string, string> = {
+    "virtual days": String(options.days),
+    "items shown; of these again": `${count(ledger.shown)}; ${String(ledger.repeats.length)}`,
+    "shown 1 to 10 s after another tab had stored it": String(ledger.late),
+    "new items stopped": `${count(ledger.firstStopped)} of ${count(ledger.first)}`,
+    "impressions; of these lost": `${count(ledger.recorded)}; ${String(lost.length)}`,
+    "what happened": eventsOf(outcome),
+  };
+  for (const quantity of Object.keys(QUANTITIES) as Quantity[]) rows[QUANTITIES[quantity]] = trend(quantity);
+  const [begin, end] = [opening.first, opening.last].map((ms) => `${ms.toFixed(1)} ms`);
+  return {
+    ...rows,
+    "`open`, 10,000 impressions stored: first and last sixth": `${begin ?? ""}, ${end ?? ""}`,
+    "the same beside a fixed piece of work, as a ratio": opening.ratio.toFixed(2),
+    "tasks over 50 ms in calls, processor at a quarter": isTold(outcome)
+      ? describeTasks(duringCalls(device.longTasks, 4))
+      : "not told",
+  };
+}
+
+const isTold = ({ options }: BrowserOutcome): boolean => options.driver.name === "chromium";
+
+function eventsOf({ device }: BrowserOutcome): string {
+  const { kills, outages, fillings, expected } = device;
+  const killed = `${String(kills.tabs)} tabs and ${String(kills.browsers)} browsers killed`;
+  const slow = `${String(expected.get("slow storage") ?? 0)} times the storage did not answer in time`;
+  return `${killed}, ${String(outages)} outages, ${String(fillings)} times full, ${slow}`;
+}
+
+function duringCalls(tasks: readonly SlowTask[], slowdown: number): SlowTask[] {
+  return tasks.filter((task) => task.slowdown === slowdown && task.during !== "");
+}
+
+/** By the calls that they belong to. */
+function describeTasks(tasks: readonly SlowTask[]): string {
+  if (tasks.length === 0) return "none";
+  const calls = [...new Set(tasks.map(({ during }) => during))].map((call) => ({
+    call,
+    times: tasks.filter(({ during }) => during === call).map(({ ms }) => ms),
+  }));
+  return calls
+    .sort((a, b) => b.times.length - a.times.length)
+    .map(({ call, times }) => `${call} ${String(times.length)}, the longest ${String(max(times))} ms`)
+    .join("; ");
+}
+
+/** Medians of the first and the last part, and the ratio of both once each opening is divided by its reference. */
+function openingsOf({ openings, options }: BrowserOutcome): { first: number; last: number; ratio: number } {
+  const normal = openings.filter(({ slowdown }) => slowdown === 1);
+  const begin = (normal[0]?.day ?? 0) + options.days * PART;
+  const end = (normal.at(-1)?.day ?? 0) - options.days * PART;
+  const parts = [normal.filter(({ day }) => day <= begin), normal.filter(({ day }) => day >= end)];
+  const [first = 0, last = 0] = parts.map((part) => median(part.map(({ openMs }) => openMs)));
+  const [before = 1, after = 1] = parts.map((part) =>
+    median(part.map(({ openMs, referenceMs }) => openMs / referenceMs)),
+  );
+  return { first, last, ratio: after / before };
+}
+
+function describeTrend(quantity: Quantity, { median: level, drift, spread }: Trend): string {
+  const isCount = COUNTED.includes(quantity);
+  const show = (value: number) => (isCount ? value.toFixed(0) : `${(value / 1024).toFixed(0)} KB`);
+  return `${show(level)}, drift ${drift > 0 ? "+" : ""}${show(drift)}, spread ${show(spread)}`;
+}
+
+const count = (value: number): string => value.toLocaleString("en");

@@ -1,0 +1,27 @@
+/** What a run is judged by. */
+
+export interface Check {
+  readonly what: string;
+  readonly isMet: boolean;
+  /** What was measured. */
+  readonly found: string;
+  /** Whether the run fails where it is not met: times are judged on a quiet machine alone. */
+  readonly isAsserted: boolean;
+}
+
+/** Findings, the first ones in full. */
+export function none(what: string, findings: readonly string[]): Check {
+  const shown = findings.slice(0, 10).map((finding) => `\n      ${finding}`);
+  const found = findings.length === 0 ? "none" : `${String(findings.length)}${shown.join("")}`;
+  return { what, isMet: findings.length === 0, found, isAsserted: true };
+}
+
+/** Prints the checks. Returns whether all that are asserted are met. */
+export function judge(title: string, checks: readonly Check[], say: (line: string) => void): boolean {
+  say(`\n${title}`);
+  for (const { what, isMet, found, isAsserted } of checks) {
+    const sign = isMet ? "✓" : isAsserted ? "✗" : "·";
+    say(`  ${sign} ${what}: ${found}${isAsserted ? "" : " (reported, not asserted)"}`);
+  }
+  return checks.every(({ isMet, isAsserted }) => isMet || !isAsserted);
+}

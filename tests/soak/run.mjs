@@ -1,0 +1,11 @@
+/** The soaks, from nothing: set-up, build, run. `npm run soak -- browser`, `npm run soak -- server`; see README.md. */
+import { build } from "../../scripts/build.mjs";
+import { inProject } from "../../scripts/lib/paths.mjs";
+import { run } from "../../scripts/lib/run.mjs";
+import { main, setUp } from "../../scripts/setup.mjs";
+
+await main(async () => {
+  await setUp("test");
+  await build();
+  await run(process.execPath, ["--import", "tsx", inProject("tests", "soak", "main.ts"), ...process.argv.slice(2)]);
+});
