@@ -1,53 +1,53 @@
 #!/usr/bin/env node
-/** The package's command, `npx seenguard inspect`: shows what a shard holds, for those who support a feed. */
-import { describe, SeenGuardError } from "../js/errors.ts";
-import { provideServerEngine } from "../js/server/engine.ts";
-import { loadInspector } from "../js/server/inspection.ts";
-import { readSources } from "./input.ts";
-import { inspectAll } from "./inspect.ts";
-import { HELP, parseOptions, type Options } from "./options.ts";
-import { asText } from "./text.ts";
+/** The package's command, `npx seenguard`. */
+import { badUsage, failureOf, type Command } from "./command.ts";
+import { inspect } from "./inspect/command.ts";
+import { plan } from "./plan.ts";
 
-const [DAMAGED, BAD_USAGE] = [1, 2];
+const HELP = `Tools for the shards that a server keeps of what its users have seen.
 
-async function main(args: readonly string[]): Promise<void> {
+  seenguard inspect     tells what a Bloom shard or a snapshot holds
+  seenguard plan        tells what shards a feed needs, and what they cost
+
+seenguard COMMAND --help tells of a command's options.
+`;
+
+const commands = new Map<string | undefined, Command>([
+  ["inspect", inspect],
+  ["plan", plan],
+]);
+const [FAILED, BAD_USAGE] = [1, 2];
+
+async function main([name, ...args]: readonly string[]): Promise<void> {
   // A reader that has seen enough, such as `head`, closes the pipe.
   process.stdout.on("error", () => undefined);
-  let options: Options;
+  const command = commands.get(name);
+  const isJson = args.includes("--json");
   try {
-    options = parseOptions(args);
+    if ([name, ...args].some((arg) => arg === "--help" || arg === "-h")) {
+      process.stdout.write(command?.help ?? HELP);
+      return;
+    }
+    if (!command)
+      throw badUsage(name === undefined ? "what to do is missing" : `there is no command ${JSON.stringify(name)}`);
+    const { value, text, failures } = await command.run(args);
+    process.stdout.write(isJson ? asJson(value) : text);
+    for (const { message } of failures) say(message);
+    if (failures.length > 0) process.exitCode = FAILED;
   } catch (error) {
-    fail(error, args.includes("--json"));
-    return;
-  }
-  if (options.help) {
-    process.stdout.write(HELP);
-    return;
-  }
-  try {
-    const source = await readSources(options);
-    const inspected = inspectAll(await loadInspector(), source, options);
-    process.stdout.write(options.json ? `${JSON.stringify(inspected, undefined, 2)}\n` : asText(inspected));
-    for (const { index, error } of inspected.shards)
-      if (error) say(`shard ${String(index)}: ${error.message}`, error.code);
-    if (inspected.error) say(inspected.error.message, inspected.error.code);
-    if (inspected.error ?? inspected.shards.some(({ error }) => error)) process.exitCode = DAMAGED;
-  } catch (error) {
-    fail(error, options.json);
+    const { code, message: reason } = failureOf(error);
+    const where = command ? `${name ?? ""} --help` : "--help";
+    const message = reason + (code === "bad-option" ? `; see seenguard ${where}` : "");
+    if (isJson) process.stdout.write(asJson({ error: { code, message } }));
+    say(message);
+    process.exitCode = code === "bad-option" ? BAD_USAGE : FAILED;
   }
 }
 
-/** What the command was given makes no sense, or cannot be read at all. */
-function fail(error: unknown, json: boolean): void {
-  const code = error instanceof SeenGuardError ? error.code : "trap";
-  if (json) process.stdout.write(`${JSON.stringify({ error: { code, message: describe(error) } }, undefined, 2)}\n`);
-  say(describe(error), code);
-  process.exitCode = code === "bad-option" ? BAD_USAGE : DAMAGED;
+const asJson = (value: object): string => `${JSON.stringify(value, undefined, 2)}\n`;
+
+function say(message: string): void {
+  process.stderr.write(`seenguard: ${message}\n`);
 }
 
-function say(message: string, code: string): void {
-  process.stderr.write(`seenguard: ${message} [${code}]\n`);
-}
-
-provideServerEngine();
 await main(process.argv.slice(2));

@@ -4,12 +4,12 @@ import type { ErrorCode } from "./types/seenguard.js";
 /** What the errors of all copies of the package have in common. */
 const BRAND = Symbol.for("seenguard.error");
 
-/** What went wrong: `code` is stable and for programs, `message` is for people. */
+/** What went wrong: `code` is stable and for programs; `message` is for people, and ends with where to read more. */
 export class SeenGuardError extends Error {
   readonly code: ErrorCode;
 
   constructor(code: ErrorCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+    super(`${message} (docs/errors.md#${code})`, cause === undefined ? undefined : { cause });
     this.name = "SeenGuardError";
     this.code = code;
     Object.defineProperty(this, BRAND, { value: true });
@@ -24,7 +24,12 @@ Object.defineProperty(SeenGuardError, Symbol.hasInstance, {
   value(this: unknown, value: unknown): boolean {
     // A class that an app derives has this method, too.
     if (this !== SeenGuardError) return Function.prototype[Symbol.hasInstance].call(this as typeof Error, value);
-    return typeof value === "object" && value !== null && BRAND in value;
+    try {
+      return typeof value === "object" && value !== null && BRAND in value;
+    } catch {
+      // Of some proxies nobody can tell what they have.
+      return false;
+    }
   },
 });
 
@@ -36,6 +41,15 @@ export function failure(code: ErrorCode, message: string, cause: unknown): SeenG
 /** The caller is at fault. */
 export function refuse(message: string): never {
   throw new SeenGuardError("bad-option", message);
+}
+
+/** Reads what an app has passed, whose getters and proxies may throw anything: then this throws a `SeenGuardError`. */
+export function readGiven<T>(code: ErrorCode, what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw cause instanceof SeenGuardError ? cause : failure(code, `${what} cannot be read`, cause);
+  }
 }
 
 /** Receives what went wrong without stopping the feed. */
@@ -63,7 +77,7 @@ export function warnOncePerCode(): ErrorListener {
     if (error.code === "misuse" || !warned.has(error.code)) {
       warned.add(error.code);
       try {
-        console.warn(`seenguard: ${error.message} [${error.code}]`, error);
+        console.warn(`seenguard: ${error.message}`, error);
       } catch {
         // A console may read the error's cause, which can be anything.
       }
@@ -89,7 +103,7 @@ export function callBack<Arguments extends unknown[], Result>(
 /** The message of whatever was thrown. */
 export function describe(cause: unknown): string {
   try {
-    return cause instanceof Error ? cause.message : String(cause);
+    return String(cause instanceof Error ? cause.message : cause);
   } catch {
     // Not everything that can be thrown has a text.
     return typeof cause;

@@ -1,5 +1,6 @@
 /** Reads shards of the formats of other libraries, for the entry points whose module may know them. */
 import { checkFormat, REDISBLOOM } from "./format.js";
+import { copyList } from "./ids.js";
 import { bad, badPart, mapShards, textOf, type ReadShards } from "./guard/snapshot.js";
 
 export const readFormats: ReadShards = (named, shards) => {
@@ -11,7 +12,7 @@ export const readFormats: ReadShards = (named, shards) => {
 function chunksOf(shard: unknown, name: string): string {
   // A reference stands for all chunks of a shard.
   if (typeof shard === "string" && shard.startsWith("~")) return shard;
-  const chunks: unknown[] = Array.isArray(shard) ? Array.from(shard) : [undefined];
+  const chunks: unknown[] = Array.isArray(shard) ? copyList(shard) : [undefined];
   if (!chunks.every((chunk) => typeof chunk === "string"))
     return bad(`${name} is no list of texts: the chunks of BF.SCANDUMP, in order, as base64`);
   // Else one chunk could pass for two.

@@ -64,7 +64,7 @@ function collectEach<T>(items: readonly T[], idOf: (item: T) => unknown): Collec
     try {
       const id = idOf(items[index] as T);
       if (isUsable(id)) ids.push(id);
-      else if (Array.isArray(id)) ids.push(...id.filter(isUsable));
+      else if (Array.isArray(id)) for (const each of copyList(id)) if (isUsable(each)) ids.push(each);
     } catch {
       // The callback is the app's, and an item may be anything: this one has no id.
     }
@@ -94,7 +94,8 @@ export function collectRecorded(ids: unknown): ItemId[] {
   if (isUsable(ids)) return [ids];
   const usable: ItemId[] = [];
   try {
-    for (const id of ids as Iterable<unknown>) if (isUsable(id)) usable.push(id);
+    const list = Array.isArray(ids) ? copyList<unknown>(ids) : (ids as Iterable<unknown>);
+    for (const id of list) if (isUsable(id)) usable.push(id);
   } catch {
     // Not iterable, or it broke off: what came before counts.
   }

@@ -1,17 +1,31 @@
 /** Ids with times, as devices report them and snapshots list them. */
+import { copyList } from "./ids.js";
 import type { Impression } from "./types/seenguard.js";
 
 /** Most ids that a snapshot may list as taken back. */
-export const MAX_UNSEEN = 1_000;
-export const IMPRESSIONS = "each { id, at } with a text and Unix milliseconds";
+const MAX_UNSEEN = 1_000;
+const IMPRESSIONS = "each { id, at } with a text and Unix milliseconds";
 
-/** Whether a value is a list of at most so many of them. */
-export function isImpressions(list: unknown, most = Infinity): list is readonly Impression[] {
-  // A sparse list has holes, which `every` does not meet.
-  return Array.isArray(list) && list.length <= most && Array.from(list).every(isImpression);
+/** What a list of what was taken back must be. */
+export const UNSEEN = `unseen must be a list of at most ${MAX_UNSEEN} ids, ${IMPRESSIONS}`;
+/** What a list in a report must be. */
+export const REPORTED = `must be a list, ${IMPRESSIONS}`;
+
+/** A copy of such a list, of which each part is read once; `undefined` for what is none. */
+export function copyImpressions(list: unknown, most = Infinity): Impression[] | undefined {
+  const values = Array.isArray(list) ? copyList<unknown>(list) : undefined;
+  if (!values || values.length > most) return undefined;
+  const copy = values.map(copyImpression);
+  return copy.every((impression) => impression !== undefined) ? copy : undefined;
 }
 
-function isImpression(value: unknown): value is Impression {
+/** The same of what a snapshot may list as taken back. */
+export function copyUnseen(list: unknown): Impression[] | undefined {
+  return copyImpressions(list, MAX_UNSEEN);
+}
+
+function copyImpression(value: unknown): Impression | undefined {
   const { id, at } = (value ?? {}) as Partial<Impression>;
-  return typeof id === "string" && typeof at === "number" && Number.isFinite(at) && at >= 0;
+  const isRight = typeof id === "string" && typeof at === "number" && Number.isFinite(at) && at >= 0;
+  return isRight ? { id, at } : undefined;
 }

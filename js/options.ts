@@ -1,5 +1,5 @@
 /** Checks the options that an app's code passes: wrong ones are the only thing that throws. */
-import { refuse } from "./errors.js";
+import { readGiven, refuse } from "./errors.js";
 
 /** What a value must be: in words and as a check; and the default, without which it may be absent. */
 export type Rule = readonly [wanted: string, isRight: (value: unknown) => boolean, fallback?: unknown];
@@ -9,6 +9,19 @@ export type Rules = Readonly<Record<string, Rule>>;
 export const REQUIRED = "";
 export const anything: Rule = ["", () => true];
 export const aFunction: Rule = ["a function", isFunction];
+
+export function positive(fallback: unknown): Rule {
+  return ["a number over 0", (value) => Number.isFinite(value) && (value as number) > 0, fallback];
+}
+
+/** A rate that is an option, and its default. */
+export function rate(fallback: unknown): Rule {
+  return [
+    "a number between 0 and 1, neither included",
+    (value) => typeof value === "number" && value > 0 && value < 1,
+    fallback,
+  ];
+}
 
 /** A number over 0 (or from 0 on) up to `most`. */
 export function upTo(most: number, unit: string, isZeroRight: boolean, fallback: unknown): Rule {
@@ -62,10 +75,12 @@ export function checkEach(
 
 /** Checks an object of options, and refuses names that there are no rules for. Returns it with the defaults. */
 export function checkOptions(what: string, options: unknown, rules: Rules): Record<string, unknown> {
-  if (!isObject(options)) return refuse(`${what} takes an object of options`);
-  const names = Object.keys(rules);
-  for (const name of Object.keys(options)) {
-    if (!names.includes(name)) refuse(`${what} has no option "${name}"; it has ${names.join(", ")}`);
-  }
-  return checkEach(options, rules);
+  return readGiven("bad-option", `what ${what} was given`, () => {
+    if (!isObject(options)) return refuse(`${what} takes an object of options`);
+    const names = Object.keys(rules);
+    for (const name of Object.keys(options)) {
+      if (!names.includes(name)) refuse(`${what} has no option "${name}"; it has ${names.join(", ")}`);
+    }
+    return checkEach(options, rules);
+  });
 }

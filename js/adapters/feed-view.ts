@@ -67,9 +67,13 @@ function showBeside<T>(
   return items.flatMap((item, place) => (passes[place] ? [item] : kept.has(item) ? rest.splice(0, 1) : []));
 }
 
-/** The ids of an item as texts, its own first; without any, the item itself. */
+/** The ids of an item as texts, its own first; without any, or if it cannot be read, the item itself. */
 function namesOf<T>(item: T, id: IdOf<T> | undefined): unknown[] {
-  const own = id ? id(item) : typeof item === "object" ? (item as { id?: ItemId } | null)?.id : (item as ItemId);
-  const names = [own].flat().flatMap((name) => (name === null || name === undefined ? [] : [String(name)]));
-  return names.length > 0 ? names : [item];
+  try {
+    const own = id ? id(item) : typeof item === "object" ? (item as { id?: ItemId } | null)?.id : (item as ItemId);
+    const names = [own].flat().flatMap((name) => (name === null || name === undefined ? [] : [String(name)]));
+    return names.length > 0 ? names : [item];
+  } catch {
+    return [item];
+  }
 }

@@ -1,7 +1,8 @@
 /** The entry `seenguard/testing`: a guard for an app's tests. */
 import { SeenGuard } from "seenguard";
 import { CLOCK, type Clock, type ClockOption } from "../clock.js";
-import { refuse, warnOncePerCode, type SeenGuardError } from "../errors.js";
+import { readGiven, refuse, warnOncePerCode, type SeenGuardError } from "../errors.js";
+import { isObject } from "../options.js";
 import type { GuardOptions } from "../types/seenguard.js";
 
 interface Timer {
@@ -47,9 +48,17 @@ class TestClock implements Clock {
   }
 }
 
+/** The last moment that `Date` knows. */
+const LATEST_MS = 8.64e15;
+
 let opened = 0;
 
-export async function openTestGuard({ now = Date.now(), ...options }: Partial<GuardOptions> & { now?: number } = {}) {
+type TestGuardOptions = Partial<GuardOptions> & { now?: number };
+
+export async function openTestGuard(given: TestGuardOptions = {}) {
+  const { now = Date.now(), ...options } = readGiven("bad-option", "what openTestGuard was given", () =>
+    isObject(given) ? { ...given } : refuse("openTestGuard takes an object of options"),
+  );
   checkMs(now, "now");
   const clock = new TestClock(now);
   const namespace = options.namespace ?? `test:${++opened}`;
@@ -68,12 +77,12 @@ export async function openTestGuard({ now = Date.now(), ...options }: Partial<Gu
   }
   return Object.assign(guard, {
     advance(ms: number): void {
-      checkMs(ms, "advance");
+      checkMs(ms, "advance", LATEST_MS - clock.wallMs());
       clock.advance(ms);
     },
   });
 }
 
-function checkMs(ms: unknown, name: string): void {
-  if (!(typeof ms === "number" && ms >= 0 && ms < Infinity)) refuse(`${name} takes a number of milliseconds from 0`);
+function checkMs(ms: unknown, name: string, most = LATEST_MS): void {
+  if (!(typeof ms === "number" && ms >= 0 && ms <= most)) refuse(`${name} takes milliseconds from 0 up to ${most}`);
 }

@@ -7,7 +7,9 @@ const [CODE_0, CODE_9, CODE_A] = [48, 57, 97];
 
 /** What to instantiate. */
 export function ownModule(wasm: string | WebAssembly.Module): BufferSource | WebAssembly.Module {
-  return typeof wasm === "string" ? bytesOfHex(wasm) : wasm;
+  if (typeof wasm === "string") return bytesOfHex(wasm);
+  // Next's edge runtime imports it from another realm: wasm-bindgen's glue knows modules by their prototype.
+  return Object.setPrototypeOf(wasm, WebAssembly.Module.prototype) as WebAssembly.Module;
 }
 
 /** The bytes of hexadecimal text in lower case. */

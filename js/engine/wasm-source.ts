@@ -9,10 +9,16 @@ export async function compileSource(source?: WasmSource): Promise<WebAssembly.Mo
   }
   const given: object = typeof source === "string" || "href" in source ? await fetchOrRead(String(source)) : source;
   if (given instanceof WebAssembly.Module) return given;
-  if (!isResponse(given)) return WebAssembly.compile(given as BufferSource);
-  if (!given.ok) throw new Error(`${given.url} answered ${given.status}`);
-  // A wrong MIME type makes streaming fail where the bytes themselves are right.
-  return WebAssembly.compileStreaming(given.clone()).catch(async () => WebAssembly.compile(await given.arrayBuffer()));
+  return isResponse(given) ? compileResponse(given) : WebAssembly.compile(given as BufferSource);
+}
+
+/** Compiles while the module still arrives, where the engine and the server let it. */
+async function compileResponse(response: Response): Promise<WebAssembly.Module> {
+  if (!response.ok) throw new Error(`${response.url} answered ${response.status}`);
+  // Of any other type engines refuse a stream, but take the bytes; and Safari 14 has no streaming.
+  const isStreamable =
+    "compileStreaming" in WebAssembly && response.headers.get("content-type")?.toLowerCase() === "application/wasm";
+  return isStreamable ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }
 
 /** A part of Node's `process`, which has Node's modules for code that bundlers take into pages, too. */

@@ -6,10 +6,11 @@ import { provideFormats } from "../guard/snapshot.js";
 
 provideFormats(readFormats);
 provideEngine({
-  wasm: async (source) => ({
-    glue: await import("../generated/formats/seenguard.js"),
-    wasm: await compileSource(source),
-  }),
+  wasm: async (source) => {
+    // Where the glue is a file of its own, both are fetched at once.
+    const [glue, wasm] = await Promise.all([import("../generated/formats/seenguard.js"), compileSource(source)]);
+    return { glue, wasm };
+  },
   js: () => import("./engine-js.js"),
 });
 

@@ -67,7 +67,7 @@ class Feed implements Api.Feed {
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = copyList(items);
-    const shown = this.decide(list, id, new Set());
+    const shown = this.decide(list, this.itemsOf(list, id), new Set());
     if (!this.showsSeen) return list.filter((_, place) => shown[place]);
     return itemsAt(list, inGroups(shown));
   }
@@ -94,10 +94,10 @@ class Feed implements Api.Feed {
     want: number,
     options: Api.FillOptions & { id?: Api.IdOf<T> } = {},
   ): Promise<Api.FillResult<T>> {
-    const maxPages = checkFill(fetchPage, want, options);
-    const run = (this.filling ??= new FillRun(this.source(fetchPage, options.id), want, maxPages)) as FillRun<T>;
-    const result = await run.join(options.signal);
-    if (this.filling === run) this.filling = undefined;
+    const { maxPages, signal, id } = checkFill<T>(fetchPage, want, options);
+    const run = (this.filling ??= new FillRun(this.source(fetchPage, id), want, maxPages)) as FillRun<T>;
+    const result = await run.join(signal);
+    if (this.filling === run && run.isOver) this.filling = undefined;
     return result;
   }
 
@@ -124,7 +124,7 @@ class Feed implements Api.Feed {
         const [held, pending] = [guard.held(), guard.pendingShard()];
         return fetchPage({ page: this.nextPage, cursor, held, pending, signal });
       },
-      take: (page) => {
+      take: (page, signal) => {
         const misuse = misuseOfPage(page);
         this.report(misuse);
         if (misuse) throw misuse;
@@ -137,6 +137,8 @@ class Feed implements Api.Feed {
           this.hasEnded = next === null;
         }
         if (snapshot !== undefined) this.guard().apply(snapshot);
+        // `onLag` may have reset this: the page is none of the new list's.
+        if (signal.aborted) return { fresh: [], all: 0, isLast: true };
         const { fresh, seen } = this.admitOnce(items, list, id);
         this.heldBack = [...this.heldBack, ...seen];
         return { fresh, all: list.length, isLast: this.hasEnded || (list.length === 0 && next === undefined) };
@@ -147,9 +149,12 @@ class Feed implements Api.Feed {
 
   /** What is admitted of a page; the same array again gives the same answer. */
   private admitOnce<T>(page: readonly T[], list: readonly T[], id: Api.IdOf<T> | undefined): Admitted<T> {
+    const known = this.pages.get(page) as Admitted<T> | undefined;
+    if (known) return known;
+    const items = this.itemsOf(list, id);
     let admitted = this.pages.get(page) as Admitted<T> | undefined;
     if (!admitted) {
-      const { fresh, seen } = freshAndSeen(this.decide(list, id, this.admitted));
+      const { fresh, seen } = freshAndSeen(this.decide(list, items, this.admitted));
       admitted = { fresh: itemsAt(list, fresh), seen: itemsAt(list, seen) };
       for (const oldest of [...this.admitted].slice(0, -MAX_VERDICTS)) this.admitted.delete(oldest);
       // Code without types may pass anything.
@@ -161,8 +166,9 @@ class Feed implements Api.Feed {
   /** Takes so many of the items that were held back, decided and ordered anew all together. */
   private takeHeldBack<T>(most: number, leftOver: number, id: Api.IdOf<T> | undefined): { items: T[]; recent: number } {
     const list = this.heldBack as readonly T[];
-    this.verdicts.forget(listItems(list, id));
-    const { fresh, seen } = freshAndSeen(this.decide(list, id, new Set()));
+    const items = this.itemsOf(list, id);
+    this.verdicts.forget(items);
+    const { fresh, seen } = freshAndSeen(this.decide(list, items, new Set()));
     const places = [...fresh, ...seen];
     const taken = places.slice(0, most);
     this.heldBack = itemsAt(
@@ -172,16 +178,21 @@ class Feed implements Api.Feed {
     return { items: itemsAt(list, taken), recent: taken.filter((place) => place >= leftOver).length };
   }
 
+  /** The items of a list that have an id. This calls the app, which may call this feed: nothing is decided before. */
+  private itemsOf<T>(list: readonly T[], id: Api.IdOf<T> | undefined): ListItem[] {
+    const items = listItems(list, id);
+    if (items.length === 0) this.report(misuseOfList(list, id));
+    return items;
+  }
+
   /**
    * The verdicts on what is shown of a list: those without an id, and of the others each that has no id in `taken`,
    * where its ids are then. What was decided before comes first: it stays, whatever else has its ids.
    */
-  private decide<T>(list: readonly T[], id: Api.IdOf<T> | undefined, taken: Set<string>): Shown {
+  private decide(list: readonly unknown[], items: readonly ListItem[], taken: Set<string>): Shown {
     const { verdicts } = this;
     const guard = this.guard();
     verdicts.refresh(guard);
-    const items = listItems(list, id);
-    if (items.length === 0) this.report(misuseOfList(list, id));
     const shown = new Array<Verdict | undefined>(list.length).fill(WITHOUT_ID);
     const isTaken = ({ ids }: ListItem) => ids.some((each) => taken.has(each));
     const show = (candidates: readonly ListItem[], isSeen = false) => {

@@ -1,16 +1,40 @@
 /** Filling a page: fetching until enough fresh items are there. Calls that overlap share one run. */
-import { checkEach, isFunction, REQUIRED, upTo, type Rules } from "../options.js";
-import type { FeedPage, FillOptions, FillResult } from "../types/seenguard.js";
+import { aFunction, checkEach, checkOptions, isFunction, REQUIRED, upTo, type Rules } from "../options.js";
+import { attempt } from "../storage/attempt.js";
+import type { FeedPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
 
-const rules: Rules = {
+const argumentRules: Rules = {
   fetchPage: ["a function", isFunction, REQUIRED],
   want: upTo(Infinity, " of fresh items", true, REQUIRED),
+};
+const rules: Rules = {
   maxPages: upTo(Infinity, "", false, 5),
+  signal: ["an AbortSignal", isSignal],
+  id: aFunction,
 };
 
-/** Checks the arguments of `fill`. Returns the most pages that it fetches. */
-export function checkFill(fetchPage: unknown, want: unknown, { maxPages }: FillOptions): number {
-  return checkEach({ fetchPage, want, maxPages }, rules).maxPages as number;
+/** Options of `fill`, checked and with their defaults. */
+interface CheckedFillOptions<T> extends FillOptions {
+  readonly maxPages: number;
+  readonly id?: IdOf<T>;
+}
+
+/** Checks the arguments of `fill`. */
+export function checkFill<T>(fetchPage: unknown, want: unknown, options: unknown): CheckedFillOptions<T> {
+  checkEach({ fetchPage, want }, argumentRules);
+  return checkOptions("fill", options, rules) as object as CheckedFillOptions<T>;
+}
+
+/** Whether it can be listened to: what wraps a signal may look like one. */
+function isSignal(value: unknown): boolean {
+  const signal = value as AbortSignal;
+  const listener = () => {};
+  const isAborted = attempt(() => {
+    signal.addEventListener("abort", listener);
+    signal.removeEventListener("abort", listener);
+    return signal.aborted;
+  });
+  return typeof isAborted === "boolean";
 }
 
 /** The source of a run's pages. */
@@ -18,7 +42,10 @@ export interface Source<T> {
   /** Fetches the next page. Code without types may well answer with `undefined`. */
   fetch(signal: AbortSignal): Promise<FeedPage<T, unknown> | null | undefined>;
   /** Takes a page: its fresh items, how many it has in all, and whether it is the last. Throws if it cannot be read. */
-  take(page: FeedPage<T, unknown>): { readonly fresh: readonly T[]; readonly all: number; readonly isLast: boolean };
+  take(
+    page: FeedPage<T, unknown>,
+    signal: AbortSignal,
+  ): { readonly fresh: readonly T[]; readonly all: number; readonly isLast: boolean };
   /** Takes so many items that were seen, and how many of them this run's pages brought. */
   takeSeen(most: number): { readonly items: readonly T[]; readonly recent: number };
 }
@@ -29,13 +56,19 @@ export class FillRun<T> {
   private readonly result: FillResult<T> = { items: [], repeated: 0, pages: 0, stopped: 0, end: "filled" };
   private readonly done: Promise<FillResult<T>>;
   private callers = 0;
+  private hasEnded = false;
 
   constructor(source: Source<T>, want: number, maxPages: number) {
     this.done = this.run(source, want, maxPages);
   }
 
+  /** Whether nothing more comes of it. */
+  get isOver(): boolean {
+    return this.hasEnded || this.isAborted();
+  }
+
   /** A reset or the last caller's leaving may come in any pause. */
-  isAborted(): boolean {
+  private isAborted(): boolean {
     return this.controller.signal.aborted;
   }
 
@@ -74,6 +107,7 @@ export class FillRun<T> {
       if (!this.isAborted()) result.error = error;
     }
     if (this.isAborted()) result.end = "aborted";
+    this.hasEnded = true;
     return result;
   }
 
@@ -90,7 +124,7 @@ export class FillRun<T> {
       if (result.pages >= maxPages) return "max-pages";
       const page = await Promise.race([source.fetch(signal), aborted]);
       if (!page || this.isAborted()) return "exhausted";
-      const { fresh, all, isLast } = source.take(page);
+      const { fresh, all, isLast } = source.take(page, signal);
       result.items.push(...fresh);
       result.stopped += all - fresh.length;
       result.pages++;

@@ -46,10 +46,12 @@ export type SavedVerdicts = readonly [clearedAtMs: number, verdicts: readonly (r
 /** The items of a list that have an id. */
 export function listItems<T>(list: readonly T[], idOf: IdOf<T> | undefined): ListItem[] {
   const collected = collectIds(list, idOf);
-  return Array.from({ length: countItems(collected) }, (_, index) => {
+  const items = new Array<ListItem>(countItems(collected));
+  for (let index = 0; index < items.length; index++) {
     const ids = idsOfItem(collected, index).map(String);
-    return { place: collected.places?.[index] ?? index, id: ids[0] ?? "", ids };
-  });
+    items[index] = { place: collected.places?.[index] ?? index, id: ids[0] ?? "", ids };
+  }
+  return items;
 }
 
 export class Verdicts {
@@ -146,9 +148,13 @@ export class Verdicts {
 }
 
 function idListOf(items: readonly ListItem[]): ItemIdList {
-  const ids = items.flatMap((item) => item.ids);
-  let end = 0;
-  return ids.length === items.length ? { ids } : { ids, ends: items.map((item) => (end += item.ids.length)) };
+  const ids: string[] = [];
+  const ends: number[] = [];
+  for (const item of items) {
+    for (const id of item.ids) ids.push(id);
+    ends.push(ids.length);
+  }
+  return ids.length === items.length ? { ids } : { ids, ends };
 }
 
 function isCount(value: unknown): value is number {

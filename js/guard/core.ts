@@ -9,11 +9,19 @@ import { Reporter } from "../delivery/reporter.js";
 import type { EngineKind } from "../engine/engine.js";
 import { loadEngine } from "../engine/load.js";
 import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
-import type { ItemIdList } from "../ids.js";
+import { countItems, idsOfItem, type ItemIdList } from "../ids.js";
 import { Persistence } from "../storage/persistence.js";
 import { placesOf, type Place } from "../storage/store.js";
 import { withTimeout } from "../timeouts.js";
-import type { ApplyReport, Explanation, GuardOptions, GuardStats, ItemId } from "../types/seenguard.js";
+import type {
+  ApplyReport,
+  Decision,
+  Explanation,
+  GuardOptions,
+  GuardStats,
+  ItemId,
+  StoppedItem,
+} from "../types/seenguard.js";
 import type { CheckedReportOptions, OpenOptions } from "./options.js";
 import { checkSnapshot } from "./snapshot.js";
 import type { Batch, FreshIndices, SplitIndices } from "./engine-types.js";
@@ -35,6 +43,8 @@ export class GuardCore {
   readonly options: OpenOptions;
   readonly clock: Clock;
   readonly holders = new Set<Holder>();
+  /** Who wants to hear of each decision. */
+  readonly watchers = new Set<(decision: Decision) => void>();
   /** What the first one to open waits for, and whoever comes meanwhile. */
   started = Promise.resolve();
   /** Whether the engine was lost, or never to be had: the next `open` makes a new core. */
@@ -49,6 +59,7 @@ export class GuardCore {
   /** What is reported once, until there is room again. */
   private isTooLarge = false;
   private isOutOfMemory = false;
+  private isSaturated = false;
   private readonly reporters = new Set<Reporter>();
 
   constructor(options: OpenOptions) {
@@ -111,8 +122,9 @@ export class GuardCore {
     try {
       const outcome = this.guard.apply(checkSnapshot(snapshot));
       if (!outcome) return refused("no-engine");
-      const { lags, reason, ...counts } = outcome;
+      const { lags, reason, saturated, ...counts } = outcome;
       if (!reason) this.persistence?.snapshotChanged();
+      this.noteSaturation(saturated);
       for (const { id, lagMs } of lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
       return { ...(reason ? refused(reason) : { applied: true }), ...counts };
     } catch (cause) {
@@ -123,14 +135,28 @@ export class GuardCore {
     }
   }
 
+  private noteSaturation(isSaturated: boolean): void {
+    if (isSaturated && !this.isSaturated) {
+      const rate = Math.round(100 * this.stats().serverFalsePositiveRate);
+      this.report(
+        new SeenGuardError("too-large", `the server's shards are too full: they stop ${rate}% of fresh items`),
+      );
+    }
+    this.isSaturated = isSaturated;
+  }
+
   /** The indices of the fresh items; `undefined`: there is no engine, and everything passes. */
   fresh(list: ItemIdList, withoutId: number): FreshIndices | undefined {
-    return this.judge(withoutId, (guard, onOutOfMemory) => guard.filter(list, onOutOfMemory));
+    const fresh = this.judge(withoutId, (guard, onOutOfMemory) => guard.filter(list, onOutOfMemory));
+    this.tellWatchers(list, fresh);
+    return fresh;
   }
 
   /** The same, and the indices of the others, those seen longest ago first. */
   split(list: ItemIdList, withoutId: number): SplitIndices | undefined {
-    return this.judge(withoutId, (guard, onOutOfMemory) => guard.split(list, onOutOfMemory));
+    const split = this.judge(withoutId, (guard, onOutOfMemory) => guard.split(list, onOutOfMemory));
+    this.tellWatchers(list, split?.fresh);
+    return split;
   }
 
   private judge<T>(withoutId: number, run: (guard: WasmGuard, onOutOfMemory: () => void) => T): T | undefined {
@@ -144,6 +170,22 @@ export class GuardCore {
     });
     if (failures === 0) this.isOutOfMemory = false;
     return result;
+  }
+
+  /** Once the caller has its answer: `filter` stays pure, whatever a watcher does. */
+  private tellWatchers(list: ItemIdList, fresh: FreshIndices | undefined): void {
+    const items = countItems(list);
+    if (this.watchers.size === 0 || !fresh || items === 0) return;
+    const passed = new Set(fresh);
+    const indices = Array.from({ length: items }, (_, item) => item).filter((item) => !passed.has(item));
+    const stopped = indices.map((item) => this.whyStopped(idsOfItem(list, item).map(String)));
+    queueMicrotask(() => this.watchers.forEach((watcher) => callBack(watcher, { items, stopped })));
+  }
+
+  private whyStopped(ids: readonly string[]): StoppedItem {
+    const [own = ""] = ids;
+    const id = ids.find((each) => this.explain(each).seen) ?? own;
+    return { ids, id, why: this.explain(id) };
   }
 
   record(ids: readonly ItemId[]): number {

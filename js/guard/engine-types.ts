@@ -19,6 +19,8 @@ export interface ApplyOutcome {
   readonly reused: number;
   readonly expired: number;
   readonly covered: number;
+  /** Whether the shards stop most fresh items. */
+  readonly saturated: boolean;
   readonly lags: readonly { readonly id: string; readonly lagMs: number }[];
 }
 

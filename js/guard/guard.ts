@@ -212,6 +212,13 @@ export class SeenGuard implements Api.SeenGuard {
     return this.core().deliver(checkDeliverTimeout(timeoutMs));
   }
 
+  watch(listener: (decision: Api.Decision) => void): () => void {
+    const { watchers } = this.core();
+    const watcher = (decision: Api.Decision) => listener(decision);
+    watchers.add(watcher);
+    return this.untilClosed(() => watchers.delete(watcher));
+  }
+
   stats(): Api.GuardStats {
     return this.core().stats();
   }

@@ -90,12 +90,18 @@ export function readStored(
   try {
     const { version, format, held, unseen, forgetBefore, aheadMs } = JSON.parse(text) as Index;
     if (version > VERSION) return NEWER;
+    if (!isFormat(format)) return DAMAGED;
     const now = aheadMs === undefined ? undefined : (wallMs - aheadMs) / 1000;
     const shards = namesIn(held).flatMap((reference) => texts.get(reference) ?? []);
     return { snapshot: { ...checkParts({ shards, unseen, forgetBefore, now }), format, shards }, held };
   } catch {
     return DAMAGED;
   }
+}
+
+/** What it means, the engine knows. */
+function isFormat(value: unknown): value is FormatArguments {
+  return Array.isArray(value) && value.length === 3 && value.every((part) => typeof part === "number");
 }
 
 /** The references that a text of the engine's joins. */

@@ -1,6 +1,7 @@
 /** The options of `SeenGuard` and its methods, checked. */
 import { CLOCK, type ClockOption } from "../clock.js";
 import type { EngineChoice } from "../engine/load.js";
+import { readGiven } from "../errors.js";
 import type { ObserverSettings } from "../observer/observer.js";
 import {
   aFunction,
@@ -88,7 +89,7 @@ const deliverRules = { timeoutMs: upTo(MAX_MS, " of milliseconds", true, 5000) }
 
 /** Checks the arguments of `clear`. */
 export function checkClearArguments(namespace: string, storage: StorageOption | undefined): void {
-  checkEach({ namespace, storage }, clearRules);
+  readGiven("bad-option", "what SeenGuard.clear was given", () => checkEach({ namespace, storage }, clearRules));
 }
 
 /** Checks the options of `open`. */

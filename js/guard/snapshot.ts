@@ -1,8 +1,8 @@
 /** Checks a snapshot's form before it goes into the engine, which checks the shards themselves. */
-import { failure, SeenGuardError } from "../errors.js";
-import { IMPRESSIONS, isImpressions, MAX_UNSEEN } from "../impressions.js";
-import { checkEach, REQUIRED, type Rules } from "../options.js";
-import type { Impression } from "../types/seenguard.js";
+import { readGiven, SeenGuardError } from "../errors.js";
+import { copyList } from "../ids.js";
+import { copyUnseen, UNSEEN } from "../impressions.js";
+import { anything, checkEach, REQUIRED, type Rules } from "../options.js";
 import type { SnapshotArguments } from "./engine-types.js";
 
 /** Reads shards of the format that a snapshot names. What is wrong throws. */
@@ -34,11 +34,7 @@ const rules = {
   ],
   now: ["the server's clock in Unix seconds, not milliseconds", isSeconds],
   shards: ["a list of texts", Array.isArray, REQUIRED],
-  unseen: [
-    `a list of at most ${MAX_UNSEEN} ids, ${IMPRESSIONS}`,
-    (list: unknown) => isImpressions(list, MAX_UNSEEN),
-    [],
-  ],
+  unseen: anything,
   forgetBefore: ["a time of the server's clock in Unix seconds, not milliseconds", isSeconds],
 } satisfies Rules;
 
@@ -46,32 +42,29 @@ const rules = {
 export function checkParts(parts: Readonly<Record<string, unknown>>): Omit<SnapshotArguments, "format" | "shards"> & {
   readonly shards: readonly unknown[];
 } {
-  const { version, shards, now, unseen, forgetBefore } = checkEach(parts, rules, badPart);
+  const { version, shards, now, unseen = [], forgetBefore } = checkEach(parts, rules, badPart);
   return {
     shards: shards as readonly unknown[],
     version: Number(version),
     nowMs: Math.floor(Number(now) * 1000),
-    unseen: Array.from(unseen as readonly Impression[], ({ id, at }) => ({ id, at })),
+    unseen: copyUnseen(unseen) ?? badPart(UNSEEN),
     forgetBefore: Number(forgetBefore),
   };
 }
 
 /** Reads a snapshot of any origin. Throws a `SeenGuardError`. */
 export function checkSnapshot(snapshot: unknown): SnapshotArguments {
-  try {
+  return readGiven("bad-snapshot", "the snapshot", () => {
     // What is no object has no shards.
     const parts = (snapshot ?? {}) as Record<string, unknown>;
     const checked = checkParts(parts);
     return { ...checked, ...readShards(parts.format, checked.shards) };
-  } catch (cause) {
-    // A getter of the app's may throw what it likes.
-    throw cause instanceof SeenGuardError ? cause : failure("bad-snapshot", "the snapshot cannot be read", cause);
-  }
+  });
 }
 
-/** The shards as texts. Unlike `map`, this meets the holes of a sparse list, too. */
+/** The shards as texts. */
 export function mapShards(shards: readonly unknown[], textOf: (shard: unknown, name: string) => string): string[] {
-  return Array.from(shards, (shard, index) => textOf(shard, `shard ${index}`));
+  return copyList(shards).map((shard, index) => textOf(shard, `shard ${index}`));
 }
 
 export function textOf(shard: unknown, name: string): string {

@@ -77,9 +77,10 @@ export class WasmGuard {
     if (length === 0) return this.isAlive ? [] : undefined;
     const parts: { readonly start: number; readonly fresh: Iterable<number> }[] = [];
     for (let start = 0; ;) {
-      const part = this.callWithPart(list.ids, start, (guard, batch) =>
-        this.engine.writer.indices(guard.filter(batch, ...this.times())),
-      );
+      const part = this.callWithPart(list.ids, start, (guard, batch) => {
+        const count = guard.filter(batch, ...this.times());
+        return count === undefined ? undefined : this.engine.writer.indices(count);
+      });
       if (!part) return undefined;
       if (start === 0 && part.end >= length && part.result) return part.result;
       if (!part.result) onOutOfMemory();

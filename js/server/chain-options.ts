@@ -1,7 +1,7 @@
 /** Checks the options of `ShardChain.create` and `ShardChain.from`. */
-import { refuse } from "../errors.js";
+import { readGiven, refuse } from "../errors.js";
 import { checkFormat, type FormatArguments } from "../format.js";
-import { anything, checkOptions, wholeNumber, type Rules } from "../options.js";
+import { anything, checkOptions, rate, wholeNumber, type Rules } from "../options.js";
 import type { ShardFormat } from "../types/server.js";
 
 /** How many items a shard is for, and how often it may be wrong. */
@@ -25,11 +25,7 @@ const MAX_U32 = 2 ** 32 - 1;
 const rules = {
   capacity: wholeNumber(1, MAX_U32, 1000),
   shards: wholeNumber(1, 64, 5),
-  falsePositiveRate: [
-    "a number between 0 and 1, neither included",
-    (value) => typeof value === "number" && value > 0 && value < 1,
-    0.001,
-  ],
+  falsePositiveRate: rate(0.001),
   seed: [
     "a bigint from 0n to 2n ** 64n - 1n",
     (value) => typeof value === "bigint" && value >= 0n && value < 1n << 64n,
@@ -42,18 +38,20 @@ const rules = {
 /** Checks the options of a chain. The module refuses combinations that are wrong. */
 export function checkChainOptions(options: unknown): ChainSettings {
   const given = checkOptions("ShardChain", options, rules) as object as ChainSettings & { format: unknown };
-  const format = withSizes(given.format, given);
-  const checkedFormat = checkFormat(format, refuse);
-  const shippedFormat = checkedFormat[0] === 0 ? undefined : (format as ShardFormat);
-  const sizes = sizesOf(format, options as Record<string, unknown>);
-  return { ...given, ...sizes, format: checkedFormat, shippedFormat };
+  return readGiven("bad-option", "a chain's options", () => {
+    const format = withSizes(given.format, given);
+    const checkedFormat = checkFormat(format, refuse);
+    const shippedFormat = checkedFormat[0] === 0 ? undefined : (format as ShardFormat);
+    const sizes = sizesOf(format, options as Record<string, unknown>);
+    return { ...given, ...sizes, format: checkedFormat, shippedFormat };
+  });
 }
 
 /** A go-bloomfilter format that names neither k nor the sizes that k follows from has the chain's sizes. */
 function withSizes(format: unknown, { capacity, falsePositiveRate }: Sizes): unknown {
-  if (typeof format !== "object" || format === null || (format as { hashes?: unknown }).hashes !== undefined)
-    return format;
-  return { capacity, falsePositiveRate, ...withoutUndefined({ ...format }) };
+  if (typeof format !== "object" || format === null) return format;
+  const named: Record<string, unknown> = withoutUndefined({ ...format });
+  return named.hashes === undefined ? { capacity, falsePositiveRate, ...named } : named;
 }
 
 /** The sizes that a go-bloomfilter format names. Refuses options that contradict them. */

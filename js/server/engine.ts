@@ -1,35 +1,53 @@
 /** The engine as the server's classes use it: what has no answer throws, since whoever stores a chain must know. */
-import type { Engine } from "../engine/engine.js";
-import { loadEngine, provideEngine } from "../engine/load.js";
+import { Engine } from "../engine/engine.js";
 import { ownModule } from "../engine/wasm-hex.js";
-import { describe, SeenGuardError } from "../errors.js";
-import type * as server from "../generated/server/seenguard.js";
+import { failure, SeenGuardError } from "../errors.js";
+import * as server from "../generated/server/seenguard.js";
 import ownWasm from "../generated/server/seenguard.wasm";
 import type { ItemIdList } from "../ids.js";
 import type { ItemId } from "../types/server.js";
 
 export type ServerEngine = Engine<typeof server>;
 
-/** Has the engine run the server's module. */
-export function provideServerEngine(): void {
-  provideEngine({
-    wasm: async () => ({
-      glue: await import("../generated/server/seenguard.js"),
-      wasm: ownModule(ownWasm),
-    }),
-  });
+/** The engine of this copy of the package, once it runs. */
+let engine: ServerEngine | undefined;
+
+/** Starts the engine without waiting. Throws `wasm-unavailable` where that is not possible, and `trap` after a trap. */
+export function serverEngine(): ServerEngine {
+  try {
+    engine ??= engineIn(server.initSync({ module: ownModule(ownWasm) }));
+  } catch (cause) {
+    const remedy = "await ShardChain.create() or NearDuplicates.create() first";
+    throw failure("wasm-unavailable", `WebAssembly cannot start here without waiting: ${remedy}`, cause);
+  }
+  return usable(engine);
 }
 
-/** Rejects with `wasm-unavailable`, or with `trap` after one. */
+/**
+ * The same engine wherever there is WebAssembly: on its main thread, Chrome before 114 compiles no module over 4 KB
+ * without waiting. Rejects with `wasm-unavailable`, or with `trap` after one.
+ */
 export async function loadServerEngine(): Promise<ServerEngine> {
   try {
-    return await loadEngine<typeof server>("wasm");
-  } catch (error) {
-    const { code, cause } = error as SeenGuardError;
-    if (code === "trap") throw trapped();
-    throw new SeenGuardError(code, `the server's WebAssembly does not start: ${describe(cause)}`, cause);
+    return serverEngine();
+  } catch {
+    // It may with waiting; one that has trapped is refused below.
   }
+  try {
+    const exports = await server.default({ module_or_path: ownModule(ownWasm) });
+    engine ??= engineIn(exports);
+  } catch (cause) {
+    throw failure("wasm-unavailable", "the server's WebAssembly does not start", cause);
+  }
+  return usable(engine);
 }
+
+function engineIn({ memory }: { readonly memory: WebAssembly.Memory }): ServerEngine {
+  return new Engine("wasm", server, memory);
+}
+
+/** Throws `trap` after one. */
+const usable = (engine: ServerEngine): ServerEngine => call(engine, () => engine);
 
 /** Calls into the module. Throws what it refuses, and after a trap. */
 export function call<T>(engine: ServerEngine, run: () => T): T {

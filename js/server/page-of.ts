@@ -1,6 +1,6 @@
 /** `pageOf`: a page of a ranked list, and where the next one begins. */
-import { refuse } from "../errors.js";
-import { collectIds, ownId } from "../ids.js";
+import { readGiven, refuse } from "../errors.js";
+import { collectIds, copyList, ownId } from "../ids.js";
 import { aFunction, anything, checkOptions, isFunction, REQUIRED, wholeNumber, type Rules } from "../options.js";
 import type { IdOf, ItemId, Page, PageOptions, ShardChain } from "../types/server.js";
 import { timeRule } from "./call-options.js";
@@ -27,11 +27,13 @@ const rules = {
 } satisfies Rules;
 
 export function pageOf<T>(chain: ShardChain, ranked: readonly T[], options: PageOptions & { id?: IdOf<T> }): Page<T> {
-  if (!isChain(chain)) refuse("pageOf takes a chain: is it awaited?");
-  if (!isList(ranked)) refuse("pageOf takes a list of candidates: is it awaited?");
+  readGiven("bad-option", "what pageOf was given", () => {
+    if (!isChain(chain)) refuse("pageOf takes a chain: is it awaited?");
+    if (!isList(ranked)) refuse("pageOf takes a list of candidates: is it awaited?");
+  });
   const checked = checkOptions("pageOf", options, rules) as object as Checked<T>;
   const { cursor, held = null, pending = null, id = ownId as IdOf<T>, now = Date.now() / 1000 } = checked;
-  const candidates = Array.from(ranked, (item, place) => ({ item, place }));
+  const candidates = copyList(ranked).map((item, place) => ({ item, place }));
   const split = chain.split(candidates, { id: ({ item }) => id(item), pending, now });
   const { page, next } = nextPage(candidates, split, readCursor(cursor), checked);
   return {
@@ -41,7 +43,7 @@ export function pageOf<T>(chain: ShardChain, ranked: readonly T[], options: Page
   };
 }
 
-const isChain = (value: unknown) => isFunction((value as Partial<ShardChain> | null | undefined)?.split);
+const isChain = (value: unknown) => isFunction((value as Partial<ShardChain> | null | undefined)?.snapshot);
 const isList = (value: unknown): boolean => Array.isArray(value);
 
 /** The fresh ones from the cursor on, and if wanted seen ones that no page before has given. */

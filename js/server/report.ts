@@ -1,15 +1,15 @@
 /** Reads what a device reports, from whatever the server's framework has made of the request's body. */
-import { failure, SeenGuardError } from "../errors.js";
-import { IMPRESSIONS, isImpressions } from "../impressions.js";
-import { checkEach, isObject, isText, REQUIRED, type Rules } from "../options.js";
+import { failure, readGiven, SeenGuardError } from "../errors.js";
+import { copyImpressions, REPORTED } from "../impressions.js";
+import { anything, checkEach, isObject, isText, REQUIRED, type Rules } from "../options.js";
 import type { Impression, Report } from "../types/server.js";
 import { checkTime, type TimeOptions } from "./call-options.js";
 
 const rules = {
   namespace: ["a text", isText, REQUIRED],
   now: ["the device's clock in Unix milliseconds", (now) => Number.isFinite(now) && (now as number) >= 0, REQUIRED],
-  impressions: [`a list, ${IMPRESSIONS}`, (list) => isImpressions(list), REQUIRED],
-  unseen: [`a list, ${IMPRESSIONS}`, (list) => isImpressions(list), []],
+  impressions: anything,
+  unseen: anything,
 } satisfies Rules;
 
 export function parseReport(body: unknown, options?: TimeOptions): Required<Report> {
@@ -25,14 +25,15 @@ export function parseReport(body: unknown, options?: TimeOptions): Required<Repo
 
 /** Checks a report of any origin. Throws a `SeenGuardError`. */
 export function checkReport(report: unknown): Required<Report> {
-  try {
+  return readGiven("bad-report", "the report", () => {
     if (!isObject(report)) badReport("body must be an object");
-    const checked = checkEach(report, rules, badReport) as object as Required<Report>;
-    return { ...checked, impressions: copyOf(checked.impressions), unseen: copyOf(checked.unseen) };
-  } catch (cause) {
-    // A getter of the app's may throw what it likes.
-    throw cause instanceof SeenGuardError ? cause : failure("bad-report", "the report cannot be read", cause);
-  }
+    const { namespace, now, impressions, unseen = [] } = checkEach(report, rules, badReport) as object as Report;
+    return {
+      ...{ namespace, now },
+      impressions: copyImpressions(impressions) ?? badReport(`impressions ${REPORTED}`),
+      unseen: copyImpressions(unseen) ?? badReport(`unseen ${REPORTED}`),
+    };
+  });
 }
 
 /** What a body says: a framework passes a beacon, which is text/plain, as its text or as bytes. */
@@ -43,10 +44,6 @@ function parsed(body: unknown): unknown {
   } catch (cause) {
     throw failure("bad-report", "a report's body is no JSON", cause);
   }
-}
-
-function copyOf(impressions: readonly Impression[]): Impression[] {
-  return Array.from(impressions, ({ id, at }) => ({ id, at }));
 }
 
 function badReport(message: string): never {

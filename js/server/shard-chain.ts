@@ -76,9 +76,10 @@ export class ShardChain implements Api.ShardChain {
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): number {
     const now = checkTime("ShardChain.record", options);
+    const usable = collectRecorded(ids);
     const { engine, chain, batch } = this.live();
     let unknown = 0;
-    callWithParts(engine, collectRecorded(ids), () => {
+    callWithParts(engine, usable, () => {
       unknown += chain.record(batch, now);
     });
     return unknown;
@@ -94,8 +95,9 @@ export class ShardChain implements Api.ShardChain {
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): void {
     const now = checkTime("ShardChain.unsee", options);
+    const usable = collectRecorded(ids);
     const { engine, chain, batch } = this.live();
-    callWithAll(engine, { ids: collectRecorded(ids) }, () => chain.unsee(batch, now));
+    callWithAll(engine, { ids: usable }, () => chain.unsee(batch, now));
   }
 
   forget(options?: TimeOptions): void {

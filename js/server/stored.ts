@@ -1,7 +1,8 @@
 /** Checks what a store holds of a user, in the form in which `ShardChain.from` takes it. */
-import { SeenGuardError } from "../errors.js";
-import { IMPRESSIONS, isImpressions, MAX_UNSEEN } from "../impressions.js";
-import { checkEach, isObject, REQUIRED, type Rules } from "../options.js";
+import { readGiven, SeenGuardError } from "../errors.js";
+import { copyList } from "../ids.js";
+import { copyUnseen, UNSEEN } from "../impressions.js";
+import { anything, checkEach, isObject, REQUIRED, type Rules } from "../options.js";
 import type { Impression } from "../types/server.js";
 
 export interface StoredChain {
@@ -16,11 +17,7 @@ const MAX_SECONDS = 2 ** 32 - 1;
 
 const rules = {
   shards: ["a list of texts", Array.isArray, REQUIRED],
-  unseen: [
-    `a list of at most ${String(MAX_UNSEEN)} ids, ${IMPRESSIONS}`,
-    (list) => isImpressions(list, MAX_UNSEEN),
-    [],
-  ],
+  unseen: anything,
   forgetBefore: [
     "a time in whole Unix seconds, not milliseconds",
     (time) => Number.isInteger(time) && (time as number) >= 0 && (time as number) <= MAX_SECONDS,
@@ -29,13 +26,14 @@ const rules = {
 
 /** Reads a list of shards, or a snapshot. Throws a `SeenGuardError`. */
 export function checkStored(stored: unknown): StoredChain {
-  const parts = Array.isArray(stored) ? { shards: stored as unknown[] } : isObject(stored) ? stored : {};
-  const checked = checkEach(parts, rules, badSnapshot) as object as StoredChain;
-  // Array.from fills the holes of a sparse list with undefined.
-  const shards = Array.from<unknown, string>(checked.shards, (shard) =>
-    typeof shard === "string" ? shard : NOT_BASE64,
-  );
-  return { ...checked, shards };
+  return readGiven("bad-snapshot", "what ShardChain.from was given", () => {
+    const parts = Array.isArray(stored) ? { shards: stored as unknown[] } : isObject(stored) ? stored : {};
+    const { unseen = [], ...checked } = checkEach(parts, rules, badSnapshot) as object as Partial<StoredChain>;
+    const shards = copyList(checked.shards ?? []).map((shard: unknown) =>
+      typeof shard === "string" ? shard : NOT_BASE64,
+    );
+    return { ...checked, shards, unseen: copyUnseen(unseen) ?? badSnapshot(UNSEEN) };
+  });
 }
 
 function badSnapshot(message: string): never {

@@ -1,4 +1,5 @@
 /** Generations: each clear begins one, and what belongs to older ones is void. */
+import { isQuotaError } from "./health.js";
 import type { KeyValueStore } from "./key-value-store.js";
 import { GENERATION, heldKeysIn, segmentsIn } from "./keys.js";
 
@@ -57,13 +58,22 @@ export async function clearNamespace(
     const number = Math.max(last.number + 1, known.number + 1, clearedAtMs);
     const latestMs = Math.max(clearedAtMs, last.clearedAtMs, known.clearedAtMs);
     const text = `${number}/${latestMs}`;
-    // First the new generation: what a late writer still writes is void.
-    if (await store.replace(key, text, last.text)) {
+    const removeOlder = async (): Promise<void> => {
       const present = await store.keys(prefix);
       const parts = [...segmentsIn(prefix, present), ...heldKeysIn(prefix, present)];
       const newer = parts.filter(({ generation }) => generation >= number).map((part) => part.key);
       const kept = new Set([key, ...newer]);
       await store.remove(present.filter((other) => !kept.has(other)));
+    };
+    const note = (): Promise<boolean> => store.replace(key, text, last.text);
+    // First the new generation: what a late writer still writes is void. On a full storage what goes makes room for it.
+    const isNoted = await note().catch(async (cause: unknown) => {
+      if (!isQuotaError(cause)) throw cause;
+      await removeOlder();
+      return note();
+    });
+    if (isNoted) {
+      await removeOlder();
       return { number, clearedAtMs: latestMs, text };
     }
     if (attempt === ATTEMPTS) throw new Error("the generation changes all the time");

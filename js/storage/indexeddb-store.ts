@@ -9,6 +9,8 @@ const OBJECT_STORE = "segments";
 /** After every key that begins with a prefix. */
 const LAST = "\uffff";
 
+type Work<T> = (store: IDBObjectStore, isNew: boolean) => Promise<T>;
+
 /**
  * Opens the database when it is used, and once more after the browser has closed it. idb-keyval's own store would do
  * that, too, but does not tell whether it has made the database.
@@ -17,8 +19,20 @@ class Database {
   private opened: Promise<IDBDatabase> | undefined;
   private isNew = false;
 
-  /** Runs `work` in a transaction. `isNew`: the database was not there before, and this is its first use. */
-  async use<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore, isNew: boolean) => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` in a transaction. `isNew`: the database was not there before, and this is its first use.
+   *
+   * Firefox takes nothing but deletions in the first transaction after one that found no room, and throws an
+   * InvalidStateError at anything else. The one after that tells whether there is room.
+   */
+  async use<T>(mode: IDBTransactionMode, work: Work<T>): Promise<T> {
+    return this.begin(mode, work).catch((cause: unknown) => {
+      if (!(cause instanceof DOMException && cause.name === "InvalidStateError")) throw cause;
+      return this.begin(mode, work);
+    });
+  }
+
+  private async begin<T>(mode: IDBTransactionMode, work: Work<T>): Promise<T> {
     const database = await (this.opened ??= this.open());
     const { isNew } = this;
     this.isNew = false;

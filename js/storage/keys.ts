@@ -29,8 +29,6 @@ const DIGITS = 36;
 const SEGMENT = /^s\/([0-9a-z]{1,10})\/([0-9a-z]{1,2})\/([0-9a-f]{16})\/([0-9a-z]{1,10})$/;
 /** The same in the keys of the snapshot in use. */
 const HELD_KEY = /^h\/([0-9a-z]{1,10})\/(?:index|[0-9a-f]{12})$/;
-/** The same in the key of a segment or checkpoint of the package's first version, which this one does not read. */
-const FIRST_VERSION = /^s\/[0-9a-z]+\/[0-9a-f]{16}\/[0-9a-z]+(\/c)?$/;
 
 /** A key of what belongs to a generation. */
 export interface GenerationKey {
@@ -110,9 +108,4 @@ export function heldKey(prefix: string, generation: number, reference = "index")
 export function heldKeysIn(prefix: string, keys: readonly string[]): GenerationKey[] {
   const matches = matchesIn(prefix, keys, HELD_KEY);
   return matches.map(([rest, generation = ""]) => ({ key: prefix + rest, generation: parseInt(generation, DIGITS) }));
-}
-
-/** The segments of the package's first version among keys. */
-export function outdatedKeysIn(prefix: string, keys: readonly string[]): string[] {
-  return matchesIn(prefix, keys, FIRST_VERSION).map(([rest]) => prefix + rest);
 }

@@ -9,7 +9,6 @@ import {
   GENERATION,
   heldKeysIn,
   newWriter,
-  outdatedKeysIn,
   segmentKey,
   segmentsIn,
   type GenerationKey,
@@ -28,7 +27,7 @@ export interface Found {
   readonly segments: readonly StoredSegment[];
   /** All texts that were read, by key: of segments, and of the stored snapshot if it was wanted. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Keys of older generations and versions. */
+  /** Keys of older generations. */
   readonly outdated: readonly string[];
 }
 
@@ -98,8 +97,8 @@ export class SegmentLog {
       const segments = segmentsAmong(texts, unread);
       if (segments.length < unread.length && listing < LISTINGS) continue;
       for (const segment of unread) if (texts.has(segment.key)) this.known.set(segment.key, segment);
-      const older = [...all, ...held].filter((one) => one.generation < this.current.number).map(({ key }) => key);
-      const outdated = [...older, ...outdatedKeysIn(this.prefix, keys)];
+      const isOlder = ({ generation }: GenerationKey) => generation < this.current.number;
+      const outdated = [...all, ...held].filter(isOlder).map(({ key }) => key);
       return { begun, segments, texts, outdated };
     }
   }

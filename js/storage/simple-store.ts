@@ -1,4 +1,5 @@
 /** localStorage, and storages of the app's own. */
+import { copyList } from "../ids.js";
 import type { GuardStats, SeenStorage } from "../types/seenguard.js";
 import { textOf, type KeyValueStore } from "./key-value-store.js";
 
@@ -54,6 +55,6 @@ export class SimpleStore implements KeyValueStore {
   async keys(prefix: string): Promise<string[]> {
     const keys: unknown = await this.storage.keys();
     if (!Array.isArray(keys)) throw new TypeError("keys() of the storage did not return a list");
-    return keys.filter((key): key is string => typeof key === "string" && key.startsWith(prefix));
+    return copyList<unknown>(keys).filter((key): key is string => typeof key === "string" && key.startsWith(prefix));
   }
 }

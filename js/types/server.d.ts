@@ -58,7 +58,8 @@ export declare class ShardChain {
   ): { fresh: T[]; seen: T[] };
   /**
    * What to ship, and without `held` what to store. `held`: what the device sent of `SeenGuard.held()`; shards named
-   * there become references; what is not understood is as if it were not there.
+   * there become references; what is not understood is as if it were not there. A shard that has not changed since it
+   * was stored keeps its text.
    */
   snapshot(options?: { now?: number; held?: string | null | undefined }): Snapshot & { shards: string[] };
   free(): void;
@@ -160,3 +161,44 @@ export interface Page<T> {
  * server's clock: its own `now` is then when it arrived. Throws a SeenGuardError with the code "bad-report".
  */
 export declare function parseReport(body: unknown, options?: { now?: number }): Report;
+
+/**
+ * A Simhash of 64 bits, as 16 hexadecimal digits, of features (words, shingles) with weights: 0 to 2^53, by default 1.
+ * A feature that occurs twice has the sum of both weights. Their order changes nothing. Without features it is all
+ * zeros: leave such items out, or all of them are one group.
+ */
+export declare function simhash(features: Iterable<string | readonly [feature: string, weight: number]>): string;
+/** Finds what lies within `distance` bits (0 to 3) of fingerprints added before. */
+export declare class NearDuplicates {
+  private constructor();
+  static create(options?: { /** @default 3 */ distance?: number }): Promise<NearDuplicates>;
+  /**
+   * The group of the nearest fingerprint within the distance, the first one added on a tie; else a new group of this
+   * `id`. The fingerprint is added to the group, and later ones are compared with it, too: two members of a group may
+   * differ in more bits than the distance.
+   */
+  groupOf(fingerprint: string, id: string): string;
+  /** Gives the memory back. Nothing else removes fingerprints. */
+  free(): void;
+}
+
+/**
+ * The options of a chain for so many impressions, and what it costs: how many shards make a refresh smallest, and how
+ * large they must be so that nothing of the window is forgotten, on days that are busier than the average, too. Bytes
+ * are those of a user whose every shard is full; of a refresh, the mean for a device that holds the shards of the last
+ * one. Throws `bad-option`; `bad-parameters` and `too-large` for what fits into no chain.
+ */
+export declare function plan(options: {
+  /** Impressions of one user, on average. */
+  perDay: number;
+  /** For how long nothing is to be shown again. */
+  windowDays: number;
+  /** In all, when every shard is full. */
+  falsePositiveRate: number;
+  /** Impressions between two refreshes. @default 10 */
+  perRefresh?: number;
+}): Required<Pick<ChainOptions, "capacity" | "shards" | "falsePositiveRate" | "ttlSeconds">> & {
+  bytesStored: number;
+  bytesFirstPage: number;
+  bytesRefresh: number;
+};

@@ -11,11 +11,8 @@ export function memoryStore(options: ChainOptions = {}): SeenStore {
     if (isCurrent) users.set(user, after);
     return isCurrent;
   };
-  return new ChainStore(
-    {
-      read: (user) => Promise.resolve(stored(user)),
-      replace: (user, before, after) => Promise.resolve(replace(user, before, after)),
-    },
-    options,
-  );
+  return new ChainStore(options, () => ({
+    read: (user) => Promise.resolve(stored(user)),
+    replace: (user, before, after) => Promise.resolve(replace(user, before, after)),
+  }));
 }

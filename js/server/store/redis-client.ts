@@ -1,7 +1,7 @@
 /** One face for the clients of Redis: those of ioredis and of redis (node-redis), of a single node and of a cluster. */
 import { refuse } from "../../errors.js";
 import { isFunction } from "../../options.js";
-import { repeat } from "./repeat.js";
+import { retry } from "./retry.js";
 import type { Script } from "./scripts.js";
 
 /** ioredis. */
@@ -56,7 +56,7 @@ function runner(isCluster: boolean, call: Call): ScriptRunner {
     isCluster,
     async run(script, keys, args) {
       let refusal: unknown;
-      const answer = await repeat(async () => {
+      const answer = await retry(async () => {
         try {
           return { value: await runOnce(script, keys, args) };
         } catch (error) {

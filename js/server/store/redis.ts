@@ -1,8 +1,8 @@
 /** `redisStore`: each user's chain as a list in Redis, and beside it a hash. */
-import { refuse } from "../../errors.js";
+import { readGiven, refuse } from "../../errors.js";
 import { isObject } from "../../options.js";
 import type { ChainOptions, SeenStore } from "../../types/server.js";
-import { checkChainOptions } from "../chain-options.js";
+import type { ChainSettings } from "../chain-options.js";
 import { runnerOf, type ScriptRunner } from "./redis-client.js";
 import { READ, REPLACE } from "./scripts.js";
 import { ChainStore, type Backend } from "./seen-store.js";
@@ -11,24 +11,23 @@ import { fieldsOf, fromFields, jsonOf, type Field, type StoredSeen } from "./sto
 const META = ":meta";
 
 export function redisStore(client: object, options: ChainOptions & { prefix?: string } = {}): SeenStore {
-  const { prefix = "seen:", ...chainOptions } = isObject(options) ? options : refuse("redisStore takes options");
-  if (typeof prefix !== "string") refuse("prefix must be a text");
-  const runner = runnerOf(client);
-  const expiresAfterSeconds = expiryOf(chainOptions);
+  const { prefix, chainOptions, runner } = readGiven("bad-option", "what redisStore was given", () => {
+    const { prefix = "seen:", ...chainOptions } = isObject(options) ? options : refuse("redisStore takes options");
+    if (typeof prefix !== "string") refuse("prefix must be a text");
+    return { prefix, chainOptions, runner: runnerOf(client) };
+  });
   const keysOf = (user: string): string[] => {
     // One user's list would be another one's hash.
     if (user.endsWith(META)) refuse(`a user's name must not end in ${META}`);
     const list = prefix + (runner.isCluster ? `{${user}}` : user);
     return [list, list + META];
   };
-  return new ChainStore(new RedisBackend(runner, keysOf, expiresAfterSeconds), chainOptions);
+  return new ChainStore(chainOptions, (settings) => new RedisBackend(runner, keysOf, longestLife(settings)));
 }
 
-/** No shard answers for longer after the last change; 0: for ever. */
-function expiryOf(options: ChainOptions): number {
-  const { ttlSeconds, shards } = checkChainOptions(options);
-  return Math.ceil(ttlSeconds * (1 + 1 / Math.max(1, shards - 1)));
-}
+/** No shard answers for more seconds than these after the last change; 0: for ever. */
+const longestLife = ({ ttlSeconds, shards }: ChainSettings): number =>
+  Math.ceil(ttlSeconds * (1 + 1 / Math.max(1, shards - 1)));
 
 /** With the hash as it was found, whatever was in it. */
 interface RedisSeen extends StoredSeen {

@@ -2,9 +2,9 @@
 import { refuse, SeenGuardError } from "../../errors.js";
 import { isFunction, isText } from "../../options.js";
 import type * as Api from "../../types/server.js";
-import { checkChainOptions } from "../chain-options.js";
+import { checkChainOptions, type ChainSettings } from "../chain-options.js";
 import { ShardChain } from "../shard-chain.js";
-import { repeat } from "./repeat.js";
+import { retry } from "./retry.js";
 import { isSame, type StoredSeen } from "./stored-seen.js";
 
 /** Where users' chains are. `Stored`: what it reads, which it may know more of. */
@@ -18,9 +18,9 @@ export class ChainStore<Stored extends StoredSeen> implements Api.SeenStore {
   private readonly backend: Backend<Stored>;
   private readonly options: Api.ChainOptions;
 
-  constructor(backend: Backend<Stored>, options: Api.ChainOptions) {
-    checkChainOptions(options);
-    this.backend = backend;
+  /** `backendFor` makes the backend of chains with these options, once they are checked. */
+  constructor(options: Api.ChainOptions, backendFor: (settings: ChainSettings) => Backend<Stored>) {
+    this.backend = backendFor(checkChainOptions(options));
     this.options = options;
   }
 
@@ -31,7 +31,7 @@ export class ChainStore<Stored extends StoredSeen> implements Api.SeenStore {
   async update<R>(user: string, change: (chain: Api.ShardChain) => R): Promise<R> {
     checkUser(user);
     if (!isFunction(change)) refuse("update takes a function that changes the chain");
-    const done = await repeat(() => this.tryUpdate(user, change));
+    const done = await retry(() => this.tryUpdate(user, change));
     if (!done) throw new SeenGuardError("storage", `others changed what is stored of ${user} all the time`);
     return done.result;
   }

@@ -1,17 +1,13 @@
 /** From shards to what the command prints: the shape of `--json`. */
-import { describe, SeenGuardError } from "../js/errors.ts";
-import type { ErrorCode, ShardFormat } from "../js/types/seenguard.js";
-import type { Inspection, Inspector, ShardReport } from "../js/server/inspection.ts";
+import { SeenGuardError } from "../../js/errors.ts";
+import type { ShardFormat } from "../../js/types/seenguard.js";
+import type { Inspection, Inspector, ShardReport } from "../../js/server/inspection.ts";
+import { badUsage, failureOf, type Failure } from "../command.ts";
 import type { Source } from "./input.ts";
-import { badUsage, type Options } from "./options.ts";
+import type { Options } from "./options.ts";
 
 /** What a snapshot may hold: a guard takes none that is larger. */
 const MAX_BITS = 2 ** 26;
-
-export interface Failure {
-  readonly code: ErrorCode;
-  readonly message: string;
-}
 
 export interface InspectedShard extends Partial<ShardReport> {
   readonly index: number;
@@ -54,7 +50,7 @@ export function inspectAll(inspect: Inspector, source: Source, { has }: Options)
       return { id, contained: containing.length > 0, shards: containing };
     }),
     ...(bits > MAX_BITS && {
-      error: { code: "too-large", message: "the shards have over 2^26 bits together: no guard takes them" },
+      error: failureOf(new SeenGuardError("too-large", "the shards have over 2^26 bits together: no guard takes them")),
     }),
   };
 }
@@ -69,8 +65,7 @@ function readShard(inspect: Inspector, text: string, named: ShardFormat | undefi
   } catch (error) {
     // Wrong usage is not a shard's fault.
     if (error instanceof SeenGuardError && error.code === "bad-option") throw error;
-    const code = error instanceof SeenGuardError ? error.code : "trap";
-    return { shard: { index, ...(named && { format: named }), error: { code, message: describe(error) } } };
+    return { shard: { index, ...(named && { format: named }), error: failureOf(error) } };
   }
 }
 
@@ -99,9 +94,10 @@ function recognise(inspect: Inspector, text: string): { format: ShardFormat; ins
     return { format: "seenguard", inspection: inspect("seenguard", text) };
   } catch (error) {
     const { code, message } = error as SeenGuardError;
+    const reason = message.replace(` (docs/errors.md#${code})`, "");
     throw new SeenGuardError(
       code,
-      `${message}; it is no shard of another format either that tells its own sizes: if it is one, damaged, name it by --format`,
+      `${reason}; it is no shard of another format either that tells its own sizes: if it is one, damaged, name it by --format`,
     );
   }
 }

@@ -3,11 +3,12 @@
  */
 import { readFile, stat } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
-import { describe, SeenGuardError } from "../js/errors.ts";
-import type { ShardFormat } from "../js/types/seenguard.js";
-import { readFormats } from "../js/formats.ts";
-import { checkSnapshot, provideFormats } from "../js/guard/snapshot.ts";
-import { badUsage, type Options } from "./options.ts";
+import { describe, SeenGuardError } from "../../js/errors.ts";
+import type { ShardFormat } from "../../js/types/seenguard.js";
+import { readFormats } from "../../js/formats.ts";
+import { checkSnapshot, provideFormats } from "../../js/guard/snapshot.ts";
+import { badUsage } from "../command.ts";
+import type { Options } from "./options.ts";
 
 provideFormats(readFormats);
 

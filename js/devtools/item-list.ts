@@ -1,0 +1,92 @@
+/** A list of items, each of which can be taken back. Rows stay as long as their items: the focus, too. */
+import { make, write } from "./elements.js";
+import { shortened } from "./format.js";
+
+export interface ListedItem {
+  /** Of the item, its own first: what there is to take back. */
+  readonly ids: readonly string[];
+  /** What all items of the list have in common needs no word. */
+  readonly kind?: string;
+  readonly detail: string;
+}
+
+interface Row {
+  readonly root: HTMLElement;
+  readonly kind: HTMLElement;
+  readonly detail: HTMLElement;
+  readonly button: HTMLElement;
+}
+
+let lists = 0;
+
+export class ItemList {
+  readonly root: HTMLElement;
+  private readonly heading: HTMLElement;
+  private readonly note = make("p", "note");
+  private readonly list = make("ul");
+  private readonly rows = new Map<string, Row>();
+  private readonly onTakeBack: (ids: readonly string[]) => void;
+
+  constructor(title: string, onTakeBack: (ids: readonly string[]) => void) {
+    this.onTakeBack = onTakeBack;
+    this.heading = make("h3", "", title);
+    this.heading.id = `list-${++lists}`;
+    this.heading.tabIndex = -1;
+    // Who scrolls by keyboard has to get into it.
+    this.list.tabIndex = 0;
+    this.list.setAttribute("role", "list");
+    this.list.setAttribute("aria-labelledby", this.heading.id);
+    this.root = make("section", "", this.heading, this.note, this.list);
+  }
+
+  show(items: readonly ListedItem[], note: string): void {
+    write(this.note, note);
+    this.list.hidden = items.length === 0;
+    const keys = new Set(items.map(keyOf));
+    for (const [key, { root }] of this.rows) {
+      if (keys.has(key)) continue;
+      root.remove();
+      this.rows.delete(key);
+    }
+    let next = this.list.firstElementChild;
+    for (const item of items) {
+      const row = this.rows.get(keyOf(item)) ?? this.makeRow(item);
+      // What stays in its place is not moved: it would lose the focus.
+      if (row.root === next) next = next.nextElementSibling;
+      else this.list.insertBefore(row.root, next);
+      const { kind = "" } = item;
+      row.kind.className = `kind ${kind}`;
+      row.kind.hidden = kind === "";
+      write(row.kind, kind);
+      write(row.detail, item.detail);
+      row.button.hidden = kind === "duplicate";
+    }
+  }
+
+  private makeRow(item: ListedItem): Row {
+    const name = shortened(keyOf(item));
+    const [kind, detail] = [make("span"), make("span")];
+    const button = make("button", "", "Take back");
+    button.type = "button";
+    button.setAttribute("aria-label", `Take back ${name}`);
+    const root = make("li", "", make("b", "", name), make("small", "", kind, " ", detail), button);
+    button.addEventListener("click", () => {
+      this.passFocusOn(root);
+      this.onTakeBack(item.ids);
+    });
+    const row = { root, kind, detail, button };
+    this.rows.set(keyOf(item), row);
+    return row;
+  }
+
+  /** To the row that takes this one's place, or to the heading: this one leaves. */
+  private passFocusOn(row: Element): void {
+    const neighbour = row.nextElementSibling ?? row.previousElementSibling;
+    const button = neighbour?.querySelector<HTMLElement>("button:not([hidden])");
+    (button ?? this.heading).focus();
+  }
+}
+
+function keyOf({ ids }: ListedItem): string {
+  return ids[0] ?? "";
+}

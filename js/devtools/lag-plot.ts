@@ -1,0 +1,60 @@
+/**
+ * The stream lag over the last five minutes: a line, for how long the oldest impression has been pending, and a dot for
+ * each snapshot that covered some. Drawn in units of seconds by 0 to 100 and stretched, so it fits any width.
+ */
+import type { GuardStats } from "../types/seenguard.js";
+import { make, makeSvg, write } from "./elements.js";
+import { duration, plural } from "./format.js";
+import type { LagSample } from "./monitor.js";
+
+const WINDOW_MS = 300_000;
+const HEIGHT = 100;
+/** What the vertical axis may end at, seconds; above these, whole hours. */
+const SCALES = [5, 10, 20, 30, 60, 120, 180, 300, 600, 1200, 1800, 3600];
+
+export class LagPlot {
+  readonly root: HTMLElement;
+  private readonly area = makeSvg("path", { class: "area" });
+  private readonly line = makeSvg("path", { class: "line" });
+  private readonly dots = makeSvg("path", { class: "dots" });
+  private readonly top = make("span", "top");
+  private readonly caption = make("figcaption");
+
+  constructor() {
+    const viewBox = `0 0 ${WINDOW_MS / 1000} ${HEIGHT}`;
+    const grid = makeSvg("path", { class: "grid", d: `M0 0H${WINDOW_MS / 1000}M0 ${HEIGHT / 2}H${WINDOW_MS / 1000}` });
+    const parts = [grid, this.area, this.line, this.dots];
+    const svg = makeSvg("svg", { viewBox, preserveAspectRatio: "none" }, ...parts);
+    const legend = make("p", "legend", make("span", "waiting", "oldest pending"), make("span", "covered", "covered"));
+    const times = make("p", "times", make("span", "", `${duration(WINDOW_MS)} ago`), make("span", "", "now"));
+    const drawing = make("div", "plot", legend, make("div", "canvas", svg, this.top), times);
+    // The caption says the same in words.
+    drawing.setAttribute("aria-hidden", "true");
+    this.root = make("figure", "", drawing, this.caption);
+  }
+
+  show(samples: readonly LagSample[], stats: GuardStats): void {
+    const now = samples[samples.length - 1]?.atMs ?? 0;
+    const shown = samples.filter(({ atMs }) => now - atMs <= WINDOW_MS);
+    const seconds = Math.max(...shown.flatMap(({ waitingMs, coveredMs = 0 }) => [waitingMs, coveredMs])) / 1000;
+    const top = SCALES.find((scale) => seconds <= scale) ?? Math.ceil(seconds / 3600) * 3600;
+    const point = (atMs: number, ms: number) =>
+      `${((WINDOW_MS - now + atMs) / 1000).toFixed(1)} ${(HEIGHT * (1 - ms / 1000 / top)).toFixed(1)}`;
+    const line = shown.map(({ atMs, waitingMs }) => point(atMs, waitingMs)).join("L");
+    this.line.setAttribute("d", line && `M${line}`);
+    this.area.setAttribute("d", line && `M${point(shown[0]?.atMs ?? 0, 0)}L${line}V${HEIGHT}`);
+    const covered = shown.filter(({ coveredMs }) => coveredMs !== undefined);
+    this.dots.setAttribute("d", covered.map(({ atMs, coveredMs = 0 }) => `M${point(atMs, coveredMs)}h0`).join(""));
+    write(this.top, duration(top * 1000));
+    write(this.caption, inWords(shown[shown.length - 1]?.waitingMs ?? 0, stats));
+  }
+}
+
+function inWords(waitingMs: number, { pending, lag }: GuardStats): string {
+  const waits =
+    pending === 0 ? "Nothing is pending." : `The oldest pending impression has waited ${duration(waitingMs)}.`;
+  const { count, p50Ms = 0, p95Ms = 0 } = lag;
+  if (count === 0) return waits;
+  const spread = `half within ${duration(p50Ms)}, 95% within ${duration(p95Ms)}`;
+  return `${waits} ${plural(count, "impression")} reached the server: ${spread}.`;
+}

@@ -1,0 +1,5 @@
+/** A script for Redis, as the build inlines it. */
+declare module "*.lua" {
+  const text: string;
+  export default text;
+}
