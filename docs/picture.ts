@@ -19,7 +19,7 @@ const browser = await chromium.launch({
   args: [...chromiumArguments],
 });
 try {
-  const page = await browser.newPage({ viewport: { width: 1152, height: 784 }, colorScheme: "light" });
+  const page = await browser.newPage({ viewport: { width: 1152, height: 752 }, colorScheme: "light" });
   await page.goto(`${demo.url}?user=picture&dwell=${String(DWELL_MS)}`);
   await settled(page);
   await page.getByRole("slider", { name: "Lag" }).fill("0");

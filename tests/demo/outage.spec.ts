@@ -38,7 +38,7 @@ test("Redis is stopped and started again: nothing comes back, and nothing that w
   await reader.look();
   expect((await reader.refreshAndLook(2)).guarded).toBe(0);
   // Some are in the shards, some under way, when Redis stops.
-  await expect(reader.counterOf("pending")).toHaveText("0");
+  await reader.expectNothingPending();
   await reader.setLag(300);
   expect((await reader.refreshAndLook(2)).guarded).toBe(0);
   await expect(page.locator("#pipeline-waiting")).not.toHaveText("0");
@@ -62,10 +62,10 @@ test("Redis is stopped and started again: nothing comes back, and nothing that w
   await reader.setLag(0);
   const repeats = await reader.refreshAndLook(3);
   expect(repeats.guarded).toBe(0);
-  await expect(reader.counterOf("pending")).toHaveText("0", { timeout: 45_000 });
+  await reader.expectNothingPending({ timeout: 45_000 });
   expect((await reader.refreshAndLook(2)).guarded).toBe(0);
   expect(await reader.counter("repeats-guarded")).toBe(0);
-  await expect(reader.counterOf("pending")).toHaveText("0", { timeout: 45_000 });
+  await reader.expectNothingPending({ timeout: 45_000 });
   expect(await redis.lacks(reader.user, [...reader.seen])).toEqual([]);
 });
 

@@ -1,12 +1,9 @@
 /** Starts and ends what tests need: redis-servers, the demo's server and consumers, other programs in TypeScript. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
+import { startRedis as startServer } from "../../scripts/lib/redis.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -30,19 +27,10 @@ export interface RunningDemo extends Running {
   readonly url: string;
 }
 
-/** A redis-server on a free port, with its files in a directory of its own; `flags` are more of its options. */
-export async function startRedis(...flags: string[]): Promise<RunningRedis> {
-  const directory = await mkdtemp(join(tmpdir(), "seenguard-redis-"));
-  const port = await freePort();
-  const launch = (): Promise<Running> =>
-    start(
-      "redis-server",
-      ["--port", String(port), "--bind", "127.0.0.1", "--dir", directory, "--save", "", "--appendonly", "no", ...flags],
-      {},
-      /Ready to accept connections/,
-    );
-  let server = await launch();
-  const url = `redis://127.0.0.1:${String(port)}`;
+/** A redis-server on a free port; `settings` are more of its configuration. */
+export async function startRedis(settings: Readonly<Record<string, string>> = {}): Promise<RunningRedis> {
+  let server = await startServer(settings);
+  const { url, port } = server;
   const client = new Redis(url, { retryStrategy: () => 100, maxRetriesPerRequest: null });
   client.on("error", () => undefined); // expected while a test has killed the server
   return {
@@ -50,12 +38,11 @@ export async function startRedis(...flags: string[]): Promise<RunningRedis> {
     client,
     kill: () => server.stop("SIGKILL"),
     restart: async () => {
-      server = await launch();
+      server = await startServer({ ...settings, port });
     },
     stop: async () => {
       client.disconnect();
       await server.stop();
-      await rm(directory, { recursive: true, force: true });
     },
   };
 }
@@ -135,13 +122,4 @@ async function start(
       await ended;
     },
   };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -11,7 +11,7 @@
  *                                                   "replicaLags": false}, any of them
  *     POST   /api/users/:user/flush                 the store loses this person's shards
  *     GET    /api/items/:id                         one item
- *     GET    /api/status                            the store's state, and what has gone wrong lately
+ *     GET    /api/status                            the store's state, what has gone wrong lately, and Flink's page
  *
  * Where a state is shipped, the request's header `Seen-Held` says which shards the device holds, and these are shipped
  * as references: such a response is for this device alone (`Cache-Control: private`).
@@ -79,11 +79,13 @@ export interface AppOptions {
   readonly catalogue: readonly Item[];
   /** The built page; without it, only the API is served. */
   readonly pageDirectory?: string;
+  /** Where Flink's own page is, if Flink takes the impressions in. */
+  readonly flink?: { readonly dashboard: string };
   readonly logLevel: string;
 }
 
 /** The whole server, not yet listening. */
-export function buildApp({ store, catalogue, pageDirectory, logLevel }: AppOptions): FastifyInstance {
+export function buildApp({ store, catalogue, pageDirectory, flink, logLevel }: AppOptions): FastifyInstance {
   const app = Fastify({
     logger: { level: logLevel },
     bodyLimit: 512 * 1024,
@@ -104,7 +106,7 @@ export function buildApp({ store, catalogue, pageDirectory, logLevel }: AppOptio
   );
   addItemRoute(app, catalogue);
   addFeedRoutes(app, store, catalogue);
-  addStreamRoutes(app, store);
+  addStreamRoutes(app, store, flink);
   if (pageDirectory !== undefined) app.register(fastifyStatic, { root: pageDirectory });
   return app;
 }
@@ -189,7 +191,7 @@ function forThisDevice(reply: FastifyReply): void {
   reply.header("cache-control", "private, no-cache").header("vary", "seen-held");
 }
 
-function addStreamRoutes(app: FastifyInstance, store: Store): void {
+function addStreamRoutes(app: FastifyInstance, store: Store, flink: AppOptions["flink"]): void {
   app.get<ForUser & { Querystring: { state?: string } }>(
     "/api/users/:user/status",
     { schema: { params: PARAMS, querystring: STATUS_QUERY } },
@@ -219,7 +221,8 @@ function addStreamRoutes(app: FastifyInstance, store: Store): void {
 
   app.get("/api/status", async (_request, reply) => {
     const status = await store.status();
-    return reply.code(status.available ? 200 : 503).send(status);
+    const consumer = flink && { flink: { dashboard: flink.dashboard } };
+    return reply.code(status.available ? 200 : 503).send({ ...status, ...consumer });
   });
 }
 

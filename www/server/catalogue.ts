@@ -1,32 +1,44 @@
 /**
- * The items of the demo: a few thousand real article titles, read out of `www/data/wiki-urls-10000`, and reposts of some
- * of them.
+ * The items of the demo: a few thousand real article titles, read out of `www/data/wiki-urls-10000`, and copies of some
+ * of them: reposts, and copies that another publisher has edited.
  *
- * An item's id is a hash of its address, so it stays the same whatever else the catalogue holds. A repost is an item
- * with an id of its own, and carries its original's beside it.
+ * An item's id is a hash of its address, so it stays the same whatever else the catalogue holds. Which items are copies
+ * the server finds out as they arrive: a repost by its address, an edited copy by the Simhash of its text.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { canonicalAddress, StoryGroups } from "../../examples/near-duplicates/stories.ts";
+import { editedText, textOf } from "./texts.ts";
 
 /** One item of the feed, as it goes over the wire. */
 export interface Item {
   readonly id: string;
   readonly title: string;
   readonly url: string;
-  /** Only of a repost: the id of the item that it repeats. */
-  readonly original?: string;
-  /** Only of a repost. */
-  readonly repostedBy?: string;
+  /** Who published it, if that is not Wikipedia, which has the article. */
+  readonly publisher?: string;
+  /** Only of a copy: the first item of its group to arrive, and what told the server. */
+  readonly copyOf?: { readonly id: string; readonly title: string; readonly by: "address" | "text" };
 }
 
-/** All ids of an item: who has seen the original has seen its reposts. */
-export function idsOf({ id, original }: Item): readonly string[] {
-  return original === undefined ? [id] : [id, original];
+/** All ids of an item: its own, and its group's, which is the id of the first item in it. */
+export function idsOf({ id, copyOf }: Item): readonly string[] {
+  return copyOf === undefined ? [id] : [id, copyOf.id];
+}
+
+/** What a publisher sends. */
+export interface ArrivingItem extends Item {
+  readonly text: string;
 }
 
 const ARTICLES = 4000;
-const ONE_REPOSTED_IN = 4;
-const REPOSTERS = ["The Morning Heron", "Otter Weekly", "Notes of a Vole"];
+const ONE_COPIED_IN = 4;
+const PUBLISHERS = ["The Morning Heron", "Otter Weekly", "Notes of a Vole"];
+const EDITED_TITLES = [
+  (title: string) => `${title}, explained`,
+  (title: string) => `What to know about ${title}`,
+  (title: string) => `${title}: a short guide`,
+];
 const SOURCE = new URL("../data/wiki-urls-10000", import.meta.url);
 
 /** Pages about pages, which would look odd in a feed. */
@@ -36,8 +48,43 @@ const NO_ARTICLE = /^(Special|Category|Talk|Template|User|Wikipedia|Portal|File|
 const NOT_FOR_A_DEMO =
   /xxx|porn|\bsex(ual|y)?\b|fetish|\brape\b|prostitut|vagina|breast|murder|massacre|killing|suicide|nazi|hitler/i;
 
-/** Reads the catalogue, in an order that has nothing to do with the alphabet. */
-export function readCatalogue(): Item[] {
+/** Reads the catalogue, in an order that has nothing to do with the alphabet, and groups what it has. */
+export function readCatalogue(): Promise<Item[]> {
+  return grouped(readArriving());
+}
+
+/** What arrives: the articles, in an order that has nothing to do with the alphabet, then the copies. */
+export function readArriving(): ArrivingItem[] {
+  const items = readArticles();
+  const vocabulary = items.flatMap(({ title }) => title.match(/\p{L}{4,}/gu) ?? []);
+  const articles = items.map((item) => ({ ...item, text: textOf(item.id, vocabulary) }));
+  const copied = (place: number): ArrivingItem[] => articles.filter((_, at) => at % ONE_COPIED_IN === place);
+  return [
+    ...articles,
+    ...copied(0).map(repostOf),
+    ...copied(2).map((article, number) => editedCopyOf(article, number, vocabulary)),
+  ];
+}
+
+/** Groups items in the order in which they arrive. */
+async function grouped(arriving: readonly ArrivingItem[]): Promise<Item[]> {
+  const groups = await StoryGroups.create();
+  const first = new Map<string, Item>();
+  const items = arriving.map((arrived): Item => {
+    const { text: _, ...item } = arrived;
+    const original = first.get(groups.groupOf(arrived));
+    if (original === undefined) {
+      first.set(item.id, item);
+      return item;
+    }
+    const by = canonicalAddress(original.url) === canonicalAddress(item.url) ? "address" : "text";
+    return { ...item, copyOf: { id: original.id, title: original.title, by } };
+  });
+  groups.free();
+  return items;
+}
+
+function readArticles(): Item[] {
   const items = new Map<string, Item>();
   for (const url of readFileSync(SOURCE, "utf8").split("\n")) {
     const title = titleOf(url);
@@ -47,13 +94,30 @@ export function readCatalogue(): Item[] {
     if (other !== undefined && other.url !== url) throw new Error(`two items have the id ${id}: ${other.url}, ${url}`);
     items.set(id, { id, title, url: url.replace(/^http:/, "https:") });
   }
-  const articles = [...items.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, ARTICLES);
-  return [...articles, ...articles.filter((_, place) => place % ONE_REPOSTED_IN === 0).map(repostOf)];
+  return [...items.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, ARTICLES);
 }
 
-function repostOf(article: Item, number: number): Item {
-  const repostedBy = REPOSTERS[number % REPOSTERS.length] ?? "";
-  return { ...article, id: idOf(`repost of ${article.url}`), original: article.id, repostedBy };
+/** The same page, as somebody passes it on. */
+function repostOf(article: ArrivingItem, number: number): ArrivingItem {
+  const publisher = publisherOf(number);
+  const url = `${article.url}?utm_source=${slugOf(publisher)}`;
+  return { ...article, id: idOf(url), url, publisher };
+}
+
+/** A page of the publisher's own. */
+function editedCopyOf(article: ArrivingItem, number: number, vocabulary: readonly string[]): ArrivingItem {
+  const publisher = publisherOf(number);
+  const url = `https://${slugOf(publisher)}.example/${article.id}`;
+  const title = EDITED_TITLES[Math.floor(number / PUBLISHERS.length) % EDITED_TITLES.length]?.(article.title) ?? "";
+  return { id: idOf(url), title, url, publisher, text: editedText(article.text, publisher, vocabulary) };
+}
+
+function publisherOf(number: number): string {
+  return PUBLISHERS[number % PUBLISHERS.length] ?? "";
+}
+
+function slugOf(publisher: string): string {
+  return publisher.toLowerCase().replaceAll(" ", "-");
 }
 
 /** 8 characters of base64url: 48 bits, so that two of 10,000 meet with a chance of 2 in 10 million. */

@@ -12,8 +12,8 @@ export const WINDOW_SECONDS = 30 * 24 * 60 * 60;
 
 type ShardSizes = Required<Pick<ChainOptions, "capacity" | "shards" | "falsePositiveRate">>;
 
-/** One set for the whole deployment. Small shards: what is new on a refresh is in the newest one alone. */
-const SHARD_SIZES: ShardSizes = { capacity: 250, shards: 20, falsePositiveRate: 0.00025 };
+/** One set for the whole deployment: `npx seenguard plan --per-day 150 --window-days 30 --rate 0.005`. */
+const SHARD_SIZES: ShardSizes = { capacity: 281, shards: 20, falsePositiveRate: 0.00025 };
 
 /** Those of the Go service's records. */
 const RECORD_SIZES: ShardSizes = { capacity: 1000, shards: 5, falsePositiveRate: 0.001 };

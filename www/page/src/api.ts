@@ -5,15 +5,15 @@ export interface Item {
   readonly id: string;
   readonly title: string;
   readonly url: string;
-  /** Only of a repost: the id of the item that it repeats. */
-  readonly original?: string;
-  /** Only of a repost. */
-  readonly repostedBy?: string;
+  /** Who published it, if that is not Wikipedia. */
+  readonly publisher?: string;
+  /** Only of a copy: the first item of its group that the server got, and how it knows. */
+  readonly copyOf?: { readonly id: string; readonly title: string; readonly by: "address" | "text" };
 }
 
-/** All ids of an item: who has seen the original has seen its reposts. */
-export function idsOf({ id, original }: Item): readonly string[] {
-  return original === undefined ? [id] : [id, original];
+/** All ids of an item: who has seen one of a group has seen the others. */
+export function idsOf({ id, copyOf }: Item): readonly string[] {
+  return copyOf === undefined ? [id] : [id, copyOf.id];
 }
 
 /** One page of the feed, and the state that the server filtered it against. */
@@ -40,6 +40,12 @@ export interface Status {
   readonly state: string;
   /** Only when it is not the state that was asked with. */
   readonly seen?: Snapshot;
+}
+
+/** Of the whole server. */
+export interface ServerStatus {
+  /** If Flink takes the impressions in: where its own page is. */
+  readonly flink?: { readonly dashboard: string };
 }
 
 const TIMEOUT_MS = 10_000;
@@ -84,6 +90,10 @@ export class Api {
   private ask<T>(path: string, init?: RequestInit): Promise<T> {
     return ask(`${this.base}/${path}`, init);
   }
+}
+
+export function fetchServerStatus(): Promise<ServerStatus> {
+  return ask("./api/status");
 }
 
 export function fetchItem(id: string): Promise<Item> {

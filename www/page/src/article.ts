@@ -1,5 +1,5 @@
 /** An item's own page: `?item=ID`, and the reader's options, which the way back carries on. */
-import { fetchItem } from "./api.ts";
+import { fetchItem, type Item } from "./api.ts";
 import { one, pictureOf } from "./column.ts";
 
 function wireBack(): void {
@@ -24,10 +24,18 @@ async function showItem(): Promise<void> {
   document.title = `${item.title} · Seenguard`;
   title.textContent = item.title;
   title.before(pictureOf(item));
-  one(document, "#article-note").textContent =
-    item.repostedBy === undefined ? "An article of the feed." : `Reposted by ${item.repostedBy}.`;
+  one(document, "#article-note").textContent = noteOf(item);
   source.href = item.url;
-  source.hidden = false;
+  // What other publishers have made of an article is made up for the demo.
+  source.hidden = new URL(item.url).hostname.endsWith(".example");
+}
+
+function noteOf({ publisher, copyOf }: Item): string {
+  if (publisher === undefined) return "An article of the feed.";
+  if (copyOf === undefined) return `By ${publisher}.`;
+  return copyOf.by === "address"
+    ? `Reposted by ${publisher}.`
+    : `By ${publisher}: an edited copy of “${copyOf.title}”.`;
 }
 
 wireBack();

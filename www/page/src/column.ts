@@ -80,10 +80,7 @@ export class Column {
     const again = make("button", "again quiet", "Show again");
     const answer = make("p", "reason");
     why.type = again.type = "button";
-    why.append(
-      make("span", "", item.original === undefined ? item.title : `Repost: ${item.title}`),
-      make("small", "", "Why?"),
-    );
+    why.append(make("span", "", nameOf(item)), make("small", "", "Why?"));
     why.setAttribute("aria-expanded", "false");
     again.setAttribute("aria-label", `Show again: ${item.title}`);
     answer.hidden = true;
@@ -132,11 +129,11 @@ function blockSummary(shown: number, repeats: number, repeated: number, stopped:
 
 /** `isLast`: it was seen before, and is shown last all the same. */
 function itemElement(item: ShownItem, isLast: boolean): HTMLElement {
-  const { id, title, original, seenAt } = item;
+  const { id, title, copyOf, seenAt } = item;
   const isRepeat = seenAt !== undefined && !isLast;
   const element = make("li", isLast ? "item last" : isRepeat ? "item repeat" : "item");
   element.dataset.seenId = id;
-  if (original !== undefined) element.dataset.originalId = original;
+  if (copyOf !== undefined) element.dataset.groupId = copyOf.id;
   const [, name = title, kind = "Wikipedia article"] = /^(.+?)(?: \((.+)\))?$/.exec(title) ?? [];
   const link = make("a", "", name);
   link.href = articleAddress(id);
@@ -146,12 +143,21 @@ function itemElement(item: ShownItem, isLast: boolean): HTMLElement {
   return element;
 }
 
-function noteOf({ repostedBy, seenAt }: ShownItem, kind: string, isLast: boolean): string {
-  const what = repostedBy === undefined ? kind : `Reposted by ${repostedBy}`;
+function noteOf({ publisher = "", copyOf, seenAt }: ShownItem, kind: string, isLast: boolean): string {
   const seen = seenAt === undefined ? "seen before" : `you saw it ${ago(seenAt)}`;
   if (isLast) return `Shown last: ${seen}`;
-  if (seenAt === undefined) return what;
-  return repostedBy === undefined ? `Repeat: ${seen}` : `Repeat, by a repost: ${seen}`;
+  if (seenAt !== undefined)
+    return copyOf === undefined
+      ? `Repeat: ${seen}`
+      : `Repeat, by ${copyOf.by === "address" ? "a repost" : "an edited copy"}: ${seen}`;
+  if (copyOf?.by === "address") return `Reposted by ${publisher}`;
+  return publisher === "" ? kind : `By ${publisher}`;
+}
+
+/** As it is called where it is not shown. */
+function nameOf({ title, copyOf }: Item): string {
+  if (copyOf === undefined) return title;
+  return copyOf.by === "address" ? `Repost: ${title}` : `Edited copy: ${title}`;
 }
 
 /** A picture of sorts: the title's first letter in a colour of its own. */

@@ -19,9 +19,6 @@ export interface Counts {
   mistaken: number;
   /** States of the server that came after newer ones, and were refused. */
   olderStates: number;
-  shardBytes: number;
-  /** Bytes of shards that references spared. */
-  sparedBytes: number;
 }
 
 const NOTHING: Counts = {
@@ -31,8 +28,6 @@ const NOTHING: Counts = {
   stopped: 0,
   mistaken: 0,
   olderStates: 0,
-  shardBytes: 0,
-  sparedBytes: 0,
 };
 
 /** One tab's name, and what was counted in it. */

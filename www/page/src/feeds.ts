@@ -3,7 +3,7 @@ import type { Explanation, Feed, FeedPage, PageRequest, SeenGuard } from "seengu
 import { idsOf, type Api, type Item } from "./api.ts";
 import { Column, one } from "./column.ts";
 import type { Experiment, Side } from "./experiment.ts";
-import { plural, reason } from "./format.ts";
+import { copyReason, plural, reason } from "./format.ts";
 import type { KeptList, KeptPage, ShownItem } from "./kept-list.ts";
 import type { ViewabilityOracle } from "./viewability-oracle.ts";
 
@@ -244,7 +244,7 @@ export class Feeds {
     else if (why.seen) experiment.add({ mistaken: 1 });
   }
 
-  /** What the guard says of the item's own id, or else of its original's. */
+  /** What the guard says of the item's own id, or else of its group's. */
   private whyStopped(item: Item): Explanation {
     const explanations = idsOf(item).map((id) => this.parts.guard.explain(id));
     return explanations.find(({ seen }) => seen) ?? { seen: false };
@@ -254,20 +254,25 @@ export class Feeds {
     const { guard, experiment } = this.parts;
     const why = this.whyStopped(item);
     const text = reason(why, experiment.seenAt(idsOf(item)), guard.stats().serverFalsePositiveRate);
-    const isByOriginal = item.original !== undefined && why.seen && !guard.has(item.id);
-    return isByOriginal ? `A repost, stopped by its original's id. ${text}` : text;
+    if (item.copyOf === undefined) return text;
+    const isByGroup = why.seen && !guard.has(item.id);
+    return `${copyReason(item.copyOf)}${isByGroup ? ": stopped by that item's id" : ""}. ${text}`;
   }
 
-  /** Takes the item back, so that this feed decides it anew; nothing if it is in the list already. */
+  /** Somebody has taken these ids back: the feed decides them anew, and showing them is no repeat. */
+  tookBack(ids: readonly string[]): void {
+    this.parts.experiment.takeBack(ids);
+    for (const id of ids) this.parts.kept.takeBack(id);
+  }
+
+  /** Takes the item back, unless it is already, and adds it to the list; nothing if it is in the list already. */
   private showAgain(item: Item): ShownItem | undefined {
-    const { guard, experiment, kept } = this.parts;
-    if (!this.whyStopped(item).seen) return undefined;
-    guard.unsee(idsOf(item));
-    experiment.takeBack(idsOf(item));
+    if (this.whyStopped(item).seen) {
+      this.parts.guard.unsee(idsOf(item));
+      this.tookBack(idsOf(item));
+    }
     const [shown] = this.feed.admit(this.withTimes([item]), idsOf);
-    if (shown === undefined) return undefined;
-    kept.takeBack(item.id);
-    this.announcement.textContent = `${item.title} is shown again.`;
+    if (shown !== undefined) this.announcement.textContent = `${item.title} is shown again.`;
     return shown;
   }
 }

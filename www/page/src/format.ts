@@ -1,5 +1,6 @@
 /** Formats numbers, times and explanations for people. */
 import type { Explanation, GuardStats } from "seenguard";
+import type { Item } from "./api.ts";
 
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
@@ -55,6 +56,13 @@ export function ago(atMs: number): string {
   const seconds = Math.max(0, Math.round((Date.now() - atMs) / 1000));
   if (seconds < 90) return `${String(seconds)} s ago`;
   return seconds < 5400 ? `${String(Math.round(seconds / 60))} min ago` : `${String(Math.round(seconds / 3600))} h ago`;
+}
+
+/** What an item is a copy of, and how the server knows. */
+export function copyReason({ title, by }: NonNullable<Item["copyOf"]>): string {
+  return by === "address"
+    ? `A repost of “${title}”, by its address`
+    : `An edited copy of “${title}”, by the Simhash of its text`;
 }
 
 /** Why an item was stopped. `seenAt`: when the exact record has it; `undefined` for a false positive. */

@@ -7,6 +7,7 @@
  */
 // With all formats: before its first answer the page does not know what the server's store is kept in.
 import { SeenGuard, type SeenGuardError } from "seenguard/formats";
+import "seenguard/devtools";
 import { Api } from "./api.ts";
 import { one } from "./column.ts";
 import { Conditions } from "./conditions.ts";
@@ -15,9 +16,7 @@ import { Experiment, currentReader, newReader } from "./experiment.ts";
 import { Feeds } from "./feeds.ts";
 import { showPool, wireHistory } from "./history.ts";
 import { KeptList } from "./kept-list.ts";
-import { LagChart } from "./lag-chart.ts";
 import { clearNotice, notify, notifyServerTrouble as onTrouble } from "./notices.ts";
-import { Received } from "./received.ts";
 import { StreamPanel } from "./stream.ts";
 import { ViewabilityOracle } from "./viewability-oracle.ts";
 
@@ -29,32 +28,23 @@ async function start(): Promise<void> {
   const address = new URL(location.href).searchParams;
   const dwellMs = Number(address.get("dwell")) || DEFAULT_DWELL_MS;
   const api = new Api(experiment.user);
-  const chart = new LagChart(one(document, "#lag-chart"));
   const guard = await SeenGuard.open({
     namespace: `demo:${experiment.user}`,
     storage: address.get("storage") === "local" ? "local" : "indexeddb",
     onError: notifyGuardTrouble,
-    onLag: (lagMs) => chart.covered(lagMs),
   });
-  chart.follow(guard);
   const oracle = new ViewabilityOracle(dwellMs, (element) => {
     experiment.saw(idsOfElement(element));
     element.classList.add("looked-at");
   });
 
-  const received = new Received(guard, experiment);
   /** Whatever an answer of the server brought with it. */
   const answered = (): void => {
-    received.count();
     clearNotice("server");
     writeCounters(guard, experiment);
   };
   const kept = new KeptList(experiment.user);
-  const onPage = (): void => {
-    answered();
-    received.describeRefresh();
-  };
-  const feeds = new Feeds({ api, guard, experiment, oracle, kept, onTrouble, onPage });
+  const feeds = new Feeds({ api, guard, experiment, oracle, kept, onTrouble, onPage: answered });
   observe(guard, feeds, experiment, dwellMs);
   guard.report({ url: api.impressionsUrl, intervalMs: REPORT_INTERVAL_MS });
   experiment.onOtherTab(() => {
@@ -77,7 +67,7 @@ async function start(): Promise<void> {
   wireHistory({ api, feeds, onTrouble });
   wireReader(experiment.user);
   wireFeedButtons(feeds);
-  wirePanel();
+  wirePanels(guard, feeds);
   writeCounters(guard, experiment);
   if (feeds.restore()) showPool(feeds);
   else await feeds.refresh();
@@ -98,7 +88,7 @@ function observe(guard: SeenGuard, feeds: Feeds, experiment: Experiment, dwellMs
 
 /** All ids of the item that an element shows. */
 function idsOfElement(element: Element): string[] {
-  return ["data-seen-id", "data-original-id"].flatMap((name) => element.getAttribute(name) ?? []);
+  return ["data-seen-id", "data-group-id"].flatMap((name) => element.getAttribute(name) ?? []);
 }
 
 /** Impressions that cannot be delivered are the server's trouble, and cleared by its next answer. */
@@ -128,15 +118,23 @@ function wireFeedButtons(feeds: Feeds): void {
   }
 }
 
-/** There is room for the panel on a desk; on a phone it opens when asked. */
-function wirePanel(): void {
-  const panel = one(document, "#panel") as HTMLDetailsElement;
+/** What is taken back in the guard's panel is no repeat when it comes again. */
+function wirePanels(guard: SeenGuard, feeds: Feeds): void {
+  const panel = document.querySelector("seenguard-panel");
+  if (panel === null) throw new Error("the page has no panel of the guard");
+  panel.guard = guard;
+  panel.addEventListener("seenguard-unsee", ({ detail }) => feeds.tookBack(detail.ids));
+  openOnDesk(panel, one(document, "#panel") as HTMLDetailsElement);
+}
+
+/** There is room for the panels on a desk; on a phone they open when asked. */
+function openOnDesk(...panels: { open: boolean }[]): void {
   const desk = matchMedia("(min-width: 64rem)");
-  const openOnDesk = (): void => {
-    panel.open = desk.matches;
+  const open = (): void => {
+    for (const panel of panels) panel.open = desk.matches;
   };
-  desk.addEventListener("change", openOnDesk);
-  openOnDesk();
+  desk.addEventListener("change", open);
+  open();
 }
 
 start().catch((error: unknown) => {

@@ -1,5 +1,5 @@
 /** The controls of the server: of its stream, and of what goes wrong with it; and what the server says of them. */
-import type { Api, Status, StreamControl } from "./api.ts";
+import { fetchServerStatus, type Api, type Status, type StreamControl } from "./api.ts";
 import { one } from "./column.ts";
 import { count, lag } from "./format.ts";
 
@@ -34,6 +34,20 @@ export class StreamPanel {
     this.losesEvents.addEventListener("change", () => void this.change({ losesEvents: this.losesEvents.checked }));
     this.replicaLags.addEventListener("change", () => void this.change({ replicaLags: this.replicaLags.checked }));
     void this.poll();
+    void this.showConsumer();
+  }
+
+  /** Where Flink consumes, the page counts what Flink was given: what it has taken in, only the guard can tell. */
+  private async showConsumer(): Promise<void> {
+    try {
+      const { flink } = await fetchServerStatus();
+      if (flink === undefined) return;
+      (one(document, "#flink-dashboard") as HTMLAnchorElement).href = flink.dashboard;
+      one(document, "#pipeline-known-text").textContent = "given to Flink";
+      one(document, "#flink").removeAttribute("hidden");
+    } catch (error) {
+      this.parts.onTrouble(error);
+    }
   }
 
   /**

@@ -2,6 +2,7 @@
 --
 -- This is the demo's own: it makes the lag that a real pipeline has by itself. It is in Redis so that a server that is
 -- killed loses nothing, and one script so that an event is always either still under way or in the stream.
+-- The stream keeps its latest entries alone, more than any consumer is ever behind.
 --
 -- KEYS[1]  list: what is under way, oldest first, as "<arrival, Unix ms> <kind> <at, Unix ms> <id>"
 -- KEYS[2]  hash: this person's `running` ('0' stops the stream) and `lagSeconds`
@@ -14,6 +15,7 @@
 --
 -- Returns how many were let through.
 
+local KEPT = 1000000
 local control = redis.call('HMGET', KEYS[2], 'running', 'lagSeconds')
 if control[1] == '0' then
   return 0
@@ -32,9 +34,9 @@ for carried = 0, tonumber(ARGV[4]) - 1 do
   end
   redis.call('LPOP', KEYS[1])
   if arrival then
-    redis.call('XADD', KEYS[3], '*', 'user', ARGV[1], 'kind', kind, 'id', id, 'at', at)
+    redis.call('XADD', KEYS[3], 'MAXLEN', '~', KEPT, '*', 'user', ARGV[1], 'kind', kind, 'id', id, 'at', at)
   else
-    redis.call('XADD', KEYS[3], '*', 'unreadable', entry)
+    redis.call('XADD', KEYS[3], 'MAXLEN', '~', KEPT, '*', 'unreadable', entry)
   end
 end
 return tonumber(ARGV[4])

@@ -46,6 +46,7 @@ export class RedisStore implements Store {
   constructor(
     url: string,
     private readonly problems: ProblemLog,
+    private readonly defaults: Pick<StreamControl, "lagSeconds"> = DEFAULT_CONTROL,
   ) {
     this.redis = connect(url, (what) => problems.add(what));
     this.stored = redisStore(this.redis, CHAIN_OPTIONS);
@@ -115,7 +116,7 @@ export class RedisStore implements Store {
     };
     return {
       running: is("running"),
-      lagSeconds: Number(fields.lagSeconds ?? DEFAULT_CONTROL.lagSeconds),
+      lagSeconds: Number(fields.lagSeconds ?? this.defaults.lagSeconds),
       losesEvents: is("losesEvents"),
       replicaLags: is("replicaLags"),
       accepted: Number(fields.accepted ?? 0),
@@ -182,7 +183,7 @@ export class RedisStore implements Store {
         UNDER_WAY,
         user,
         Date.now(),
-        DEFAULT_CONTROL.lagSeconds,
+        this.defaults.lagSeconds,
         CARRIED_AT_ONCE,
       );
     }

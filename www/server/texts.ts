@@ -1,0 +1,34 @@
+/**
+ * Stand-ins for the articles' texts, which the data does not have: words of the catalogue's titles, some of them again
+ * and again, as an article repeats what it is about. Nobody reads them; the server tells edited copies by them.
+ */
+import { randomOfText, type Random } from "./random.ts";
+
+const WORDS = 120;
+/** So many distinct words a text is made of. */
+const TOPIC_WORDS = 60;
+/** So many words of it another publisher changes. */
+const CHANGED_WORDS = 2;
+
+/** The text of the item with this id. `vocabulary`: the words to draw from, with repetition. */
+export function textOf(id: string, vocabulary: readonly string[]): string {
+  const random = randomOfText(`text ${id}`);
+  const topic = Array.from({ length: TOPIC_WORDS }, () => anyOf(vocabulary, random));
+  // As in real texts, some of the words come often.
+  const words = Array.from({ length: WORDS }, () => topic[Math.floor(TOPIC_WORDS * random() ** 2)] ?? "");
+  return words.join(" ");
+}
+
+/** The text as another publisher prints it: some words replaced, and its halves swapped. */
+export function editedText(text: string, publisher: string, vocabulary: readonly string[]): string {
+  const random = randomOfText(`edit of ${publisher} ${text}`);
+  const words = text.split(" ");
+  for (let change = 0; change < CHANGED_WORDS; change++)
+    words[Math.floor(random() * words.length)] = anyOf(vocabulary, random);
+  const middle = Math.floor(words.length / 2);
+  return [...words.slice(middle), ...words.slice(0, middle)].join(" ");
+}
+
+function anyOf(words: readonly string[], random: Random): string {
+  return words[Math.floor(random() * words.length)] ?? "";
+}
