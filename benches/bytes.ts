@@ -5,8 +5,9 @@ import { SeenGuard, type Snapshot } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { inProject } from "../scripts/lib/paths.mjs";
 import { shortIds } from "./ids.ts";
-import type { Peer } from "./peers.ts";
+import type { Peer } from "./peer.ts";
 import type { Place } from "./places/place.ts";
+import { refreshMessages } from "./refreshes.ts";
 import { shardSizes, weighShards, type ShardCosts } from "./shard-sizes.ts";
 
 export interface FileSize {
@@ -19,17 +20,24 @@ export interface Bytes {
   /** The entries in an app, minified, and the files of dist/ that are loaded as they are. */
   readonly files: Readonly<Record<string, FileSize>>;
   /** What a server sends of 5 shards of 1,000 ids, for each peer. */
-  readonly message: Readonly<Record<string, { bytes: number; brotli: number }>>;
+  readonly message: Readonly<Record<string, Message>>;
+  /** What a server sends of such shards to a device that holds 4 of them: as references, and in full. */
+  readonly refresh: Readonly<Record<string, Message>>;
   /** What a guard holds in memory: of those shards, or of 10,000 impressions that a snapshot has covered. */
   readonly held: Readonly<Record<Held, number>>;
-  /** What a Set of the same ids takes of the heap instead, in each place. */
-  readonly sets: Readonly<Record<string, Readonly<Record<Held, number>>>>;
+  /** What a Set of the same ids, or a Map from them to times, takes of the heap instead, in each place. */
+  readonly heaps: Readonly<Record<string, Readonly<Record<"Set" | "Map", Readonly<Record<Held, number>>>>>>;
   readonly shardSizes: readonly ShardCosts[];
 }
 
 type Held = "shards" | "impressions";
 
-/** `places`: how to open each, and its Set is weighed there. */
+interface Message {
+  readonly bytes: number;
+  readonly brotli: number;
+}
+
+/** `places`: how to open each, and its Set and Map are weighed there. */
 export async function weigh(peers: readonly Peer[], places: readonly (() => Promise<Place>)[]): Promise<Bytes> {
   const shards = Array.from({ length: 5 }, (_, seed) => shortIds(1000, seed));
   const messages = await Promise.all(peers.map(async (peer) => [peer.name, await peer.message(shards)] as const));
@@ -40,17 +48,22 @@ export async function weigh(peers: readonly Peer[], places: readonly (() => Prom
   const impressions = shortIds(10_000, 99);
   return {
     files: sizes,
-    message: Object.fromEntries(messages.map(([name, message]) => [name, weightOf(message)])),
+    message: weightsOf(messages),
+    refresh: weightsOf(Object.entries(await refreshMessages())),
     held: { shards: await weightOfShards(snapshot), impressions: await weightOfImpressions(impressions) },
-    sets: await weightOfSets({ shards: shards.flat(), impressions }, places),
+    heaps: await weightOfHeaps({ shards: shards.flat(), impressions }, places),
     shardSizes: await Promise.all(shardSizes.map(weighShards)),
   };
 }
 
-/** As it is, and as a server compresses what it makes for one request. */
-function weightOf(message: string): { bytes: number; brotli: number } {
+/** As they are, and as a server compresses what it makes for one request. */
+function weightsOf(messages: readonly (readonly [name: string, message: string])[]): Record<string, Message> {
   const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
-  return { bytes: Buffer.byteLength(message), brotli: brotliCompressSync(message, quick).length };
+  const weightOf = (message: string) => ({
+    bytes: Buffer.byteLength(message),
+    brotli: brotliCompressSync(message, quick).length,
+  });
+  return Object.fromEntries(messages.map(([name, message]) => [name, weightOf(message)]));
 }
 
 async function weightOfShards(snapshot: string): Promise<number> {
@@ -83,16 +96,19 @@ async function withGuard(weigh: (guard: SeenGuard) => number): Promise<number> {
   return bytes;
 }
 
-async function weightOfSets(
+async function weightOfHeaps(
   ids: Readonly<Record<Held, readonly string[]>>,
   places: readonly (() => Promise<Place>)[],
-): Promise<Bytes["sets"]> {
-  const sets: Record<string, Record<Held, number>> = {};
+): Promise<Bytes["heaps"]> {
+  const heaps: Record<string, Bytes["heaps"][string]> = {};
   for (const open of places) {
     const place = await open();
-    const shards = await place.heapOfSet(JSON.stringify(ids.shards));
-    sets[place.title] = { shards, impressions: await place.heapOfSet(JSON.stringify(ids.impressions)) };
+    const heapsOf = async (kind: "Set" | "Map") => ({
+      shards: await place.heapOf(kind, JSON.stringify(ids.shards)),
+      impressions: await place.heapOf(kind, JSON.stringify(ids.impressions)),
+    });
+    heaps[place.title] = { Set: await heapsOf("Set"), Map: await heapsOf("Map") };
     await place.close();
   }
-  return sets;
+  return heaps;
 }

@@ -12,13 +12,14 @@
  * @returns {Promise<Record<string, number>>}
  */
 export async function startGuard(entry, message, ids, storage) {
-  const spent = watch();
+  const stopWatching = watch();
   const begun = performance.now();
   const { SeenGuard } = /** @type {typeof import("seenguard")} */ (await import(/* @vite-ignore */ entry));
   const imported = performance.now();
   const guard = await SeenGuard.open({ namespace: "bench:cold", ...(storage === undefined ? {} : { storage }) });
   const opened = performance.now();
-  const { compile, database } = spent();
+  const spent = { ...stopWatching() };
+  const [script] = performance.getEntriesByName(new URL(entry, import.meta.url).href);
   /** @type {import("seenguard").Snapshot} */
   const snapshot = JSON.parse(message);
   const { applied } = guard.apply(snapshot);
@@ -29,11 +30,11 @@ export async function startGuard(entry, message, ids, storage) {
   const filtered = performance.now();
   if (!applied || fresh.length === 0 || guard.stats().engine !== "wasm") throw new Error("the guard did not start");
   return {
+    ...spent,
+    ...(script ? { fetch: script.duration } : {}),
     import: imported - begun,
     open: opened - imported,
     ready: opened - begun,
-    compile,
-    ...(database > 0 ? { database } : {}),
     apply: taken - opened,
     filter: filtered - taken,
     all: filtered - begun,
@@ -41,40 +42,62 @@ export async function startGuard(entry, message, ids, storage) {
 }
 
 /**
- * Watches what `open` spends on compiling and starting the module, and on opening its database. Returns how to ask for
- * the milliseconds, which also stops watching.
+ * Watches what `open` asks of the platform: to decode the module, to compile it, to start it, and to open the database.
+ * Returns how to stop, which tells the milliseconds of what there was.
  */
 function watch() {
-  const spent = { compile: 0, database: 0 };
-  const unwatchDatabase = watchDatabase((milliseconds) => {
-    spent.database ||= milliseconds;
-  });
-  const { instantiate } = WebAssembly;
-  // @ts-expect-error: of its two forms the glue uses the one that takes bytes.
-  WebAssembly.instantiate = async (/** @type {BufferSource} */ bytes, imports) => {
-    const begun = performance.now();
-    const started = await instantiate(bytes, imports);
-    spent.compile += performance.now() - begun;
-    return started;
+  /** @type {Record<string, number>} */
+  const spent = {};
+  /** @type {(step: string, begun: number) => void} */
+  const note = (step, begun) => {
+    spent[step] = (spent[step] ?? 0) + performance.now() - begun;
   };
+  const stops = [watchModule(note), watchDatabase(note)];
   return () => {
-    Object.assign(WebAssembly, { instantiate });
-    unwatchDatabase();
+    for (const stop of stops) stop();
     return spent;
   };
 }
 
-/**
- * Tells how long it takes to open a database. Returns how to stop that.
- * @param {(milliseconds: number) => void} tell
- */
-function watchDatabase(tell) {
+/** @param {(step: string, begun: number) => void} note */
+function watchModule(note) {
+  const { instantiate } = WebAssembly;
+  // @ts-expect-error: of its two forms the glue uses the one that takes bytes, and Node's own modules the other.
+  WebAssembly.instantiate = async (/** @type {BufferSource | WebAssembly.Module} */ bytes, imports) => {
+    if (bytes instanceof WebAssembly.Module) return instantiate(bytes, imports);
+    const begun = performance.now();
+    const module = await WebAssembly.compile(bytes);
+    note("compile", begun);
+    const compiled = performance.now();
+    const instance = await instantiate(module, imports);
+    note("instantiate", compiled);
+    return { module, instance };
+  };
+  /** @type {{ prototype: Uint8Array, fromHex?: (hex: string) => Uint8Array }} Not every engine has it. */
+  const array = Uint8Array;
+  const { fromHex } = array;
+  if (fromHex) {
+    array.fromHex = (hex) => {
+      const begun = performance.now();
+      const bytes = fromHex.call(Uint8Array, hex);
+      note("decode", begun);
+      return bytes;
+    };
+  }
+  return () => {
+    Object.assign(WebAssembly, { instantiate });
+    if (fromHex) array.fromHex = fromHex;
+  };
+}
+
+/** @param {(step: string, begun: number) => void} note */
+function watchDatabase(note) {
   if (typeof indexedDB === "undefined") return () => undefined;
   const open = indexedDB.open.bind(indexedDB);
   indexedDB.open = (name, version) => {
     const begun = performance.now();
     const request = open(name, version);
-    request.addEventListener("success", () => tell(performance.now() - begun));
+    request.addEventListener("success", () => note("database", begun));
     return request;
   };
   return () => {

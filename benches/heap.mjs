@@ -1,26 +1,29 @@
-/** What a Set of ids takes of the heap: plain JavaScript, since Node and Chromium load this very file. */
+/** What a Set or a Map of ids takes of the heap: plain JavaScript, since Node and Chromium load this very file. */
 
-const SETS = 20;
+const COPIES = 20;
 const FIRST_LETTER = 65;
+/** Unix time. */
+const FIRST_SECOND = 1_764_000_000;
 
 /**
- * Bytes of one Set with the ids it holds, of the mean of several.
+ * Bytes of one Set with the ids it holds, or of one Map from them to times, of the mean of several.
+ * @param {"Set" | "Map"} kind
  * @param {string} json the ids, as a server sends them
  * @param {() => Promise<number>} heapUsed collects what nobody holds, and tells the bytes that are left
  */
-export async function heapOfSets(json, heapUsed) {
-  /** @type {(number: number) => Set<string>} Ids of its own: engines may keep equal texts once. */
+export async function heapOf(kind, json, heapUsed) {
+  /** @type {(number: number) => object} Ids of its own: engines may keep equal texts once. */
   const build = (number) => {
     /** @type {string[]} */
     const ids = JSON.parse(json.replaceAll(/."(?=[,\]])/g, `${String.fromCharCode(FIRST_LETTER + number)}"`));
-    return new Set(ids);
+    return kind === "Set" ? new Set(ids) : new Map(ids.map((id, index) => [id, FIRST_SECOND + index]));
   };
   // The first one compiles what the others use.
-  const sets = [build(SETS)];
+  const built = [build(COPIES)];
   const before = await heapUsed();
-  for (let set = 0; set < SETS; set++) sets.push(build(set));
-  const bytes = ((await heapUsed()) - before) / SETS;
+  for (let copy = 0; copy < COPIES; copy++) built.push(build(copy));
+  const bytes = ((await heapUsed()) - before) / COPIES;
   // They have to live until here.
-  if (sets.length !== SETS + 1) throw new Error("a Set is missing");
+  if (built.length !== COPIES + 1) throw new Error("one is missing");
   return bytes;
 }

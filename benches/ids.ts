@@ -11,28 +11,34 @@ export function randomBelow(seed: number): (limit: number) => number {
   };
 }
 
-const BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz";
+/** So many digits in a base; with more than 32 bits the last ones follow from the others. */
+const digits = (count: number, base: number, below: (limit: number) => number) =>
+  below(base ** count)
+    .toString(base)
+    .padStart(count, "0");
 
 /** Ids such as `1r8bq8r7q4izgx`: 14 characters, so many that no two are equal. */
 export function shortIds(count: number, seed: number): string[] {
   const below = randomBelow(seed);
-  return Array.from({ length: count }, () => Array.from({ length: 14 }, () => BASE36.charAt(below(36))).join(""));
+  return Array.from({ length: count }, () => digits(7, 36, below) + digits(7, 36, below));
 }
-
-const digits = (count: number, below: (limit: number) => number) =>
-  Array.from({ length: count }, () => String(below(10))).join("");
 
 /** Ids such as `1867530941482364928`: 19 digits, of which the first follow from the time. */
 export function snowflakes(count: number, seed: number): string[] {
   const below = randomBelow(seed);
-  return Array.from({ length: count }, () => `18${digits(17, below)}`);
+  return Array.from({ length: count }, () => `18${digits(8, 10, below)}${digits(9, 10, below)}`);
 }
 
 /** Ids such as `0e984725-c51c-4bf4-9960-e1c80e27aba0`. */
 export function uuids(count: number, seed: number): string[] {
   const below = randomBelow(seed);
-  const hex = (length: number) => Array.from({ length }, () => below(16).toString(16)).join("");
-  return Array.from({ length: count }, () => `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`);
+  const hex = (length: number) => digits(length, 16, below);
+  return Array.from({ length: count }, () => `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(6)}${hex(6)}`);
+}
+
+/** Items with these ids, whose texts nobody has looked at yet. */
+export function itemsOf(ids: readonly string[]): { id: string }[] {
+  return JSON.parse(JSON.stringify(ids.map((id) => ({ id })))) as { id: string }[];
 }
 
 /** `count` candidates in a random order, a quarter of them out of `seen`, the others new. */
@@ -41,9 +47,14 @@ export function candidatesOf(seen: readonly string[], count: number, makeIds: ty
   const known = new Set<string>();
   while (known.size < Math.floor(count / 4)) known.add(seen[below(seen.length)] ?? "");
   const candidates = [...known, ...makeIds(count - known.size, seed + 1)];
-  for (let last = candidates.length - 1; last > 0; last--) {
-    const other = below(last + 1);
-    [candidates[last], candidates[other]] = [candidates[other] ?? "", candidates[last] ?? ""];
-  }
+  shuffle(candidates, below);
   return candidates;
+}
+
+/** Puts a list into a random order (Fisher and Yates). */
+export function shuffle(list: unknown[], below: (limit: number) => number): void {
+  for (let last = list.length - 1; last > 0; last--) {
+    const other = below(last + 1);
+    [list[last], list[other]] = [list[other], list[last]];
+  }
 }

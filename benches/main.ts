@@ -2,29 +2,32 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { inProject } from "../scripts/lib/paths.mjs";
+import { writeTables } from "../scripts/lib/tables.mjs";
 import { weigh } from "./bytes.ts";
 import { candidatesOf, shortIds } from "./ids.ts";
 import { describeLoad, describeMachine } from "./machine.ts";
 import { barsOf } from "./bars.ts";
-import { peers } from "./peers.ts";
+import { peers, senders } from "./peers.ts";
 import { bundleAll } from "./places/bundle.ts";
 import { chromiumPlace } from "./places/chromium.ts";
 import { nodePlace } from "./places/node.ts";
 import { say, type Place, type Steps } from "./places/place.ts";
-import { writeTables } from "./readme.ts";
 import type { PlaceResults, Results } from "./results.ts";
-import { measureRust } from "./rust.ts";
+import { measureFilters, measureSearches, measureServer } from "./rust.ts";
+import { measureUpdates } from "./server/updates.ts";
 import { spreadOf, type Spread } from "./statistics.ts";
 import { tablesOfBytes, tablesOfTimes } from "./tables.ts";
 
 const FULL = {
   effort: { rounds: 30, roundMs: 40, warmupMs: 500 },
   starts: 25,
+  updates: { rounds: 10, updatesARound: 2000 },
   rust: { warmUpSeconds: 0.2, seconds: 0.5 },
 };
 const QUICK = {
   effort: { rounds: 3, roundMs: 20, warmupMs: 60 },
   starts: 3,
+  updates: { rounds: 3, updatesARound: 500 },
   rust: { warmUpSeconds: 0.05, seconds: 0.1 },
 };
 
@@ -32,6 +35,7 @@ const QUICK = {
 const SMOKE = {
   effort: { rounds: 1, roundMs: 1, warmupMs: 1 },
   starts: 1,
+  updates: { rounds: 1, updatesARound: 100 },
   rust: { warmUpSeconds: 0.001, seconds: 0.01 },
 };
 
@@ -48,7 +52,7 @@ const samples = values.smoke === true ? SMOKE : values.quick === true ? QUICK : 
 async function main(): Promise<void> {
   let tables: Record<string, string>;
   if (values.bytes === true) {
-    tables = tablesOfBytes(await weigh(peers, await placesToOpen()));
+    tables = tablesOfBytes(await weigh(senders, await placesToOpen()));
   } else {
     const results = await measureEverything(samples);
     mkdirSync(inProject("bench"), { recursive: true });
@@ -56,12 +60,12 @@ async function main(): Promise<void> {
     tables = { ...tablesOfBytes(results.bytes), ...tablesOfTimes(results) };
   }
   console.log(Object.values(tables).join("\n\n"));
-  if (values.readme === true) await writeTables(tables);
+  if (values.readme === true) await writeTables(tables, ["README.md", "docs/performance.md"]);
 }
 
-async function measureEverything({ effort, starts, rust }: typeof FULL): Promise<Results> {
+async function measureEverything({ effort, starts, updates, rust }: typeof FULL): Promise<Results> {
   const open = await placesToOpen();
-  const bytes = await weigh(peers, open);
+  const bytes = await weigh(senders, open);
   const places: PlaceResults[] = [];
   for (const openPlace of open) {
     const place = await openPlace();
@@ -73,9 +77,24 @@ async function measureEverything({ effort, starts, rust }: typeof FULL): Promise
     await place.close();
   }
   say("Rust: the guard beside fastbloom");
-  const inRust = await measureRust(rust);
+  const filters = await measureFilters(rust);
+  say("Rust: near-duplicates beside brute force");
+  const searches = await measureSearches(rust);
+  say("Rust: a server's chain");
+  const serverRust = await measureServer(rust);
+  say("Node: updates through Redis");
+  const update = spreadOf(await measureUpdates(updates.rounds, updates.updatesARound));
   const machine = describeMachine() + describeLoad();
-  const found = { at: new Date().toISOString(), machine, quick: samples !== FULL, bytes, places, rust: inRust };
+  const found = {
+    at: new Date().toISOString(),
+    machine,
+    quick: samples !== FULL,
+    bytes,
+    places,
+    rust: filters,
+    searches,
+    server: { rust: serverRust, update },
+  };
   return { ...found, bars: barsOf(found) };
 }
 

@@ -1,16 +1,21 @@
 /**
- * How contenders are measured against each other: in many short rounds, in which they take turns sample by sample, each
- * round beginning with another one. So what disturbs the machine for a while disturbs all of them, a ratio is taken
- * between neighbours in time, and nobody finds the processor's caches as it left them itself: a page that is filtered
- * now and then does not, either. The timing itself is tinybench's.
+ * How contenders are measured against each other: in many short rounds, in which they take turns sample by sample, in
+ * another order each time. So what disturbs the machine for a while disturbs all of them, a ratio is taken between
+ * neighbours in time, and nobody finds the processor's caches as it left them itself: a page that is filtered now and
+ * then does not, either. The timing itself is tinybench's.
  */
 import { Bench } from "tinybench";
+import { randomBelow, shuffle } from "./ids.ts";
 import { spreadOf, type Spread } from "./statistics.ts";
+
+const below = randomBelow(1);
 
 export interface Contender {
   readonly name: string;
   /** Makes ready for one repetition, which is not timed; what it returns is. */
   readonly prepare: () => () => unknown;
+  /** Whether a repetition takes until its promise is settled. */
+  readonly isAsync?: boolean;
 }
 
 export interface Effort {
@@ -35,14 +40,8 @@ export async function measure(contenders: readonly Contender[], repeats: number,
   const samples = contenders.map((): number[] => []);
   const medians = contenders.map((): number[] => []);
   for (let round = 0; round < effort.rounds; round++) {
-    const order = contenders.map((_, index) => (index + round) % contenders.length);
-    const taken = await samplesOfRound(
-      order.flatMap((index) => contenders[index] ?? []),
-      repeats,
-      effort.roundMs,
-    );
-    order.forEach((index, place) => {
-      const times = taken[place] ?? [];
+    const taken = await samplesOfRound(contenders, repeats, effort.roundMs);
+    taken.forEach((times, index) => {
       samples[index]?.push(...times);
       medians[index]?.push(spreadOf(times).median);
     });
@@ -61,8 +60,10 @@ async function samplesOfRound(contenders: readonly Contender[], repeats: number,
     samples: [] as number[],
     left: time,
   }));
-  let playing = players;
+  let playing = [...players];
   while (playing.length > 0) {
+    // In one order, the same contender would always run after the slowest one.
+    shuffle(playing, below);
     for (const player of playing) {
       const sample = await player.sample();
       player.samples.push(sample);
@@ -74,23 +75,27 @@ async function samplesOfRound(contenders: readonly Contender[], repeats: number,
 }
 
 /** Returns what takes one sample: milliseconds for one repetition. */
-function sampler({ name, prepare }: Contender, repeats: number): () => Promise<number> {
+function sampler({ name, prepare, isAsync = false }: Contender, repeats: number): () => Promise<number> {
   const bench = new Bench({ time: 0, iterations: 1, warmup: false, retainSamples: true, throws: true });
   let ready: (() => unknown)[] = [];
   const beforeEach = () => {
     ready = Array.from({ length: repeats }, prepare);
   };
-  bench.add(
-    name,
-    () => {
-      let result: unknown;
-      for (const run of ready) result = run();
-      // Handed out, so that no engine finds that nobody needs it.
-      return result;
-    },
-    { beforeEach, async: false },
-  );
+  // The result is handed out, so that no engine finds that nobody needs it.
+  const atOnce = () => {
+    let result: unknown;
+    for (const run of ready) result = run();
+    return result;
+  };
+  const awaited = async () => {
+    let result: unknown;
+    for (const run of ready) result = await run();
+    return result;
+  };
+  bench.add(name, isAsync ? awaited : atOnce, { beforeEach, async: isAsync });
   return async () => {
+    // Without this, a bench that has run does not run again: it answers with what it found then.
+    bench.reset();
     const [task] = await bench.run();
     const sample = task?.result.state === "completed" ? task.result.latency.samples?.at(-1) : undefined;
     if (sample === undefined) throw new Error(`${name} was not measured`);

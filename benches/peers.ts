@@ -1,33 +1,16 @@
-/**
- * Who is measured: each answers the same question, "which of these ids has nobody told me of?", after it was told by a
- * message as a server would send it. To add one, write a `Peer` and name it in `peers`. Each has a plain loop of its
- * own: one that all share would call through a function that no engine can inline, and slow down the quickest most.
- */
+/** Who is measured: the guard, npm's Bloom filters, and what is written by hand. To add one, name it in `peers`. */
 import bloomFilterModule from "bloom-filters/dist/bloom/bloom-filter.js";
 import { BloomFilter } from "bloomfilter";
-import { SeenGuard } from "seenguard";
+import { SeenGuard, type GuardOptions } from "seenguard";
 import { ShardChain } from "seenguard/server";
-
-export interface Peer {
-  readonly name: string;
-  /** What a server sends to say that these ids were seen; one list a shard. */
-  message(shards: readonly (readonly string[])[]): Promise<string>;
-  /** Somebody who has been told of nothing yet. */
-  client(): Promise<Client>;
-}
-
-export interface Client {
-  /** Knows what this message says, in place of what earlier ones said. */
-  take(message: string): void;
-  /** Those that it was not told of, in their order. */
-  fresh(ids: readonly string[]): readonly string[];
-}
+import { map, set, sortedHashes } from "./handwritten.ts";
+import type { Item, Peer } from "./peer.ts";
 
 /** ε of each shard. */
 const FALSE_POSITIVE_RATE = 0.001;
 
-const seenguard: Peer = {
-  name: "seenguard",
+const guardOn = (name: string, engine: NonNullable<GuardOptions["engine"]>): Peer => ({
+  name,
   async message(shards) {
     const capacity = Math.max(...shards.map((ids) => ids.length));
     const chain = await ShardChain.create({ capacity, shards: shards.length, falsePositiveRate: FALSE_POSITIVE_RATE });
@@ -38,35 +21,21 @@ const seenguard: Peer = {
     return message;
   },
   async client() {
-    const guard = await SeenGuard.open({ namespace: `bench:${String(Math.random())}`, storage: "none" });
+    const guard = await SeenGuard.open({ namespace: `bench:${String(Math.random())}`, storage: "none", engine });
     return {
       take(message) {
         const { applied, reused } = guard.apply(JSON.parse(message) as { shards: string[] });
         if (!applied || reused > 0) throw new Error("this message was not taken, or was held already");
       },
-      fresh: (ids) => guard.filter(ids),
+      fresh: (items) => guard.filter(items),
     };
   },
-};
+});
 
-/** What most feeds do now. */
-const set: Peer = {
-  name: "Set",
-  message: (shards) => Promise.resolve(JSON.stringify(shards.flat())),
-  client() {
-    let seen = new Set<string>();
-    return Promise.resolve({
-      take(message: string) {
-        seen = new Set(JSON.parse(message) as string[]);
-      },
-      fresh(ids: readonly string[]) {
-        const fresh: string[] = [];
-        for (const id of ids) if (!seen.has(id)) fresh.push(id);
-        return fresh;
-      },
-    });
-  },
-};
+const seenguard = guardOn("seenguard", "wasm");
+
+/** The same where a page may not run WebAssembly. */
+const seenguardAsScript = guardOn("seenguard, engine as JavaScript", "js");
 
 /** The quickest of npm's Bloom filters. */
 const bloomfilter: Peer = {
@@ -85,9 +54,9 @@ const bloomfilter: Peer = {
       take(message: string) {
         filters = (JSON.parse(message) as unknown[]).map((filter) => BloomFilter.fromJSON(filter));
       },
-      fresh(ids: readonly string[]) {
-        const fresh: string[] = [];
-        for (const id of ids) if (!isInAny(filters, id)) fresh.push(id);
+      fresh(items: readonly Item[]) {
+        const fresh: Item[] = [];
+        for (const item of items) if (!isInAny(filters, item.id)) fresh.push(item);
         return fresh;
       },
     });
@@ -114,16 +83,19 @@ const bloomFilters: Peer = {
       take(message: string) {
         filters = (JSON.parse(message) as object[]).map((filter) => OtherFilter.fromJSON(filter));
       },
-      fresh: (ids: readonly string[]) => ids.filter((id) => !filters.some((filter) => filter.has(id))),
+      fresh: (items: readonly Item[]) => items.filter(({ id }) => !filters.some((filter) => filter.has(id))),
     });
   },
 };
 
 /** The first is the one that the others are compared with. */
-export const peers: readonly Peer[] = [seenguard, set, bloomfilter, bloomFilters];
+export const peers: readonly Peer[] = [seenguard, set, map, sortedHashes, seenguardAsScript, bloomfilter, bloomFilters];
 
-/** Hundreds of times slower than the others: a few workloads show it. */
-export const slowPeers: readonly Peer[] = [bloomFilters];
+/** Those that all workloads measure; a few show the others. */
+export const usualPeers: readonly Peer[] = [seenguard, set, bloomfilter];
+
+/** Those whose servers send something of their own. */
+export const senders: readonly Peer[] = peers.filter((peer) => peer !== seenguardAsScript);
 
 /** The guard against itself, with more and more shards. */
 export const guardAlone: readonly Peer[] = [seenguard];

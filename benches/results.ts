@@ -2,6 +2,7 @@
 import type { Bar } from "./bars.ts";
 import type { Bytes } from "./bytes.ts";
 import type { Measured } from "./measure.ts";
+import type { Searches } from "./rust.ts";
 import type { Spread } from "./statistics.ts";
 import type { Outcome } from "./suite.ts";
 
@@ -23,5 +24,12 @@ export interface Results {
   readonly places: readonly PlaceResults[];
   /** `Guard` first, then the crate `fastbloom`. */
   readonly rust: readonly Measured[];
+  readonly searches: readonly Searches[];
+  readonly server: {
+    /** An update, then a request. */
+    readonly rust: readonly Measured[];
+    /** The time of one of many updates at the same time, through Redis. */
+    readonly update: Spread;
+  };
   readonly bars: readonly Bar[];
 }

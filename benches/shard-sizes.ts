@@ -30,7 +30,7 @@ export interface ShardCosts {
 }
 
 /** The first are the defaults. */
-export const shardSizes: readonly ShardSizes[] = [
+export const shardSizes: readonly [ShardSizes, ...ShardSizes[]] = [
   { shards: 5, capacity: 1000, falsePositiveRate: 0.001 },
   { shards: 10, capacity: 500, falsePositiveRate: 0.0005 },
   { shards: 20, capacity: 250, falsePositiveRate: 0.00025 },
@@ -145,7 +145,7 @@ function openGuard(): Promise<SeenGuard> {
 const seenBy = ({ shards, capacity }: ShardSizes): string[] => shortIds(shards * capacity * 2, 1_000_000);
 
 /** A chain whose shards are all full. */
-async function fullChain(sizes: ShardSizes): Promise<ShardChain> {
+export async function fullChain(sizes: ShardSizes): Promise<ShardChain> {
   const chain = await ShardChain.create(sizes);
   const ids = seenBy(sizes);
   const sealed = (sizes.shards - 1) * sizes.capacity;

@@ -2,14 +2,17 @@
 import type { Bar } from "./bars.ts";
 import type { Bytes } from "./bytes.ts";
 import type { PlaceResults, Results } from "./results.ts";
+import { BRUTE_FORCE, type Searches } from "./rust.ts";
+import { CONCURRENCY } from "./server/updates.ts";
 import type { Spread } from "./statistics.ts";
 import type { Outcome } from "./suite.ts";
 
 type Row = readonly string[];
 
-export function tablesOfBytes({ files, message, held, sets, shardSizes }: Bytes): Record<string, string> {
+export function tablesOfBytes(bytes: Bytes): Record<string, string> {
+  const { files, message, refresh, shardSizes } = bytes;
   return {
-    files: table(
+    files: tableOf(
       ["in an app, or as it is", "minified", "gzip", "brotli"],
       Object.entries(files).map(([name, size]) => [
         `\`${name}\``,
@@ -18,30 +21,16 @@ export function tablesOfBytes({ files, message, held, sets, shardSizes }: Bytes)
         kilobytes(size.brotli),
       ]),
     ),
-    message: table(
-      ["5,000 seen ids, as a server sends them", "plain", "brotli"],
-      Object.entries(message).map(([name, { bytes, brotli }]) => [
-        MESSAGES[name] ?? name,
-        kilobytes(bytes),
-        kilobytes(brotli),
-      ]),
-    ),
-    held: table(
+    message: messageTable("5,000 seen ids, as a server sends them", message),
+    refresh: messageTable("a refresh, 4 of 5 shards held", refresh),
+    held: tableOf(
       ["a guard holds in memory", ""],
       [
-        ["those 5 shards", kilobytes(held.shards)],
-        ...Object.entries(sets).map(([place, { shards }]) => [
-          `instead: a Set of the 5,000 ids, in ${place}`,
-          kilobytes(shards),
-        ]),
-        ["10,000 impressions of its own", kilobytes(held.impressions)],
-        ...Object.entries(sets).map(([place, { impressions }]) => [
-          `instead: a Set of the 10,000 ids, in ${place}`,
-          kilobytes(impressions),
-        ]),
+        ...heldRows(bytes, "those 5 shards", 5000, "shards"),
+        ...heldRows(bytes, "10,000 impressions of its own", 10_000, "impressions"),
       ],
     ),
-    shards: table(
+    shards: tableOf(
       ["shards", "first page, store", "a refresh", "worst session", "without references", "sent up", "stopped falsely"],
       shardSizes.map(({ name, whole, refresh, worst, unreferenced, held, falsePositiveRate }) => [
         name,
@@ -52,34 +41,91 @@ export function tablesOfBytes({ files, message, held, sets, shardSizes }: Bytes)
   };
 }
 
+function messageTable(title: string, messages: Bytes["message"]): string {
+  return tableOf(
+    [title, "plain", "brotli"],
+    Object.entries(messages).map(([name, { bytes, brotli }]) => [
+      MESSAGES[name] ?? name,
+      kilobytes(bytes),
+      kilobytes(brotli),
+    ]),
+  );
+}
+
 const MESSAGES: Readonly<Record<string, string>> = {
   seenguard: "5 shards",
   Set: "a list of the ids",
+  Map: "a list of the ids with times",
+  "sorted Uint32Array": "their 32-bit hashes, sorted, as base64",
   bloomfilter: "5 filters of npm `bloomfilter`",
   "bloom-filters": "5 filters of npm `bloom-filters`",
+  references: "the newest shard, and references to the others",
+  "in full": "all shards",
 };
 
+/** What a guard holds, and what the others hold of the same ids. */
+function heldRows({ held, heaps }: Bytes, what: string, ids: number, of: keyof Bytes["held"]): Row[] {
+  const all = ids.toLocaleString("en");
+  return [
+    [what, kilobytes(held[of])],
+    ...Object.entries(heaps).flatMap(([place, heap]) =>
+      Object.entries(heap).map(([kind, bytes]) => [
+        `instead: a ${kind} of the ${all} ids, in ${place}`,
+        kilobytes(bytes[of]),
+      ]),
+    ),
+    [`instead: their ${all} hashes in a Uint32Array`, kilobytes(ids * Uint32Array.BYTES_PER_ELEMENT)],
+  ];
+}
+
 export function tablesOfTimes(results: Results): Record<string, string> {
-  const { places, machine, quick } = results;
+  const { places, machine, quick, server } = results;
   const titles = places.map(({ title }) => title);
   return {
     machine: `On a ${machine};\n${titles.join(", ")}.${quick ? " **Too few repetitions to be quoted.**" : ""}`,
     bars: barTable(results.bars),
     times: timeTable(places, (workload) => MAIN.includes(workload)),
-    workloads: timeTable(places, (workload) => !MAIN.includes(workload) && !workload.startsWith(SHARD_SIZES)),
-    "shard-times": timeTable(places, (workload) => workload.startsWith(SHARD_SIZES)),
-    rust: table(
+    workloads: timeTable(places, (workload) => !MAIN.includes(workload) && groupOf(workload) === undefined),
+    ...Object.fromEntries(
+      Object.keys(GROUPS).map((group) => [group, timeTable(places, (workload) => groupOf(workload) === group)]),
+    ),
+    rust: tableOf(
       ["Rust: filter 2,000 ids", "", "ratio"],
       results.rust.map(({ name, ms, ratio }, index) => [name, timeOf(ms), index === 0 ? "" : ratioOf(ratio)]),
     ),
-    starts: table(["from nothing, once a visit", ...titles], startRows(places)),
+    server: tableOf(
+      ["one user's five full shards", "", "ratio"],
+      [
+        ...server.rust.map(({ name, ms, ratio }, index) => [
+          `Rust: ${name}`,
+          timeOf(ms),
+          index === 0 ? "" : ratioOf(ratio),
+        ]),
+        [`Node: \`update\` through Redis, ${String(CONCURRENCY)} at a time`, timeOf(server.update), ""],
+      ],
+    ),
+    "near-duplicates": searchTable(results.searches),
+    starts: tableOf(["from nothing, once a visit", ...titles], startRows(places)),
+    startup: startupTable(places),
   };
+}
+
+function searchTable(searches: readonly Searches[]): string {
+  const names = searches[0]?.measured.map(({ name }) => name) ?? [];
+  return tableOf(
+    ["Rust: fingerprints", ...names, "ratio"],
+    searches.map(({ size, measured }) => [
+      size.toLocaleString("en"),
+      ...measured.map(({ ms }) => timeOf(ms)),
+      ...measured.filter(({ name }) => name === BRUTE_FORCE).map(({ ratio }) => ratioOf(ratio)),
+    ]),
+  );
 }
 
 function barTable(bars: readonly Bar[]): string {
   const value = (found: number, unit: string | undefined) =>
     `${significant(found)}${unit === undefined ? "" : ` ${unit}`}`;
-  return table(
+  return tableOf(
     ["", "where", "found", "bar", ""],
     bars.map(({ what, place, found, bar, aim, unit, met }) => [
       what,
@@ -93,11 +139,20 @@ function barTable(bars: readonly Bar[]): string {
 
 /** What most readers ask for. */
 const MAIN: readonly string[] = ["filter-2000", "filter-20", "apply"];
-/** What the workloads of shard-sizes.ts begin with. */
-const SHARD_SIZES = "sizes-";
+/** Tables of their own, and what the workloads in them begin with. */
+const GROUPS: Readonly<Record<string, string>> = {
+  "shard-times": "sizes-",
+  "refresh-times": "refresh-",
+  "own-impressions": "own-",
+  feeds: "feed-",
+};
+
+function groupOf(workload: string): string | undefined {
+  return Object.keys(GROUPS).find((group) => workload.startsWith(GROUPS[group] ?? ""));
+}
 
 function timeTable(places: readonly PlaceResults[], isWanted: (workload: string) => boolean): string {
-  return table(["", ...places.flatMap(({ title }) => [title, "ratio"])], timeRows(places, isWanted));
+  return tableOf(["", ...places.flatMap(({ title }) => [title, "ratio"])], timeRows(places, isWanted));
 }
 
 /** A row for each workload and contender, side by side for the places. */
@@ -125,8 +180,6 @@ const STEPS: readonly (readonly [contender: string, step: string, title: string]
   ["seenguard", "filter", "`filter` 20 ids from JSON"],
   ["seenguard", "all", "all of it"],
   ["seenguard, processor at a quarter", "ready", "import to ready, processor at a quarter"],
-  ["seenguard, processor at a quarter", "compile", "of that: compiling and starting it"],
-  ["seenguard, processor at a quarter", "database", "beside that: opening its IndexedDB"],
   ["impressions", "none", "`open` again, nothing stored"],
   ["impressions", "full", "`open` again, 10,000 impressions stored"],
   ["Set", "all", "instead: a Set of the 5,000 ids from JSON"],
@@ -140,6 +193,33 @@ function startRows(places: readonly PlaceResults[]): Row[] {
       return found === undefined ? "" : timeOf(found);
     }),
   ]);
+}
+
+const STARTUP_STEPS: Readonly<Record<string, string>> = {
+  fetch: "fetching the script",
+  import: "importing it, fetching included",
+  decode: "decoding the hexadecimal text",
+  compile: "compiling the module",
+  instantiate: "starting it",
+  database: "beside that: opening its IndexedDB",
+  open: "`open` altogether",
+  ready: "from the import to ready",
+};
+
+/** Where the time goes until a guard is open. */
+function startupTable(places: readonly PlaceResults[]): string {
+  const starts = places.flatMap(({ title, cold }) =>
+    Object.entries(cold)
+      .filter(([contender]) => contender.startsWith("seenguard"))
+      .map(([contender, steps]) => ({ title: contender.replace("seenguard", title), steps })),
+  );
+  return tableOf(
+    ["until a guard is open", ...starts.map(({ title }) => title)],
+    Object.entries(STARTUP_STEPS).map(([step, title]) => [
+      title,
+      ...starts.map(({ steps }) => (steps[step] === undefined ? "" : timeOf(steps[step]))),
+    ]),
+  );
 }
 
 /** The median, and in brackets between what the middle half lies. */
@@ -165,7 +245,7 @@ function preciseKilobytes(bytes: number): string {
   return `${(bytes / 1000).toFixed(2)} KB`;
 }
 
-function table(heads: Row, rows: readonly Row[]): string {
+export function tableOf(heads: Row, rows: readonly Row[]): string {
   const widths = heads.map((head, column) => Math.max(3, head.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: Row) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
   return [line(heads), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");

@@ -52,16 +52,15 @@ export async function chromiumPlace({ suite, seenguard }: BenchFiles): Promise<P
       };
     },
     openings: (impressions, times) => openAgain(browser, address, impressions, times),
-    heapOfSet: (ids) =>
+    heapOf: (kind, ids) =>
       onNewPage(browser, address, async (page) => {
         const devtools = await page.context().newCDPSession(page);
         await page.exposeFunction("heapUsed", async () => {
           await devtools.send("HeapProfiler.collectGarbage");
           return (await devtools.send("Runtime.getHeapUsage")).usedSize;
         });
-        return page.evaluate<number>(
-          `import("/heap.mjs").then((heap) => heap.heapOfSets(${JSON.stringify(ids)}, heapUsed))`,
-        );
+        const args = JSON.stringify([kind, ids]);
+        return page.evaluate<number>(`import("/heap.mjs").then((heap) => heap.heapOf(...${args}, heapUsed))`);
       }),
     close: async () => {
       await browser.close();

@@ -27,10 +27,10 @@ export function nodePlace({ suite, seenguard }: BenchFiles): Place {
       return { seenguard: guard as Steps, Set: set as Steps };
     },
     openings: () => Promise.resolve([]),
-    heapOfSet: async (ids) => {
+    heapOf: async (kind, ids) => {
       const used = "async () => (globalThis.gc(), process.memoryUsage().heapUsed)";
-      const call = `(heap, ids) => heap.heapOfSets(ids, ${used})`;
-      return (await evaluate(inProject("benches", "heap.mjs"), call, [ids], ["--expose-gc"])) as number;
+      const call = `(heap, kind, ids) => heap.heapOf(kind, ids, ${used})`;
+      return (await evaluate(inProject("benches", "heap.mjs"), call, [kind, ids], ["--expose-gc"])) as number;
     },
     close: () => Promise.resolve(),
   };

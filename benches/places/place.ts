@@ -22,8 +22,8 @@ export interface Place {
   openings(impressions: StoredImpressions, times: number): Promise<Steps[]>;
   /** One start of each contender from nothing, with what the server sends them and the ids of the first page. */
   coldStarts(messages: Readonly<Record<"seenguard" | "Set", string>>, ids: string): Promise<Record<string, Steps>>;
-  /** Bytes of the heap that a Set of these ids takes, which are given as JSON. */
-  heapOfSet(ids: string): Promise<number>;
+  /** Bytes of the heap that a Set of these ids takes, which are given as JSON, or a Map from them to times. */
+  heapOf(kind: "Set" | "Map", ids: string): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -1,0 +1,64 @@
+/** The chains that are compared, and users of them: what a user of so many items a day has stored after some days. */
+import { plan, type ChainOptions, type ShardChain } from "seenguard/server";
+
+export type Sizes = Required<Pick<ChainOptions, "capacity" | "shards" | "falsePositiveRate" | "ttlSeconds">>;
+
+export const PER_DAY = 200;
+export const WINDOW_DAYS = 30;
+export const DAY_SECONDS = 86_400;
+const FALSE_POSITIVE_RATE = 0.005;
+
+/** What `npx seenguard plan` recommends; the rest of the page calculates with it. */
+export const recommended: Sizes = planned();
+
+const FEW = 5;
+
+export const chains: readonly Sizes[] = [
+  recommended,
+  // The same in fewer, larger shards.
+  {
+    shards: FEW,
+    capacity: Math.ceil(((recommended.shards - 1) * recommended.capacity) / (FEW - 1)),
+    falsePositiveRate: FALSE_POSITIVE_RATE / FEW,
+    ttlSeconds: recommended.ttlSeconds,
+  },
+];
+
+function planned(): Sizes {
+  const options = { perDay: PER_DAY, windowDays: WINDOW_DAYS, falsePositiveRate: FALSE_POSITIVE_RATE };
+  const { capacity, shards, falsePositiveRate, ttlSeconds } = plan(options);
+  return { capacity, shards, falsePositiveRate, ttlSeconds };
+}
+
+export const nameOf = ({ shards, capacity }: Sizes): string => `${String(shards)} × ${String(capacity)}`;
+
+/** How long a user has been reading; in the steady state, the oldest shards have left. */
+export interface Age {
+  readonly name: string;
+  readonly days: number;
+}
+
+export const FULL: Age = { name: `full: ${String(2 * WINDOW_DAYS)} days`, days: 2 * WINDOW_DAYS };
+export const HALF: Age = { name: `half: ${String(WINDOW_DAYS / 2)} days`, days: WINDOW_DAYS / 2 };
+export const YOUNG: Age = { name: "young: 10 impressions", days: 0 };
+export const ages: readonly Age[] = [YOUNG, HALF, FULL];
+
+/** Ids of 14 characters: what a user has read on a day so long ago. */
+export function idsOfDay(user: number, day: number, count = PER_DAY): string[] {
+  return Array.from({ length: count }, (_, index) =>
+    `${String(user)}-${String(day)}-${String(index)}`.padStart(14, "0"),
+  );
+}
+
+/** Records what a user has read up to now, 10 at a time. */
+export function readUpToNow(chain: ShardChain, { days }: Age, user: number): void {
+  const now = Math.floor(Date.now() / 1000);
+  for (let day = days; day > 0; day--) {
+    const ids = idsOfDay(user, day);
+    for (let from = 0; from < PER_DAY; from += 10) {
+      const at = now - day * DAY_SECONDS + Math.floor((from / PER_DAY) * DAY_SECONDS);
+      chain.record(ids.slice(from, from + 10), { now: at });
+    }
+  }
+  if (days === 0) chain.record(idsOfDay(user, 0, 10), { now });
+}

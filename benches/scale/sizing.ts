@@ -1,0 +1,104 @@
+/** The arithmetic of docs/scale.md: what a deployment needs, from its load and from what was measured. */
+
+export interface Load {
+  /** U: users whose history is kept. */
+  readonly users: number;
+  /** a: the share of them that reads on a day. */
+  readonly activeShare: number;
+  /** i: impressions of such a user and day. */
+  readonly impressionsPerDay: number;
+  /** p: the busiest second over the mean one. */
+  readonly peakFactor: number;
+  /** b: impressions that one `update` takes in. */
+  readonly impressionsPerUpdate: number;
+  /** g: impressions between two refreshes. */
+  readonly impressionsPerRefresh: number;
+  /** w: the share of requests from devices that hold no shards. */
+  readonly firstShare: number;
+  /** r: replicas of each master. */
+  readonly replicas: number;
+}
+
+export interface Machines {
+  /** q: memory of a Redis node, and s: which share of it may be in use. */
+  readonly nodeBytes: number;
+  readonly memoryShare: number;
+  /** t: which share of a core may be busy at the peak. */
+  readonly coreShare: number;
+}
+
+export interface Measured {
+  /** B: what a user takes in Redis, and f: what the allocator has of the system for a byte in use. */
+  readonly bytesPerUser: number;
+  readonly fragmentation: number;
+  /** Processor time in µs: of Redis and of Node, of an update and of a page. */
+  readonly redisUpdate: number;
+  readonly redisPage: number;
+  readonly nodeUpdate: number;
+  readonly nodePage: number;
+  /** Bytes between Node and Redis, both ways together, and to each replica. */
+  readonly bytesUpdate: number;
+  readonly bytesPage: number;
+  readonly bytesReplicated: number;
+  /** Bytes of an impression in a report. */
+  readonly bytesImpression: number;
+  /** Bytes to a device: of a first page and of a refresh. */
+  readonly bytesFirst: number;
+  readonly bytesRefresh: number;
+}
+
+export interface Needs {
+  readonly memory: number;
+  readonly impressionsPerSecond: number;
+  readonly updatesPerSecond: number;
+  readonly pagesPerSecond: number;
+  readonly redisCores: number;
+  readonly nodeCores: number;
+  readonly redisBytesPerSecond: number;
+  readonly replicationBytesPerSecond: number;
+  readonly streamBytesPerSecond: number;
+  readonly deviceBytesPerSecond: number;
+  readonly mastersByMemory: number;
+  readonly mastersByCpu: number;
+  /** Masters and replicas. */
+  readonly redisNodes: number;
+  /** Processes that answer pages, and that take in impressions. */
+  readonly servers: number;
+  readonly consumers: number;
+  readonly partitions: number;
+}
+
+const DAY_SECONDS = 86_400;
+
+export function needsOf(load: Load, machines: Machines, measured: Measured): Needs {
+  const ofMasters = load.users * measured.bytesPerUser * measured.fragmentation;
+  const perDay = load.users * load.activeShare * load.impressionsPerDay;
+  const impressions = (perDay * load.peakFactor) / DAY_SECONDS;
+  const updates = impressions / load.impressionsPerUpdate;
+  const pages = impressions / load.impressionsPerRefresh;
+  const redisCores = (updates * measured.redisUpdate + pages * measured.redisPage) / 1e6;
+  const [consumerCores, serverCores] = [(updates * measured.nodeUpdate) / 1e6, (pages * measured.nodePage) / 1e6];
+  const consumers = Math.ceil(consumerCores / machines.coreShare);
+  const perPage = load.firstShare * measured.bytesFirst + (1 - load.firstShare) * measured.bytesRefresh;
+  const mastersByMemory = Math.ceil(ofMasters / (machines.memoryShare * machines.nodeBytes));
+  const mastersByCpu = Math.ceil(redisCores / machines.coreShare);
+  return {
+    memory: ofMasters * (1 + load.replicas),
+    impressionsPerSecond: impressions,
+    updatesPerSecond: updates,
+    pagesPerSecond: pages,
+    redisCores,
+    nodeCores: consumerCores + serverCores,
+    redisBytesPerSecond: updates * measured.bytesUpdate + pages * measured.bytesPage,
+    replicationBytesPerSecond: updates * measured.bytesReplicated * load.replicas,
+    streamBytesPerSecond: impressions * measured.bytesImpression,
+    deviceBytesPerSecond: pages * perPage,
+    mastersByMemory,
+    mastersByCpu,
+    redisNodes: Math.max(mastersByMemory, mastersByCpu) * (1 + load.replicas),
+    servers: Math.ceil(serverCores / machines.coreShare),
+    consumers,
+    // Room to double the consumers; a power of 2 can be doubled again without moving half of the users elsewhere.
+    partitions: 2 ** Math.ceil(Math.log2(2 * consumers)),
+  };
+}

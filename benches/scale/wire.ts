@@ -1,0 +1,94 @@
+/** What travels between a device and a server: measured with a guard and a chain, and a report that is posted. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { SeenGuard, type Snapshot } from "seenguard";
+import { ShardChain } from "seenguard/server";
+import { shortIds } from "../ids.ts";
+import { DAY_SECONDS, PER_DAY, nameOf, readUpToNow, type Age, type Sizes } from "./chains.ts";
+
+/** Bytes of the response's field `seen` as JSON. */
+export interface Weight {
+  readonly plain: number;
+  readonly gzip: number;
+  readonly brotli: number;
+}
+
+export interface WireBytes {
+  readonly chain: string;
+  readonly age: string;
+  /** For a device that holds nothing. */
+  readonly first: Weight;
+  /** For one that holds what the response before brought. */
+  readonly refresh: Weight;
+  /** What a device sends of `held()`. */
+  readonly held: number;
+}
+
+const IMPRESSIONS_A_REFRESH = 10;
+const REFRESHES_A_DAY = PER_DAY / IMPRESSIONS_A_REFRESH;
+
+/** The refreshes of some days, so that the newest shard is met at each fill. */
+export async function weighWire(sizes: Sizes, age: Age, days: number): Promise<WireBytes> {
+  const chain = await ShardChain.create(sizes);
+  const guard = await SeenGuard.open({ namespace: "scale", storage: "none" });
+  readUpToNow(chain, age, 1);
+  const first = chain.snapshot();
+  guard.apply(first);
+  const weights: Weight[] = [];
+  let held = 0;
+  const start = Math.floor(Date.now() / 1000);
+  for (let refresh = 0; refresh < days * REFRESHES_A_DAY; refresh++) {
+    const now = start + Math.floor((refresh * DAY_SECONDS) / REFRESHES_A_DAY);
+    chain.record(shortIds(IMPRESSIONS_A_REFRESH, 1_000_000 + refresh), { now });
+    held += guard.held().length;
+    const snapshot = chain.snapshot({ held: guard.held(), now });
+    if (!guard.apply(snapshot).applied) throw new Error("a refresh was not taken");
+    weights.push(weigh(snapshot));
+  }
+  chain.free();
+  await guard.close();
+  const mean = (of: (weight: Weight) => number) =>
+    weights.reduce((sum, weight) => sum + of(weight), 0) / weights.length;
+  const refresh = {
+    plain: mean(({ plain }) => plain),
+    gzip: mean(({ gzip }) => gzip),
+    brotli: mean(({ brotli }) => brotli),
+  };
+  return { chain: nameOf(sizes), age: age.name, first: weigh(first), refresh, held: held / weights.length };
+}
+
+/** As servers compress what they make for one request: gzip at its default level, brotli at 5. */
+function weigh(snapshot: Snapshot): Weight {
+  const text = JSON.stringify(snapshot);
+  const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+  return { plain: text.length, gzip: gzipSync(text).length, brotli: brotliCompressSync(text, quick).length };
+}
+
+/** The body of the request by which `guard.report` delivers so many impressions. */
+export async function weighReport(impressions: number): Promise<number> {
+  const guard = await SeenGuard.open({ namespace: "home:user-10000000", storage: "none" });
+  const { url, body } = await receiveOne();
+  guard.report({ url, intervalMs: 60_000 });
+  guard.record(shortIds(impressions, 5));
+  await guard.deliver();
+  await guard.close();
+  return (await body).length;
+}
+
+/** A server for one request. */
+async function receiveOne(): Promise<{ url: string; body: Promise<string> }> {
+  const server = createServer();
+  const body = new Promise<string>((resolve) => {
+    server.once("request", (request, response) => {
+      response.writeHead(204, { connection: "close" });
+      resolve(text(request));
+      request.once("end", () => response.end());
+      server.close();
+    });
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`, body };
+}
