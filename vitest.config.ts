@@ -47,7 +47,22 @@ export default defineConfig({
       },
       { test: { ...patient, name: "adapters", include: ["tests/adapters/**/*.test.{ts,tsx}"], environment: "jsdom" } },
       { test: { ...patient, name: "types", include: ["tests/types/**/*.test.ts"] } },
+      {
+        // Programs made at random, for as long as the environment says.
+        test: { ...patient, name: "fuzz-api", include: ["fuzz/api/**/*.test.ts"], fileParallelism: false },
+      },
       { test: { ...patient, name: "cluster", include: ["tests/cluster/**/*.test.ts"], testTimeout: 900_000 } },
+      {
+        // A cluster of JVMs on a machine with little.
+        test: {
+          ...patient,
+          name: "flink",
+          include: ["tests/flink/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 900_000,
+          hookTimeout: 300_000,
+        },
+      },
       {
         test: {
           ...patient,

@@ -1,7 +1,7 @@
 /** The hooks where no browser is needed: whose guard a rendering gets, and what it shows. */
 import { act, Component, StrictMode, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
-import { SeenGuardError, type SeenGuard } from "seenguard";
+import { SeenGuardError, type Identified, type SeenGuard } from "seenguard";
 import { useSeenFeed, useSeenGuard, useSeenRef, type SeenFeed, type SeenFeedOptions } from "seenguard/react";
 import { openTestGuard } from "seenguard/testing";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -257,6 +257,15 @@ describe("useSeenFeed", () => {
       const { latest, show } = await renderHook(useIds, [post, unnamed]);
       await show([post, unnamed, repost]);
       expect(latest().items).toEqual([post, unnamed]);
+    });
+
+    test("tells items apart that have no id yet", async () => {
+      const guard = await testGuard();
+      const [draft, other] = [{ id: null }, { id: null }];
+      const useDrafts = (items: { id: null }[]) => useSeenFeed(guard, items as unknown as Identified[], { ssr: true });
+      const { latest, show } = await renderHook(useDrafts, [draft]);
+      await show([draft, other]);
+      expect(latest().items).toEqual([draft, other]);
     });
   });
 });

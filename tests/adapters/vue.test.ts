@@ -1,9 +1,9 @@
 /** The composables where no browser is needed: what they take, and when they follow it. */
 import { SeenGuardError, type SeenGuard } from "seenguard";
 import { openTestGuard } from "seenguard/testing";
-import { useSeenFeed, useSeenGuard } from "seenguard/vue";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { createApp, effectScope, reactive, ref, shallowRef } from "vue";
+import { useSeenFeed, useSeenGuard, vSeen, type SeenElement } from "seenguard/vue";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createApp, effectScope, h, reactive, ref, shallowRef, withDirectives } from "vue";
 
 async function testGuard(namespace?: string) {
   const guard = await openTestGuard(namespace === undefined ? {} : { namespace });
@@ -84,4 +84,27 @@ describe("useSeenFeed", () => {
     const { items } = useSeenFeed(guard, list);
     expect(items.value[0]).toBe(list[1]);
   });
+});
+
+test("vSeen tracks anew what changes, and goes on with what is only written anew", async () => {
+  const [guard, other] = [await testGuard(), await testGuard()];
+  const stops = vi.fn();
+  const tracks = [guard, other].map((each) => vi.spyOn(each, "track").mockImplementation(() => stops));
+  const begun = () => tracks.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+  const first = { guard, id: ["a", "b"], ratio: 0.5, dwellMs: 500, onImpression: () => undefined };
+  const shown = shallowRef<SeenElement>(first);
+  const app = createApp({ render: () => withDirectives(h("p"), [[vSeen, shown.value]]) });
+  app.mount(document.createElement("div"));
+  expect(begun()).toBe(1);
+  for (const change of [{ guard: other }, { id: ["a"] }, { ratio: 0.6 }, { dwellMs: 100 }]) {
+    const before = begun();
+    shown.value = { ...shown.value, ...change };
+    await settle();
+    expect(begun()).toBe(before + 1);
+    shown.value = { ...shown.value, id: [...[shown.value.id].flat()], onImpression: () => undefined };
+    await settle();
+    expect(begun()).toBe(before + 1);
+  }
+  app.unmount();
+  expect(stops).toHaveBeenCalledTimes(begun());
 });

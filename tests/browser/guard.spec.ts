@@ -133,7 +133,7 @@ test.describe("observing", () => {
       return messages;
     });
     const told = (method: string, given: string) =>
-      `misuse: ${method} takes an element that is there already; what it was given ${given}`;
+      `misuse: ${method} takes an element that is there already; what it was given ${given} (docs/errors.md#misuse)`;
     expect(messages).toEqual([
       told("observe", "is null"),
       told("observe", "is undefined"),
@@ -151,14 +151,16 @@ test.describe("observing", () => {
         const root = document.createElement("div");
         root.className = list;
         document.body.append(root);
-        return guard.observe(root, { dwellMs: 50 });
+        return guard.observe(root, { dwellMs: 50, onImpression: (id) => (document.title += `${id} `) });
       };
+      document.title = "";
       const other = await window.Seenguard.SeenGuard.open({ namespace, storage: "none" });
       observe(other, "closed");
       observe(window.guard, "stopped")();
       observe(window.guard, "going-on");
       await other.close();
-      for (const list of ["closed", "stopped", "going-on"]) {
+      observe(other, "closed-before");
+      for (const list of ["closed", "stopped", "closed-before", "going-on"]) {
         const item = document.createElement("div");
         item.dataset.seenId = list;
         item.style.height = "20vh";
@@ -168,6 +170,7 @@ test.describe("observing", () => {
     await expect.poll(() => page.evaluate(() => window.guard.pending())).toContain("going-on");
     // The others came into view before it.
     expect(await page.evaluate(() => window.guard.pending())).toEqual(["going-on"]);
+    expect(await page.title()).toBe("going-on");
   });
 });
 

@@ -1,13 +1,9 @@
 /** A Redis Cluster of three nodes on the loopback, and the migration of a slot. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { vi } from "vitest";
-import { freePort } from "../demo/processes.ts";
+import { freePort } from "../../scripts/lib/ports.mjs";
+import { startRedis } from "../../scripts/lib/redis.mjs";
 
 const SLOTS = 16_384;
 const NODES = 3;
@@ -38,26 +34,15 @@ export async function startCluster(): Promise<Node[]> {
 }
 
 async function startNode(): Promise<Node & { busPort: number }> {
-  const directory = await mkdtemp(join(tmpdir(), "seenguard-cluster-"));
-  const [port, busPort] = [await freePort(), await freePort()];
-  const options = {
-    ...{ port, "cluster-port": busPort, bind: "127.0.0.1", dir: directory, save: "", appendonly: "no" },
-    ...{ "cluster-enabled": "yes", "cluster-node-timeout": 5000 },
-  };
-  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const server = spawn("redis-server", args, { stdio: "ignore" });
-  const ended = once(server, "exit");
-  const endWithTheTests = () => server.kill("SIGKILL");
-  process.once("exit", endWithTheTests);
+  const busPort = await freePort();
+  const server = await startRedis({ "cluster-enabled": "yes", "cluster-port": busPort, "cluster-node-timeout": 5000 });
+  const { port } = server;
   const client = new Redis(port, { retryStrategy: () => 100, maxRetriesPerRequest: null });
-  client.on("error", () => undefined); // until it listens
+  client.on("error", () => undefined); // once the server has ended
   const id = String(await client.call("CLUSTER", "MYID"));
   const stop = async () => {
-    process.removeListener("exit", endWithTheTests);
     client.disconnect();
-    server.kill();
-    await ended;
-    await rm(directory, { recursive: true, force: true });
+    await server.stop();
   };
   return { port, busPort, id, client, stop };
 }

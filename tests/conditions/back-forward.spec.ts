@@ -43,7 +43,7 @@ for (const storage of ["indexeddb", "local"] as const) {
     await leave(page);
     const other = await visit(await cachingContext.newPage(), site, { storage });
     expect(await fresh(other, idsOf("before leaving", 5))).toEqual([]);
-    // More than one checkpoint's worth.
+    // Enough to be compacted meanwhile.
     for (const id of idsOf("meanwhile", 40)) {
       await record(other, [id]);
       await flush(other);

@@ -92,7 +92,8 @@ export class MortalBrowser {
   }
 }
 
-async function endpointOf(child: ChildProcess): Promise<string> {
+/** Where a Chromium that was just started is driven. */
+export async function endpointOf(child: ChildProcess): Promise<string> {
   if (child.stderr === null) throw new Error("no standard error");
   const said: string[] = [];
   for await (const line of createInterface(child.stderr)) {

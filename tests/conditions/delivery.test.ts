@@ -3,21 +3,13 @@
  * over.
  */
 import type { Impression, Report, ReportOptions } from "seenguard";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, newPage, openGuard, settled, shippedSnapshot, uniqueNamespace } from "../node/support.js";
+import { pass, useFakeTimers } from "./fake-timers.js";
 
 const MINUTE_MS = 60_000;
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
-});
-
-const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+useFakeTimers();
 
 /** A server that takes impressions, or does not. */
 function collector() {

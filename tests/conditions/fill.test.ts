@@ -186,6 +186,21 @@ describe("a run of fill is ended", () => {
     expect(await runs[1]).toMatchObject({ items: [{ id: "a" }, { id: "b" }], end: "filled" });
   });
 
+  test("by its caller's signal, but goes on for another caller, whose run a third one joins", async () => {
+    const { feed } = await feedWith();
+    const { waiting, fetchPage } = gatedSource();
+    const leaving = new AbortController();
+    const runs = [feed.fill(fetchPage, 1, { signal: leaving.signal }), feed.fill(fetchPage, 1)];
+    await settled();
+    leaving.abort();
+    await runs[0];
+    const third = feed.fill(fetchPage, 1);
+    await settled();
+    expect(waiting.map(({ page }) => page)).toEqual([0]);
+    waiting[0]?.bring(pageOf("a"));
+    expect([idsIn(await third), idsIn(await (runs[1] ?? third))]).toEqual([["a"], ["a"]]);
+  });
+
   test("by the last caller's signal", async () => {
     const { feed } = await feedWith();
     const { waiting, fetchPage } = gatedSource();
@@ -379,6 +394,14 @@ describe("fill that puts what was seen last", () => {
     expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: [{ id: "b" }], repeated: 0, stopped: 1 });
     const last = await feed.fill(fetchPage, 5);
     expect(last).toMatchObject({ items: [{ id: "seen" }], repeated: 1, stopped: 0, end: "exhausted" });
+  });
+
+  test("leaves it out as well where a page brings more than was wanted", async () => {
+    const { feed } = await smallPool("first", "second", "third");
+    const { fetchPage } = sourceOf({ ...pageOf("first", "second", "a", "b", "c", "third"), next: null });
+    const result = await feed.fill(fetchPage, 2);
+    expect(idsIn(result)).toEqual(["a", "b", "c"]);
+    expect(result).toMatchObject({ repeated: 0, stopped: 3, end: "filled" });
   });
 
   test("brings a seen item once, though several pages have it, by any of its ids", async () => {

@@ -1,20 +1,12 @@
 /** Delivery that knows whose session it goes out in: headers by request, refusals, what waits before signing out. */
 import type { GuardOptions, Report, ReportOptions } from "seenguard";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, openGuard, openPage, uniqueNamespace } from "../node/support.js";
+import { pass, useFakeTimers } from "./fake-timers.js";
 
 const MINUTE_MS = 60_000;
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
-});
-
-const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+useFakeTimers();
 
 interface Request {
   readonly headers: Record<string, string>;

@@ -2,6 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { serverWith } from "../node/realm.js";
 import {
   MapStorage,
   newPage,
@@ -11,7 +12,7 @@ import {
   type OpenedGuard,
   type Package,
 } from "../node/support.js";
-import { trappingWasm } from "./trapping.js";
+import { trappingWasm, withTrap } from "./trapping.js";
 
 let wasm: Uint8Array<ArrayBuffer>;
 
@@ -128,6 +129,22 @@ describe("after a trap", () => {
     expect(uncaught).toEqual([]);
     expect(page.SeenGuard).toBeDefined();
   });
+});
+
+test("after a trap on a server, everything but to be freed throws", async () => {
+  const { NearDuplicates, ShardChain, simhash } = serverWith((wasm) => withTrap(wasm, "nearduplicates_groupOf"));
+  const near = await NearDuplicates.create();
+  const chain = await ShardChain.create();
+  const fingerprint = simhash(["a"]);
+  const trap = expect.objectContaining({ code: "trap" }) as Error;
+  for (let again = 0; again < 2; again++) {
+    expect(() => near.groupOf(fingerprint, "a")).toThrow(trap);
+    expect(() => simhash(["a"])).toThrow(trap);
+    expect(() => chain.record("a")).toThrow(trap);
+    await expect(NearDuplicates.create()).rejects.toMatchObject({ code: "trap" });
+  }
+  near.free();
+  chain.free();
 });
 
 /** A guard that traps, and that nobody refers to afterwards. */

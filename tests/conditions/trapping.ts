@@ -1,19 +1,23 @@
-/** The package's own Wasm module, which traps when a guard is asked to explain. */
+/** The package's own Wasm modules with a function that traps. */
 import { readFile } from "node:fs/promises";
 import binaryen from "binaryen";
 
-const EXPORT = "guard_explain";
-
+/** The module of a page, which traps when a guard is asked to explain. */
 export async function trappingWasm(): Promise<Uint8Array<ArrayBuffer>> {
-  const module = binaryen.readBinary(await readFile(new URL("../../dist/seenguard.wasm", import.meta.url)));
+  return withTrap(await readFile(new URL("../../dist/seenguard.wasm", import.meta.url)), "guard_explain");
+}
+
+/** The module, whose export of that name traps. */
+export function withTrap(wasm: Uint8Array, exported: string): Uint8Array<ArrayBuffer> {
+  const module = binaryen.readBinary(wasm);
   const { BulkMemory, BulkMemoryOpt, SignExt, NontrappingFPToInt, Multivalue, MutableGlobals } = binaryen.Features;
   module.setFeatures(BulkMemory | BulkMemoryOpt | SignExt | NontrappingFPToInt | Multivalue | MutableGlobals);
   try {
-    const { value: name } = binaryen.getExportInfo(module.getExport(EXPORT));
+    const { value: name } = binaryen.getExportInfo(module.getExport(exported));
     const { params, results } = binaryen.getFunctionInfo(module.getFunction(name));
     module.addFunction("trapping", params, results, [], module.unreachable());
-    module.removeExport(EXPORT);
-    module.addFunctionExport("trapping", EXPORT);
+    module.removeExport(exported);
+    module.addFunctionExport("trapping", exported);
     if (module.validate() !== 1) throw new Error("the trapping module is not valid");
     return Uint8Array.from(module.emitBinary());
   } finally {

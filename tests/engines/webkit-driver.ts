@@ -1,8 +1,8 @@
 /** A session of WebKitGTK's little browser on a screen of its own, driven by WebDriver. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { Builder, type WebDriver } from "selenium-webdriver";
+import { freePort } from "../../scripts/lib/ports.mjs";
 import { programs } from "../../scripts/lib/programs.mjs";
 
 export interface Session {
@@ -40,14 +40,6 @@ function required(name: "webkitBrowser" | "webkitDriver" | "xvfb"): string {
   const path = find();
   if (path === undefined) throw new Error(`${apt} is missing: npm run setup`);
   return path;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 /** A driver answers /status once it takes sessions. */

@@ -47,9 +47,7 @@ test("the list goes on as its end comes near, with no story twice", async ({ nam
 test("the way back from an article leads to the same list at the same place", async ({ name, openTab }) => {
   const reader = await openTab();
   await reader.signIn(name);
-  await reader.scrollUntil(30);
-  await reader.scrollBy(-600);
-  await reader.look();
+  await reader.readInTheMiddle();
   const [titles, position, read = ""] = [await reader.titles(), await reader.scrollPosition(), [...reader.seen].at(-1)];
 
   await reader.openStory(read);
@@ -80,9 +78,7 @@ test("an article that was opened by its address is not in the list afterwards", 
 test("a reload in the middle of reading shows the same list at the same place", async ({ name, openTab }) => {
   const reader = await openTab();
   await reader.signIn(name);
-  await reader.scrollUntil(30);
-  await reader.scrollBy(-600);
-  await reader.look();
+  await reader.readInTheMiddle();
   const [titles, position] = [await reader.titles(), await reader.scrollPosition()];
   await reader.reload();
   expect(await reader.titles()).toEqual(titles);

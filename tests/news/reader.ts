@@ -131,6 +131,13 @@ export class Reader {
     }).toPass({ intervals: [50] });
   }
 
+  /** Looks at what is in view amid a list of several pages. */
+  async readInTheMiddle(): Promise<void> {
+    await this.scrollUntil(30);
+    await this.scrollBy(-600);
+    await this.look();
+  }
+
   async openStory(title: string): Promise<void> {
     await this.page.locator(".stories").getByRole("link", { name: title, exact: true }).click();
     await expect(this.page.locator("article h1")).toHaveText(title);

@@ -9,7 +9,8 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { FeedPage, PageRequest } from "seenguard";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { freePort, startRedis, type RunningRedis } from "../demo/processes.ts";
+import { freePort } from "../../scripts/lib/ports.mjs";
+import { startRedis, type RunningRedis } from "../demo/processes.ts";
 import { examplesOf, root, writeExample } from "./docs/examples.ts";
 import { idsOf, openGuard } from "./support.js";
 

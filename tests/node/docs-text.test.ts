@@ -97,9 +97,8 @@ test("the API's pages name every public member, option and error code", () => {
   const types = readdirSync(`${root}js/types`).filter((name) => name.endsWith(".d.ts"));
   const declared = types.flatMap((name) => declaredNames(readFileSync(`${root}js/types/${name}`, "utf8")));
   expect(declared.length).toBeGreaterThan(70);
-  const described = ["api", "server", "delivery", "storage", "react", "vue", "svelte", "testing"].map(
-    (name) => readPage(`docs/${name}.md`).text,
-  );
+  const pages = ["api", "errors", "server", "delivery", "storage", "react", "vue", "svelte", "testing", "devtools"];
+  const described = pages.map((name) => readPage(`docs/${name}.md`).text);
   const code = [...described.join("\n").matchAll(/`+[^`]+`+/g)].join("\n");
   expect(declared.filter((name) => !new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(code))).toEqual([]);
 });
@@ -120,6 +119,19 @@ function declaredNames(declarations: string): string[] {
   visit(ts.createSourceFile("types.d.ts", declarations, ts.ScriptTarget.ES2022, true));
   return [...names];
 }
+
+test("the tests that SECURITY.md names exist", () => {
+  const { text } = readPage("SECURITY.md");
+  const listed = text.matchAll(/^- `(tests\/[^`]+)`:((?:\n {2}- `.+`)+)$/gm);
+  const named = [...listed].flatMap(([, path = "", names = ""]) =>
+    [...names.matchAll(/`(.+)`/g)].map(([, name = ""]) => ({ path, name })),
+  );
+  expect(named.length).toBeGreaterThan(30);
+  for (const { path, name } of named) {
+    const source = readFileSync(root + path, "utf8");
+    expect(source, path).toContain(path.endsWith(".rs") ? `fn ${name}()` : `"${name}"`);
+  }
+});
 
 test("CONTRIBUTING.md names every step of npm test", () => {
   const named = tableColumn(contributing, "Step");

@@ -4,6 +4,7 @@ import { SeenGuard as SlimGuard } from "seenguard/slim";
 import { ShardChain } from "seenguard/server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { craftedIds } from "./crafted-ids.js";
+import { withMaximumMemory } from "./maximum-memory.js";
 import { xxh64 } from "./shards.js";
 import { ENGINE, idsOf, NOW, openGuard, openPage, type OpenedGuard } from "./support.js";
 
@@ -27,6 +28,14 @@ describe("600 ids of 1 MB", () => {
     expect(other.codes()).toEqual([]);
   });
 
+  test("are too long to be split at once: all pass, and that is reported", async () => {
+    const { guard, codes } = await openGuard();
+    guard.record("a");
+    expect(guard.split([...large(), "a"])).toMatchObject({ fresh: { length: 601 }, seen: [] });
+    expect(codes()).toEqual(["out-of-memory"]);
+    expect(guard.split(["a", "b"])).toEqual({ fresh: ["b"], seen: ["a"] });
+  });
+
   test("are recorded by a chain", async () => {
     const chain = await ShardChain.create();
     onTestFinished(() => chain.free());
@@ -36,40 +45,11 @@ describe("600 ids of 1 MB", () => {
   });
 });
 
-/** The module with a memory that cannot grow beyond so many pages of 64 KB. */
-function withMaximumMemory(pages: number): Uint8Array<ArrayBuffer> {
-  const wasm = Uint8Array.from(readFileSync(new URL("../../dist/seenguard.wasm", import.meta.url)));
-  const MEMORY_SECTION = 5;
-  for (let at = 8; at < wasm.length;) {
-    const [id = 0] = wasm.subarray(at);
-    const [size, start] = leb128(wasm, at + 1);
-    if (id === MEMORY_SECTION) {
-      const [minimum, end] = leb128(wasm, start + 2);
-      const limits = [1, 1, ...leb128Of(minimum), ...leb128Of(Math.max(pages, minimum))];
-      if (wasm[start + 1] !== 0 || end !== start + size) throw new Error("the memory has a maximum already");
-      const section = [MEMORY_SECTION, limits.length, ...limits];
-      return Uint8Array.from(Buffer.concat([wasm.subarray(0, at), Uint8Array.from(section), wasm.subarray(end)]));
-    }
-    at = start + size;
-  }
-  throw new Error("the module has no memory of its own");
-}
-
-function leb128(bytes: Uint8Array, at: number): [value: number, end: number] {
-  for (let value = 0, shift = 0; ; shift += 7) {
-    const byte = bytes[at++] ?? 0;
-    value |= (byte & 127) << shift;
-    if (byte < 128) return [value, at];
-  }
-}
-
-function leb128Of(value: number): number[] {
-  return value < 128 ? [value] : [(value & 127) | 128, ...leb128Of(value >> 7)];
-}
+const readModule = () => readFileSync(new URL("../../dist/seenguard.wasm", import.meta.url));
 
 /** Opens a guard whose engine has 4 MB. */
 function openWithLittleMemory(): Promise<OpenedGuard> {
-  if (ENGINE === "wasm") return openGuard({ wasm: withMaximumMemory(64) }, { SeenGuard: SlimGuard });
+  if (ENGINE === "wasm") return openGuard({ wasm: withMaximumMemory(readModule(), 64) }, { SeenGuard: SlimGuard });
   return openGuard(
     {},
     openPage(`ArrayBuffer = new Proxy(ArrayBuffer, {

@@ -54,7 +54,7 @@ const CHECKSUM_BYTES = 4;
 export function sealed(body: Uint8Array): string {
   const checksum = new DataView(new ArrayBuffer(CHECKSUM_BYTES));
   checksum.setUint32(0, Number(xxh64(body) & 0xffffffffn), true);
-  return textOf(Uint8Array.of(...body, ...new Uint8Array(checksum.buffer)));
+  return textOf(Buffer.concat([body, new Uint8Array(checksum.buffer)]));
 }
 
 interface ShardFields {
@@ -66,7 +66,7 @@ interface ShardFields {
   count?: number;
   epoch?: number;
   expires?: number;
-  payload?: readonly number[];
+  payload?: readonly number[] | Uint8Array;
 }
 
 /**
@@ -85,7 +85,7 @@ export function shardOf(fields: ShardFields = {}): string {
   header.setUint32(12, count, true);
   header.setUint32(24, epoch, true);
   header.setUint32(28, expires, true);
-  return sealed(Uint8Array.of(...new Uint8Array(header.buffer), ...payload));
+  return sealed(Buffer.concat([new Uint8Array(header.buffer), Uint8Array.from(payload)]));
 }
 
 /** A Rice payload: the parameter r, how many set bits it claims, and its bit stream. */

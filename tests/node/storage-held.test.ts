@@ -120,7 +120,7 @@ describe("a visit on the next day", () => {
 
   test("lets pass what the server had taken back, and stops it again when the server does", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const { snapshot, ids } = await fiveShards();
+    const { snapshot, ids } = await fiveShards("新闻");
     const [back = "", ...stopped] = ids.flat();
     await visitWith(storage, namespace, { ...snapshot, unseen: [{ id: back, at: NOW * 1000 }] });
     for (let again = 0; again < 2; again++) {
@@ -210,6 +210,18 @@ describe("what is written", () => {
     await guard.flush();
     expect(requests.filter(({ operation, key }) => operation === "set" && key.includes("/h/"))).toHaveLength(2);
     expect((await visit(storage, namespace)).guard.held()).toBe(namesOf(snapshots.at(-1)?.shards ?? []));
+  });
+
+  test("is nothing of one that came too late to be taken", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const [{ snapshot, ids }, late] = [await fiveShards(), await fiveShards("late")];
+    const { guard } = await visit(storage, namespace);
+    guard.apply({ ...snapshot, version: 2 });
+    expect(guard.apply({ ...late.snapshot, version: 1 })).toMatchObject({ applied: false });
+    await guard.close();
+    const next = await visit(storage, namespace);
+    expect(next.guard.held()).toBe(namesOf(snapshot.shards));
+    expect(next.guard.filter(ids.flat())).toEqual([]);
   });
 
   test("is a text that no older version of it is needed for, and ASCII", async () => {
@@ -370,6 +382,10 @@ describe("storage that lost", () => {
     ["nothing", ""],
     ["what is binary", "\0\ud800\uffff"],
     ["a line of it", "SGV1\n"],
+    ["one without a format", '{"version":1,"held":"","unseen":[]}'],
+    ["one with half a format", '{"version":1,"format":[0,0],"held":"","unseen":[]}'],
+    ["one whose format is a text", '{"version":1,"format":"000","held":"","unseen":[]}'],
+    ["one without anything", '{"version":1}'],
   ] as const) {
     test(`the index to ${how} says so once, removes it all, and goes on`, async () => {
       const state = await stored();
@@ -458,6 +474,21 @@ describe("a storage that is full", () => {
       expect(next.guard.filter([...seen, ...idsOf("refresh", 5)])).toEqual([]);
     } finally {
       vi.useRealTimers();
+    }
+  });
+
+  test("is cleared all the same: what the clear removes makes room for its note", async () => {
+    for (const isOpen of [true, false]) {
+      const [storage, namespace] = [new SmallStorage(), uniqueNamespace()];
+      const { guard } = await visit(storage, namespace);
+      guard.record(idsOf("seen", 50));
+      await (isOpen ? guard.flush() : guard.close());
+      storage.room = storage.size;
+      await SeenGuard.clear(namespace, storage);
+      if (isOpen) await guard.close();
+      const next = await visit(storage, namespace);
+      expect(next.guard.filter(idsOf("seen", 50))).toHaveLength(50);
+      expect(storage.size).toBeLessThan(storage.room);
     }
   });
 

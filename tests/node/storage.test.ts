@@ -1,7 +1,7 @@
 /** A storage of the app's own: what is kept across visits, and what happens when the storage misbehaves. */
 import { SeenGuard } from "seenguard";
 import type { SeenStorage } from "seenguard";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   ENGINE,
   GatedStorage,
@@ -24,6 +24,19 @@ async function visit(storage: SeenStorage, namespace: string, ids: string[] = []
   const { guard } = await openGuard({ storage, namespace });
   guard.record(ids);
   await guard.close();
+}
+
+/** Records ids, each written by itself. */
+async function recordInPieces({ guard }: OpenedGuard, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    guard.record(id);
+    await guard.flush();
+  }
+}
+
+/** How many segments a storage has. */
+function segmentsIn({ values }: MapStorage): number {
+  return [...values.keys()].filter((key) => key.includes("/s/")).length;
 }
 
 /** The ids of these that a new page does not stop. */
@@ -149,6 +162,40 @@ describe("with a storage of the app's own", () => {
     }
     expect(await forgotten(storage, namespace, idsOf("item", 500))).toEqual([]);
   });
+
+  test("what was written in pieces soon is one, though nothing more is written", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    await recordInPieces(await openGuard({ storage, namespace }), idsOf("piece", 4));
+    await expect.poll(() => segmentsIn(storage)).toBe(1);
+    expect(await forgotten(storage, namespace, idsOf("piece", 4))).toEqual([]);
+  });
+
+  test("what many pages have left behind soon is one, though nothing is written", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const pages = await Promise.all(idsOf("page", 16).map(() => openGuard({ storage, namespace }, newPage())));
+    await Promise.all(pages.map((page, index) => recordInPieces(page, [`page-${String(index)}`])));
+    await Promise.all(pages.map(({ guard }) => guard.close()));
+    expect(segmentsIn(storage)).toBe(16);
+    await openGuard({ storage, namespace });
+    await expect.poll(() => segmentsIn(storage)).toBe(1);
+    expect(await forgotten(storage, namespace, idsOf("page", 16))).toEqual([]);
+  });
+
+  test("a guard that was closed asks nothing more of it", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const opened = await openGuard({ storage, namespace });
+    // They wait to be made one, by chance for up to a second: here almost as long as that.
+    const random = vi.spyOn(Math, "random").mockReturnValue(0.99);
+    onTestFinished(() => {
+      random.mockRestore();
+    });
+    await recordInPieces(opened, idsOf("piece", 4));
+    await opened.guard.close();
+    const asked: string[] = [];
+    storage.before = (operation, key) => asked.push(`${operation} ${key}`);
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    expect(asked).toEqual([]);
+  });
 });
 
 describe("clear", () => {
@@ -164,6 +211,15 @@ describe("clear", () => {
     expect(guard.stats()).toMatchObject({ pending: 0, remembered: 0, shards: 0 });
     expect(await forgotten(storage, namespace, ["a", "b"])).toEqual(["a", "b"]);
     expect(await forgotten(storage, other, ["a"])).toEqual([]);
+  });
+
+  test("forgets again what was recorded since the last time, whoever clears", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    for (const id of ["a", "b", "c"]) {
+      await visit(storage, namespace, [id]);
+      await SeenGuard.clear(namespace, storage);
+      expect(await forgotten(storage, namespace, ["a", "b", "c"])).toEqual(["a", "b", "c"]);
+    }
   });
 
   test("leaves nothing that tells what was seen", async () => {
@@ -611,10 +667,12 @@ describe("what a newer version has stored", () => {
     const text = "SGI2\nwhat only a later version understands\n";
     storage.values.set(newer, text);
     for (let again = 0; again < 3; again++) {
-      const { guard, codes } = await openGuard({ storage, namespace }, newPage());
+      const opened = await openGuard({ storage, namespace }, newPage());
+      const { guard, codes } = opened;
       expect(codes()).toEqual(["storage"]);
       expect(guard.filter(["a", "b"])).toEqual(again === 0 ? ["b"] : []);
-      guard.record("b");
+      // Enough to be compacted, which takes segments away.
+      await recordInPieces(opened, ["b", ...idsOf(`visit-${String(again)}`, 9)]);
       await guard.close();
       expect(storage.values.get(newer)).toBe(text);
     }

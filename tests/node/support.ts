@@ -131,6 +131,7 @@ interface VectorCase {
   readonly bits: number;
   readonly hashes: number;
   readonly seed: string;
+  readonly expires: number;
 }
 
 /** The cases of a vector file, and the ids that they answer for. */

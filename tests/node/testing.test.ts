@@ -139,3 +139,12 @@ test("wrong options are refused", async () => {
   const guard = await openForTest();
   for (const ms of [-1, NaN, Infinity]) expect(() => guard.advance(ms)).toThrow("advance takes");
 });
+
+test("no time is later than the last one that Date knows", async () => {
+  const refusal = expect.objectContaining({ code: "bad-option" }) as Error;
+  await expect(openTestGuard({ now: 8.64e15 + 1 })).rejects.toEqual(refusal);
+  const guard = await openForTest();
+  expect(() => guard.advance(8.64e15)).toThrow(refusal);
+  guard.record("a");
+  expect(guard.filter(["a", "b"])).toEqual(["b"]);
+});

@@ -22,7 +22,9 @@ for (const name of ["native", "native-edges"] as const) {
         expect(guard.apply({ shards: [base64], now: 0 })).toMatchObject({ applied: true, shards: 1, expired: 0 });
         expect(guard.filter(ids)).toEqual(fresh);
         expect(guard.stats().filtered).toMatchObject({ server: stopped.length, passed: fresh.length });
-        expect(errors).toEqual([]);
+        // The fullest say so.
+        const isSaturated = guard.stats().serverFalsePositiveRate > 0.5;
+        expect(errors.map(({ code }) => code)).toEqual(isSaturated ? ["too-large"] : []);
       });
 
       test(`answers the same one by one, through has and explain: ${title}`, async () => {

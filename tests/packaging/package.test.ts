@@ -1,12 +1,24 @@
 /** What is in the package, and what is not. */
+import { readdirSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
+import { execFile } from "node:child_process";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { build, type Platform } from "esbuild";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { describe, expect, inject, test } from "vitest";
-import { bundles, entries, isApart, manifestExports, specifierOf, workerBuilds } from "../../scripts/build/entries.mjs";
+import {
+  bundles,
+  entries,
+  isApart,
+  manifestExports,
+  manifestSideEffects,
+  specifierOf,
+  workerBuilds,
+} from "../../scripts/build/entries.mjs";
+import { licensesFile, thirdPartyLicenses } from "../../scripts/build/licenses.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -21,28 +33,35 @@ const generated = bundles.filter(({ isGenerated }) => isGenerated).flatMap(modul
 const written = bundles.filter(({ isGenerated }) => !isGenerated).flatMap(modulesOf);
 
 test("package.json exports what the table of entries says", async () => {
-  expect(await manifestOf(root), "node scripts/build/entries.mjs --update").toHaveProperty(
-    "exports",
-    manifestExports(),
-  );
+  expect(await manifestOf(root), "node scripts/build/entries.mjs --update").toMatchObject({
+    exports: manifestExports(),
+    sideEffects: manifestSideEffects(),
+  });
 });
 
 test("the package holds what users need and nothing else", () => {
   const dist = [
     ...entries.filter(isApart).map(({ name }) => `${name}.js`),
     ...[...generated, "seenguard-engine-js.iife.js"],
-    ...[...written, "seenguard.iife.js", "inspect.js"].flatMap((name) => [name, `${name}.map`]),
+    ...[...written, "seenguard.iife.js", "cli.js"].flatMap((name) => [name, `${name}.map`]),
     ...entries.flatMap(({ name }) => [`${name}.d.ts`, `${name}.d.cts`]),
     ...["seenguard.wasm", "formats.wasm", "server.wasm"],
   ];
+  const pages = readdirSync(join(root, "docs")).flatMap((name) => (name.endsWith(".md") ? [`docs/${name}`] : []));
   const folders = entries.map(({ name }) => name).filter((name) => name !== "index");
   expect(inject("packedFiles")).toEqual(
     [
-      ...["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"],
+      ...["LICENSE-APACHE", "LICENSE-MIT", licensesFile, "README.md", "SECURITY.md", "package.json"],
       ...folders.map((name) => `${name}/package.json`),
+      ...pages,
       ...dist.map((name) => `dist/${name}`),
     ].sort(),
   );
+});
+
+test("it tells the licences of all that others have written of it", async () => {
+  const shipped = await readFile(join(inject("installed"), "node_modules/seenguard", licensesFile), "utf8");
+  expect(shipped, "node scripts/build/licenses.mjs --update").toBe(await thirdPartyLicenses());
 });
 
 test("it depends on no other package, and demands none", async () => {
@@ -72,7 +91,7 @@ interface SourceMap {
 
 test("each script has a source map with its sources, and names no place on the machine that built it", async () => {
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
-  for (const name of [...written, "seenguard.iife.js", "inspect.js"]) {
+  for (const name of [...written, "seenguard.iife.js", "cli.js"]) {
     const script = await readFile(join(dist, name), "utf8");
     const text = await readFile(join(dist, `${name}.map`), "utf8");
     const { sources, sourcesContent } = JSON.parse(text) as SourceMap;
@@ -83,11 +102,24 @@ test("each script has a source map with its sources, and names no place on the m
   }
 });
 
+test("it writes no HTML and runs no text as code", async () => {
+  const dist = join(inject("installed"), "node_modules/seenguard/dist");
+  for (const name of (await readdir(dist)).filter((name) => /\.c?js$/.test(name))) {
+    const script = await readFile(join(dist, name), "utf8");
+    const found = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|setTimeout\("|[^.\w](?:eval|Function)\(/.exec(
+      script,
+    );
+    expect(found?.[0], name).toBeUndefined();
+  }
+});
+
 test("modules are shipped as they were written, what is generated and script-tag files minified", async () => {
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
   const linesOf = async (name: string) => {
     const lines = (await readFile(join(dist, name), "utf8")).split("\n");
-    return { lines: lines.length, long: lines.filter((line) => line.length > 400 && !/[0-9a-f]{300}/.test(line)) };
+    // Modules as text and the panel's stylesheet are one line each.
+    const isData = (line: string) => /[0-9a-f]{300}|":host\{|':host\{/.test(line);
+    return { lines: lines.length, long: lines.filter((line) => line.length > 400 && !isData(line)) };
   };
   for (const name of written) {
     const { lines, long } = await linesOf(name);
@@ -128,6 +160,13 @@ test("a page has nothing of the server in its script", async () => {
   expect(script).not.toContain("ShardChain");
 });
 
+test("a bundler keeps an import of seenguard/devtools alone, which defines the panel, and of no other entry", async () => {
+  expect((await bundled('import "seenguard/devtools";', "browser")).files).toEqual(["devtools.js"]);
+  const others = entries.filter(({ hasEffect, peers }) => !hasEffect && !peers).map(specifierOf);
+  const imports = others.map((specifier) => `import "${specifier}";`).join("\n");
+  expect((await bundled(imports, "browser")).files).toEqual([]);
+});
+
 /** The package's files that a bundler takes into an app's script, and those that it makes scripts of their own. */
 async function bundled(contents: string, platform: Platform): Promise<{ files: string[]; onDemand: string[] }> {
   const { metafile } = await build({
@@ -155,6 +194,23 @@ test("publint, which knows how bundlers and Node read a manifest, has nothing to
   const manifest = await manifestOf(root);
   const { messages } = await publint({ pkgDir: join(inject("installed"), "node_modules/seenguard"), strict: true });
   expect(messages.map((message) => formatMessage(message, manifest))).toEqual([]);
+});
+
+test("its types are right however they are resolved", async () => {
+  // A module's bytes have none: what an import of it gives is for the app's bundler to say.
+  const withoutTypes = ["--exclude-entrypoints", "./seenguard.wasm", "./formats.wasm"];
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [
+      join(root, "node_modules/@arethetypeswrong/cli/dist/index.js"),
+      ...[inject("tarball"), "--no-definitely-typed", "--format", "json"],
+      ...withoutTypes,
+    ],
+    { maxBuffer: 2 ** 24 },
+  );
+  const { analysis, problems } = JSON.parse(stdout) as { analysis: { entrypoints: object }; problems: object };
+  expect(Object.keys(analysis.entrypoints)).toHaveLength(entries.length + 1); // package.json is one
+  expect(problems).toEqual({});
 });
 
 interface Manifest {

@@ -1,10 +1,10 @@
 /** Runs an app's npm scripts as its developers would, and tells what they said when they fail. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { basename } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { onTestFailed, onTestFinished } from "vitest";
+import { freePort } from "../../scripts/lib/ports.mjs";
 
 const LINES_TOLD = 30;
 const START_TIMEOUT_MS = 60_000;
@@ -76,15 +76,4 @@ async function answers(address: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** A port that nobody listens at. */
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

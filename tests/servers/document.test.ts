@@ -1,4 +1,4 @@
-/** Every example of docs/server.md in another language is run by one of these tests. */
+/** Every example of docs/other-languages.md in another language is run by one of these tests. */
 import { expect, test } from "vitest";
 import { foreignExamples } from "./tools.ts";
 

@@ -1,4 +1,4 @@
-/** The Go examples of docs/server.md, compiled by the real Go, with the real library and a real Redis. */
+/** The Go examples of docs/other-languages.md, compiled by the real Go, with the real library and a real Redis. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ShardChain, type ShardFormat, type Snapshot } from "seenguard/server";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";

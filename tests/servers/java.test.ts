@@ -1,4 +1,4 @@
-/** The Java examples of docs/server.md with the real Guava and Flink; and Guava reads what ShardChain writes. */
+/** The Java examples of docs/other-languages.md with the real Guava and Flink. Guava reads what ShardChain writes. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ShardChain, type Snapshot } from "seenguard/server";
 import { answersOf, base64, buildJava, expectReferences, ids, makeTempDirectory } from "./tools.ts";

@@ -1,4 +1,4 @@
-/** The Python examples of docs/server.md: redis-py with a real RedisBloom, and a writer of the native format. */
+/** The Python examples of docs/other-languages.md: redis-py with a real RedisBloom; a writer of the native format. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Snapshot } from "seenguard";
 import { redisBloomModule } from "../../scripts/lib/servers.mjs";
@@ -11,7 +11,7 @@ describe("RedisBloom", () => {
   afterAll(directory.remove);
   let redis: RunningRedis;
   beforeAll(async () => {
-    redis = await startRedis("--loadmodule", redisBloomModule());
+    redis = await startRedis({ loadmodule: redisBloomModule() });
   });
   afterAll(() => redis.stop());
 

@@ -1,4 +1,7 @@
-/** Compiles and runs the examples of docs/server.md with the real compilers and libraries, in a temporary directory. */
+/**
+ * Compiles and runs the examples of docs/other-languages.md with the real compilers and libraries, in a temporary
+ * directory.
+ */
 import { spawn } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -10,8 +13,8 @@ import { examplesIn, readPage, type Example } from "../node/docs/examples.ts";
 import { ids as allIds } from "../vectors/foreign.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-/** The examples of docs/server.md in languages that the package is not written in. */
-export const foreignExamples: readonly Example[] = examplesIn(readPage("docs/server.md")).filter(({ kind }) =>
+/** The examples of docs/other-languages.md in languages that the package is not written in. */
+export const foreignExamples: readonly Example[] = examplesIn(readPage("docs/other-languages.md")).filter(({ kind }) =>
   /^(?:go|java|python) /.test(kind),
 );
 
@@ -23,7 +26,7 @@ export function exampleOf(kind: string): string {
   const found = foreignExamples.filter((example) => example.kind === kind);
   const [only] = found;
   if (only === undefined || found.length > 1)
-    throw new Error(`docs/server.md has ${String(found.length)} examples of ${kind}`);
+    throw new Error(`docs/other-languages.md has ${String(found.length)} examples of ${kind}`);
   return only.code;
 }
 

@@ -1,11 +1,13 @@
 /**
  * The declarations are kept by hand, so: what the entries export is what they declare. It is enough that this compiles.
  */
+import type * as devtools from "../../js/entries/devtools.js";
 import type * as formats from "../../js/entries/formats.js";
 import type * as index from "../../js/entries/index.js";
 import type * as server from "../../js/entries/server.js";
 import type * as slim from "../../js/entries/slim.js";
 import type * as declaredIndex from "seenguard";
+import type * as declaredDevtools from "seenguard/devtools";
 import type * as declaredFormats from "seenguard/formats";
 import type * as declaredServer from "seenguard/server";
 import type * as declaredSlim from "seenguard/slim";
@@ -26,6 +28,7 @@ export type Entries = [
 export type Instances = [
   Declares<declaredIndex.SeenGuard, index.SeenGuard>,
   Declares<declaredIndex.SeenGuardError, index.SeenGuardError>,
+  Declares<declaredDevtools.SeenGuardPanel, devtools.SeenGuardPanel>,
   Declares<declaredServer.ShardChain, server.ShardChain>,
   Declares<declaredServer.SeenGuardError, server.SeenGuardError>,
 ];
@@ -36,4 +39,5 @@ export type NoMore = [
   Declares<keyof typeof declaredFormats, keyof typeof formats>,
   Declares<keyof typeof declaredSlim, keyof typeof slim>,
   Declares<keyof typeof declaredServer, keyof typeof server>,
+  Declares<keyof typeof declaredDevtools, keyof typeof devtools>,
 ];

@@ -1,11 +1,14 @@
 /** The same for the server's entry. It compiles without the DOM's types. */
 import {
+  NearDuplicates,
   SeenGuardError,
   ShardChain,
   memoryStore,
   pageOf,
   parseReport,
+  plan,
   redisStore,
+  simhash,
   type ChainOptions,
   type ErrorCode,
   type IdOf,
@@ -88,6 +91,27 @@ export async function route(client: object, user: string, body: unknown, cursor:
   return pageOf(chain, posts, { size: 10, id: keyOf });
 }
 
+export async function group(titles: readonly string[]): Promise<string[]> {
+  const near: NearDuplicates = await NearDuplicates.create({ distance: 2 });
+  const features: readonly (string | readonly [string, number])[] = ["feature", ["weighted", 2]];
+  const groups: string[] = [near.groupOf(simhash(features), "first")];
+  for (const title of titles) groups.push(near.groupOf(simhash(title.split(" ")), title));
+  near.free();
+  return (await NearDuplicates.create()).groupOf(simhash(new Set(titles)), "all") === "" ? [] : groups;
+}
+
 export function isOurs(error: unknown): error is SeenGuardError {
   return error instanceof SeenGuardError && error.code === "bad-option";
+}
+
+export function budget(users: number): string {
+  const { capacity, shards, falsePositiveRate, ttlSeconds, ...bytes } = plan({
+    perDay: 200,
+    windowDays: 30,
+    falsePositiveRate: 0.005,
+  });
+  const options: ChainOptions = { capacity, shards, falsePositiveRate, ttlSeconds };
+  const { bytesStored, bytesFirstPage, bytesRefresh } = bytes;
+  const often = plan({ perDay: 200, windowDays: 30, falsePositiveRate: 0.005, perRefresh: 2 }).bytesRefresh;
+  return [JSON.stringify(options), users * bytesStored, bytesFirstPage, bytesRefresh - often].join();
 }

@@ -1,7 +1,6 @@
 /**
- * The package's declarations cover the contract's part that is in force: what callers hand in by the contract is taken,
- * what they get is what the contract promises. It is enough that this compiles; contract.test.ts lists what comes
- * later.
+ * The package's declarations cover the contract: what callers hand in by the contract is taken, what they get is what
+ * the contract promises. It is enough that this compiles.
  */
 import type * as ours from "seenguard";
 import type * as ourServer from "seenguard/server";

@@ -1,5 +1,6 @@
 /** A server's code that imports every entry: it has the language's types, and no others. It never runs. */
 import { SeenGuard, type FetchPage, type GuardOptions } from "seenguard";
+import type { SeenGuardPanel, UnseeEvent } from "seenguard/devtools";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import { SeenGuard as SlimGuard, type WasmSource } from "seenguard/slim";
 
@@ -16,3 +17,6 @@ export async function open(
 
 export const fetchPage: FetchPage<string> = ({ page, signal }) =>
   Promise.resolve(signal.aborted || page > 0 ? null : { items: ["a"] });
+
+export const shownBy = ({ guard }: SeenGuardPanel): number => guard?.stats().pending ?? 0;
+export const takenBack = ({ detail }: UnseeEvent): number => detail.ids.length;

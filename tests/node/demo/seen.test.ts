@@ -125,21 +125,25 @@ for (const [name, start] of stores) {
       expect(seen.shards).toHaveLength(1);
     });
 
-    test("who has seen the original is not offered its repost, nor the other way round", async () => {
-      const user = someone();
-      await control(server, user, { lagSeconds: 0 });
-      const offered = await pagesOf(server, user, 1, 40);
-      const repost = offered.find(({ original }) => original !== undefined);
-      const [one, other] = repost === undefined ? [] : idsOf(repost);
-      for (const id of [other ?? "", one ?? ""]) {
-        await server.app.inject({ method: "POST", url: `/api/users/${user}/flush` });
-        await post(server, user, [{ id }]);
-        await arrived(server, user);
-        const ids = (await pagesOf(server, user, 41, 40)).flatMap(idsOf);
-        if (id === other) expect(ids).not.toContain(one);
-        expect(ids).not.toContain(id);
-      }
-    });
+    test.each(["address", "text"])(
+      "who has seen an article is offered no copy of the same %s, nor the other way round",
+      async (by) => {
+        const user = someone();
+        await control(server, user, { lagSeconds: 0 });
+        const offered = await pagesOf(server, user, 1, 40);
+        const copy = offered.find(({ copyOf }) => copyOf?.by === by);
+        const [one, other] = copy === undefined ? [] : idsOf(copy);
+        expect(other).toBeDefined();
+        for (const id of [other ?? "", one ?? ""]) {
+          await server.app.inject({ method: "POST", url: `/api/users/${user}/flush` });
+          await post(server, user, [{ id }]);
+          await arrived(server, user);
+          const ids = (await pagesOf(server, user, 41, 40)).flatMap(idsOf);
+          if (id === other) expect(ids).not.toContain(one);
+          expect(ids).not.toContain(id);
+        }
+      },
+    );
 
     test("a small pool is all there, and what was seen comes last", async () => {
       const user = someone();

@@ -1,6 +1,7 @@
 /** The demo's routes: pages, reports, the stream's controls and bad input, for both stores alike. */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parseReport } from "seenguard/server";
+import type { Item } from "../../../www/server/catalogue.ts";
 import { eventsOf } from "../../../www/server/events.ts";
 import { seenKey } from "../../../www/server/redis/layout.ts";
 import type { Problem } from "../../../www/server/store.ts";
@@ -207,19 +208,29 @@ test("a device's clock that is off changes no event, and none is from the future
   ]);
 });
 
-test("the catalogue has a few thousand titles, each with a short id of its own, and reposts of some of them", () => {
-  expect(catalogue.length).toBe(5000);
-  expect(new Set(catalogue.map(({ id }) => id)).size).toBe(5000);
-  const articles = new Set(catalogue.filter(({ original }) => original === undefined).map(({ id }) => id));
-  expect(articles.size).toBe(4000);
-  for (const { original = "", repostedBy } of catalogue.filter(({ id }) => !articles.has(id))) {
-    expect(articles).toContain(original);
-    expect(repostedBy).toBeTruthy();
-  }
+test("the catalogue has a few thousand titles, each with a short id of its own", () => {
+  expect(catalogue.length).toBe(6000);
+  expect(new Set(catalogue.map(({ id }) => id)).size).toBe(6000);
   for (const { id, title, url } of catalogue) {
     expect(id).toMatch(/^[\w-]{8}$/);
     expect(title).not.toMatch(/[_%]/);
     expect(url).toMatch(/^https:\/\//);
+  }
+});
+
+test("every repost is found by its address, nearly every edited copy by its text, and no article is taken for one", () => {
+  const articles = catalogue.slice(0, 4000);
+  const [reposts, edited] = [catalogue.slice(4000, 5000), catalogue.slice(5000)];
+  expect(catalogue.filter(({ publisher }) => publisher === undefined)).toEqual(articles);
+  const originalsOf = (items: readonly Item[]) => items.map(({ copyOf }) => copyOf?.id);
+  expect(new Set(originalsOf(articles))).toEqual(new Set([undefined]));
+  expect(originalsOf(reposts)).toEqual(articles.filter((_, place) => place % 4 === 0).map(({ id }) => id));
+  expect(new Set(reposts.map(({ copyOf }) => copyOf?.by))).toEqual(new Set(["address"]));
+  const found = edited.filter(({ copyOf }) => copyOf !== undefined);
+  expect(found.length).toBeGreaterThan(900);
+  for (const { title, copyOf } of found) {
+    expect(title).toContain(copyOf?.title);
+    expect(copyOf?.by).toBe("text");
   }
 });
 

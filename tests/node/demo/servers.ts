@@ -13,7 +13,7 @@ import { xxh64 } from "../shards.ts";
 
 /** For `vi.waitFor` and its like. */
 export const SOON = { timeout: 30_000, interval: 25 };
-export const catalogue = readCatalogue();
+export const catalogue = await readCatalogue();
 
 export interface Page {
   items: Item[];

@@ -1,14 +1,17 @@
 /**
- * What every server does with the package: filters a page by what its store holds, records it, and ships the shards.
+ * What every server does with the package: plans its chains, which does not wait; then filters a page by what its store
+ * holds, records it, and ships the shards.
  */
 
 /**
  * @param {object} entries
  * @param {typeof import("seenguard/server").ShardChain} entries.ShardChain
+ * @param {typeof import("seenguard/server").plan} entries.plan
  * @param {typeof import("seenguard").SeenGuard} entries.SeenGuard
  * @param {import("./scenario.js").Scenario} scenario
  */
-export async function serve({ ShardChain, SeenGuard }, { snapshot, page }) {
+export async function serve({ ShardChain, plan, SeenGuard }, { snapshot, page }) {
+  const { capacity, shards } = plan({ perDay: 150, windowDays: 30, falsePositiveRate: 0.005 });
   const chain = await ShardChain.from(snapshot);
   const fresh = chain.filter(page).map(({ id }) => id);
   const recorded = chain.record(fresh);
@@ -18,5 +21,5 @@ export async function serve({ ShardChain, SeenGuard }, { snapshot, page }) {
   const left = guard.filter([...page, { id: "another" }]).map(({ id }) => id);
   await guard.close();
   chain.free();
-  return { rejected: chain.rejected, fresh, recorded, applied, left };
+  return { planned: capacity * shards, rejected: chain.rejected, fresh, recorded, applied, left };
 }

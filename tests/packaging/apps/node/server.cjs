@@ -2,9 +2,9 @@
 const { readFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { SeenGuard } = require("seenguard");
-const { ShardChain } = require("seenguard/server");
+const { plan, ShardChain } = require("seenguard/server");
 
 const scenario = JSON.parse(readFileSync(join(__dirname, "../scenario.json"), "utf8"));
 import("../server.js")
-  .then(({ serve }) => serve({ ShardChain, SeenGuard }, scenario))
+  .then(({ serve }) => serve({ ShardChain, SeenGuard, plan }, scenario))
   .then((outcome) => console.log(JSON.stringify(outcome)));

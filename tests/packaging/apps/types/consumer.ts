@@ -2,6 +2,7 @@
  * What an app's TypeScript sees of the package; compiled by each way that TypeScript has of finding it, and never run.
  */
 import { SeenGuard, SeenGuardError, type Feed, type GuardOptions, type Snapshot } from "seenguard";
+import type { SeenGuardPanel } from "seenguard/devtools";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import { ShardChain, SeenGuardError as ServerError } from "seenguard/server";
 import { SeenGuard as SlimGuard, type ApplyReport } from "seenguard/slim";
@@ -38,6 +39,10 @@ export const serve = async (ids: readonly string[]): Promise<Snapshot> =>
 
 export const isOurs = (error: unknown): boolean =>
   (error instanceof SeenGuardError || error instanceof ServerError) && error.code === "bad-option";
+
+export const show = (panel: SeenGuardPanel, guard: SeenGuard): void => {
+  panel.guard = guard;
+};
 
 // @ts-expect-error a namespace there must be; had the package no types, this would be no error
 void SeenGuard.open({});

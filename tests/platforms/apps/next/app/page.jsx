@@ -1,11 +1,11 @@
 /** A server component: the page's items are those that the server knows to be fresh. */
 import { SeenGuard } from "seenguard";
-import { ShardChain } from "seenguard/server";
+import { plan, ShardChain } from "seenguard/server";
 import { scenario, serve } from "../../shared.js";
 import { Reader } from "./reader.jsx";
 
 export default async function Page() {
-  const outcome = await serve({ SeenGuard, ShardChain }, scenario);
+  const outcome = await serve({ SeenGuard, ShardChain, plan }, scenario);
   return (
     <>
       <Reader />

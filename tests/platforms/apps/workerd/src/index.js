@@ -1,10 +1,10 @@
 /** A worker at the edge. */
 import { SeenGuard } from "seenguard";
-import { ShardChain } from "seenguard/server";
+import { plan, ShardChain } from "seenguard/server";
 import { scenario, serve } from "../../shared.js";
 
 export default {
   async fetch() {
-    return Response.json(await serve({ SeenGuard, ShardChain }, scenario));
+    return Response.json(await serve({ SeenGuard, ShardChain, plan }, scenario));
   },
 };

@@ -1,8 +1,8 @@
 /** The page's data, loaded on the server. */
 import { SeenGuard } from "seenguard";
-import { ShardChain } from "seenguard/server";
+import { plan, ShardChain } from "seenguard/server";
 import { scenario, serve } from "../../../shared.js";
 
 export async function load() {
-  return { outcome: await serve({ SeenGuard, ShardChain }, scenario) };
+  return { outcome: await serve({ SeenGuard, ShardChain, plan }, scenario) };
 }

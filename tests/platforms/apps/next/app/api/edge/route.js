@@ -1,10 +1,10 @@
 /** A route handler on the edge runtime. */
 import { SeenGuard } from "seenguard";
-import { ShardChain } from "seenguard/server";
+import { plan, ShardChain } from "seenguard/server";
 import { scenario, serve } from "../../../../shared.js";
 
 export const runtime = "edge";
 
 export async function GET() {
-  return Response.json(await serve({ SeenGuard, ShardChain }, scenario));
+  return Response.json(await serve({ SeenGuard, ShardChain, plan }, scenario));
 }

@@ -1,8 +1,8 @@
 /** A route handler on Node. */
 import { SeenGuard } from "seenguard";
-import { ShardChain } from "seenguard/server";
+import { plan, ShardChain } from "seenguard/server";
 import { scenario, serve } from "../../../../shared.js";
 
 export async function GET() {
-  return Response.json(await serve({ SeenGuard, ShardChain }, scenario));
+  return Response.json(await serve({ SeenGuard, ShardChain, plan }, scenario));
 }

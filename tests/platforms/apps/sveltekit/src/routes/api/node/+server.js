@@ -1,9 +1,9 @@
 /** An endpoint. */
 import { json } from "@sveltejs/kit";
 import { SeenGuard } from "seenguard";
-import { ShardChain } from "seenguard/server";
+import { plan, ShardChain } from "seenguard/server";
 import { scenario, serve } from "../../../../../shared.js";
 
 export async function GET() {
-  return json(await serve({ SeenGuard, ShardChain }, scenario));
+  return json(await serve({ SeenGuard, ShardChain, plan }, scenario));
 }

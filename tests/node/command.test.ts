@@ -1,0 +1,22 @@
+/** `npx seenguard` itself; inspect.test.ts and plan.test.ts have its commands. */
+import { expect, test } from "vitest";
+import { runCommand } from "./command.js";
+
+test.each([
+  { what: "no command", args: [] },
+  { what: "another command", args: ["explode"] },
+  { what: "an option before the command", args: ["--json", "plan"] },
+])("$what ends with 2 and says what to do", async ({ args }) => {
+  const { status, stdout, stderr } = await runCommand(args);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+  expect(stderr).toMatch(/^seenguard: .* \(docs\/errors\.md#bad-option\); see seenguard --help\n$/);
+});
+
+test.each([["--help"], ["-h"]])("%s tells of every command", async (option) => {
+  const { status, stdout, stderr } = await runCommand([option]);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  for (const name of ["inspect", "plan"]) {
+    expect(stdout).toContain(`seenguard ${name}`);
+    expect((await runCommand([name, option])).stdout).toContain(`seenguard ${name}`);
+  }
+});

@@ -1,0 +1,105 @@
+/** docs/errors.md: every code has its section, and each example in it is what the package says. */
+import { readFileSync } from "node:fs";
+import { parseReport } from "seenguard/server";
+import { SeenGuard as SlimGuard } from "seenguard/slim";
+import { SeenGuard, type ErrorCode, type SeenGuardError, type Snapshot } from "seenguard";
+import { expect, test } from "vitest";
+import { trappingWasm } from "../conditions/trapping.js";
+import { readPage, root } from "./docs/examples.ts";
+import { rice, shardOf } from "./shards.js";
+import { MapStorage, openGuard, openPage } from "./support.js";
+import { withMaximumMemory } from "./maximum-memory.js";
+
+/** What a guard reports for a snapshot of this one shard. */
+const ofShard = (shard: string) => ofSnapshot({ shards: [shard] });
+
+async function ofSnapshot(snapshot: unknown): Promise<SeenGuardError | undefined> {
+  const { guard, errors } = await openGuard({ engine: "wasm" });
+  guard.apply(snapshot as Snapshot);
+  return errors[0];
+}
+
+async function ofFailingStorage(cause: Error): Promise<SeenGuardError | undefined> {
+  const storage = new MapStorage();
+  const { guard, errors } = await openGuard({ storage, engine: "wasm" });
+  storage.before = (operation) => {
+    if (operation === "set") throw cause;
+  };
+  guard.record("a");
+  await guard.flush();
+  return errors[0];
+}
+
+async function thrown(run: () => unknown): Promise<SeenGuardError | undefined> {
+  try {
+    await run();
+  } catch (error) {
+    return error as SeenGuardError;
+  }
+  return undefined;
+}
+
+/** How each error of the page comes about. */
+const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
+  "bad-option": () => thrown(() => SeenGuard.open({ namespace: "home:ada", windowDays: 0 })),
+  misuse: async () => {
+    const { guard, errors } = await openGuard({ engine: "wasm" });
+    await guard.feed().fill(() => Promise.resolve(new Response("{}") as never), 1);
+    return errors[0];
+  },
+  "already-open": async () => {
+    const namespace = "home:ada";
+    await openGuard({ namespace, engine: "wasm" });
+    return (await openGuard({ namespace, windowDays: 7, engine: "wasm" })).errors[0];
+  },
+  "bad-snapshot": () => ofSnapshot({ shards: [], now: Date.parse("2026-01-01") }),
+  "bad-base64": () => ofShard("not base64!"),
+  truncated: () => ofShard("AAAA"),
+  "bad-magic": () => ofShard(shardOf({ magic: "SGS2" })),
+  "bad-checksum": () => ofShard(shardOf().replace(/^(.{20})A/, "$1B")),
+  "bad-encoding": () => ofShard(shardOf({ encoding: 2 })),
+  "bad-parameters": () => ofShard(shardOf({ hashes: 33 })),
+  "bad-payload": () => ofShard(shardOf({ encoding: 1, payload: rice(0, 9, 0, 0) })),
+  "too-large": () => ofSnapshot({ shards: Array<string>(65).fill(shardOf()) }),
+  "bad-report": () => thrown(() => parseReport({})),
+  storage: () => ofFailingStorage(new Error("the disk is gone")),
+  "storage-full": () => ofFailingStorage(new DOMException("no room", "QuotaExceededError")),
+  delivery: async () => {
+    const { guard, errors } = await openGuard({ engine: "wasm" });
+    guard.record("a");
+    guard.report({ url: "/api/impressions", send: () => Promise.reject(new Error("Failed to fetch")) });
+    await guard.deliver();
+    return errors[0];
+  },
+  "wasm-unavailable": async () => {
+    const { seenguard } = openPage("delete globalThis.WebAssembly");
+    return (await openGuard({ engine: "wasm" }, seenguard)).errors[0];
+  },
+  "out-of-memory": async () => {
+    const wasm = withMaximumMemory(readFileSync(`${root}dist/seenguard.wasm`), 64);
+    const { guard, errors } = await openGuard({ wasm, engine: "wasm" }, { SeenGuard: SlimGuard });
+    guard.record("y".repeat(2 ** 23));
+    return errors[0];
+  },
+  trap: async () => {
+    const { seenguard } = openPage();
+    const { guard, errors } = await openGuard({ wasm: await trappingWasm(), engine: "wasm" }, seenguard);
+    guard.explain("a");
+    return errors[0];
+  },
+};
+
+/** The page's sections: their headings, and the examples below them. */
+const sections = [...readPage("docs/errors.md").text.matchAll(/^## `(.*)`\n\n```text\n(.*)\n```$/gm)].map(
+  ([, code = "", example = ""]) => ({ code, example }),
+);
+
+test("the page has a section for each code, and no other", () => {
+  const codes = Object.keys(provoke).toSorted();
+  expect(sections.map(({ code }) => code).toSorted()).toEqual(codes);
+});
+
+test.each(sections)("its example of $code is what the package says", async ({ code, example }) => {
+  const error = await provoke[code as ErrorCode]();
+  expect(error).toMatchObject({ name: "SeenGuardError", code, message: example });
+});
