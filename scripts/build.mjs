@@ -4,7 +4,7 @@
  *     src/ ── cargo ──► target/wasm/ ── wasm-bindgen, wasm-opt ──► js/generated/: three modules and their glue
  *     the module with all formats ── wasm2js ──► js/generated/js/: the engine as JavaScript
  *     js/entries/ + js/generated/ ── esbuild ──► dist/*.js, dist/*.cjs, the script-tag file
- *     cli/ + js/ ── esbuild ──► dist/inspect.js, the package's command
+ *     cli/ + js/ ── esbuild ──► dist/cli.js, the package's command
  *     js/types/ ──► dist/*.d.ts, dist/*.d.cts
  *     the table of entries ──► a folder for each subpath, for old resolvers
  *

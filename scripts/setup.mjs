@@ -42,6 +42,12 @@ export async function setUp(level, meanwhile) {
   await pythonPackages();
 }
 
+/** What Flink needs, for `npm start -- --flink` and examples/flink. */
+export async function setUpFlink() {
+  await systemPrograms([programs.redis, programs.java, programs.python]);
+  await pythonPackages();
+}
+
 function checkNode() {
   const { engines } = /** @type {{ engines: { node: string } }} */ (
     JSON.parse(readFileSync(inProject("package.json"), "utf8"))
@@ -111,10 +117,11 @@ async function rustToolchain(level) {
 }
 
 /**
+ * Gets a part of Rust by rustup.
  * @param {string} what
  * @param {readonly string[]} args
  */
-async function rustup(what, args) {
+export async function rustup(what, args) {
   if (which("rustup") === undefined) {
     throw new Missing(
       `${what} is needed; this Rust did not come by rustup, so get it as its packages say, or use https://rustup.rs`,
@@ -141,8 +148,8 @@ function isOlder(version, wanted) {
 /** Compiled as quickly as may be: they run for seconds. */
 const quickBuild = { CARGO_PROFILE_RELEASE_OPT_LEVEL: "0", CARGO_PROFILE_RELEASE_LTO: "off" };
 
-/** @param {import("./lib/rust.mjs").CargoTool} tool */
-async function cargoTool(tool) {
+/** Builds a tool that is not there. @param {import("./lib/rust.mjs").CargoTool} tool */
+export async function cargoTool(tool) {
   if ((await findCargoTool(tool)) !== undefined) return;
   say(`building ${tool.binary} ${tool.version} into ${tool.root} (once)`);
   mkdirSync(toolDirectory, { recursive: true });

@@ -3,15 +3,41 @@
  * which environment variables it knows.
  */
 import { spawn } from "node:child_process";
+import { parseArgs } from "node:util";
 import { build } from "./build.mjs";
 import { inProject, root } from "./lib/paths.mjs";
-import { main } from "./setup.mjs";
+import { main, setUpFlink } from "./setup.mjs";
+
+const USAGE = `usage: npm start [-- --flink]
+
+  --flink     a Flink job takes the impressions in; starts Redis and Flink, and ends them with the demo
+  -h, --help  prints this
+
+www/README.md lists the environment variables.`;
+
+/** What was asked for; ends the process where that is help, or nothing that there is. */
+function readArguments() {
+  try {
+    const { values } = parseArgs({ options: { flink: { type: "boolean" }, help: { type: "boolean", short: "h" } } });
+    if (values.help !== true) return values;
+    console.log(USAGE);
+    process.exit(0);
+  } catch (error) {
+    const [reason] = /** @type {Error} */ (error).message.split(". ");
+    console.error(`${reason}\n\n${USAGE}`);
+    process.exit(2);
+  }
+}
+
+const { flink = false } = readArguments();
 
 await main(async () => {
   await build({ sizes: false });
+  if (flink) await setUpFlink();
   const server = spawn(process.execPath, ["--import", "tsx", inProject("www", "server", "main.ts")], {
     cwd: root,
     stdio: "inherit",
+    env: flink ? { ...process.env, CONSUMER: "flink" } : process.env,
   });
   // A terminal sends Ctrl-C to both; the server ends in its own time, and this script with it. Who ends this script
   // alone means the server too.

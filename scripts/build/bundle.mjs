@@ -26,6 +26,30 @@ const wasmAsHex = /** @satisfies {import("esbuild").Plugin} */ ({
   },
 });
 
+/** A module that exports a text, with its lines as they are. @param {string} text */
+const moduleOf = (text) => `export default \`${text.replace(/[\\`$]/g, "\\$&")}\`;`;
+
+/** Inlines a script for Redis with its lines as they are, where esbuild's own loader makes one long line of them. */
+const luaAsText = /** @satisfies {import("esbuild").Plugin} */ ({
+  name: "lua-as-text",
+  setup(build) {
+    build.onLoad({ filter: /\.lua$/ }, async ({ path }) => {
+      return { contents: moduleOf(await readFile(path, "utf8")) };
+    });
+  },
+});
+
+/** Inlines a style sheet, minified: no bundler does that to a text. */
+const cssAsText = /** @satisfies {import("esbuild").Plugin} */ ({
+  name: "css-as-text",
+  setup(build) {
+    build.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const options = { loader: /** @type {const} */ ("css"), minify: true, lineLimit: 120, target };
+      return { contents: moduleOf((await esbuild.transform(await readFile(path, "utf8"), options)).code) };
+    });
+  },
+});
+
 /**
  * Leaves a Wasm module an import of the file in dist/ that has it.
  * @param {string} suffix of the address
@@ -128,7 +152,7 @@ async function bundleScripts() {
 
 /** `npx seenguard`, for Node alone. */
 async function bundleCommand() {
-  const outfile = inProject("dist", "inspect.js");
+  const outfile = inProject("dist", "cli.js");
   await bundleFile({
     entryPoints: [inProject("cli", "main.ts")],
     outfile,
@@ -152,6 +176,7 @@ async function bundleFile(options) {
     target,
     sourcemap: true,
     ...options,
+    plugins: [cssAsText, luaAsText, ...(options.plugins ?? [])],
     absWorkingDir: inProject(),
     bundle: true,
     // The glue names these as globals, which not every engine has.

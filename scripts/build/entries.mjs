@@ -2,7 +2,7 @@
  * The entries of the package. What is built, which declarations are shipped, the `exports` of package.json and the
  * folders for old resolvers follow from this table.
  *
- *     node scripts/build/entries.mjs --update    writes `exports` into package.json
+ *     node scripts/build/entries.mjs --update    writes `exports` and `sideEffects` into package.json
  */
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -17,7 +17,8 @@ import { inProject } from "../lib/paths.mjs";
  * @property {true} [inlinesWasm] for workers that compile no bytes it is also built with its Wasm as an import
  * @property {true} [isShared] other entries import it instead of having a copy in them
  * @property {true} [isGenerated] nobody debugs it: it is minified, without a source map
- * @property {readonly string[]} [peers] an adapter: imports `seenguard` and these packages by their names
+ * @property {readonly string[]} [peers] no core in it: imports `seenguard` and these packages by their names
+ * @property {true} [hasEffect] importing it does something: bundlers keep an import of which nothing is used
  */
 
 /** @type {readonly Entry[]} */
@@ -31,6 +32,7 @@ export const entries = [
   { name: "svelte", source: "adapters/svelte", peers: ["svelte/reactivity"] },
   { name: "engine-js", isShared: true, isGenerated: true },
   { name: "testing", source: "adapters/testing", peers: [] },
+  { name: "devtools", peers: [], hasEffect: true },
 ];
 
 /** In dist/ as the entries are, and no entry itself. So all ES entries have one class of errors. @type {Entry} */
@@ -90,11 +92,19 @@ function conditionsOf({ name, inlinesWasm }) {
   };
 }
 
+/** `sideEffects` of package.json: the files that a bundler keeps though nothing of them is used. */
+export function manifestSideEffects() {
+  return entries
+    .filter(({ hasEffect }) => hasEffect)
+    .flatMap(({ name }) => [`./dist/${name}.js`, `./dist/${name}.cjs`]);
+}
+
 /** A folder for each subpath, for resolvers that know no `exports`: Parcel's default, TypeScript's `node10`. */
 export function writeStubFolders() {
-  for (const { name } of entries.filter((entry) => entry.name !== "index")) {
+  for (const { name, hasEffect } of entries.filter((entry) => entry.name !== "index")) {
     const file = (/** @type {string} */ extension) => `../dist/${name}.${extension}`;
-    const manifest = { main: file("cjs"), module: file("js"), types: file("d.ts"), sideEffects: false };
+    const sideEffects = hasEffect === true;
+    const manifest = { main: file("cjs"), module: file("js"), types: file("d.ts"), sideEffects };
     writeWhole(inProject(name, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
   }
 }
@@ -103,5 +113,8 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href && process.arg
   const path = inProject("package.json");
   /** @type {object} */
   const manifest = JSON.parse(readFileSync(path, "utf8"));
-  writeWhole(path, `${JSON.stringify({ ...manifest, exports: manifestExports() }, undefined, 2)}\n`);
+  writeWhole(
+    path,
+    `${JSON.stringify({ ...manifest, sideEffects: manifestSideEffects(), exports: manifestExports() }, undefined, 2)}\n`,
+  );
 }

@@ -1,6 +1,6 @@
 /**
  * The steps of `npm test`, in their order: the quick ones that read the source first, then Rust, then what needs the
- * built package.
+ * built package. It is read before anything is installed: what needs an npm package runs in a process of its own.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { build } from "../build.mjs";
@@ -11,6 +11,7 @@ import { inProject } from "../lib/paths.mjs";
 import { modules } from "../build/wasm.mjs";
 import { checkInstructions } from "./instructions.mjs";
 import { checkLines } from "./lines.mjs";
+import { checkPublish } from "./publish.mjs";
 import { checkSizes } from "./sizes.mjs";
 
 /**
@@ -62,8 +63,16 @@ async function wasmTests(...args) {
 
 async function cargoTests() {
   await cargo("test", "--no-fail-fast");
+  await cargo("test", "--no-fail-fast", "--examples");
   for (const file of readdirSync(inProject("examples")).filter((name) => name.endsWith(".rs"))) {
     await cargo("run", "--quiet", "--example", file.replace(/\.rs$/, ""));
+  }
+}
+
+/** Runs the programs whose tables and plots are in docs/. */
+async function checkLab() {
+  for (const program of ["policies", "effect"]) {
+    await cargo("run", "--quiet", "--release", "--example", program, "--", "--check");
   }
 }
 
@@ -110,6 +119,12 @@ export const steps = [
   { name: "lines", what: "lines of 120 columns, files of 400 lines", run: checkLines },
   { name: "core", what: "the core builds without any crate of the browser", run: coreWithoutWasm },
   { name: "cargo", what: "Rust's tests, its documentation's examples, and the programs in examples/", run: cargoTests },
+  {
+    name: "lab",
+    what: "the programs in examples/ that measure find what docs/ holds",
+    run: checkLab,
+    slow: true,
+  },
   { name: "rustdoc", what: "Rust's documentation has no broken links, native and for Wasm", run: documentation },
   { name: "instructions", what: "the hot path takes no more instructions than before", run: checkInstructions },
   { name: "wasm-node", what: "the Wasm classes in Node", run: () => wasmTests("--node") },
@@ -155,7 +170,7 @@ export const steps = [
   },
   {
     name: "servers",
-    what: "servers in other languages, with the real libraries, and what docs/server.md shows of them",
+    what: "servers in other languages, with the real libraries, and what docs/other-languages.md shows of them",
     run: () => vitest("--project", "servers"),
   },
   {
@@ -164,7 +179,19 @@ export const steps = [
     run: () => vitest("--project", "cluster"),
     slow: true,
   },
+  {
+    name: "flink",
+    what: "the job in examples/flink on a cluster whose TaskManagers are killed",
+    run: () => vitest("--project", "flink", "--reporter", "verbose"),
+    slow: true,
+  },
   { name: "packaging", what: "the packed package in real little apps", run: () => vitest("--project", "packaging") },
+  {
+    name: "publish",
+    what: "the registries of npm and Rust would take the package, and warn of nothing",
+    run: checkPublish,
+    slow: true,
+  },
   {
     name: "platforms",
     what: "the packed package in an app of each bundler, framework, test runner and runtime",
@@ -208,6 +235,18 @@ export const steps = [
     name: "engines",
     what: "the package in Firefox, WebKitGTK and Hermes",
     run: () => vitest("--project", "engines"),
+    slow: true,
+  },
+  {
+    name: "soak",
+    what: "the demo's server under load and kills, then two browsers over 15 virtual days",
+    run: () => run(process.execPath, ["--import", "tsx", inProject("tests", "soak", "main.ts"), "step"]),
+    slow: true,
+  },
+  {
+    name: "fuzz",
+    what: "the fuzz targets over their corpus, a minute each",
+    run: () => run(process.execPath, [inProject("fuzz", "run.mjs"), "--seconds", "70"]),
     slow: true,
   },
 ];

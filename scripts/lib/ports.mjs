@@ -1,0 +1,13 @@
+/** Ports of the loopback for servers of our own. */
+import { once } from "node:events";
+import { createServer } from "node:net";
+
+/** @returns {Promise<number>} a port that nobody listens on now */
+export async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  server.close();
+  await once(server, "close");
+  return port;
+}
