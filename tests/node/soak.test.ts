@@ -98,11 +98,27 @@ describe("something that was recorded is a repeat", () => {
     const visit = ledger.open("ada");
     record(visit, ["a"]);
     after(minutes(1));
-    ledger.takesBack("ada", "a");
+    ledger.takesBack(visit, "a");
     expect(show(visit, ["a"])).toEqual([]);
     after(minutes(1));
     record(visit, ["a"]);
     expect(show(visit, ["a"])).toEqual(["ada a"]);
+  });
+
+  test("not as long as a taking back of another tab may not have been stored yet", () => {
+    const [one, two] = [ledger.open("ada"), ledger.open("ada")];
+    record(two, ["a"]);
+    const announced = ledger.takesBack(one, "a");
+    const at = Date.now();
+    ledger.note(one, noteOf([{ kind: "unseen", id: "a", from: at, to: at }], 0));
+    ledger.withdraw(announced);
+    after(minutes(1));
+    record(two, ["a"]);
+    expect(show(two, ["a"])).toEqual([]);
+    ledger.end(one);
+    after(minutes(1));
+    record(two, ["a"]);
+    expect(show(two, ["a"])).toEqual(["ada a"]);
   });
 
   test("not once the person was cleared, until it is recorded again", () => {

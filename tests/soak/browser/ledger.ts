@@ -22,11 +22,13 @@ export interface Visit {
   readonly user: string;
   /** What was in storage then, it had to find. */
   openedReal: number;
+  /** From then on it writes nothing. */
+  endedReal: number;
   readonly recordings: Recording[];
 }
 
-interface Recording extends Entry {
-  readonly visit: Visit | undefined;
+export interface Recording extends Entry {
+  readonly visit: Visit;
   /** Its place among the user's. */
   readonly order: number;
   durableReal: number;
@@ -73,7 +75,12 @@ export class Ledger {
   }
 
   open(user: string): Visit {
-    return { user, openedReal: performance.now(), recordings: [] };
+    return { user, openedReal: performance.now(), endedReal: Infinity, recordings: [] };
+  }
+
+  /** The tab was killed or closed, or has another document or guard. */
+  end(visit: Visit): void {
+    visit.endedReal = performance.now();
   }
 
   /** The storage did not answer in time: the guard is open without what was stored, and takes it over later. */
@@ -88,10 +95,16 @@ export class Ledger {
       recording.durableReal = Math.min(recording.durableReal, nowReal);
   }
 
-  /** A tab is about to take it back, and may be killed before it says so. */
-  takesBack(user: string, id: string): void {
+  /** A tab is about to take it back, and may be killed before it says so: `withdraw` is for when it has. */
+  takesBack(visit: Visit, id: string): Recording {
     const now = this.clock.now();
-    this.add(user, { kind: "unseen", id, from: now, to: now }, undefined);
+    return this.add(visit.user, { kind: "unseen", id, from: now, to: now }, visit);
+  }
+
+  withdraw(recording: Recording): void {
+    const { byId } = this.person(recording.visit.user);
+    const others = byId.get(recording.id)?.filter((other) => other !== recording) ?? [];
+    byId.set(recording.id, others);
   }
 
   /** A tab has begun to clear the user, or has ended, or was killed meanwhile. */
@@ -132,7 +145,7 @@ export class Ledger {
     return person;
   }
 
-  private add(user: string, entry: Entry, visit: Visit | undefined): Recording {
+  private add(user: string, entry: Entry, visit: Visit): Recording {
     const person = this.person(user);
     const recording = { ...entry, visit, order: person.count++, durableReal: Infinity };
     const others = person.byId.get(entry.id) ?? [];
@@ -144,19 +157,40 @@ export class Ledger {
     const { visit, shown } = page;
     const person = this.person(visit.user);
     const earlier = (person.byId.get(id) ?? []).filter(({ from }) => from <= shown.to);
-    const takenBackAt = Math.max(-Infinity, ...earlier.filter(({ kind }) => kind === "unseen").map(({ to }) => to));
-    const since = Math.max(takenBackAt + ORDER_MS * this.clock.settings.rate, person.clearedAt);
+    const takenBack = earlier.filter(({ kind }) => kind === "unseen");
     const inForce = earlier.filter(
-      ({ kind, from, order }) =>
-        kind === "seen" &&
-        from > since &&
-        shown.to < from + this.windowDays * DAY_MS &&
-        person.count - order < this.remember,
+      (recording) =>
+        recording.kind === "seen" &&
+        recording.from > person.clearedAt &&
+        takenBack.every((other) => recording.from > this.surelyKnownAt(other, recording.visit)) &&
+        shown.to < recording.from + this.windowDays * DAY_MS &&
+        person.count - recording.order < this.remember,
     );
     const known = (withinMs: number) => inForce.find((recording) => isKnown(recording, page, withinMs));
     const recording = known(SURELY_SEEN_WITHIN_MS);
-    if (recording) this.repeats.push(describe(recording, page));
+    if (recording) this.repeats.push([describe(recording, page), ...this.history(person, id, page)].join("\n      "));
     else if (known(SEEN_WITHIN_MS)) this.late++;
+  }
+
+  /**
+   * When a visit surely knows that an id was taken back, virtual: what it records of the id from then on counts. Of two
+   * tabs that do not know of each other's either may, and another tab tells when it has stored it, or never.
+   */
+  private surelyKnownAt({ visit, to, durableReal }: Recording, by: Visit): number {
+    const toldReal = Math.min(durableReal, visit.endedReal);
+    const told = this.clock.now() - (performance.now() - toldReal) * this.clock.settings.rate;
+    return (visit === by ? to : Math.max(to, told)) + ORDER_MS * this.clock.settings.rate;
+  }
+
+  /** All that is known of an id, in the machine's seconds before a page was shown. */
+  private history(person: Person, id: string, { visit, shown, startedReal }: Page): string[] {
+    const seconds = (ms: number) => (ms / 1000).toFixed(3);
+    return (person.byId.get(id) ?? []).map((one) => {
+      const at = seconds((shown.to - one.to) / this.clock.settings.rate);
+      const whose =
+        one.visit === visit ? "the same tab" : `another tab, opened ${seconds(startedReal - one.visit.openedReal)}`;
+      return `  ${one.kind} ${at} by ${whose}, stored ${seconds(startedReal - one.durableReal)}`;
+    });
   }
 }
 

@@ -110,10 +110,12 @@ export class Person {
   }
 
   private async takeBack(): Promise<void> {
+    const { slot, device } = this;
     const [id] = this.displayed;
-    if (id === undefined) return;
-    this.device.ledger.takesBack(this.slot.user, id);
-    await this.slot.perform("takeBack", id);
+    if (id === undefined || !slot.visit) return;
+    const announced = device.ledger.takesBack(slot.visit, id);
+    await slot.perform("takeBack", id);
+    device.ledger.withdraw(announced);
   }
 
   /** The tab is closed and opened again, or its page reloaded. */

@@ -22,8 +22,8 @@ interface User {
   readonly offered: Set<string>;
   /** By id, the latest time of the device at which it was recorded, as reports have brought it. */
   readonly received: Map<string, number>;
-  /** What is under way, with its arrival. */
-  readonly stream: { readonly at: number; readonly report: Report }[];
+  /** What is under way: reports as they arrived. */
+  readonly stream: Report[];
   requests: number;
 }
 
@@ -137,16 +137,14 @@ export class Site {
     const sent = (typeof body === "string" ? JSON.parse(body) : body) as Report;
     for (const { id, at } of [...sent.impressions, ...(sent.unseen ?? [])])
       user.received.set(id, Math.max(at, user.received.get(id) ?? 0));
-    const now = this.clock.now();
-    user.stream.push({ at: now, report: parseReport(body, { now: now / 1000 }) });
+    user.stream.push(parseReport(body, { now: this.clock.now() / 1000 }));
   }
 
-  /** Takes in what has been under way for long enough. */
+  /** Takes in what has been under way for long enough. Its times are of the server's clock since it arrived. */
   private advance({ chain, stream }: User): void {
-    const now = this.clock.now();
-    while (stream[0] !== undefined && stream[0].at + this.lagMs <= now) {
-      const next = stream.shift();
-      if (next) chain.take(next.report, { now: now / 1000 });
+    while (stream[0] !== undefined && stream[0].now + this.lagMs <= this.clock.now()) {
+      const report = stream.shift();
+      if (report) chain.take(report, { now: report.now / 1000 });
     }
   }
 }

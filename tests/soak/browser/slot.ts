@@ -68,8 +68,8 @@ export class Slot {
   async open(user: string): Promise<Opened> {
     this.user = user;
     const { ledger, windowDays } = this.device;
-    const visit = ledger.open(user);
-    this.visit = visit;
+    if (this.visit) ledger.end(this.visit);
+    this.visit = ledger.open(user);
     return this.perform("open", { user, windowDays });
   }
 
@@ -92,7 +92,8 @@ export class Slot {
 
   /** The tab is gone, killed by `end` or closed. */
   async end(end: (tab: Tab) => Promise<void>): Promise<void> {
-    const { tab } = this;
+    const { tab, visit } = this;
+    if (visit) this.device.ledger.end(visit);
     this.tab = this.visit = undefined;
     this.reject(new Killed());
     if (tab) await end(tab);
