@@ -99,7 +99,11 @@ export class IndexedDbStore implements KeyValueStore {
     const keys = stashedKeys(prefix);
     if (keys.length === 0) return;
     await this.database.use("readwrite", (store) => {
-      for (const key of keys) store.put(readStashed(key), key);
+      for (const key of keys) {
+        const text = readStashed(key);
+        // Another tab may have written it meanwhile.
+        if (text !== undefined) store.put(text, key);
+      }
       return commit(store);
     });
     removeStashed(keys);
