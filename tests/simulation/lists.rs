@@ -136,9 +136,8 @@ pub fn check_server_list(server: &Server, posts: &[Post], now: u64, items: &Item
 /// What was decided of a post.
 #[derive(Debug)]
 struct Verdict {
-    is_fresh: bool,
     post: Post,
-    /// Those of its ids that were stopped then. Taking back one that passed already changes nothing.
+    /// Those of its ids that were stopped then, none of a fresh one. To take back one that passed changes nothing.
     stopped_by: Vec<Item>,
     /// Recordings of the device so far.
     recordings: usize,
@@ -174,7 +173,6 @@ pub fn show(device: &mut Device, tab: usize, posts: &[Post], scene: &mut Scene<'
             let is_stopped = |id: &Item| page.guard.has(scene.items.text(*id), clocks);
             let stopped_by: Vec<Item> = post.iter().copied().filter(is_stopped).collect();
             Verdict {
-                is_fresh: stopped_by.is_empty(),
                 post: post.clone(),
                 stopped_by,
                 recordings: device.ledger.recordings.len(),
@@ -195,7 +193,8 @@ fn forget_taken_back(verdicts: &mut Verdicts, device: &Device, tab: usize, scene
         return;
     }
     verdicts.unseen_revision = page.guard.unseen_revision();
-    let stopped = verdicts.of.values().filter(|verdict| !verdict.is_fresh);
+    let is_fresh = |verdict: &Verdict| verdict.stopped_by.is_empty();
+    let stopped = verdicts.of.values().filter(|verdict| !is_fresh(verdict));
     let ids: Vec<Item> = stopped.flat_map(|verdict| verdict.post.clone()).collect();
     let named = page.guard.taken_back(&scene.items.texts(&ids), clocks);
     let named: Vec<Item> = named.into_iter().map(|index| ids[index as usize]).collect();
@@ -211,7 +210,7 @@ fn forget_taken_back(verdicts: &mut Verdicts, device: &Device, tab: usize, scene
         );
     }
     let is_named = |verdict: &Verdict| verdict.post.iter().any(|id| named.contains(id));
-    verdicts.of.retain(|_, verdict| verdict.is_fresh || !is_named(verdict));
+    verdicts.of.retain(|_, verdict| is_fresh(verdict) || !is_named(verdict));
 }
 
 /// Nothing is stopped still that was taken back, or forgotten, since it was decided.
@@ -223,7 +222,7 @@ fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scen
     let clocks = device.clocks(tab, scene.now);
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
     let must_pass = |id| page.must_pass(ledger, id, clocks.wall_ms, scene.window_ms(), scene.remember());
-    for verdict in verdicts.of.values().filter(|verdict| !verdict.is_fresh) {
+    for verdict in verdicts.of.values() {
         for &id in &verdict.stopped_by {
             let own = ledger.of(id).next_back();
             let is_own_since = own.is_some_and(|(index, recording)| recording.unseen && index >= verdict.recordings);
