@@ -394,6 +394,24 @@ fn the_version_never_shrinks_when_the_clock_goes_back_and_forth() {
 }
 
 #[test]
+fn the_version_does_not_shrink_as_long_as_nothing_is_recorded() {
+    let mut chain = chain(options(5, 3, 100));
+    chain.record(&["a"], START).unwrap();
+    // The clock goes back, so this shard expires before the one that it follows.
+    chain.record(&["b"], START - 60).unwrap();
+    let now = START + 100;
+    let version = chain.snapshot(now, None).unwrap().version;
+    chain.record(&[] as &[&str], now).unwrap();
+    chain.unsee(&["a"], 1_000 * now).unwrap();
+    let shipped = chain.snapshot(now, None).unwrap();
+    assert_eq!((shipped.version, shipped.shards.len()), (version, 1));
+    // What has expired is not known any more, and takes no room once another shard has followed it.
+    assert_eq!(chain.record(&["b"], now).unwrap(), 1);
+    assert!(chain.snapshot(now, None).unwrap().version > version);
+    assert_eq!(chain.shards().count(), 2);
+}
+
+#[test]
 fn the_version_grows_although_the_newest_stored_shard_cannot_be_read() {
     for (capacity, ttl) in [(10, 0), (100, 0), (10, 1_000), (100, 1_000)] {
         let options = options(capacity, 5, ttl);

@@ -136,7 +136,7 @@ impl ShardChain {
         let mut unknown = 0;
         for index in 0..ids.len() {
             let id = HashedId::new(ids.get(index));
-            unknown += usize::from(!self.shards().any(|shard| shard.filter.contains_hashed(id)));
+            unknown += usize::from(!self.live(now).any(|shard| shard.filter.contains_hashed(id)));
             if self.newest_is_due(now) {
                 self.begin(now)?;
                 shards_left = true;
@@ -196,10 +196,13 @@ impl ShardChain {
         self.shards().filter(move |shard| !shard.is_expired(now.into()))
     }
 
-    /// Returns whether there was any.
+    /// Drops the expired shards. The newest stays as long as an older one is live: the version is made of it. Returns
+    /// whether any was dropped.
     pub(super) fn drop_expired(&mut self, now: u32) -> bool {
         let before = self.links.len();
-        self.links.retain(|link| !link.shard().is_expired(now.into()));
+        let mut is_needed = self.live(now).next().is_some();
+        self.links
+            .retain(|link| std::mem::take(&mut is_needed) || !link.shard().is_expired(now.into()));
         self.links.len() < before
     }
 
@@ -239,6 +242,7 @@ impl ShardChain {
         }
         self.last_epoch = Some(epoch);
         self.links.insert(0, Link::new(shard, begun));
+        self.drop_expired(now);
         self.drop_oldest();
         Ok(())
     }
