@@ -237,12 +237,12 @@ impl ShardChain {
         let begun = u64::from(now);
         let filter = BloomFilter::with_spec(self.spec)?;
         let shard = Shard::new(filter, epoch, self.schedule.expires(begun));
+        self.links.retain(|link| !link.shard().is_expired(now.into()));
         if let Some(sealed) = self.links.first_mut() {
             sealed.seal()?;
         }
         self.last_epoch = Some(epoch);
         self.links.insert(0, Link::new(shard, begun));
-        self.drop_expired(now);
         self.drop_oldest();
         Ok(())
     }
