@@ -1,6 +1,8 @@
 //! What a page holds and stores at most; how much is stored and written of ten thousand impressions, by one tab and by
 //! several that hear of each other.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use seenguard::{DEFAULT_REMEMBER, Guard, Now};
 
 use super::device::Device;
@@ -169,13 +171,21 @@ pub fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
 }
 
 /// A segment of one recording is at most 1 KB, for ids of at most 300 bytes.
-pub fn check_size_of_one(holds: &Holds, bytes: usize, ledger: &Ledger, scene: &Scene<'_>) {
-    if let ([index], [], []) = (&holds.recordings[..], &holds.covered[..], &holds.delivered[..]) {
+pub fn check_size_of_one(holds: &Holds, text: &str, ledger: &Ledger, scene: &Scene<'_>) {
+    // Beside what its tab did, a segment may have what the tab knew of others and a snapshot has covered.
+    if let ([index], 1) = (&holds.recordings[..], recordings_in(text)) {
         let id = scene.items.text(ledger.recordings[*index].item);
         assert!(
-            bytes <= MOST_BYTES_OF_ONE + 2 * id.len(),
-            "limits: a segment of one recording has {bytes} bytes, its id {}",
+            text.len() <= MOST_BYTES_OF_ONE + 2 * id.len(),
+            "limits: a segment of one recording has {} bytes, its id {}",
+            text.len(),
             id.len()
         );
     }
+}
+
+/// How many recordings a segment has, as its header says; a number of several bytes is at least 128.
+fn recordings_in(segment: &str) -> u8 {
+    let header = segment.lines().nth(1).expect("a header follows the format");
+    STANDARD.decode(&header[..4]).expect("chunks are base64")[1]
 }

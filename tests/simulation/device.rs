@@ -159,8 +159,8 @@ impl Device {
 
     fn take_effect(&mut self, tab: usize, effect: Effect, scene: &mut Scene<'_>) {
         match effect {
-            Effect::Stored { holds, bytes } => {
-                bounds::check_size_of_one(&holds, bytes, &self.ledger, scene);
+            Effect::Stored { holds, text } => {
+                bounds::check_size_of_one(&holds, &text, &self.ledger, scene);
                 self.stored(tab, holds, scene.now);
             }
             Effect::Heard => {

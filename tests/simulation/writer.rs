@@ -114,8 +114,8 @@ struct Union {
 /// What a step came to, for whoever watches.
 #[derive(Debug)]
 pub enum Effect {
-    /// This is in storage from now on, in a segment of so many bytes.
-    Stored { holds: Holds, bytes: usize },
+    /// This is in storage from now on, in this segment.
+    Stored { holds: Holds, text: String },
     /// Stored segments were merged, whichever.
     Heard,
     /// Everything that was in storage when this began is known here.
@@ -428,7 +428,7 @@ impl Writer {
         }
         around.effects.push(Effect::Stored {
             holds: unwritten.holds,
-            bytes: unwritten.segment.text.len(),
+            text: unwritten.segment.text,
         });
         around.effects.push(Effect::Signalled);
         if !self.unwritten.is_empty() {
