@@ -1,6 +1,6 @@
 //! What a snapshot covers: it is pending no longer, and nothing else changes.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use seenguard::{Applied, Now};
 
@@ -47,7 +47,7 @@ pub fn check_settled(
         .collect();
     let there = after.iter().map(String::as_str).filter(|text| is_plain(text));
     let is_right = if is_deleting {
-        let may_stay: HashSet<&str> = stays.into_iter().collect();
+        let may_stay: BTreeSet<&str> = stays.into_iter().collect();
         there.clone().all(|text| may_stay.contains(text))
     } else {
         there.clone().eq(stays)

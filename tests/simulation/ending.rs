@@ -1,7 +1,7 @@
 //! The end of a user's life: what is broken works again, everything is delivered, the stream catches up; then nothing
 //! may be missing.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use super::conditions::{HOUR, SECOND};
 use super::delivery;
@@ -133,7 +133,7 @@ fn check_promised(world: &mut World, device: usize, tab: usize) {
     let mut guard = snapshots::table_alone(&place.tabs[tab].guard, clocks);
     guard.start_reporting();
     let batch = guard.begin_batch(usize::MAX, usize::MAX, clocks).impressions;
-    let batch: HashSet<String> = batch.into_iter().map(|impression| impression.id).collect();
+    let batch: BTreeSet<String> = batch.into_iter().map(|impression| impression.id).collect();
     let mut promises = 0;
     for recording in to_be_delivered(place, tab, world) {
         let is_there = batch.contains(world.items.text(recording.item));

@@ -1,7 +1,7 @@
 //! A person looks at a feed: snapshots are applied, items filtered, impressions recorded, and each answer is compared
 //! with what truly happened.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use seenguard::{Explanation, Guard};
 
@@ -153,7 +153,7 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let (page, ledger) = (&mut device.tabs[tab], &device.ledger);
     let remember = scene.remember();
     let pending = page.guard.pending(usize::MAX);
-    let there: HashSet<Item> = pending
+    let there: BTreeSet<Item> = pending
         .iter()
         .map(|text| scene.items.of(text).expect("an item of this feed"))
         .collect();

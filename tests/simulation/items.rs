@@ -1,6 +1,6 @@
 //! The items of one user's feed: a number each, and the text that is its id.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::chance::Chance;
 use crate::random::Random;
@@ -14,7 +14,7 @@ pub struct Items {
     user: u64,
     long: bool,
     texts: Vec<String>,
-    numbers: HashMap<String, Item>,
+    numbers: BTreeMap<String, Item>,
 }
 
 impl Items {
@@ -23,7 +23,7 @@ impl Items {
             user,
             long,
             texts: Vec::new(),
-            numbers: HashMap::new(),
+            numbers: BTreeMap::new(),
         }
     }
 
