@@ -9,7 +9,7 @@
  *
  * A target that fails leaves its input in fuzz/artifacts/. The target `api` is the Vitest project of fuzz/api.
  */
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { build as buildPackage } from "../scripts/build.mjs";
@@ -45,7 +45,9 @@ const workOf = (/** @type {string} */ target) => inProject("fuzz", "runs", targe
  */
 
 /**
- * Fuzzes one target. What it finds new goes into a directory of its own: the corpus changes by `keepNew` alone.
+ * Fuzzes one target. What it finds new goes into a directory of its own: the corpus changes by `keepNew` alone. In one
+ * process it is a test: it keeps nothing, and tries the same inputs each time, as many as there is time for. (Nearly so
+ * in `snapshots`: what some inputs reach depends on where the stack lies.) To find something is what long runs are for.
  * @param {string} binary
  * @param {keyof typeof longest} target
  * @param {number} seconds
@@ -55,10 +57,13 @@ const workOf = (/** @type {string} */ target) => inProject("fuzz", "runs", targe
 async function fuzz(binary, target, seconds, jobs) {
   const artifacts = inProject("fuzz", "artifacts", target);
   for (const directory of [artifacts, workOf(target), corpusOf(target)]) mkdirSync(directory, { recursive: true });
+  const corpus = readdirSync(corpusOf(target)).sort();
+  const list = `${workOf(target)}.txt`;
+  writeFileSync(list, corpus.map((name) => join(corpusOf(target), name)).join(","));
   const args = [
     `-max_total_time=${seconds}`,
-    // A short run begins in the same way each time: to find something is what the long ones are for.
-    ...(jobs === 1 ? ["-seed=1"] : []),
+    // In this order, while that of a directory's listing is the file system's.
+    `-seed_inputs=@${list}`,
     `-max_len=${longest[target]}`,
     `-rss_limit_mb=${MOST_MEGABYTES}`,
     `-timeout=${MOST_SECONDS_AN_INPUT}`,
@@ -67,8 +72,7 @@ async function fuzz(binary, target, seconds, jobs) {
     "-len_control=20",
     "-print_final_stats=1",
     ...(existsSync(dictionaryOf(target)) ? [`-dict=${dictionaryOf(target)}`] : []),
-    workOf(target),
-    corpusOf(target),
+    ...(jobs === 1 ? ["-seed=1"] : [workOf(target)]),
   ];
   const started = Date.now();
   const processes = await Promise.all(Array.from({ length: jobs }, () => fuzzProcess(binary, args)));
@@ -110,13 +114,14 @@ function checkCorpusSize() {
 }
 
 /**
- * The JavaScript API, by programs of fast-check: on WebAssembly, and in a second process on the JavaScript engine.
+ * The JavaScript API, by programs of fast-check: on WebAssembly, and in a second process on the JavaScript engine. In
+ * one process they are the same each time.
  * @param {number} seconds
  * @param {number} jobs
  * @returns {Promise<string>} the figures
  */
 async function fuzzApi(seconds, jobs) {
-  const seed = process.env.SEENGUARD_FUZZ_SEED ?? String(Date.now() % 2 ** 31);
+  const seed = process.env.SEENGUARD_FUZZ_SEED ?? String(jobs === 1 ? 1 : Date.now() % 2 ** 31);
   console.log(`SEENGUARD_FUZZ_SEED=${seed}`);
   const vitest = [inProject("node_modules", "vitest", "vitest.mjs"), "run", "--project", "fuzz-api"];
   const env = { SEENGUARD_FUZZ_SECONDS: String(seconds), SEENGUARD_FUZZ_SEED: seed };
