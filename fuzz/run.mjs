@@ -9,7 +9,7 @@
  *
  * A target that fails leaves its input in fuzz/artifacts/. The target `api` is the Vitest project of fuzz/api.
  */
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { build as buildPackage } from "../scripts/build.mjs";
@@ -71,7 +71,6 @@ async function fuzz(binary, target, seconds, jobs) {
     // What has a structure grows faster than raw bytes should.
     "-len_control=20",
     "-print_final_stats=1",
-    ...(existsSync(dictionaryOf(target)) ? [`-dict=${dictionaryOf(target)}`] : []),
     ...(jobs === 1 ? ["-seed=1"] : [workOf(target)]),
   ];
   const started = Date.now();
@@ -85,9 +84,6 @@ async function fuzz(binary, target, seconds, jobs) {
     megabytes: Math.max(...processes.map(({ megabytes }) => megabytes)),
   };
 }
-
-/** @param {string} target */
-const dictionaryOf = (target) => inProject("fuzz", "dictionaries", `${target}.dict`);
 
 /**
  * Makes the corpus the smallest set of inputs that reaches as much as what there was and what was found.
