@@ -182,7 +182,9 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
             page.due.insert(index);
             continue;
         }
-        if page.view.takes_back(item, recording.at) {
+        // One that was made later replaces it, whatever its time by a clock that has jumped back.
+        let mut replacing = ledger.of(item).filter(|&(other, _)| other >= index);
+        if replacing.any(|(_, other)| page.view.takes_back(item, other.at)) {
             // Until the server does so no longer.
             page.due.insert(index);
             continue;
