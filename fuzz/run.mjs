@@ -1,7 +1,7 @@
 /**
  * Runs the fuzz targets: `node fuzz/run.mjs [--seconds N | --minutes N | --night | --coverage] [--only NAME,NAME]`.
  *
- * --seconds N   each target for N seconds in one process, over the committed corpus; the default, with 70
+ * --seconds N   a test: each target for N seconds in one process, the same inputs each time; the default, with 70
  * --minutes N   each target for N minutes in two processes; what is new is merged into the corpus, and fuzz/RECORD.md
  *               gets the figures
  * --night       the same for 8 hours in all
@@ -31,6 +31,8 @@ const MOST_MEGABYTES = 1024;
 /** No input may take longer: minutes, since a busy machine takes a hundred times as long as a quiet one. */
 const MOST_SECONDS_AN_INPUT = 120;
 const CORPUS_BYTES = 2_000_000;
+/** Processes of a run that is not a test. */
+const JOBS = 2;
 
 const corpusOf = (/** @type {string} */ target) => inProject("fuzz", "corpus", target);
 const workOf = (/** @type {string} */ target) => inProject("fuzz", "runs", target);
@@ -45,16 +47,16 @@ const workOf = (/** @type {string} */ target) => inProject("fuzz", "runs", targe
  */
 
 /**
- * Fuzzes one target. What it finds new goes into a directory of its own: the corpus changes by `keepNew` alone. In one
- * process it is a test: it keeps nothing, and tries the same inputs each time, as many as there is time for. (Nearly so
- * in `snapshots`: what some inputs reach depends on where the stack lies.) To find something is what long runs are for.
+ * Fuzzes one target. What it finds new goes into a directory of its own: the corpus changes by `keepNew` alone. A test
+ * keeps nothing, and tries the same inputs each time, as many as there is time for. (Nearly so in `snapshots`: what some
+ * inputs reach depends on where the stack lies.) To find something is what the other runs are for.
  * @param {string} binary
  * @param {keyof typeof longest} target
  * @param {number} seconds
- * @param {number} jobs
+ * @param {boolean} isTest
  * @returns {Promise<Figures>}
  */
-async function fuzz(binary, target, seconds, jobs) {
+async function fuzz(binary, target, seconds, isTest) {
   const artifacts = inProject("fuzz", "artifacts", target);
   for (const directory of [artifacts, workOf(target), corpusOf(target)]) mkdirSync(directory, { recursive: true });
   const corpus = readdirSync(corpusOf(target)).sort();
@@ -72,8 +74,9 @@ async function fuzz(binary, target, seconds, jobs) {
     "-len_control=20",
     "-print_final_stats=1",
     // What is compared may be addresses, which differ each time.
-    ...(jobs === 1 ? ["-seed=1", "-use_cmp=0"] : [workOf(target)]),
+    ...(isTest ? ["-seed=1", "-use_cmp=0"] : [workOf(target)]),
   ];
+  const jobs = isTest ? 1 : JOBS;
   const started = Date.now();
   const processes = await Promise.all(Array.from({ length: jobs }, () => fuzzProcess(binary, args)));
   const sum = (/** @type {number[]} */ numbers) => numbers.reduce((total, number) => total + number, 0);
@@ -111,18 +114,18 @@ function checkCorpusSize() {
 }
 
 /**
- * The JavaScript API, by programs of fast-check: on WebAssembly, and in a second process on the JavaScript engine. In
- * one process they are the same each time.
+ * The JavaScript API, by programs of fast-check: on WebAssembly, and unless it is a test in a second process on the
+ * JavaScript engine. Those of a test are the same each time.
  * @param {number} seconds
- * @param {number} jobs
+ * @param {boolean} isTest
  * @returns {Promise<string>} the figures
  */
-async function fuzzApi(seconds, jobs) {
-  const seed = process.env.SEENGUARD_FUZZ_SEED ?? String(jobs === 1 ? 1 : Date.now() % 2 ** 31);
+async function fuzzApi(seconds, isTest) {
+  const seed = process.env.SEENGUARD_FUZZ_SEED ?? String(isTest ? 1 : Date.now() % 2 ** 31);
   console.log(`SEENGUARD_FUZZ_SEED=${seed}`);
   const vitest = [inProject("node_modules", "vitest", "vitest.mjs"), "run", "--project", "fuzz-api"];
   const env = { SEENGUARD_FUZZ_SECONDS: String(seconds), SEENGUARD_FUZZ_SEED: seed };
-  const engines = ["wasm", "js"].slice(0, jobs);
+  const engines = isTest ? ["wasm"] : ["wasm", "js"];
   const texts = await Promise.all(
     engines.map((engine) => runAndRead(process.execPath, vitest, { env: { ...env, SEENGUARD_ENGINE: engine } })),
   );
@@ -160,28 +163,28 @@ function table(all) {
  * Each target for so long, one after the other.
  * @param {readonly string[]} chosen
  * @param {number} seconds
- * @param {{ jobs: number, keeps: boolean }} how
+ * @param {boolean} isTest
  */
-async function fuzzAll(chosen, seconds, { jobs, keeps }) {
+async function fuzzAll(chosen, seconds, isTest) {
   const rust = rustTargets.filter((target) => chosen.includes(target));
   const binary = rust.length > 0 ? await build() : String;
   /** @type {Figures[]} */
   const all = [];
   for (const target of rust) {
-    console.log(`\n${target}: ${jobs} × ${seconds} s`);
-    all.push(await fuzz(binary(target), target, seconds, jobs));
-    if (keeps) await keepNew(binary(target), target);
+    console.log(`\n${target}: ${seconds} s`);
+    all.push(await fuzz(binary(target), target, seconds, isTest));
+    if (!isTest) await keepNew(binary(target), target);
   }
   /** @type {(name: string, figures: string) => Promise<void>} */
   const tell = async (name, figures) => {
     console.log(`\n${figures}`);
-    if (keeps) await writeTables({ [name]: figures }, ["fuzz/RECORD.md"]);
+    if (!isTest) await writeTables({ [name]: figures }, ["fuzz/RECORD.md"]);
   };
   if (rust.length > 0) {
     await tell("fuzz-targets", table(all));
     checkCorpusSize();
   }
-  if (chosen.includes("api")) await tell("fuzz-api", await fuzzApi(seconds, jobs));
+  if (chosen.includes("api")) await tell("fuzz-api", await fuzzApi(seconds, isTest));
 }
 
 /** @param {readonly string[]} args */
@@ -205,9 +208,9 @@ async function fuzzTargets(args) {
       corpusOf,
     );
   const NIGHT_SECONDS = 8 * 3600;
-  if (values.night) return fuzzAll(chosen, Math.round(NIGHT_SECONDS / chosen.length), { jobs: 2, keeps: true });
-  if (values.minutes !== undefined) return fuzzAll(chosen, Number(values.minutes) * 60, { jobs: 2, keeps: true });
-  return fuzzAll(chosen, Number(values.seconds ?? 70), { jobs: 1, keeps: false });
+  if (values.night) return fuzzAll(chosen, Math.round(NIGHT_SECONDS / chosen.length), false);
+  if (values.minutes !== undefined) return fuzzAll(chosen, Number(values.minutes) * 60, false);
+  return fuzzAll(chosen, Number(values.seconds ?? 70), true);
 }
 
 await main(() => fuzzTargets(process.argv.slice(2)));
