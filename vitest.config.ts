@@ -11,12 +11,21 @@ const ofTheGuard = [
   ...["record", "several-ids", "storage", "storage-held", "vectors"],
 ];
 
+/** Tests in Node that start many processes: the command, Redis, compilers of examples. */
+const ofProcesses = [
+  ...["docs-examples", "inspect", "near-duplicates-example", "stores", "demo/redis", "demo/seen"].map(
+    (name) => `tests/node/${name}.test.ts`,
+  ),
+  "tests/conditions/outage.test.ts",
+];
+
 export default defineConfig({
   // A test that finds nothing to run is a mistake, not a success.
   test: {
     passWithNoTests: false,
     projects: [
-      { test: { ...patient, name: "node", include: ["tests/node/**/*.test.ts"] } },
+      { test: { ...patient, name: "node", include: ["tests/node/**/*.test.ts"], exclude: ofProcesses } },
+      { test: { ...patient, name: "processes", include: ofProcesses } },
       {
         // The same tests of the guard, on the engine as JavaScript.
         test: {
@@ -31,6 +40,7 @@ export default defineConfig({
           ...patient,
           name: "conditions",
           include: ["tests/conditions/**/*.test.ts"],
+          exclude: ofProcesses,
         },
       },
       { test: { ...patient, name: "toolchain", include: ["tests/toolchain/**/*.test.ts"], fileParallelism: false } },

@@ -1,23 +1,23 @@
 /**
- * The tests: `npm test`. Sets the machine up first, runs all steps even when one fails, and ends with a table and
- * `N passed, N failed`.
+ * The tests: `npm test`. Sets the machine up first, runs steps side by side, all of them even when one fails, and ends
+ * with a table and `N passed, N failed, N skipped`. A step is skipped if nothing that it reads has changed since it
+ * last passed here.
  *
  *     npm test -- --all                   the slow steps, too
+ *     npm test -- --fresh                 none is skipped
  *     npm test -- --list                  the steps, one a line
- *     npm test -- --only vitest,clippy    these alone, in the order of the list
+ *     npm test -- --only vitest,clippy    these alone, none skipped, in the order of the list
  */
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
 import { CommandFailed } from "./lib/run.mjs";
 import { main, setUp } from "./setup.mjs";
+import { runSideBySide, runStep } from "./test/side-by-side.mjs";
 import { steps } from "./test/steps.mjs";
+import { hasPassedWith, inputsOf, notePassed } from "./test/unchanged.mjs";
 
-/**
- * @typedef {object} Outcome
- * @property {string} name
- * @property {number} seconds
- * @property {string | undefined} failure
- */
+/** @typedef {import("./test/side-by-side.mjs").Outcome} Outcome */
+/** @typedef {import("./test/steps.mjs").Step} Step */
 
 /** @param {readonly string[]} args */
 async function test(args) {
@@ -28,10 +28,11 @@ async function test(args) {
   }
   const chosen = choose(values);
   await setUp("test");
-  /** @type {Outcome[]} */
-  const outcomes = [];
-  for (const step of chosen) outcomes.push(await runStep(step));
-  summarise(outcomes);
+  const started = Date.now();
+  const mayBeSkipped = !values.fresh && values.only === undefined;
+  const atOnce = chosen.length === 1;
+  const outcomes = await runSideBySide(chosen, (step) => runUnlessUnchanged(step, { mayBeSkipped, atOnce }));
+  summarise(outcomes, (Date.now() - started) / 1000);
 }
 
 /** @param {readonly string[]} args */
@@ -39,12 +40,13 @@ function read(args) {
   try {
     const options = /** @type {const} */ ({
       all: { type: "boolean" },
+      fresh: { type: "boolean" },
       list: { type: "boolean" },
       only: { type: "string" },
     });
     return parseArgs({ args: [...args], options }).values;
   } catch (error) {
-    throw new CommandFailed(`${String(error)}\nusage: npm test -- [--all | --list | --only STEP,STEP]`);
+    throw new CommandFailed(`${String(error)}\nusage: npm test -- [--all] [--fresh] | --list | --only STEP,STEP`);
   }
 }
 
@@ -62,35 +64,38 @@ function choose({ all, only }) {
 }
 
 /**
- * @param {import("./test/steps.mjs").Step} step
+ * @param {Step} step
+ * @param {{ mayBeSkipped: boolean, atOnce: boolean }} options
  * @returns {Promise<Outcome>}
  */
-async function runStep({ name, what, run }) {
-  console.log(`\n━━━ ${name}: ${what}`);
-  const started = Date.now();
-  /** @type {string | undefined} */
-  let failure;
-  try {
-    await run();
-  } catch (error) {
-    failure = error instanceof Error ? error.message : String(error);
-    console.error(error instanceof CommandFailed ? failure : error);
+async function runUnlessUnchanged(step, { mayBeSkipped, atOnce }) {
+  const { name } = step;
+  const { digest, files } = await inputsOf(step);
+  if (mayBeSkipped && !step.makesFiles && hasPassedWith(name, digest)) {
+    const reason = `its ${String(files)} files, Node, Rust and the programs are those that it last passed with`;
+    console.log(`\n━━━ ${name}: skipped, since ${reason}; --fresh runs it`);
+    return { name, result: "skipped", seconds: 0, reason };
   }
-  const seconds = (Date.now() - started) / 1000;
-  console.log(`━━━ ${name}: ${failure === undefined ? "passed" : "FAILED"} after ${seconds.toFixed(1)} s`);
-  return { name, seconds, failure };
+  const outcome = await runStep(step, { atOnce });
+  if (outcome.result === "passed") notePassed(name, digest);
+  return outcome;
 }
 
-/** @param {readonly Outcome[]} outcomes */
-function summarise(outcomes) {
+/**
+ * @param {readonly Outcome[]} outcomes
+ * @param {number} seconds
+ */
+function summarise(outcomes, seconds) {
   console.log("\n━━━ summary");
-  for (const { name, seconds, failure } of outcomes) {
-    const result = failure === undefined ? "passed" : `FAILED  ${failure.split("\n", 1)[0] ?? ""}`;
-    console.log(`${name.padEnd(20)}${seconds.toFixed(1).padStart(7)} s  ${result}`);
+  for (const { name, result, seconds, reason = "" } of outcomes) {
+    const mark = result === "failed" ? "FAILED " : result;
+    console.log(`${name.padEnd(20)}${seconds.toFixed(1).padStart(7)} s  ${mark} ${result === "passed" ? "" : reason}`);
   }
-  const failed = outcomes.filter(({ failure }) => failure !== undefined).length;
-  console.log(`\n${String(outcomes.length - failed)} passed, ${String(failed)} failed`);
-  if (failed > 0) process.exitCode = 1;
+  const count = (/** @type {Outcome["result"]} */ wanted) =>
+    String(outcomes.filter(({ result }) => result === wanted).length);
+  console.log(`${"all".padEnd(20)}${seconds.toFixed(1).padStart(7)} s`);
+  console.log(`\n${count("passed")} passed, ${count("failed")} failed, ${count("skipped")} skipped`);
+  if (count("failed") !== "0") process.exitCode = 1;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main(() => test(process.argv.slice(2)));

@@ -1,6 +1,6 @@
 /**
- * The steps of `npm test`, in their order: the quick ones that read the source first, then Rust, then what needs the
- * built package. It is read before anything is installed: what needs an npm package runs in a process of its own.
+ * The steps of `npm test`. They begin in this order, as soon as they may: what many others need first, then what takes
+ * long. It is read before anything is installed: what needs an npm package runs in a process of its own.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { build } from "../build.mjs";
@@ -10,8 +10,8 @@ import { pathWith, wasmPack, wasmTarget, wasmTestRunner } from "../lib/rust.mjs"
 import { inProject } from "../lib/paths.mjs";
 import { modules } from "../build/wasm.mjs";
 import { checkInstructions } from "./instructions.mjs";
-import { checkLines } from "./lines.mjs";
 import { checkPublish } from "./publish.mjs";
+import { checkRustImports } from "./rust-imports.mjs";
 import { checkSizes } from "./sizes.mjs";
 
 /**
@@ -20,6 +20,11 @@ import { checkSizes } from "./sizes.mjs";
  * @property {string} what
  * @property {() => void | Promise<void>} run fails when the step has
  * @property {true} [slow] it runs only with --all
+ * @property {RegExp} [reads] which files of the project it reads; without it any
+ * @property {readonly string[]} [needs] steps that must have passed
+ * @property {string} [lane] no two steps of one lane run side by side
+ * @property {true} [alone] nothing runs beside it
+ * @property {true} [makesFiles] others need what it makes, so it is never skipped
  */
 
 /** @param {...string} args */
@@ -61,18 +66,21 @@ async function wasmTests(...args) {
   if (passed === 0) throw new CommandFailed("wasm-pack ran no test");
 }
 
+/** Users of the simulation every day: they meet every situation that a run must have met. */
+const USERS = "300";
+
 async function cargoTests() {
-  await cargo("test", "--no-fail-fast");
-  await cargo("test", "--no-fail-fast", "--examples");
+  await run("cargo", ["test", "--no-fail-fast"], { env: { SEENGUARD_USERS: USERS } });
   for (const file of readdirSync(inProject("examples")).filter((name) => name.endsWith(".rs"))) {
-    await cargo("run", "--quiet", "--example", file.replace(/\.rs$/, ""));
+    await cargo("run", "--quiet", "--profile", "test", "--example", file.replace(/\.rs$/, ""));
   }
 }
 
-/** Runs the programs whose tables and plots are in docs/. */
+/** Runs the programs whose tables and plots are in docs/, and their tests. */
 async function checkLab() {
+  await cargo("test", "--package", "seenguard-lab");
   for (const program of ["policies", "effect"]) {
-    await cargo("run", "--quiet", "--release", "--example", program, "--", "--check");
+    await cargo("run", "--quiet", "--profile", "test", "--package", "seenguard-lab", "--bin", program, "--", "--check");
   }
 }
 
@@ -88,7 +96,7 @@ async function coreWithoutWasm() {
 const denyWarnings = ["--", "-D", "warnings"];
 
 async function clippy() {
-  await cargo("clippy", "--workspace", "--all-targets", ...denyWarnings);
+  await cargo("clippy", "--all-targets", ...denyWarnings);
   await cargo("clippy", "--lib", "--tests", "--target", wasmTarget, ...denyWarnings);
   // And on the modules that have a part of it.
   for (const { features } of modules) {
@@ -105,104 +113,70 @@ async function documentation() {
 
 /** The package's own types, then tests, demo and scripts. */
 async function types() {
-  await npmTool("typescript/bin/tsc", "--project", "js");
-  await npmTool("typescript/bin/tsc", "--project", ".");
+  const incremental = (/** @type {string} */ name) => ["--incremental", "--tsBuildInfoFile", `target/tsc/${name}.json`];
+  await npmTool("typescript/bin/tsc", "--project", "js", ...incremental("js"));
+  await npmTool("typescript/bin/tsc", "--project", ".", ...incremental("all"));
 }
 
-const sources = ["js", "cli", "www", "scripts"];
-const dependencyCruiser = "dependency-cruiser/bin/dependency-cruise.mjs";
+const cache = (/** @type {string} */ name) => [
+  "--cache",
+  "--cache-strategy",
+  "content",
+  "--cache-location",
+  `target/${name}`,
+];
+
+const rust = /^(src|tests\/(.*\.rs$|vectors))|^(README|CHANGELOG|docs\/.*)\.md$|^rustfmt\.toml$|^examples\/.*\.rs$/;
+/** The package and its tests in Rust for wasm32. */
+const rustForWasm = /^(src|tests\/(.*\.rs$|vectors))|^webdriver\.json$/;
+const allRust = /\.(rs|toml)$/;
+const javaScript = /\.(d\.)?([cm]?[jt]s|tsx|json)$|^\.dependency-cruiser/;
+/** The package as it is built, and the tests. */
+const packageAndTests = /^(js|src|cli|scripts\/build|tests)\/|^[^/]*\.(ts|json|toml)$/;
 
 /** @type {readonly Step[]} */
 export const steps = [
-  { name: "fmt", what: "Rust is formatted", run: () => cargo("fmt", "--all", "--check") },
-  { name: "clippy", what: "Rust's linter: native, as Wasm, and each module of the package", run: clippy },
-  { name: "lines", what: "lines of 120 columns, files of 400 lines", run: checkLines },
-  { name: "core", what: "the core builds without any crate of the browser", run: coreWithoutWasm },
-  { name: "cargo", what: "Rust's tests, its documentation's examples, and the programs in examples/", run: cargoTests },
+  // Soon done, and soon told.
+  { name: "fmt", what: "Rust is formatted", run: () => cargo("fmt", "--all", "--check"), reads: allRust },
+  { name: "build", what: "the package is built", run: () => build(), makesFiles: true },
   {
-    name: "lab",
-    what: "the programs in examples/ that measure find what docs/ holds",
-    run: checkLab,
-    slow: true,
+    name: "cargo",
+    what: "Rust's tests, its documentation's examples, the programs in examples/, 300 users of the simulation",
+    run: cargoTests,
+    reads: rust,
+    lane: "cargo",
   },
-  { name: "rustdoc", what: "Rust's documentation has no broken links, native and for Wasm", run: documentation },
-  { name: "instructions", what: "the hot path takes no more instructions than before", run: checkInstructions },
-  { name: "wasm-node", what: "the Wasm classes in Node", run: () => wasmTests("--node") },
+  // One browser after the other, longest first.
   {
-    name: "wasm-chromium",
-    what: "the Wasm classes in Chromium",
-    run: () => wasmTests("--headless", "--chrome", "--chromedriver", programs.chromedriver.find() ?? "chromedriver"),
-  },
-  { name: "build", what: "the package is built", run: () => build() },
-  { name: "sizes", what: "the package is no larger than recorded", run: checkSizes },
-  {
-    name: "toolchain",
-    what: "the module as wasm-pack makes it, and as JavaScript by wasm2js",
-    run: () => vitest("--project", "toolchain"),
-  },
-  {
-    name: "prettier",
-    what: "everything else is formatted",
-    run: () => npmTool("prettier/bin/prettier.cjs", "--check", "."),
-  },
-  {
-    name: "eslint",
-    what: "TypeScript's linter",
-    run: () => npmTool("eslint/bin/eslint.js", "--max-warnings", "0", "."),
-  },
-  {
-    name: "imports",
-    what: "no circle of imports in TypeScript, and none over the package's border",
-    run: () => npmTool(dependencyCruiser, ...sources),
-  },
-  { name: "tsc", what: "TypeScript's types: the package's own, then tests, demo and scripts", run: types },
-  { name: "types", what: "the published declarations keep their contract", run: () => vitest("--project", "types") },
-  { name: "vitest", what: "the package and the demo's server in Node", run: () => vitest("--project", "node") },
-  {
-    name: "vitest-js-engine",
-    what: "the guard in Node on the JavaScript engine",
-    run: () => vitest("--project", "node-js-engine"),
-  },
-  {
-    name: "conditions",
-    what: "the package in Node when things go wrong",
-    run: () => vitest("--project", "conditions"),
-  },
-  {
-    name: "servers",
-    what: "servers in other languages, with the real libraries, and what docs/other-languages.md shows of them",
-    run: () => vitest("--project", "servers"),
-  },
-  {
-    name: "cluster",
-    what: "the store on a Redis Cluster, while consumers are killed and a slot is migrated",
-    run: () => vitest("--project", "cluster"),
+    name: "demo",
+    what: "the demo in Chromium, as a person uses it",
+    run: () => playwright("--project", "demo"),
+    needs: ["build"],
+    lane: "browser",
     slow: true,
   },
   {
-    name: "flink",
-    what: "the job in examples/flink on a cluster whose TaskManagers are killed",
-    run: () => vitest("--project", "flink", "--reporter", "verbose"),
-    slow: true,
+    name: "browser",
+    what: "the package in Chromium",
+    run: () => playwright("--project", "package"),
+    reads: packageAndTests,
+    needs: ["build"],
+    lane: "browser",
   },
-  { name: "packaging", what: "the packed package in real little apps", run: () => vitest("--project", "packaging") },
-  {
-    name: "publish",
-    what: "the registries of npm and Rust would take the package, and warn of nothing",
-    run: checkPublish,
-    slow: true,
-  },
-  {
-    name: "platforms",
-    what: "the packed package in an app of each bundler, framework, test runner and runtime",
-    run: () => vitest("--project", "platforms", "--reporter", "verbose"),
-    slow: true,
-  },
-  { name: "browser", what: "the package in Chromium", run: () => playwright("--project", "package") },
   {
     name: "browser-conditions",
     what: "the package in Chromium when things go wrong",
     run: () => playwright("--project", "conditions"),
+    needs: ["build"],
+    lane: "browser",
+    slow: true,
+  },
+  {
+    name: "news",
+    what: "a news product on the packed package in Chromium, as a reader uses it",
+    run: () => playwright("--project", "news"),
+    needs: ["build"],
+    lane: "browser",
     slow: true,
   },
   {
@@ -212,41 +186,216 @@ export const steps = [
       await vitest("--project", "adapters");
       await playwright("--project", "adapters");
     },
+    needs: ["build"],
+    lane: "browser",
+    slow: true,
+  },
+  {
+    name: "panel",
+    what: "seenguard/devtools, the engine as JavaScript and the largest snapshot in Chromium",
+    run: () => playwright("--project", "panel"),
+    needs: ["build"],
+    lane: "browser",
     slow: true,
   },
   {
     name: "capacitor",
     what: "the package over Capacitor's Preferences",
     run: () => playwright("--project", "capacitor"),
-  },
-  {
-    name: "demo",
-    what: "the demo in Chromium, as a person uses it",
-    run: () => playwright("--project", "demo"),
+    needs: ["build"],
+    lane: "browser",
     slow: true,
   },
   {
-    name: "news",
-    what: "a news product on the packed package in Chromium, as a reader uses it",
-    run: () => playwright("--project", "news"),
-    slow: true,
+    name: "eslint",
+    what: "TypeScript's linter",
+    run: () => npmTool("eslint/bin/eslint.js", "--max-warnings", "0", ...cache("eslint"), "."),
+    reads: javaScript,
+    needs: ["build"],
   },
   {
-    name: "engines",
-    what: "the package in Firefox, WebKitGTK and Hermes",
-    run: () => vitest("--project", "engines"),
-    slow: true,
+    name: "vitest",
+    what: "the package and the demo's server in Node",
+    run: () => vitest("--project", "node"),
+    needs: ["build"],
   },
   {
-    name: "soak",
-    what: "the demo's server under load and kills, then two browsers over 15 virtual days",
-    run: () => run(process.execPath, ["--import", "tsx", inProject("tests", "soak", "main.ts"), "step"]),
+    name: "conditions",
+    what: "the package in Node when things go wrong",
+    run: () => vitest("--project", "conditions"),
+    reads: packageAndTests,
+    needs: ["build"],
+  },
+  { name: "tsc", what: "TypeScript's types: the package's own, then tests, demo and scripts", run: types, needs: ["build"] },
+  {
+    name: "clippy",
+    what: "Rust's linter: native, as Wasm, and each module of the package",
+    run: clippy,
+    reads: allRust,
+    lane: "cargo",
+  },
+  {
+    name: "wasm-node",
+    what: "the Wasm classes in Node",
+    run: () => wasmTests("--node"),
+    reads: rustForWasm,
+    lane: "cargo",
+  },
+  {
+    name: "rustdoc",
+    what: "Rust's documentation has no broken links, native and for Wasm",
+    run: documentation,
+    reads: rust,
+    lane: "cargo",
+  },
+  {
+    name: "core",
+    what: "the core builds without any crate of the browser",
+    run: coreWithoutWasm,
+    reads: /^Cargo/,
+    lane: "cargo",
+  },
+  { name: "sizes", what: "the package is no larger than recorded", run: checkSizes, needs: ["build"] },
+  {
+    name: "types",
+    what: "the published declarations keep their contract",
+    run: () => vitest("--project", "types"),
+    reads: packageAndTests,
+    needs: ["build"],
+  },
+  {
+    name: "prettier",
+    what: "everything else is formatted",
+    run: () => npmTool("prettier/bin/prettier.cjs", "--check", ...cache("prettier"), "."),
+  },
+  {
+    name: "imports",
+    what: "no circle of imports, and none over a border, in TypeScript and in Rust",
+    run: async () => {
+      checkRustImports();
+      await npmTool(dependencyCruiser, ...sources);
+    },
+    needs: ["build"],
+  },
+  // From here on all are slow.
+  {
+    name: "platforms",
+    what: "the packed package in an app of each bundler, framework, test runner and runtime",
+    run: () => vitest("--project", "platforms", "--reporter", "verbose"),
+    needs: ["build"],
     slow: true,
   },
   {
     name: "fuzz",
-    what: "the fuzz targets over their corpus, a minute each",
-    run: () => run(process.execPath, [inProject("fuzz", "run.mjs"), "--seconds", "70"]),
+    what: "the fuzz targets over their corpus, 40 seconds each",
+    run: () => run(process.execPath, [inProject("fuzz", "run.mjs"), "--seconds", "40"]),
+    slow: true,
+  },
+  {
+    name: "simulation",
+    what: "2,000 users of the simulation",
+    run: () => run("cargo", ["test", "--test", "simulation"], { env: { SEENGUARD_USERS: "2000" } }),
+    reads: rust,
+    lane: "cargo",
+    needs: ["cargo"],
+    slow: true,
+  },
+  { name: "lab", what: "the programs that measure find what docs/ holds", run: checkLab, lane: "cargo", slow: true },
+  {
+    name: "engines",
+    what: "the package in Firefox, WebKitGTK and Hermes",
+    run: () => vitest("--project", "engines"),
+    needs: ["build"],
+    slow: true,
+  },
+  {
+    name: "processes",
+    what: "the command, stores in Redis, outages and the documentation's examples, each in processes of its own",
+    run: () => vitest("--project", "processes"),
+    needs: ["build"],
+    slow: true,
+  },
+  {
+    name: "flink",
+    what: "the job in examples/flink on a cluster whose TaskManagers are killed",
+    run: () => vitest("--project", "flink", "--reporter", "verbose"),
+    needs: ["build"],
+    slow: true,
+  },
+  {
+    name: "packaging",
+    what: "the packed package in real little apps",
+    run: () => vitest("--project", "packaging"),
+    needs: ["build"],
+    slow: true,
+  },
+  {
+    name: "cluster",
+    what: "the store on a Redis Cluster, while consumers are killed and a slot is migrated",
+    run: () => vitest("--project", "cluster"),
+    needs: ["build"],
+    slow: true,
+  },
+  {
+    name: "programs",
+    what: "programs made at random against the API",
+    run: () => vitest("--project", "programs"),
+    needs: ["build"],
+    slow: true,
+  },
+  {
+    name: "vitest-js-engine",
+    what: "the guard in Node on the JavaScript engine",
+    run: () => vitest("--project", "node-js-engine"),
+    reads: packageAndTests,
+    needs: ["build"],
+    slow: true,
+  },
+  {
+    name: "servers",
+    what: "servers in other languages, with the real libraries, and what docs/other-languages.md shows of them",
+    run: () => vitest("--project", "servers"),
+    needs: ["build"],
+    slow: true,
+  },
+  {
+    name: "instructions",
+    what: "the hot path takes no more instructions than before",
+    run: checkInstructions,
+    reads: allRust,
+    lane: "cargo",
+    slow: true,
+  },
+  {
+    name: "wasm-chromium",
+    what: "the Wasm classes in Chromium",
+    run: () => wasmTests("--headless", "--chrome", "--chromedriver", programs.chromedriver.find() ?? "chromedriver"),
+    reads: rustForWasm,
+    lane: "cargo",
+    slow: true,
+  },
+  {
+    name: "toolchain",
+    what: "the module as wasm-pack makes it, and as JavaScript by wasm2js",
+    run: () => vitest("--project", "toolchain"),
+    needs: ["build"],
+    lane: "cargo",
+    slow: true,
+  },
+  {
+    name: "publish",
+    what: "the registries of npm and Rust would take the package, and warn of nothing",
+    run: checkPublish,
+    needs: ["build"],
+    lane: "cargo",
+    slow: true,
+  },
+  {
+    name: "soak",
+    what: "the demo's server under load and kills, then two browsers over 6 virtual days",
+    run: () => run(process.execPath, ["--import", "tsx", inProject("tests", "soak", "main.ts"), "step"]),
+    needs: ["build"],
+    alone: true,
     slow: true,
   },
 ];

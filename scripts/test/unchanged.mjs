@@ -1,0 +1,61 @@
+/**
+ * Whether anything that a step reads has changed since it last passed: its files, the versions of Node, Rust and the
+ * programs, and the variables that tests take.
+ */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
+import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
+import { inProject, root } from "../lib/paths.mjs";
+import { programs } from "../lib/programs.mjs";
+import { rustVersion } from "../lib/rust.mjs";
+
+/** What every step depends on: what runs it, and how the machine is set up. */
+const everyStep = /^(scripts\/(lib|test)\/|scripts\/(setup|test)\.mjs|package(-lock)?\.json|Cargo\.(toml|lock)|\.cargo\/)/;
+
+/** @param {string} step */
+const stampOf = (step) => inProject("target", "steps", `${step}.json`);
+
+/**
+ * What a step reads, as it is now.
+ * @param {import("./steps.mjs").Step} step
+ * @returns {Promise<{ digest: string, files: number }>}
+ */
+export async function inputsOf({ reads = /./ }) {
+  const paths = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root })
+    .toString()
+    .split("\n")
+    .filter((path) => path !== "" && (reads.test(path) || everyStep.test(path)));
+  const hash = createHash("sha256").update(hashOf(paths.map((path) => inProject(path))));
+  hash.update(JSON.stringify([process.version, await rustVersion(), foundPrograms(), variables()]));
+  return { digest: hash.digest("hex"), files: paths.length };
+}
+
+/** The programs of the system with their sizes and ages, which tell one version from another. */
+function foundPrograms() {
+  return Object.values(programs).map(({ find }) => {
+    const path = find();
+    const { size, mtimeMs } = (path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })) ?? {};
+    return [path, size, mtimeMs];
+  });
+}
+
+const variables = () =>
+  Object.entries(process.env)
+    .filter(([name]) => /^(SEENGUARD_|RUSTFLAGS$|CARGO_)/.test(name))
+    .sort();
+
+/**
+ * Whether the step has passed with these inputs.
+ * @param {string} step
+ * @param {string} digest
+ */
+export const hasPassedWith = (step, digest) => readIfThere(stampOf(step))?.toString() === digest;
+
+/**
+ * @param {string} step
+ * @param {string} digest
+ */
+export const notePassed = (step, digest) => {
+  writeWhole(stampOf(step), digest);
+};
