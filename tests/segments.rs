@@ -190,6 +190,19 @@ fn an_id_recorded_by_two_writers_is_pending_once_with_the_later_time() {
 }
 
 #[test]
+fn a_taking_back_counts_although_the_clock_was_set_back_before_it() {
+    let mut first = guard();
+    first.record(&["a"], at(START + 60)).unwrap();
+    let shown = unsaved(&mut first);
+    let mut second = next_visit(&[&shown]);
+    second.unsee(&["a"], at(START)).unwrap();
+    let taken_back = unsaved(&mut second);
+    for segments in [[&shown, &taken_back], [&taken_back, &shown]] {
+        assert!(!next_visit(&segments).has("a", at(START + 60)));
+    }
+}
+
+#[test]
 fn a_tab_that_hears_of_another_stops_what_that_recorded_and_leaves_storing_it_to_it() {
     let (mut here, mut there) = (guard(), guard());
     there.record(&ids("there", 0..20), at(START)).unwrap();
