@@ -17,7 +17,10 @@ pub(crate) struct FilterSpec {
 }
 
 impl FilterSpec {
-    pub(crate) fn native(parameters: Parameters, seed: u64) -> Self {
+    /// That of a chain with the default options.
+    pub(crate) const DEFAULT: FilterSpec = FilterSpec::native(Parameters::DEFAULT, 0);
+
+    pub(crate) const fn native(parameters: Parameters, seed: u64) -> Self {
         FilterSpec {
             parameters,
             seed,

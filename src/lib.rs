@@ -139,6 +139,7 @@ mod params;
 mod plan;
 mod shard;
 pub mod simhash;
+mod snapshot;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod web;
@@ -149,7 +150,7 @@ pub use chain::{ChainOptions, ChainSnapshot, Rejected, Report, ShardChain};
 pub use error::Error;
 pub use guard::{
     Applied, CoveredImpression, DEFAULT_REMEMBER, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Lag,
-    MAX_REMEMBER, NotApplied, Now, Received, Recorded, Segment, SegmentState, Snapshot,
+    MAX_REMEMBER, NotApplied, Now, Received, Recorded, Segment, SegmentState,
 };
 pub use id_list::{IdList, ItemIds, Split};
 pub use impression::Impression;
@@ -158,4 +159,5 @@ pub use near_duplicates::{NearDuplicate, NearDuplicates};
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
 pub use plan::{Plan, PlanOptions, plan};
 pub use shard::Shard;
+pub use snapshot::Snapshot;
 pub use wire::Format;

@@ -36,7 +36,7 @@ impl Default for ChainOptions {
             capacity: 1000,
             shards: 5,
             false_positive_rate: 0.001,
-            seed: 0,
+            seed: FilterSpec::DEFAULT.seed,
             ttl_seconds: 0,
             format: Format::Native,
         }

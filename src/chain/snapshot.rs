@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::guard::Snapshot;
 use crate::impression::Impression;
 use crate::shard::Shard;
+use crate::snapshot::Snapshot;
 use crate::wire::Format;
 
 /// The part of a derived version that counts within a shard: 21 bits.

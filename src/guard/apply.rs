@@ -5,10 +5,11 @@ use super::forgotten::Forgotten;
 use super::recording::{Kind, MAX_AT, Recording};
 use super::server_view::Replacement;
 use super::taken_back::{TakenBack, TakenBackAt};
-use super::types::{Applied, CoveredImpression, NotApplied, Now, Snapshot};
+use super::types::{Applied, CoveredImpression, NotApplied, Now};
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::IdList;
+use crate::snapshot::Snapshot;
 use crate::wire::Reference;
 
 /// Shards with a higher false positive rate are damaged, hostile or many times over their capacity: those of a chain

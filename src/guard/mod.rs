@@ -22,16 +22,12 @@ pub use delivery::DeliveryBatch;
 pub use impressions::{DEFAULT_REMEMBER, MAX_REMEMBER};
 pub use lag::Lag;
 pub use segment::{Segment, SegmentState};
-pub use types::{
-    Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Now, Received, Recorded, Snapshot,
-};
+pub use types::{Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Now, Received, Recorded};
 
 use crate::bloom::{BloomFilter, FilterSpec};
-use crate::chain::ChainOptions;
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList};
-use crate::params::Parameters;
 use crate::shard::Shard;
 use delivery::Deliveries;
 use impressions::Impressions;
@@ -181,7 +177,7 @@ impl Guard {
 
     /// The pending ids as one shard whose base64 text has at most `max_characters`, the newest if they do not all fit,
     /// with the parameters and seed of the newest server shard, else, as where the server's format is not the native
-    /// one, the defaults of [`ChainOptions`]. `None`: nothing is pending, or no id fits. For the next request: a server
+    /// one, the defaults of [`ChainOptions`](crate::ChainOptions). `None`: nothing is pending, or no id fits. For the next request: a server
     /// tests it for that request and never unites it with its own. Its epoch is the latest deletion of the history that
     /// this device knows of: a server that knows of a later one leaves it alone.
     ///
@@ -190,7 +186,7 @@ impl Guard {
     pub fn pending_shard(&self, max_characters: usize) -> Result<Option<Shard>, Error> {
         let pending: Vec<&Open> = self.open_pending().collect();
         let newest_spec = self.server.newest_native_spec();
-        let spec = newest_spec.unwrap_or_else(|| FilterSpec::native(Parameters::DEFAULT, ChainOptions::default().seed));
+        let spec = newest_spec.unwrap_or(FilterSpec::DEFAULT);
         let mut largest = None;
         // An id more never makes the text shorter, so the most ids that fit are found by halving.
         let (mut fitting, mut most) = (0, pending.len());

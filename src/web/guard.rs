@@ -5,8 +5,9 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
 use super::{failure, to_js};
-use crate::guard::{Now, SegmentState, Snapshot};
+use crate::guard::{Now, SegmentState};
 use crate::id_list::IdList;
+use crate::snapshot::Snapshot;
 use crate::wire::Format;
 
 /// A namespace's guard.
