@@ -292,6 +292,22 @@ describe("clear", () => {
     await expect(cleared).rejects.toThrow("no disk");
   });
 
+  test("rejects when the storage has not answered after ten seconds, and not before", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const never = () => new Promise<never>(() => {});
+      const cleared = SeenGuard.clear(uniqueNamespace(), { get: never, set: never, remove: never, keys: never });
+      const outcome = vi.fn();
+      cleared.then(outcome, outcome);
+      await vi.advanceTimersByTimeAsync(4_900);
+      expect(outcome).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(5_100);
+      expect(outcome).toHaveBeenCalledWith(expect.objectContaining({ name: "SeenGuardError", code: "storage" }));
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test("rejects for wrong arguments", async () => {
     for (const namespace of ["", 7, undefined, null, {}]) {
       await expect(SeenGuard.clear(namespace as string)).rejects.toMatchObject({ code: "bad-option" });
@@ -482,6 +498,25 @@ describe("a storage that takes its time", () => {
     }
   });
 
+  test("is waited for by open for two seconds, and no longer", async () => {
+    // The engine is there: only the storage is waited for.
+    await openGuard();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const never = () => new Promise<never>(() => {});
+      const isOpen = vi.fn();
+      void openGuard({ storage: { get: never, set: never, remove: never, keys: never } }).then(isOpen);
+      await vi.advanceTimersByTimeAsync(1_999);
+      await settled();
+      expect(isOpen).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(1);
+      await settled();
+      expect(isOpen).toHaveBeenCalledOnce();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test("leaves no timer behind when it answers at once", async () => {
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
     const before = timers();
@@ -620,6 +655,27 @@ describe("stored content that is damaged", () => {
     expect(codes()).toEqual(["storage"]);
     expect(lost).toBeGreaterThan(0);
     expect(lost).toBeLessThan(100);
+  });
+
+  test("is set aside in four segments at most, 16 KB of each, over however many visits", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const setAside = () => [...storage.values].filter(([key]) => key.includes("/x/")).map(([, text]) => text);
+    for (let visit = 0; visit < 3; visit++) {
+      for (let segment = 0; segment < 3; segment++) {
+        const writer = `00000000000000${String(visit)}${String(segment)}`;
+        storage.values.set(
+          `${PREFIX}${namespace}/s/0/0/${writer}/0`,
+          `damage ${String(visit)} ${String(segment)} `.padEnd(20_000, "x"),
+        );
+      }
+      const { guard, codes } = await open(storage, namespace);
+      await guard.flush();
+      await guard.close();
+      expect(codes()).toEqual(["storage"]);
+      expect(setAside()).toHaveLength(visit === 0 ? 3 : 4);
+    }
+    for (const text of setAside()) expect(text).toHaveLength(16_384);
+    expect(setAside().every((text) => text.startsWith("damage"))).toBe(true);
   });
 
   test("and cannot be set aside because the storage is full loses nothing of the rest", async () => {
