@@ -142,6 +142,32 @@ describe("a clock that jumps", () => {
   });
 });
 
+describe("the lag of an impression", () => {
+  test("is told to onLag once, when a snapshot first covers it, also if that is on a later visit", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const lags: [number, string][] = [];
+    const options = { storage, namespace, onLag: (lagMs: number, id: string) => lags.push([lagMs, id]) };
+    setDay(0);
+    const first = await openGuard(options);
+    first.guard.record("a");
+    vi.setSystemTime(NOW * 1000 + 1_000);
+    first.guard.record("b");
+    vi.setSystemTime(NOW * 1000 + 60_000);
+    first.guard.apply(await shippedSnapshot(["a"]));
+    expect(lags).toEqual([[60_000, "a"]]);
+    expect(first.guard.stats().lag).toMatchObject({ count: 1, lastMs: 60_000, p50Ms: 60_000 });
+    // What was covered is written with the next change.
+    first.guard.record("c");
+    await first.guard.close();
+    setDay(1);
+    const { guard } = await openGuard(options);
+    guard.apply(await shippedSnapshot(["a", "b"]));
+    guard.apply(await shippedSnapshot(["a", "b"]));
+    expect(lags.slice(1)).toEqual([[DAY_MS - 1_000, "b"]]);
+    expect(guard.stats().lag.count).toBe(1);
+  });
+});
+
 describe("the expiry of a server's shards", () => {
   test("goes by the server's clock where a snapshot tells it, however wrong this device's is", async () => {
     const shipped = await shippedSnapshot(["a"], { ttlSeconds: DAY_SECONDS });

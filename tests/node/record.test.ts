@@ -81,6 +81,17 @@ describe("record", () => {
     expect(codes()).toEqual(["too-large"]);
   });
 
+  test("remembers as many impressions as the option says, and at most a tenth more", async () => {
+    for (const remember of [1, 50]) {
+      const { guard } = await openGuard({ remember });
+      guard.record(["first", ...idsOf("item", remember - 1)]);
+      expect(guard.has("first")).toBe(true);
+      guard.record(idsOf("other", Math.floor(remember / 10) + 1));
+      expect(guard.has("first")).toBe(false);
+      expect(guard.stats().remembered).toBeLessThanOrEqual(remember + remember / 10);
+    }
+  });
+
   test("takes an id that alone is too long to be pending: it is stopped all the same", async () => {
     const { guard, codes } = await openGuard();
     const long = "x".repeat(300 * 1024);
