@@ -64,6 +64,21 @@ async function show(page: Page, ids: string[], list = "list"): Promise<void> {
   );
 }
 
+/** Resolves when the browser has drawn two frames, and told observers of them. */
+async function drawn(page: Page): Promise<void> {
+  for (let frames = 0; frames < 2; frames++)
+    await page.evaluate(
+      () =>
+        new Promise<void>((resolve) => {
+          const observer = new IntersectionObserver(() => {
+            observer.disconnect();
+            resolve();
+          });
+          observer.observe(document.documentElement);
+        }),
+    );
+}
+
 test.describe("observing", () => {
   test("records what comes into view, and after a reload those items are stopped", async ({ reader }) => {
     const page = await reader.openGuardedPage();
@@ -78,6 +93,25 @@ test.describe("observing", () => {
     await page.reload();
     await openGuard(page);
     expect(await fresh(page, ["a", "b", "c", "d", "e", "f", "g"])).toEqual(["g"]);
+  });
+
+  test("counts half of an item in view for a second, unless told otherwise", async ({ reader }) => {
+    const page = await reader.openGuardedPage({ storage: "none" });
+    await page.clock.install({ time: 0 });
+    await page.clock.pauseAt(60_000);
+    // Of the last one less than half is in view.
+    await show(page, ["a", "b", "c"]);
+    await page.addStyleTag({ content: ".list { padding-top: 18vh }" });
+    await page.evaluate(() => window.guard.observe(document.body));
+    const pendingAfter = async (ms: number) => {
+      await drawn(page);
+      await page.clock.runFor(ms);
+      await drawn(page);
+      return page.evaluate(() => window.guard.pending());
+    };
+    expect(await pendingAfter(999)).toEqual([]);
+    expect(await pendingAfter(1)).toEqual(["a", "b"]);
+    expect(await pendingAfter(5_000)).toEqual(["a", "b"]);
   });
 
   test("one element by a ref records its id, a number too, and tells the app", async ({ reader }) => {
