@@ -31,6 +31,31 @@ test("what is recorded is delivered as JSON with its time, in the background", a
   expect((await stats(page)).pending).toBe(2);
 });
 
+test("without a report nothing leaves the page, whatever the guard does", async ({ context, site }) => {
+  const requests: string[] = [];
+  const page = await context.newPage();
+  await visit(page, site);
+  context.on("request", (request) => requests.push(request.url()));
+  await page.evaluate(async () => {
+    const { guard } = window;
+    guard.apply({ shards: [] });
+    guard.observe(document.body);
+    guard.record(["a", "b"]);
+    guard.unsee("b");
+    guard.feed({ key: "home" }).filter(["a", "c"]);
+    guard.pendingShard();
+    await guard.deliver();
+    await guard.flush();
+  });
+  await hide(page);
+  await page.close({ runBeforeUnload: true });
+  const later = await context.newPage();
+  await later.goto(site.origin);
+  expect(requests.filter((url) => !url.startsWith(`${site.origin}/dist/`))).toEqual([`${site.origin}/`]);
+  expect(site.deliveries).toEqual([]);
+  expect(site.preflights).toBe(0);
+});
+
 test("a page that closes right after record delivers by a beacon, as text, without a preflight", async ({
   context,
   site,
