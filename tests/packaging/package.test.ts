@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { build, type Platform } from "esbuild";
+import { build, transform, type Platform } from "esbuild";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { describe, expect, inject, test } from "vitest";
@@ -127,6 +127,49 @@ test("modules are shipped as they were written, what is generated and script-tag
     expect(long, name).toEqual([]);
   }
   for (const name of [...generated, "seenguard.iife.js"]) expect((await linesOf(name)).lines).toBeLessThan(50);
+});
+
+describe("what the oldest browsers of docs/platforms.md do not know is not in", () => {
+  const dist = () => join(inject("installed"), "node_modules/seenguard/dist");
+  /** Such as "chrome96", as esbuild names them. */
+  const oldest = async () => {
+    const page = await readFile(join(root, "docs/platforms.md"), "utf8");
+    const [, ...versions] = /Chromium (\d+), Safari (\d+), Firefox (\d+) and newer/.exec(page) ?? [];
+    expect(versions).toHaveLength(3);
+    return ["chrome", "safari", "firefox"].map((name, index) => name + String(versions[index]));
+  };
+
+  test("a script: a compiler for them has nothing to do", async () => {
+    const target = await oldest();
+    const scripts = (await readdir(dist())).filter((name) => /\.c?js$/.test(name) && name !== "cli.js");
+    expect(scripts.length).toBeGreaterThan(20);
+    for (const name of scripts) {
+      const script = await readFile(join(dist(), name), "utf8");
+      const [compiled, same] = await Promise.all([transform(script, { target }), transform(script)]);
+      expect(compiled.code === same.code, name).toBe(true);
+    }
+    const newer = "class A { static { this.a ||= 1; } }";
+    expect((await transform(newer, { target })).code).not.toBe((await transform(newer)).code);
+  });
+
+  test("a Wasm module: it is valid with what they know alone", async () => {
+    const known = ["mutable-globals", "multivalue", "sign-ext", "nontrapping-float-to-int", "bulk-memory"];
+    const features = [...known, "bulk-memory-opt", "reference-types"].map((name) => `--enable-${name}`);
+    const wasmOpt = join(root, "node_modules/binaryen/bin/wasm-opt");
+    const validate = (name: string, given: readonly string[]) =>
+      promisify(execFile)(process.execPath, [
+        wasmOpt,
+        join(dist(), name),
+        "--mvp-features",
+        ...given,
+        "-o",
+        "/dev/null",
+      ]);
+    for (const name of ["seenguard.wasm", "formats.wasm", "server.wasm"]) {
+      await validate(name, features);
+      await expect(validate(name, [])).rejects.toThrow(/validator error/);
+    }
+  });
 });
 
 describe.each(
