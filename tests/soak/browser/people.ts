@@ -68,7 +68,7 @@ export class Person {
     // The second tab has a slow processor every other time.
     if (slot.number === 1) slot.slowdown = this.random() < 0.5 ? SLOWDOWN : 1;
     await slot.load();
-    await slot.tab?.slowDown(slot.slowdown);
+    await slot.with((tab) => tab.slowDown(slot.slowdown));
     const opened = await slot.open(user);
     this.use();
     this.displayed = [];

@@ -37,8 +37,8 @@ export class Slot {
   slowdown = 1;
   /** A document is on its way. */
   isLoading = false;
-  private reject: (reason: Error) => void = () => {};
-  private death = new Promise<never>(() => {});
+  /** Of the tab: from when it is asked for until it is killed or closed. */
+  private life = new Life();
 
   constructor(
     private readonly device: Host,
@@ -57,11 +57,9 @@ export class Slot {
   }
 
   private async loadAnew(): Promise<void> {
-    this.death = new Promise((_, reject) => (this.reject = reject));
-    this.death.catch(() => undefined); // whoever waits for something hears of it
-    const tab = await this.unlessKilled(this.device.newTab());
-    this.tab = tab;
-    await tab.slowDown(this.slowdown);
+    this.life = new Life();
+    this.tab = await this.unlessKilled(this.device.newTab());
+    await this.with((tab) => tab.slowDown(this.slowdown));
   }
 
   /** Opens a guard of the user in the document. */
@@ -95,7 +93,7 @@ export class Slot {
     const { tab, visit } = this;
     if (visit) this.device.ledger.end(visit);
     this.tab = this.visit = undefined;
-    this.reject(new Killed());
+    this.life.end();
     if (tab) await end(tab);
   }
 
@@ -104,16 +102,33 @@ export class Slot {
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error(`tab ${String(this.number)} does not answer`)), PATIENCE_MS);
     });
-    const killed = this.death;
+    // By the time that the answer comes another tab may be in this place.
+    const { life } = this;
     try {
-      return await Promise.race([answer, killed, late]);
+      return await Promise.race([answer, life.death, late]);
     } catch (error) {
       // Its own rejection may come before the word that it was killed.
-      if (this.device.isRestarting || (this.tab === undefined && !(error instanceof Killed))) throw new Killed();
+      if (this.device.isRestarting || life.isOver) throw new Killed();
       throw error;
     } finally {
       clearTimeout(timer);
     }
+  }
+}
+
+class Life {
+  isOver = false;
+  readonly death: Promise<never>;
+  private reject: (reason: Error) => void = () => {};
+
+  constructor() {
+    this.death = new Promise((_, reject) => (this.reject = reject));
+    this.death.catch(() => undefined); // whoever waits for something hears of it
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.reject(new Killed());
   }
 }
 

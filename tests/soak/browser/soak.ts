@@ -159,9 +159,8 @@ class Soak {
 
   private async sample(): Promise<void> {
     const [slot] = this.device.slots as [Slot];
-    const { tab } = slot;
-    if (!tab || !slot.visit) return;
-    const { heap, objects, nodes, listeners } = await tab.sample();
+    if (!slot.visit) return;
+    const { heap, objects, nodes, listeners } = await slot.with((tab) => tab.sample());
     const measured = await slot.perform("measure");
     if (!measured) return;
     const { wasm, stats, characters, usage } = measured;
