@@ -3,7 +3,7 @@
  *
  *     tsx tests/soak/main.ts browser --browser chromium --days 60
  *     tsx tests/soak/main.ts server --minutes 20 --users 2000
- *     tsx tests/soak/main.ts step      both browsers for 15 virtual days at once, and a minute of the server
+ *     tsx tests/soak/main.ts step      both browsers for 6 virtual days at once, and a minute of the server
  *
  * `--seed` draws other people, `--strict` asserts times, too, `--record` writes the tables into docs/.
  */
@@ -20,6 +20,8 @@ import { soakServer, type ServerOutcome } from "./server/soak.ts";
 
 const DRIVERS = { chromium: chromiumDriver, firefox: firefoxDriver };
 const KILLS = 3;
+/** Two minutes. */
+const STEP_DAYS = 6;
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -83,7 +85,7 @@ async function main(): Promise<boolean> {
   if (command === "server") return server(Number(values.users), Number(values.minutes), KILLS);
   if (command !== "step") throw new Error("usage: main.ts browser|server|step, see its first lines");
   const isServerFine = await server(300, 1, 1);
-  return (await browsers(Object.keys(DRIVERS), 15)) && isServerFine;
+  return (await browsers(Object.keys(DRIVERS), STEP_DAYS)) && isServerFine;
 }
 
 // What was started is ended with this process, and nothing of it is to keep it waiting.
