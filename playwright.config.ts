@@ -1,9 +1,13 @@
-// Tests in the system's own Chromium: of the package on little pages, and of the demo as a person uses it.
+// Tests in the system's own Chromium: of the package on little pages, and of the demo as a person uses it. A trace of
+// each step costs a quarter of the processor's time: `npx playwright test --trace on` and the test's name record one.
 import { defineConfig } from "@playwright/test";
 import { chromiumArguments, programs } from "./scripts/lib/programs.mjs";
 
 // Runs at the same time each clear their own directory alone; the workers of a run find its name in their environment.
 const outputDir = (process.env.SEENGUARD_TEST_RESULTS ??= `test-results/${String(process.pid)}`);
+
+/** What the panel, the engine as JavaScript and the largest snapshot need takes as long as all else of the package. */
+const ofThePanel = /\/(devtools|js-engine|largest-snapshot)\.spec\.ts$/;
 
 export default defineConfig({
   testMatch: "**/*.spec.ts",
@@ -19,10 +23,10 @@ export default defineConfig({
   use: {
     browserName: "chromium",
     launchOptions: { executablePath: programs.chromium.find() ?? "chromium", args: [...chromiumArguments] },
-    trace: "retain-on-failure",
   },
   projects: [
-    { name: "package", testDir: "tests/browser" },
+    { name: "package", testDir: "tests/browser", testIgnore: ofThePanel },
+    { name: "panel", testDir: "tests/browser", testMatch: ofThePanel },
     { name: "demo", testDir: "tests/demo" },
     { name: "conditions", testDir: "tests/conditions" },
     { name: "capacitor", testDir: "tests/capacitor" },
