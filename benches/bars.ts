@@ -3,21 +3,8 @@
  * or a size.
  */
 import type { Measured } from "./measure.ts";
-import type { PlaceResults, Results } from "./results.ts";
+import type { Bar, PlaceResults, Results } from "./results.ts";
 import { GUARD, REQUEST } from "./server/chain.ts";
-
-export interface Bar {
-  readonly what: string;
-  /** "Node 20.20.2", "Rust", or "" where it is the same everywhere. */
-  readonly place: string;
-  readonly found: number;
-  /** At most this. */
-  readonly bar: number;
-  readonly aim?: number;
-  /** Of `found` and `bar`; none: they are ratios. */
-  readonly unit?: "KB" | "ms" | "µs";
-  readonly met: boolean;
-}
 
 type Unjudged = Omit<Bar, "met">;
 

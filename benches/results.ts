@@ -1,5 +1,4 @@
 /** What a run of the benchmarks found: the content of bench/results.json. Times are milliseconds. */
-import type { Bar } from "./bars.ts";
 import type { Bytes } from "./bytes.ts";
 import type { Measured } from "./measure.ts";
 import type { Searches } from "./rust.ts";
@@ -12,6 +11,20 @@ export interface PlaceResults {
   readonly outcomes: readonly Outcome[];
   /** Starts from nothing: for each contender its steps. */
   readonly cold: Readonly<Record<string, Readonly<Record<string, Spread>>>>;
+}
+
+/** A promise of the package, and what was found of it. */
+export interface Bar {
+  readonly what: string;
+  /** "Node 20.20.2", "Rust", or "" where it is the same everywhere. */
+  readonly place: string;
+  readonly found: number;
+  /** At most this. */
+  readonly bar: number;
+  readonly aim?: number;
+  /** Of `found` and `bar`; none: they are ratios. */
+  readonly unit?: "KB" | "ms" | "µs";
+  readonly met: boolean;
 }
 
 export interface Results {

@@ -1,7 +1,6 @@
 /** What was found, as Markdown tables: for the terminal and for the README, which knows them by these names. */
-import type { Bar } from "./bars.ts";
 import type { Bytes } from "./bytes.ts";
-import type { PlaceResults, Results } from "./results.ts";
+import type { Bar, PlaceResults, Results } from "./results.ts";
 import { BRUTE_FORCE, type Searches } from "./rust.ts";
 import { CONCURRENCY } from "./server/updates.ts";
 import type { Spread } from "./statistics.ts";
