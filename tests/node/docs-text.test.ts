@@ -82,7 +82,7 @@ test.each([
   { page: contributing, below: "" },
   { page: readPage("www/README.md"), below: "www/" },
 ])("the tree in $page.path exists", ({ page, below }) => {
-  const [tree] = examplesIn(page).filter(({ kind }) => kind === "text");
+  const tree = examplesIn(page).find(({ kind, code }) => kind === "text" && /^\w+\/\S* {2}/.test(code));
   const directories: string[] = [];
   for (const [, indent = "", name = ""] of (tree?.code ?? "").matchAll(/^( {0,4})(\S+) {2}/gm)) {
     const depth = indent.length / 2;
@@ -140,17 +140,20 @@ test("CONTRIBUTING.md names every step of npm test", () => {
 
 test("CONTRIBUTING.md says why each dependency is there", () => {
   const tools = readdirSync(`${root}scripts/tools`).map((name) => `scripts/tools/${name}/`);
-  const crates = ["", ...tools].flatMap((path) => cratesIn(readFileSync(`${root}${path}Cargo.toml`, "utf8")));
+  const members = ["", "benches/", "lab/", ...tools];
+  const crates = members.flatMap((path) => cratesIn(readFileSync(`${root}${path}Cargo.toml`, "utf8")));
   expect(crates.length).toBeGreaterThan(5);
   const named = [...tableColumn(contributing, "Crate"), ...tableColumn(contributing, "Package")];
   const packages = Object.keys(manifest.devDependencies);
   expect(named.toSorted()).toEqual([...new Set([...crates, ...packages])].toSorted());
 });
 
-/** The crates that a Cargo.toml depends on. */
+/** The crates of others that a Cargo.toml depends on. */
 function cratesIn(cargo: string): string[] {
   const sections = [...cargo.matchAll(/^\[(?:[^\]]*\.)?(?:dev-)?dependencies\]\n((?:.+\n?)*)/gm)];
-  return sections.flatMap(([, section = ""]) => [...section.matchAll(/^([\w-]+) = /gm)].map(([, name = ""]) => name));
+  return sections.flatMap(([, section = ""]) =>
+    [...section.matchAll(/^([\w-]+) = (?!\{ path)/gm)].map(([, name = ""]) => name),
+  );
 }
 
 /** The names in backticks in the first column of the table with this heading; a row may have several. */
