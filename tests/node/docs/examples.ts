@@ -1,5 +1,6 @@
 /**
- * The documentation's pages and the examples in them. Behind an example's language stands where it runs:
+ * The documentation's pages, and the examples in them and in the public declarations. Behind an example's language
+ * stands where it runs:
  *
  *     ```js node     in Node; its comments `// → …` are what it prints, in their order
  *     ```js redis    the same, with REDIS_URL naming a Redis
@@ -52,7 +53,13 @@ export function examplesIn({ path, text }: Page): Example[] {
   }));
 }
 
-export const examples: readonly Example[] = pages.flatMap(examplesIn);
+/** The public declarations, with the margin of their comments taken away: there are examples in them, too. */
+const declarations = readdirSync(`${root}js/types`)
+  .filter((name) => name.endsWith(".d.ts"))
+  .map((name) => readPage(`js/types/${name}`))
+  .map(({ path, text }) => ({ path, text: text.replace(/^ *\* ?/gm, "") }));
+
+export const examples: readonly Example[] = [...pages, ...declarations].flatMap(examplesIn);
 
 export const examplesOf = (...kinds: string[]): Example[] => examples.filter(({ kind }) => kinds.includes(kind));
 
