@@ -128,6 +128,23 @@ impl ShardChain {
     /// Inserts each id that the newest shard does not contain, and takes it off what was taken back. Returns how many
     /// no live shard contained.
     ///
+    /// ```
+    /// use seenguard::{ChainOptions, ShardChain};
+    /// let options = ChainOptions { capacity: 2, shards: 2, ..ChainOptions::default() };
+    /// let mut chain = ShardChain::new(options)?;
+    /// let now = 1_764_000_000;
+    /// assert_eq!(chain.record(&["a", "b"], now)?, 2);
+    ///
+    /// // The newest shard is full, so another one begins. It takes "a" again, which is thereby kept for longer.
+    /// assert_eq!(chain.record(&["a", "c"], now)?, 1);
+    /// assert_eq!(chain.shards().count(), 2);
+    ///
+    /// // With a third shard the oldest drops out, and with it "b".
+    /// chain.record(&["d"], now)?;
+    /// assert_eq!(chain.filter(&["a", "b", "c", "d"], None, now)?, [1]);
+    /// # Ok::<(), seenguard::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
     pub fn record(&mut self, ids: &(impl IdList + ?Sized), now_seconds: u64) -> Result<usize, Error> {

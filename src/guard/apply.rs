@@ -19,6 +19,29 @@ const SATURATED_RATE: f64 = 0.5;
 impl Guard {
     /// Takes a whole snapshot, or leaves everything as it was.
     ///
+    /// ```
+    /// use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, NotApplied, Now, ShardChain, Snapshot};
+    /// let mut chain = ShardChain::new(ChainOptions::default())?;
+    /// let lagging = chain.snapshot(1_764_000_000, None)?;
+    /// chain.record(&["a"], 1_764_000_000)?;
+    /// let shipped = chain.snapshot(1_764_000_000, None)?;
+    ///
+    /// let now = Now::at(1_764_000_001_000);
+    /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
+    /// guard.finish_loading();
+    /// guard.record(&["a"], now)?;
+    /// assert_eq!(guard.pending(10), ["a"]);
+    ///
+    /// let applied = guard.apply(Snapshot::from(&shipped), now)?;
+    /// assert_eq!((applied.reason, applied.shards, applied.covered), (None, 1, 1));
+    /// assert!(guard.pending(10).is_empty());
+    ///
+    /// // A replica that lags answers later: what is known stays.
+    /// let older = guard.apply(Snapshot::from(&lagging), now)?;
+    /// assert_eq!((older.reason, older.shards), (Some(NotApplied::OlderVersion), 1));
+    /// # Ok::<(), seenguard::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::OutOfMemory`], [`Error::BadSnapshot`], or [`Error::InShard`] for the first shard
     /// that is wrong. A snapshot that is older than the one in use, or refers to a shard that is not held, is no error:

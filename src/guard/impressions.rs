@@ -159,6 +159,18 @@ impl Impressions {
 
     /// Merges a recording of an id that another writer has stored.
     ///
+    /// Two tabs, a clock that is set back by a minute in between, and one id:
+    ///
+    /// | tab | does | `seq` | `at` | `kind` |
+    /// | --- | --- | --- | --- | --- |
+    /// | A | records it | 1 | 12:01 | seen |
+    /// | B | hears of A: its counter is 1 | | | |
+    /// | B | takes it back | 2 | 12:00 | unseen |
+    ///
+    /// Whoever merges both, in either order and however often, has B's: the counter says that B knew of A's, whatever
+    /// the clock says. Had B not heard of A, both would have `seq` 1 and A's would stay, by its later time. A recording
+    /// that is merged with itself, stored by A when it was pending and by B when a snapshot had covered it, is covered.
+    ///
     /// # Errors
     /// [`Error::OutOfMemory`]; then nothing is merged.
     pub(crate) fn merge(&mut self, hash: u64, mut recording: Recording) -> Result<(), Error> {

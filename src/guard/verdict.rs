@@ -46,6 +46,24 @@ impl Guard {
     /// The indices of the fresh items, in order; of items that have an id in common the first. Changes nothing but
     /// counters.
     ///
+    /// ```
+    /// use seenguard::{DEFAULT_REMEMBER, Guard, ItemIds, Now};
+    /// let now = Now::at(1_764_000_000_000);
+    /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
+    /// guard.finish_loading();
+    /// guard.record(&["a"], now)?;
+    /// assert_eq!(guard.filter(&["a", "b", "c", "b"], now)?, [1, 2]);
+    ///
+    /// // An item with several ids is stopped by any of them.
+    /// let items: ItemIds<&str> = [vec!["repost", "a"], vec!["d"]].into_iter().collect();
+    /// assert_eq!(guard.filter(&items, now)?, [1]);
+    ///
+    /// // The device remembers for 30 days.
+    /// let later = Now::at(now.wall_ms + 30 * 86_400_000);
+    /// assert_eq!(guard.filter(&["a"], later)?, [0]);
+    /// # Ok::<(), seenguard::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn filter<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Result<Vec<u32>, Error> {
