@@ -58,8 +58,8 @@ export default defineConfig({
       { test: { ...patient, name: "adapters", include: ["tests/adapters/**/*.test.{ts,tsx}"], environment: "jsdom" } },
       { test: { ...patient, name: "types", include: ["tests/types/**/*.test.ts"] } },
       {
-        // Programs made at random, for as long as the environment says.
-        test: { ...patient, name: "fuzz-api", include: ["fuzz/api/**/*.test.ts"], fileParallelism: false },
+        // Programs made at random, as many or for as long as tests/programs/programs.ts says.
+        test: { ...patient, name: "programs", include: ["tests/programs/**/*.test.ts"], fileParallelism: false },
       },
       { test: { ...patient, name: "cluster", include: ["tests/cluster/**/*.test.ts"], testTimeout: 900_000 } },
       {

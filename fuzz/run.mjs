@@ -7,24 +7,22 @@
  * --night       the same for 8 hours in all
  * --coverage    which lines of src/ the corpus reaches: into fuzz/RECORD.md, too
  *
- * A target that fails leaves its input in fuzz/artifacts/. The target `api` is the Vitest project of fuzz/api.
+ * A target that fails leaves its input in fuzz/artifacts/.
  */
 import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { build as buildPackage } from "../scripts/build.mjs";
 import { inProject } from "../scripts/lib/paths.mjs";
-import { CommandFailed, run, runAndRead } from "../scripts/lib/run.mjs";
+import { CommandFailed, run } from "../scripts/lib/run.mjs";
 import { writeTables } from "../scripts/lib/tables.mjs";
-import { main } from "../scripts/setup.mjs";
+import { main, setUp } from "../scripts/setup.mjs";
 import { coverage } from "./tools/coverage.mjs";
 import { fuzzProcess } from "./tools/process.mjs";
 import { build, setUpFuzzing } from "./tools/toolchain.mjs";
 
 /** Longest inputs, in bytes. A longer one finds no more, and takes longer. */
 const longest = /** @type {const} */ ({ snapshots: 8192, segments: 8192, writers: 4096 });
-const rustTargets = /** @type {(keyof typeof longest)[]} */ (Object.keys(longest));
-const targets = [...rustTargets, "api"];
+const targets = /** @type {(keyof typeof longest)[]} */ (Object.keys(longest));
 
 /** No input may take more memory; the largest snapshot and all that judges it take a third of it. */
 const MOST_MEGABYTES = 1024;
@@ -105,43 +103,10 @@ async function keepNew(binary, target) {
 }
 
 function checkCorpusSize() {
-  const files = rustTargets.flatMap((target) =>
-    readdirSync(corpusOf(target)).map((name) => join(corpusOf(target), name)),
-  );
+  const files = targets.flatMap((target) => readdirSync(corpusOf(target)).map((name) => join(corpusOf(target), name)));
   const bytes = files.reduce((total, file) => total + statSync(file).size, 0);
   console.log(`the corpus: ${files.length} inputs, ${bytes} bytes`);
   if (bytes > CORPUS_BYTES) throw new CommandFailed(`the corpus has ${bytes} bytes, at most ${CORPUS_BYTES}`);
-}
-
-/**
- * The JavaScript API, by programs of fast-check: on WebAssembly, and unless it is a test in a second process on the
- * JavaScript engine. Those of a test are the same each time.
- * @param {number} seconds
- * @param {boolean} isTest
- * @returns {Promise<string>} the figures
- */
-async function fuzzApi(seconds, isTest) {
-  const seed = process.env.SEENGUARD_FUZZ_SEED ?? String(isTest ? 1 : Date.now() % 2 ** 31);
-  console.log(`SEENGUARD_FUZZ_SEED=${seed}`);
-  const vitest = [inProject("node_modules", "vitest", "vitest.mjs"), "run", "--project", "fuzz-api"];
-  const env = { SEENGUARD_FUZZ_SECONDS: String(seconds), SEENGUARD_FUZZ_SEED: seed };
-  const engines = isTest ? ["wasm"] : ["wasm", "js"];
-  const texts = await Promise.all(
-    engines.map((engine) => runAndRead(process.execPath, vitest, { env: { ...env, SEENGUARD_ENGINE: engine } })),
-  );
-  const said = /^.*fuzz-api: (.+): seed \d+, (\d+) programs, (\d+) commands in ([\d.]+) s, (\d+) MB$/gm;
-  const rows = engines.flatMap((engine, index) =>
-    [...(texts[index] ?? "").matchAll(said)].map(([, name, programs, commands, time, megabytes]) => [
-      `${name}, ${engine === "js" ? "JavaScript engine" : "WebAssembly"}`,
-      ...[programs, commands, time].map((figure) => Number(figure).toLocaleString("en")),
-      `${megabytes} MB`,
-    ]),
-  );
-  return [
-    "| of `api` | programs | commands | seconds | peak memory of the process |",
-    "| --- | --- | --- | --- | --- |",
-    ...rows.map((row) => `| ${row.join(" | ")} |`),
-  ].join("\n");
 }
 
 /** @param {readonly Figures[]} all */
@@ -161,30 +126,23 @@ function table(all) {
 
 /**
  * Each target for so long, one after the other.
- * @param {readonly string[]} chosen
+ * @param {readonly (keyof typeof longest)[]} chosen
  * @param {number} seconds
  * @param {boolean} isTest
  */
 async function fuzzAll(chosen, seconds, isTest) {
-  const rust = rustTargets.filter((target) => chosen.includes(target));
-  const binary = rust.length > 0 ? await build() : String;
+  const binary = await build();
   /** @type {Figures[]} */
   const all = [];
-  for (const target of rust) {
+  for (const target of chosen) {
     console.log(`\n${target}: ${seconds} s`);
     all.push(await fuzz(binary(target), target, seconds, isTest));
     if (!isTest) await keepNew(binary(target), target);
   }
-  /** @type {(name: string, figures: string) => Promise<void>} */
-  const tell = async (name, figures) => {
-    console.log(`\n${figures}`);
-    if (!isTest) await writeTables({ [name]: figures }, ["fuzz/RECORD.md"]);
-  };
-  if (rust.length > 0) {
-    await tell("fuzz-targets", table(all));
-    checkCorpusSize();
-  }
-  if (chosen.includes("api")) await tell("fuzz-api", await fuzzApi(seconds, isTest));
+  const figures = table(all);
+  console.log(`\n${figures}`);
+  if (!isTest) await writeTables({ "fuzz-targets": figures }, ["fuzz/RECORD.md"]);
+  checkCorpusSize();
 }
 
 /** @param {readonly string[]} args */
@@ -197,16 +155,13 @@ async function fuzzTargets(args) {
     only: { type: "string" },
   });
   const { values } = parseArgs({ args: [...args], options });
-  const chosen = values.only?.split(",") ?? targets;
-  const unknown = chosen.filter((name) => !targets.includes(name));
+  const names = values.only?.split(",") ?? targets;
+  const chosen = targets.filter((target) => names.includes(target));
+  const unknown = names.filter((name) => !targets.some((target) => target === name));
   if (unknown.length > 0) throw new CommandFailed(`no such target: ${unknown.join(", ")}; ${targets.join(", ")}`);
-  await buildPackage({ sizes: false });
-  if (chosen.some((name) => name !== "api")) await setUpFuzzing();
-  if (values.coverage)
-    return coverage(
-      rustTargets.filter((target) => chosen.includes(target)),
-      corpusOf,
-    );
+  await setUp("start");
+  await setUpFuzzing();
+  if (values.coverage) return coverage(chosen, corpusOf);
   const NIGHT_SECONDS = 8 * 3600;
   if (values.night) return fuzzAll(chosen, Math.round(NIGHT_SECONDS / chosen.length), false);
   if (values.minutes !== undefined) return fuzzAll(chosen, Number(values.minutes) * 60, false);

@@ -10,6 +10,7 @@ const scripts = [
   "scripts/start.mjs",
   "benches/run.mjs",
   "fuzz/run.mjs",
+  "tests/programs/run.mjs",
   "tests/soak/run.mjs",
 ];
 

@@ -3,7 +3,7 @@ import { SeenGuard, type Feed, type FeedPage, type SeenStorage } from "seenguard
 import { SeenGuard as SeenGuardWithFormats } from "seenguard/formats";
 import * as server from "seenguard/server";
 import { openTestGuard } from "seenguard/testing";
-import { ENGINE, MapStorage, NOW, uniqueNamespace } from "../../tests/node/support.js";
+import { ENGINE, MapStorage, NOW, uniqueNamespace } from "../node/support.js";
 
 /** What the calls of one program are made on. */
 export interface Scene {

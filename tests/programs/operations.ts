@@ -13,7 +13,7 @@ import {
   type ListDescription,
 } from "./items.js";
 import { FeedModel, wellFormed, type GuardModel } from "./model.js";
-import { countCommands } from "./run.js";
+import { countCommands } from "./programs.js";
 
 /** A snapshot that servers ship, and which ids of the pool it contains. */
 export interface KnownSnapshot {

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import type { FeedPage, PageRequest } from "seenguard";
 import { openTestGuard } from "seenguard/testing";
 import { expect } from "vitest";
-import { ENGINE, NOW, settled } from "../../tests/node/support.js";
+import { ENGINE, NOW, settled } from "../node/support.js";
 import { FillModel, type Answer, type Result } from "./fill-model.js";
-import { countCommands, fuzz } from "./run.js";
+import { countCommands, runPrograms } from "./programs.js";
 
 type Step =
   | { readonly do: "fill"; readonly want: number }
@@ -63,7 +63,7 @@ function gatedSource() {
   return { fetchPage, current, answerCurrent };
 }
 
-fuzz("filling a feed", () =>
+runPrograms("filling a feed", () =>
   fc.asyncProperty(fc.boolean(), fc.array(step, { maxLength: 40, size: "max" }), async (showsSeen, steps) => {
     const guard = await openTestGuard({ now: NOW * 1000, engine: ENGINE });
     const feed = guard.feed({ seen: showsSeen ? "last" : "drop" });

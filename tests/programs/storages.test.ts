@@ -6,9 +6,9 @@ import fc from "fast-check";
 import type { SeenGuard, SeenGuardError } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { beforeAll, expect } from "vitest";
-import { NOW } from "../../tests/node/support.js";
+import { NOW } from "../node/support.js";
 import { hostile, thrown, type Made } from "./hostile.js";
-import { countCommands, fuzz } from "./run.js";
+import { countCommands, runPrograms } from "./programs.js";
 import { loadTabs, startDevice, type Device, type Request, type TabDocument } from "./tabs.js";
 
 /** Longer than anything waits for a storage. */
@@ -244,7 +244,7 @@ function damaged(text: string | undefined, at: number): string | undefined {
   return text && `${text.slice(0, at % text.length)}A${text.slice((at % text.length) + 1)}`;
 }
 
-fuzz("lying storages", () =>
+runPrograms("lying storages", () =>
   fc.asyncProperty(fc.nat(), fc.array(step, { maxLength: 40, size: "max" }), async (seed, steps) => {
     await loadTabs(1);
     const program = new Program(seed);

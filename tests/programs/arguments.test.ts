@@ -8,10 +8,10 @@ import { openTestGuard } from "seenguard/testing";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, vi } from "vitest";
-import { ENGINE, NOW } from "../../tests/node/support.js";
+import { ENGINE, NOW } from "../node/support.js";
 import { calls, setShard, type Scene } from "./calls.js";
 import { change, changed, type Change } from "./hostile.js";
-import { countCommands, fuzz } from "./run.js";
+import { countCommands, runPrograms } from "./programs.js";
 
 /** All codes that the declarations list. */
 const declarations = readFileSync(new URL("../../js/types/seenguard.d.ts", import.meta.url), "utf8");
@@ -89,7 +89,7 @@ function assertUsable({ guard, chain, near }: Scene): void {
   expect(near.groupOf("fedcba9876543210", "at the end")).toEqual(expect.any(String));
 }
 
-fuzz("strange arguments", () =>
+runPrograms("strange arguments", () =>
   fc.asyncProperty(steps, async (program) => {
     const scene = await newScene();
     try {

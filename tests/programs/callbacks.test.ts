@@ -7,11 +7,11 @@ import type { Impression } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { openTestGuard } from "seenguard/testing";
 import { afterAll, beforeAll, expect, vi } from "vitest";
-import { ENGINE, NOW } from "../../tests/node/support.js";
+import { ENGINE, NOW } from "../node/support.js";
 import { POOL } from "./items.js";
 import { FeedModel, GuardModel, wellFormed } from "./model.js";
 import { interrupt, meanwhile, noteFailure, operation, perform, type KnownSnapshot, type Scene } from "./operations.js";
-import { fuzz } from "./run.js";
+import { runPrograms } from "./programs.js";
 
 let snapshots: readonly KnownSnapshot[];
 
@@ -100,7 +100,7 @@ const step = operation.map((operation) => ({
   toString: () => fc.stringify(operation),
 }));
 
-fuzz("re-entrant callbacks", () =>
+runPrograms("re-entrant callbacks", () =>
   fc.asyncProperty(fc.commands([step, step, step, delivery], { maxCommands: 24 }), async (program) => {
     const scene = await openScene();
     try {

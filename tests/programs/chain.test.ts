@@ -13,11 +13,11 @@ import {
 } from "seenguard/server";
 import { afterAll, beforeAll, expect } from "vitest";
 import { startRedis, type RunningRedis } from "../../scripts/lib/redis.mjs";
-import { NOW } from "../../tests/node/support.js";
+import { NOW } from "../node/support.js";
 import { ChainModel, type Reported } from "./chain-model.js";
 import { anyItems, buildList, listOf, POOL, poolId, type ListDescription } from "./items.js";
 import { wellFormed } from "./model.js";
-import { countCommands, fuzz } from "./run.js";
+import { countCommands, runPrograms } from "./programs.js";
 
 const SECONDS_A_STEP = 10;
 
@@ -139,7 +139,7 @@ async function ship(chain: ShardChain, now: number): Promise<ShardChain> {
   return ShardChain.from(shipped);
 }
 
-fuzz("a chain", () =>
+runPrograms("a chain", () =>
   fc.asyncProperty(fc.array(step, { maxLength: 30, size: "max" }), async (steps) => {
     let chain = await ShardChain.create();
     const model = new ChainModel();
@@ -177,7 +177,7 @@ const user = fc.string({
   unit: fc.constantFrom("a", "{", "}", ":", "\0", "\u00e9", " ", "\r\n", "*"),
 });
 
-fuzz("a store in Redis", () =>
+runPrograms("a store in Redis", () =>
   fc.asyncProperty(
     user,
     fc.array(fc.tuple(change, fc.array(ids, { maxLength: 3 })), { maxLength: 8 }),
@@ -213,7 +213,7 @@ fuzz("a store in Redis", () =>
 
 const BITS = 64;
 
-fuzz("near-duplicates", () =>
+runPrograms("near-duplicates", () =>
   fc.asyncProperty(
     fc.integer({ min: 0, max: 3 }),
     fc.array(fc.tuple(fc.nat({ max: 3 }), fc.array(fc.nat({ max: BITS - 1 }), { maxLength: 4 })), { maxLength: 40 }),

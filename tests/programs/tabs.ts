@@ -4,7 +4,7 @@
  */
 import vm from "node:vm";
 import type { SeenGuard, SeenGuardError, SeenStorage } from "seenguard";
-import { ENGINE, NOW, Random, readScript, settled, uniqueNamespace, type Package } from "../../tests/node/support.js";
+import { ENGINE, NOW, Random, readScript, settled, uniqueNamespace, type Package } from "../node/support.js";
 
 type Operation = "get" | "set" | "remove" | "keys";
 

@@ -5,9 +5,9 @@
 import fc from "fast-check";
 import type { SeenGuard } from "seenguard";
 import { beforeAll, expect } from "vitest";
-import { settled } from "../../tests/node/support.js";
+import { settled } from "../node/support.js";
 import { History } from "./history.js";
-import { countCommands, fuzz } from "./run.js";
+import { countCommands, runPrograms } from "./programs.js";
 import { loadTabs, startDevice, type Device, type Request, type TabDocument } from "./tabs.js";
 
 const TABS = 3;
@@ -204,7 +204,7 @@ class Program {
   }
 }
 
-fuzz("several tabs", () =>
+runPrograms("several tabs", () =>
   fc.asyncProperty(
     fc.scheduler(),
     fc.nat(),
