@@ -2,20 +2,21 @@
  * Runs the fuzz targets: `node fuzz/run.mjs [--seconds N | --minutes N | --night | --coverage] [--only NAME,NAME]`.
  *
  * --seconds N   a test: each target for N seconds in one process, the same inputs each time; the default, with 70
- * --minutes N   each target for N minutes in two processes; what is new is merged into the corpus, and fuzz/RECORD.md
- *               gets the figures
+ * --minutes N   each target for N minutes in two processes; what is new is merged into the corpus, whose archive is
+ *               written again, and fuzz/RECORD.md gets the figures
  * --night       the same for 8 hours in all
  * --coverage    which lines of src/ the corpus reaches: into fuzz/RECORD.md, too
  *
  * A target that fails leaves its input in fuzz/artifacts/.
  */
-import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { inProject } from "../scripts/lib/paths.mjs";
 import { CommandFailed, run } from "../scripts/lib/run.mjs";
 import { writeTables } from "../scripts/lib/tables.mjs";
 import { main, setUp } from "../scripts/setup.mjs";
+import { checkCorpusSize, corpusOf, pack, unpack } from "./tools/corpus.mjs";
 import { coverage } from "./tools/coverage.mjs";
 import { fuzzProcess } from "./tools/process.mjs";
 import { build, setUpFuzzing } from "./tools/toolchain.mjs";
@@ -28,11 +29,9 @@ const targets = /** @type {(keyof typeof longest)[]} */ (Object.keys(longest));
 const MOST_MEGABYTES = 1024;
 /** No input may take longer: minutes, since a busy machine takes a hundred times as long as a quiet one. */
 const MOST_SECONDS_AN_INPUT = 120;
-const CORPUS_BYTES = 2_000_000;
 /** Processes of a run that is not a test. */
 const JOBS = 2;
 
-const corpusOf = (/** @type {string} */ target) => inProject("fuzz", "corpus", target);
 const workOf = (/** @type {string} */ target) => inProject("fuzz", "runs", target);
 
 /**
@@ -56,7 +55,7 @@ const workOf = (/** @type {string} */ target) => inProject("fuzz", "runs", targe
  */
 async function fuzz(binary, target, seconds, isTest) {
   const artifacts = inProject("fuzz", "artifacts", target);
-  for (const directory of [artifacts, workOf(target), corpusOf(target)]) mkdirSync(directory, { recursive: true });
+  for (const directory of [artifacts, workOf(target)]) mkdirSync(directory, { recursive: true });
   const corpus = readdirSync(corpusOf(target)).sort();
   const list = `${workOf(target)}.txt`;
   writeFileSync(list, corpus.map((name) => join(corpusOf(target), name)).join(","));
@@ -88,7 +87,7 @@ async function fuzz(binary, target, seconds, isTest) {
 }
 
 /**
- * Makes the corpus the smallest set of inputs that reaches as much as what there was and what was found.
+ * Makes the corpus the smallest set of inputs that reaches as much as what there was and what was found, and packs it.
  * @param {string} binary
  * @param {keyof typeof longest} target
  */
@@ -100,13 +99,7 @@ async function keepNew(binary, target) {
   rmSync(corpusOf(target), { recursive: true });
   cpSync(merged, corpusOf(target), { recursive: true });
   rmSync(merged, { recursive: true });
-}
-
-function checkCorpusSize() {
-  const files = targets.flatMap((target) => readdirSync(corpusOf(target)).map((name) => join(corpusOf(target), name)));
-  const bytes = files.reduce((total, file) => total + statSync(file).size, 0);
-  console.log(`the corpus: ${files.length} inputs, ${bytes} bytes`);
-  if (bytes > CORPUS_BYTES) throw new CommandFailed(`the corpus has ${bytes} bytes, at most ${CORPUS_BYTES}`);
+  await pack(target);
 }
 
 /** @param {readonly Figures[]} all */
@@ -161,7 +154,8 @@ async function fuzzTargets(args) {
   if (unknown.length > 0) throw new CommandFailed(`no such target: ${unknown.join(", ")}; ${targets.join(", ")}`);
   await setUp("start");
   await setUpFuzzing();
-  if (values.coverage) return coverage(chosen, corpusOf);
+  for (const target of chosen) await unpack(target);
+  if (values.coverage) return coverage(chosen);
   const NIGHT_SECONDS = 8 * 3600;
   if (values.night) return fuzzAll(chosen, Math.round(NIGHT_SECONDS / chosen.length), false);
   if (values.minutes !== undefined) return fuzzAll(chosen, Number(values.minutes) * 60, false);

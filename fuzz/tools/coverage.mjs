@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { CommandFailed, output, run } from "../../scripts/lib/run.mjs";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { writeTables } from "../../scripts/lib/tables.mjs";
+import { corpusOf } from "./corpus.mjs";
 import { coverageBinary, llvmTools, runCargoFuzz } from "./toolchain.mjs";
 
 /** Where the share of lines stands in the last line of a report without regions. */
@@ -11,11 +12,8 @@ const LINES_SHARE = 6;
 /** What runs in a browser or at build time alone, which no target can reach. */
 const NOT_REACHED = "/(web|tests|fuzz|registry|rustc)/";
 
-/**
- * @param {readonly string[]} targets
- * @param {(target: string) => string} corpusOf
- */
-export async function coverage(targets, corpusOf) {
+/** @param {readonly string[]} targets whose corpus is unpacked */
+export async function coverage(targets) {
   const profiles = targets.map((target) => inProject("fuzz", "coverage", target, "coverage.profdata"));
   for (const target of targets) await runCargoFuzz("coverage", "--sanitizer", "none", target, corpusOf(target));
   const tools = await llvmTools();
