@@ -1,30 +1,29 @@
 /**
- * Tries a sample of the mutants that cargo-mutants finds in src/, outside of src/web, which is for wasm32 alone.
- *
- *     node tests/mutation/rust.mjs [text]    those whose name contains the text
- *
- * A copy of the project is compiled once with all of them: a function is followed by its mutants, and a variable of the
- * environment says which one runs. In the copy all tests are modules of the crate. A mutant that the quick tests do not
- * notice meets the slow ones, too, the simulation among them.
+ * Tries mutants of Rust. All that are in functions are compiled into one program, where a variable of the environment
+ * says which one runs; in it all tests are modules of the crate. What does not compile so, such as another constant,
+ * is compiled alone. The tests that reach a mutant meet it: quick ones first, the simulation last.
  */
 import { spawnSync } from "node:child_process";
-import { appendFileSync, cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { inProject } from "../../scripts/lib/paths.mjs";
-import { sample } from "./sample.mjs";
-import { withMutant, withMutants } from "./switched.mjs";
+import { appendFileSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join, normalize } from "node:path";
+import { copyOfProject } from "./lists.mjs";
+import { isInFunction, withMutants } from "./switched.mjs";
 
-/** @typedef {import("./switched.mjs").Mutant} Mutant */
+/** @typedef {import("./lists.mjs").Mutant} Mutant */
+/** @typedef {import("./lists.mjs").Outcome} Outcome */
 /** @typedef {{ level: string, rendered: string, spans: { file_name: string, line_start: number }[] }} Diagnostic */
 /** Of cargo: a program that is ready, or what the compiler says. */
 /** @typedef {{ executable?: string | null, message?: Diagnostic }} Message */
+/** @typedef {{ program: string, mutants: readonly Mutant[] }} Together */
+/** A group of tests, and the users of the simulation. @typedef {{ tests: readonly string[], users: string }} Group */
 
-const COUNT = Number(process.env.SEENGUARD_MUTANTS ?? 300);
-const COPIED = ["Cargo.toml", "Cargo.lock", "README.md", "src", "tests", "examples", "benches", "scripts/tools"];
 /** Tests that take longer come after all others. */
 const QUICK_SECONDS = 0.5;
-/** A mutant that loops takes all of it. */
-const SECONDS = 300;
+/** What takes so long does not end. A busy machine is given its time. */
+const SECONDS = 600;
+/** Users of the simulation: what the few do not notice, the many may. */
+const [FEW_USERS, MANY_USERS] = ["100", "600"];
+const SIMULATION = "simulation::";
 /** Says whether a mutant runs, and writes down which test reached it. */
 const SWITCH = `
 pub(crate) fn mutant(number: usize) -> bool {
@@ -48,149 +47,181 @@ extern crate self as seenguard;
 #[path = "../tests/common/random.rs"]
 mod random;`;
 
-const listed = /** @type {Mutant[]} */ (
-  JSON.parse(cargo(["mutants", "--list", "--json", "--package", "seenguard", "--exclude", "src/web/**"]).stdout)
-);
-const copy = process.env.SEENGUARD_MUTATION_DIRECTORY ?? inProject("target", "mutation");
-rmSync(copy, { recursive: true, force: true });
-for (const name of COPIED) cpSync(inProject(name), join(copy, name), { recursive: true });
-const files = readdirSync(join(copy, "tests")).filter((name) => /^(?!web_).*\.rs$/.test(name));
-const modules = files.map((name) => `#[path = "${name}"] mod ${name.replace(".rs", "")};`);
-const tests = ["#[cfg(test)]", '#[path = "../tests"]', "mod integration {", ...modules, "}"];
-appendFileSync(join(copy, "src/lib.rs"), [SWITCH, ...tests].join("\n"));
-/** As they are without mutants. */
-const sources = new Map(listed.map(({ file }) => [file, readFileSync(join(copy, file), "utf8")]));
-
-const chosen = sample(listed, COUNT, ({ name }) => name.replace(/:\d+:\d+:/, ":")).filter(({ name }) =>
-  name.includes(process.argv[2] ?? ""),
-);
-console.log(`${String(chosen.length)} of ${String(listed.length)} mutants`);
-
-const together = compiledTogether(chosen.filter((mutant) => mutant.function !== null));
-const reaching = testsThatReach(together.program);
-together.mutants.forEach((mutant, number) => {
-  report(mutant, resultOf(together.program, number, reaching(number)));
-});
-for (const mutant of chosen.filter((mutant) => !together.mutants.includes(mutant))) {
-  const { program } = compiled((file, source) => (file === mutant.file ? withMutant(source, mutant) : source));
-  report(mutant, program === undefined ? "does not compile" : resultOf(program, 0, [[]]));
-}
-
-/** @param {Mutant} mutant @param {string} result */
-function report({ name }, result) {
-  console.log(`${result} | ${name}`);
-}
-
 /**
- * All of the mutants that compile in one program; the others may still do so alone.
  * @param {readonly Mutant[]} mutants
- * @returns {{ program: string, mutants: readonly Mutant[] }}
+ * @param {(mutant: Mutant, outcome: Outcome) => void} report
  */
-function compiledTogether(mutants) {
-  /** @type {Map<string, (Mutant | undefined)[]>} */
-  const linesOf = new Map();
-  const { program, errors } = compiled((file, source) => {
-    const ofFile = mutants.filter((mutant) => mutant.file === file);
-    const { text, lines } = withMutants(source, ofFile, (mutant) => mutants.indexOf(mutant));
-    linesOf.set(file, lines);
-    return text;
+export function tryRust(mutants, report) {
+  const copy = new Copy(mutants);
+  const together = copy.compileTogether();
+  const alone = mutants.filter((mutant) => !together.mutants.includes(mutant));
+  console.log(`${String(together.mutants.length)} mutants in one program, ${String(alone.length)} alone`);
+  const groupsOf = copy.testsThatReach(together.program);
+  together.mutants.forEach((mutant, number) => {
+    report(mutant, copy.outcomeOf(together.program, number, groupsOf(mutant, number)));
   });
-  if (program !== undefined) return { program, mutants };
-  const spans = errors.flatMap(({ spans }) => spans);
-  const bad = new Set(spans.map(({ file_name, line_start }) => linesOf.get(file_name)?.[line_start]));
-  const others = mutants.filter((mutant) => !bad.has(mutant));
-  if (others.length < mutants.length) return compiledTogether(others);
-  throw new Error(`the project does not compile: ${errors.map(({ rendered }) => rendered).join("\n")}`);
-}
-
-/**
- * The program with all tests, or why there is none.
- * @param {(file: string, source: string) => string} change
- * @returns {{ program?: string, errors: Diagnostic[] }}
- */
-function compiled(change) {
-  for (const [file, source] of sources) {
-    const text = change(file, source);
-    if (readFileSync(join(copy, file), "utf8") !== text) writeFileSync(join(copy, file), text);
+  for (const mutant of alone) {
+    const { program, errors } = copy.compile((file, source) =>
+      file === mutant.file ? source.replace(mutant.from, () => mutant.to) : source,
+    );
+    const outcome = program && copy.outcomeOf(program, undefined, groupsOf(mutant));
+    report(mutant, outcome ?? { problem: `does not compile: ${errors[0]?.rendered.split("\n")[0] ?? ""}` });
   }
-  const { stdout } = cargo(["test", "--lib", "--no-run", "--message-format=json", "--package", "seenguard"]);
-  const lines = stdout.split("\n").filter(Boolean);
-  const messages = /** @type {Message[]} */ (JSON.parse(`[${lines.join()}]`));
-  const errors = messages.flatMap(({ message }) => (message?.level === "error" ? [message] : []));
-  const program = messages.find(({ executable }) => executable)?.executable;
-  return errors.length > 0 || !program ? { errors } : { program, errors };
 }
 
-/**
- * For each number of a mutant the tests that reach it, quick ones first.
- * @param {string} program
- */
-function testsThatReach(program) {
-  const file = join(copy, "reached.txt");
-  const { stdout, status } = spawnTests(program, ["--report-time"], { SEENGUARD_REACHED: file });
-  if (status !== 0) throw new Error(`a test fails without a mutant: ${stdout.slice(stdout.indexOf("failures:"))}`);
-  const times = new Map(
-    [...stdout.matchAll(/^test (\S+) .*<([\d.]+)s>/gm)].map(([, test, time]) => [test, Number(time)]),
-  );
-  /** @type {Map<number, string[]>} */
-  const reaching = new Map();
-  for (const line of readFileSync(file, "utf8").split("\n")) {
-    const [number, test = ""] = line.split(" ");
-    if (times.has(test)) reaching.set(Number(number), [...(reaching.get(Number(number)) ?? []), test]);
+/** A copy of the project whose tests are modules of the crate. */
+class Copy {
+  /** @param {readonly Mutant[]} mutants */
+  constructor(mutants) {
+    this.mutants = mutants;
+    this.directory = copyOfProject("rust");
+    const files = readdirSync(this.#path("tests")).filter((name) => /^(?!web_).*\.rs$/.test(name));
+    const modules = files.map((name) => `#[path = "${name}"] mod ${name.replace(".rs", "")};`);
+    const tests = ["#[cfg(test)]", '#[path = "../tests"]', "mod integration {", ...modules, "}"];
+    appendFileSync(this.#path("src/lib.rs"), [SWITCH, ...tests].join("\n"));
+    /** As they are without mutants. */
+    this.sources = new Map(mutants.map(({ file }) => [file, readFileSync(this.#path(file), "utf8")]));
   }
-  const isQuick = (/** @type {string} */ test) => (times.get(test) ?? 0) < QUICK_SECONDS;
-  return (/** @type {number} */ number) => {
-    const tests = reaching.get(number) ?? [];
-    return [tests.filter(isQuick), tests.filter((test) => !isQuick(test))].filter(({ length }) => length > 0);
-  };
-}
 
-/**
- * Which test fails first, or that none does.
- * @param {string} program
- * @param {number} number
- * @param {string[][]} groups of tests
- */
-function resultOf(program, number, groups) {
-  for (const tests of groups) {
-    const { stdout, error, status } = spawnTests(program, ["--fail-fast", "--exact", ...tests], {
-      SEENGUARD_MUTANT: String(number),
+  /** @param {string} file */
+  #path(file) {
+    return join(this.directory, file);
+  }
+
+  /**
+   * All of the mutants that compile in one program.
+   * @param {readonly Mutant[]} mutants
+   * @returns {Together}
+   */
+  compileTogether(mutants = this.mutants.filter((mutant) => isInFunction(this.#sourceOf(mutant), mutant))) {
+    const linesOf = /** @type {Map<string, (readonly Mutant[] | undefined)[]>} */ (new Map());
+    const { program, errors } = this.compile((file, source) => {
+      const ofFile = mutants.filter((mutant) => mutant.file === file);
+      const { text, lines } = withMutants(source, ofFile, (mutant) => mutants.indexOf(mutant));
+      linesOf.set(file, lines);
+      return text;
     });
-    if (error) return "does not end";
-    if (status !== 0) return /^test (\S+) .*FAILED/m.exec(stdout)?.[1] ?? `ends with ${String(status)}`;
+    if (program !== undefined) return { program, mutants };
+    const spans = errors.flatMap(({ spans }) => spans);
+    const bad = new Set(
+      spans.flatMap(({ file_name, line_start }) => linesOf.get(normalize(file_name))?.[line_start] ?? []),
+    );
+    const others = mutants.filter((mutant) => !bad.has(mutant));
+    if (others.length < mutants.length) return this.compileTogether(others);
+    throw new Error(`the project does not compile: ${errors.map(({ rendered }) => rendered).join("\n")}`);
   }
-  return groups.length === 0 ? "not reached" : "survives";
+
+  /** @param {Mutant} mutant */
+  #sourceOf({ file }) {
+    return this.sources.get(file) ?? "";
+  }
+
+  /**
+   * The program with all tests, or why there is none.
+   * @param {(file: string, source: string) => string} change
+   * @returns {{ program?: string, errors: Diagnostic[] }}
+   */
+  compile(change) {
+    for (const [file, source] of this.sources) {
+      const text = change(file, source);
+      if (readFileSync(this.#path(file), "utf8") !== text) writeFileSync(this.#path(file), text);
+    }
+    const { stdout } = this.#cargo("test", "--lib", "--no-run", "--message-format=json", "--package", "seenguard");
+    const lines = stdout.split("\n").filter(Boolean);
+    const messages = /** @type {Message[]} */ (JSON.parse(`[${lines.join()}]`));
+    const errors = messages.flatMap(({ message }) => (message?.level === "error" ? [message] : []));
+    const program = messages.find(({ executable }) => executable)?.executable;
+    return errors.length > 0 || !program ? { errors } : { program, errors };
+  }
+
+  /** @param {...string} args */
+  #cargo(...args) {
+    return spawnSync("cargo", args, {
+      cwd: this.directory,
+      encoding: "utf8",
+      maxBuffer: 1 << 28,
+      stdio: ["ignore", "pipe", "inherit"],
+      env: {
+        ...process.env,
+        // Not in the copy, which is removed by the next run.
+        CARGO_TARGET_DIR: join(this.directory, "..", "cargo"),
+        RUSTFLAGS: "-A warnings",
+        CARGO_PROFILE_TEST_DEBUG: "0",
+        CARGO_PROFILE_TEST_OPT_LEVEL: "1",
+        CARGO_PROFILE_TEST_INCREMENTAL: "true",
+      },
+    });
+  }
+
+  /**
+   * For each mutant, or one that is not in the program, the tests that may notice it, in the order of their trial.
+   * @param {string} program
+   */
+  testsThatReach(program) {
+    const file = this.#path("reached.txt");
+    const { stdout, status } = this.#runTests(program, ["--report-time"], { SEENGUARD_REACHED: file });
+    if (status !== 0) throw new Error(`a test fails without a mutant: ${stdout.slice(stdout.indexOf("failures:"))}`);
+    const times = new Map(
+      [...stdout.matchAll(/^test (\S+) .*<([\d.]+)s>/gm)].map(([, test = "", time]) => [test, Number(time)]),
+    );
+    const reaching = /** @type {Map<string, Set<string>>} */ (new Map());
+    for (const line of readFileSync(file, "utf8").split("\n")) {
+      const [number = "", test = ""] = line.split(" ");
+      reaching.set(number, (reaching.get(number) ?? new Set()).add(test));
+    }
+    return (/** @type {Mutant} */ { by }, /** @type {number | undefined} */ number) => {
+      const reached = reaching.get(String(number));
+      // The threads of the simulation have no names.
+      const isNamed = (/** @type {string} */ test) => reached?.has(test) ?? false;
+      const isReached = (/** @type {string} */ test) =>
+        number === undefined || isNamed(test) || (isNamed("") && titleOf(test).startsWith(SIMULATION));
+      const tests = [...times.keys()].filter(isReached);
+      const isQuick = (/** @type {string} */ test) => (times.get(test) ?? 0) < QUICK_SECONDS;
+      return [
+        { tests: tests.filter((test) => titleOf(test) === by), users: FEW_USERS },
+        { tests: tests.filter(isQuick), users: FEW_USERS },
+        { tests: tests.filter((test) => !isQuick(test)), users: FEW_USERS },
+        { tests: tests.filter((test) => titleOf(test).startsWith(SIMULATION)), users: MANY_USERS },
+      ].filter(({ tests }) => tests.length > 0);
+    };
+  }
+
+  /**
+   * @param {string} program
+   * @param {number | undefined} number of the mutant in the program
+   * @param {readonly Group[]} groups
+   * @returns {Outcome}
+   */
+  outcomeOf(program, number, groups) {
+    for (const { tests, users } of groups) {
+      // One after the other: what is named last is what does not end.
+      const args = ["--fail-fast", "--test-threads", "1", "--exact", ...tests];
+      const env = { SEENGUARD_MUTANT: String(number ?? ""), SEENGUARD_USERS: users };
+      const { stdout, status } = this.#runTests(program, args, env, SECONDS * 1000);
+      if (status === 0) continue;
+      const [, failed] = /^test (\S+) .*FAILED/m.exec(stdout) ?? [];
+      return { by: titleOf(failed ?? [...stdout.matchAll(/^test (\S+)/gm)].at(-1)?.[1] ?? "") };
+    }
+    return { problem: groups.length === 0 ? "survives: no test reaches it" : "survives" };
+  }
+
+  /**
+   * @param {string} program
+   * @param {readonly string[]} args
+   * @param {Record<string, string>} env
+   * @param {number} [timeout]
+   */
+  #runTests(program, args, env, timeout) {
+    return spawnSync(program, ["-Zunstable-options", ...args], {
+      cwd: this.directory,
+      encoding: "utf8",
+      maxBuffer: 1 << 28,
+      timeout,
+      // Without the first variable a stable compiler's tests refuse `--fail-fast`.
+      env: { ...process.env, RUSTC_BOOTSTRAP: "1", SEENGUARD_USERS: FEW_USERS, ...env },
+    });
+  }
 }
 
-/**
- * @param {string} program
- * @param {string[]} options
- * @param {Record<string, string>} env
- */
-function spawnTests(program, options, env) {
-  return spawnSync(program, ["-Zunstable-options", ...options], {
-    cwd: copy,
-    encoding: "utf8",
-    maxBuffer: 1 << 28,
-    timeout: "SEENGUARD_MUTANT" in env ? SECONDS * 1000 : undefined,
-    // Without the first variable a stable compiler's tests refuse `--fail-fast`.
-    env: { ...process.env, RUSTC_BOOTSTRAP: "1", SEENGUARD_USERS: "100", ...env },
-  });
-}
-
-/** @param {string[]} args */
-function cargo(args) {
-  return spawnSync("cargo", args, {
-    cwd: args[0] === "mutants" ? inProject() : copy,
-    encoding: "utf8",
-    maxBuffer: 1 << 28,
-    stdio: ["ignore", "pipe", "inherit"],
-    env: {
-      ...process.env,
-      RUSTFLAGS: "-A warnings",
-      CARGO_PROFILE_TEST_DEBUG: "0",
-      CARGO_PROFILE_TEST_OPT_LEVEL: "1",
-      CARGO_PROFILE_TEST_INCREMENTAL: "true",
-    },
-  });
-}
+/** A test as it is called in its own program. @param {string} test */
+const titleOf = (test) => test.replace(/^integration::/, "");

@@ -1,68 +1,99 @@
-/** Mutants of Rust's functions in their source, each behind a condition. */
+/** Mutants of Rust's functions in their source, each behind a condition: many are compiled at once. */
 
-/** @typedef {{ line: number, column: number }} Position */
-/** @typedef {{ start: Position, end: Position }} Span */
-/**
- * As `cargo mutants --list --json` has it.
- * @typedef {{ name: string, file: string, function: { span: Span } | null, span: Span, replacement: string }} Mutant
- */
+/** @typedef {import("./lists.mjs").Mutant} Mutant */
+/** @typedef {{ start: number, end: number }} Span */
+
+const NOT_CODE = /\/\/.*|\/\*[^]*?\*\/|\br(#*)"[^]*?"\1|"(?:\\[^]|[^"\\])*"|'(?:\\.[^']*|[^\\'\n])'/g;
 
 /**
- * The source with this mutant alone.
+ * The source in which each function with mutants runs the one that `crate::mutant` names, or what it was.
  * @param {string} source
- * @param {Mutant} mutant
- */
-export function withMutant(source, { span, replacement }) {
-  const offset = offsetsIn(source);
-  return source.slice(0, offset(span.start)) + replacement + source.slice(offset(span.end));
-}
-
-/**
- * The source in which each function with mutants runs the one that `crate::mutant` names, or what it was; and for each
- * line which mutant is in it.
- * @param {string} source
- * @param {readonly Mutant[]} mutants of functions
+ * @param {readonly Mutant[]} mutants each in a function
  * @param {(mutant: Mutant) => number} numberOf
- * @returns {{ text: string, lines: (Mutant | undefined)[] }}
+ * @returns {{ text: string, lines: (readonly Mutant[] | undefined)[] }} lines: for each line which mutants are in it
  */
 export function withMutants(source, mutants, numberOf) {
-  const offset = offsetsIn(source);
-  const withoutComments = source.replace(/\/\/.*/g, (comment) => " ".repeat(comment.length));
-  /** @type {Map<number, { end: number, mutants: Mutant[] }>} by where the function's body starts */
-  const bodies = new Map();
-  for (const mutant of mutants) {
-    const { start, end } = mutant.function?.span ?? mutant.span;
-    const body = withoutComments.indexOf("{", offset(start));
-    if (bodies.has(body)) bodies.get(body)?.mutants.push(mutant);
-    else bodies.set(body, { end: offset(end), mutants: [mutant] });
-  }
-  /** @type {(Mutant | undefined)[]} */
-  const lines = [];
+  const lines = /** @type {(readonly Mutant[] | undefined)[]} */ ([]);
   let [text, done] = ["", 0];
-  /** @param {string} more @param {Mutant} [mutant] */
-  const add = (more, mutant) => {
+  /** @param {string} more @param {readonly Mutant[]} [mutants] */
+  const add = (more, mutants) => {
     const first = text.split("\n").length;
     text += more;
-    for (let line = first; line <= text.split("\n").length; line += 1) lines[line] = mutant;
+    for (let line = first; line <= text.split("\n").length; line += 1) lines[line] = mutants;
   };
-  for (const [start, { end, mutants }] of [...bodies].sort(([a], [b]) => a - b)) {
-    if (start < done) continue;
-    add(source.slice(done, start) + "{\n");
-    for (const mutant of mutants) {
-      const before = source.slice(start, offset(mutant.span.start));
-      const after = source.slice(offset(mutant.span.end), end);
-      add(`if crate::mutant(${String(numberOf(mutant))}) ${before}${mutant.replacement}${after}\n`, mutant);
+  for (const { start, end } of functionBodies(source)) {
+    const inside = mutants.filter((mutant) => isWithin(changed(source, mutant), { start, end }));
+    if (inside.length === 0) continue;
+    add(`${source.slice(done, start)}{\n`);
+    for (const mutant of inside) {
+      const span = changed(source, mutant);
+      const body = source.slice(start, span.start) + span.text + source.slice(span.end, end);
+      add(`if crate::mutant(${String(numberOf(mutant))}) ${body}\n`, [mutant]);
       add("else\n");
     }
-    add(`${source.slice(start, end)}\n}`);
+    // What the compiler says of the original, it says because the mutants stand beside it.
+    add(source.slice(start, end), inside);
+    add("\n}");
     done = end;
   }
   add(source.slice(done));
   return { text, lines };
 }
 
-/** @param {string} source @returns {(position: Position) => number} */
-function offsetsIn(source) {
-  const starts = [0, ...[...source.matchAll(/\n/g)].map(({ index }) => index + 1)];
-  return ({ line, column }) => (starts[line - 1] ?? 0) + column - 1;
+/** Whether a mutant is in a function that is called as the program runs. @param {string} source @param {Mutant} mutant */
+export function isInFunction(source, mutant) {
+  return functionBodies(source).some((body) => isWithin(changed(source, mutant), body));
+}
+
+/** @param {Span} inner @param {Span} outer the braces belong to it */
+const isWithin = (inner, outer) => outer.start < inner.start && inner.end < outer.end;
+
+/**
+ * What of the source becomes which text, without what stays the same.
+ * @param {string} source
+ * @param {Mutant} mutant
+ * @returns {Span & { text: string }}
+ */
+function changed(source, { from, to }) {
+  let [same, sameAtEnd] = [0, 0];
+  const length = Math.min(from.length, to.length);
+  while (same < length && from[same] === to[same]) same += 1;
+  while (sameAtEnd < length - same && from.at(-1 - sameAtEnd) === to.at(-1 - sameAtEnd)) sameAtEnd += 1;
+  const start = source.indexOf(from);
+  return {
+    start: start + same,
+    end: start + from.length - sameAtEnd,
+    text: to.slice(same, to.length - sameAtEnd),
+  };
+}
+
+/**
+ * The bodies of all functions but those that the compiler may call. What is inside of a function belongs to it.
+ * @param {string} source
+ */
+function functionBodies(source) {
+  const code = source.replace(NOT_CODE, (text) => " ".repeat(text.length));
+  const bodies = /** @type {Span[]} */ ([]);
+  for (const { 0: words, index } of code.matchAll(/\b(const\s+)?(unsafe\s+)?fn\s+\w+/g)) {
+    if (index < (bodies.at(-1)?.end ?? 0) || words.startsWith("const")) continue;
+    const start = endOfBrackets(code, index, "{;");
+    if (code[start] === "{") bodies.push({ start, end: endOfBrackets(code, start + 1, "}") + 1 });
+  }
+  return bodies;
+}
+
+/**
+ * Where the first of these characters is that is in no brackets.
+ * @param {string} code
+ * @param {number} index from where
+ * @param {string} characters
+ */
+function endOfBrackets(code, index, characters) {
+  let depth = 0;
+  while (depth > 0 || !characters.includes(code.charAt(index))) {
+    if ("([{".includes(code.charAt(index))) depth += 1;
+    if (")]}".includes(code.charAt(index))) depth -= 1;
+    index += 1;
+  }
+  return index;
 }
