@@ -6,7 +6,7 @@
  *     js/entries/ + js/generated/ ── esbuild ──► dist/*.js, dist/*.cjs, the script-tag file
  *     cli/ + js/ ── esbuild ──► dist/cli.js, the package's command
  *     js/types/ ──► dist/*.d.ts, dist/*.d.cts
- *     the table of entries ──► a folder for each subpath, for old resolvers
+ *     dist/, docs/, a folder for each subpath, for old resolvers ──► target/npm/, which is packed
  *
  * Files are replaced one by one and whole, so whoever reads dist/ meanwhile never reads half a file.
  */
@@ -22,16 +22,16 @@ export async function build({ sizes = true } = {}) {
   await setUp("start", compileModules);
   await bindModules();
   // These use npm packages, which are there only now.
-  const [{ bundle }, { writeStubFolders }, { copyTypes }, { measureSizes }] = await Promise.all([
+  const [{ bundle }, { assemblePackage }, { copyTypes }, { measureSizes }] = await Promise.all([
     import("./build/bundle.mjs"),
-    import("./build/entries.mjs"),
+    import("./build/package.mjs"),
     import("./build/types.mjs"),
     import("./build/sizes.mjs"),
   ]);
   await bundle();
   copyTypes();
-  writeStubFolders();
   removeOutdated(inProject("dist"));
+  assemblePackage();
   if (sizes) console.log(await withProgress("measuring sizes", measureSizes));
 }
 

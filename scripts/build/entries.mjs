@@ -99,14 +99,19 @@ export function manifestSideEffects() {
     .flatMap(({ name }) => [`./dist/${name}.js`, `./dist/${name}.cjs`]);
 }
 
-/** A folder for each subpath, for resolvers that know no `exports`: Parcel's default, TypeScript's `node10`. */
-export function writeStubFolders() {
-  for (const { name, hasEffect } of entries.filter((entry) => entry.name !== "index")) {
-    const file = (/** @type {string} */ extension) => `../dist/${name}.${extension}`;
-    const sideEffects = hasEffect === true;
-    const manifest = { main: file("cjs"), module: file("js"), types: file("d.ts"), sideEffects };
-    writeWhole(inProject(name, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
-  }
+/**
+ * For each subpath the package.json of a folder, for resolvers that know no `exports`: Parcel's default, TypeScript's
+ * `node10`.
+ */
+export function stubManifests() {
+  const subpaths = entries.filter(({ name }) => name !== "index");
+  return Object.fromEntries(
+    subpaths.map(({ name, hasEffect }) => {
+      const file = (/** @type {string} */ extension) => `../dist/${name}.${extension}`;
+      const sideEffects = hasEffect === true;
+      return [name, { main: file("cjs"), module: file("js"), types: file("d.ts"), sideEffects }];
+    }),
+  );
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href && process.argv.includes("--update")) {

@@ -53,10 +53,11 @@ export function hashOf(paths) {
 }
 
 /**
+ * The files below a directory, or a file itself.
  * @param {string} path
  * @returns {string[]}
  */
-function filesBelow(path) {
+export function filesBelow(path) {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) return [path];
   return readdirSync(path)

@@ -1,5 +1,6 @@
 /** Whether both registries would take the package as it is: nothing is uploaded. */
 import { spawnSync } from "node:child_process";
+import { packageDirectory } from "../build/package.mjs";
 import { root } from "../lib/paths.mjs";
 import { CommandFailed } from "../lib/run.mjs";
 
@@ -12,8 +13,7 @@ const expected = [
 ];
 
 export function checkPublish() {
-  // What its script `prepack` does is the step `build`.
-  dryRun("npm", ["publish", "--dry-run", "--ignore-scripts"], /^npm warn publish /);
+  dryRun("npm", ["publish", "--dry-run", packageDirectory], /^npm warn publish /);
   dryRun("cargo", ["publish", "--dry-run", "--locked", "--allow-dirty"], /^warning: /);
 }
 

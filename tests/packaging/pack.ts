@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
+import { assemblePackage } from "../../scripts/build/package.mjs";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -60,9 +61,10 @@ export async function npmInstall(directory: string, ...packages: string[]): Prom
 
 /** Packs the package into a directory, as it would be published. */
 export async function pack(directory: string): Promise<{ tarball: string; files: string[] }> {
-  const { stdout } = await exec("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", directory], {
-    cwd: root,
-  });
+  const folder = await mkdtemp(join(tmpdir(), "seenguard-package-"));
+  assemblePackage(folder);
+  const { stdout } = await exec("npm", ["pack", folder, "--json", "--pack-destination", directory], { cwd: root });
+  await rm(folder, { recursive: true });
   const [packed] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
   return { tarball: packed.filename, files: packed.files.map(({ path }) => path).sort() };
 }

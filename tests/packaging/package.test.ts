@@ -79,9 +79,7 @@ test("installing it runs nothing and brings nothing else", async () => {
   const installed = join(inject("installed"), "node_modules");
   const packages = (await readdir(installed)).filter((name) => !name.startsWith(".") && !name.startsWith("react"));
   expect(packages).toEqual(["scheduler", "seenguard"]); // the first is React's
-  const { scripts } = await manifestOf(join(installed, "seenguard"));
-  expect(Object.keys(scripts)).not.toContain("install");
-  expect(Object.keys(scripts)).not.toContain("postinstall");
+  expect(await manifestOf(join(installed, "seenguard"))).not.toHaveProperty("scripts");
 });
 
 interface SourceMap {
@@ -257,7 +255,6 @@ test("its types are right however they are resolved", async () => {
 });
 
 interface Manifest {
-  readonly scripts: Record<string, string>;
   readonly peerDependencies: Record<string, string>;
   readonly peerDependenciesMeta: Record<string, { readonly optional?: boolean }>;
 }
