@@ -146,8 +146,8 @@ function importsOf(files) {
         !isPublic || new RegExp(`\\b${name}\\b`).test(file.code);
       const paths = file.uses.filter(isUsed).map(({ path }) => path);
       const named = [...file.code.matchAll(/(?<!::|\w)\w+(?:::\w+)+/g)].map(([path]) => path.split("::"));
-      const imported = [...paths, ...named].map((path) => resolve(file, path)?.path);
-      return [file.path, new Set(imported.filter((path) => path !== undefined && path !== file.path))];
+      const imported = [...paths, ...named].flatMap((path) => resolve(file, path)?.path ?? []);
+      return [file.path, new Set(imported.filter((path) => path !== file.path))];
     }),
   );
 }
