@@ -5,6 +5,7 @@ import ts from "typescript";
 import { describe, expect, test } from "vitest";
 import { steps } from "../../scripts/test/steps.mjs";
 import { examplesIn, pages, readPage, root, type Page } from "./docs/examples.ts";
+import { hasTest } from "./docs/test-names.ts";
 
 const MAX_COLUMNS = 120;
 const MAX_README_LINES = 300;
@@ -127,10 +128,45 @@ test("the tests that SECURITY.md names exist", () => {
     [...names.matchAll(/`(.+)`/g)].map(([, name = ""]) => ({ path, name })),
   );
   expect(named.length).toBeGreaterThan(30);
-  for (const { path, name } of named) {
-    const source = readFileSync(root + path, "utf8");
-    expect(source, path).toContain(path.endsWith(".rs") ? `fn ${name}()` : `"${name}"`);
-  }
+  expect(named.filter(({ path, name }) => !hasTest(path, name))).toEqual([]);
+});
+
+describe("tests/README.md", () => {
+  const { text } = readPage("tests/README.md");
+  /** The rows of the tables of a chapter: their cells. */
+  const rowsOf = (chapter: string) => {
+    const [, content = ""] = text.split(`\n## ${chapter}\n`);
+    const [own = ""] = content.split("\n## ");
+    const rows = own.split("\n").filter((line) => line.startsWith("|") && !/^\| (-|Promise|Oracle)/.test(line));
+    return rows.map((row) => row.split("|").slice(1, -1));
+  };
+  const isPath = (quoted: string) => /^\S*(\/|\.rs$|\.ts$)\S*$/.test(quoted);
+  const inTests = (path: string) => join("tests", path);
+
+  test("names a proof of each promise, and each of these exists", () => {
+    const rows = rowsOf("The promises");
+    expect(rows.length).toBeGreaterThan(100);
+    const mutants = JSON.parse(readFileSync(`${root}tests/mutation/rust-list.json`, "utf8")) as { name: string }[];
+    const wrong = rows.flatMap(([promise = "", proof = "", ...more]) => {
+      let path: string | undefined;
+      let isMutant = false;
+      const proofs = [...proof.matchAll(/`([^`]+)`|\bmutants?\b/g)].flatMap(([, quoted]) => {
+        if (quoted === undefined) isMutant = true;
+        else if (isMutant) return mutants.some(({ name }) => name === quoted);
+        else if (isPath(quoted)) return existsSync(root + inTests((path = quoted)));
+        else return path !== undefined && hasTest(inTests(path), quoted);
+        return [];
+      });
+      return proofs.length > 0 && proofs.every(Boolean) && more.length === 0 ? [] : [{ promise, proof }];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test("names oracles that exist", () => {
+    const named = rowsOf("The oracles").flatMap(([oracle = ""]) => [...oracle.matchAll(/`([^`]+)`/g)]);
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter(([, path = ""]) => !existsSync(root + inTests(path)))).toEqual([]);
+  });
 });
 
 test("CONTRIBUTING.md names every step of npm test", () => {
