@@ -4,9 +4,8 @@
 
 mod common;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
-use common::random::Random;
 use common::{START, apply, at, guard, ids, shard_of, shard_of_everything, unsaved};
 use seenguard::{ChainOptions, DeliveryBatch, Guard, Impression, Now, ShardChain};
 
@@ -383,73 +382,5 @@ fn a_batch_from_before_a_clear_says_nothing_of_one_that_came_after_it() {
         assert_eq!(begin(&mut guard, at(START + 2)).1, [] as [&str; 0]);
         guard.end_batch(new, false, at(START + 3));
         assert_eq!(deliver(&mut guard, at(START + 3)), ["after"]);
-    }
-}
-
-#[test]
-fn over_any_schedule_each_impression_is_delivered_at_least_once_and_no_two_batches_share_one() {
-    for seed in 0..40 {
-        let mut random = Random::seeded(seed);
-        let (mut guard, mut segments) = (reporting(), Vec::new());
-        let (mut recorded, mut delivered) = (0, HashMap::<String, usize>::new());
-        let mut under_way: Vec<(u32, Vec<String>)> = Vec::new();
-        let mut now = START;
-        for _ in 0..300 {
-            now += random.below(30);
-            match random.below(8) {
-                0..=2 => {
-                    let count = random.index(20);
-                    guard.record(&ids("item", recorded..recorded + count), at(now)).unwrap();
-                    recorded += count;
-                }
-                3 | 4 => {
-                    let most = (1 + random.index(30), 1 + random.index(2_000));
-                    let DeliveryBatch {
-                        number: batch,
-                        impressions,
-                        ..
-                    } = guard.begin_batch(most.0, most.1, at(now));
-                    let ids: Vec<String> = impressions.into_iter().map(|impression| impression.id).collect();
-                    assert!(
-                        !under_way
-                            .iter()
-                            .any(|(_, others)| others.iter().any(|other| ids.contains(other)))
-                    );
-                    assert_eq!(batch == 0, ids.is_empty());
-                    under_way.extend((batch != 0).then_some((batch, ids)));
-                }
-                5 if !under_way.is_empty() => {
-                    let (batch, ids) = under_way.swap_remove(random.index(under_way.len()));
-                    let arrived = random.once_in(2);
-                    guard.end_batch(batch, arrived, at(now));
-                    for id in ids.into_iter().filter(|_| arrived) {
-                        *delivered.entry(id).or_default() += 1;
-                    }
-                }
-                6 => {
-                    let covered = ids("item", 0..random.index(recorded + 1));
-                    cover(&mut guard, &covered, at(now));
-                }
-                7 if random.once_in(4) => {
-                    // The page dies; whatever was under way is not known to have arrived.
-                    under_way.clear();
-                    segments.extend(guard.take_unsaved(false).map(|segment| segment.text));
-                    guard = next_visit(&segments);
-                }
-                _ => {}
-            }
-        }
-        for (batch, _) in under_way {
-            guard.end_batch(batch, false, at(now));
-        }
-        for id in deliver(&mut guard, at(now)) {
-            *delivered.entry(id).or_default() += 1;
-        }
-        assert!(
-            ids("item", 0..recorded).iter().all(|id| delivered.contains_key(id)),
-            "seed {seed}"
-        );
-        // The schedule takes a quarter of an hour or two: what is delivered again waits longer than most of it.
-        assert!(delivered.values().all(|&times| times <= 3), "seed {seed}");
     }
 }
