@@ -6,6 +6,7 @@
 //! again.
 
 mod feed;
+mod turns;
 
 use std::hint::black_box;
 
@@ -102,7 +103,7 @@ fn filtering(criterion: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    config = feed::short_turns();
+    config = turns::short_turns();
     targets = filtering
 }
 criterion_main!(benches);

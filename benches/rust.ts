@@ -64,7 +64,7 @@ export async function measureSearches(seconds: Seconds): Promise<Searches[]> {
 
 async function runBench(name: string, { warmUpSeconds, seconds }: Seconds): Promise<void> {
   const times = ["--warm-up-time", String(warmUpSeconds), "--measurement-time", String(seconds), "--sample-size", "10"];
-  await run("cargo", ["bench", "--bench", name, "--", ...times, "--noplot"]);
+  await run("cargo", ["bench", "--package", "seenguard-benches", "--bench", name, "--", ...times, "--noplot"]);
 }
 
 function measuredOf({ group, contenders }: Benchmark): Measured[] {

@@ -2,6 +2,7 @@
 //! ten impressions are taken in.
 
 mod feed;
+mod turns;
 
 use std::hint::black_box;
 
@@ -71,7 +72,7 @@ fn serving(criterion: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    config = feed::short_turns();
+    config = turns::short_turns();
     targets = serving
 }
 criterion_main!(benches);

@@ -4,9 +4,6 @@
 // Every benchmark is a crate of its own and uses a part of this.
 #![allow(dead_code)]
 
-use std::time::Duration;
-
-use criterion::Criterion;
 use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot};
 
 /// Shards, and ids in each.
@@ -18,16 +15,6 @@ pub const FALSE_POSITIVE_RATE: f64 = 0.001;
 pub const CANDIDATES: usize = 2_000;
 /// When all of it happens.
 pub const NOW_SECONDS: u64 = 1_764_000_000;
-
-/// Only the medians are read: how sure they are shows in the turns.
-pub fn short_turns() -> Criterion {
-    Criterion::default()
-        .sample_size(20)
-        .nresamples(1_001)
-        .warm_up_time(Duration::from_millis(100))
-        .measurement_time(Duration::from_millis(300))
-        .without_plots()
-}
 
 /// A small generator: the same ids on every machine (splitmix64).
 pub struct Random(pub u64);

@@ -30,7 +30,7 @@ const counted = {
 
 /** Builds the program and returns its path. */
 async function buildProgram() {
-  const build = ["bench", "--bench", "instructions", "--no-run"];
+  const build = ["build", "--profile", "bench", "--package", "seenguard-benches", "--bin", "instructions"];
   await run("cargo", build);
   const messages = (await output("cargo", [...build, "--message-format", "json"])) ?? "";
   for (const line of messages.split("\n").filter((text) => text.startsWith("{"))) {

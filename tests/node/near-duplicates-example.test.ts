@@ -1,10 +1,10 @@
-/** examples/near-duplicates: what its features are, what it groups, and that the docs hold what it measures. */
+/** examples/near-duplicates: what its features are, what it groups, and that the docs hold what the lab measures. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { featuresOf, wordsOf } from "../../examples/near-duplicates/features.ts";
-import { measure } from "../../examples/near-duplicates/measure/tables.ts";
 import { canonicalAddress, StoryGroups } from "../../examples/near-duplicates/stories.ts";
+import { measure } from "../../lab/near-duplicates/tables.ts";
 import { readPage, root } from "./docs/examples.ts";
 
 const MEASURING_MS = 300_000;

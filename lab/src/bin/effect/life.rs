@@ -1,0 +1,288 @@
+//! A person's life: a month before that all remedies have in common, a day in which a remedy and a condition take
+//! effect, and the day that is measured.
+
+use std::collections::HashSet;
+
+use seenguard::{DEFAULT_REMEMBER, Guard, Now, ShardChain};
+use seenguard_lab::report::Result;
+
+use crate::measure::{Counts, Tally};
+use crate::page::{Ask, Page, Seen};
+use crate::people::{DAY_MS, FIRST_DAY_MS, Habits, Person, Refresh, SECOND_MS};
+use crate::recall::{Catalogue, Supply, mix};
+use crate::remedies::{Kind, Past, Remedy, apply, deliver};
+use crate::stream::{Condition, Ids, Store, chain_options};
+
+/// Days before that are lived through, and days before these whose impressions are those of the week again, of items
+/// that are candidates no longer: together the window.
+const WEEK: u64 = 7;
+const DAYS_BEFORE_THE_WEEK: u64 = 23;
+const WINDOW_DAYS: f64 = 30.0;
+/// A day in which remedy and condition take effect, and the measured one.
+const DAYS: u64 = WEEK + 2;
+/// When the measured day begins.
+pub const MEASURED_FROM: u64 = FIRST_DAY_MS + (WEEK + 1) * DAY_MS;
+
+/// A person with all that does not depend on remedy and condition.
+pub struct Life {
+    ids: Vec<String>,
+    /// The refreshes after the week, with their candidates.
+    refreshes: Vec<(Refresh, Vec<u32>)>,
+    past: Past,
+    /// Of each item, bit d: device d has shown it; and when it was on a screen last.
+    shown_on: Vec<u8>,
+    shown_at: Vec<u64>,
+}
+
+/// One item on a screen.
+#[derive(Clone, Copy)]
+struct Impression {
+    item: u32,
+    device: usize,
+    at: u64,
+}
+
+impl Life {
+    /// The same seed gives the same life.
+    pub fn new(habits: &Habits, supply: &Supply, seed: u64) -> Result<Self> {
+        let person = Person::new(habits, DAYS, mix(seed));
+        let catalogue = Catalogue::new(supply, DAYS, mix(!seed));
+        let week_ends = FIRST_DAY_MS + WEEK * DAY_MS;
+        let (week, rest) = person
+            .refreshes
+            .split_at(person.refreshes.partition_point(|one| one.at < week_ends));
+        let lived = live_without_fault(week, &catalogue);
+        let impressions = with_month_before(&lived, catalogue.len() as u32);
+        let items = catalogue.len() + impressions.len() - lived.len();
+        let ids: Vec<String> = (0..items as u64).map(|item| id_of(seed, item)).collect();
+        let mut life = Life {
+            past: Past::new(&impressions, Ids(&ids), person.devices, week_ends)?,
+            refreshes: rest.iter().map(|refresh| (*refresh, catalogue.rank(refresh))).collect(),
+            shown_on: vec![0; items],
+            shown_at: vec![0; items],
+            ids,
+        };
+        for impression in impressions {
+            life.shown_on[impression.item as usize] |= 1 << impression.device;
+            life.shown_at[impression.item as usize] = impression.at;
+        }
+        Ok(life)
+    }
+
+    /// What the measured day brings.
+    pub fn live(&self, condition: Condition, kind: Kind, seen: Seen) -> Result<Counts> {
+        let mut store = Store::new(condition, &self.past.chain, Ids(&self.ids), MEASURED_FROM);
+        let mut remedy = kind.start(&self.past);
+        let mut tally = Tally::new(&self.shown_on, &self.shown_at);
+        for (refresh, ranked) in &self.refreshes {
+            if store.advance(refresh.at)? {
+                remedy.flush();
+            }
+            let ask = Ask { refresh, ranked, seen };
+            let page = remedy.page(&ask, &mut store)?;
+            if refresh.at >= MEASURED_FROM {
+                tally.add_page(&ask, &page);
+            }
+            look_at(refresh, &page, &mut tally, remedy.as_mut(), &mut store)?;
+        }
+        Ok(tally.counts())
+    }
+}
+
+fn look_at(
+    refresh: &Refresh,
+    page: &Page,
+    tally: &mut Tally,
+    remedy: &mut dyn Remedy,
+    store: &mut Store<'_>,
+) -> Result<()> {
+    for (place, at) in refresh.impressions(page.shown.len()) {
+        let item = page.shown[place];
+        tally.add_impression(item, refresh.device, at);
+        remedy.record(item, refresh.device, at, store)?;
+    }
+    Ok(())
+}
+
+/// A week in which nothing that was seen comes again.
+fn live_without_fault(week: &[Refresh], catalogue: &Catalogue) -> Vec<Impression> {
+    let mut seen = HashSet::new();
+    let mut impressions = Vec::new();
+    for refresh in week {
+        let ranked = catalogue.rank(refresh);
+        let fresh = ranked.into_iter().filter(|item| !seen.contains(item));
+        let shown: Vec<u32> = fresh.take(refresh.size).collect();
+        for (place, at) in refresh.impressions(shown.len()) {
+            seen.insert(shown[place]);
+            impressions.push(Impression {
+                item: shown[place],
+                device: refresh.device,
+                at,
+            });
+        }
+    }
+    impressions
+}
+
+/// The week again, day by day, on the days before; each impression of an item of its own, numbered from `next_item` on.
+fn with_month_before(week: &[Impression], next_item: u32) -> Vec<Impression> {
+    let mut items = next_item..;
+    let mut all = Vec::new();
+    for days_ago in (1..=DAYS_BEFORE_THE_WEEK).rev() {
+        // The day of the week that was so many days ago.
+        let like = (WEEK - days_ago % WEEK) % WEEK;
+        let begins = FIRST_DAY_MS + like * DAY_MS;
+        let of_that_day = week.iter().filter(|one| (begins..begins + DAY_MS).contains(&one.at));
+        all.extend(of_that_day.zip(&mut items).map(|(one, item)| Impression {
+            item,
+            device: one.device,
+            at: one.at - (days_ago + like) * DAY_MS,
+        }));
+    }
+    all.sort_by_key(|one| one.at);
+    all.extend(week);
+    all
+}
+
+impl Past {
+    fn new(impressions: &[Impression], ids: Ids<'_>, devices: usize, now: u64) -> Result<Self> {
+        let mut chain = ShardChain::new(chain_options())?;
+        let mut tables = vec![Guard::new(WINDOW_DAYS, DEFAULT_REMEMBER)?; devices];
+        tables.iter_mut().for_each(Guard::finish_loading);
+        let mut guards = tables.clone();
+        guards.iter_mut().for_each(Guard::start_reporting);
+        let mut seen = vec![Vec::new(); devices];
+        let mut day = 0;
+        for &Impression { item, device, at } in impressions {
+            if at / DAY_MS > day {
+                day = at / DAY_MS;
+                synchronise(&mut guards, &chain, at)?;
+            }
+            let id = [ids.of(item)];
+            let when = Now::at(at);
+            chain.record(&id, at / SECOND_MS)?;
+            tables[device].record(&id, when)?;
+            guards[device].record(&id, when)?;
+            seen[device].push(item);
+        }
+        synchronise(&mut guards, &chain, now)?;
+        Ok(Past {
+            chain,
+            tables,
+            guards,
+            seen,
+        })
+    }
+}
+
+/// Each device delivers what it has shown, and takes what the server ships.
+fn synchronise(guards: &mut [Guard], chain: &ShardChain, now: u64) -> Result<()> {
+    guards.iter_mut().try_for_each(|guard| {
+        deliver(guard, now, |_| ());
+        let snapshot = chain.snapshot(now / SECOND_MS, Some(&guard.held()))?;
+        apply(guard, &snapshot, now)
+    })
+}
+
+/// 19 digits, as X's ids have them.
+fn id_of(seed: u64, item: u64) -> String {
+    const DIGITS_19: u64 = 1_000_000_000_000_000_000;
+    (DIGITS_19 + mix(mix(seed) ^ item) % (9 * DIGITS_19)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::{CONDITIONS, LAG_10_S};
+
+    fn lives(supply: &Supply) -> Vec<Life> {
+        let habits = Habits {
+            two_devices: 1.0,
+            ..Habits::default()
+        };
+        (0..4)
+            .map(|seed| Life::new(&habits, supply, seed).expect("a life"))
+            .collect()
+    }
+
+    fn live(life: &Life, condition: Condition, kind: Kind) -> Counts {
+        life.live(condition, kind, Seen::Drop).expect("a day")
+    }
+
+    #[test]
+    fn without_lag_a_server_that_filters_repeats_nothing() {
+        for life in lives(&Supply::DEFAULT) {
+            for kind in Kind::ALL.into_iter().filter(|&kind| kind != Kind::DeviceAlone) {
+                let counts = live(&life, CONDITIONS[0], kind);
+                assert!(counts.shown > 0.0);
+                assert_eq!((counts.same_device, counts.other_device), (0.0, 0.0), "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_that_remembers_repeats_nothing_whatever_happens_to_the_server() {
+        for life in lives(&Supply::DEFAULT) {
+            for condition in CONDITIONS {
+                for kind in [Kind::IdsUp, Kind::DeviceAlone, Kind::Seenguard, Kind::SeenguardPending] {
+                    let counts = live(&life, condition, kind);
+                    assert_eq!(counts.same_device, 0.0, "{kind:?}, {}", condition.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_filter_on_the_device_alone_repeats_what_the_other_device_showed() {
+        let others = lives(&Supply::DEFAULT).into_iter().map(|life| {
+            let counts = live(&life, CONDITIONS[0], Kind::DeviceAlone);
+            counts.other_device
+        });
+        assert!(others.sum::<f64>() > 10.0);
+    }
+
+    /// In an order that stays, all that is on its way to the store comes again with the next page.
+    #[test]
+    fn a_server_alone_repeats_what_was_seen_within_the_lag() {
+        let supply = Supply {
+            noise: 0.0,
+            ..Supply::DEFAULT
+        };
+        let condition = CONDITIONS[LAG_10_S];
+        let (mut expected, mut found) = (0.0, 0.0);
+        for life in lives(&supply) {
+            for pair in life.refreshes.windows(2) {
+                let [(before, _), (refresh, _)] = pair else { continue };
+                if refresh.at >= MEASURED_FROM {
+                    let on_the_way = |(_, at): &(usize, u64)| at + condition.lag_ms > refresh.at;
+                    expected += before.impressions(before.size).filter(on_the_way).count() as f64;
+                }
+            }
+            found += live(&life, condition, Kind::ServerAlone).same_device;
+        }
+        assert!(expected > 50.0);
+        assert!(
+            (found / expected - 1.0).abs() < 0.15,
+            "{found} repeats, {expected} on their way"
+        );
+    }
+
+    #[test]
+    fn the_last_100_served_hold_back_no_more_than_was_not_looked_at() {
+        for life in lives(&Supply::DEFAULT) {
+            let counts = live(&life, CONDITIONS[0], Kind::LastServed);
+            let held_back = counts.held_back / counts.shown;
+            assert!(held_back > 0.05 && held_back < 0.6, "{held_back}");
+        }
+    }
+
+    #[test]
+    fn seen_ids_take_22_bytes_each() {
+        for life in lives(&Supply::DEFAULT) {
+            let counts = live(&life, CONDITIONS[0], Kind::IdsUp);
+            let ids = life.past.seen.iter().map(Vec::len).max().unwrap_or(0) as f64;
+            let a_page = counts.up / counts.pages / 22.0;
+            assert!(a_page > 100.0 && a_page < ids + 2_000.0, "{a_page} ids of {ids}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! A filter on the device alone, over a server that knows nothing of what was seen: Primal's remedy.
+
+use seenguard::{Guard, Now};
+use seenguard_lab::report::Result;
+
+use super::{Past, Remedy};
+use crate::fill::Fill;
+use crate::page::{Answer, Ask, Page};
+use crate::stream::Store;
+
+pub struct DeviceAlone {
+    /// Without snapshots a guard is its impression table.
+    devices: Vec<Guard>,
+}
+
+impl DeviceAlone {
+    pub fn new(past: &Past) -> Self {
+        DeviceAlone {
+            devices: past.tables.clone(),
+        }
+    }
+}
+
+impl Remedy for DeviceAlone {
+    fn page(&mut self, ask: &Ask<'_>, store: &mut Store<'_>) -> Result<Page> {
+        let mut fill = Fill::new(ask, store.ids());
+        let guard = &mut self.devices[ask.refresh.device];
+        while let Some(cursor) = fill.next_request() {
+            let to = (cursor + ask.refresh.size).min(ask.ranked.len());
+            let answer = Answer {
+                places: (cursor..to).collect(),
+                next: (to < ask.ranked.len()).then_some(to),
+            };
+            fill.take(answer, guard)?;
+        }
+        fill.finish(guard)
+    }
+
+    fn record(&mut self, item: u32, device: usize, at: u64, store: &mut Store<'_>) -> Result<()> {
+        self.devices[device].record(&[store.ids().of(item)], Now::at(at))?;
+        Ok(())
+    }
+}

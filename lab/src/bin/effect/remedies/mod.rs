@@ -1,0 +1,83 @@
+//! The remedies: what a server and a device do so that nothing comes twice.
+
+mod device_alone;
+mod ids_up;
+mod last_served;
+mod seenguard;
+mod server_alone;
+
+use ::seenguard::{Guard, ShardChain};
+use seenguard_lab::report::Result;
+
+pub use self::seenguard::{apply, deliver};
+
+use crate::page::{Ask, Page};
+use crate::stream::Store;
+
+/// What a person's past has left behind: where each remedy begins.
+pub struct Past {
+    pub chain: ShardChain,
+    /// Of each device: what it showed, as a guard that was never told of the server.
+    pub tables: Vec<Guard>,
+    /// The same with the server's shards; all is delivered and covered.
+    pub guards: Vec<Guard>,
+    /// What each device showed, oldest first.
+    pub seen: Vec<Vec<u32>>,
+}
+
+/// A remedy in use by one person.
+pub trait Remedy {
+    /// Fills a page.
+    fn page(&mut self, ask: &Ask<'_>, store: &mut Store<'_>) -> Result<Page>;
+
+    /// An item was on the screen of a device long enough.
+    fn record(&mut self, item: u32, device: usize, at: u64, store: &mut Store<'_>) -> Result<()>;
+
+    /// The store was flushed, and what the server keeps in it for this remedy.
+    fn flush(&mut self) {}
+}
+
+/// The remedies that are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    ServerAlone,
+    LastServed,
+    IdsUp,
+    DeviceAlone,
+    Seenguard,
+    SeenguardPending,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 6] = [
+        Kind::ServerAlone,
+        Kind::LastServed,
+        Kind::IdsUp,
+        Kind::DeviceAlone,
+        Kind::Seenguard,
+        Kind::SeenguardPending,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::ServerAlone => "server alone",
+            Kind::LastServed => "last 100 served",
+            Kind::IdsUp => "seen ids sent up",
+            Kind::DeviceAlone => "device alone",
+            Kind::Seenguard => "Seenguard",
+            Kind::SeenguardPending => "Seenguard, pending sent up",
+        }
+    }
+
+    /// The remedy for one person, after the past.
+    pub fn start(self, past: &Past) -> Box<dyn Remedy> {
+        match self {
+            Kind::ServerAlone => Box::new(server_alone::ServerAlone),
+            Kind::LastServed => Box::new(last_served::LastServed::default()),
+            Kind::IdsUp => Box::new(ids_up::IdsUp::new(past)),
+            Kind::DeviceAlone => Box::new(device_alone::DeviceAlone::new(past)),
+            Kind::Seenguard => Box::new(seenguard::Seenguard::new(past, false)),
+            Kind::SeenguardPending => Box::new(seenguard::Seenguard::new(past, true)),
+        }
+    }
+}

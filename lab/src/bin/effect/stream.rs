@@ -1,0 +1,276 @@
+//! The stream of impressions and the store that it fills: what the server knows of a person when a request comes.
+
+use std::collections::VecDeque;
+
+use seenguard::{ChainOptions, ShardChain};
+use seenguard_lab::report::Result;
+
+use crate::people::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS};
+use crate::recall::mix;
+
+/// What happens on the way from an impression to the answer of a request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Condition {
+    pub name: &'static str,
+    /// From the impression to the store.
+    pub lag_ms: u64,
+    /// The share of impressions that never arrive.
+    pub loss: f64,
+    /// For the measured day nothing arrives.
+    pub stands_still: bool,
+    /// The store loses all it has at the beginning of the measured day.
+    pub is_flushed: bool,
+    /// Every other request, at random, is answered by a replica that is behind by this much.
+    pub replica_behind_ms: Option<u64>,
+}
+
+const fn lags(name: &'static str, lag_ms: u64) -> Condition {
+    Condition {
+        name,
+        lag_ms,
+        loss: 0.0,
+        stands_still: false,
+        is_flushed: false,
+        replica_behind_ms: None,
+    }
+}
+
+/// The lag of a stream that is healthy.
+const HEALTHY: Condition = lags("10 s", 10 * SECOND_MS);
+
+/// The conditions that are a lag alone, and some by name.
+pub const LAGS: std::ops::Range<usize> = 0..5;
+pub const LAG_10_S: usize = 1;
+pub const LAG_10_MIN: usize = 3;
+pub const STANDS_STILL: usize = 5;
+
+pub const CONDITIONS: [Condition; 9] = [
+    lags("none", 0),
+    HEALTHY,
+    lags("1 min", MINUTE_MS),
+    lags("10 min", 10 * MINUTE_MS),
+    lags("1 h", HOUR_MS),
+    Condition {
+        name: "stands still for a day",
+        stands_still: true,
+        ..HEALTHY
+    },
+    Condition {
+        name: "loses 1%",
+        loss: 0.01,
+        ..HEALTHY
+    },
+    Condition {
+        name: "store flushed",
+        is_flushed: true,
+        ..HEALTHY
+    },
+    Condition {
+        name: "replica 5 min behind",
+        replica_behind_ms: Some(5 * MINUTE_MS),
+        ..HEALTHY
+    },
+];
+
+impl Condition {
+    /// When an impression reaches the store; nothing if it is lost.
+    fn arrival(&self, sent: u64, measured_from: u64, number: u64) -> Option<u64> {
+        let is_lost = (mix(number ^ mix(sent)) as f64) < self.loss * u64::MAX as f64;
+        let arrival = sent + self.lag_ms;
+        let outage = measured_from..measured_from + DAY_MS;
+        if is_lost {
+            None
+        } else if self.stands_still && outage.contains(&arrival) {
+            Some(outage.end)
+        } else {
+            Some(arrival)
+        }
+    }
+}
+
+/// The id of each item.
+#[derive(Debug, Clone, Copy)]
+pub struct Ids<'a>(pub &'a [String]);
+
+impl<'a> Ids<'a> {
+    pub fn of(self, item: u32) -> &'a str {
+        &self.0[item as usize]
+    }
+
+    pub fn all(self, items: &[u32]) -> Vec<&'a str> {
+        items.iter().map(|&item| self.of(item)).collect()
+    }
+}
+
+/// An impression on its way.
+#[derive(Debug, Clone)]
+struct Event {
+    arrives: u64,
+    id: String,
+}
+
+/// One person's chain, the stream that feeds it, and a replica that follows it.
+pub struct Store<'a> {
+    condition: Condition,
+    measured_from: u64,
+    ids: Ids<'a>,
+    chain: ShardChain,
+    replica: ShardChain,
+    on_the_way: VecDeque<Event>,
+    to_the_replica: VecDeque<Event>,
+    is_flushed: bool,
+    sent: u64,
+    reads: u64,
+}
+
+impl<'a> Store<'a> {
+    /// Begins with what `chain` knows.
+    pub fn new(condition: Condition, chain: &ShardChain, ids: Ids<'a>, measured_from: u64) -> Self {
+        Store {
+            condition,
+            measured_from,
+            ids,
+            chain: chain.clone(),
+            replica: chain.clone(),
+            on_the_way: VecDeque::new(),
+            to_the_replica: VecDeque::new(),
+            is_flushed: false,
+            sent: 0,
+            reads: 0,
+        }
+    }
+
+    pub fn ids(&self) -> Ids<'a> {
+        self.ids
+    }
+
+    /// An impression sets out. Calls come in order of time.
+    pub fn send(&mut self, id: &str, at: u64) {
+        self.sent += 1;
+        if let Some(arrives) = self.condition.arrival(at, self.measured_from, self.sent) {
+            self.on_the_way.push_back(Event { arrives, id: id.into() });
+        }
+    }
+
+    /// Whether what the server keeps beside the chain is lost now, too. Takes in what has arrived by now.
+    pub fn advance(&mut self, now: u64) -> Result<bool> {
+        let is_flushed_now = self.condition.is_flushed && !self.is_flushed && now >= self.measured_from;
+        if is_flushed_now {
+            take_in(&mut self.chain, &mut self.on_the_way, self.measured_from, 0)?;
+            self.chain = ShardChain::new(*self.chain.options())?;
+            self.is_flushed = true;
+        }
+        if self.condition.replica_behind_ms.is_some() {
+            let arrived = self.on_the_way.iter().take_while(|event| event.arrives <= now);
+            self.to_the_replica.extend(arrived.cloned());
+        }
+        take_in(&mut self.chain, &mut self.on_the_way, now, 0)?;
+        let behind = self.condition.replica_behind_ms.unwrap_or(0);
+        take_in(&mut self.replica, &mut self.to_the_replica, now, behind)?;
+        Ok(is_flushed_now)
+    }
+
+    /// The chain that answers the next request.
+    pub fn read(&mut self) -> &ShardChain {
+        self.reads += 1;
+        if self.condition.replica_behind_ms.is_some() && mix(self.reads).is_multiple_of(2) {
+            &self.replica
+        } else {
+            &self.chain
+        }
+    }
+}
+
+/// Records what arrived at least `behind` ago, as of its arrival: so a replica's shards are the primary's of that time.
+fn take_in(chain: &mut ShardChain, events: &mut VecDeque<Event>, now: u64, behind: u64) -> Result<()> {
+    while events.front().is_some_and(|event| event.arrives + behind <= now)
+        && let Some(Event { arrives, id }) = events.pop_front()
+    {
+        chain.record(&[id], arrives / SECOND_MS)?;
+    }
+    Ok(())
+}
+
+/// One for all people: 28 shards of 250 items remember 6,750 impressions or more, 225 a day for 30 days.
+pub fn chain_options() -> ChainOptions {
+    ChainOptions {
+        capacity: 250,
+        shards: 28,
+        false_positive_rate: 0.005 / 28.0,
+        ttl_seconds: 30 * 86_400,
+        ..ChainOptions::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIDNIGHT: u64 = 20_000 * DAY_MS;
+
+    fn condition(name: &str) -> Condition {
+        let mut named = CONDITIONS.into_iter().filter(|condition| condition.name == name);
+        named.next().expect("a condition")
+    }
+
+    /// A store that was sent "a" a minute before midnight, and what its chain answers so long after midnight.
+    fn knows_a(condition: Condition, after_ms: u64) -> bool {
+        let chain = ShardChain::new(chain_options()).expect("options");
+        let ids = ["a".to_string()];
+        let mut store = Store::new(condition, &chain, Ids(&ids), MIDNIGHT);
+        store.send("a", MIDNIGHT - MINUTE_MS);
+        let now = MIDNIGHT + after_ms;
+        store.advance(now).expect("seconds");
+        store.chain.contains("a", now / SECOND_MS).expect("seconds")
+    }
+
+    #[test]
+    fn an_impression_arrives_after_the_lag() {
+        assert!(knows_a(condition("none"), 0));
+        assert!(!knows_a(condition("10 min"), 9 * MINUTE_MS - 1));
+        assert!(knows_a(condition("10 min"), 9 * MINUTE_MS));
+    }
+
+    #[test]
+    fn a_flushed_store_knows_nothing_of_before() {
+        assert!(knows_a(condition("10 s"), 0));
+        assert!(!knows_a(condition("store flushed"), 0));
+    }
+
+    #[test]
+    fn a_stream_that_stands_still_delivers_at_the_end_of_the_day() {
+        let still = condition("stands still for a day");
+        let arrival = |at| still.arrival(at, MIDNIGHT, 1);
+        assert_eq!(arrival(MIDNIGHT - MINUTE_MS), Some(MIDNIGHT - 50 * SECOND_MS));
+        assert_eq!(arrival(MIDNIGHT - SECOND_MS), Some(MIDNIGHT + DAY_MS));
+        assert_eq!(arrival(MIDNIGHT + HOUR_MS), Some(MIDNIGHT + DAY_MS));
+    }
+
+    #[test]
+    fn one_impression_of_a_hundred_is_lost() {
+        let loses = condition("loses 1%");
+        let lost = (0..100_000).filter(|&number| loses.arrival(MIDNIGHT, MIDNIGHT, number).is_none());
+        let lost = lost.count();
+        assert!((900..1100).contains(&lost), "{lost}");
+    }
+
+    #[test]
+    fn a_replica_is_the_primary_of_some_minutes_ago() {
+        let chain = ShardChain::new(chain_options()).expect("options");
+        let ids = ["a".to_string()];
+        let mut store = Store::new(condition("replica 5 min behind"), &chain, Ids(&ids), MIDNIGHT);
+        store.send("a", MIDNIGHT);
+        let states = |store: &Store<'_>, now: u64| {
+            let of = |chain: &ShardChain| chain.snapshot(now / SECOND_MS, None).expect("seconds").shards;
+            (of(&store.chain), of(&store.replica))
+        };
+        store.advance(MIDNIGHT + MINUTE_MS).expect("seconds");
+        let (primary, replica) = states(&store, MIDNIGHT + MINUTE_MS);
+        assert!(primary.len() == 1 && replica.is_empty());
+        store.advance(MIDNIGHT + 6 * MINUTE_MS).expect("seconds");
+        let (later, replica) = states(&store, MIDNIGHT + 6 * MINUTE_MS);
+        assert_eq!((&later, &replica), (&primary, &primary));
+        let reads = (0..100).filter(|_| store.read().shards().count() == 1);
+        assert_eq!(reads.count(), 100);
+    }
+}

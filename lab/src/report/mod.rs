@@ -1,0 +1,19 @@
+//! What these programs share: their command line, tables, plots, and the pages of the documentation that hold what they
+//! measured.
+
+mod format;
+mod options;
+mod output;
+mod plot;
+mod progress;
+mod table;
+
+pub use format::{bytes, count, percent, significant};
+pub use options::Options;
+pub use output::Report;
+pub use plot::{Axis, BarPlot, LinePlot, Series};
+pub use progress::progress_bar;
+pub use table::{Column, Table};
+
+/// An error with its message; these programs end with the first one.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;

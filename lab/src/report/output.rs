@@ -1,0 +1,185 @@
+//! Where figures go: JSON, plots, and marked regions of the documentation, which `--check` compares.
+//!
+//! A region of a page is what stands between `<!-- name:begin -->` and `<!-- name:end -->`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{Options, Result};
+
+/// Most lines that a difference shows.
+const SHOWN_LINES: usize = 12;
+
+/// What a program found out.
+#[derive(Debug, Default)]
+pub struct Report {
+    figures: Value,
+    plots: Vec<(&'static str, String)>,
+    regions: Vec<Region>,
+}
+
+#[derive(Debug)]
+struct Region {
+    page: &'static str,
+    name: &'static str,
+    markdown: String,
+    /// Whether each run gives the same.
+    is_checked: bool,
+}
+
+impl Report {
+    /// `figures` is what `--json` writes.
+    pub fn new(figures: Value) -> Self {
+        Report {
+            figures,
+            ..Report::default()
+        }
+    }
+
+    /// Adds a plot, the SVG file `name` of docs/plots/.
+    pub fn plot(&mut self, name: &'static str, svg: String) {
+        self.plots.push((name, svg));
+    }
+
+    /// Adds what is to stand in the region `name` of a page, a path such as `docs/effect.md`.
+    pub fn region(&mut self, page: &'static str, name: &'static str, markdown: String) {
+        self.add(page, name, markdown, true);
+    }
+
+    /// The same for times, which differ from run to run: `--check` does not compare them.
+    pub fn times(&mut self, page: &'static str, name: &'static str, markdown: String) {
+        self.add(page, name, markdown, false);
+    }
+
+    fn add(&mut self, page: &'static str, name: &'static str, markdown: String, is_checked: bool) {
+        self.regions.push(Region {
+            page,
+            name,
+            markdown,
+            is_checked,
+        });
+    }
+
+    /// Writes what the options ask for.
+    ///
+    /// # Errors
+    /// Of files; and of `--check`, if there are differences: they go to stderr.
+    pub fn publish(&self, options: &Options) -> Result<()> {
+        if let Some(path) = &options.json {
+            fs::write(path, format!("{:#}\n", self.figures)).map_err(|error| about(path, error))?;
+        }
+        if let Some(directory) = &options.plots {
+            self.write_plots(directory)?;
+        }
+        let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        if options.write {
+            self.write_plots(&project.join("docs/plots"))?;
+            for (path, _, expected) in pages(&project, &self.regions)? {
+                fs::write(&path, expected).map_err(|error| about(&path, error))?;
+            }
+        }
+        if options.check {
+            self.check(&project)?;
+        }
+        Ok(())
+    }
+
+    fn write_plots(&self, directory: &Path) -> Result<()> {
+        fs::create_dir_all(directory).map_err(|error| about(directory, error))?;
+        for (name, svg) in &self.plots {
+            let path = directory.join(name);
+            fs::write(&path, svg).map_err(|error| about(&path, error))?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, project: &Path) -> Result<()> {
+        let mut differences = Vec::new();
+        let checked = self.regions.iter().filter(|region| region.is_checked);
+        for (path, held, expected) in pages(project, checked)? {
+            differences.extend(difference(&path, &held, &expected));
+        }
+        for (name, svg) in &self.plots {
+            let path = project.join("docs/plots").join(name);
+            let held = fs::read_to_string(&path).map_err(|error| about(&path, error))?;
+            differences.extend(difference(&path, &held, svg));
+        }
+        if differences.is_empty() {
+            return Ok(());
+        }
+        eprintln!("{}", differences.join("\n"));
+        Err("the documentation is out of date: run with --write".into())
+    }
+}
+
+/// Each page with its text as it is, and as it should be by these regions.
+fn pages<'a>(project: &Path, regions: impl IntoIterator<Item = &'a Region>) -> Result<Vec<(PathBuf, String, String)>> {
+    let mut pages: Vec<(PathBuf, String, String)> = Vec::new();
+    for region in regions {
+        let path = project.join(region.page);
+        if !pages.iter().any(|(known, ..)| *known == path) {
+            let held = fs::read_to_string(&path).map_err(|error| about(&path, error))?;
+            pages.push((path.clone(), held.clone(), held));
+        }
+        for (_, _, expected) in pages.iter_mut().filter(|(known, ..)| *known == path) {
+            *expected = replace_region(expected, region.name, &region.markdown).map_err(|error| about(&path, error))?;
+        }
+    }
+    Ok(pages)
+}
+
+fn about(path: &Path, error: impl std::fmt::Display) -> String {
+    format!("{}: {error}", path.display())
+}
+
+/// The page with another content of the region, an empty line before and after it.
+fn replace_region(page: &str, name: &str, markdown: &str) -> std::result::Result<String, String> {
+    let (begin, end) = (format!("<!-- {name}:begin -->"), format!("<!-- {name}:end -->"));
+    let (before, rest) = page.split_once(&begin).ok_or_else(|| format!("{begin} is missing"))?;
+    let (_, after) = rest.split_once(&end).ok_or_else(|| format!("{end} is missing"))?;
+    Ok(format!("{before}{begin}\n\n{}\n\n{end}{after}", markdown.trim()))
+}
+
+/// The first lines that differ, `-` as the file has them and `+` as they should be.
+fn difference(path: &Path, held: &str, expected: &str) -> Option<String> {
+    if held == expected {
+        return None;
+    }
+    let (held, expected): (Vec<&str>, Vec<&str>) = (held.lines().collect(), expected.lines().collect());
+    let differ = |index: &usize| held.get(*index) != expected.get(*index);
+    let lines: Vec<usize> = (0..held.len().max(expected.len())).filter(differ).collect();
+    let shown = lines.iter().take(SHOWN_LINES).map(|&index| {
+        let line = |lines: &[&str]| lines.get(index).copied().unwrap_or("(no line)").to_string();
+        format!("  line {}\n  - {}\n  + {}", index + 1, line(&held), line(&expected))
+    });
+    let shown = shown.collect::<Vec<_>>().join("\n");
+    Some(format!(
+        "{}: lines that differ: {}\n{shown}",
+        path.display(),
+        lines.len()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "# Page\n\n<!-- a:begin -->\n\nold\n\n<!-- a:end -->\n\nText.\n";
+
+    #[test]
+    fn a_region_is_replaced_and_the_rest_of_the_page_stays() {
+        let page = replace_region(PAGE, "a", "| new |\n").expect("a region");
+        assert_eq!(page, PAGE.replace("old", "| new |"));
+        assert!(replace_region(PAGE, "b", "").is_err());
+    }
+
+    #[test]
+    fn a_difference_names_the_line_and_both_texts() {
+        let path = Path::new("page.md");
+        assert_eq!(difference(path, PAGE, PAGE), None);
+        let text = difference(path, PAGE, &PAGE.replace("old", "new")).expect("a difference");
+        assert_eq!(text, "page.md: lines that differ: 1\n  line 5\n  - old\n  + new");
+    }
+}
