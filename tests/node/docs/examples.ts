@@ -41,7 +41,14 @@ const guides = readdirSync(`${root}docs`)
 /** Every page of the documentation. */
 export const pages: readonly Page[] = [
   ...["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", ...guides],
-  ...["benches/README.md", "tests/README.md", "tests/vectors/README.md", "www/README.md", "www/data/README.md"],
+  ...[
+    "benches/README.md",
+    "lab/README.md",
+    "tests/README.md",
+    "tests/vectors/README.md",
+    "www/README.md",
+    "www/data/README.md",
+  ],
 ].map(readPage);
 
 export function examplesIn({ path, text }: Page): Example[] {
