@@ -24,16 +24,22 @@ const SECONDS = 600;
 /** Users of the simulation: what the few do not notice, the many may. */
 const [FEW_USERS, MANY_USERS] = ["100", "600"];
 const SIMULATION = "simulation::";
+/** The number of no mutant that a program chooses: it has none, or is one. */
+const ALONE = -1;
 /** Says whether a mutant runs, and writes down which test reached it. */
 const SWITCH = `
 pub(crate) fn mutant(number: usize) -> bool {
-    use std::{cell::RefCell, collections::HashSet, env::var, io::Write, sync::OnceLock};
+    use std::{cell::RefCell, env::var, io::Write, sync::OnceLock};
     static ACTIVE: OnceLock<Option<usize>> = OnceLock::new();
     static REACHED: OnceLock<Option<std::fs::File>> = OnceLock::new();
-    std::thread_local!(static KNOWN: RefCell<HashSet<usize>> = RefCell::default());
+    std::thread_local!(static KNOWN: RefCell<Vec<bool>> = RefCell::default());
+    let is_new = |known: &mut Vec<bool>| {
+        known.resize(known.len().max(number + 1), false);
+        !std::mem::replace(&mut known[number], true)
+    };
     let open = || std::fs::File::create(var("SEENGUARD_REACHED").ok()?).ok();
     if let Some(mut file) = REACHED.get_or_init(open).as_ref() {
-        if KNOWN.with(|known| known.borrow_mut().insert(number)) {
+        if KNOWN.with_borrow_mut(is_new) {
             let test = std::thread::current();
             _ = file.write_all(format!("{number} {}\\n", test.name().unwrap_or_default()).as_bytes());
         }
@@ -64,8 +70,9 @@ export function tryRust(mutants, report) {
     const { program, errors } = copy.compile((file, source) =>
       file === mutant.file ? source.replace(mutant.from, () => mutant.to) : source,
     );
-    const outcome = program && copy.outcomeOf(program, undefined, groupsOf(mutant));
-    report(mutant, outcome ?? { problem: `does not compile: ${errors[0]?.rendered.split("\n")[0] ?? ""}` });
+    const error = errors[0]?.rendered.split("\n")[0] ?? "";
+    if (program === undefined) report(mutant, { problem: `does not compile: ${error}` });
+    else report(mutant, copy.outcomeOf(program, ALONE, groupsOf(mutant, ALONE)));
   }
 }
 
@@ -169,12 +176,12 @@ class Copy {
       const [number = "", test = ""] = line.split(" ");
       reaching.set(number, (reaching.get(number) ?? new Set()).add(test));
     }
-    return (/** @type {Mutant} */ { by }, /** @type {number | undefined} */ number) => {
+    return (/** @type {Mutant} */ { by }, /** @type {number} */ number) => {
       const reached = reaching.get(String(number));
       // The threads of the simulation have no names.
       const isNamed = (/** @type {string} */ test) => reached?.has(test) ?? false;
       const isReached = (/** @type {string} */ test) =>
-        number === undefined || isNamed(test) || (isNamed("") && titleOf(test).startsWith(SIMULATION));
+        number === ALONE || isNamed(test) || (isNamed("") && titleOf(test).startsWith(SIMULATION));
       const tests = [...times.keys()].filter(isReached);
       const isQuick = (/** @type {string} */ test) => (times.get(test) ?? 0) < QUICK_SECONDS;
       return [
@@ -188,7 +195,7 @@ class Copy {
 
   /**
    * @param {string} program
-   * @param {number | undefined} number of the mutant in the program
+   * @param {number} number of the mutant in the program
    * @param {readonly Group[]} groups
    * @returns {Outcome}
    */
@@ -196,7 +203,7 @@ class Copy {
     for (const { tests, users } of groups) {
       // One after the other: what is named last is what does not end.
       const args = ["--fail-fast", "--test-threads", "1", "--exact", ...tests];
-      const env = { SEENGUARD_MUTANT: String(number ?? ""), SEENGUARD_USERS: users };
+      const env = { SEENGUARD_MUTANT: String(number), SEENGUARD_USERS: users };
       const { stdout, status } = this.#runTests(program, args, env, SECONDS * 1000);
       if (status === 0) continue;
       const [, failed] = /^test (\S+) .*FAILED/m.exec(stdout) ?? [];
