@@ -29,7 +29,7 @@ export function barsOf({ places, bytes, rust, server }: Omit<Results, "bars">): 
     },
     {
       what: "an update through Redis, 5,000 a second",
-      place: "Node",
+      place: `Node ${process.versions.node}`,
       found: 1000 * server.update.median,
       bar: 200,
       unit: "µs",

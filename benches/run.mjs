@@ -1,24 +1,31 @@
 /**
  * The benchmarks, from nothing: set-up, build, measuring. `npm run bench`; README.md beside this file says what is
- * measured.
+ * measured. What measures is the release of Node that people run, whichever runs this.
  *
- *     npm run bench -- --smoke    hardly any repetitions: to see that it runs
- *     npm run bench -- --quick    fewer repetitions: to see that it runs, not to quote
- *     npm run bench -- --bytes    what everything weighs, and no times: seconds instead of minutes
- *     npm run bench -- --readme   also writes the tables into README.md and docs/performance.md
- *     npm run bench -- --scale    instead: what many users take of a Redis; with --readme into docs/scale.md
+ *     npm run bench -- --smoke     hardly any repetitions: to see that it runs
+ *     npm run bench -- --quick     fewer repetitions: to see that it runs, not to quote
+ *     npm run bench -- --bytes     what everything weighs, and no times: seconds instead of minutes
+ *     npm run bench -- --readme    also writes the tables into README.md and docs/performance.md
+ *     npm run bench -- --scale     instead: what many users take of a Redis; with --readme into docs/scale.md
+ *     npm run bench -- --releases  instead: older releases of Node; with --readme into docs/performance.md
  */
 import { build } from "../scripts/build.mjs";
 import { inProject } from "../scripts/lib/paths.mjs";
 import { programs } from "../scripts/lib/programs.mjs";
 import { run } from "../scripts/lib/run.mjs";
 import { main, setUp } from "../scripts/setup.mjs";
+import { measuredRelease, nodeOf } from "./node-releases.mjs";
+
+const [program, needed] = process.argv.includes("--scale")
+  ? [["scale", "main.ts"], programs.redis]
+  : process.argv.includes("--releases")
+    ? [["releases.ts"], undefined]
+    : [["main.ts"], programs.chromium];
 
 await main(async () => {
-  const isScale = process.argv.includes("--scale");
-  const [needed, program] = isScale ? [programs.redis, ["scale", "main.ts"]] : [programs.chromium, ["main.ts"]];
   // Only the set-up for all tests knows how to get these.
-  await setUp(needed.find() === undefined ? "test" : "start");
-  await build({ sizes: !isScale });
-  await run(process.execPath, ["--import", "tsx", inProject("benches", ...program), ...process.argv.slice(2)]);
+  await setUp(needed !== undefined && needed.find() === undefined ? "test" : "start");
+  await build({ sizes: needed === programs.chromium });
+  const node = (await nodeOf(measuredRelease)) ?? process.execPath;
+  await run(node, ["--import", "tsx", inProject("benches", ...program), ...process.argv.slice(2)]);
 });

@@ -232,7 +232,7 @@ function ratioOf({ median, low, high }: Spread): string {
   return `${significant(median)} (${significant(low)}–${significant(high)})`;
 }
 
-function significant(value: number): string {
+export function significant(value: number): string {
   return value >= 100 ? value.toFixed(0) : value.toPrecision(value >= 10 ? 3 : 2);
 }
 

