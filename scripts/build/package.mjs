@@ -14,7 +14,7 @@ export const packageDirectory = inProject("target", "npm");
 export function assemblePackage(directory = packageDirectory) {
   const text = readFileSync(inProject("package.json"), "utf8");
   // Nothing that the scripts run is packed, and all that is in the folder is.
-  const { files, scripts, ...manifest } = /** @type {{ files: string[], scripts: object }} */ (JSON.parse(text));
+  const { files, scripts: _, ...manifest } = /** @type {{ files: string[], scripts: object }} */ (JSON.parse(text));
   for (const path of ["README.md", ...files].flatMap(matching)) {
     writeWhole(join(directory, path), readFileSync(inProject(path)));
   }

@@ -174,6 +174,7 @@ function complaintsOfLayers(imports) {
  * @returns {string[][]}
  */
 function circles(imports) {
+  /** @type {Map<string, string[]>} */
   const found = new Map();
   for (const start of imports.keys()) {
     const circle = shortestWay(imports, start);
