@@ -76,11 +76,13 @@ async function cargoTests() {
   }
 }
 
-/** Runs the programs whose tables and plots are in docs/, and their tests. */
+const ofTheLab = ["--profile", "lab", "--package", "seenguard-lab"];
+
+/** The lab's own tests, and what `docs/` holds of its programs. */
 async function checkLab() {
-  await cargo("test", "--package", "seenguard-lab");
+  await cargo("test", ...ofTheLab);
   for (const program of ["policies", "effect"]) {
-    await cargo("run", "--quiet", "--profile", "test", "--package", "seenguard-lab", "--bin", program, "--", "--check");
+    await cargo("run", "--quiet", ...ofTheLab, "--bin", program, "--", "--check");
   }
 }
 
