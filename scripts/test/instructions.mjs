@@ -30,7 +30,8 @@ const counted = {
 
 /** Builds the program and returns its path. */
 async function buildProgram() {
-  const build = ["build", "--profile", "bench", "--package", "seenguard-benches", "--bin", "instructions"];
+  const benches = ["--package", "seenguard-benches", "--no-default-features"];
+  const build = ["bench", ...benches, "--bench", "instructions", "--no-run"];
   await run("cargo", build);
   const messages = (await output("cargo", [...build, "--message-format", "json"])) ?? "";
   for (const line of messages.split("\n").filter((text) => text.startsWith("{"))) {
