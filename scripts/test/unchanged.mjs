@@ -11,7 +11,8 @@ import { programs } from "../lib/programs.mjs";
 import { rustVersion } from "../lib/rust.mjs";
 
 /** What every step depends on: what runs it, and how the machine is set up. */
-const everyStep = /^(scripts\/(lib|test)\/|scripts\/(setup|test)\.mjs|package(-lock)?\.json|Cargo\.(toml|lock)|\.cargo\/)/;
+const everyStep =
+  /^(scripts\/(lib|test)\/|scripts\/(setup|test)\.mjs|package(-lock)?\.json|Cargo\.(toml|lock)|\.cargo\/)/;
 
 /** @param {string} step */
 const stampOf = (step) => inProject("target", "steps", `${step}.json`);
