@@ -78,8 +78,9 @@ async function cargoTests() {
 
 const ofTheLab = ["--profile", "lab", "--package", "seenguard-lab"];
 
-/** The lab's own tests, and what `docs/` holds of its programs. */
+/** The members beside the crate: their lints, the lab's own tests, and what `docs/` holds of its programs. */
 async function checkLab() {
+  await cargo("clippy", "--workspace", "--exclude", "seenguard", "--all-targets", ...denyWarnings);
   await cargo("test", ...ofTheLab);
   for (const program of ["policies", "effect"]) {
     await cargo("run", "--quiet", ...ofTheLab, "--bin", program, "--", "--check");
@@ -305,7 +306,13 @@ export const steps = [
     needs: ["cargo"],
     slow: true,
   },
-  { name: "lab", what: "the programs that measure find what docs/ holds", run: checkLab, lane: "cargo", slow: true },
+  {
+    name: "lab",
+    what: "the lab and the benchmarks in Rust, and what docs/ holds of them",
+    run: checkLab,
+    lane: "cargo",
+    slow: true,
+  },
   {
     name: "engines",
     what: "the package in Firefox, WebKitGTK and Hermes",
