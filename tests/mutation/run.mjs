@@ -12,7 +12,8 @@ import { tryRust } from "./rust.mjs";
 
 /** @typedef {import("./lists.mjs").Mutant} Mutant */
 /** @typedef {import("./lists.mjs").Outcome} Outcome */
-/** @typedef {(mutants: readonly Mutant[], report: (mutant: Mutant, outcome: Outcome) => void) => Promise<void> | void} Try */
+/** @typedef {(mutant: Mutant, outcome: Outcome) => void} Report */
+/** @typedef {(mutants: readonly Mutant[], report: Report) => Promise<void> | void} Try */
 
 /** @type {Readonly<Record<string, Try>>} */
 const LANGUAGES = { rust: tryRust, js: tryJs };

@@ -15,14 +15,17 @@ import { isInFunction, withMutants } from "./switched.mjs";
 /** Of cargo: a program that is ready, or what the compiler says. */
 /** @typedef {{ executable?: string | null, message?: Diagnostic }} Message */
 /** @typedef {{ program: string, mutants: readonly Mutant[] }} Together */
-/** A group of tests, and the users of the simulation. @typedef {{ tests: readonly string[], users: string }} Group */
+/** Tests, how many users the simulation has, and after how long they do not end. */
+/** @typedef {{ tests: readonly string[], users: number, seconds: number }} Group */
 
 /** Tests that take longer come after all others. */
 const QUICK_SECONDS = 0.5;
-/** What takes so long does not end. A busy machine is given its time. */
-const SECONDS = 600;
+/** What takes so many times as long as without a mutant does not end. */
+const MOST_TIMES = 20;
+/** What does not end takes memory meanwhile. */
+const MOST_KIB = 4 << 20;
 /** Users of the simulation: what the few do not notice, the many may. */
-const [FEW_USERS, MANY_USERS] = ["100", "600"];
+const [FEW_USERS, MANY_USERS] = [100, 600];
 const SIMULATION = "simulation::";
 /** The number of no mutant that a program chooses: it has none, or is one. */
 const ALONE = -1;
@@ -178,18 +181,25 @@ class Copy {
     }
     return (/** @type {Mutant} */ { by }, /** @type {number} */ number) => {
       const reached = reaching.get(String(number));
-      // The threads of the simulation have no names.
+      const isOfSimulation = (/** @type {string} */ test) => titleOf(test).startsWith(SIMULATION);
       const isNamed = (/** @type {string} */ test) => reached?.has(test) ?? false;
+      // The threads of the simulation have no names.
       const isReached = (/** @type {string} */ test) =>
-        number === ALONE || isNamed(test) || (isNamed("") && titleOf(test).startsWith(SIMULATION));
+        number === ALONE || isNamed(test) || (isNamed("") && isOfSimulation(test));
       const tests = [...times.keys()].filter(isReached);
       const isQuick = (/** @type {string} */ test) => (times.get(test) ?? 0) < QUICK_SECONDS;
-      return [
+      const groups = [
         { tests: tests.filter((test) => titleOf(test) === by), users: FEW_USERS },
         { tests: tests.filter(isQuick), users: FEW_USERS },
         { tests: tests.filter((test) => !isQuick(test)), users: FEW_USERS },
-        { tests: tests.filter((test) => titleOf(test).startsWith(SIMULATION)), users: MANY_USERS },
-      ].filter(({ tests }) => tests.length > 0);
+        { tests: tests.filter(isOfSimulation), users: MANY_USERS },
+      ];
+      return groups
+        .filter(({ tests }) => tests.length > 0)
+        .map(({ tests, users }) => {
+          const seconds = tests.reduce((sum, test) => sum + (times.get(test) ?? 0), 1);
+          return { tests, users, seconds: Math.ceil((seconds * MOST_TIMES * users) / FEW_USERS) };
+        });
     };
   }
 
@@ -200,11 +210,11 @@ class Copy {
    * @returns {Outcome}
    */
   outcomeOf(program, number, groups) {
-    for (const { tests, users } of groups) {
+    for (const { tests, users, seconds } of groups) {
       // One after the other: what is named last is what does not end.
       const args = ["--fail-fast", "--test-threads", "1", "--exact", ...tests];
-      const env = { SEENGUARD_MUTANT: String(number), SEENGUARD_USERS: users };
-      const { stdout, status } = this.#runTests(program, args, env, SECONDS * 1000);
+      const env = { SEENGUARD_MUTANT: String(number), SEENGUARD_USERS: String(users) };
+      const { stdout, status } = this.#runTests(program, args, env, seconds * 1000);
       if (status === 0) continue;
       const [, failed] = /^test (\S+) .*FAILED/m.exec(stdout) ?? [];
       return { by: titleOf(failed ?? [...stdout.matchAll(/^test (\S+)/gm)].at(-1)?.[1] ?? "") };
@@ -219,13 +229,14 @@ class Copy {
    * @param {number} [timeout]
    */
   #runTests(program, args, env, timeout) {
-    return spawnSync(program, ["-Zunstable-options", ...args], {
+    const limited = `ulimit -v ${String(MOST_KIB)}; exec "$0" "$@"`;
+    return spawnSync("sh", ["-c", limited, program, "-Zunstable-options", ...args], {
       cwd: this.directory,
       encoding: "utf8",
       maxBuffer: 1 << 28,
       timeout,
       // Without the first variable a stable compiler's tests refuse `--fail-fast`.
-      env: { ...process.env, RUSTC_BOOTSTRAP: "1", SEENGUARD_USERS: FEW_USERS, ...env },
+      env: { ...process.env, RUSTC_BOOTSTRAP: "1", SEENGUARD_USERS: String(FEW_USERS), ...env },
     });
   }
 }

@@ -40,7 +40,11 @@ export function withMutants(source, mutants, numberOf) {
   return { text, lines };
 }
 
-/** Whether a mutant is in a function that is called as the program runs. @param {string} source @param {Mutant} mutant */
+/**
+ * Whether a mutant is in a function that is called as the program runs.
+ * @param {string} source
+ * @param {Mutant} mutant
+ */
 export function isInFunction(source, mutant) {
   return functionBodies(source).some((body) => isWithin(changed(source, mutant), body));
 }
