@@ -1,4 +1,4 @@
-/** Waiting, but not for ever. */
+/** Timeouts, the waits between attempts, and pauses. */
 
 /**
  * Waits for `work`, at most so long: a storage that never answers must not hold up a feed. Returns whether it is done.
@@ -7,6 +7,16 @@ export function withTimeout(ms: number, work: Promise<unknown>): Promise<boolean
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => resolve(false), ms);
     work.then(() => resolve(true), reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** What `work` comes to; rejects after so long, for what is the app's must not stop delivery for good. */
+export function inTime<T>(ms: number, whose: string, work: T | PromiseLike<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`${whose} has not answered within ${ms / 1000} s`)), ms);
+    void Promise.resolve(work)
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
   });
 }
 

@@ -9,7 +9,7 @@ import type { Clock } from "../clock.js";
 import { failure, SeenGuardError, type ErrorListener } from "../errors.js";
 import { isHidden, listen } from "../page.js";
 import { TextEncoder } from "../text-encoding.js";
-import { pause, retryDelayMs } from "../timeouts.js";
+import { inTime, pause, retryDelayMs } from "../timeouts.js";
 import type { Impression, Report, ReportOptions } from "../types/seenguard.js";
 
 /** Impressions, and what was taken back. Batch 0: nothing is to be delivered. */
@@ -36,6 +36,9 @@ const MANY = 50;
 /** All requests together that may outlive a page: browsers allow 64 KB. */
 const MAX_IN_FLIGHT_BYTES = 60_000;
 const BATCH_BYTES = 40_000;
+/** How long a request, or `send`, may take, and how long `headers`. What comes later counts as not arrived. */
+const REQUEST_MS = 30_000;
+const HEADERS_MS = 10_000;
 /** How long a beacon counts as under way. */
 const BEACON_MS = 1_000;
 const LAST_RETRY_MS = 300_000;
@@ -111,7 +114,11 @@ export class Reporter {
   /** Delivers batch after batch until nothing is left or one fails, and then again after a while. */
   private async send(): Promise<void> {
     if (this.sending) return this.sending;
-    if (isOffline()) return;
+    if (isOffline()) {
+      // Not every browser says when it is online again.
+      this.schedule(this.intervalMs);
+      return;
+    }
     const first = this.next();
     // At once where there is nothing to wait for: a test's clock runs through many intervals in one task.
     if (!first) {
@@ -199,7 +206,7 @@ export class Reporter {
   private async request({ impressions, unseen, body, bytes }: Batch, isLast: boolean): Promise<boolean> {
     const { url, headers, send } = this.options;
     if (send) {
-      await send(impressions, unseen);
+      await inTime(REQUEST_MS, "`send`", send(impressions, unseen));
       return true;
     }
     // A beacon cannot carry headers, and nobody tells whether it arrived: it counts as sent, not as delivered. As text:
@@ -209,16 +216,17 @@ export class Reporter {
       await pause(BEACON_MS);
       return false;
     }
-    const asked = typeof headers === "function" ? await headers() : headers;
+    const asked = typeof headers === "function" ? await inTime(HEADERS_MS, "`headers`", headers()) : headers;
     // The app may have stopped this meanwhile because another person signs in.
     if (this.isOver) return false;
-    const response = await fetch(url, {
+    const request = fetch(url, {
       method: "POST",
       headers: { "content-type": "application/json", ...asked },
       body,
       // A request with keepalive outlives the page; browsers refuse one that is too large.
       keepalive: bytes <= MAX_IN_FLIGHT_BYTES,
     });
+    const response = await inTime(REQUEST_MS, "the server", request);
     if (response.ok) return true;
     if (REFUSALS.includes(response.status)) {
       this.refuse(response.status);

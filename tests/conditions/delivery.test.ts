@@ -236,6 +236,70 @@ describe("a server that fails", () => {
     expect(requests.flatMap(({ ids }) => ids)).toHaveLength(3600);
   });
 
+  /** Ways to deliver, in which something of the app's or the network's waits for `answered`. */
+  const transports: Record<string, (answered: () => Promise<void>, arrive: (ids: string[]) => void) => ReportOptions> =
+    {
+      "a request": (answered, arrive) => {
+        vi.stubGlobal("fetch", async (_: string, { body }: { body: string }) => {
+          await answered();
+          arrive((JSON.parse(body) as Report).impressions.map(({ id }) => id));
+          return new Response();
+        });
+        return { url: "/impressions" };
+      },
+      send: (answered, arrive) => ({
+        url: "/impressions",
+        send: async (impressions) => {
+          await answered();
+          arrive(impressions.map(({ id }) => id));
+        },
+      }),
+      headers: (answered, arrive) => {
+        vi.stubGlobal("fetch", (_: string, { body }: { body: string }) => {
+          arrive((JSON.parse(body) as Report).impressions.map(({ id }) => id));
+          return Promise.resolve(new Response());
+        });
+        return { url: "/impressions", headers: () => answered().then(() => ({})) };
+      },
+    };
+
+  for (const [what, limitMs] of [
+    ["a request", 30_000],
+    ["send", 30_000],
+    ["headers", 10_000],
+  ] as const) {
+    test(`by ${what} that never ends is told once, and tried again until it is delivered`, async () => {
+      const { guard, codes } = await openGuard();
+      let hangs = true;
+      const delivered: string[] = [];
+      const answered = () => (hangs ? new Promise<never>(() => {}) : Promise.resolve());
+      const options = transports[what]?.(answered, (ids) => delivered.push(...ids));
+      guard.report(options ?? { url: "" });
+      guard.record("a");
+      await pass(5000 + limitMs - 1);
+      expect(codes()).toEqual([]);
+      await pass(10 * MINUTE_MS);
+      expect(codes()).toEqual(["delivery"]);
+      hangs = false;
+      await pass(6 * MINUTE_MS);
+      expect(delivered).toEqual(["a"]);
+      expect(codes()).toEqual(["delivery"]);
+    });
+  }
+
+  test("goes on after a moment without a network, though no browser says that it is back", async () => {
+    const { guard } = await openGuard();
+    const { requests, report } = collector();
+    guard.report(report);
+    guard.record("a");
+    vi.stubGlobal("navigator", { onLine: false });
+    await pass(MINUTE_MS);
+    expect(requests).toEqual([]);
+    vi.stubGlobal("navigator", { onLine: true });
+    await pass(5000);
+    expect(requests.map(({ ids }) => ids)).toEqual([["a"]]);
+  });
+
   for (const [header, leastMs, mostMs] of [
     ["120", 120_000, 150_000],
     ["Sat, 01 Jan 2000 00:10:00 GMT", 600_000, 750_000],
