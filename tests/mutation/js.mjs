@@ -147,6 +147,10 @@ class Copy {
         setTimeout(() => end("SIGTERM"), seconds * 1000),
         setTimeout(() => end("SIGKILL"), (seconds + 30) * 1000),
       ];
+      // A server of a test, in a group of its own, may hold what it writes to.
+      child.once("exit", () => {
+        if (isEndless) for (const stream of [child.stdout, child.stderr]) stream.destroy();
+      });
       child.once("error", reject).once("close", (code) => {
         timers.forEach(clearTimeout);
         resolve({ output, isSuccess: code === 0, isEndless });

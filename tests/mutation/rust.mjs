@@ -189,7 +189,8 @@ class Copy {
       const tests = [...times.keys()].filter(isReached);
       const isQuick = (/** @type {string} */ test) => (times.get(test) ?? 0) < QUICK_SECONDS;
       const groups = [
-        { tests: tests.filter((test) => titleOf(test) === by), users: FEW_USERS },
+        // Whether it reaches the mutant or not: what is made once for all tests is reached by one of them.
+        { tests: [...times.keys()].filter((test) => titleOf(test) === by), users: FEW_USERS },
         { tests: tests.filter(isQuick), users: FEW_USERS },
         { tests: tests.filter((test) => !isQuick(test)), users: FEW_USERS },
         { tests: tests.filter(isOfSimulation), users: MANY_USERS },
