@@ -21,8 +21,9 @@ import { checkSizes } from "./sizes.mjs";
  * @property {() => void | Promise<void>} run fails when the step has
  * @property {true} [slow] it runs only with --all
  * @property {RegExp} [reads] which files of the project it reads; without it any
- * @property {readonly string[]} [needs] steps that must have passed
- * @property {string} [lane] no two steps of one lane run side by side
+ * @property {readonly string[]} [needs] steps that must have passed; and the build, which others wait for, goes first
+ * @property {string} [lane] no two steps of one lane run side by side: those that wait for one lock of cargo, or that
+ *   would have two browsers run at once
  * @property {true} [alone] nothing runs beside it
  * @property {true} [makesFiles] others need what it makes, so it is never skipped
  */
@@ -292,9 +293,17 @@ export const steps = [
     slow: true,
   },
   {
+    name: "lab",
+    what: "the lab and the benchmarks in Rust, and what docs/ holds of them",
+    run: checkLab,
+    needs: ["build"],
+    slow: true,
+  },
+  {
     name: "fuzz",
     what: "the fuzz targets over their corpus, 40 seconds each",
     run: () => run(process.execPath, [inProject("fuzz", "run.mjs"), "--seconds", "40"]),
+    needs: ["build"],
     slow: true,
   },
   {
@@ -302,15 +311,7 @@ export const steps = [
     what: "2,000 users of the simulation",
     run: () => run("cargo", ["test", "--test", "simulation"], { env: { SEENGUARD_USERS: "2000" } }),
     reads: rust,
-    lane: "cargo",
     needs: ["cargo"],
-    slow: true,
-  },
-  {
-    name: "lab",
-    what: "the lab and the benchmarks in Rust, and what docs/ holds of them",
-    run: checkLab,
-    lane: "cargo",
     slow: true,
   },
   {
@@ -375,7 +376,6 @@ export const steps = [
     what: "the hot path takes no more instructions than before",
     run: checkInstructions,
     reads: allRust,
-    lane: "cargo",
     slow: true,
   },
   {
@@ -391,7 +391,6 @@ export const steps = [
     what: "the module as wasm-pack makes it, and as JavaScript by wasm2js",
     run: () => vitest("--project", "toolchain"),
     needs: ["build"],
-    lane: "cargo",
     slow: true,
   },
   {
@@ -399,7 +398,6 @@ export const steps = [
     what: "the registries of npm and Rust would take the package, and warn of nothing",
     run: checkPublish,
     needs: ["build"],
-    lane: "cargo",
     slow: true,
   },
   {
