@@ -1,7 +1,7 @@
 /** What `watch` tells of each call that decided items. */
 import { SeenGuard, type Decision } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
-import { openGuard, shippedSnapshot, uniqueNamespace } from "./support.js";
+import { openGuard, openPage, shippedSnapshot, uniqueNamespace } from "./support.js";
 
 /** A guard that has seen "a", and what its watcher was told. */
 async function watched() {
@@ -73,6 +73,15 @@ describe("watch", () => {
     expect(told).toEqual([]);
     await vi.waitFor(() => expect(uncaught).toHaveBeenCalledOnce());
     expect(told).toEqual([2, 1]);
+  });
+
+  test("tells nothing where there is no engine, since nothing was decided", async () => {
+    const { guard } = await openGuard({}, openPage("delete globalThis.WebAssembly").seenguard);
+    const told = vi.fn();
+    guard.watch(told);
+    expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
+    await new Promise(setImmediate);
+    expect(told).not.toHaveBeenCalled();
   });
 
   test("tells every watcher of the namespace, until it stops or its guard is closed", async () => {
