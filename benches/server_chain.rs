@@ -7,7 +7,7 @@ mod turns;
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use feed::{NOW_SECONDS, Random};
+use feed::{Random, TIME};
 use seenguard::{ChainOptions, ChainSnapshot, ShardChain};
 
 const PAGES: usize = 64;
@@ -28,20 +28,20 @@ fn restored(texts: &[String]) -> ShardChain {
 }
 
 fn snapshot(chain: &ShardChain) -> ChainSnapshot {
-    chain.snapshot(NOW_SECONDS, None).expect("the time is in seconds")
+    chain.snapshot(TIME, None).expect("a chain can be written")
 }
 
 /// Answers a page: what is fresh, and the snapshot to ship.
 fn request(texts: &[String], page: &[String]) -> (Vec<u32>, ChainSnapshot) {
     let chain = restored(texts);
-    let fresh = chain.filter(page, None, NOW_SECONDS).expect("the time is in seconds");
+    let fresh = chain.filter(page, None, TIME).expect("there is memory for a page");
     (fresh, snapshot(&chain))
 }
 
 /// Takes impressions in: what to store.
 fn update(texts: &[String], ids: &[String]) -> ChainSnapshot {
     let mut chain = restored(texts);
-    chain.record(ids, NOW_SECONDS).expect("the time is in seconds");
+    chain.record(ids, TIME).expect("there is memory for the shards");
     snapshot(&chain)
 }
 

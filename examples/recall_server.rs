@@ -5,13 +5,13 @@
 //!     cargo run --example recall_server
 //!
 //! The store is a map here. In production it holds of each user what the map does: a list of base64 shards, newest
-//! first, and beside it what was taken back and when the history was deleted.
+//! first, and beside it the unseen ids and when the history was deleted.
 
 use std::collections::HashMap;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use seenguard::{
-    ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Impression, Now, Report, ShardChain, Snapshot,
+    ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Impression, Now, Report, ShardChain, Snapshot, Time,
 };
 
 const DAY: u32 = 24 * 60 * 60;
@@ -62,7 +62,7 @@ impl RecallServer {
             return ShardChain::new(options());
         };
         let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, options())?;
-        chain.restore_exceptions(&stored.unseen, stored.forget_before)?;
+        chain.restore(&stored.unseen, stored.forget_before)?;
         // What cannot be read is left out, and the user's feed goes on; somebody should hear of it, though.
         for shard in rejected {
             eprintln!(
@@ -76,20 +76,20 @@ impl RecallServer {
     }
 
     /// What the stream's consumer does with what a device of a user reported. A report that comes twice changes nothing
-    /// the second time; one that comes late changes nothing that was taken back or deleted meanwhile. `arrived_ms` is
-    /// when it reached the server, before the stream.
-    pub fn consume(&mut self, user: &str, report: &Report<'_>, arrived_ms: u64) -> Result<(), Error> {
-        self.update(user, arrived_ms, |chain| chain.take(report, arrived_ms).map(drop))
+    /// the second time; one that comes late changes nothing that became unseen or was deleted meanwhile. It arrived when
+    /// it reached the server, before the stream.
+    pub fn consume(&mut self, user: &str, report: &Report<'_>) -> Result<(), Error> {
+        self.update(user, report.arrived, |chain| chain.take(report).map(drop))
     }
 
     /// "Show again": these items are fresh until they have been on the screen again.
-    pub fn show_again(&mut self, user: &str, ids: &[&str], now_ms: u64) -> Result<(), Error> {
-        self.update(user, now_ms, |chain| chain.unsee(ids, now_ms))
+    pub fn show_again(&mut self, user: &str, ids: &[&str], now: Time) -> Result<(), Error> {
+        self.update(user, now, |chain| chain.unsee(ids, now))
     }
 
     /// "Delete my history": all devices forget with their next page.
-    pub fn delete_history(&mut self, user: &str, now_ms: u64) -> Result<(), Error> {
-        self.update(user, now_ms, |chain| chain.forget(now_ms))
+    pub fn delete_history(&mut self, user: &str, now: Time) -> Result<(), Error> {
+        self.update(user, now, |chain| chain.forget(now))
     }
 
     /// Changes what is stored of a user.
@@ -99,12 +99,12 @@ impl RecallServer {
     fn update(
         &mut self,
         user: &str,
-        now_ms: u64,
+        now: Time,
         change: impl FnOnce(&mut ShardChain) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut chain = self.chain_of(user)?;
         change(&mut chain)?;
-        self.store.insert(user.into(), chain.snapshot(now_ms / 1000, None)?);
+        self.store.insert(user.into(), chain.snapshot(now, None)?);
         Ok(())
     }
 
@@ -118,15 +118,15 @@ impl RecallServer {
         candidates: &[&str],
         size: usize,
         request: &PageRequest<'_>,
-        now_seconds: u64,
+        now: Time,
     ) -> Result<Page, Error> {
         let chain = self.chain_of(user)?;
-        let fresh = chain.filter(candidates, request.pending, now_seconds)?;
+        let fresh = chain.filter(candidates, request.pending, now)?;
         let fresh = fresh.iter().map(|&index| candidates[index as usize]);
         let items = fresh.take(size).map(String::from).collect();
         // The state as it was before this page: a server that records what it serves, and ships the state after,
         // filters its own page away.
-        let seen = chain.snapshot(now_seconds, request.held)?;
+        let seen = chain.snapshot(now, request.held)?;
         Ok(Page { items, seen })
     }
 }
@@ -142,42 +142,39 @@ pub fn show(guard: &mut Guard, page: &Page, now: Now) -> Result<Vec<String>, Err
 }
 
 /// Impressions as a device reports them.
-pub fn impressions(ids: &[impl AsRef<str>], at_ms: u64) -> Vec<Impression> {
-    let impression = |id: &str| Impression {
-        id: id.into(),
-        at: at_ms,
-    };
+pub fn impressions(ids: &[impl AsRef<str>], at: Time) -> Vec<Impression> {
+    let impression = |id: &str| Impression { id: id.into(), at };
     ids.iter().map(|id| impression(id.as_ref())).collect()
 }
 
 pub fn main() -> Result<(), Error> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
+    let now = Time::from(SystemTime::now());
     let candidates: Vec<String> = (1..=40).map(|number| format!("article-{number}")).collect();
     let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
     let mut server = RecallServer::default();
     let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
     // Nothing is kept across visits here, so there is nothing to wait for.
     guard.finish_loading();
-    let report = |server: &mut RecallServer, ids: &[&str], at: u64| {
+    let report = |server: &mut RecallServer, ids: &[&str], at: Time| {
         let report = Report {
-            now_ms: at * 1000,
-            impressions: &impressions(ids, at * 1000),
+            sent: at,
+            arrived: at,
+            impressions: &impressions(ids, at),
             unseen: &[],
         };
-        server.consume("ada", &report, at * 1000)
+        server.consume("ada", &report)
     };
 
     // Last week's impressions have long come through the stream.
-    report(&mut server, &candidates[..8], now - 7 * u64::from(DAY))?;
+    let last_week = Time::from(SystemTime::now() - Duration::from_secs(7 * u64::from(DAY)));
+    report(&mut server, &candidates[..8], last_week)?;
     let first = server.page("ada", &candidates, 10, &PageRequest::default(), now)?;
-    let shown = show(&mut guard, &first, Now::at(now * 1000))?;
+    let shown = show(&mut guard, &first, Now::at(now.unix_ms()))?;
     println!("8 of 40 candidates were seen; the page: {shown:?}");
 
     // Ten seconds later the stream has brought nothing of it. The server offers the same page again, and the device
     // stops it. It holds the server's shard already, so that a reference goes in its place.
-    let now = now + 10;
+    let now = now + Duration::from_secs(10);
     let held = guard.held();
     let request = PageRequest {
         held: Some(&held),
@@ -185,7 +182,7 @@ pub fn main() -> Result<(), Error> {
     };
     let second = server.page("ada", &candidates, 10, &request, now)?;
     let repeats = second.items.len();
-    let shown_of_it = show(&mut guard, &second, Now::at(now * 1000))?.len();
+    let shown_of_it = show(&mut guard, &second, Now::at(now.unix_ms()))?.len();
     println!("refreshed while the stream lags: {repeats} offered again, {shown_of_it} shown of them");
     println!("sent of the server's shards: {:?}", second.seen.shards);
 
@@ -199,7 +196,7 @@ pub fn main() -> Result<(), Error> {
         ..request
     };
     let third = server.page("ada", &candidates, 10, &request, now)?;
-    show(&mut guard, &third, Now::at(now * 1000))?;
+    show(&mut guard, &third, Now::at(now.unix_ms()))?;
     println!(
         "with the pending shard ({} bytes) in the request: {:?}",
         pending.as_ref().map_or(0, String::len),
@@ -208,11 +205,11 @@ pub fn main() -> Result<(), Error> {
 
     // When the stream has caught up with the first page, the state that is shipped covers it, and it is pending no
     // longer.
-    let now = now + 60;
+    let now = now + Duration::from_secs(60);
     report(&mut server, &shown.iter().map(String::as_str).collect::<Vec<_>>(), now)?;
     let fourth = server.page("ada", &candidates, 10, &PageRequest::default(), now)?;
-    show(&mut guard, &fourth, Now::at(now * 1000))?;
-    let stats = guard.stats(Now::at(now * 1000));
+    show(&mut guard, &fourth, Now::at(now.unix_ms()))?;
+    let stats = guard.stats(Now::at(now.unix_ms()));
     let bytes: usize = fourth.seen.shards.iter().map(String::len).sum();
     println!(
         "the stream has caught up with the first page; its lag was {} ms at most",
@@ -224,13 +221,14 @@ pub fn main() -> Result<(), Error> {
     );
 
     // The person wants to see an item again, and then deletes the history.
-    let now = now + 60;
-    server.show_again("ada", &["article-1"], now * 1000)?;
+    let now = now + Duration::from_secs(60);
+    server.show_again("ada", &["article-1"], now)?;
     let fifth = server.page("ada", &candidates, 1, &PageRequest::default(), now)?;
-    println!("taken back, and offered again: {:?}", fifth.items);
-    server.delete_history("ada", now * 1000)?;
-    let sixth = server.page("ada", &candidates, 10, &PageRequest::default(), now + 1)?;
-    let shown = show(&mut guard, &sixth, Now::at((now + 1) * 1000))?;
+    println!("unseen, and offered again: {:?}", fifth.items);
+    server.delete_history("ada", now)?;
+    let now = now + Duration::from_secs(1);
+    let sixth = server.page("ada", &candidates, 10, &PageRequest::default(), now)?;
+    let shown = show(&mut guard, &sixth, Now::at(now.unix_ms()))?;
     println!("after the history was deleted: {shown:?}");
     Ok(())
 }

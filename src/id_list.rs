@@ -144,8 +144,7 @@ impl HashedList {
         self.hashes
             .extend((0..ids.len()).map(|index| hash_id(ids.get(index), 0)));
         self.kept.firsts.clear();
-        self.kept.firsts.try_reserve(ids.len())?;
-        Ok(())
+        self.kept.try_reserve(ids.len())
     }
 
     /// The hash (seed 0) of the id at `index`.
@@ -166,7 +165,8 @@ impl HashedList {
         self.kept.keep(&self.hashes, ids, item)
     }
 
-    /// The same with a record of its own of what was kept, beside what [`HashedList::keep`] has kept.
+    /// The same with a record of its own of what was kept, beside what [`HashedList::keep`] has kept. There must be
+    /// room in it for the list's ids.
     pub(crate) fn keep_beside(&self, kept: &mut KeptIds, ids: &(impl IdList + ?Sized), item: usize) -> bool {
         !self.kept.contains_any(&self.hashes, ids, item) && kept.keep(&self.hashes, ids, item)
     }
@@ -189,6 +189,15 @@ pub(crate) struct KeptIds {
 }
 
 impl KeptIds {
+    /// Makes room for so many ids.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn try_reserve(&mut self, ids: usize) -> Result<(), Error> {
+        self.firsts.try_reserve(ids)?;
+        Ok(())
+    }
+
     #[inline]
     fn keep(&mut self, hashes: &[u64], ids: &(impl IdList + ?Sized), item: usize) -> bool {
         let mut range = ids.ids_of(item);

@@ -1,12 +1,14 @@
-//! An id and a time: an item that was on the screen, or was taken back.
+//! An id and a time: an item that was on the screen, or an id that is unseen again.
 
 use serde::Serialize;
 
-/// An impression as it is delivered, or what was taken back.
+use crate::time::Time;
+
+/// An impression as it is delivered, or an unseen id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Impression {
     /// The item's id.
     pub id: String,
-    /// Unix milliseconds: of the device's clock in what it delivers, of the server's in a snapshot.
-    pub at: u64,
+    /// By the device's clock in what it delivers, by the server's in a snapshot.
+    pub at: Time,
 }

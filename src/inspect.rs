@@ -1,5 +1,5 @@
-//! What a shard of any format holds, for people: a Bloom filter hides what is in it, and whoever supports a feed needs
-//! a window.
+//! What a shard of any format holds, for people: its bytes do not show what is in it, and whoever supports a feed has
+//! to know.
 //!
 //! n items can be told from others at a false positive rate of ε in no less than `n · log2(1 / ε)` bits (Carter, Floyd,
 //! Gill, Markowsky and Wegman 1978). A Bloom filter at its best, half full, takes 1.44 times as many; how far above the
@@ -8,6 +8,7 @@
 use crate::error::Error;
 use crate::params::union_rate;
 use crate::shard::Shard;
+use crate::time::Time;
 use crate::wire::{self, Encoding, Format};
 
 /// What one shard holds.
@@ -31,17 +32,17 @@ pub struct InspectedFilter {
     pub encoding: Encoding,
 }
 
-/// Reads a shard of any format, and tells all there is to know of it.
+/// Reads a shard of any format, and tells what it holds.
 ///
 /// ```
-/// use seenguard::{inspect, BloomFilter, Format, Parameters, Shard};
+/// use seenguard::{inspect, BloomFilter, Format, Parameters, Shard, Time};
 /// let mut shard = Shard::new(BloomFilter::new(Parameters::for_capacity(1000, 0.001)?, 0), 1_764_000_000, 0);
 /// (0..500).for_each(|number| drop(shard.insert(format!("article-{number}"))));
 ///
 /// let inspected = inspect(Format::Native, &shard.to_base64()?)?;
 /// assert_eq!(inspected.filters[0].count, Some(500));
 /// assert!((inspected.estimated_items() - 500.0).abs() < 10.0);
-/// assert!(inspected.contains("article-17", 1_764_000_000));
+/// assert!(inspected.contains("article-17", Time::from_unix_seconds(1_764_000_000)));
 /// let size_against_limit = 8.0 * inspected.bytes as f64 / inspected.information_limit_bits();
 /// assert!((1.3..1.6).contains(&size_against_limit));
 /// # Ok::<(), seenguard::Error>(())
@@ -84,10 +85,10 @@ impl Inspection {
     }
 
     /// Whether the shard answers "contained" for an id. Past its expiry it answers nothing.
-    pub fn contains(&self, id: impl AsRef<[u8]>, now_seconds: u64) -> bool {
+    pub fn contains(&self, id: impl AsRef<[u8]>, now: Time) -> bool {
         self.filters
             .iter()
-            .any(|each| !each.shard.is_expired(now_seconds) && each.shard.filter.contains(id.as_ref()))
+            .any(|each| !each.shard.is_expired(now) && each.shard.filter.contains(id.as_ref()))
     }
 }
 

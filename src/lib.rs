@@ -8,12 +8,12 @@
 //! this crate alone.
 //!
 //! ```
-//! use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot};
+//! use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot, Time};
 //!
 //! // On the server: what this user is known to have seen.
 //! let mut chain = ShardChain::new(ChainOptions::default())?;
-//! chain.record(&["article-1", "article-2"], 1_764_000_000)?;
-//! let shipped = chain.snapshot(1_764_000_100, None)?;
+//! chain.record(&["article-1", "article-2"], Time::from_unix_seconds(1_764_000_000))?;
+//! let shipped = chain.snapshot(Time::from_unix_seconds(1_764_000_100), None)?;
 //!
 //! // On the device: the server's shards, and what was shown here a moment ago.
 //! let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
@@ -25,8 +25,8 @@
 //! # Ok::<(), seenguard::Error>(())
 //! ```
 //!
-//! The core knows no clock, no browser and no I/O: time comes in as an argument, in Unix seconds on a server and as
-//! [`Now`] on a device. Lists of ids are anything that is an [`IdList`]; answers are indices into them.
+//! The core knows no clock, no browser and no I/O: time comes in as an argument, as [`Time`] on a server and as [`Now`]
+//! on a device. Lists of ids are anything that is an [`IdList`]; answers are indices into them.
 //!
 //! # A tour
 //!
@@ -59,27 +59,28 @@
 //! shards it [holds](Guard::held) gets their references instead, 13 characters each:
 //!
 //! ```
-//! use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot};
+//! use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot, Time};
 //!
+//! let now = Time::from_unix_seconds(1_764_000_000);
 //! let options = ChainOptions { capacity: 2, ..ChainOptions::default() };
 //! let mut chain = ShardChain::new(options)?;
-//! chain.record(&["a", "b", "c"], 1_764_000_000)?;
-//! let stored = chain.snapshot(1_764_000_000, None)?.shards;
+//! chain.record(&["a", "b", "c"], now)?;
+//! let stored = chain.snapshot(now, None)?.shards;
 //!
 //! let (mut chain, rejected) = ShardChain::from_shards(&stored, options)?;
 //! assert!(rejected.is_empty());
 //! let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
-//! guard.apply(Snapshot::new(&stored), Now::at(1_764_000_000_000))?;
+//! guard.apply(Snapshot::new(&stored), Now::at(now.unix_ms()))?;
 //!
-//! chain.record(&["d"], 1_764_000_060)?;
-//! let shipped = chain.snapshot(1_764_000_060, Some(&guard.held()))?;
+//! chain.record(&["d"], now)?;
+//! let shipped = chain.snapshot(now, Some(&guard.held()))?;
 //! assert_eq!(shipped.shards.len(), 2);
 //! assert!(shipped.shards[1].starts_with('~'));
 //! # Ok::<(), seenguard::Error>(())
 //! ```
 //!
-//! [`ShardChain::take`] takes in what a device reports, by the device's clock; [`ShardChain::unsee`] takes ids back,
-//! and [`ShardChain::forget`] deletes a history. [`ShardChain::filter`] and [`ShardChain::split`] choose candidates on the
+//! [`ShardChain::take`] takes in a device's [`Report`]; [`ShardChain::unsee`] makes ids fresh again, and
+//! [`ShardChain::forget`] deletes a history. [`ShardChain::filter`] and [`ShardChain::split`] choose candidates on the
 //! server, less what a device has [pending](Guard::pending_shard). [`plan()`] says which options a feed needs and what
 //! they cost:
 //!
@@ -140,6 +141,7 @@ mod plan;
 mod shard;
 pub mod simhash;
 mod snapshot;
+mod time;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod web;
@@ -160,4 +162,5 @@ pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, P
 pub use plan::{Plan, PlanOptions, plan};
 pub use shard::Shard;
 pub use snapshot::Snapshot;
+pub use time::Time;
 pub use wire::Format;

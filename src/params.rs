@@ -16,7 +16,7 @@ pub const MAX_HASHES: u32 = 32;
 pub const MAX_SNAPSHOT_BITS: u64 = 1 << 26;
 /// Most shards of a snapshot.
 pub const MAX_SNAPSHOT_SHARDS: usize = 64;
-/// Most ids that a snapshot may list as taken back.
+/// Most unseen ids that a snapshot may list.
 pub const MAX_SNAPSHOT_UNSEEN: usize = 1000;
 
 /// The size of a filter: `m` bits, `k` hashes an item.

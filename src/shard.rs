@@ -2,6 +2,7 @@
 
 use crate::bloom::BloomFilter;
 use crate::hash::HashedId;
+use crate::time::Time;
 
 /// One Bloom filter of a chain. Its bytes are those of [`crate::wire::native`]. [`crate::wire::read`] makes shards of
 /// other formats, whose epoch and expiry are 0.
@@ -41,8 +42,8 @@ impl Shard {
     }
 
     /// Whether the shard is past its expiry and answers nothing.
-    pub fn is_expired(&self, now_seconds: u64) -> bool {
-        has_expired(self.expires, now_seconds)
+    pub fn is_expired(&self, now: Time) -> bool {
+        has_expired(self.expires, now.unix_seconds())
     }
 }
 

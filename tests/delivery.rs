@@ -6,7 +6,7 @@ mod common;
 
 use std::collections::VecDeque;
 
-use common::{START, apply, at, guard, ids, shard_of, shard_of_everything, unsaved};
+use common::{START, apply, at, guard, ids, milliseconds, seconds, shard_of, shard_of_everything, unsaved};
 use seenguard::{ChainOptions, DeliveryBatch, Guard, Impression, Now, ShardChain};
 
 const MANY: usize = 10_000;
@@ -54,7 +54,10 @@ fn impressions_go_out_oldest_first_with_their_times() {
     guard.record(&["b", "c"], Now::at(5_002)).unwrap();
     let batch = guard.begin_batch(MANY, usize::MAX, Now::at(6_000));
     assert!(batch.number > 0);
-    let expected = [("a", 5_001), ("b", 5_002), ("c", 5_002)].map(|(id, at)| Impression { id: id.into(), at });
+    let expected = [("a", 5_001), ("b", 5_002), ("c", 5_002)].map(|(id, at)| Impression {
+        id: id.into(),
+        at: milliseconds(at),
+    });
     assert_eq!(batch.impressions, expected);
     assert_eq!(guard.undelivered(), 0);
 }
@@ -67,7 +70,7 @@ fn a_batch_is_as_large_as_it_may_be() {
     let by_size = guard.begin_batch(MANY, 1_000, at(START)).impressions;
     let bytes: usize = by_size
         .iter()
-        .map(|Impression { id, at }| format!(r#"{{"id":"{id}","at":{at}}},"#).len())
+        .map(|Impression { id, at }| format!(r#"{{"id":"{id}","at":{}}},"#, at.unix_ms()).len())
         .sum();
     assert!((900..=1_000).contains(&bytes), "{bytes}");
     // One that is too large alone goes alone.
@@ -251,7 +254,7 @@ fn an_impression_recorded_anew_is_delivered_anew_and_inherits_nothing() {
     let DeliveryBatch {
         number, impressions, ..
     } = guard.begin_batch(MANY, usize::MAX, at(START + 100));
-    assert_eq!((impressions[0].at, impressions.len()), ((START + 100) * 1000, 1));
+    assert_eq!((impressions[0].at, impressions.len()), (seconds(START + 100), 1));
     // While it is under way it is shown again: that is another one.
     guard.record(&["a"], at(START + 200)).unwrap();
     guard.end_batch(number, true, at(START + 200));
@@ -275,9 +278,15 @@ fn traffic(lag_seconds: u64, false_positive_rate: f64) -> (usize, usize) {
         let now = START + 30 * number as u64;
         while stream.front().is_some_and(|&(arrives, _)| arrives <= now) {
             let (_, id) = stream.pop_front().unwrap();
-            chain.record(&[id], now).unwrap();
+            chain.record(&[id], seconds(now)).unwrap();
         }
-        apply(&mut guard, None, &chain.snapshot(now, None).unwrap().shards, at(now)).unwrap();
+        apply(
+            &mut guard,
+            None,
+            &chain.snapshot(seconds(now), None).unwrap().shards,
+            at(now),
+        )
+        .unwrap();
         guard.record(&ids("item", number..number + 1), at(now)).unwrap();
         for id in deliver(&mut guard, at(now)) {
             deliveries += 1;

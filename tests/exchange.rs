@@ -5,7 +5,9 @@ mod common;
 
 use common::{START, apply, at, guard, ids, next_visit, shard_of, unsaved};
 use seenguard::wire::Reference;
-use seenguard::{Explanation, Format, Guard, IdList, Impression, ItemIds, NotApplied, Now, Received, Snapshot, Split};
+use seenguard::{
+    Explanation, Format, Guard, IdList, Impression, ItemIds, NotApplied, Now, Received, Snapshot, Split, Time,
+};
 
 fn text_of(ids: &[String], epoch: u32) -> String {
     shard_of(ids, epoch, 0).to_base64().unwrap()
@@ -27,7 +29,7 @@ fn snapshot<'a, L: IdList + ?Sized>(shards: &'a L, unseen: &'a [Impression]) -> 
 fn taken_back(id: &str, seconds: u64) -> Impression {
     Impression {
         id: id.into(),
-        at: (START + seconds) * 1000,
+        at: Time::from_unix_seconds(START + seconds),
     }
 }
 

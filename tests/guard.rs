@@ -6,7 +6,7 @@ mod common;
 
 use common::random::Random;
 use common::{
-    DAY, START, apply, at, cover_all, guard, guard_of, has_all, ids, next_visit, shard_of, shard_with, unsaved,
+    DAY, START, apply, at, cover_all, guard, guard_of, has_all, ids, next_visit, seconds, shard_of, shard_with, unsaved,
 };
 use seenguard::{
     Applied, BloomFilter, ChainOptions, CoveredImpression, DEFAULT_REMEMBER, Explanation, Filtered, Guard, Impression,
@@ -906,12 +906,12 @@ fn the_servers_reported_rate_is_the_measured_one() {
     ];
     for (options, count) in chains.into_iter().zip([5_000, 1_234, 2_500]) {
         let mut chain = ShardChain::new(options).unwrap();
-        chain.record(&ids("seen", 0..count), START).unwrap();
+        chain.record(&ids("seen", 0..count), seconds(START)).unwrap();
         let mut guard = guard();
         apply(
             &mut guard,
             None,
-            &chain.snapshot(START, None).unwrap().shards,
+            &chain.snapshot(seconds(START), None).unwrap().shards,
             at(START),
         )
         .unwrap();
@@ -976,9 +976,9 @@ fn snapshots_that_come_and_go_leave_nothing_behind() {
     let mut most = 0;
     for round in 0..300 {
         chain
-            .record(&ids(&format!("round {round}"), 0..random.index(400)), START)
+            .record(&ids(&format!("round {round}"), 0..random.index(400)), seconds(START))
             .unwrap();
-        let shards = chain.snapshot(START, None).unwrap().shards;
+        let shards = chain.snapshot(seconds(START), None).unwrap().shards;
         apply(
             &mut guard,
             None,

@@ -4,7 +4,7 @@
 // Every benchmark is a crate of its own and uses a part of this.
 #![allow(dead_code)]
 
-use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot};
+use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot, Time};
 
 /// Shards, and ids in each.
 pub const SHARDS: usize = 5;
@@ -14,7 +14,7 @@ pub const FALSE_POSITIVE_RATE: f64 = 0.001;
 /// Candidates of one page.
 pub const CANDIDATES: usize = 2_000;
 /// When all of it happens.
-pub const NOW_SECONDS: u64 = 1_764_000_000;
+pub const TIME: Time = Time::from_unix_seconds(1_764_000_000);
 
 /// A small generator: the same ids on every machine (splitmix64).
 pub struct Random(pub u64);
@@ -71,12 +71,9 @@ pub fn shards_of(seen: &[Vec<String>]) -> Vec<String> {
     };
     let mut chain = ShardChain::new(options).expect("these options are in their ranges");
     for ids in seen {
-        chain.record(ids, NOW_SECONDS).expect("the time is in seconds");
+        chain.record(ids, TIME).expect("there is memory for the shards");
     }
-    chain
-        .snapshot(NOW_SECONDS, None)
-        .expect("the time is in seconds")
-        .shards
+    chain.snapshot(TIME, None).expect("a chain can be written").shards
 }
 
 /// The guard takes the shards.
@@ -100,5 +97,5 @@ pub fn filter(guard: &mut Guard, page: &[String]) -> Vec<u32> {
 
 /// That time, by both clocks.
 pub fn now() -> Now {
-    Now::at(NOW_SECONDS * 1000)
+    Now::at(TIME.unix_ms())
 }

@@ -99,6 +99,10 @@ impl Time {
         }
     }
 
+    pub fn get(self) -> seenguard::Time {
+        seenguard::Time::from_unix_ms(self.ms())
+    }
+
     /// Unix seconds, as far as 32 bits hold them.
     pub fn seconds(self) -> u32 {
         u32::try_from(self.ms() / 1_000).unwrap_or(u32::MAX)

@@ -12,8 +12,8 @@ import { CommandFailed } from "../lib/run.mjs";
 
 /** Files and folders of src/, the lowest first: each may import what is in a line above its own. */
 const layers = [
-  ["error", "id_map", "impression"],
-  ["params"],
+  ["error", "id_map", "time"],
+  ["impression", "params"],
   ["hash"],
   ["bloom", "id_list", "simhash"],
   ["bit_sliced", "fingerprint_index", "shard"],

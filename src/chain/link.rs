@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::rotation::{Lifetime, RotationSchedule, outlasts};
 use crate::error::Error;
 use crate::hash::HashedId;
-use crate::shard::Shard;
+use crate::shard::{Shard, has_expired};
 
 /// A shard, its text, and when it was begun.
 #[derive(Debug, Clone)]
@@ -45,6 +45,11 @@ impl Link {
         self.begun
     }
 
+    /// Whether its shard answers at this time, in Unix seconds.
+    pub(super) fn is_live(&self, now: u32) -> bool {
+        !has_expired(self.shard.expires, now.into())
+    }
+
     /// The text to store and to ship: of a shard that has not changed, the one that was stored.
     ///
     /// # Errors
@@ -74,12 +79,12 @@ impl Link {
         }
     }
 
-    /// Whether one of the two can stand for both: copies of one shard, also if one of them went on.
+    /// Whether one of the two can replace the other: copies of one shard, also if one of them went on.
     pub(super) fn is_copy(&self, other: &Link) -> bool {
         self.replaces(other) || other.replaces(self)
     }
 
-    /// Keeps of two of which one can stand for both that one. Nothing is estimated anew.
+    /// Of a shard and its copy, keeps the one that replaces the other, with the higher epoch and count of the two.
     pub(super) fn unite_copy(&mut self, other: &Link) {
         let is_one_shard = self.shard.epoch == other.shard.epoch;
         let (begun, epoch, count) = (

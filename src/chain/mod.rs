@@ -10,18 +10,19 @@
 //! sealed by time goes by its expiry alone. So an id is kept for at least the ttl and at most a slice longer, unless
 //! `(shards − 1) · capacity` others were inserted since.
 //!
-//! Beside the shards a chain keeps what was taken back, with the time of it, and when the history was deleted: a report
-//! that comes late changes nothing of either.
+//! Beside the shards a chain keeps the unseen ids, each with its time, and when the history was deleted: a report that
+//! comes late changes nothing of either.
 
-mod exceptions;
 mod link;
 mod live_shards;
 mod options;
 mod report;
 mod rotation;
+mod seconds;
 mod shard_chain;
 mod snapshot;
 mod union;
+mod unsee;
 mod unseen;
 mod verdict;
 

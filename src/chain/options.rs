@@ -1,4 +1,4 @@
-//! What a chain can be told.
+//! The options of a chain.
 
 use crate::bloom::FilterSpec;
 use crate::error::Error;

@@ -1,54 +1,83 @@
 //! What a device reports, whenever that arrives.
 
-use super::shard_chain::{ShardChain, seconds};
-use super::unseen::first_ms_after;
+use super::seconds::shard_seconds;
+use super::shard_chain::ShardChain;
 use crate::error::Error;
 use crate::impression::Impression;
+use crate::time::Time;
 
-/// What a device recorded and took back. All times are Unix milliseconds of the device's clock.
+/// What a device recorded, and which ids it made unseen.
+///
+/// The device's clock need not be right: its times are read by how long before the report was sent they were. So a
+/// report keeps both the time at which it was sent and the one at which it arrived, however long it waits in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report<'a> {
-    /// When the report was sent.
-    pub now_ms: u64,
-    /// What was on the screen.
+    /// When it was sent, by the device's clock.
+    pub sent: Time,
+    /// When it arrived, by this server's clock.
+    pub arrived: Time,
+    /// What was on the screen, by the device's clock.
     pub impressions: &'a [Impression],
-    /// What was taken back.
+    /// What became unseen, by the device's clock.
     pub unseen: &'a [Impression],
 }
 
 impl Report<'_> {
-    /// A time of the device by the server's clock, at which the report arrived at `now_ms`. A time in the future counts
-    /// as now.
-    fn server_time(&self, at_ms: u64, now_ms: u64) -> u64 {
-        let translated = i128::from(at_ms) + i128::from(now_ms) - i128::from(self.now_ms);
-        u64::try_from(translated.max(0)).unwrap_or(u64::MAX).min(now_ms)
+    /// A time of the device by the server's clock. One in the future counts as the report's arrival.
+    fn server_time(&self, at: Time) -> Time {
+        let [at, sent, arrived] = [at, self.sent, self.arrived].map(|time| i128::from(time.unix_ms()));
+        let translated = (at + arrived - sent).clamp(0, arrived);
+        Time::from_unix_ms(translated as u64)
     }
 }
 
 impl ShardChain {
     /// Takes in what a device reported. What is from before the history was deleted, and an impression from before its
-    /// id was taken back, changes nothing. `now_ms` is when the report arrived, Unix milliseconds of this server's
-    /// clock. Returns how many ids no live shard contained.
+    /// id became unseen, changes nothing. Returns how many ids no live shard contained.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use seenguard::{ChainOptions, Impression, Report, ShardChain, Time};
+    ///
+    /// let arrived = Time::from_unix_seconds(1_764_000_000);
+    /// // This device's clock is an hour ahead.
+    /// let sent = arrived + Duration::from_secs(3_600);
+    /// let report = Report {
+    ///     sent,
+    ///     arrived,
+    ///     impressions: &[Impression { id: "article-17".into(), at: sent }],
+    ///     unseen: &[],
+    /// };
+    /// let mut chain = ShardChain::new(ChainOptions::default())?;
+    /// assert_eq!(chain.take(&report)?, 1);
+    ///
+    /// // When the stream brings it again, the history was deleted.
+    /// chain.forget(arrived + Duration::from_secs(60))?;
+    /// assert_eq!(chain.take(&report)?, 0);
+    /// # Ok::<(), seenguard::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`ShardChain::record`].
-    pub fn take(&mut self, report: &Report<'_>, now_ms: u64) -> Result<usize, Error> {
-        let now = seconds(now_ms / 1000)?;
-        let since = first_ms_after(self.forget_before);
+    pub fn take(&mut self, report: &Report<'_>) -> Result<usize, Error> {
+        shard_seconds(report.arrived)?;
+        let mut ids = Vec::new();
+        ids.try_reserve_exact(report.impressions.len())?;
+        let counts_from = self.counts_from();
         for Impression { id, at } in report.unseen {
-            let at = report.server_time(*at, now_ms);
-            if at >= since {
+            let at = report.server_time(*at);
+            if at >= counts_from {
                 self.unseen.insert(id.as_bytes(), at);
             }
         }
         let counts = |impression: &&Impression| {
-            let at = report.server_time(impression.at, now_ms);
-            let taken_back = self.unseen.at(impression.id.as_bytes());
-            at >= since && taken_back.is_none_or(|taken_back| at > taken_back)
+            let at = report.server_time(impression.at);
+            let unseen_since = self.unseen.since(impression.id.as_bytes());
+            at >= counts_from && unseen_since.is_none_or(|since| at > since)
         };
-        let impressions = report.impressions.iter().filter(counts);
-        let ids: Vec<&str> = impressions.map(|impression| impression.id.as_str()).collect();
-        let unknown = self.record(&ids, now.into())?;
+        let counting = report.impressions.iter().filter(counts);
+        ids.extend(counting.map(|impression| impression.id.as_str()));
+        let unknown = self.record(&ids, report.arrived)?;
         if !report.unseen.is_empty() {
             self.drop_needless_unseen();
         }

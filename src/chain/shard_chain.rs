@@ -3,14 +3,17 @@
 use super::link::Link;
 use super::options::ChainOptions;
 use super::rotation::RotationSchedule;
+use super::seconds::{rounded_up, shard_seconds};
 use super::snapshot::{ChainSnapshot, version_of};
 use super::unseen::Unseen;
 use crate::bloom::{BloomFilter, FilterSpec};
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::IdList;
-use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS};
+use crate::impression::Impression;
+use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, MAX_SNAPSHOT_UNSEEN};
 use crate::shard::Shard;
+use crate::time::Time;
 use crate::wire::{self, Reference};
 
 /// A stored shard that could not be read.
@@ -22,17 +25,18 @@ pub struct Rejected {
     pub error: Error,
 }
 
-/// A user's chain of shards. Time comes in as an argument, in Unix seconds: what lies beyond the format's 32 bits, such
-/// as milliseconds, is refused with [`Error::BadOption`].
+/// A user's chain of shards. The time comes in as an argument: one beyond the format's 32 bits of seconds is refused
+/// with [`Error::BadOption`].
 ///
 /// ```
-/// use seenguard::{ChainOptions, ShardChain};
+/// use seenguard::{ChainOptions, ShardChain, Time};
+/// let now = Time::from_unix_seconds(1_764_000_000);
 /// let mut chain = ShardChain::new(ChainOptions::default())?;
-/// assert_eq!(chain.record(&["article-17", "article-18"], 1_764_000_000)?, 2);
-/// assert_eq!(chain.filter(&["article-18", "article-19"], None, 1_764_000_060)?, [1]);
-/// let shipped = chain.snapshot(1_764_000_060, None)?;
+/// assert_eq!(chain.record(&["article-17", "article-18"], now)?, 2);
+/// assert_eq!(chain.filter(&["article-18", "article-19"], None, now)?, [1]);
+/// let shipped = chain.snapshot(now, None)?;
 /// let (again, rejected) = ShardChain::from_shards(&shipped.shards, ChainOptions::default())?;
-/// assert!(rejected.is_empty() && again.contains("article-17", 1_764_000_060)?);
+/// assert!(rejected.is_empty() && again.contains("article-17", now)?);
 /// # Ok::<(), seenguard::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -95,6 +99,24 @@ impl ShardChain {
         Ok((chain, rejected))
     }
 
+    /// Takes over what was stored beside the shards: the unseen ids, and when the history was deleted.
+    ///
+    /// # Errors
+    /// [`Error::BadSnapshot`] for more than 1,000 unseen ids, [`Error::BadOption`] for a deletion beyond 2^32 seconds:
+    /// then nothing changes.
+    pub fn restore(&mut self, unseen: &[Impression], forget_before: Option<Time>) -> Result<(), Error> {
+        if unseen.len() > MAX_SNAPSHOT_UNSEEN {
+            return Err(Error::BadSnapshot("unseen has more than 1,000 entries"));
+        }
+        let forget_before = forget_before.map(rounded_up).transpose()?;
+        for Impression { id, at } in unseen {
+            self.unseen.insert(id.as_bytes(), *at);
+        }
+        self.drop_needless_unseen();
+        self.forget_before = self.forget_before.max(forget_before);
+        Ok(())
+    }
+
     fn read_stored(&self, text: &[u8], epoch: Option<u32>) -> Result<Link, Error> {
         if self.links.len() == MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a chain has at most 64 shards"));
@@ -125,14 +147,14 @@ impl ShardChain {
         self.links.iter().map(Link::shard)
     }
 
-    /// Inserts each id that the newest shard does not contain, and takes it off what was taken back. Returns how many
-    /// no live shard contained.
+    /// Inserts each id that the newest shard does not contain; none of them is unseen any more. Returns how many no
+    /// live shard contained.
     ///
     /// ```
-    /// use seenguard::{ChainOptions, ShardChain};
+    /// use seenguard::{ChainOptions, ShardChain, Time};
     /// let options = ChainOptions { capacity: 2, shards: 2, ..ChainOptions::default() };
     /// let mut chain = ShardChain::new(options)?;
-    /// let now = 1_764_000_000;
+    /// let now = Time::from_unix_seconds(1_764_000_000);
     /// assert_eq!(chain.record(&["a", "b"], now)?, 2);
     ///
     /// // The newest shard is full, so another one begins. It takes "a" again, which is thereby kept for longer.
@@ -146,9 +168,9 @@ impl ShardChain {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
-    pub fn record(&mut self, ids: &(impl IdList + ?Sized), now_seconds: u64) -> Result<usize, Error> {
-        let now = seconds(now_seconds)?;
+    /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
+    pub fn record(&mut self, ids: &(impl IdList + ?Sized), now: Time) -> Result<usize, Error> {
+        let now = shard_seconds(now)?;
         let mut shards_left = self.drop_expired(now);
         let mut unknown = 0;
         for index in 0..ids.len() {
@@ -163,7 +185,7 @@ impl ShardChain {
             }
             self.unseen.remove(id.bytes());
         }
-        // Only what a shard contained that has left can have become needless.
+        // Only an unseen id that a dropped shard contained can have become needless.
         if shards_left {
             self.drop_needless_unseen();
         }
@@ -176,11 +198,11 @@ impl ShardChain {
     /// stored keeps its text.
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a time that is not in seconds.
-    pub fn snapshot(&self, now_seconds: u64, held: Option<&str>) -> Result<ChainSnapshot, Error> {
-        let now = seconds(now_seconds)?;
+    /// [`Error::BadOption`] for a time beyond 2^32 seconds.
+    pub fn snapshot(&self, now: Time, held: Option<&str>) -> Result<ChainSnapshot, Error> {
+        let now = shard_seconds(now)?;
         let held = held.map(Reference::split).unwrap_or_default();
-        let live = self.links.iter().filter(|link| !link.shard().is_expired(now.into()));
+        let live = self.links.iter().filter(|link| link.is_live(now));
         let shards: Result<Vec<String>, Error> = live.map(|link| self.shipped(link, &held)).collect();
         // That of the newest shard even if it has expired before an older one, which happens when the clock goes back.
         let newest = self.live(now).next().and(self.shards().next());
@@ -191,9 +213,9 @@ impl ShardChain {
             version: has_versions.then(|| newest.map_or(0, version_of)),
             shards: shards?,
             format: self.options.format.of_any_size(),
-            now: now_seconds,
+            now: Time::from_unix_seconds(now.into()),
             unseen: unseen.newest_first(),
-            forget_before: self.forget_before,
+            forget_before: self.forget_before.map(|before| Time::from_unix_seconds(before.into())),
         })
     }
 
@@ -210,7 +232,7 @@ impl ShardChain {
     }
 
     pub(super) fn live(&self, now: u32) -> impl Iterator<Item = &Shard> {
-        self.shards().filter(move |shard| !shard.is_expired(now.into()))
+        self.links.iter().filter(move |link| link.is_live(now)).map(Link::shard)
     }
 
     /// Drops the expired shards. The newest stays as long as an older one is live: the version is made of it. Returns
@@ -219,7 +241,7 @@ impl ShardChain {
         let before = self.links.len();
         let mut is_needed = self.live(now).next().is_some();
         self.links
-            .retain(|link| std::mem::take(&mut is_needed) || !link.shard().is_expired(now.into()));
+            .retain(|link| std::mem::take(&mut is_needed) || link.is_live(now));
         self.links.len() < before
     }
 
@@ -254,7 +276,7 @@ impl ShardChain {
         let begun = u64::from(now);
         let filter = BloomFilter::with_spec(self.spec)?;
         let shard = Shard::new(filter, epoch, self.schedule.expires(begun));
-        self.links.retain(|link| !link.shard().is_expired(now.into()));
+        self.links.retain(|link| link.is_live(now));
         if let Some(sealed) = self.links.first_mut() {
             sealed.seal()?;
         }
@@ -294,14 +316,4 @@ impl ShardChain {
 pub(super) fn contained<'a>(mut shards: impl Iterator<Item = &'a Shard>, id: &[u8]) -> bool {
     let id = HashedId::new(id);
     shards.any(|shard| shard.filter.contains_hashed(id))
-}
-
-/// A time in Unix seconds.
-///
-/// # Errors
-/// [`Error::BadOption`] beyond the format's 32 bits.
-pub(super) fn seconds(now_seconds: u64) -> Result<u32, Error> {
-    u32::try_from(now_seconds).map_err(|_| {
-        Error::BadOption("the time must be in Unix seconds, at most 2^32 - 1; this one may be in milliseconds")
-    })
 }

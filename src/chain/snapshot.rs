@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::impression::Impression;
 use crate::shard::Shard;
 use crate::snapshot::Snapshot;
+use crate::time::{Time, as_unix_seconds};
 use crate::wire::Format;
 
 /// The part of a derived version that counts within a shard: 21 bits.
@@ -23,15 +24,16 @@ pub struct ChainSnapshot {
     /// What they are written in.
     #[serde(skip_serializing_if = "Format::is_native")]
     pub format: Format,
-    /// The server's clock, Unix seconds.
-    pub now: u64,
-    /// What was taken back, the newest first: these ids are fresh although a shard contains them.
+    /// The server's clock, in whole seconds.
+    #[serde(serialize_with = "as_unix_seconds")]
+    pub now: Time,
+    /// Ids that are fresh although a shard contains them, the newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<Impression>,
-    /// When the history was deleted, Unix seconds: devices forget what they recorded before. Snapshots are ordered by
-    /// this, then by the version.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub forget_before: Option<u32>,
+    /// When the history was deleted, in whole seconds: devices forget what they recorded before. Snapshots are ordered
+    /// by this, then by the version.
+    #[serde(serialize_with = "as_unix_seconds", skip_serializing_if = "Option::is_none")]
+    pub forget_before: Option<Time>,
 }
 
 impl<'a> From<&'a ChainSnapshot> for Snapshot<'a, [String]> {
@@ -41,9 +43,11 @@ impl<'a> From<&'a ChainSnapshot> for Snapshot<'a, [String]> {
             version: shipped.version,
             shards: &shipped.shards,
             format: shipped.format,
-            now_ms: Some(shipped.now.saturating_mul(1000)),
+            now_ms: Some(shipped.now.unix_ms()),
             unseen: &shipped.unseen,
-            forget_before: shipped.forget_before,
+            forget_before: shipped
+                .forget_before
+                .map(|time| u32::try_from(time.unix_seconds()).unwrap_or(u32::MAX)),
         }
     }
 }

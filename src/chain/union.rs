@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 
 use super::link::Link;
 use super::shard_chain::ShardChain;
-use super::unseen::first_ms_after;
 
 impl ShardChain {
     /// Takes in another chain of this user.
@@ -14,8 +13,8 @@ impl ShardChain {
     /// their parameters are equal, their expiries lie within one slice and what they hold together fits the capacity.
     /// The others stand beside each other, newest first.
     ///
-    /// Of what was taken back the later time counts. If one of the two chains does not know that the history was
-    /// deleted, its shards are dropped, and what was taken back before.
+    /// Of an id that is unseen in both the later time counts. If one of the two chains does not know that the history
+    /// was deleted, its shards are dropped, and what was unseen before.
     pub fn unite(&mut self, other: &ShardChain) {
         if other.forget_before > self.forget_before {
             self.links.clear();
@@ -25,8 +24,8 @@ impl ShardChain {
             self.unite_links(&other.links);
         }
         self.unseen.unite(&other.unseen);
-        let since = first_ms_after(self.forget_before);
-        self.unseen.retain(|_, at| at >= since);
+        let counts_from = self.counts_from();
+        self.unseen.retain(|_, at| at >= counts_from);
         self.last_epoch = self.last_epoch.max(other.last_epoch);
         self.drop_oldest();
         self.drop_needless_unseen();

@@ -1,4 +1,4 @@
-//! What was taken back: ids that are fresh although a shard contains them, until they are recorded again.
+//! Unseen ids: they are fresh although a shard contains them, until they are recorded again.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -6,11 +6,12 @@ use std::mem;
 
 use crate::impression::Impression;
 use crate::params::MAX_SNAPSHOT_UNSEEN;
+use crate::time::Time;
 
-/// Ids, each with the time at which it was taken back, in Unix milliseconds of the server's clock.
+/// Ids, each with the time since which it is unseen, by the server's clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Unseen {
-    times: BTreeMap<Vec<u8>, u64>,
+    times: BTreeMap<Vec<u8>, Time>,
 }
 
 impl Unseen {
@@ -18,13 +19,14 @@ impl Unseen {
         self.times.contains_key(id)
     }
 
-    pub(super) fn at(&self, id: &[u8]) -> Option<u64> {
+    /// Since when an id is unseen.
+    pub(super) fn since(&self, id: &[u8]) -> Option<Time> {
         self.times.get(id).copied()
     }
 
-    /// Takes an id back. Of two times the later one counts.
-    pub(super) fn insert(&mut self, id: &[u8], at_ms: u64) {
-        let latest = self.at(id).map_or(at_ms, |known| known.max(at_ms));
+    /// Adds an id. Of two times the later one counts.
+    pub(super) fn insert(&mut self, id: &[u8], at: Time) {
+        let latest = self.since(id).map_or(at, |known| known.max(at));
         self.times.insert(id.to_vec(), latest);
     }
 
@@ -38,21 +40,21 @@ impl Unseen {
         }
     }
 
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(&[u8], u64) -> bool) {
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&[u8], Time) -> bool) {
         self.times.retain(|id, at| keep(id, *at));
     }
 
     /// Drops all but as many as a snapshot may have.
     pub(super) fn keep_newest(&mut self) {
         if self.times.len() > MAX_SNAPSHOT_UNSEEN {
-            let mut entries: Vec<(Vec<u8>, u64)> = mem::take(&mut self.times).into_iter().collect();
+            let mut entries: Vec<(Vec<u8>, Time)> = mem::take(&mut self.times).into_iter().collect();
             entries.sort_by_key(|&(_, at)| Reverse(at));
             self.times = entries.into_iter().take(MAX_SNAPSHOT_UNSEEN).collect();
         }
     }
 
     pub(super) fn newest_first(&self) -> Vec<Impression> {
-        let text = |(id, &at): (&Vec<u8>, &u64)| Impression {
+        let text = |(id, &at): (&Vec<u8>, &Time)| Impression {
             id: String::from_utf8_lossy(id).into_owned(),
             at,
         };
@@ -60,9 +62,4 @@ impl Unseen {
         list.sort_by_key(|entry| Reverse(entry.at));
         list
     }
-}
-
-/// The first millisecond that counts after a history was deleted.
-pub(super) fn first_ms_after(forget_before: Option<u32>) -> u64 {
-    forget_before.map_or(0, |seconds| u64::from(seconds) * 1000)
 }

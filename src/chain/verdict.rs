@@ -3,36 +3,35 @@
 use std::cmp::Reverse;
 
 use super::live_shards::LiveShards;
-use super::shard_chain::{ShardChain, contained, seconds};
+use super::seconds::shard_seconds;
+use super::shard_chain::{ShardChain, contained};
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList, KeptIds, Split};
 use crate::shard::Shard;
+use crate::time::Time;
 
 impl ShardChain {
-    /// Whether any live shard contains the id, and it was not taken back.
+    /// Whether any live shard contains the id, and it is not unseen.
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a time that is not in seconds.
-    pub fn contains(&self, id: impl AsRef<[u8]>, now_seconds: u64) -> Result<bool, Error> {
+    /// [`Error::BadOption`] for a time beyond 2^32 seconds.
+    pub fn contains(&self, id: impl AsRef<[u8]>, now: Time) -> Result<bool, Error> {
         let id = id.as_ref();
-        Ok(contained(self.live(seconds(now_seconds)?), id) && !self.unseen.contains(id))
+        Ok(contained(self.live(shard_seconds(now)?), id) && !self.unseen.contains(id))
     }
 
-    /// The indices of the fresh items, in order: no live shard contains any of an item's ids, unless it was taken back,
-    /// nor does `pending`, and no earlier fresh item has one of them. `pending` is what the device's request says that it
-    /// has shown: the base64 of [`Guard::pending_shard`](crate::Guard::pending_shard). It counts for this call alone.
-    /// What cannot be read, has expired, or does not know that the history was deleted, is as if it were not there.
+    /// The indices of the fresh items, in order. An item is fresh if each of its ids is unseen or in no live shard,
+    /// none is in `pending`, and no earlier fresh item has one of them.
+    ///
+    /// `pending` is what the device's request says that it has shown: the base64 of
+    /// [`Guard::pending_shard`](crate::Guard::pending_shard). It counts for this call alone. One that cannot be read,
+    /// has expired, or comes from a device that does not know that the history was deleted, counts for nothing.
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
-    pub fn filter(
-        &self,
-        ids: &(impl IdList + ?Sized),
-        pending: Option<&str>,
-        now_seconds: u64,
-    ) -> Result<Vec<u32>, Error> {
-        self.judge(ids, pending, now_seconds, None)
+    /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
+    pub fn filter(&self, ids: &(impl IdList + ?Sized), pending: Option<&str>, now: Time) -> Result<Vec<u32>, Error> {
+        self.judge(ids, pending, now, None)
     }
 
     /// The fresh items as [`ShardChain::filter`] finds them, and the others, those seen longest ago first: by the
@@ -40,12 +39,15 @@ impl ShardChain {
     /// earlier one of either list has one of its ids.
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a time that is not in seconds; [`Error::OutOfMemory`].
-    pub fn split(&self, ids: &(impl IdList + ?Sized), pending: Option<&str>, now_seconds: u64) -> Result<Split, Error> {
+    /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
+    pub fn split(&self, ids: &(impl IdList + ?Sized), pending: Option<&str>, now: Time) -> Result<Split, Error> {
+        let mut last_seen = Vec::new();
+        let fresh = self.judge(ids, pending, now, Some(&mut last_seen))?;
+        // A sort that keeps the order of equal ones by itself would take memory.
+        last_seen.sort_unstable_by_key(|&(seen_in, item)| (Reverse(seen_in), item));
         let mut seen = Vec::new();
-        let fresh = self.judge(ids, pending, now_seconds, Some(&mut seen))?;
-        seen.sort_by_key(|&(place, _)| Reverse(place));
-        let seen = seen.into_iter().map(|(_, item)| item).collect();
+        seen.try_reserve_exact(last_seen.len())?;
+        seen.extend(last_seen.into_iter().map(|(_, item)| item));
         Ok(Split { fresh, seen })
     }
 
@@ -54,20 +56,21 @@ impl ShardChain {
         &self,
         ids: &(impl IdList + ?Sized),
         pending: Option<&str>,
-        now_seconds: u64,
+        now: Time,
         mut seen: Option<&mut Vec<(SeenIn, u32)>>,
     ) -> Result<Vec<u32>, Error> {
-        let now = seconds(now_seconds)?;
+        let now_seconds = shard_seconds(now)?;
         let pending = pending
             .and_then(|text| Shard::from_base64(text).ok())
-            .filter(|shard| !shard.is_expired(now_seconds) && Some(shard.epoch) >= self.forget_before);
+            .filter(|shard| !shard.is_expired(now) && Some(shard.epoch) >= self.forget_before);
         let (mut list, mut kept_seen) = (HashedList::default(), KeptIds::default());
         list.read(ids)?;
-        let live = LiveShards::new(self.live(now), ids.len())?;
+        let live = LiveShards::new(self.live(now_seconds), ids.len())?;
         let mut fresh = Vec::new();
         fresh.try_reserve(ids.items())?;
         if let Some(seen) = &mut seen {
             seen.try_reserve(ids.items())?;
+            kept_seen.try_reserve(ids.len())?;
         }
         for item in 0..ids.items() {
             let latest = ids
@@ -76,8 +79,8 @@ impl ShardChain {
                 .min();
             match (latest, &mut seen) {
                 (None, _) if list.keep(ids, item) => fresh.push(item as u32),
-                (Some(place), Some(seen)) if list.keep_beside(&mut kept_seen, ids, item) => {
-                    seen.push((place, item as u32));
+                (Some(seen_in), Some(seen)) if list.keep_beside(&mut kept_seen, ids, item) => {
+                    seen.push((seen_in, item as u32));
                 }
                 _ => {}
             }
@@ -85,7 +88,7 @@ impl ShardChain {
         Ok(fresh)
     }
 
-    /// Where an id was seen last: what is pending comes before the chain's shards.
+    /// Where an id was seen last.
     #[inline]
     fn seen_in(&self, pending: Option<&Shard>, live: &LiveShards<'_>, id: HashedId<'_>) -> Option<SeenIn> {
         if pending.is_some_and(|shard| shard.filter.contains_hashed(id)) {
@@ -96,11 +99,11 @@ impl ShardChain {
     }
 }
 
-/// Where an id was seen last, the latest first.
+/// Where an id was seen last, in the order of time from the latest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SeenIn {
     /// On the device that asks.
     Pending,
-    /// In the live shard of this place.
+    /// In the live shard of this index, the newest shard's being 0.
     Shard(usize),
 }

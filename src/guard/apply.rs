@@ -20,11 +20,12 @@ impl Guard {
     /// Takes a whole snapshot, or leaves everything as it was.
     ///
     /// ```
-    /// use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, NotApplied, Now, ShardChain, Snapshot};
+    /// use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, NotApplied, Now, ShardChain, Snapshot, Time};
+    /// let server_now = Time::from_unix_seconds(1_764_000_000);
     /// let mut chain = ShardChain::new(ChainOptions::default())?;
-    /// let lagging = chain.snapshot(1_764_000_000, None)?;
-    /// chain.record(&["a"], 1_764_000_000)?;
-    /// let shipped = chain.snapshot(1_764_000_000, None)?;
+    /// let lagging = chain.snapshot(server_now, None)?;
+    /// chain.record(&["a"], server_now)?;
+    /// let shipped = chain.snapshot(server_now, None)?;
     ///
     /// let now = Now::at(1_764_000_001_000);
     /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;

@@ -115,7 +115,7 @@ impl Deliveries {
             };
             list.push(Impression {
                 id: open.text(),
-                at: recording.at,
+                at: crate::time::Time::from_unix_ms(recording.at),
             });
         }
         if !hashes.is_empty() {

@@ -43,11 +43,12 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// Decides which items of a feed are fresh, for one namespace on one device. Knows no clock: every call takes the time.
 ///
 /// ```
-/// use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot};
+/// use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot, Time};
 /// // The server's chain lags: it knows of "a" alone.
+/// let server_now = Time::from_unix_seconds(1_764_000_000);
 /// let mut chain = ShardChain::new(ChainOptions::default())?;
-/// chain.record(&["a"], 1_764_000_000)?;
-/// let shipped = chain.snapshot(1_764_000_000, None)?;
+/// chain.record(&["a"], server_now)?;
+/// let shipped = chain.snapshot(server_now, None)?;
 ///
 /// let now = Now::at(1_764_000_001_000);
 /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;

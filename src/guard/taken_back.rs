@@ -50,7 +50,7 @@ impl TakenBack {
         let offset = server_now_ms.map_or(0, |server_now| now_ms as i64 - server_now.min(MAX_AT) as i64);
         for impression in listed {
             let hash = hash_id(impression.id.as_bytes(), 0);
-            let stated = impression.at.min(MAX_AT);
+            let stated = impression.at.unix_ms().min(MAX_AT);
             if taken_back.get(hash).is_some_and(|other| other.stated > stated) {
                 continue;
             }

@@ -11,6 +11,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::error::Error;
 use crate::id_list::{IdList, Split};
 use crate::impression::Impression;
+use crate::time::Time;
 
 /// A batch that took more memory than this gives it back.
 const KEPT_BYTES: usize = 1 << 20;
@@ -122,7 +123,8 @@ impl TextBatch {
             let mut id = String::new();
             id.try_reserve_exact(text.len())?;
             id.push_str(&text);
-            list.push(Impression { id, at: at as u64 });
+            let at = Time::from_unix_ms(at as u64);
+            list.push(Impression { id, at });
         }
         Ok(list)
     }

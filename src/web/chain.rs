@@ -1,4 +1,4 @@
-//! The class `Chain`. The times of its calls are Unix seconds, those of ids Unix milliseconds.
+//! The class `Chain`. The times of its calls are Unix seconds, to the millisecond; those of ids are Unix milliseconds.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -6,6 +6,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use super::batch::TextBatch;
 use super::{failure, to_js};
 use crate::chain::{ChainOptions, Rejected, Report, ShardChain};
+use crate::time::Time;
 use crate::wire::Format;
 
 /// A user's shards.
@@ -60,74 +61,72 @@ impl Chain {
         to_js(&self.rejected.iter().map(of).collect::<Vec<_>>())
     }
 
-    /// Takes over what was stored beside the shards: the batch's ids were taken back at these times, and the history
-    /// was deleted.
-    #[wasm_bindgen(js_name = restoreExceptions)]
-    pub fn restore_exceptions(
-        &mut self,
-        unseen: &TextBatch,
-        times_ms: &[f64],
-        forget_before: Option<u32>,
-    ) -> Result<(), JsValue> {
+    /// Takes over what was stored beside the shards: since when the batch's ids are unseen, and when the history was
+    /// deleted, in Unix seconds.
+    #[wasm_bindgen(js_name = restore)]
+    pub fn restore(&mut self, unseen: &TextBatch, times_ms: &[f64], forget_before: Option<u32>) -> Result<(), JsValue> {
         let unseen = unseen.impressions(0, times_ms).map_err(failure)?;
-        self.chain.restore_exceptions(&unseen, forget_before).map_err(failure)
+        let forget_before = forget_before.map(|seconds| Time::from_unix_seconds(seconds.into()));
+        self.chain.restore(&unseen, forget_before).map_err(failure)
     }
 
     /// Records the batch's ids. Returns how many no live shard contained.
     pub fn record(&mut self, ids: &TextBatch, now_seconds: f64) -> Result<usize, JsValue> {
-        self.chain.record(ids, now_seconds as u64).map_err(failure)
+        self.chain.record(ids, time(now_seconds)).map_err(failure)
     }
 
-    /// Takes in what a device reported: the first `unseen` of the batch's ids were taken back at these times, the
-    /// others recorded. `sent_ms` is the device's clock. Returns how many ids no live shard contained.
+    /// Takes in what a device reported: the first `unseen` of the batch's ids became unseen at these times, the others
+    /// were recorded. `sent_ms` is the device's clock. Returns how many ids no live shard contained.
     pub fn take(
         &mut self,
         ids: &TextBatch,
         times_ms: &[f64],
         unseen: usize,
         sent_ms: f64,
-        now_seconds: f64,
+        arrived_seconds: f64,
     ) -> Result<usize, JsValue> {
         let all = ids.impressions(0, times_ms).map_err(failure)?;
         let (unseen, impressions) = all.split_at(unseen.min(all.len()));
         let report = Report {
-            now_ms: sent_ms as u64,
+            sent: Time::from_unix_ms(sent_ms as u64),
+            arrived: time(arrived_seconds),
             impressions,
             unseen,
         };
-        self.chain.take(&report, milliseconds(now_seconds)).map_err(failure)
+        self.chain.take(&report).map_err(failure)
     }
 
-    /// Takes the batch's ids back.
+    /// Makes the batch's ids unseen.
     pub fn unsee(&mut self, ids: &TextBatch, now_seconds: f64) -> Result<(), JsValue> {
-        self.chain.unsee(ids, milliseconds(now_seconds)).map_err(failure)
+        self.chain.unsee(ids, time(now_seconds)).map_err(failure)
     }
 
     /// Deletes the history.
     pub fn forget(&mut self, now_seconds: f64) -> Result<(), JsValue> {
-        self.chain.forget(milliseconds(now_seconds)).map_err(failure)
+        self.chain.forget(time(now_seconds)).map_err(failure)
     }
 
     /// Leaves the indices of the batch's fresh items with the batch, of items that have an id in common the first.
     /// `pending` is a device's pending shard. Returns how many they are.
     pub fn filter(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
-        let fresh = self.chain.filter(ids, pending.as_deref(), now_seconds as u64);
+        let fresh = self.chain.filter(ids, pending.as_deref(), time(now_seconds));
         Ok(ids.answer(fresh.map_err(failure)?))
     }
 
     /// The same followed by the indices of the others, those seen longest ago first. Returns how many are fresh.
     pub fn split(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
-        let split = self.chain.split(ids, pending.as_deref(), now_seconds as u64);
+        let split = self.chain.split(ids, pending.as_deref(), time(now_seconds));
         Ok(ids.answer_split(split.map_err(failure)?))
     }
 
     /// What to ship, with references to what is held.
     pub fn snapshot(&self, now_seconds: f64, held: Option<String>) -> Result<JsValue, JsValue> {
-        let snapshot = self.chain.snapshot(now_seconds as u64, held.as_deref());
+        let snapshot = self.chain.snapshot(time(now_seconds), held.as_deref());
         Ok(to_js(&snapshot.map_err(failure)?))
     }
 }
 
-fn milliseconds(seconds: f64) -> u64 {
-    (seconds * 1000.0).round() as u64
+/// The time of Unix seconds with milliseconds behind the point.
+fn time(seconds: f64) -> Time {
+    Time::from_unix_ms((seconds * 1000.0).round() as u64)
 }

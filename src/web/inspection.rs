@@ -6,6 +6,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use super::{failure, to_js};
 use crate::inspect::{self, InspectedFilter};
 use crate::shard::Shard;
+use crate::time::Time;
 use crate::wire::{Encoding, Format};
 
 /// One shard, read.
@@ -31,9 +32,10 @@ impl Inspection {
         to_js(&Report::from(&self.inspection))
     }
 
-    /// Whether it answers "contained" for an id.
+    /// Whether it answers "contained" for an id at this time, in Unix seconds.
     pub fn has(&self, id: &str, now_seconds: f64) -> bool {
-        self.inspection.contains(id, now_seconds as u64)
+        self.inspection
+            .contains(id, Time::from_unix_seconds(now_seconds as u64))
     }
 }
 

@@ -17,7 +17,7 @@ pub fn simhash(features: &TextBatch, weights: &[f64]) -> Result<String, JsValue>
         .map_err(failure)
 }
 
-/// Kept free while there are fingerprints: whoever is told that there is no memory left needs some to hear it.
+/// Kept reserved, and given back where memory runs out: to make the error takes some.
 const SPARE_BYTES: usize = 1 << 16;
 
 /// Fingerprints in groups.

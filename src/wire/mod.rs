@@ -8,8 +8,8 @@
 //! TextEncoder writes it: Go writes the same, while Java's encoder writes `?` instead, so that Guava's answers for such
 //! ids are of no use to anybody else.
 //!
-//! Reading is in two steps, in every format: the first learns the sizes and takes no memory for the bits, the second
-//! runs once the sizes are known to be bearable.
+//! Reading takes two steps in every format: the first learns the sizes and allocates nothing for the bits, the second
+//! is taken once the sizes are known to be within the limits.
 
 pub(crate) mod base64;
 mod format;

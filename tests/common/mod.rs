@@ -17,6 +17,7 @@ use base64::engine::general_purpose::STANDARD;
 use seenguard::hash::hash_id;
 use seenguard::{
     Applied, BloomFilter, ChainOptions, DEFAULT_REMEMBER, Error, Guard, Now, Parameters, SegmentState, Shard, Snapshot,
+    Time,
 };
 
 /// Unix seconds at which most tests begin.
@@ -27,6 +28,16 @@ pub const DAY: u64 = 86_400;
 /// Both clocks at a time in Unix seconds.
 pub fn at(unix_seconds: u64) -> Now {
     Now::at(unix_seconds * 1000)
+}
+
+/// A time in Unix seconds.
+pub fn seconds(unix_seconds: u64) -> Time {
+    Time::from_unix_seconds(unix_seconds)
+}
+
+/// A time in Unix milliseconds.
+pub fn milliseconds(unix_ms: u64) -> Time {
+    Time::from_unix_ms(unix_ms)
 }
 
 /// `prefix-0`, `prefix-1`, …

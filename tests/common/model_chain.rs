@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use seenguard::{ChainOptions, ChainSnapshot, Format, Impression, Parameters};
 
-use super::base64_of;
 use super::reference::ReferenceShard;
+use super::{base64_of, milliseconds, seconds};
 
 #[derive(Debug, Clone)]
 struct Link {
@@ -104,7 +104,7 @@ impl ModelChain {
     pub fn unsee<S: AsRef<str>>(&mut self, ids: &[S], now_ms: u64) {
         self.drop_expired(now_ms / 1000);
         for id in ids {
-            self.take_back(id.as_ref(), now_ms);
+            self.make_unseen(id.as_ref(), now_ms);
         }
         self.trim_unseen();
     }
@@ -116,15 +116,15 @@ impl ModelChain {
         self.forget_before = self.forget_before.max(Some(before as u32));
     }
 
-    /// Takes in impressions and what was taken back, by the server's clock.
-    pub fn take(&mut self, impressions: &[(String, u64)], unseen: &[(String, u64)], now_ms: u64) -> usize {
+    /// Takes in impressions and what became unseen, by the server's clock.
+    pub fn take(&mut self, impressions: &[(&str, u64)], unseen: &[(&str, u64)], now_ms: u64) -> usize {
         let since = self.forget_before.map_or(0, |seconds| u64::from(seconds) * 1000);
         for (id, at) in unseen.iter().filter(|(_, at)| *at >= since) {
-            self.take_back(id, *at);
+            self.make_unseen(id, *at);
         }
         let mut ids = Vec::new();
         for (id, at) in impressions {
-            let is_late = self.unseen.get(id).is_some_and(|taken_back| at <= taken_back);
+            let is_late = self.unseen.get(*id).is_some_and(|since| at <= since);
             if *at >= since && !is_late {
                 ids.push(id);
             }
@@ -132,7 +132,7 @@ impl ModelChain {
         self.record(&ids, now_ms / 1000)
     }
 
-    fn take_back(&mut self, id: &str, at: u64) {
+    fn make_unseen(&mut self, id: &str, at: u64) {
         let known = self.unseen.entry(id.to_string()).or_insert(at);
         *known = at.max(*known);
     }
@@ -142,7 +142,11 @@ impl ModelChain {
         self.unseen
             .retain(|id, _| links.iter().any(|link| link.shard.contains(id.as_bytes())));
         let newest = self.unseen_newest_first();
-        self.unseen = newest.into_iter().take(1000).map(|each| (each.id, each.at)).collect();
+        self.unseen = newest
+            .into_iter()
+            .take(1000)
+            .map(|each| (each.id, each.at.unix_ms()))
+            .collect();
     }
 
     fn unseen_newest_first(&self) -> Vec<Impression> {
@@ -150,7 +154,10 @@ impl ModelChain {
             .unseen
             .iter()
             .filter(|(id, _)| self.newest_with(id).is_some())
-            .map(|(id, &at)| Impression { id: id.clone(), at })
+            .map(|(id, &at)| Impression {
+                id: id.clone(),
+                at: milliseconds(at),
+            })
             .collect();
         list.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id)));
         list
@@ -201,9 +208,9 @@ impl ModelChain {
                 .map(|link| base64_of(&link.shard.to_bytes()))
                 .collect(),
             format: Format::Native,
-            now,
+            now: seconds(now),
             unseen: live.unseen_newest_first(),
-            forget_before: self.forget_before,
+            forget_before: self.forget_before.map(|before| seconds(before.into())),
         }
     }
 

@@ -1,8 +1,9 @@
 //! What a server must take back and forget, by what truly reached it: the chain is judged by it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use seenguard::{ChainSnapshot, Impression};
+use seenguard::{ChainSnapshot, Impression, Time};
 
 use super::conditions::SECOND;
 use super::items::{Item, Items};
@@ -83,19 +84,24 @@ impl Exceptions {
             self.unseen
         );
         assert!(
-            shipped.unseen.is_sorted_by_key(|impression| u64::MAX - impression.at),
+            shipped.unseen.is_sorted_by_key(|impression| Reverse(impression.at)),
             "taken back: the newest is listed first"
         );
         assert_eq!(
-            shipped.forget_before.unwrap_or(0),
+            seconds_of(shipped.forget_before),
             self.forget_before,
             "deletions: a snapshot tells of the latest one"
         );
     }
 }
 
+/// When a snapshot says that the history was deleted, Unix seconds; 0: never.
+pub fn seconds_of(forget_before: Option<Time>) -> u32 {
+    forget_before.map_or(0, |before| before.unix_seconds() as u32)
+}
+
 /// What a snapshot takes back.
 pub fn listed(unseen: &[Impression], items: &Items) -> Vec<(Item, u64)> {
-    let read = |Impression { id, at }: &Impression| (items.of(id).expect("an item of this feed"), *at);
+    let read = |Impression { id, at }: &Impression| (items.of(id).expect("an item of this feed"), at.unix_ms());
     unseen.iter().map(read).collect()
 }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use seenguard::hash::hash_id;
-use seenguard::{ChainOptions, Impression, Report, Shard, ShardChain, Split};
+use seenguard::{ChainOptions, ChainSnapshot, Impression, Report, Shard, ShardChain, Split, Time};
 
 use super::chance::Chance;
 use super::conditions::{Conditions, SECOND};
-use super::exceptions::Exceptions;
+use super::exceptions::{Exceptions, seconds_of};
 use super::items::{Item, Items};
 use super::lists::{self, Post};
 use super::shipment::{Shipment, Shipped, State};
@@ -24,6 +24,10 @@ const HISTORY: usize = 12;
 struct Inserted {
     serial: u64,
     at_seconds: u64,
+}
+
+fn ms(unix_ms: u64) -> Time {
+    Time::from_unix_ms(unix_ms)
 }
 
 #[derive(Debug)]
@@ -104,7 +108,7 @@ impl Server {
         let Told { item, at, .. } = told;
         let one = [Impression {
             id: items.text(item).to_owned(),
-            at,
+            at: ms(at),
         }];
         let (impressions, unseen) = if told.is_unseen {
             (&[][..], &one[..])
@@ -113,11 +117,12 @@ impl Server {
         };
         let report = Report {
             // The time in the stream is not the device's.
-            now_ms: told.sent_at + (out_ms - arrived_ms),
+            sent: ms(told.sent_at + (out_ms - arrived_ms)),
+            arrived: ms(out_ms),
             impressions,
             unseen,
         };
-        self.chain.take(&report, out_ms).expect("there is memory");
+        self.chain.take(&report).expect("there is memory");
         let since_sent = i128::from(arrived_ms) - i128::from(told.sent_at);
         let at_ms = (i128::from(at) + since_sent).clamp(0, i128::from(out_ms)) as u64;
         if self.exceptions.take(item, at_ms, told.is_unseen) {
@@ -150,8 +155,8 @@ impl Server {
         let from = known.len().saturating_sub(60);
         let item = known[from + random.index(known.len() - from)];
         self.chain
-            .unsee(&[items.text(item)], now)
-            .expect("these are milliseconds");
+            .unsee(&[items.text(item)], ms(now))
+            .expect("a chain knows such times");
         self.exceptions.unsee(item, now);
         self.changed = true;
         self.check_exceptions(now, items);
@@ -170,9 +175,13 @@ impl Server {
         }
     }
 
+    fn snapshot(&self, now: u64, held: Option<&str>) -> ChainSnapshot {
+        self.chain.snapshot(ms(now), held).expect("there is memory")
+    }
+
     /// The state to ship now.
     fn state(&mut self, now: u64, items: &Items) -> Rc<State> {
-        let shipped = self.chain.snapshot(now / SECOND, None).expect("there is memory");
+        let shipped = self.snapshot(now, None);
         self.exceptions
             .check(&shipped, |item| self.chain_contains_live(item, now, items), items);
         let texts_now = self.current.shards.iter().map(|shard| &shard.text);
@@ -187,7 +196,7 @@ impl Server {
         };
         let state = Rc::new(State {
             version: shipped.version.expect("a chain in the native format has a version"),
-            forget_before: shipped.forget_before.unwrap_or(0),
+            forget_before: seconds_of(shipped.forget_before),
             shards: shipped.shards.into_iter().map(read).collect(),
             unseen: shipped.unseen,
         });
@@ -203,20 +212,25 @@ impl Server {
 
     /// A list in two, as the chain answers it.
     pub fn split(&self, posts: &[Post], now: u64, items: &Items) -> Split {
-        let split = self.chain.split(&lists::ids_of(posts, items), None, now / SECOND);
+        let split = self.chain.split(&lists::ids_of(posts, items), None, ms(now));
         split.expect("there is memory")
     }
 
     /// The place of the newest live shard that contains an item that is not taken back.
     pub fn newest_shard(&self, item: Item, now: u64, items: &Items) -> Option<usize> {
-        let mut live = self.chain.shards().filter(|shard| !shard.is_expired(now / SECOND));
+        let mut live = self.live_shards(now);
         let place = live.position(|shard| shard.filter.contains(items.text(item)));
         place.filter(|_| !self.exceptions.contains(item))
     }
 
+    fn live_shards(&self, now: u64) -> impl Iterator<Item = &Shard> {
+        let is_live = move |shard: &&Shard| !shard.is_expired(ms(now));
+        self.chain.shards().filter(is_live)
+    }
+
     /// Whether a live shard contains an item, taken back or not.
     fn chain_contains_live(&self, item: Item, now: u64, items: &Items) -> bool {
-        let mut live = self.chain.shards().filter(|shard| !shard.is_expired(now / SECOND));
+        let mut live = self.live_shards(now);
         live.any(|shard| shard.filter.contains(items.text(item)))
     }
 
@@ -268,7 +282,7 @@ impl Server {
         };
         let shards = refer(&state);
         if !lags {
-            let shipped = self.chain.snapshot(now / SECOND, Some(held)).expect("there is memory");
+            let shipped = self.snapshot(now, Some(held));
             assert_eq!(
                 shipped.shards, shards,
                 "references: exactly what is held is referred to"
@@ -309,14 +323,14 @@ impl Server {
     }
 
     fn restore_exceptions(&mut self, unseen: &[Impression]) {
-        let before = Some(self.exceptions.forget_before).filter(|&before| before > 0);
-        let restored = self.chain.restore_exceptions(unseen, before);
+        let before = Some(u64::from(self.exceptions.forget_before)).filter(|&before| before > 0);
+        let restored = self.chain.restore(unseen, before.map(Time::from_unix_seconds));
         restored.expect("a snapshot has no more than may be stored");
     }
 
     /// The person deletes the history.
     pub fn delete_history(&mut self, now: u64) {
-        self.chain.forget(now).expect("these are milliseconds");
+        self.chain.forget(ms(now)).expect("a chain knows such times");
         self.exceptions.forget(now);
         self.forget_promises();
         self.inserted.clear();
@@ -324,7 +338,7 @@ impl Server {
 
     /// The chain is read from its store again, with other parameters if they are `other`.
     pub fn reload(&mut self, now: u64, other: Option<ChainOptions>) {
-        let stored = self.chain.snapshot(now / SECOND, None).expect("there is memory");
+        let stored = self.snapshot(now, None);
         let texts = stored.shards;
         if texts.is_empty() {
             return;
@@ -351,8 +365,8 @@ impl Server {
 
     pub fn contains(&self, item: Item, now: u64, items: &Items) -> bool {
         self.chain
-            .contains(items.text(item), now / SECOND)
-            .expect("these are seconds")
+            .contains(items.text(item), ms(now))
+            .expect("a chain knows such times")
     }
 
     /// Asks the chain for a few items that it was given: what is promised is there, and what is long past is not.
@@ -364,7 +378,7 @@ impl Server {
             let Some(item) = items.any(random) else { return };
             let contained = self.chain_contains_live(item, now, items);
             if self.refused.contains(&item) && !self.inserted.contains_key(&item) {
-                tally.ask(Question::Forgotten, self.false_positive_rate(seconds), contained);
+                tally.ask(Question::Forgotten, self.false_positive_rate(now), contained);
             }
             let Some(&inserted) = self.inserted.get(&item) else {
                 continue;
@@ -380,13 +394,13 @@ impl Server {
             let is_overdue = ttl > 0 && self.promised_from == 0 && seconds > inserted.at_seconds + longest;
             if is_overdue {
                 self.inserted.remove(&item);
-                tally.ask(Question::KeptTooLong, self.false_positive_rate(seconds), contained);
+                tally.ask(Question::KeptTooLong, self.false_positive_rate(now), contained);
             }
         }
     }
 
-    fn false_positive_rate(&self, seconds: u64) -> f64 {
-        let live = self.chain.shards().filter(|shard| !shard.is_expired(seconds));
+    fn false_positive_rate(&self, now: u64) -> f64 {
+        let live = self.live_shards(now);
         1.0 - live
             .map(|shard| 1.0 - shard.filter.false_positive_rate())
             .product::<f64>()

@@ -15,7 +15,7 @@ use crate::common::random::Random;
 use crate::common::reference::ReferenceShard;
 use crate::common::sizes::{ESTIMATES, SIZES};
 use crate::common::vectors::{edges, native};
-use crate::common::{RawShard, START, ids, shard_of, shard_with};
+use crate::common::{RawShard, START, ids, seconds, shard_of, shard_with};
 
 // The same as native code.
 
@@ -501,12 +501,12 @@ fn a_chain_records_filters_ships_and_goes_on() {
 }
 
 #[wasm_bindgen_test]
-fn a_chain_takes_back_takes_in_forgets_and_refers_to_what_is_held() {
+fn a_chain_unsees_takes_in_forgets_and_refers_to_what_is_held() {
     let now = START as f64;
     let mut chain = chain(2, 5, 0.001, 0, &[]).unwrap();
     chain.record(&separated(&["a", "b", "c"]), now).unwrap();
     chain.unsee(&separated(&["a"]), now + 0.25).unwrap();
-    // Taken back, then recorded; the device's clock is a second ahead.
+    // Unseen, then recorded; the device's clock is a second ahead.
     let times = [WALL + 1_500.0, WALL + 1_250.0, WALL + 1_501.0];
     let reported = separated(&["b", "a", "b"]);
     let unknown = chain.take(&reported, &times, 1, WALL + 2_000.0, now + 1.0);
@@ -528,7 +528,7 @@ fn a_chain_takes_back_takes_in_forgets_and_refers_to_what_is_held() {
         json!({ "version": 0, "shards": [], "now": START, "forgetBefore": START + 1 })
     );
     chain
-        .restore_exceptions(&separated(&["a"]), &[WALL], Some(START as u32 + 9))
+        .restore(&separated(&["a"]), &[WALL], Some(START as u32 + 9))
         .unwrap();
     assert_eq!(parsed(chain.snapshot(now, None).unwrap())["forgetBefore"], START + 9);
 }
@@ -547,7 +547,7 @@ fn a_day_of_use_takes_no_more_and_more_memory() {
     let mut stored = Vec::new();
     // A refresh every half minute, whose items differ in number and length.
     for refresh in 0..3000u64 {
-        let now = START + 30 * refresh;
+        let now = seconds(START + 30 * refresh);
         let first = refresh as usize * 20;
         let shown = ids(
             &"x".repeat(refresh as usize % 60),

@@ -146,26 +146,26 @@ fn restored(options: ChainOptions, stored: &[ShardInput<'_>], times: usize) -> O
 
 impl Server {
     fn step(&mut self, step: &Step<'_>, stored: &[Text]) {
-        let now = u64::from(self.now);
         match step {
             Step::Record(ids) => self.record(&ids.0),
             Step::Unsee(ids) => {
                 self.chain
-                    .unsee(&texts(&ids.0), now * 1_000)
-                    .expect("these are milliseconds");
+                    .unsee(&texts(&ids.0), self.time())
+                    .expect("32 bits hold the time");
                 for id in &ids.0 {
-                    assert!(!self.contains(*id), "{id:?} was taken back");
+                    assert!(!self.contains(*id), "{id:?} is unseen");
                 }
             }
             Step::Take(report) => self.take(report),
             Step::Forget => {
-                self.chain.forget(now * 1_000).expect("these are milliseconds");
+                self.chain.forget(self.time()).expect("32 bits hold the time");
                 assert_eq!(self.shipped().shards.len(), 0);
             }
             Step::Filter { items, pending } => self.filter(&items.0, pending.as_ref(), stored),
             Step::Restore { unseen, forget_before } => {
                 let unseen: Vec<Impression> = unseen.0.iter().map(impression).collect();
-                let restored = self.chain.restore_exceptions(&unseen, forget_before.map(Time::seconds));
+                let forget_before = forget_before.map(|time| seenguard::Time::from_unix_seconds(time.seconds().into()));
+                let restored = self.chain.restore(&unseen, forget_before);
                 restored.expect("these are not too many");
             }
             Step::Unite { stored, shards } => {
@@ -184,10 +184,7 @@ impl Server {
 
     fn record(&mut self, ids: &[Id]) {
         let version = self.shipped().version;
-        let unknown = self
-            .chain
-            .record(&texts(ids), self.now.into())
-            .expect("there is memory");
+        let unknown = self.chain.record(&texts(ids), self.time()).expect("there is memory");
         assert!(unknown <= ids.len());
         let shipped = self.shipped();
         let is_kept = self.options.ttl_seconds == 0 || shipped.shards.len() == self.chain.shards().count();
@@ -212,23 +209,21 @@ impl Server {
         let impressions: Vec<Impression> = report.impressions.0.iter().map(impression).collect();
         let unseen: Vec<Impression> = report.unseen.0.iter().map(impression).collect();
         let report = Report {
-            now_ms: report.now.ms(),
+            sent: report.now.get(),
+            arrived: self.time(),
             impressions: &impressions,
             unseen: &unseen,
         };
-        let unknown = self
-            .chain
-            .take(&report, u64::from(self.now) * 1_000)
-            .expect("there is memory");
+        let unknown = self.chain.take(&report).expect("there is memory");
         assert!(unknown <= impressions.len());
     }
 
     fn filter(&mut self, items: &[Id], pending: Option<&ShardInput<'_>>, stored: &[Text]) {
-        let now = u64::from(self.now);
+        let now = self.time();
         let ids = texts(items);
         let pending = pending.map(|shard| shard.text(Format::Native, stored).text);
         let pending = pending.and_then(|text| String::from_utf8(text).ok());
-        let fresh = self.chain.filter(&ids, None, now).expect("these are seconds");
+        let fresh = self.chain.filter(&ids, None, now).expect("32 bits hold the time");
         for (item, id) in (0..).zip(items) {
             let is_first = !items[..item as usize].contains(id);
             assert_eq!(fresh.contains(&item), is_first && !self.contains(*id), "{id:?}");
@@ -236,7 +231,7 @@ impl Server {
         let split = self
             .chain
             .split(&ids, pending.as_deref(), now)
-            .expect("these are seconds");
+            .expect("32 bits hold the time");
         assert!(
             split.fresh.iter().all(|item| fresh.contains(item)),
             "pending ids make nothing fresh"
@@ -246,13 +241,13 @@ impl Server {
 
     fn contains(&self, id: Id) -> bool {
         self.chain
-            .contains(id.text(), self.now.into())
-            .expect("these are seconds")
+            .contains(id.text(), self.time())
+            .expect("32 bits hold the time")
     }
 
     fn shipped(&self) -> ChainSnapshot {
         self.chain
-            .snapshot(self.now.into(), None)
+            .snapshot(self.time(), None)
             .expect("what is kept can be written")
     }
 
@@ -280,10 +275,7 @@ impl Server {
             "what is shipped can be stored: {rejected:?}"
         );
         if rejected.is_empty() {
-            let shards = again
-                .snapshot(self.now.into(), None)
-                .expect("it was written before")
-                .shards;
+            let shards = again.snapshot(self.time(), None).expect("it was written before").shards;
             assert_eq!(shards, shipped.shards, "what is read again is written again");
         }
         let named: Vec<Id> = stored
@@ -291,9 +283,9 @@ impl Server {
             .flat_map(|text| text.ids.iter().take(2).copied())
             .collect();
         for id in (0..10).map(Id).chain(named) {
-            let is_taken_back = shipped.unseen.iter().any(|unseen| unseen.id == id.text());
+            let is_unseen = shipped.unseen.iter().any(|unseen| unseen.id == id.text());
             let is_in_shard = shards.iter().any(|shard| shard.contains(id, self.now.into()));
-            let is_stopped = is_in_shard && !is_taken_back;
+            let is_stopped = is_in_shard && !is_unseen;
             assert_eq!(self.contains(id), is_stopped, "{id:?} in the chain");
             assert_eq!(
                 guard.has(id.text(), self.guard_now()),
@@ -303,8 +295,12 @@ impl Server {
         }
     }
 
+    fn time(&self) -> seenguard::Time {
+        seenguard::Time::from_unix_seconds(self.now.into())
+    }
+
     fn guard_now(&self) -> Now {
-        Now::at(u64::from(self.now) * 1_000)
+        Now::at(self.time().unix_ms())
     }
 
     /// A guard that took the snapshot, and then the same by references.
@@ -318,7 +314,7 @@ impl Server {
         let held = guard.held();
         let referring = self
             .chain
-            .snapshot(self.now.into(), Some(&held))
+            .snapshot(self.time(), Some(&held))
             .expect("it was written before");
         let is_reference = |text: &String| Reference::from_element(text.as_bytes()).is_some();
         assert!(referring.shards.iter().all(is_reference), "all of it is held");
@@ -333,6 +329,6 @@ impl Server {
 fn impression((id, at): &(Id, Time)) -> Impression {
     Impression {
         id: id.text(),
-        at: at.ms(),
+        at: at.get(),
     }
 }

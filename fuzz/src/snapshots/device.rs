@@ -387,6 +387,6 @@ impl Device {
 fn taken_back(id: Id, at: Time) -> Impression {
     Impression {
         id: id.text(),
-        at: at.ms(),
+        at: at.get(),
     }
 }

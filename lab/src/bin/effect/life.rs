@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 
-use seenguard::{DEFAULT_REMEMBER, Guard, Now, ShardChain};
+use seenguard::{DEFAULT_REMEMBER, Guard, Now, ShardChain, Time};
 use seenguard_lab::report::Result;
 
 use crate::measure::{Counts, Tally};
 use crate::page::{Ask, Page, Seen};
-use crate::people::{DAY_MS, FIRST_DAY_MS, Habits, Person, Refresh, SECOND_MS};
+use crate::people::{DAY_MS, FIRST_DAY_MS, Habits, Person, Refresh};
 use crate::recall::{Catalogue, Supply, mix};
 use crate::remedies::{Kind, Past, Remedy, apply, deliver};
 use crate::stream::{Condition, Ids, Store, chain_options};
@@ -160,7 +160,7 @@ impl Past {
             }
             let id = [ids.of(item)];
             let when = Now::at(at);
-            chain.record(&id, at / SECOND_MS)?;
+            chain.record(&id, Time::from_unix_ms(at))?;
             tables[device].record(&id, when)?;
             guards[device].record(&id, when)?;
             seen[device].push(item);
@@ -179,7 +179,7 @@ impl Past {
 fn synchronise(guards: &mut [Guard], chain: &ShardChain, now: u64) -> Result<()> {
     guards.iter_mut().try_for_each(|guard| {
         deliver(guard, now, |_| ());
-        let snapshot = chain.snapshot(now / SECOND_MS, Some(&guard.held()))?;
+        let snapshot = chain.snapshot(Time::from_unix_ms(now), Some(&guard.held()))?;
         apply(guard, &snapshot, now)
     })
 }

@@ -1,9 +1,9 @@
 //! A page, and how a server answers a request for one.
 
-use seenguard::ShardChain;
+use seenguard::{ShardChain, Time};
 use seenguard_lab::report::Result;
 
-use crate::people::{Refresh, SECOND_MS};
+use crate::people::Refresh;
 use crate::stream::{Ids, Store};
 
 /// Candidates that are decided at once.
@@ -27,8 +27,8 @@ pub struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    pub fn seconds(&self) -> u64 {
-        self.refresh.at / SECOND_MS
+    pub fn time(&self) -> Time {
+        Time::from_unix_ms(self.refresh.at)
     }
 }
 
@@ -73,7 +73,7 @@ impl ServerFilter<'_> {
             let to = (from + CHUNK).min(ask.ranked.len());
             let chunk = &ask.ranked[from..to];
             let ids = self.ids.all(chunk);
-            let fresh = self.chain.filter(&ids, self.pending, ask.seconds())?;
+            let fresh = self.chain.filter(&ids, self.pending, ask.time())?;
             let fresh = fresh.into_iter().map(|index| from + index as usize);
             places.extend(fresh.filter(|&place| !(self.also)(ask.ranked[place])));
             from = to;
@@ -88,7 +88,7 @@ impl ServerFilter<'_> {
     /// chain is taken for the latest.
     pub fn fresh_then_seen(&self, ask: &Ask<'_>) -> Result<Ordered> {
         let ids = self.ids.all(ask.ranked);
-        let split = self.chain.split(&ids, self.pending, ask.seconds())?;
+        let split = self.chain.split(&ids, self.pending, ask.time())?;
         let is_also = |place: &usize| (self.also)(ask.ranked[*place]);
         let places = |indices: Vec<u32>| indices.into_iter().map(|index| index as usize);
         let (also, fresh): (Vec<usize>, Vec<usize>) = places(split.fresh).partition(is_also);

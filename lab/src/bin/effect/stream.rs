@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use seenguard::{ChainOptions, ShardChain};
+use seenguard::{ChainOptions, ShardChain, Time};
 use seenguard_lab::report::Result;
 
 use crate::people::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS};
@@ -186,7 +186,7 @@ fn take_in(chain: &mut ShardChain, events: &mut VecDeque<Event>, now: u64, behin
     while events.front().is_some_and(|event| event.arrives + behind <= now)
         && let Some(Event { arrives, id }) = events.pop_front()
     {
-        chain.record(&[id], arrives / SECOND_MS)?;
+        chain.record(&[id], Time::from_unix_ms(arrives))?;
     }
     Ok(())
 }
@@ -220,8 +220,8 @@ mod tests {
         let mut store = Store::new(condition, &chain, Ids(&ids), MIDNIGHT);
         store.send("a", MIDNIGHT - MINUTE_MS);
         let now = MIDNIGHT + after_ms;
-        store.advance(now).expect("seconds");
-        store.chain.contains("a", now / SECOND_MS).expect("seconds")
+        store.advance(now).expect("a time");
+        store.chain.contains("a", Time::from_unix_ms(now)).expect("a time")
     }
 
     #[test]
@@ -261,13 +261,13 @@ mod tests {
         let mut store = Store::new(condition("replica 5 min behind"), &chain, Ids(&ids), MIDNIGHT);
         store.send("a", MIDNIGHT);
         let states = |store: &Store<'_>, now: u64| {
-            let of = |chain: &ShardChain| chain.snapshot(now / SECOND_MS, None).expect("seconds").shards;
+            let of = |chain: &ShardChain| chain.snapshot(Time::from_unix_ms(now), None).expect("a time").shards;
             (of(&store.chain), of(&store.replica))
         };
-        store.advance(MIDNIGHT + MINUTE_MS).expect("seconds");
+        store.advance(MIDNIGHT + MINUTE_MS).expect("a time");
         let (primary, replica) = states(&store, MIDNIGHT + MINUTE_MS);
         assert!(primary.len() == 1 && replica.is_empty());
-        store.advance(MIDNIGHT + 6 * MINUTE_MS).expect("seconds");
+        store.advance(MIDNIGHT + 6 * MINUTE_MS).expect("a time");
         let (later, replica) = states(&store, MIDNIGHT + 6 * MINUTE_MS);
         assert_eq!((&later, &replica), (&primary, &primary));
         let reads = (0..100).filter(|_| store.read().shards().count() == 1);

@@ -58,7 +58,7 @@ impl Remedy for Seenguard {
                 Seen::Drop => filter.next_fresh(ask, cursor)?,
                 Seen::Last => filter.fresh_then_seen(ask)?.next(ask.refresh.size, cursor),
             };
-            let snapshot = filter.chain.snapshot(ask.seconds(), Some(&held))?;
+            let snapshot = filter.chain.snapshot(ask.time(), Some(&held))?;
             let up = held.len() + pending.map_or(0, |pending| pending.len());
             fill.add_bytes(up, serde_json::to_string(&snapshot)?.len());
             apply(guard, &snapshot, ask.refresh.at)?;

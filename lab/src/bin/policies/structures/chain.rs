@@ -1,12 +1,12 @@
 //! A chain of Bloom filters, as this crate keeps it: a full one is sealed, and the oldest drops out.
 
-use seenguard::{ChainOptions, ShardChain};
+use seenguard::{ChainOptions, ShardChain, Time};
 use seenguard_lab::report::Result;
 
 use super::History;
 
 /// Nothing expires here, so any time will do.
-const NOW: u64 = 1_764_000_000;
+const NOW: Time = Time::from_unix_seconds(1_764_000_000);
 
 pub struct Chain(ShardChain);
 

@@ -5,7 +5,7 @@ mod common;
 
 use common::model_chain::ModelChain;
 use common::random::Random;
-use common::{DAY, START, guard, ids, options};
+use common::{DAY, START, guard, ids, milliseconds, options, seconds};
 use seenguard::wire::Reference;
 use seenguard::{
     BloomFilter, ChainOptions, ChainSnapshot, Error, Format, Impression, ItemIds, Now, Parameters, Report, Shard,
@@ -17,34 +17,38 @@ const START_MS: u64 = START * 1000;
 /// A chain that has recorded these ids.
 fn recorded(options: ChainOptions, ids: &[impl AsRef<[u8]>], now: u64) -> ShardChain {
     let mut chain = ShardChain::new(options).unwrap();
-    chain.record(ids, now).unwrap();
+    chain.record(ids, seconds(now)).unwrap();
     chain
 }
 
 fn shipped(chain: &ShardChain, now: u64) -> ChainSnapshot {
-    chain.snapshot(now, None).unwrap()
+    chain.snapshot(seconds(now), None).unwrap()
 }
 
 fn restored(stored: &ChainSnapshot, options: ChainOptions) -> ShardChain {
     let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, options).unwrap();
-    chain.restore_exceptions(&stored.unseen, stored.forget_before).unwrap();
+    chain.restore(&stored.unseen, stored.forget_before).unwrap();
     assert!(rejected.is_empty());
     chain
 }
 
 fn impressions(list: &[(&str, u64)]) -> Vec<Impression> {
-    let impression = |&(id, at): &(&str, u64)| Impression { id: id.into(), at };
+    let impression = |&(id, at): &(&str, u64)| Impression {
+        id: id.into(),
+        at: milliseconds(at),
+    };
     list.iter().map(impression).collect()
 }
 
 /// Takes in a report of a device whose clock is right.
 fn take(chain: &mut ShardChain, shown: &[(&str, u64)], unseen: &[(&str, u64)], now_ms: u64) -> usize {
     let report = Report {
-        now_ms,
+        sent: milliseconds(now_ms),
+        arrived: milliseconds(now_ms),
         impressions: &impressions(shown),
         unseen: &impressions(unseen),
     };
-    chain.take(&report, now_ms).unwrap()
+    chain.take(&report).unwrap()
 }
 
 fn unseen_ids(chain: &ShardChain, now: u64) -> Vec<String> {
@@ -61,54 +65,39 @@ fn compare_with_the_model(options: ChainOptions, seed: u64) {
     for _ in 0..150 {
         now_ms += random.below(1 + u64::from(options.ttl_seconds) * 400);
         let batch: Vec<&String> = (0..random.below(8)).map(|_| random.pick(&pool)).collect();
-        let mut some = || -> Vec<(String, u64)> {
+        let mut some = || -> Vec<(&str, u64)> {
             let past = |random: &mut Random| now_ms - random.below(3_000);
             (0..random.below(6))
-                .map(|_| (random.pick(&pool).clone(), past(&mut random)))
+                .map(|_| (random.pick(&pool).as_str(), past(&mut random)))
                 .collect()
         };
-        let (shown, taken_back) = (some(), some());
+        let (shown, unseen) = (some(), some());
         match random.below(12) {
             0..5 => assert_eq!(
-                chain.record(&batch, now_ms / 1000).unwrap(),
+                chain.record(&batch, seconds(now_ms / 1000)).unwrap(),
                 model.record(&batch, now_ms / 1000)
             ),
             5..8 => {
-                chain.unsee(&batch, now_ms).unwrap();
+                chain.unsee(&batch, milliseconds(now_ms)).unwrap();
                 model.unsee(&batch, now_ms);
             }
-            8..11 => {
-                let borrowed = |list: &[(String, u64)]| -> Vec<Impression> {
-                    list.iter()
-                        .map(|(id, at)| Impression {
-                            id: id.clone(),
-                            at: *at,
-                        })
-                        .collect()
-                };
-                let report = Report {
-                    now_ms,
-                    impressions: &borrowed(&shown),
-                    unseen: &borrowed(&taken_back),
-                };
-                assert_eq!(
-                    chain.take(&report, now_ms).unwrap(),
-                    model.take(&shown, &taken_back, now_ms)
-                );
-            }
+            8..11 => assert_eq!(
+                take(&mut chain, &shown, &unseen, now_ms),
+                model.take(&shown, &unseen, now_ms)
+            ),
             _ if random.once_in(4) => {
-                chain.forget(now_ms).unwrap();
+                chain.forget(milliseconds(now_ms)).unwrap();
                 model.forget(now_ms);
             }
             _ => {}
         }
         let now = now_ms / 1000;
         assert_eq!(shipped(&chain, now), model.snapshot(now));
-        let split = chain.split(&pool, None, now).unwrap();
+        let split = chain.split(&pool, None, seconds(now)).unwrap();
         assert_eq!(split.seen, model.seen_oldest_first(&pool, now));
-        assert_eq!(split.fresh, chain.filter(&pool, None, now).unwrap());
+        assert_eq!(split.fresh, chain.filter(&pool, None, seconds(now)).unwrap());
         for (index, id) in (0..).zip(&pool) {
-            assert_eq!(chain.contains(id, now).unwrap(), model.contains(id, now));
+            assert_eq!(chain.contains(id, seconds(now)).unwrap(), model.contains(id, now));
             assert_eq!(split.fresh.contains(&index), !model.contains(id, now));
         }
         if random.once_in(6) {
@@ -119,7 +108,7 @@ fn compare_with_the_model(options: ChainOptions, seed: u64) {
 }
 
 #[test]
-fn a_chain_that_takes_back_and_forgets_is_the_model_chain() {
+fn a_chain_that_unsees_and_forgets_is_the_model_chain() {
     let mut seed = 0;
     for ttl in [0, 10, 1_000] {
         for (capacity, shards) in [(1, 1), (1, 5), (2, 2), (7, 3), (30, 5)] {
@@ -137,58 +126,65 @@ fn a_chain_that_takes_back_and_forgets_is_the_model_chain() {
     }
 }
 
-// Taking back.
+// Unseen ids.
 
 #[test]
-fn what_was_taken_back_is_fresh_until_it_is_recorded_again() {
+fn an_unseen_id_is_fresh_until_it_is_recorded_again() {
     let mut chain = recorded(ChainOptions::default(), &["a", "b"], START);
-    chain.unsee(&["a", "never seen"], START_MS + 1_500).unwrap();
-    assert!(!chain.contains("a", START + 2).unwrap());
-    assert_eq!(chain.filter(&["a", "b", "c"], None, START + 2).unwrap(), [0, 2]);
+    chain
+        .unsee(&["a", "never seen"], milliseconds(START_MS + 1_500))
+        .unwrap();
+    assert!(!chain.contains("a", seconds(START + 2)).unwrap());
+    assert_eq!(
+        chain.filter(&["a", "b", "c"], None, seconds(START + 2)).unwrap(),
+        [0, 2]
+    );
     assert_eq!(
         shipped(&chain, START + 2).unseen,
         impressions(&[("a", START_MS + 1_500)])
     );
     // A shard contains it, so nothing is inserted and nothing is unknown.
-    assert_eq!(chain.record(&["a"], START + 3).unwrap(), 0);
-    assert_eq!(chain.filter(&["a", "b", "c"], None, START + 3).unwrap(), [2]);
+    assert_eq!(chain.record(&["a"], seconds(START + 3)).unwrap(), 0);
+    assert_eq!(chain.filter(&["a", "b", "c"], None, seconds(START + 3)).unwrap(), [2]);
     assert_eq!(shipped(&chain, START + 3).unseen, []);
 }
 
 #[test]
-fn of_what_was_taken_back_the_newest_1000_are_kept() {
+fn of_unseen_ids_the_newest_1000_are_kept() {
     let all = ids("item", 0..1_300);
     let mut chain = recorded(ChainOptions::default(), &all, START);
     for (second, id) in (0..).zip(&all) {
-        chain.unsee(&[id], START_MS + 1_000 * second).unwrap();
+        chain.unsee(&[id], milliseconds(START_MS + 1_000 * second)).unwrap();
     }
     let mut newest: Vec<String> = all[300..].to_vec();
     newest.reverse();
     assert_eq!(unseen_ids(&chain, START + 1_300), newest);
     // Renewed, the oldest is among the newest.
-    chain.unsee(&[&all[300]], START_MS + 2_000_000).unwrap();
-    chain.unsee(&[&all[0]], START_MS + 2_000_000).unwrap();
+    chain.unsee(&[&all[300]], milliseconds(START_MS + 2_000_000)).unwrap();
+    chain.unsee(&[&all[0]], milliseconds(START_MS + 2_000_000)).unwrap();
     let kept = unseen_ids(&chain, START + 2_000);
     assert!(kept.len() == 1_000 && kept.contains(&all[300]) && kept.contains(&all[0]) && !kept.contains(&all[301]));
 }
 
 #[test]
-fn many_that_no_shard_contains_do_not_push_out_what_was_taken_back() {
+fn many_that_no_shard_contains_do_not_push_out_unseen_ids() {
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
-    chain.unsee(&["a"], START_MS).unwrap();
-    chain.unsee(&ids("other", 0..20_000), START_MS + 5).unwrap();
-    assert!(!chain.contains("a", START).unwrap());
+    chain.unsee(&["a"], milliseconds(START_MS)).unwrap();
+    chain
+        .unsee(&ids("other", 0..20_000), milliseconds(START_MS + 5))
+        .unwrap();
+    assert!(!chain.contains("a", seconds(START)).unwrap());
 }
 
 #[test]
 fn what_no_live_shard_contains_is_dropped_by_rotation_and_by_expiry() {
     let mut chain = recorded(options(10, 2, 0), &["a"], START);
-    chain.unsee(&["a"], START_MS).unwrap();
-    chain.record(&ids("other", 0..30), START).unwrap();
+    chain.unsee(&["a"], milliseconds(START_MS)).unwrap();
+    chain.record(&ids("other", 0..30), seconds(START)).unwrap();
     assert_eq!(unseen_ids(&chain, START), [""; 0]);
 
     let mut chain = recorded(options(10, 2, 100), &["a"], START);
-    chain.unsee(&["a"], START_MS).unwrap();
+    chain.unsee(&["a"], milliseconds(START_MS)).unwrap();
     assert_eq!(unseen_ids(&chain, START + 199), ["a"]);
     assert_eq!(unseen_ids(&chain, START + 200), [""; 0]);
 }
@@ -207,12 +203,12 @@ fn an_item_is_fresh_only_if_each_of_its_ids_is() {
     ]
     .into_iter()
     .collect();
-    assert_eq!(chain.filter(&items, None, START).unwrap(), [1, 4]);
+    assert_eq!(chain.filter(&items, None, seconds(START)).unwrap(), [1, 4]);
     // The item with "e" and "b" counts by "e", which was seen last; "y" and the second "c" are duplicates.
-    let split = |chain: &ShardChain| chain.split(&items, None, START).unwrap();
+    let split = |chain: &ShardChain| chain.split(&items, None, seconds(START)).unwrap();
     let (fresh, seen) = (vec![1, 4], vec![0, 5, 3]);
     assert_eq!(split(&chain), Split { fresh, seen });
-    chain.unsee(&["a", "e"], START_MS).unwrap();
+    chain.unsee(&["a", "e"], milliseconds(START_MS)).unwrap();
     let (fresh, seen) = (vec![0, 1, 4], vec![3, 5]);
     assert_eq!(split(&chain), Split { fresh, seen });
 }
@@ -231,20 +227,23 @@ fn pending_shard(ids: &[&str], expires: u32) -> String {
 #[test]
 fn what_is_pending_is_stopped_for_this_once_and_was_seen_last() {
     let mut chain = recorded(options(2, 5, 0), &["a", "b", "c", "d"], START);
-    chain.unsee(&["b"], START_MS).unwrap();
+    chain.unsee(&["b"], milliseconds(START_MS)).unwrap();
     let before = chain.clone();
     let pending = pending_shard(&["a", "b", "new"], 0);
     let pool = ["new", "a", "b", "d", "c", "fresh"];
-    let split = |pending| chain.split(&pool, pending, START).unwrap();
+    let split = |pending| chain.split(&pool, pending, seconds(START)).unwrap();
     let (fresh, seen) = (vec![5], vec![3, 4, 0, 1, 2]);
     assert_eq!(split(Some(&*pending)), Split { fresh, seen });
-    assert_eq!(chain.filter(&pool, Some(&pending), START).unwrap(), [5]);
+    assert_eq!(chain.filter(&pool, Some(&pending), seconds(START)).unwrap(), [5]);
     let (fresh, seen) = (vec![0, 2, 5], vec![1, 3, 4]);
     assert_eq!(split(None), Split { fresh, seen });
-    assert_eq!(chain.snapshot(START, None), before.snapshot(START, None));
+    assert_eq!(
+        chain.snapshot(seconds(START), None),
+        before.snapshot(seconds(START), None)
+    );
 
     let reposts: ItemIds<&str> = [vec!["repost", "new"], vec!["x", "y"]].into_iter().collect();
-    assert_eq!(chain.filter(&reposts, Some(&pending), START).unwrap(), [1]);
+    assert_eq!(chain.filter(&reposts, Some(&pending), seconds(START)).unwrap(), [1]);
 }
 
 #[test]
@@ -265,13 +264,16 @@ fn what_cannot_be_read_as_pending_is_as_if_it_were_not_there() {
         &expired,
     ] {
         assert_eq!(
-            chain.filter(&["a", "b"], Some(pending), START).unwrap(),
+            chain.filter(&["a", "b"], Some(pending), seconds(START)).unwrap(),
             [1],
             "{pending}"
         );
     }
     let until_later = pending_shard(&["b"], START as u32 + 1);
-    assert_eq!(chain.filter(&["a", "b"], Some(&until_later), START).unwrap(), [0; 0]);
+    assert_eq!(
+        chain.filter(&["a", "b"], Some(&until_later), seconds(START)).unwrap(),
+        [0; 0]
+    );
 }
 
 #[test]
@@ -279,24 +281,16 @@ fn what_is_pending_on_a_device_that_has_not_heard_of_the_deletion_stops_nothing(
     let mut guard = guard();
     guard.record(&["a"], Now::at(START_MS)).unwrap();
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
-    chain.forget(START_MS + 10_000).unwrap();
+    chain.forget(milliseconds(START_MS + 10_000)).unwrap();
     let now = Now::at(START_MS + 20_000);
     let fresh = |pending: Option<Shard>| {
         let text = pending.unwrap().to_base64().unwrap();
-        chain.filter(&["a", "b"], Some(&text), START + 20).unwrap()
+        chain.filter(&["a", "b"], Some(&text), seconds(START + 20)).unwrap()
     };
     assert_eq!(fresh(guard.pending_shard(usize::MAX).unwrap()), [0, 1]);
 
     let shipped = shipped(&chain, START + 20);
-    let snapshot = Snapshot {
-        version: shipped.version,
-        shards: &shipped.shards,
-        format: Format::Native,
-        now_ms: Some(START_MS + 20_000),
-        unseen: &shipped.unseen,
-        forget_before: shipped.forget_before,
-    };
-    guard.apply(snapshot, now).unwrap();
+    guard.apply(Snapshot::from(&shipped), now).unwrap();
     guard.record(&["b"], now).unwrap();
     assert_eq!(fresh(guard.pending_shard(usize::MAX).unwrap()), [0]);
 }
@@ -304,9 +298,9 @@ fn what_is_pending_on_a_device_that_has_not_heard_of_the_deletion_stops_nothing(
 // Reports.
 
 #[test]
-fn a_report_that_comes_late_changes_nothing_that_was_taken_back_since() {
+fn a_report_that_comes_late_changes_nothing_that_is_unseen_since() {
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
-    chain.unsee(&["a"], START_MS + 5_000).unwrap();
+    chain.unsee(&["a"], milliseconds(START_MS + 5_000)).unwrap();
     assert_eq!(
         take(
             &mut chain,
@@ -316,13 +310,13 @@ fn a_report_that_comes_late_changes_nothing_that_was_taken_back_since() {
         ),
         1
     );
-    assert_eq!(chain.filter(&["a", "b"], None, START + 9).unwrap(), [0]);
+    assert_eq!(chain.filter(&["a", "b"], None, seconds(START + 9)).unwrap(), [0]);
     take(&mut chain, &[("a", START_MS + 5_001)], &[], START_MS + 9_000);
-    assert_eq!(chain.filter(&["a", "b"], None, START + 9).unwrap(), [0; 0]);
+    assert_eq!(chain.filter(&["a", "b"], None, seconds(START + 9)).unwrap(), [0; 0]);
 }
 
 #[test]
-fn what_one_report_takes_back_is_judged_before_its_impressions() {
+fn what_one_report_unsees_is_judged_before_its_impressions() {
     let mut chain = recorded(ChainOptions::default(), &["a", "b", "c"], START);
     let shown = [
         ("a", START_MS + 1_000),
@@ -337,7 +331,7 @@ fn what_one_report_takes_back_is_judged_before_its_impressions() {
     ];
     take(&mut chain, &shown, &unseen, START_MS + 4_000);
     assert_eq!(
-        chain.filter(&["a", "b", "c", "new"], None, START + 4).unwrap(),
+        chain.filter(&["a", "b", "c", "new"], None, seconds(START + 4)).unwrap(),
         [0, 2, 3]
     );
     assert_eq!(unseen_ids(&chain, START + 4), ["a", "c"]);
@@ -348,14 +342,19 @@ fn times_are_read_by_the_clock_of_the_device_that_reports() {
     // It is an hour ahead, or behind.
     for device_ms in [START_MS + 3_600_000, START_MS - 3_600_000] {
         let mut chain = recorded(ChainOptions::default(), &["a", "b"], START - 60);
-        chain.unsee(&["a", "b"], START_MS - 10_000).unwrap();
+        chain.unsee(&["a", "b"], milliseconds(START_MS - 10_000)).unwrap();
         let report = Report {
-            now_ms: device_ms,
+            sent: milliseconds(device_ms),
+            arrived: milliseconds(START_MS),
             impressions: &impressions(&[("a", device_ms - 10_000), ("b", device_ms - 9_999)]),
             unseen: &[],
         };
-        chain.take(&report, START_MS).unwrap();
-        assert_eq!(chain.filter(&["a", "b"], None, START).unwrap(), [0], "{device_ms}");
+        chain.take(&report).unwrap();
+        assert_eq!(
+            chain.filter(&["a", "b"], None, seconds(START)).unwrap(),
+            [0],
+            "{device_ms}"
+        );
     }
 }
 
@@ -367,15 +366,16 @@ fn a_time_in_the_future_counts_as_now() {
         shipped(&chain, START + 1).unseen,
         impressions(&[("a", START_MS + 1_000)])
     );
-    assert!(chain.contains("b", START + 1).unwrap());
+    assert!(chain.contains("b", seconds(START + 1)).unwrap());
     // And one before all time as before everything.
     let report = Report {
-        now_ms: u64::MAX,
+        sent: milliseconds(u64::MAX),
+        arrived: milliseconds(START_MS + 2_000),
         impressions: &impressions(&[("a", 0)]),
         unseen: &[],
     };
-    chain.take(&report, START_MS + 2_000).unwrap();
-    assert!(!chain.contains("a", START + 2).unwrap());
+    chain.take(&report).unwrap();
+    assert!(!chain.contains("a", seconds(START + 2)).unwrap());
 }
 
 // Deleting the history.
@@ -383,69 +383,76 @@ fn a_time_in_the_future_counts_as_now() {
 #[test]
 fn a_deleted_history_leaves_an_empty_chain_that_says_when() {
     let mut chain = recorded(ChainOptions::default(), &["a", "b"], START);
-    chain.unsee(&["a"], START_MS).unwrap();
-    chain.forget(START_MS + 100).unwrap();
+    chain.unsee(&["a"], milliseconds(START_MS)).unwrap();
+    chain.forget(milliseconds(START_MS + 100)).unwrap();
     let empty = shipped(&chain, START + 1);
-    assert_eq!((empty.version, empty.forget_before), (Some(0), Some(START as u32 + 1)));
+    assert_eq!(
+        (empty.version, empty.forget_before),
+        (Some(0), Some(seconds(START + 1)))
+    );
     assert!(empty.shards.is_empty() && empty.unseen.is_empty());
     // Earlier than before it never becomes.
-    chain.forget(START_MS - 5_000_000).unwrap();
+    chain.forget(milliseconds(START_MS - 5_000_000)).unwrap();
     assert_eq!(shipped(&chain, START + 1), empty);
-    chain.forget(START_MS + 5_000).unwrap();
-    assert_eq!(shipped(&chain, START + 5).forget_before, Some(START as u32 + 5));
+    chain.forget(milliseconds(START_MS + 5_000)).unwrap();
+    assert_eq!(shipped(&chain, START + 5).forget_before, Some(seconds(START + 5)));
 }
 
 #[test]
 fn what_was_reported_from_before_a_deletion_changes_nothing() {
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
-    chain.forget(START_MS + 10_000).unwrap();
+    chain.forget(milliseconds(START_MS + 10_000)).unwrap();
     let since = START_MS + 10_000;
     let shown = [("a", since - 1), ("b", since), ("c", since - 1_000_000)];
     assert_eq!(take(&mut chain, &shown, &[], since + 60_000), 1);
-    assert_eq!(chain.filter(&["a", "b", "c"], None, START + 70).unwrap(), [0, 2]);
-    // What was taken back before is no longer in force either.
+    assert_eq!(
+        chain.filter(&["a", "b", "c"], None, seconds(START + 70)).unwrap(),
+        [0, 2]
+    );
+    // What became unseen before is no longer unseen either.
     take(&mut chain, &[], &[("b", since - 1)], since + 60_000);
-    assert!(chain.contains("b", START + 70).unwrap());
+    assert!(chain.contains("b", seconds(START + 70)).unwrap());
 }
 
 #[test]
 fn an_impression_of_the_second_of_the_deletion_is_forgotten() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
-    chain.forget(START_MS + 700).unwrap();
+    chain.forget(milliseconds(START_MS + 700)).unwrap();
     take(&mut chain, &[("a", START_MS + 300)], &[], START_MS + 60_000);
-    assert!(!chain.contains("a", START + 60).unwrap());
+    assert!(!chain.contains("a", seconds(START + 60)).unwrap());
 }
 
 #[test]
 fn a_chain_goes_on_from_all_that_is_stored() {
     let mut chain = recorded(options(10, 3, 0), &ids("item", 0..25), START);
-    chain.forget(START_MS).unwrap();
-    chain.record(&ids("item", 0..25), START + 5).unwrap();
-    chain.unsee(&ids("item", 3..9), START_MS + 6_001).unwrap();
+    chain.forget(milliseconds(START_MS)).unwrap();
+    chain.record(&ids("item", 0..25), seconds(START + 5)).unwrap();
+    chain.unsee(&ids("item", 3..9), milliseconds(START_MS + 6_001)).unwrap();
     let stored = shipped(&chain, START + 7);
     assert_eq!(stored.unseen.len(), 6);
     assert_eq!(shipped(&restored(&stored, options(10, 3, 0)), START + 7), stored);
 }
 
 #[test]
-fn what_was_stored_taken_back_without_a_shard_that_contains_it_is_dropped() {
+fn what_was_stored_as_unseen_without_a_shard_that_contains_it_is_dropped() {
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
     chain
-        .restore_exceptions(&impressions(&[("a", 5), ("a", 7), ("b", 6)]), None)
+        .restore(&impressions(&[("a", 5), ("a", 7), ("b", 6)]), None)
         .unwrap();
     assert_eq!(shipped(&chain, START).unseen, impressions(&[("a", 7)]));
 }
 
 #[test]
-fn more_taken_back_than_a_snapshot_may_have_is_refused_and_changes_nothing() {
+fn more_unseen_ids_than_a_snapshot_may_have_are_refused_and_change_nothing() {
     let all = ids("item", 0..1_001);
     let mut chain = recorded(ChainOptions::default(), &all, START);
     let before = shipped(&chain, START);
-    let unseen: Vec<Impression> = all.iter().map(|id| Impression { id: id.clone(), at: 1 }).collect();
-    let refused = chain.restore_exceptions(&unseen, Some(5)).map_err(|error| error.code());
+    let unseen: Vec<(&str, u64)> = all.iter().map(|id| (id.as_str(), 1)).collect();
+    let unseen = impressions(&unseen);
+    let refused = chain.restore(&unseen, Some(seconds(5))).map_err(|error| error.code());
     assert_eq!(refused, Err("bad-snapshot"));
     assert_eq!(shipped(&chain, START), before);
-    chain.restore_exceptions(&unseen[1..], Some(5)).unwrap();
+    chain.restore(&unseen[1..], Some(seconds(5))).unwrap();
     assert_eq!(shipped(&chain, START).unseen.len(), 1_000);
 }
 
@@ -453,17 +460,19 @@ fn more_taken_back_than_a_snapshot_may_have_is_refused_and_changes_nothing() {
 fn times_beyond_32_bits_of_seconds_are_refused_and_change_nothing() {
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
     let before = shipped(&chain, START);
-    // Microseconds.
-    let now = START_MS * 1000;
+    let now = milliseconds(1_000 << 32);
     let report = Report {
-        now_ms: now,
+        sent: now,
+        arrived: now,
         impressions: &impressions(&[("b", 0)]),
         unseen: &impressions(&[("a", 0)]),
     };
     for refused in [
         chain.unsee(&["a"], now),
         chain.forget(now),
-        chain.take(&report, now).map(drop),
+        chain.forget(milliseconds((1_000 << 32) - 999)),
+        chain.take(&report).map(drop),
+        chain.restore(&impressions(&[("a", 0)]), Some(now)),
     ] {
         assert!(matches!(refused, Err(Error::BadOption(_))));
     }
@@ -473,11 +482,11 @@ fn times_beyond_32_bits_of_seconds_are_refused_and_change_nothing() {
 // Union.
 
 #[test]
-fn of_two_chains_the_later_taking_back_counts() {
+fn of_an_id_that_is_unseen_in_two_chains_the_later_time_counts() {
     let first = recorded(ChainOptions::default(), &["a", "b", "c"], START);
     let (mut here, mut there) = (first.clone(), first);
-    here.unsee(&["a", "b"], START_MS + 1).unwrap();
-    there.unsee(&["b", "c"], START_MS + 2).unwrap();
+    here.unsee(&["a", "b"], milliseconds(START_MS + 1)).unwrap();
+    there.unsee(&["b", "c"], milliseconds(START_MS + 2)).unwrap();
     let expected = impressions(&[("b", START_MS + 2), ("c", START_MS + 2), ("a", START_MS + 1)]);
     let mut united = here.clone();
     united.unite(&there);
@@ -490,10 +499,10 @@ fn of_two_chains_the_later_taking_back_counts() {
 fn a_chain_that_does_not_know_of_a_deletion_brings_nothing_back() {
     let replica = recorded(options(10, 5, 0), &ids("item", 0..25), START);
     let mut there = replica.clone();
-    there.unsee(&["item-1"], START_MS + 500).unwrap();
+    there.unsee(&["item-1"], milliseconds(START_MS + 500)).unwrap();
     let mut here = replica;
-    here.forget(START_MS + 60_000).unwrap();
-    here.record(&["item-1", "after"], START + 61).unwrap();
+    here.forget(milliseconds(START_MS + 60_000)).unwrap();
+    here.record(&["item-1", "after"], seconds(START + 61)).unwrap();
     let expected = shipped(&here, START + 62);
     let mut united = here.clone();
     united.unite(&there);
@@ -526,7 +535,7 @@ fn shards_that_are_held_are_shipped_as_references_in_every_format_of_a_chain() {
         let whole = shipped(&chain, START);
         for mask in 0..1 << whole.shards.len() {
             let names = held(&whole, |index| mask >> index & 1 == 1);
-            let sent = chain.snapshot(START, Some(&names)).unwrap();
+            let sent = chain.snapshot(seconds(START), Some(&names)).unwrap();
             for (index, (text, whole)) in sent.shards.iter().zip(&whole.shards).enumerate() {
                 let reference = Reference::of(format, whole.as_bytes()).to_element();
                 let expected = if mask >> index & 1 == 1 { &reference } else { whole };
@@ -550,17 +559,13 @@ fn check_that_a_device_resolves(format: Format) {
     for refresh in 0..20 {
         let now = START + 10 * refresh as u64;
         let held = guard.held();
-        let snapshot = chain.snapshot(now, Some(&held)).unwrap();
+        let snapshot = chain.snapshot(seconds(now), Some(&held)).unwrap();
         let references = snapshot.shards.iter().filter(|text| text.starts_with('~')).count();
         assert!(references >= if refresh == 0 { 0 } else { 3 });
         let applied = guard.apply(
             Snapshot {
-                version: snapshot.version,
-                shards: &snapshot.shards,
-                format: snapshot.format,
                 now_ms: None,
-                unseen: &snapshot.unseen,
-                forget_before: snapshot.forget_before,
+                ..Snapshot::from(&snapshot)
             },
             Now::at(now * 1000),
         );
@@ -571,7 +576,7 @@ fn check_that_a_device_resolves(format: Format) {
             guard.filter(&news, Now::at(now * 1000)).unwrap().len() >= 9,
             "{format:?}"
         );
-        chain.record(&news, now).unwrap();
+        chain.record(&news, seconds(now)).unwrap();
     }
     assert!(
         ids("news", 0..190)
@@ -598,7 +603,7 @@ fn two_equal_shards_have_one_reference() {
     let name = held(&shipped(&chain, START), |_| true);
     let reference = format!("~{name}");
     assert_eq!(
-        twice.snapshot(START, Some(&name)).unwrap().shards,
+        twice.snapshot(seconds(START), Some(&name)).unwrap().shards,
         [&*reference, &*reference]
     );
 }
@@ -617,7 +622,7 @@ fn what_is_not_understood_of_held_is_as_if_it_were_not_there() {
         format!("{names}{}", ".".repeat(800)),
         "é".repeat(400),
     ] {
-        let sent = chain.snapshot(START, Some(&nothing)).unwrap();
+        let sent = chain.snapshot(seconds(START), Some(&nothing)).unwrap();
         let understood = sent.shards.iter().filter(|text| text.starts_with('~')).count();
         // Of a text with a mark before it all names but the first can be read.
         let expected = if nothing.starts_with('~') {
@@ -628,7 +633,7 @@ fn what_is_not_understood_of_held_is_as_if_it_were_not_there() {
         assert_eq!(understood, expected, "{nothing:.80}");
     }
     let among_others = format!("0123456789ab..x.{names}.");
-    let sent = chain.snapshot(START, Some(&among_others)).unwrap();
+    let sent = chain.snapshot(seconds(START), Some(&among_others)).unwrap();
     assert!(sent.shards.iter().all(|text| text.starts_with('~')));
 }
 
@@ -658,8 +663,10 @@ fn sealed_shards_stay_what_they_are_for_a_month() {
     for day in 1..7 {
         chain = restored(&shipped(&chain, START + day * DAY), options);
         let sealed = held(&before, |index| index > 0);
-        let sent = chain.snapshot(START + day * DAY, Some(&sealed)).unwrap();
+        let sent = chain.snapshot(seconds(START + day * DAY), Some(&sealed)).unwrap();
         assert_eq!(sent.shards.iter().filter(|text| text.starts_with('~')).count(), 4);
-        chain.record(&ids(&day.to_string(), 0..5), START + day * DAY).unwrap();
+        chain
+            .record(&ids(&day.to_string(), 0..5), seconds(START + day * DAY))
+            .unwrap();
     }
 }

@@ -1,0 +1,98 @@
+//! Points in time. The crate has no clock: whoever calls it says what time it is, and says in which unit.
+
+use std::ops::Add;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Serialize, Serializer};
+
+/// A point in time, to the millisecond. Seconds and milliseconds are named where one is made and where it is read, so
+/// that neither is taken for the other. It is serialized as Unix milliseconds.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+/// use seenguard::Time;
+///
+/// let now = Time::from_unix_seconds(1_764_000_000);
+/// assert_eq!(now, Time::from_unix_ms(1_764_000_000_000));
+/// let later = now + Duration::from_millis(1_500);
+/// assert_eq!((later.unix_ms(), later.unix_seconds()), (1_764_000_001_500, 1_764_000_001));
+///
+/// // The clock of a server.
+/// assert!(Time::from(SystemTime::now()) > now);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Time {
+    unix_ms: u64,
+}
+
+impl Time {
+    /// So many milliseconds after the beginning of 1970, UTC.
+    pub const fn from_unix_ms(unix_ms: u64) -> Self {
+        Time { unix_ms }
+    }
+
+    /// So many seconds after the beginning of 1970, UTC.
+    pub const fn from_unix_seconds(unix_seconds: u64) -> Self {
+        Time::from_unix_ms(unix_seconds.saturating_mul(1000))
+    }
+
+    /// Unix milliseconds.
+    pub const fn unix_ms(self) -> u64 {
+        self.unix_ms
+    }
+
+    /// Unix seconds, rounded down.
+    pub const fn unix_seconds(self) -> u64 {
+        self.unix_ms / 1000
+    }
+}
+
+/// What a server's clock says. A time before 1970 counts as 1970.
+impl From<SystemTime> for Time {
+    fn from(time: SystemTime) -> Self {
+        Time::from_unix_ms(0) + time.duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
+}
+
+/// The time so much later, in whole milliseconds.
+impl Add<Duration> for Time {
+    type Output = Time;
+
+    fn add(self, duration: Duration) -> Time {
+        let ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        Time::from_unix_ms(self.unix_ms.saturating_add(ms))
+    }
+}
+
+/// Serializes a time, if there is one, as whole Unix seconds: as snapshots have it.
+pub(crate) fn as_unix_seconds<T: Copy + Into<Option<Time>>, S: Serializer>(
+    time: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let time: Option<Time> = (*time).into();
+    time.map(Time::unix_seconds).serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_beyond_all_others_is_the_last_one() {
+        let last = Time::from_unix_ms(u64::MAX);
+        assert_eq!(Time::from_unix_seconds(u64::MAX), last);
+        assert_eq!(last + Duration::from_millis(1), last);
+        assert_eq!(Time::from_unix_ms(0) + Duration::MAX, last);
+    }
+
+    #[test]
+    fn a_clock_before_1970_says_1970() {
+        let before = UNIX_EPOCH - Duration::from_secs(1);
+        assert_eq!(Time::from(before), Time::from_unix_ms(0));
+        assert_eq!(
+            Time::from(UNIX_EPOCH + Duration::from_micros(1_999)),
+            Time::from_unix_ms(1)
+        );
+    }
+}
