@@ -174,7 +174,8 @@ fn what_a_segment_claims_takes_nothing() {
     for content in [text, counter, time, endless] {
         let segment = segment(200, &content);
         let mut guard = guard();
-        let taken = most_bytes_while(|| assert_eq!(guard.merge(&[&segment], at(START)).unwrap(), [SegmentState::Damaged]));
+        let taken =
+            most_bytes_while(|| assert_eq!(guard.merge(&[&segment], at(START)).unwrap(), [SegmentState::Damaged]));
         assert!(taken < LITTLE, "{taken}");
     }
 }

@@ -69,7 +69,10 @@ fn a_reference_to_a_shard_that_is_not_held_leaves_everything_as_it_is() {
     let missing = [newest, reference_of(&other), reference_of(&old)];
     let applied = apply(&mut guard, Some(6), &missing, at(START)).unwrap();
     assert_eq!((applied.reason, applied.shards), (Some(NotApplied::MissingShard), 1));
-    assert_eq!((guard.version(), guard.pending(9, at(START))), (Some(5), vec!["mine".into()]));
+    assert_eq!(
+        (guard.version(), guard.pending(9, at(START))),
+        (Some(5), vec!["mine".into()])
+    );
     assert!(guard.has("shard 1-0", at(START)) && !guard.has("shard 3-0", at(START)));
     // From here on it asks for all shards, until it has taken a snapshot.
     assert_eq!(guard.held(), "");
@@ -174,12 +177,16 @@ fn a_guard_without_a_snapshot_stores_none() {
 fn shards_of_over_half_a_megabyte_are_not_stored() {
     let large = |epoch: u32| {
         let mut filter = BloomFilter::new(Parameters::for_capacity(20_000, 0.001).unwrap(), 0);
-        ids(&format!("of {epoch}"), 0..20_000).iter().for_each(|id| drop(filter.insert(id)));
+        ids(&format!("of {epoch}"), 0..20_000).iter().for_each(|id| {
+            filter.insert(id);
+        });
         Shard::new(filter, epoch, 0).to_base64().unwrap()
     };
     let texts: Vec<String> = (1..=16).map(large).collect();
     let lengths: Vec<usize> = texts.iter().map(String::len).collect();
-    let fitting = (1..).find(|&count| lengths[..count + 1].iter().sum::<usize>() > 512 * 1024).unwrap();
+    let fitting = (1..)
+        .find(|&count| lengths[..count + 1].iter().sum::<usize>() > 512 * 1024)
+        .unwrap();
     for (count, is_stored) in [(fitting, true), (fitting + 1, false), (fitting, true)] {
         let mut guard = guard();
         apply(&mut guard, None, &texts[..count], at(START)).unwrap();
@@ -230,7 +237,10 @@ fn a_stored_snapshot_that_is_damaged_elsewhere_changes_nothing() {
     }
     for length in 0..whole.len() {
         let mut later = guard();
-        assert!(later.restore(&whole[..length], at(START)).is_err() && later.shards() == 0, "{length}");
+        assert!(
+            later.restore(&whole[..length], at(START)).is_err() && later.shards() == 0,
+            "{length}"
+        );
     }
 }
 
@@ -303,7 +313,10 @@ fn what_the_server_has_taken_back_passes_until_it_is_recorded_again() {
     assert_eq!((applied.covered, guard.pending(9, at(START))), (0, vec!["mine".into()]));
     assert!(guard.has("mine", at(START + 8)) && !guard.has("theirs", at(START + 8)));
     let applied = guard.apply(snapshot(&texts, &unseen[..1]), at(START + 9)).unwrap();
-    assert_eq!((applied.covered, guard.pending(9, at(START))), (1, vec!["pending".into()]));
+    assert_eq!(
+        (applied.covered, guard.pending(9, at(START))),
+        (1, vec!["pending".into()])
+    );
 }
 
 #[test]

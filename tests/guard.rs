@@ -554,8 +554,18 @@ fn what_is_taken_back_is_pending_no_longer_and_is_delivered_as_such() {
     guard.start_reporting();
     guard.record(&["a", "b"], at(START)).unwrap();
     guard.unsee(&["a"], at(START)).unwrap();
-    assert_eq!((guard.pending(9, at(START)), guard.undelivered()), (vec!["b".into()], 2));
-    assert!(!guard.pending_shard(usize::MAX, at(START)).unwrap().unwrap().filter.contains("a"));
+    assert_eq!(
+        (guard.pending(9, at(START)), guard.undelivered()),
+        (vec!["b".into()], 2)
+    );
+    assert!(
+        !guard
+            .pending_shard(usize::MAX, at(START))
+            .unwrap()
+            .unwrap()
+            .filter
+            .contains("a")
+    );
     let batch = guard.begin_batch(9, usize::MAX, at(START));
     let ids = |list: &[Impression]| list.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
     assert_eq!(
@@ -674,7 +684,10 @@ fn what_a_snapshot_covers_is_pending_no_longer() {
     let covered = ids("item", 3..7).into_iter();
     let lags: Vec<CoveredImpression> = covered.map(|id| CoveredImpression { id, lag_ms: 60_000 }).collect();
     assert_eq!((applied.covered, applied.lags), (4, lags));
-    assert_eq!(guard.pending(99, Now::at(1_060_000)), [ids("item", 0..3), ids("item", 7..10)].concat());
+    assert_eq!(
+        guard.pending(99, Now::at(1_060_000)),
+        [ids("item", 0..3), ids("item", 7..10)].concat()
+    );
     assert_eq!(
         apply(&mut guard, None, &[&covers], Now::at(1_070_000)).unwrap().covered,
         0
@@ -799,10 +812,20 @@ fn the_pending_shard_has_the_parameters_of_the_newest_server_shard() {
     let shards = shards.map(|shard| shard.to_base64().unwrap());
     apply(&mut guard, None, &shards, at(START)).unwrap();
     guard.record(&ids("item", 0..100), at(START)).unwrap();
-    let text = guard.pending_shard(usize::MAX, at(START)).unwrap().unwrap().to_base64().unwrap();
+    let text = guard
+        .pending_shard(usize::MAX, at(START))
+        .unwrap()
+        .unwrap()
+        .to_base64()
+        .unwrap();
     let shard = Shard::from_base64(&text).unwrap();
     assert_eq!((shard.filter.parameters(), shard.filter.seed()), (newest, 77));
-    assert!(guard.pending(usize::MAX, at(START)).iter().all(|id| shard.filter.contains(id)));
+    assert!(
+        guard
+            .pending(usize::MAX, at(START))
+            .iter()
+            .all(|id| shard.filter.contains(id))
+    );
     assert!(!shard.filter.contains("s"));
 }
 

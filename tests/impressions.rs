@@ -228,7 +228,9 @@ fn answers_of<S: AsRef<[u8]>>(mut guard: Guard, segments: &[S], now_ms: u64) -> 
         explained: names().iter().map(|id| guard.explain(id, now)).collect(),
         pending: guard.pending(usize::MAX, now),
         undelivered,
-        to_deliver: to_deliver.map(|impression| (impression.id, impression.at.unix_ms())).collect(),
+        to_deliver: to_deliver
+            .map(|impression| (impression.id, impression.at.unix_ms()))
+            .collect(),
         written,
     }
 }

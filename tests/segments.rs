@@ -135,7 +135,10 @@ fn a_compaction_by_a_page_that_knows_nothing_of_the_segments_loses_nothing() {
     left.record(&ids("left", 0..50), at(START)).unwrap();
     right.record(&ids("right", 0..50), at(START)).unwrap();
     third.record(&["third"], at(START)).unwrap();
-    let union = third.compact(&[unsaved(&mut left), unsaved(&mut right)], at(START)).unwrap().text;
+    let union = third
+        .compact(&[unsaved(&mut left), unsaved(&mut right)], at(START))
+        .unwrap()
+        .text;
     let later = next_visit(&[union]);
     assert!(has_all(&later, &ids("left", 0..50), at(START)) && has_all(&later, &ids("right", 0..50), at(START)));
     // What is not in the segments has a segment of its own.
@@ -206,7 +209,10 @@ fn a_taking_back_counts_although_the_clock_was_set_back_before_it() {
 fn a_tab_that_hears_of_another_stops_what_that_recorded_and_leaves_storing_it_to_it() {
     let (mut here, mut there) = (guard(), guard());
     there.record(&ids("there", 0..20), at(START)).unwrap();
-    assert_eq!(here.merge(&[unsaved(&mut there)], at(START)).unwrap(), [SegmentState::Whole]);
+    assert_eq!(
+        here.merge(&[unsaved(&mut there)], at(START)).unwrap(),
+        [SegmentState::Whole]
+    );
     assert!(has_all(&here, &ids("there", 0..20), at(START)));
     assert_eq!(all_pending(&here), ids("there", 0..20));
     assert_eq!(here.take_unsaved(true), None);
@@ -385,7 +391,10 @@ fn of_two_device_names_in_segments_the_lesser_counts_and_a_clear_has_another() {
         let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
         let mut storage = Storage::new("home", 30.0, DEFAULT_REMEMBER, seed);
         storage.begin(true, false, None);
-        assert_eq!(storage.next(&mut guard, at(START)), Operation::List(vec!["seenguard/".into(), "seenguard-stash/".into()]));
+        assert_eq!(
+            storage.next(&mut guard, at(START)),
+            Operation::List(vec!["seenguard/".into(), "seenguard-stash/".into()])
+        );
         storage.complete(&mut guard, storage.operation(), Outcome::Keys(vec![]), at(START));
         storage.next(&mut guard, at(START));
         guard.record(&["a"], at(START)).unwrap();
@@ -500,7 +509,10 @@ fn texts_that_are_no_segments_are_damaged_and_harm_nothing() {
         let (guard, states) = loaded(&[text]);
         assert_eq!(states, [SegmentState::Damaged], "{text:?}");
         assert_eq!(all_pending(&guard).len(), 0);
-        assert_eq!(self::guard().merge(&[text], at(START)).unwrap(), [SegmentState::Damaged]);
+        assert_eq!(
+            self::guard().merge(&[text], at(START)).unwrap(),
+            [SegmentState::Damaged]
+        );
     }
 }
 
@@ -598,7 +610,11 @@ fn any_segment(random: &mut Random) -> String {
     for _ in 0..4 {
         header.extend(any_number(random));
     }
-    let clear = if random.once_in(3) { any_number(random) } else { number(0) };
+    let clear = if random.once_in(3) {
+        any_number(random)
+    } else {
+        number(0)
+    };
     let mut text = format!("SGI1\n{}\n{}\n", chunk(b'c', &clear), chunk(b'h', &header));
     for _ in 0..random.below(5) {
         let mut content: Vec<u8> = (0..random.below(8)).flat_map(|_| any_recording(random)).collect();

@@ -10,8 +10,7 @@
 
 use super::device_name::DeviceName;
 use super::forgotten::Forgotten;
-use super::recording::{Kind, MAX_SEQ, Rank, Recording, Unsettled};
-use super::segment::MAX_CLEAR;
+use super::recording::{Kind, MAX_CLEAR, MAX_SEQ, Rank, Recording, Unsettled};
 use super::tally::Tally;
 use super::unsaved::Unsaved;
 use crate::error::Error;

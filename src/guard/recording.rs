@@ -6,6 +6,10 @@ use crate::error::Error;
 
 /// Highest counter of a recording: what a JavaScript number holds exactly.
 pub(crate) const MAX_SEQ: u64 = (1 << 53) - 1;
+
+/// The highest number of a clear: what is higher is damage.
+pub(crate) const MAX_CLEAR: u64 = 1 << 51;
+
 /// Latest time of a recording, Unix milliseconds.
 pub(crate) const MAX_AT: u64 = (1 << 53) - 1;
 

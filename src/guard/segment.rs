@@ -22,7 +22,7 @@ use super::chunk::{self, Chunk, DAMAGED, Reader, push_number, unzigzag, within, 
 use super::device_name::DeviceName;
 use super::forgotten::Forgotten;
 use super::impressions::Impressions;
-use super::recording::{Delivery, Kind, MAX_AT, MAX_SEQ, Recording, Unsettled};
+use super::recording::{Delivery, Kind, MAX_AT, MAX_CLEAR, MAX_SEQ, Recording, Unsettled};
 use crate::error::Error;
 use crate::hash::hash_id;
 
@@ -35,9 +35,6 @@ const CHUNK_BYTES: usize = 4096;
 const CLEAR: u8 = b'c';
 const HEADER: u8 = b'h';
 const RECORDINGS: u8 = b'r';
-
-/// The highest number of a clear: what is higher is damage.
-pub(crate) const MAX_CLEAR: u64 = 1 << 51;
 
 const UNSEEN: u8 = 1;
 const COVERED: u8 = 2;

@@ -4,74 +4,64 @@
 //! What a clear has overtaken is compacted by the same steps, whatever its size; so is what is damaged, of which a part
 //! is set aside first.
 
-use super::listing::{Entry, Listing, group_size};
+use super::listing::{Listing, group_size};
 use super::names::{Kind, Names};
-use super::operation::Operation;
 use super::random::Random;
 use super::reading::Text;
-use super::saving::Saving;
-use super::{Next, Purpose, Storage};
-use crate::guard::{Guard, Now, SegmentState};
+use crate::guard::SegmentState;
 
 /// A compaction waits for a random time up to this, so that of several tabs one does it.
 const MAX_WAIT_MS: u64 = 1_000;
-/// So many damaged segments are set aside …
-const MOST_SET_ASIDE: usize = 4;
-/// … so much of each (characters).
+/// So much of each damaged segment is set aside (characters).
 const SET_ASIDE_CHARACTERS: usize = 16_384;
-
-/// A key for a segment of this writer's.
-pub(super) fn segment_key(names: &Names, writer: &str, saving: &mut Saving, level: u32) -> String {
-    names.segment(level, writer, saving.next_number())
-}
 
 /// What a scheduled compaction compacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Goal {
+pub(super) enum Goal {
     Level(u32),
     All,
 }
 
 #[derive(Debug)]
-struct Due {
-    at_ms: u64,
-    goal: Goal,
+pub(super) struct Due {
+    pub(super) at_ms: u64,
+    pub(super) goal: Goal,
     /// Whether the keys were listed since.
-    is_listed: bool,
+    pub(super) is_listed: bool,
 }
 
 /// A compaction that is going on.
 #[derive(Debug, Default)]
-struct Compaction {
+pub(super) struct Compaction {
     /// What the union stands for.
-    keys: Vec<String>,
+    pub(super) keys: Vec<String>,
     /// Those of them that are to be read, and whether any was.
-    to_read: Vec<String>,
-    has_read: bool,
+    pub(super) to_read: Vec<String>,
+    pub(super) has_read: bool,
     /// Parts of damaged segments.
-    set_aside: Vec<String>,
+    pub(super) set_aside: Vec<String>,
     /// What was read.
-    hashes: Vec<u64>,
-    least_level: u32,
-    union: Option<Union>,
+    pub(super) hashes: Vec<u64>,
+    pub(super) least_level: u32,
+    pub(super) union: Option<Union>,
 }
 
 #[derive(Debug)]
-struct Union {
-    key: String,
-    text: String,
-    level: u32,
+pub(super) struct Union {
+    pub(super) key: String,
+    pub(super) text: String,
+    pub(super) level: u32,
     /// The number of the latest clear that it tells of.
-    clear: u64,
-    is_written: bool,
+    pub(super) clear: u64,
+    pub(super) is_written: bool,
 }
 
 /// When and what a writer compacts.
 #[derive(Debug)]
 pub(super) struct Compactions {
-    remember: usize,
-    due: Option<Due>,
-    current: Option<Compaction>,
+    pub(super) remember: usize,
+    pub(super) due: Option<Due>,
+    pub(super) current: Option<Compaction>,
 }
 
 impl Compactions {
@@ -166,91 +156,8 @@ impl Compactions {
     }
 }
 
-impl Storage {
-    /// The next operation of a compaction that is going on or due.
-    pub(super) fn compact(&mut self, guard: &Guard, now: Now) -> Option<Next> {
-        if self.compactions.current.is_none() {
-            self.compactions.current = self.next_group(now);
-        }
-        let current = self.compactions.current.as_mut()?;
-        if !current.to_read.is_empty() {
-            let keys = std::mem::take(&mut current.to_read);
-            current.has_read = true;
-            return Some((Operation::Read(keys), Purpose::Group));
-        }
-        if let Some(text) = current.set_aside.pop() {
-            if self.listing.keys(&Entry::is_set_aside).len() < MOST_SET_ASIDE {
-                let key = self.names.set_aside(self.clear, self.random.next());
-                self.listing
-                    .insert(key.clone(), Kind::SetAside { clear: self.clear }, self.clear);
-                return Some((Operation::Write { key, text }, Purpose::SetAside));
-            }
-            current.set_aside.clear();
-        }
-        // Even if nothing counts of what was read, the union carries the number of the clear, and the header.
-        if current.union.is_none() && (current.has_read || !self.listing.tells_of(self.clear)) {
-            let Ok(segment) = guard.segment_of(&current.hashes) else {
-                // Without memory for the union all stays as it is.
-                self.compactions.abandon();
-                self.health.back_off(now.steady_ms, &mut self.random);
-                return None;
-            };
-            let level = segment.level.max(current.least_level);
-            current.union = Some(Union {
-                key: segment_key(&self.names, &self.writer, &mut self.saving, level),
-                text: segment.text,
-                level,
-                clear: self.clear,
-                is_written: false,
-            });
-        }
-        if let Some(union) = current.union.as_ref().filter(|union| !union.is_written) {
-            let (key, text) = (union.key.clone(), union.text.clone());
-            return Some((Operation::Write { key, text }, Purpose::Union));
-        }
-        let keys = current.keys.clone();
-        Some((Operation::Remove { keys, only_if: None }, Purpose::Replace))
-    }
-
-    /// What is to be compacted now.
-    fn next_group(&mut self, now: Now) -> Option<Compaction> {
-        let stale = self.listing.stale(self.clear);
-        // A clear is told of even if there is nothing to clear: another tab may be yet to write what it has.
-        if !stale.is_empty() || (self.is_clearing && !self.listing.tells_of(self.clear)) {
-            // What is damaged, set aside or of a newer version goes unread.
-            let mut group = Compaction::of(stale, 0);
-            group
-                .to_read
-                .retain(|key| self.listing.get(key).is_some_and(Entry::is_readable));
-            return Some(group);
-        }
-        let damaged = self.listing.damaged();
-        if !damaged.is_empty() {
-            return Some(Compaction::of(damaged, 0));
-        }
-        let due = self.compactions.due.as_mut().filter(|due| due.at_ms <= now.steady_ms)?;
-        if !due.is_listed {
-            due.is_listed = true;
-            self.wants_listing = true;
-            return None;
-        }
-        let goal = due.goal;
-        self.compactions.due = None;
-        let (keys, least_level) = match goal {
-            Goal::All => (self.listing.readable(None), 0),
-            Goal::Level(level) => (self.listing.readable(Some(level)), level + 1),
-        };
-        let is_worth_it = match goal {
-            Goal::All => self.listing.is_wasteful(),
-            // Another tab may have been quicker.
-            Goal::Level(level) => keys.len() >= group_size(level, self.compactions.remember),
-        };
-        is_worth_it.then(|| Compaction::of(keys, least_level))
-    }
-}
-
 impl Compaction {
-    fn of(keys: Vec<String>, least_level: u32) -> Self {
+    pub(super) fn of(keys: Vec<String>, least_level: u32) -> Self {
         Compaction {
             to_read: keys.clone(),
             keys,

@@ -19,8 +19,9 @@ pub(super) struct Health {
     trouble: Option<Trouble>,
     /// In a row.
     failures: u32,
-    /// Nothing is tried before this time of the steady clock.
+    /// Nothing is tried before this time of the steady clock, unless it is hurried.
     retry_ms: u64,
+    is_hurried: bool,
 }
 
 impl Health {
@@ -29,7 +30,7 @@ impl Health {
     }
 
     pub(super) fn retry_ms(&self) -> u64 {
-        self.retry_ms
+        if self.is_hurried { 0 } else { self.retry_ms }
     }
 
     /// Notes what is wrong. Returns whether that is to be told.
@@ -37,8 +38,12 @@ impl Health {
         self.trouble.replace(trouble) != Some(trouble)
     }
 
-    /// Waits before the next attempt: twice as long after each failure, with jitter.
+    /// Waits before the next attempt: twice as long after each failure, with jitter. An attempt that was hurried changes
+    /// nothing about the next.
     pub(super) fn back_off(&mut self, now_ms: u64, random: &mut Random) {
+        if std::mem::take(&mut self.is_hurried) && now_ms < self.retry_ms {
+            return;
+        }
         let wait = (FIRST_RETRY_MS << self.failures.min(16)).min(LAST_RETRY_MS);
         self.failures += 1;
         self.retry_ms = now_ms + wait / 2 + random.below(wait / 2);
@@ -46,7 +51,7 @@ impl Health {
 
     /// What is new is tried at once.
     pub(super) fn try_now(&mut self) {
-        self.retry_ms = 0;
+        self.is_hurried = true;
     }
 
     /// An operation succeeded.

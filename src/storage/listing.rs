@@ -80,6 +80,8 @@ impl Entry {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Listing {
     entries: Vec<Entry>,
+    /// Keys that a storage lists though it has no value for them.
+    missed: Vec<String>,
 }
 
 impl Listing {
@@ -87,12 +89,13 @@ impl Listing {
     /// does: they are overwritten. `own_stash` is left out.
     pub(super) fn update(&mut self, keys: Vec<String>, names: &Names, own_stash: &str) {
         let mut known = std::mem::take(&mut self.entries);
+        self.missed.retain(|key| keys.contains(key));
         for key in keys {
             let Some(kind) = names.kind_of(&key).filter(|_| key != own_stash) else {
                 continue;
             };
             // A key that two places list is there once.
-            if self.get(&key).is_some() {
+            if self.get(&key).is_some() || (self.missed.contains(&key) && kind != Kind::Stash) {
                 continue;
             }
             let place = known.iter().position(|entry| entry.key == key && kind != Kind::Stash);
@@ -109,6 +112,15 @@ impl Listing {
             clear,
             ..Entry::new(key, kind)
         });
+    }
+
+    /// Notes that listed keys had no value: none is read again as long as it is listed, but for a stash. Returns whether
+    /// it knows any of them.
+    pub(super) fn miss(&mut self, keys: Vec<String>) -> bool {
+        let count = self.entries.len();
+        self.remove(&keys);
+        self.missed.extend(keys);
+        self.entries.len() < count
     }
 
     pub(super) fn remove(&mut self, keys: &[String]) {

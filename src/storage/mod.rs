@@ -43,6 +43,7 @@
 //! A writer writes what has changed as a new segment under a key of its own, and never rewrites one. Copies of the table
 //! merge in any order, so nothing depends on who reads or compacts what, or how often.
 
+mod compact;
 mod compaction;
 mod health;
 mod idle;
@@ -51,6 +52,7 @@ mod names;
 mod operation;
 mod random;
 mod reading;
+mod save;
 mod saving;
 
 pub use health::Trouble;
@@ -67,7 +69,7 @@ use listing::{Entry, Listing};
 use names::{Kind, Names};
 use random::Random;
 use reading::{Reading, Text};
-use saving::Saving;
+use saving::{SNAPSHOT_MS, Saving};
 
 /// How long an operation may take; one that has not answered by then has failed.
 const OPERATION_MS: u64 = 10_000;
@@ -284,7 +286,7 @@ impl Storage {
         };
         let shows_room = match purpose {
             Purpose::Snapshot => true,
-            Purpose::Save | Purpose::Union => !self.saving.lacks_room,
+            Purpose::Save | Purpose::Union => !self.saving.lacks_room(),
             _ => false,
         };
         self.health.succeed(shows_room);
@@ -296,11 +298,14 @@ impl Storage {
                 self.chores = today.clean_up(&found, self.names.namespace(), &texts);
             }
             (Purpose::Look | Purpose::Group, Outcome::Texts(texts)) => {
-                let missed = keys.len() - texts.len();
-                if missed > 0 {
+                let is_missed = |key: &String| texts.iter().all(|(found, _)| found != key);
+                let missed: Vec<String> = keys.into_iter().filter(is_missed).collect();
+                if missed.contains(&self.names.last_use()) {
+                    self.use_note = None;
+                }
+                if self.listing.miss(missed) {
                     // Somebody has compacted them since they were listed: what they had is under another key.
                     self.wants_listing = true;
-                    self.listing.remove(&keys);
                     if purpose == Purpose::Group {
                         return self.compactions.abandon();
                     }
@@ -319,10 +324,11 @@ impl Storage {
         match self.flight.take().map(|flight| flight.purpose) {
             Some(Purpose::SetAside) if is_full => return self.compactions.set_nothing_aside(),
             Some(Purpose::Snapshot) if is_full => {
-                // Without it the next visit waits for the server. It is tried again with the next snapshot.
-                self.saving.snapshot_is_saved();
-                self.saving.lacks_room = true;
+                // Without it the next visit waits for the server; all else goes on.
+                self.saving.snapshot_has_no_room(now.steady_ms);
+                self.notices.failed = true;
                 self.notices.trouble |= self.health.note(trouble);
+                self.is_flushing = false;
                 return;
             }
             Some(Purpose::Save) => {
@@ -498,7 +504,10 @@ impl Storage {
 
     fn finish_loading(&mut self, guard: &mut Guard, now: Now) {
         // One from before a clear is removed, as all that is.
-        let found = self.found_snapshot.take().filter(|(clear, _)| *clear >= guard.clear_number());
+        let found = self
+            .found_snapshot
+            .take()
+            .filter(|(clear, _)| *clear >= guard.clear_number());
         if let Some((_, snapshot)) = found {
             let damage = guard
                 .restore(&snapshot, now)
@@ -532,7 +541,7 @@ impl Storage {
             Purpose::Save => self.saved(now),
             Purpose::Snapshot => {
                 self.saving.snapshot_is_saved();
-                self.saving.snapshot_saved_ms = Some(now.steady_ms);
+                self.saving.snapshot_due_ms = now.steady_ms + SNAPSHOT_MS;
             }
             Purpose::Union => self.compactions.written(&mut self.listing),
             Purpose::Replace => {

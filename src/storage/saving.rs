@@ -1,50 +1,46 @@
-//! Writing what has changed: as segments; the snapshot in use; and as a page hides, what must outlive it.
+//! What is to be written, and when.
 
-use super::compaction::segment_key;
-use super::names::Kind;
-use super::operation::{Hidden, Operation};
-use super::{Next, Purpose, Storage};
+use super::names::Names;
 use crate::guard::{Guard, Now, Segment};
 
 /// The snapshot in use is written at most this often, unless everything is.
-const SNAPSHOT_MS: u64 = 60_000;
-/// The longest stash (characters): localStorage is small, and takes its time.
-const MAX_STASH: usize = 100_000;
+pub(super) const SNAPSHOT_MS: u64 = 60_000;
 
 /// A segment that is to be written, again under this key if that fails.
 #[derive(Debug)]
 pub(super) struct Unwritten {
-    key: String,
-    segment: Segment,
+    pub(super) key: String,
+    pub(super) segment: Segment,
     /// The recordings in it.
-    hashes: Vec<u64>,
+    pub(super) hashes: Vec<u64>,
     /// The number of the latest clear that was known when they were taken.
-    clear: u64,
+    pub(super) clear: u64,
 }
 
 /// What is to be written.
 #[derive(Debug, Default)]
 pub(super) struct Saving {
     /// What could not be written, or not yet.
-    waiting: Vec<Unwritten>,
+    pub(super) waiting: Vec<Unwritten>,
     /// What is being written.
-    in_flight: Option<Unwritten>,
+    pub(super) in_flight: Option<Unwritten>,
     next_number: u64,
     /// What this page has left in its stash.
-    stash: Option<String>,
+    pub(super) stash: Option<String>,
     /// The number of the snapshot in use that is stored, or was to be; and that is being stored.
     saved_snapshot: u64,
-    snapshot_in_flight: u64,
-    /// Whether there was no room for the latest one.
-    pub(super) lacks_room: bool,
-    /// When the stored one was, by the steady clock.
-    pub(super) snapshot_saved_ms: Option<u64>,
+    pub(super) snapshot_in_flight: u64,
+    /// Not before this time of the steady clock is the next one stored, unless everything is.
+    pub(super) snapshot_due_ms: u64,
+    /// How often in a row there was no room for it.
+    snapshot_failures: u32,
 }
 
 impl Saving {
-    pub(super) fn next_number(&mut self) -> u64 {
+    /// A new key for a segment of this writer's.
+    pub(super) fn segment_key(&mut self, names: &Names, writer: &str, level: u32) -> String {
         self.next_number += 1;
-        self.next_number
+        names.segment(level, writer, self.next_number)
     }
 
     /// Whether there is a key of this writer's.
@@ -60,7 +56,18 @@ impl Saving {
 
     pub(super) fn snapshot_is_saved(&mut self) {
         self.saved_snapshot = self.snapshot_in_flight;
-        self.lacks_room = false;
+        self.snapshot_failures = 0;
+    }
+
+    /// There is no room for the snapshot in use: it is tried again, after twice as long each time.
+    pub(super) fn snapshot_has_no_room(&mut self, now_ms: u64) {
+        self.snapshot_due_ms = now_ms + (SNAPSHOT_MS >> 6_u32.saturating_sub(self.snapshot_failures));
+        self.snapshot_failures += 1;
+    }
+
+    /// Whether there was no room for the latest snapshot.
+    pub(super) fn lacks_room(&self) -> bool {
+        self.snapshot_failures > 0
     }
 
     /// A clear has overtaken what waits.
@@ -71,138 +78,6 @@ impl Saving {
     /// When the snapshot in use is to be stored, by the steady clock; nothing if it is.
     pub(super) fn snapshot_ms(&self, guard: &Guard, now: Now) -> Option<u64> {
         let is_new = guard.snapshots() != self.saved_snapshot;
-        is_new.then(|| {
-            self.snapshot_saved_ms
-                .map_or(now.steady_ms, |saved| saved + SNAPSHOT_MS)
-        })
-    }
-}
-
-impl Storage {
-    /// Writes what has changed.
-    pub(super) fn save(&mut self, guard: &mut Guard) -> Option<Next> {
-        let unwritten = match self.saving.waiting.is_empty() {
-            true => self.take_unsaved(guard, false)?,
-            false => self.saving.waiting.remove(0),
-        };
-        let (key, text) = (unwritten.key.clone(), unwritten.segment.text.clone());
-        self.saving.in_flight = Some(unwritten);
-        Some((Operation::Write { key, text }, Purpose::Save))
-    }
-
-    fn take_unsaved(&mut self, guard: &mut Guard, everything: bool) -> Option<Unwritten> {
-        let (segment, hashes) = guard.take_unsaved_hashes(everything)?;
-        Some(self.unwritten(guard, segment, hashes))
-    }
-
-    fn unwritten(&mut self, guard: &Guard, segment: Segment, hashes: Vec<u64>) -> Unwritten {
-        Unwritten {
-            key: segment_key(&self.names, &self.writer, &mut self.saving, segment.level),
-            segment,
-            hashes,
-            clear: guard.clear_number(),
-        }
-    }
-
-    /// A segment was written.
-    pub(super) fn saved(&mut self, now: Now) {
-        let Some(Unwritten {
-            key, segment, clear, ..
-        }) = self.saving.in_flight.take()
-        else {
-            return;
-        };
-        self.listing.insert(key, Kind::Segment { level: segment.level }, clear);
-        self.notices.signal = self.has_signals;
-        self.compactions
-            .after_write(segment.level, &self.listing, now.steady_ms, &mut self.random);
-    }
-
-    /// Stores the snapshot in use if it is due, or removes the stored one if it is not to be kept.
-    pub(super) fn save_snapshot(&mut self, guard: &Guard, now: Now) -> Option<Next> {
-        let due_ms = self.saving.snapshot_ms(guard, now)?;
-        if due_ms > now.steady_ms && !self.is_flushing {
-            return None;
-        }
-        let (key, clear) = (self.names.snapshot(self.clear), self.clear);
-        self.saving.snapshot_in_flight = guard.snapshots();
-        if let Some(text) = guard.stored_snapshot(now) {
-            self.listing.insert(key.clone(), Kind::Snapshot { clear }, clear);
-            return Some((Operation::Write { key, text }, Purpose::Snapshot));
-        }
-        if self.listing.get(&key).is_none() {
-            self.saving.snapshot_is_saved();
-            return None;
-        }
-        let keys = vec![key];
-        self.listing.remove(&keys);
-        Some((Operation::Remove { keys, only_if: None }, Purpose::Snapshot))
-    }
-
-    /// The page hides, and may never run again. While an operation is under way nothing else can be written: the stash
-    /// has all that is not, in one value, which takes the place of what the page has left before.
-    pub fn hide(&mut self, guard: &mut Guard, now: Now) -> Hidden {
-        let mut hidden = Hidden::default();
-        if !self.is_loaded || self.place != super::Place::Store {
-            return hidden;
-        }
-        self.flush();
-        if let Some(new) = self.take_unsaved(guard, true) {
-            self.wait_to_write(guard, new);
-        }
-        if self.stashes {
-            hidden.stash = self.stash(guard);
-            if hidden.stash.is_some() {
-                self.saving.stash.clone_from(&hidden.stash);
-            }
-        }
-        if self.flight.is_none() {
-            let write = self.save(guard).or_else(|| self.save_snapshot(guard, now));
-            hidden.write = write.map(|(operation, purpose)| self.start(operation, purpose, now));
-        }
-        hidden
-    }
-
-    /// Has a segment written later, in one with what waits already: however often a page hides, few wait.
-    fn wait_to_write(&mut self, guard: &Guard, mut new: Unwritten) {
-        if let Some(waiting) = self.saving.waiting.pop() {
-            let hashes = [waiting.hashes.as_slice(), &new.hashes].concat();
-            match guard.segment_of(&hashes) {
-                Ok(both) => new = self.unwritten(guard, both, hashes),
-                Err(_) => self.saving.waiting.push(waiting),
-            }
-        }
-        self.saving.waiting.push(new);
-    }
-
-    /// All that is not written yet; of too much the latest part.
-    fn stash(&self, guard: &Guard) -> Option<String> {
-        let in_flight = self
-            .saving
-            .in_flight
-            .iter()
-            .filter(|unwritten| unwritten.clear == self.clear);
-        let unwritten = in_flight.chain(&self.saving.waiting);
-        let mut hashes: Vec<u64> = unwritten.flat_map(|unwritten| unwritten.hashes.clone()).collect();
-        while !hashes.is_empty() {
-            let segment = guard.segment_of(&hashes).ok()?;
-            if segment.text.len() <= MAX_STASH {
-                return Some(segment.text);
-            }
-            hashes.drain(..hashes.len().div_ceil(2));
-        }
-        None
-    }
-
-    /// Removes a stash that was taken over, or this page's own, once everything is written.
-    pub(super) fn unstash(&mut self, guard: &Guard) -> Option<Next> {
-        if !self.saving.waiting.is_empty() || guard.is_unsaved(false) {
-            return None;
-        }
-        let own = self.saving.stash.take().map(|text| (self.stash_key(), text));
-        self.taken_stashes.extend(own);
-        let (key, text) = self.taken_stashes.last().cloned()?;
-        let (keys, only_if) = (vec![key], Some(text));
-        Some((Operation::Remove { keys, only_if }, Purpose::Unstash))
+        is_new.then(|| self.snapshot_due_ms.max(now.steady_ms))
     }
 }

@@ -616,7 +616,8 @@ describe("stored content that is damaged", () => {
       expect(guard.filter(ids).length).toBeLessThanOrEqual(1);
       await guard.flush();
       expect(guard.stats().storage).toBe("custom");
-      expect([...storage.values.values()]).toContain(damaged);
+      // As UTF-8 has it, which knows no half of a pair.
+      expect([...storage.values.values()]).toContain(new TextDecoder().decode(new TextEncoder().encode(damaged)));
       expect(segments()).not.toContain(victim);
       await guard.close();
       const next = await open(storage, namespace);

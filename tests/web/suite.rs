@@ -214,30 +214,30 @@ fn guard() -> Guard {
 }
 
 /// Performs what a guard's storage protocol asks for, until it waits.
-fn perform(guard: &mut Guard, store: &mut BTreeMap<String, String>) {
+fn perform(guard: &mut Guard, store: &mut BTreeMap<String, String>, steady: f64) {
     loop {
-        let kind = guard.next(WALL, 0.0);
+        let kind = guard.next(WALL, steady);
         let (number, keys, text) = (guard.operation(), guard.operation_keys(), guard.operation_text());
         match kind {
-            0 if guard.until_ms() > 0.0 => return,
+            0 if guard.until_ms() > steady => return,
             0 => {}
             1 => {
                 let is_meant = |key: &&String| keys.iter().any(|prefix| key.starts_with(prefix));
                 let listed: Vec<&str> = store.keys().filter(is_meant).map(String::as_str).collect();
-                guard.listed(number, &separated(&listed), WALL, 0.0);
+                guard.listed(number, &separated(&listed), WALL, steady);
             }
             2 => {
                 let found = keys.iter().filter_map(|key| store.get_key_value(key));
                 let found: Vec<&str> = found.flat_map(|(key, text)| [key.as_str(), text.as_str()]).collect();
-                guard.found(number, &separated(&found), WALL, 0.0);
+                guard.found(number, &separated(&found), WALL, steady);
             }
             3 => {
                 store.insert(keys[0].clone(), text);
-                guard.done(number, WALL, 0.0);
+                guard.done(number, WALL, steady);
             }
             _ => {
                 store.retain(|key, known| !keys.contains(key) || (!text.is_empty() && *known != text));
-                guard.done(number, WALL, 0.0);
+                guard.done(number, WALL, steady);
             }
         }
     }
@@ -439,7 +439,7 @@ fn what_one_visit_stores_another_takes_over() {
     assert_eq!(first.next(WALL, 0.0), 0);
     first.begin_storage(true, false, f64::NAN);
     record(&mut first, &["a", "b"]);
-    perform(&mut first, &mut store);
+    perform(&mut first, &mut store, 0.0);
     // Loaded and settled; other tabs are to hear of it, once.
     assert_eq!([first.status(), first.status()], [1 | 2 | 512, 1 | 2]);
     assert_eq!(first.signal_key(), "seenguard-signal/home:reader");
@@ -450,7 +450,7 @@ fn what_one_visit_stores_another_takes_over() {
     let mut later = waiting_guard(2.0);
     record(&mut later, &["c"]);
     later.begin_storage(true, true, WALL);
-    perform(&mut later, &mut store);
+    perform(&mut later, &mut store, 0.0);
     // What is damaged is set aside, and what a newer version wrote is left alone.
     assert_eq!(later.status() & (64 | 128), 64 | 128);
     assert!(store.keys().any(|key| key.starts_with("seenguard/home:reader/x/0/")));
@@ -469,12 +469,11 @@ fn what_one_visit_stores_another_takes_over() {
 
     first.clear(WALL, 0.0);
     assert!(first.status() & 4 != 0 && !has(&first, "a", WALL, 0.0));
-    perform(&mut first, &mut store);
+    perform(&mut first, &mut store, 0.0);
     assert_eq!((first.status() & 4, first.clear_number()), (0, WALL + 1.0));
     assert!(first.pending(9, WALL, 0.0).is_empty() && !store.keys().any(|key| key.contains("/other/")));
     later.look();
-    later.next(WALL, 100_000.0);
-    perform(&mut later, &mut store);
+    perform(&mut later, &mut store, 100_000.0);
     assert!(!has(&later, "a", WALL, 0.0));
 }
 
@@ -599,7 +598,7 @@ fn a_day_of_use_takes_no_more_and_more_memory() {
         apply(&mut guard, &shards, refresh as f64, NONE, WALL, 0.0);
         fresh(&mut guard, &texts);
         record(&mut guard, &texts);
-        perform(&mut guard, &mut store);
+        perform(&mut guard, &mut store, 0.0);
         chain.record(&shown, now).unwrap();
         // By then all that is bounded has been full.
         if refresh == 1500 {

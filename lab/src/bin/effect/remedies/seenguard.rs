@@ -47,7 +47,11 @@ impl Remedy for Seenguard {
         let mut fill = Fill::new(ask, store.ids());
         while let Some(cursor) = fill.next_request() {
             let held = guard.held();
-            let pending = if self.sends_pending { pending_text(guard, ask.refresh.at)? } else { None };
+            let pending = if self.sends_pending {
+                pending_text(guard, ask.refresh.at)?
+            } else {
+                None
+            };
             let filter = ServerFilter {
                 ids: store.ids(),
                 chain: store.read(),
