@@ -273,7 +273,10 @@ test.describe("content of IndexedDB", () => {
     expect(await fresh(page, ["a", "b", "new"])).toEqual(["new"]);
   });
 
-  test("in a database of the same name that is an app's own is left alone, and ours is added to it", async ({ page, site }) => {
+  test("in a database of the same name that is an app's own is left alone, and ours is added to it", async ({
+    page,
+    site,
+  }) => {
     await page.goto(site.origin);
     await page.evaluate(
       () =>
