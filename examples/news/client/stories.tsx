@@ -92,7 +92,8 @@ export const ago = (minutes: number) => (minutes < 60 ? `${minutes} min` : `${Ma
 function End({ onReach }: { onReach: () => void }) {
   const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && onReach(), {
+    // On a busy page several changes come at once, the latest last.
+    const observer = new IntersectionObserver((entries) => entries.at(-1)?.isIntersecting && onReach(), {
       rootMargin: "0px 0px 400px",
     });
     if (element.current) observer.observe(element.current);
