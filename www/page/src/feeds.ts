@@ -113,8 +113,9 @@ export class Feeds {
 
   private followScrolling(): void {
     const observer = new IntersectionObserver(
-      ([entry]) => {
-        this.endInView = entry?.isIntersecting ?? false;
+      (entries) => {
+        // On a busy page several changes come at once, the latest last.
+        this.endInView = entries.at(-1)?.isIntersecting ?? false;
         this.continueIfEndInView();
       },
       { rootMargin: "0px 0px 240px" },
