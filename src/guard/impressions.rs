@@ -256,8 +256,11 @@ impl Impressions {
         self.unseen_revision += 1;
         self.counter = self.counter.max(forgotten.max_seq());
         self.unsaved.header = true;
-        // What has no number yet was recorded without knowing of this deletion.
-        let is_older = |recording: &Recording| is_provisional(recording) && recording.at < forgotten.at;
+        // What has no number yet was recorded without knowing of this deletion. What was taken back then stays so: clocks
+        // are set, and what was shown since the deletion must not hide it.
+        let is_older = |recording: &Recording| {
+            is_provisional(recording) && recording.kind == Kind::Seen && recording.at < forgotten.at
+        };
         self.retain(|recording| !forgotten.covers(recording) && !is_older(recording));
     }
 
