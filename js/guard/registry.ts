@@ -56,7 +56,10 @@ export async function release(core: GuardCore, user: GuardUser): Promise<void> {
   core.users.delete(user);
   if (core.users.size > 0) return;
   remove(core);
-  core.free();
+  // A clear that is under way goes on to its end.
+  const clearing = registry().clearings.get(core.options.namespace);
+  if (clearing) void clearing.then(() => core.free());
+  else core.free();
 }
 
 /** The core of a namespace that is open in this document. */

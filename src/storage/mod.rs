@@ -73,6 +73,9 @@ use saving::{SNAPSHOT_MS, Saving};
 
 /// How long an operation may take; one that has not answered by then has failed.
 const OPERATION_MS: u64 = 10_000;
+/// So many operations are begun in `BURST_MS` at most: a storage that does not do what it says asks for ever more.
+const MOST_IN_A_BURST: u32 = 1_000;
+const BURST_MS: u64 = 1_000;
 const MS_PER_DAY: f64 = 86_400_000.0;
 
 /// Where the impressions are kept.
@@ -145,6 +148,9 @@ pub struct Storage {
     /// The number of the latest operation.
     operation: u32,
     flight: Option<Flight>,
+    /// When the latest burst of operations began, by the steady clock, and how many it has.
+    burst_ms: u64,
+    burst: u32,
 
     listing: Listing,
     wants_listing: bool,
@@ -188,6 +194,8 @@ impl Storage {
             health: Health::default(),
             operation: 0,
             flight: None,
+            burst_ms: 0,
+            burst: 0,
             listing: Listing::default(),
             wants_listing: true,
             clear: 0,
@@ -233,6 +241,10 @@ impl Storage {
             }
             self.fail(false, now);
         }
+        let burst_end_ms = self.burst_ms + BURST_MS;
+        if self.burst >= MOST_IN_A_BURST && now.steady_ms < burst_end_ms {
+            return Operation::Wait { until_ms: burst_end_ms };
+        }
         if now.steady_ms < self.health.retry_ms() {
             let until_ms = self.health.retry_ms();
             return Operation::Wait { until_ms };
@@ -254,6 +266,10 @@ impl Storage {
     }
 
     fn start(&mut self, operation: Operation, purpose: Purpose, now: Now) -> Operation {
+        if now.steady_ms >= self.burst_ms + BURST_MS {
+            (self.burst_ms, self.burst) = (now.steady_ms, 0);
+        }
+        self.burst += 1;
         self.operation = self.operation.wrapping_add(1);
         let keys = match &operation {
             Operation::Read(keys) | Operation::Remove { keys, .. } => keys.clone(),
