@@ -17,11 +17,8 @@ export interface EngineClasses {
   readonly TextBatch: typeof client.TextBatch;
 }
 
-/** Those of the builds for pages. */
-export type GuardClasses = Pick<typeof client, "Guard" | "TextBatch">;
-
 /** `Classes`: those of the entry's build. */
-export class Engine<Classes extends EngineClasses = GuardClasses> {
+export class Engine<Classes extends EngineClasses = Pick<typeof client, "Guard" | "TextBatch">> {
   readonly kind: EngineKind;
   /** The generated classes. */
   readonly classes: Classes;

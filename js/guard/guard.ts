@@ -1,4 +1,4 @@
-/** `SeenGuard`: one handle of a namespace. */
+/** `SeenGuard`: one holder's view of a namespace. */
 import { deviceClock } from "../clock.js";
 import { callBack, failure, misuseOnce, warnOncePerCode, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
@@ -17,11 +17,13 @@ import {
 import { misuseOfElement, misuseOfList } from "../misuse.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
 import { isOnDevice } from "../page.js";
-import { clearStorages, removeSignal, removeStashes } from "../storage/clear.js";
-import { choicesOf } from "../storage/store.js";
-import { inTime } from "../timeouts.js";
+import { clearPlaces } from "../storage/clear.js";
+import { removeSignal, sendSignal } from "../storage/cross-tab-signal.js";
+import { signalKey } from "../storage/keys.js";
+import { placesOf } from "../storage/store.js";
+import { withTimeout } from "../timeouts.js";
 import type * as Api from "../types/seenguard.js";
-import { GuardCore, refused, type GuardUser } from "./core.js";
+import { GuardCore, refused, type Holder } from "./core.js";
 import {
   checkClearArguments,
   checkDeliverTimeout,
@@ -37,7 +39,7 @@ const CLEAR_TIMEOUT_MS = 10_000;
 
 /** The state of a `SeenGuard`. */
 interface Handle {
-  readonly user: GuardUser;
+  readonly holder: Holder;
   core: GuardCore;
   isClosed: boolean;
   /** What `close` has to stop. */
@@ -48,8 +50,8 @@ export class SeenGuard implements Api.SeenGuard {
   /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
   private readonly handle: () => Handle;
 
-  private constructor(core: GuardCore, user: GuardUser) {
-    const handle: Handle = { user, core, isClosed: false, stops: new Set() };
+  private constructor(core: GuardCore, holder: Holder) {
+    const handle: Handle = { holder, core, isClosed: false, stops: new Set() };
     this.handle = () => handle;
   }
 
@@ -59,33 +61,34 @@ export class SeenGuard implements Api.SeenGuard {
 
   static async open(options: Api.GuardOptions): Promise<SeenGuard> {
     const checked = checkGuardOptions(options);
-    const user = { onError: misuseOnce(checked.onError ?? warnOncePerCode()), onLag: checked.onLag };
-    const core = rendersOnServer(checked) ? new GuardCore(checked) : await hold(checked, user);
+    const holder = { onError: misuseOnce(checked.onError ?? warnOncePerCode()), onLag: checked.onLag };
+    const core = rendersOnServer(checked) ? new GuardCore(checked) : await hold(checked, holder);
     // Whoever waits for this goes on first.
-    queueMicrotask(() => core.startListening());
-    return new SeenGuard(core, user);
+    queueMicrotask(() => core.startBackgroundWork());
+    return new SeenGuard(core, holder);
   }
 
   static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
     checkClearArguments(namespace, storage);
     const core = findCore(namespace);
-    const calledAtMs = (core?.clock ?? deviceClock).wallMs();
-    const choices = choicesOf(storage);
-    const others = choices.filter((choice) => !core?.isKeptIn(choice));
+    const clearedAtMs = (core?.clock ?? deviceClock).wallMs() + 1;
+    const places = placesOf(storage);
+    const others = places.filter((place) => !core?.isKeptIn(place));
+    const isKeptElsewhere = others.length < places.length;
+    const othersCleared = inTime(clearPlaces(namespace, others, clearedAtMs, isKeptElsewhere), CLEAR_TIMEOUT_MS / 2);
     // Called before anything is waited for: what is recorded from here on stays.
-    const own = core?.clear(calledAtMs);
+    const allCleared = core?.clear(clearedAtMs, othersCleared) ?? othersCleared;
     clearVerdicts(namespace);
-    const hasWebKeys = choices.some((choice) => typeof choice === "string");
-    if (hasWebKeys) removeStashes(namespace);
-    const othersCleared = clearStorages(namespace, others, calledAtMs, others.length < choices.length);
-    const clearing = inTime(CLEAR_TIMEOUT_MS, "the storage", Promise.all([own, othersCleared]));
+    const clearing = inTime(allCleared, CLEAR_TIMEOUT_MS);
     noteClearing(namespace, clearing);
     try {
       await clearing;
     } catch (cause) {
       throw failure("storage", "the namespace is not cleared: the storage failed", cause);
     }
-    if (hasWebKeys) removeSignal(namespace);
+    const key = signalKey(namespace);
+    sendSignal(key);
+    removeSignal(key);
   }
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport {
@@ -117,7 +120,7 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   private readonly tell = (error: SeenGuardError | undefined): void => {
-    if (error) callBack(this.handle().user.onError, error);
+    if (error) callBack(this.handle().holder.onError, error);
   };
 
   has(id: Api.ItemId): boolean {
@@ -233,10 +236,15 @@ export class SeenGuard implements Api.SeenGuard {
     if (handle.isClosed) return;
     handle.isClosed = true;
     for (const stop of [...handle.stops]) stop();
-    const { core, user } = handle;
+    const { core, holder } = handle;
     handle.core = new GuardCore(core.options);
-    await release(core, user);
+    await release(core, holder);
   }
+}
+
+/** Rejects if the work is not done in time. */
+async function inTime(work: Promise<void>, timeoutMs: number): Promise<void> {
+  if (!(await withTimeout(timeoutMs, work))) throw new Error("it does not answer");
 }
 
 /** The app has not said that there is anything to remember. */

@@ -2,23 +2,12 @@
 import { Engine } from "../engine/engine.js";
 import { ownModule } from "../engine/wasm-hex.js";
 import { failure, SeenGuardError } from "../errors.js";
-import start, {
-  Chain,
-  initSync,
-  Inspection,
-  NearDuplicates,
-  plan,
-  simhash,
-  TextBatch,
-} from "../generated/server/seenguard.js";
+import * as server from "../generated/server/seenguard.js";
 import ownWasm from "../generated/server/seenguard.wasm";
 import type { ItemIdList } from "../ids.js";
 import type { ItemId } from "../types/server.js";
 
-/** By their names: of a whole module, bundlers make an object by a loop over what `Object.prototype` has, too. */
-const classes = { Chain, Inspection, NearDuplicates, plan, simhash, TextBatch };
-
-export type ServerEngine = Engine<typeof classes>;
+export type ServerEngine = Engine<typeof server>;
 
 /** The engine of this copy of the package, once it runs. */
 let engine: ServerEngine | undefined;
@@ -26,7 +15,7 @@ let engine: ServerEngine | undefined;
 /** Starts the engine without waiting. Throws `wasm-unavailable` where that is not possible, and `trap` after a trap. */
 export function serverEngine(): ServerEngine {
   try {
-    engine ??= engineIn(initSync({ module: ownModule(ownWasm) }));
+    engine ??= engineIn(server.initSync({ module: ownModule(ownWasm) }));
   } catch (cause) {
     const remedy = "await ShardChain.create() or NearDuplicates.create() first";
     throw failure("wasm-unavailable", `WebAssembly cannot start here without waiting: ${remedy}`, cause);
@@ -45,7 +34,7 @@ export async function loadServerEngine(): Promise<ServerEngine> {
     // It may with waiting; one that has trapped is refused below.
   }
   try {
-    const exports = await start({ module_or_path: ownModule(ownWasm) });
+    const exports = await server.default({ module_or_path: ownModule(ownWasm) });
     engine ??= engineIn(exports);
   } catch (cause) {
     throw failure("wasm-unavailable", "the server's WebAssembly does not start", cause);
@@ -54,7 +43,7 @@ export async function loadServerEngine(): Promise<ServerEngine> {
 }
 
 function engineIn({ memory }: { readonly memory: WebAssembly.Memory }): ServerEngine {
-  return new Engine("wasm", classes, memory);
+  return new Engine("wasm", server, memory);
 }
 
 /** Throws `trap` after one. */

@@ -68,7 +68,9 @@ fn slice(shards: &[&Shard]) -> Result<Vec<SlicedShards>, Error> {
         }
     }
     for SlicedShards { filters, places } in &mut groups {
-        filters.fill(places.iter().map(|&place| &shards[place].filter))?;
+        for (added, &place) in places.iter().enumerate() {
+            filters.add(&shards[place].filter, places.len() - added)?;
+        }
     }
     Ok(groups)
 }

@@ -8,10 +8,9 @@
 use std::collections::VecDeque;
 
 use super::impressions::Impressions;
-use super::recording::{Kind, Recording, Unsettled};
+use super::recording::{Kind, Open, Recording};
 use super::types::Now;
 use crate::impression::Impression;
-use crate::time::Time;
 
 /// Before an impression is delivered again, and before a sign counts.
 const REDELIVERY_WAIT_MS: u64 = 5 * 60 * 1000;
@@ -79,9 +78,9 @@ pub(crate) struct Deliveries {
 
 impl Deliveries {
     /// Notes that a snapshot has covered an impression for the first time.
-    pub(crate) fn note_covered(&mut self, unsettled: &Unsettled, steady_ms: u64) {
-        if unsettled.delivery.times > 0 {
-            self.progress.add(unsettled.delivery.first, steady_ms);
+    pub(crate) fn note_covered(&mut self, open: &Open, steady_ms: u64) {
+        if open.delivery.times > 0 {
+            self.progress.add(open.delivery.first, steady_ms);
         }
     }
 
@@ -101,13 +100,11 @@ impl Deliveries {
             impressions: Vec::new(),
             unseen: Vec::new(),
         };
-        for (hash, recording, unsettled) in impressions.unsettled() {
-            // What is past its window is covered no more: that no snapshot contains it tells nothing.
-            let may_repeat = impressions.is_live(recording, now.wall_ms) && unsettled.delivery.first < passed;
-            if !is_due(hash, recording, unsettled, may_repeat, now.wall_ms) {
+        for (hash, recording, open) in impressions.open() {
+            if !is_due(hash, recording, open, passed, now.wall_ms) {
                 continue;
             }
-            bytes += unsettled.id.len() + JSON_OVERHEAD;
+            bytes += open.id.len() + JSON_OVERHEAD;
             if hashes.len() == max_impressions || (bytes > max_bytes && !hashes.is_empty()) {
                 break;
             }
@@ -117,8 +114,8 @@ impl Deliveries {
                 Kind::Unseen => &mut batch.unseen,
             };
             list.push(Impression {
-                id: unsettled.text(),
-                at: Time::from_unix_ms(recording.at),
+                id: open.text(),
+                at: crate::time::Time::from_unix_ms(recording.at),
             });
         }
         if !hashes.is_empty() {
@@ -126,7 +123,7 @@ impl Deliveries {
             batch.number = self.batches;
         }
         for hash in hashes {
-            impressions.change_unsettled(hash, |unsettled| unsettled.batch = batch.number);
+            impressions.change_open(hash, |open| open.batch = batch.number);
         }
         batch
     }
@@ -134,11 +131,11 @@ impl Deliveries {
     /// A batch has arrived, or has not and is due again.
     pub(crate) fn end_batch(&self, impressions: &mut Impressions, batch: u32, arrived: bool, now_ms: u64) {
         let in_batch = impressions
-            .unsettled()
-            .filter(|(_, _, unsettled)| batch != 0 && unsettled.batch == batch);
+            .open()
+            .filter(|(_, _, open)| batch != 0 && open.batch == batch);
         let hashes: Vec<u64> = in_batch.map(|(hash, _, _)| hash).collect();
         for hash in hashes {
-            impressions.change_unsettled(hash, |unsettled| unsettled.batch = 0);
+            impressions.change_open(hash, |open| open.batch = 0);
             if arrived {
                 impressions.set_delivered(hash, now_ms);
             }
@@ -146,19 +143,19 @@ impl Deliveries {
     }
 }
 
-/// Whether a recording is to be delivered now: never yet; or, of an impression, again. `may_repeat`: whether the stream
-/// has come so far that it has lost it, unless it is covered.
-fn is_due(hash: u64, recording: &Recording, unsettled: &Unsettled, may_repeat: bool, now_ms: u64) -> bool {
-    if !unsettled.own || unsettled.batch != 0 {
+/// Whether a recording is to be delivered now: never yet; or, of an impression, again, if `passed` tells that the stream
+/// has lost it.
+fn is_due(hash: u64, recording: &Recording, open: &Open, passed: u64, now_ms: u64) -> bool {
+    if !open.own || open.batch != 0 {
         return false;
     }
     if !recording.delivered || recording.kind == Kind::Unseen {
         return !recording.delivered;
     }
-    let delivery = unsettled.delivery;
+    let delivery = open.delivery;
+    let may_repeat = (1..=MAX_REDELIVERIES).contains(&delivery.times) && delivery.first < passed;
     !recording.covered
         && may_repeat
-        && (1..=MAX_REDELIVERIES).contains(&delivery.times)
         // A clock that has jumped back says nothing of how long ago it was.
         && now_ms.abs_diff(delivery.last) >= redelivery_wait_ms(hash, delivery.times)
 }
