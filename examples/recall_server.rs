@@ -188,7 +188,7 @@ pub fn main() -> Result<(), Error> {
 
     // With the device's pending shard in the request, the next page is full at once.
     let pending = guard
-        .pending_shard(usize::MAX)?
+        .pending_shard(usize::MAX, Now::at(now.unix_ms()))?
         .map(|shard| shard.to_base64())
         .transpose()?;
     let request = PageRequest {

@@ -54,6 +54,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** A property that a value has itself: what a page has put into `Object.prototype` is none of the app's. */
+export function ownValue(values: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.prototype.hasOwnProperty.call(values, name) ? values[name] : undefined;
+}
+
 /**
  * The values that there are rules for, with the defaults of those that are absent or `undefined`. Calls `fail` with
  * what is wrong with the first one that breaks its rule.
@@ -63,9 +68,11 @@ export function checkEach(
   rules: Rules,
   fail: (message: string) => never = refuse,
 ): Record<string, unknown> {
-  const checked: Record<string, unknown> = {};
+  // It inherits nothing either.
+  const checked = Object.create(null) as Record<string, unknown>;
   for (const [name, [wanted, isRight, fallback]] of Object.entries(rules)) {
-    const { [name]: value = fallback } = values;
+    const given = ownValue(values, name);
+    const value = given === undefined ? fallback : given;
     if (value === undefined) continue;
     if (!isRight(value)) fail(`${name} must be ${wanted}`);
     checked[name] = value;

@@ -29,7 +29,7 @@ pub(crate) struct BitSlicedFilters {
     /// A position's slots are `1 << width_log2` adjacent bits, which never straddle a word.
     width_log2: u32,
     words: Vec<Word>,
-    /// The slots that hold a filter, one bit each.
+    /// The slots that hold a filter, one bit each: the lowest.
     used: u64,
 }
 
@@ -132,6 +132,13 @@ impl Spread {
         Spread { lowest, steps }
     }
 
+    /// Moves them back: bit i · width to bit i.
+    #[inline]
+    fn gather(&self, bits: u64) -> u64 {
+        let move_back = |bits: u64, &(upper, gap): &(u64, usize)| (bits & !(upper << gap)) | (bits >> gap & upper);
+        self.steps.iter().rev().fold(bits, move_back)
+    }
+
     #[inline]
     fn apply(&self, bits: u64) -> u64 {
         let move_upper = |bits, &(upper, gap): &(u64, usize)| (bits & !upper) | ((bits & upper) << gap);
@@ -140,6 +147,7 @@ impl Spread {
 }
 
 impl BitSlicedFilters {
+    /// None yet.
     pub(crate) fn new(spec: FilterSpec) -> Self {
         BitSlicedFilters {
             spec,
@@ -149,35 +157,8 @@ impl BitSlicedFilters {
         }
     }
 
-    /// A copy that holds the filters of these slots alone, in the same slots.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub(crate) fn with_slots(&self, slots: u64) -> Result<Self, Error> {
-        let used = self.used & slots;
-        if used == 0 {
-            return Ok(BitSlicedFilters::new(self.spec));
-        }
-        let mut words = Vec::new();
-        words.try_reserve_exact(self.words.len())?;
-        let keep = self.repeat_in_word(used);
-        let kept = self.words.iter().map(|word| u64::from_le_bytes(*word) & keep);
-        words.extend(kept.map(u64::to_le_bytes));
-        let mut copy = BitSlicedFilters { words, used, ..*self };
-        copy.shrink()?;
-        Ok(copy)
-    }
-
     pub(crate) fn spec(&self) -> FilterSpec {
         self.spec
-    }
-
-    pub(crate) fn is_full(&self) -> bool {
-        self.used == u64::MAX
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.used == 0
     }
 
     /// Bytes held.
@@ -212,22 +193,22 @@ impl BitSlicedFilters {
         }
     }
 
-    /// Copies a filter of this spec into a free slot, of which there is one. Makes room for `coming` filters at once,
-    /// this one included. Returns the slot.
+    /// Copies these filters of this spec, at most [`MAX_SLOTS`], into the slots in their order.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]: then nothing has changed.
-    pub(crate) fn add(&mut self, filter: &BloomFilter, coming: usize) -> Result<usize, Error> {
-        debug_assert!(self.spec == filter.spec() && !self.is_full());
-        let needed = (self.used.count_ones() as usize + coming).min(MAX_SLOTS);
-        let width_log2 = needed.next_power_of_two().trailing_zeros().max(self.width_log2);
-        if width_log2 > self.width_log2 || self.words.is_empty() {
-            self.resize(width_log2)?;
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn fill<'a>(&mut self, filters: impl Iterator<Item = &'a BloomFilter> + Clone) -> Result<(), Error> {
+        let count = filters.clone().count();
+        debug_assert!((1..=MAX_SLOTS).contains(&count));
+        self.width_log2 = count.next_power_of_two().trailing_zeros();
+        self.used = u64::MAX >> (MAX_SLOTS - count);
+        let length = (u64::from(self.spec.bits()) << self.width_log2).div_ceil(64) as usize;
+        self.words.try_reserve_exact(length)?;
+        self.words.resize(length, Word::default());
+        for (slot, filter) in filters.enumerate() {
+            self.load(slot, filter);
         }
-        let slot = self.used.trailing_ones() as usize;
-        self.used |= 1 << slot;
-        self.load(slot, filter);
-        Ok(slot)
+        Ok(())
     }
 
     /// Sets a slot's bits that are set in a filter.
@@ -242,32 +223,21 @@ impl BitSlicedFilters {
         }
     }
 
-    /// Gives back memory when most slots have become free.
-    fn shrink(&mut self) -> Result<(), Error> {
-        let needed = 64 - self.used.leading_zeros();
-        let width_log2 = needed.next_power_of_two().trailing_zeros();
-        if width_log2 + 1 < self.width_log2 {
-            self.resize(width_log2)?;
-        }
-        Ok(())
-    }
-
     /// The filter in a slot.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub(crate) fn filter(&self, slot: usize) -> Result<BloomFilter, Error> {
         let mut filter = BloomFilter::with_spec(self.spec)?;
-        let is_set = |position: &u32| self.slots_at(*position) >> slot & 1 == 1;
-        (0..self.spec.bits())
-            .filter(is_set)
-            .for_each(|position| filter.set(position));
+        let width = 1 << self.width_log2;
+        let spread = Spread::by(width);
+        let slots = spread.apply(u64::MAX);
+        for (index, word) in self.words.iter().enumerate() {
+            let bits = spread.gather(u64::from_le_bytes(*word) >> slot & slots);
+            let first = index * (64 / width);
+            filter.words_mut()[first / 64] |= bits << (first % 64);
+        }
         Ok(filter)
-    }
-
-    /// Whether so many filters would take less than half of the memory if they lay in the lowest slots.
-    pub(crate) fn is_wide_for(&self, filters: usize) -> bool {
-        1 << self.width_log2 > 2 * filters.next_power_of_two()
     }
 
     #[inline]
@@ -278,31 +248,6 @@ impl BitSlicedFilters {
     #[inline]
     fn slot_mask(&self) -> u64 {
         u64::MAX >> (64 - (1u32 << self.width_log2))
-    }
-
-    /// A word in which every position has these slots.
-    fn repeat_in_word(&self, slots: u64) -> u64 {
-        let width = 1 << self.width_log2;
-        (0..64)
-            .step_by(width)
-            .fold(0, |word, offset| word | (slots & self.slot_mask()) << offset)
-    }
-
-    fn resize(&mut self, width_log2: u32) -> Result<(), Error> {
-        let length = (u64::from(self.spec.bits()) << width_log2).div_ceil(64) as usize;
-        let mut words = Vec::new();
-        words.try_reserve_exact(length)?;
-        words.resize(length, Word::default());
-        if !self.words.is_empty() {
-            for position in 0..self.spec.bits() {
-                let offset = (position as usize) << width_log2;
-                let word = &mut words[offset / 64];
-                *word = (u64::from_le_bytes(*word) | self.slots_at(position) << (offset % 64)).to_le_bytes();
-            }
-        }
-        self.words = words;
-        self.width_log2 = width_log2;
-        Ok(())
     }
 }
 
@@ -325,60 +270,25 @@ mod tests {
 
     #[test]
     fn every_slot_answers_as_its_filter_does() {
-        let filters: Vec<BloomFilter> = (0..MAX_SLOTS as u32).map(|i| filter_of(i * 40..i * 40 + 50)).collect();
-        let mut sliced = BitSlicedFilters::new(spec());
-        for (index, filter) in filters.iter().enumerate() {
-            let slot = sliced.add(filter, 1).unwrap();
-            assert_eq!(slot, index);
-            assert!((0..=slot).all(|slot| sliced.filter(slot).unwrap() == filters[slot]));
-        }
-        assert!(sliced.is_full());
-        for id in 0..4000 {
-            let id = id.to_string();
-            let hashed = HashedId::new(id.as_bytes());
-            let slots = sliced.matches(hashed);
-            for (slot, filter) in filters.iter().enumerate() {
-                let contained = filter.contains(&id);
-                assert_eq!(slots >> slot & 1 == 1, contained);
-                assert_eq!(
-                    sliced.query(1 << slot).finds(hashed.unseeded(), || id.as_bytes()),
-                    contained
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn filters_that_come_together_find_room_for_them_all() {
-        for coming in 1..=MAX_SLOTS {
+        for count in [1, 2, 3, 8, 9, MAX_SLOTS] {
+            let filters: Vec<BloomFilter> = (0..count as u32).map(|i| filter_of(i * 40..i * 40 + 50)).collect();
             let mut sliced = BitSlicedFilters::new(spec());
-            for left in (1..=coming).rev() {
-                sliced.add(&filter_of(0..left as u32), left).unwrap();
+            sliced.fill(filters.iter()).unwrap();
+            assert!((0..count).all(|slot| sliced.filter(slot).unwrap() == filters[slot]));
+            for id in 0..4000 {
+                let id = id.to_string();
+                let hashed = HashedId::new(id.as_bytes());
+                let slots = sliced.matches(hashed);
+                for (slot, filter) in filters.iter().enumerate() {
+                    let contained = filter.contains(&id);
+                    assert_eq!(slots >> slot & 1 == 1, contained);
+                    assert_eq!(
+                        sliced.query(1 << slot).finds(hashed.unseeded(), || id.as_bytes()),
+                        contained
+                    );
+                }
             }
-            let mut one_by_one = BitSlicedFilters::new(spec());
-            for _ in 0..coming {
-                one_by_one.add(&filter_of(0..0), 1).unwrap();
-            }
-            assert_eq!(sliced.words.len(), one_by_one.words.len());
-            assert!((0..coming).all(|slot| sliced.filter(slot).unwrap() == filter_of(0..(coming - slot) as u32)));
         }
-    }
-
-    #[test]
-    fn removed_slots_are_empty_when_they_are_used_again() {
-        let mut sliced = BitSlicedFilters::new(spec());
-        for i in 0..20 {
-            sliced.add(&filter_of(i * 50..i * 50 + 50), 1).unwrap();
-        }
-        let before = sliced.bytes();
-        let mut sliced = sliced.with_slots(0b101).unwrap();
-        assert!(sliced.bytes() < before);
-        assert_eq!(sliced.filter(2).unwrap(), filter_of(100..150));
-        assert_eq!(sliced.add(&filter_of(0..1), 1), Ok(1));
-        assert_eq!(sliced.filter(1).unwrap(), filter_of(0..1));
-        assert_eq!(sliced.filter(2).unwrap(), filter_of(100..150));
-        let none = sliced.with_slots(0).unwrap();
-        assert!(none.is_empty() && none.bytes() == 0);
     }
 
     #[test]
@@ -388,6 +298,7 @@ mod tests {
             for bits in [0, 1, u64::MAX, 0x0123_4567_89AB_CDEF] {
                 let expected = (0..64 / width).fold(0, |all, i| all | (bits >> i & 1) << (i * width));
                 assert_eq!(spread.apply(bits), expected, "{width} {bits:x}");
+                assert_eq!(spread.gather(expected), bits & spread.lowest, "{width} {bits:x}");
             }
         }
     }

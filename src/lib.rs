@@ -101,7 +101,8 @@
 //! why an id is stopped, [`Guard::begin_batch`] what to deliver, and [`Guard::stats`] what it costs.
 //!
 //! Storage is a merge: [`Guard::take_unsaved`] gives what has changed as a [`Segment`], and [`Guard::load`] takes the
-//! segments of earlier visits and other tabs in any order, any number of times, with the same result.
+//! segments of earlier visits and other tabs in any order, any number of times, with the same result. A [`Storage`] says
+//! which of them to write, read and remove, and when.
 //!
 //! ## Items that are nearly the same
 //!
@@ -124,6 +125,7 @@
 #![cfg_attr(target_arch = "wasm32", deny(unsafe_code))]
 #![warn(missing_docs)]
 
+mod base36;
 mod bit_sliced;
 mod bloom;
 mod chain;
@@ -141,6 +143,7 @@ mod plan;
 mod shard;
 pub mod simhash;
 mod snapshot;
+mod storage;
 mod time;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
@@ -162,5 +165,6 @@ pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, P
 pub use plan::{Plan, PlanOptions, plan};
 pub use shard::Shard;
 pub use snapshot::Snapshot;
+pub use storage::{Hidden, Notices, Operation, Outcome, Storage, Trouble};
 pub use time::Time;
 pub use wire::Format;

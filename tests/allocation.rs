@@ -155,9 +155,10 @@ fn a_shard_that_outlasts_those_beside_it_takes_no_more_than_its_bits() {
 
 /// A segment of one chunk: a header that claims so many recordings, and this content.
 fn segment(claimed: u8, content: &[u8]) -> String {
-    let header = base64_of(&sealed(vec![b'h', claimed, 0, 0, 0]));
+    let clear = base64_of(&sealed(vec![b'c', 0]));
+    let header = base64_of(&sealed(vec![b'h', claimed, 0, 0, 0, 0]));
     let recordings = base64_of(&sealed([b"r", content].concat()));
-    format!("SGI1\n{header}\n{recordings}\n")
+    format!("SGI1\n{clear}\n{header}\n{recordings}\n")
 }
 
 /// LEB128 of 2^63 − 1, the largest number of the format.
@@ -173,7 +174,8 @@ fn what_a_segment_claims_takes_nothing() {
     for content in [text, counter, time, endless] {
         let segment = segment(200, &content);
         let mut guard = guard();
-        let taken = most_bytes_while(|| assert_eq!(guard.merge(&[&segment]).unwrap(), [SegmentState::Damaged]));
+        let taken =
+            most_bytes_while(|| assert_eq!(guard.merge(&[&segment], at(START)).unwrap(), [SegmentState::Damaged]));
         assert!(taken < LITTLE, "{taken}");
     }
 }
@@ -202,7 +204,7 @@ fn a_megabyte_of_recordings_takes_a_bounded_multiple_of_it() {
     for content in [recordings, hashes] {
         let segment = segment(0, &content);
         let mut guard = guard();
-        let taken = most_bytes_while(|| drop(guard.merge(&[&segment]).unwrap()));
+        let taken = most_bytes_while(|| drop(guard.merge(&[&segment], at(START)).unwrap()));
         assert!(
             taken < 64 * segment.len() as u64,
             "{taken} bytes for {} of text",

@@ -287,12 +287,12 @@ fn what_is_pending_on_a_device_that_has_not_heard_of_the_deletion_stops_nothing(
         let text = pending.unwrap().to_base64().unwrap();
         chain.filter(&["a", "b"], Some(&text), seconds(START + 20)).unwrap()
     };
-    assert_eq!(fresh(guard.pending_shard(usize::MAX).unwrap()), [0, 1]);
+    assert_eq!(fresh(guard.pending_shard(usize::MAX, now).unwrap()), [0, 1]);
 
     let shipped = shipped(&chain, START + 20);
     guard.apply(Snapshot::from(&shipped), now).unwrap();
     guard.record(&["b"], now).unwrap();
-    assert_eq!(fresh(guard.pending_shard(usize::MAX).unwrap()), [0]);
+    assert_eq!(fresh(guard.pending_shard(usize::MAX, now).unwrap()), [0]);
 }
 
 // Reports.

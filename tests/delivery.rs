@@ -100,7 +100,7 @@ fn what_is_covered_before_it_was_delivered_is_delivered_all_the_same() {
     guard.record(&["a"], at(START)).unwrap();
     apply(&mut guard, None, &[shard_of_everything()], at(START)).unwrap();
     guard.record(&["covered when recorded"], at(START)).unwrap();
-    assert_eq!(guard.pending(9), [] as [&str; 0]);
+    assert_eq!(guard.pending(9, at(START)), [] as [&str; 0]);
     let mut next = next_visit(&[unsaved(&mut guard)]);
     for guard in [&mut guard, &mut next] {
         assert_eq!(deliver(guard, at(START)), ["a", "covered when recorded"]);
@@ -116,7 +116,7 @@ fn the_next_visit_delivers_what_this_one_did_not() {
     guard.record(&["under way", "left"], at(START + 1)).unwrap();
     begin(&mut guard, at(START + 1));
     let written = unsaved(&mut guard);
-    let compacted = guard.compact(&[&written]).unwrap().text;
+    let compacted = guard.compact(&[&written], at(START)).unwrap().text;
     for segment in [written, compacted] {
         assert_eq!(
             deliver(&mut next_visit(&[segment]), at(START + 2)),
@@ -129,7 +129,7 @@ fn the_next_visit_delivers_what_this_one_did_not() {
 fn what_another_tab_recorded_is_delivered_there() {
     let (mut here, mut there) = (reporting(), reporting());
     there.record(&["there"], at(START)).unwrap();
-    here.merge(&[unsaved(&mut there)]).unwrap();
+    here.merge(&[unsaved(&mut there)], at(START)).unwrap();
     assert_eq!((here.undelivered(), begin(&mut here, at(START)).1.len()), (0, 0));
     assert_eq!(deliver(&mut there, at(START)), ["there"]);
 }
@@ -140,10 +140,10 @@ fn what_was_merged_and_then_loaded_is_delivered_here() {
     earlier.record(&["a"], at(START)).unwrap();
     let text = unsaved(&mut earlier);
     let mut here = reporting();
-    here.merge(&[&text]).unwrap();
+    here.merge(&[&text], at(START)).unwrap();
     assert_eq!(here.undelivered(), 0);
-    here.load(&[&text]).unwrap();
-    assert_eq!((here.undelivered(), here.pending(9)), (1, vec!["a".into()]));
+    here.load(&[&text], at(START)).unwrap();
+    assert_eq!((here.undelivered(), here.pending(9, at(START))), (1, vec!["a".into()]));
     assert_eq!(deliver(&mut here, at(START + 1)), ["a"]);
 }
 
@@ -155,12 +155,12 @@ fn what_another_tab_has_delivered_since_is_not_delivered_here() {
     let mut second = next_visit(&[text]);
     deliver(&mut first, at(START + 1));
     assert_eq!(second.undelivered(), 1);
-    second.merge(&[unsaved(&mut first)]).unwrap();
+    second.merge(&[unsaved(&mut first)], at(START)).unwrap();
     assert_eq!(
         (second.undelivered(), deliver(&mut second, at(START + 2)).len()),
         (0, 0)
     );
-    assert_eq!(second.pending(9), ["a"]);
+    assert_eq!(second.pending(9, at(START)), ["a"]);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_stream_that_is_merely_late_causes_no_second_delivery() {
         cover(&mut guard, &brought, now);
         assert_eq!(begin(&mut guard, now).1, [] as [&str; 0]);
     }
-    assert_eq!(guard.pending(9), [] as [&str; 0]);
+    assert_eq!(guard.pending(9, at(START)), [] as [&str; 0]);
 }
 
 /// Three more are delivered, and covered a second later; returns what covers all so far.
@@ -212,7 +212,7 @@ fn what_the_stream_lost_is_delivered_three_more_times_at_growing_intervals() {
     for (wait, shortest) in waits.iter().zip([5 * MINUTE, 10 * MINUTE, 20 * MINUTE]) {
         assert!((shortest..=shortest * 5 / 4 + 20).contains(wait), "{waits:?}");
     }
-    assert_eq!(guard.pending(9), ["lost"]);
+    assert_eq!(guard.pending(9, at(START)), ["lost"]);
 }
 
 #[test]
@@ -327,11 +327,11 @@ fn what_was_pending_when_delivery_began_is_delivered_on_a_later_visit_though_it_
     guard.start_reporting();
     let written = [before, unsaved(&mut guard)];
     // The page dies, and the next one does not deliver yet.
-    let compacted = [guard.compact(&written).unwrap().text];
+    let compacted = [guard.compact(&written, at(START)).unwrap().text];
     for stored in [&written[..], &compacted[..]] {
         let mut next = common::next_visit(stored);
         cover(&mut next, &["a"], at(START + 1));
-        assert_eq!(next.pending(9), ["b"]);
+        assert_eq!(next.pending(9, at(START)), ["b"]);
         assert_eq!(deliver(&mut next, at(START + 2)), ["a", "b"]);
     }
 }
@@ -383,7 +383,7 @@ fn a_batch_from_before_a_clear_says_nothing_of_one_that_came_after_it() {
         let mut guard = reporting();
         guard.record(&["before"], at(START)).unwrap();
         let (old, _) = begin(&mut guard, at(START));
-        guard.clear();
+        guard.clear(at(START));
         guard.record(&["after"], at(START + 1)).unwrap();
         let (new, ids) = begin(&mut guard, at(START + 1));
         assert_eq!(ids, ["after"]);

@@ -38,7 +38,7 @@ fn a_person_behind_a_stream_that_stands_still_sees_nothing_twice() -> Result<(),
     for refresh in 0..30 {
         let now = START + refresh * 10;
         let pending = guard
-            .pending_shard(usize::MAX)?
+            .pending_shard(usize::MAX, Now::at(now * 1000))?
             .map(|shard| shard.to_base64())
             .transpose()?;
         let held = guard.held();

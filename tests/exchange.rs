@@ -6,7 +6,8 @@ mod common;
 use common::{START, apply, at, guard, ids, next_visit, shard_of, unsaved};
 use seenguard::wire::Reference;
 use seenguard::{
-    Explanation, Format, Guard, IdList, Impression, ItemIds, NotApplied, Now, Received, Snapshot, Split, Time,
+    BloomFilter, Explanation, Format, Guard, IdList, Impression, ItemIds, NotApplied, Now, Parameters, Received, Shard,
+    Snapshot, Split, Time,
 };
 
 fn text_of(ids: &[String], epoch: u32) -> String {
@@ -68,7 +69,10 @@ fn a_reference_to_a_shard_that_is_not_held_leaves_everything_as_it_is() {
     let missing = [newest, reference_of(&other), reference_of(&old)];
     let applied = apply(&mut guard, Some(6), &missing, at(START)).unwrap();
     assert_eq!((applied.reason, applied.shards), (Some(NotApplied::MissingShard), 1));
-    assert_eq!((guard.version(), guard.pending(9)), (Some(5), vec!["mine".into()]));
+    assert_eq!(
+        (guard.version(), guard.pending(9, at(START))),
+        (Some(5), vec!["mine".into()])
+    );
     assert!(guard.has("shard 1-0", at(START)) && !guard.has("shard 3-0", at(START)));
     // From here on it asks for all shards, until it has taken a snapshot.
     assert_eq!(guard.held(), "");
@@ -128,20 +132,25 @@ fn a_reference_is_of_the_format_that_the_shard_came_in() {
 
 // The snapshot of an earlier visit.
 
+/// The snapshot in use at a time as it is stored.
+fn stored(guard: &Guard, seconds: u64) -> String {
+    guard.stored_snapshot(at(seconds)).expect("it is short enough")
+}
+
 #[test]
 fn the_snapshot_of_the_last_visit_stops_what_it_did_until_one_of_this_visit_is_taken() {
     let texts = [text_of(&ids("new", 0..9), 2), text_of(&ids("old", 0..9), 1)];
     let unseen = [taken_back("old-3", 5)];
-    let mut guard = guard();
-    let stored = Snapshot {
+    let mut before = guard();
+    let first = Snapshot {
         version: Some(9),
         ..snapshot(&texts, &unseen)
     };
-    let held = texts
-        .each_ref()
-        .map(|text| reference_of(text)[1..].to_owned())
-        .join(".");
-    guard.restore(stored, &held, at(START + 60)).unwrap();
+    before.apply(first, at(START + 50)).unwrap();
+    let stored = stored(&before, START + 55);
+
+    let mut guard = guard();
+    guard.restore(&stored, at(START + 60)).unwrap();
     assert!(guard.has("new-0", at(START + 60)) && !guard.has("old-3", at(START + 60)));
     assert_eq!(
         (guard.version(), guard.stats(at(START + 60)).received),
@@ -149,45 +158,103 @@ fn the_snapshot_of_the_last_visit_stops_what_it_did_until_one_of_this_visit_is_t
     );
     // A server whose counter starts again is believed, and needs not send what is held.
     let shipped = [reference_of(&texts[0]), reference_of(&texts[1])];
-    assert_eq!(guard.held(), held);
+    assert_eq!(guard.held(), before.held());
     assert_eq!(apply(&mut guard, Some(1), &shipped, at(START + 61)).unwrap().reused, 2);
     apply(&mut guard, Some(2), &shipped[..1], at(START + 62)).unwrap();
-    let late = guard.restore(snapshot(&texts, &[]), &held, at(START + 63)).unwrap();
-    assert_eq!((late.reason, late.shards), (Some(NotApplied::OlderVersion), 1));
+    guard.restore(&stored, at(START + 63)).unwrap();
+    assert_eq!((guard.version(), guard.shards()), (Some(2), 1));
 }
 
 #[test]
-fn shards_that_the_storage_has_lost_or_damaged_are_not_held() {
+fn a_guard_without_a_snapshot_stores_none() {
+    assert_eq!(guard().stored_snapshot(at(START)), None);
+    let mut guard = guard();
+    apply(&mut guard, Some(1), &[] as &[&str], at(START)).unwrap();
+    assert_eq!(guard.stored_snapshot(at(START)), None);
+}
+
+#[test]
+fn shards_of_over_half_a_megabyte_are_not_stored() {
+    let large = |epoch: u32| {
+        let mut filter = BloomFilter::new(Parameters::for_capacity(20_000, 0.001).unwrap(), 0);
+        ids(&format!("of {epoch}"), 0..20_000).iter().for_each(|id| {
+            filter.insert(id);
+        });
+        Shard::new(filter, epoch, 0).to_base64().unwrap()
+    };
+    let texts: Vec<String> = (1..=16).map(large).collect();
+    let lengths: Vec<usize> = texts.iter().map(String::len).collect();
+    let fitting = (1..)
+        .find(|&count| lengths[..count + 1].iter().sum::<usize>() > 512 * 1024)
+        .unwrap();
+    for (count, is_stored) in [(fitting, true), (fitting + 1, false), (fitting, true)] {
+        let mut guard = guard();
+        apply(&mut guard, None, &texts[..count], at(START)).unwrap();
+        assert_eq!(guard.stored_snapshot(at(START)).is_some(), is_stored);
+        let held = Reference::split(&guard.held()).len();
+        assert_eq!(held, count);
+    }
+}
+
+#[test]
+fn shards_that_the_storage_has_damaged_are_not_held() {
     let texts = [3, 2, 1].map(|epoch| text_of(&ids(&format!("shard {epoch}"), 0..9), epoch));
     let mut before = guard();
     apply(&mut before, None, &texts, at(START)).unwrap();
     let names: Vec<String> = before.held().split('.').map(str::to_owned).collect();
-    let damaged = texts[2].replacen('A', "B", 1);
-    for stored in [
-        vec![],
-        vec![&texts[1]],
-        vec![&damaged, &texts[1], &texts[0]],
-        vec![&damaged],
-    ] {
+    let whole = stored(&before, START);
+    for damaged in [vec![], vec![1], vec![0, 2], vec![0, 1, 2]] {
+        let mut text = whole.clone();
+        for &shard in &damaged {
+            text = text.replacen(&texts[shard], &texts[shard].replacen('A', "B", 1), 1);
+        }
         let mut later = guard();
-        later
-            .restore(snapshot(&stored, &[]), &before.held(), at(START))
-            .unwrap();
+        later.restore(&text, at(START)).unwrap();
         let expected: Vec<String> = (0..3)
-            .filter(|&shard| stored.contains(&&texts[shard]))
+            .filter(|shard| !damaged.contains(shard))
             .map(|shard| names[shard].clone())
             .collect();
         assert_eq!(later.held(), expected.join("."));
-        assert_eq!(later.has("shard 2-0", at(START)), stored.contains(&&texts[1]));
+        assert_eq!(later.has("shard 2-0", at(START)), !damaged.contains(&1));
+    }
+}
+
+#[test]
+fn a_stored_snapshot_that_is_damaged_elsewhere_changes_nothing() {
+    let mut before = guard();
+    let unseen = [taken_back("a", 5)];
+    let texts = [text_of(&ids("a", 0..2), 1)];
+    before.apply(snapshot(&texts, &unseen), at(START)).unwrap();
+    let whole = stored(&before, START);
+    let shards = whole.len() - texts[0].len();
+    for place in 0..shards {
+        let other = if whole.as_bytes()[place] == b'A' { "B" } else { "A" };
+        let mut text = whole.clone();
+        text.replace_range(place..place + 1, other);
+        let mut later = guard();
+        let restored = later.restore(&text, at(START));
+        assert!(restored.is_err() && later.shards() == 0, "{place}");
+    }
+    for length in 0..whole.len() {
+        let mut later = guard();
+        assert!(
+            later.restore(&whole[..length], at(START)).is_err() && later.shards() == 0,
+            "{length}"
+        );
     }
 }
 
 #[test]
 fn a_snapshot_from_before_a_deletion_is_not_taken_over() {
     let texts = [text_of(&ids("old", 0..9), 1)];
-    let stored = |forget_before| Snapshot {
-        forget_before,
-        ..snapshot(&texts, &[])
+    let stored = |forget_before| {
+        let mut guard = guard();
+        let snapshot = Snapshot {
+            forget_before,
+            ..snapshot(&texts, &[])
+        };
+        guard.apply(snapshot, at(START)).unwrap();
+        stored(&guard, START)
     };
     let deletion = |seconds: u64| Snapshot {
         forget_before: Some(seconds as u32),
@@ -197,25 +264,24 @@ fn a_snapshot_from_before_a_deletion_is_not_taken_over() {
     writer.apply(deletion(START), at(START)).unwrap();
     let segment = unsaved(&mut writer);
     let mut later = next_visit(&[&segment]);
-    let held = &reference_of(&texts[0])[1..];
-    later.restore(stored(Some(START as u32 - 1)), held, at(START)).unwrap();
+    later.restore(&stored(Some(START as u32 - 1)), at(START)).unwrap();
     assert!(!later.has("old-0", at(START)));
-    later.restore(stored(Some(START as u32)), held, at(START)).unwrap();
+    later.restore(&stored(Some(START as u32)), at(START)).unwrap();
     assert!(later.has("old-0", at(START)));
 
     // Another tab hears of it first: the snapshot that is in use here is from before.
     let mut tab = guard();
     apply(&mut tab, Some(7), &texts, at(START)).unwrap();
-    tab.merge(&[&segment]).unwrap();
+    tab.merge(&[&segment], at(START)).unwrap();
     assert!(!tab.has("old-0", at(START)) && tab.held().is_empty());
     let replica = apply(&mut tab, Some(8), &texts, at(START)).unwrap();
     assert_eq!(replica.reason, Some(NotApplied::OlderVersion));
 
     // The same of one that was stored, before a response has come.
     let mut early = guard();
-    early.restore(stored(None), held, at(START)).unwrap();
+    early.restore(&stored(None), at(START)).unwrap();
     assert!(early.has("old-0", at(START)));
-    early.merge(&[&segment]).unwrap();
+    early.merge(&[&segment], at(START)).unwrap();
     assert!(!early.has("old-0", at(START)) && early.held().is_empty());
 }
 
@@ -234,20 +300,23 @@ fn what_the_server_has_taken_back_passes_until_it_is_recorded_again() {
     );
     assert!(!guard.has("theirs", at(START + 6)));
     assert_eq!(guard.explain("pending", at(START + 6)), None);
-    assert_eq!(guard.pending(9), [] as [&str; 0]);
-    assert_eq!(guard.pending_shard(usize::MAX).unwrap(), None);
+    assert_eq!(guard.pending(9, at(START)), [] as [&str; 0]);
+    assert_eq!(guard.pending_shard(usize::MAX, at(START)).unwrap(), None);
     let stats = guard.stats(at(START + 6));
     assert_eq!((stats.unseen, stats.pending), (3, 0));
 
     guard.record(&["mine"], at(START + 7)).unwrap();
     assert!(guard.has("mine", at(START + 7)));
     // The shards contain it from before: whether the server has learnt of it again is not known yet.
-    assert_eq!(guard.pending(9), ["mine"]);
+    assert_eq!(guard.pending(9, at(START)), ["mine"]);
     let applied = guard.apply(snapshot(&texts, &unseen), at(START + 8)).unwrap();
-    assert_eq!((applied.covered, guard.pending(9)), (0, vec!["mine".into()]));
+    assert_eq!((applied.covered, guard.pending(9, at(START))), (0, vec!["mine".into()]));
     assert!(guard.has("mine", at(START + 8)) && !guard.has("theirs", at(START + 8)));
     let applied = guard.apply(snapshot(&texts, &unseen[..1]), at(START + 9)).unwrap();
-    assert_eq!((applied.covered, guard.pending(9)), (1, vec!["pending".into()]));
+    assert_eq!(
+        (applied.covered, guard.pending(9, at(START))),
+        (1, vec!["pending".into()])
+    );
 }
 
 #[test]
@@ -279,13 +348,11 @@ fn a_taking_back_in_the_future_counts_as_now_and_reaches_no_further_later() {
     guard.record(&["a"], at(START)).unwrap();
     guard.apply(snapshot(&[] as &[&str], &unseen), at(START + 1)).unwrap();
     assert!(!guard.has("a", at(START + 1)));
-    // At the very moment, and with a clock that goes back.
-    for seconds in [1, 0] {
-        guard.record(&["a"], at(START + seconds)).unwrap();
-        assert!(guard.has("a", at(START + 1)));
-        guard.apply(snapshot(&[] as &[&str], &unseen), at(START + 60)).unwrap();
-        assert!(guard.has("a", at(START + 60)));
-    }
+    // At the very moment.
+    guard.record(&["a"], at(START + 1)).unwrap();
+    assert!(guard.has("a", at(START + 1)));
+    guard.apply(snapshot(&[] as &[&str], &unseen), at(START + 60)).unwrap();
+    assert!(guard.has("a", at(START + 60)));
 }
 
 #[test]
@@ -352,7 +419,7 @@ fn feeds_hear_of_what_was_taken_back_and_forgotten() {
     assert!(hears(&guard));
     let mut tab = next_visit(&[unsaved(&mut guard)]);
     tab.unsee(&["other"], at(START + 2)).unwrap();
-    guard.merge(&[unsaved(&mut tab)]).unwrap();
+    guard.merge(&[unsaved(&mut tab)], at(START)).unwrap();
     assert!(hears(&guard));
     guard
         .apply(snapshot(&texts, &[taken_back("server", 0)]), at(START + 3))

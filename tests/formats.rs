@@ -233,7 +233,7 @@ fn what_a_shard_of_any_format_contains_is_covered_and_explained() {
             "{}",
             filter.name
         );
-        assert_eq!(guard.pending(10), ["of this device"]);
+        assert_eq!(guard.pending(10, at(START)), ["of this device"]);
         let mut other = common::guard();
         apply(&mut other, &filter);
         let server = Some(Explanation::Server { shard: 0, epoch: None });
@@ -302,7 +302,12 @@ fn what_is_pending_goes_out_as_a_native_shard_beside_any_format() {
         let mut guard = common::guard();
         apply(&mut guard, &filter);
         guard.record(&["of this device"], at(START)).unwrap();
-        let text = guard.pending_shard(usize::MAX).unwrap().unwrap().to_base64().unwrap();
+        let text = guard
+            .pending_shard(usize::MAX, at(START))
+            .unwrap()
+            .unwrap()
+            .to_base64()
+            .unwrap();
         let shard = Shard::from_base64(&text).unwrap();
         assert!(shard.filter.contains("of this device"));
         assert_eq!(

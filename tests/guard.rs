@@ -272,7 +272,7 @@ fn an_expired_shard_covers_nothing() {
         shard_of(&["b"], 0, START as u32 + 1).to_base64().unwrap(),
     ];
     assert_eq!(apply(&mut guard, None, &shards, at(START)).unwrap().covered, 1);
-    assert_eq!(guard.pending(9), ["a"]);
+    assert_eq!(guard.pending(9, at(START)), ["a"]);
 }
 
 #[test]
@@ -468,7 +468,7 @@ fn reading_and_opening_at_a_wrong_time_delete_nothing() {
         guard = next_visit(&segments);
         guard.record(&["at the wrong time"], at(wrong)).unwrap();
         segments.push(unsaved(&mut guard));
-        segments = vec![guard.compact(&segments).unwrap().text];
+        segments = vec![guard.compact(&segments, at(START)).unwrap().text];
     }
     assert!(has_all(&next_visit(&segments), &ids("item", 0..300), at(START)));
 }
@@ -554,8 +554,18 @@ fn what_is_taken_back_is_pending_no_longer_and_is_delivered_as_such() {
     guard.start_reporting();
     guard.record(&["a", "b"], at(START)).unwrap();
     guard.unsee(&["a"], at(START)).unwrap();
-    assert_eq!((guard.pending(9), guard.undelivered()), (vec!["b".into()], 2));
-    assert!(!guard.pending_shard(usize::MAX).unwrap().unwrap().filter.contains("a"));
+    assert_eq!(
+        (guard.pending(9, at(START)), guard.undelivered()),
+        (vec!["b".into()], 2)
+    );
+    assert!(
+        !guard
+            .pending_shard(usize::MAX, at(START))
+            .unwrap()
+            .unwrap()
+            .filter
+            .contains("a")
+    );
     let batch = guard.begin_batch(9, usize::MAX, at(START));
     let ids = |list: &[Impression]| list.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
     assert_eq!(
@@ -601,7 +611,7 @@ fn a_deletion_of_the_history_forgets_what_came_before_it_wherever_it_turns_up() 
     apply_deletion(&mut guard, START + 10, Some(deleted + 5_000), Now::at(deleted + 5_000));
     guard.record(&["again"], at(START + 20)).unwrap();
     let segments = [unsaved(&mut guard), old.clone()];
-    guard.merge(&[&old]).unwrap();
+    guard.merge(&[&old], at(START)).unwrap();
     let (first, last) = (next_visit(&segments), next_visit(&[&segments[1], &segments[0]]));
     for guard in [&guard, &first, &last] {
         assert!(!guard.has("before", at(START + 21)));
@@ -624,7 +634,7 @@ fn what_was_recorded_knowing_of_a_deletion_stays_whatever_the_clock_does() {
     let mut later = next_visit(&[&text]);
     apply_deletion(&mut later, START, None, at(START + 6));
     for guard in [&mut guard, &mut later] {
-        guard.merge(&[&text]).unwrap();
+        guard.merge(&[&text], at(START)).unwrap();
         assert!(guard.has("with a clock that went back", at(START - 99 * DAY)));
     }
 }
@@ -674,7 +684,10 @@ fn what_a_snapshot_covers_is_pending_no_longer() {
     let covered = ids("item", 3..7).into_iter();
     let lags: Vec<CoveredImpression> = covered.map(|id| CoveredImpression { id, lag_ms: 60_000 }).collect();
     assert_eq!((applied.covered, applied.lags), (4, lags));
-    assert_eq!(guard.pending(99), [ids("item", 0..3), ids("item", 7..10)].concat());
+    assert_eq!(
+        guard.pending(99, Now::at(1_060_000)),
+        [ids("item", 0..3), ids("item", 7..10)].concat()
+    );
     assert_eq!(
         apply(&mut guard, None, &[&covers], Now::at(1_070_000)).unwrap().covered,
         0
@@ -712,7 +725,7 @@ fn a_bad_or_older_snapshot_covers_nothing() {
     let covers = text_of(&["a".into()], 1);
     assert_eq!(apply(&mut guard, Some(4), &[&covers], at(START)).unwrap().covered, 0);
     assert!(apply(&mut guard, Some(6), &[&*covers, "damaged"], at(START)).is_err());
-    assert_eq!(guard.pending(9), ["a"]);
+    assert_eq!(guard.pending(9, at(START)), ["a"]);
 }
 
 #[test]
@@ -721,7 +734,7 @@ fn what_the_snapshot_in_use_covers_does_not_become_pending() {
     apply(&mut guard, None, &[text_of(&["a".into()], 1)], at(START)).unwrap();
     let recorded = guard.record(&["a", "b"], at(START)).unwrap();
     assert_eq!((recorded.unknown, recorded.lost_text), (2, 0));
-    assert_eq!(guard.pending(9), ["b"]);
+    assert_eq!(guard.pending(9, at(START)), ["b"]);
 }
 
 #[test]
@@ -730,7 +743,7 @@ fn an_id_stays_pending_although_the_memory_claims_it() {
     guard.record(&["a"], at(START)).unwrap();
     cover_all(&mut guard, at(START));
     assert_eq!(guard.record(&["a"], at(START)).unwrap().unknown, 0);
-    assert_eq!(guard.pending(9), ["a"]);
+    assert_eq!(guard.pending(9, at(START)), ["a"]);
 }
 
 #[test]
@@ -739,16 +752,16 @@ fn pending_ids_come_oldest_first_and_a_repeated_one_counts_from_its_last_time() 
     guard.record(&ids("item", 0..6), at(START)).unwrap();
     guard.record(&["item-2", "item-0"], at(START + 1)).unwrap();
     let expected = ["item-1", "item-3", "item-4", "item-5", "item-2", "item-0"];
-    assert_eq!(guard.pending(usize::MAX), expected);
-    assert_eq!(guard.pending(2), expected[..2]);
-    assert_eq!(guard.pending(0), [] as [&str; 0]);
+    assert_eq!(guard.pending(usize::MAX, at(START)), expected);
+    assert_eq!(guard.pending(2, at(START)), expected[..2]);
+    assert_eq!(guard.pending(0, at(START)), [] as [&str; 0]);
 }
 
 #[test]
 fn beyond_5000_the_oldest_are_no_longer_pending_and_still_stopped() {
     let mut guard = guard();
     let recorded = guard.record(&ids("item", 0..7_000), at(START)).unwrap();
-    let pending = guard.pending(usize::MAX);
+    let pending = guard.pending(usize::MAX, at(START));
     assert_eq!((recorded.unknown, recorded.lost_text), (7_000, 7_000 - pending.len()));
     assert!((4_500..=5_000).contains(&pending.len()), "{}", pending.len());
     assert_eq!(pending, ids("item", 7_000 - pending.len()..7_000));
@@ -762,20 +775,20 @@ fn beyond_256_kb_the_oldest_are_no_longer_pending_and_still_stopped() {
         .map(|number| format!("{number:03}{}", "x".repeat(9_997)))
         .collect();
     let recorded = guard.record(&long, at(START)).unwrap();
-    assert_eq!(guard.pending(usize::MAX), long[recorded.lost_text..]);
+    assert_eq!(guard.pending(usize::MAX, at(START)), long[recorded.lost_text..]);
     let kept = (100 - recorded.lost_text) * 10_000;
     assert!((256 * 1024 / 10 * 9 - 10_000..=256 * 1024).contains(&kept), "{kept}");
     assert!(has_all(&guard, &long, at(START)));
     // One that does not fit at all displaces no other.
     let huge = "y".repeat(256 * 1024 + 1);
     assert_eq!(guard.record(&[&huge], at(START)).unwrap().lost_text, 1);
-    assert_eq!(guard.pending(usize::MAX).len(), 100 - recorded.lost_text);
+    assert_eq!(guard.pending(usize::MAX, at(START)).len(), 100 - recorded.lost_text);
     assert!(guard.has(&huge, at(START)));
 }
 
 #[test]
 fn there_is_no_pending_shard_without_anything_pending() {
-    assert_eq!(guard().pending_shard(usize::MAX).unwrap(), None);
+    assert_eq!(guard().pending_shard(usize::MAX, at(START)).unwrap(), None);
 }
 
 #[test]
@@ -785,7 +798,7 @@ fn the_pending_shard_has_default_parameters_where_no_server_shard_is_held() {
     let parameters = Parameters::for_capacity(1000, 0.001).unwrap();
     let mut expected = Shard::new(BloomFilter::new(parameters, 0), 0, 0);
     expected.insert("a");
-    assert_eq!(guard.pending_shard(usize::MAX).unwrap(), Some(expected));
+    assert_eq!(guard.pending_shard(usize::MAX, at(START)).unwrap(), Some(expected));
 }
 
 #[test]
@@ -799,10 +812,20 @@ fn the_pending_shard_has_the_parameters_of_the_newest_server_shard() {
     let shards = shards.map(|shard| shard.to_base64().unwrap());
     apply(&mut guard, None, &shards, at(START)).unwrap();
     guard.record(&ids("item", 0..100), at(START)).unwrap();
-    let text = guard.pending_shard(usize::MAX).unwrap().unwrap().to_base64().unwrap();
+    let text = guard
+        .pending_shard(usize::MAX, at(START))
+        .unwrap()
+        .unwrap()
+        .to_base64()
+        .unwrap();
     let shard = Shard::from_base64(&text).unwrap();
     assert_eq!((shard.filter.parameters(), shard.filter.seed()), (newest, 77));
-    assert!(guard.pending(usize::MAX).iter().all(|id| shard.filter.contains(id)));
+    assert!(
+        guard
+            .pending(usize::MAX, at(START))
+            .iter()
+            .all(|id| shard.filter.contains(id))
+    );
     assert!(!shard.filter.contains("s"));
 }
 
@@ -810,10 +833,10 @@ fn the_pending_shard_has_the_parameters_of_the_newest_server_shard() {
 fn the_pending_shard_takes_the_newest_first_and_stays_within_its_rate() {
     let mut guard = guard();
     guard.record(&ids("item", 0..3_000), at(START)).unwrap();
-    let shard = guard.pending_shard(usize::MAX).unwrap().unwrap();
+    let shard = guard.pending_shard(usize::MAX, at(START)).unwrap().unwrap();
     assert!((950..=1_000).contains(&shard.count), "{}", shard.count);
     assert!(shard.filter.false_positive_rate() < 0.001_1);
-    let pending = guard.pending(usize::MAX);
+    let pending = guard.pending(usize::MAX, at(START));
     assert!(
         pending
             .iter()
@@ -833,7 +856,7 @@ fn the_pending_shard_takes_the_newest_first_and_stays_within_its_rate() {
 fn the_pending_shard_fits_into_so_many_characters_with_as_many_of_the_newest_ids_as_there_is_room_for() {
     let mut guard = guard();
     guard.record(&ids("item", 0..1_500), at(START)).unwrap();
-    let newest: Vec<String> = guard.pending(usize::MAX).into_iter().rev().collect();
+    let newest: Vec<String> = guard.pending(usize::MAX, at(START)).into_iter().rev().collect();
     // The characters of a shard of so many of the newest ids.
     let length_with = |count: usize| {
         let mut shard = Shard::new(
@@ -847,9 +870,9 @@ fn the_pending_shard_fits_into_so_many_characters_with_as_many_of_the_newest_ids
         shard.to_base64().unwrap().len()
     };
     let smallest = length_with(1);
-    assert_eq!(guard.pending_shard(smallest - 1).unwrap(), None);
+    assert_eq!(guard.pending_shard(smallest - 1, at(START)).unwrap(), None);
     for most in (smallest..2_500).step_by(97).chain([smallest, 3_072]) {
-        let shard = guard.pending_shard(most).unwrap().unwrap();
+        let shard = guard.pending_shard(most, at(START)).unwrap().unwrap();
         let (length, count) = (shard.to_base64().unwrap().len(), shard.count as usize);
         assert!(length <= most, "{length} > {most}");
         assert!(newest.iter().take(count).all(|id| shard.filter.contains(id)));
@@ -865,10 +888,10 @@ fn the_pending_shard_of_a_server_with_large_shards_fits_as_well() {
     let text = shard_with(large, 3, &["s"], 1, 0).to_base64().unwrap();
     apply(&mut guard, None, &[text], at(START)).unwrap();
     guard.record(&ids("item", 0..4_000), at(START)).unwrap();
-    let shard = guard.pending_shard(3_072).unwrap().unwrap();
+    let shard = guard.pending_shard(3_072, at(START)).unwrap().unwrap();
     assert_eq!(shard.filter.parameters(), large);
     assert!((2_900..=3_072).contains(&shard.to_base64().unwrap().len()));
-    let pending = guard.pending(usize::MAX);
+    let pending = guard.pending(usize::MAX, at(START));
     let newest = pending.iter().rev().take(shard.count as usize);
     assert!(newest.len() > 80 && newest.into_iter().all(|id| shard.filter.contains(id)));
 }

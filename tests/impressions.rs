@@ -138,7 +138,7 @@ impl Device {
     fn hear(&mut self, tab: usize) {
         let page = &mut self.tabs[tab];
         let texts: Vec<&String> = self.segments[page.heard..].iter().map(|(text, _)| text).collect();
-        let states = page.guard.merge(&texts).unwrap();
+        let states = page.guard.merge(&texts, Now::at(self.now_ms)).unwrap();
         assert!(states.iter().all(|state| *state == SegmentState::Whole));
         for (_, written) in &self.segments[page.heard..] {
             page.merge(written);
@@ -221,12 +221,12 @@ fn answers<S: AsRef<[u8]>>(segments: &[S], now_ms: u64) -> Answers {
 
 fn answers_of<S: AsRef<[u8]>>(mut guard: Guard, segments: &[S], now_ms: u64) -> Answers {
     let now = Now::at(now_ms);
-    let written = guard.clone().compact(segments).unwrap().text;
+    let written = guard.clone().compact(segments, now).unwrap().text;
     let undelivered = guard.undelivered();
     let to_deliver = guard.begin_batch(100, usize::MAX, now).impressions.into_iter();
     Answers {
         explained: names().iter().map(|id| guard.explain(id, now)).collect(),
-        pending: guard.pending(usize::MAX),
+        pending: guard.pending(usize::MAX, now),
         undelivered,
         to_deliver: to_deliver
             .map(|impression| (impression.id, impression.at.unix_ms()))
@@ -279,7 +279,7 @@ proptest! {
                 chosen.push(texts.swap_remove(index));
             }
             if !chosen.is_empty() {
-                texts.push(device.tabs[tab].guard.compact(&chosen).unwrap().text);
+                texts.push(device.tabs[tab].guard.compact(&chosen, Now::at(device.now_ms)).unwrap().text);
             }
         }
         // Who compacts may know more of what it read than was written, and no less.
@@ -322,7 +322,7 @@ proptest! {
         }
         let segments = guard.take_unsaved(true).map(|segment| segment.text);
         let mut later = Guard::new(WINDOW_DAYS, remember).unwrap();
-        later.load(&segments.into_iter().collect::<Vec<_>>()).unwrap();
+        later.load(&segments.into_iter().collect::<Vec<_>>(), Now::at(START * 1000)).unwrap();
         later.finish_loading();
         for guard in [&guard, &later] {
             for (place, &now_ms) in clocks.iter().enumerate().rev().take(remember) {
@@ -343,7 +343,7 @@ proptest! {
             guard.filter(&["a"], Now::at(now_ms)).unwrap();
             guard.record(&["b"], Now::at(now_ms)).unwrap();
             let segment = guard.take_unsaved(true).unwrap().text;
-            guard.merge(&[segment]).unwrap();
+            guard.merge(&[segment], Now::at(now_ms)).unwrap();
         }
         prop_assert!(guard.has("a", Now::at(recorded + WINDOW_MS - 1)));
         prop_assert!(!guard.has("a", Now::at(recorded + WINDOW_MS)));

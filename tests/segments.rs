@@ -11,7 +11,7 @@ use seenguard::hash::hash_id;
 use seenguard::{DEFAULT_REMEMBER, Explanation, Guard, SegmentState};
 
 fn all_pending(guard: &Guard) -> Vec<String> {
-    guard.pending(usize::MAX)
+    guard.pending(usize::MAX, at(START))
 }
 
 // Coming back.
@@ -118,7 +118,7 @@ fn segments_and_what_they_are_compacted_to_stand_for_the_same() {
         segments.push(unsaved(&mut guard));
     }
     let now = at(START + 19 * DAY);
-    let compacted = guard.compact(&segments).unwrap();
+    let compacted = guard.compact(&segments, at(START)).unwrap();
     assert_eq!(compacted.level, 4);
     let (from_one, from_all) = (next_visit(&[compacted.text]), next_visit(&segments));
     for later in [&from_one, &from_all] {
@@ -135,7 +135,10 @@ fn a_compaction_by_a_page_that_knows_nothing_of_the_segments_loses_nothing() {
     left.record(&ids("left", 0..50), at(START)).unwrap();
     right.record(&ids("right", 0..50), at(START)).unwrap();
     third.record(&["third"], at(START)).unwrap();
-    let union = third.compact(&[unsaved(&mut left), unsaved(&mut right)]).unwrap().text;
+    let union = third
+        .compact(&[unsaved(&mut left), unsaved(&mut right)], at(START))
+        .unwrap()
+        .text;
     let later = next_visit(&[union]);
     assert!(has_all(&later, &ids("left", 0..50), at(START)) && has_all(&later, &ids("right", 0..50), at(START)));
     // What is not in the segments has a segment of its own.
@@ -156,7 +159,7 @@ fn two_writers_that_compact_the_same_at_once_leave_what_either_would_have() {
         .collect();
     let unions: Vec<String> = guards
         .iter_mut()
-        .map(|guard| guard.compact(&segments).unwrap().text)
+        .map(|guard| guard.compact(&segments, at(START)).unwrap().text)
         .collect();
     let (once, twice) = (next_visit(&unions[..1]), next_visit(&unions));
     assert_eq!(all_pending(&once), all_pending(&twice));
@@ -206,7 +209,10 @@ fn a_taking_back_counts_although_the_clock_was_set_back_before_it() {
 fn a_tab_that_hears_of_another_stops_what_that_recorded_and_leaves_storing_it_to_it() {
     let (mut here, mut there) = (guard(), guard());
     there.record(&ids("there", 0..20), at(START)).unwrap();
-    assert_eq!(here.merge(&[unsaved(&mut there)]).unwrap(), [SegmentState::Whole]);
+    assert_eq!(
+        here.merge(&[unsaved(&mut there)], at(START)).unwrap(),
+        [SegmentState::Whole]
+    );
     assert!(has_all(&here, &ids("there", 0..20), at(START)));
     assert_eq!(all_pending(&here), ids("there", 0..20));
     assert_eq!(here.take_unsaved(true), None);
@@ -236,7 +242,7 @@ fn what_is_recorded_before_the_storage_has_loaded_is_newer_than_all_that_it_hold
     let mut guard = Guard::new(30.0, 100).unwrap();
     guard.record(&ids("early", 0..30), at(START - DAY)).unwrap();
     assert_eq!(guard.take_unsaved(true), None);
-    guard.load(&[segment]).unwrap();
+    guard.load(&[segment], at(START)).unwrap();
     guard.finish_loading();
     let now = at(START - DAY);
     assert!(has_all(&guard, &ids("early", 0..30), now) && has_all(&guard, &ids("stored", 30..100), now));
@@ -253,7 +259,7 @@ fn what_is_cleared_is_gone() {
     let shard = shard_of(&["server"], 1, 0).to_base64().unwrap();
     apply(&mut guard, Some(7), &[shard], at(START)).unwrap();
     guard.record(&["a"], at(START)).unwrap();
-    guard.clear();
+    guard.clear(at(START + 1));
     assert_eq!(
         (guard.version(), guard.take_unsaved(true), all_pending(&guard)),
         (None, None, vec![])
@@ -261,8 +267,16 @@ fn what_is_cleared_is_gone() {
     assert_eq!(guard.filter(&["a", "server"], at(START)).unwrap(), [0, 1]);
     let stats = guard.stats(at(START));
     assert_eq!((stats.shards, stats.pending, stats.remembered), (0, 0, 0));
-    guard.record(&["b"], at(START)).unwrap();
-    assert!(guard.has("b", at(START)));
+    guard.record(&["b"], at(START + 1)).unwrap();
+    assert!(guard.has("b", at(START + 1)));
+}
+
+/// A tab that has cleared the namespace at this time, and recorded something a second later: its segment.
+fn cleared_at(seconds: u64) -> String {
+    let mut tab = guard();
+    tab.clear(at(seconds));
+    tab.record(&["of the other"], at(seconds + 1)).unwrap();
+    unsaved(&mut tab)
 }
 
 #[test]
@@ -272,11 +286,134 @@ fn what_was_recorded_since_a_clear_elsewhere_stays_and_is_written_anew() {
     guard.record(&["with a clock that was ahead"], at(START + 900)).unwrap();
     guard.record(&["since"], at(START + 10)).unwrap();
     guard.take_unsaved(true);
-    guard.clear_before((START + 10) * 1000, at(START + 11));
+    guard.merge(&[cleared_at(START + 9)], at(START + 11)).unwrap();
+    assert_eq!(guard.clear_number(), (START + 9) * 1000 + 1);
     let later = next_visit(&[unsaved(&mut guard)]);
-    for guard in [&guard, &later] {
-        assert_eq!(all_pending(guard), ["since"]);
+    assert_eq!(all_pending(&later), ["since"]);
+    assert_eq!(all_pending(&guard), ["of the other", "since"]);
+}
+
+#[test]
+fn of_a_segment_from_before_a_clear_counts_what_was_recorded_since_and_not_later_than_now() {
+    let mut tab = guard();
+    tab.start_reporting();
+    tab.record(&["before"], at(START)).unwrap();
+    tab.record(&["since"], at(START + 10)).unwrap();
+    tab.record(&["with a clock that was ahead"], at(START + 900)).unwrap();
+    let older = unsaved(&mut tab);
+    let newer = cleared_at(START + 9);
+    for order in [[&older, &newer], [&newer, &older]] {
+        let mut guard = guard();
+        for segment in order {
+            guard.merge(&[segment], at(START + 11)).unwrap();
+        }
+        let mut pending = all_pending(&guard);
+        pending.sort_unstable();
+        assert_eq!(pending, ["of the other", "since"]);
+        // What was read from the older one is not written anew, and that impressions are delivered still counts.
+        let written = guard.take_unsaved(true).map(|segment| next_visit(&[segment.text]));
+        assert!(written.is_none_or(|written| !written.has("of the other", at(START + 11))));
     }
+}
+
+#[test]
+fn whoever_reads_several_segments_learns_of_the_latest_clear_first() {
+    let mut tab = guard();
+    tab.record(&["before"], at(START)).unwrap();
+    let older = unsaved(&mut tab);
+    let (guard, _) = loaded(&[older, cleared_at(START + 20), cleared_at(START + 9)]);
+    assert_eq!(guard.clear_number(), (START + 20) * 1000 + 1);
+    assert_eq!(all_pending(&guard), ["of the other"]);
+}
+
+#[test]
+fn a_clear_whose_number_is_damaged_clears_nothing() {
+    let mut tab = guard();
+    tab.record(&["kept"], at(START)).unwrap();
+    let older = unsaved(&mut tab);
+    let newer = cleared_at(START + 9);
+    let line = newer.lines().nth(1).unwrap();
+    for place in 0..line.len() {
+        let other = if line.as_bytes()[place] == b'A' { "B" } else { "A" };
+        let mut damaged = line.to_owned();
+        damaged.replace_range(place..place + 1, other);
+        let (guard, states) = loaded(&[older.as_str(), &newer.replacen(line, &damaged, 1)]);
+        assert_eq!(states, [SegmentState::Whole, SegmentState::Damaged]);
+        assert_eq!((guard.clear_number(), guard.has("kept", at(START))), (0, true));
+    }
+}
+
+#[test]
+fn a_clear_is_later_than_the_one_before_whatever_the_clock_says() {
+    let mut guard = guard();
+    guard.clear(at(START));
+    guard.clear(at(START - 60));
+    assert_eq!(guard.clear_number(), START * 1000 + 2);
+    guard.record(&["a"], at(START - 59)).unwrap();
+    let later = next_visit(&[unsaved(&mut guard)]);
+    assert!(later.has("a", at(START - 58)));
+}
+
+#[test]
+fn what_is_recorded_right_after_a_clear_counts_as_recorded_since() {
+    let mut tab = guard();
+    tab.clear(at(START));
+    tab.record(&["in the same millisecond"], at(START)).unwrap();
+    let segment = unsaved(&mut tab);
+    assert!(next_visit(&[segment]).has("in the same millisecond", at(START + 1)));
+}
+
+#[test]
+fn a_clear_that_has_not_ended_outlasts_one_by_a_clock_that_is_ahead() {
+    let mut guard = guard();
+    guard.clear(at(START));
+    guard.record(&["since"], at(START + 1)).unwrap();
+    guard.merge(&[cleared_at(START + 500)], at(START + 2)).unwrap();
+    assert_eq!(guard.clear_number(), (START + 500) * 1000 + 2);
+    assert_eq!(all_pending(&guard), ["since"]);
+}
+
+#[test]
+fn what_was_recorded_before_the_storage_has_loaded_stays_against_a_clear_in_the_future() {
+    for (cleared, stays) in [(START + 500, true), (START + 5, false)] {
+        let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
+        guard.record(&["early"], at(START)).unwrap();
+        guard.load(&[cleared_at(cleared)], at(START + 10)).unwrap();
+        guard.finish_loading();
+        assert_eq!(guard.has("early", at(START + 10)), stays);
+    }
+}
+
+#[test]
+fn of_two_device_names_in_segments_the_lesser_counts_and_a_clear_has_another() {
+    use seenguard::{Operation, Outcome, Storage};
+    let named = |seed| {
+        let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
+        let mut storage = Storage::new("home", 30.0, DEFAULT_REMEMBER, seed);
+        storage.begin(true, false, None);
+        assert_eq!(
+            storage.next(&mut guard, at(START)),
+            Operation::List(vec!["seenguard/".into(), "seenguard-stash/".into()])
+        );
+        storage.complete(&mut guard, storage.operation(), Outcome::Keys(vec![]), at(START));
+        storage.next(&mut guard, at(START));
+        guard.record(&["a"], at(START)).unwrap();
+        guard
+    };
+    let (mut first, mut second) = (named(1), named(2));
+    let names = [first.device_name().unwrap(), second.device_name().unwrap()];
+    assert!(names[0] != names[1] && names[0][..4] == names[1][..4] && names.iter().all(|name| name.len() == 12));
+    let segments = [unsaved(&mut first), unsaved(&mut second)];
+    let least = names.iter().min().cloned();
+    assert_eq!(next_visit(&segments).device_name(), least);
+    // One that is in no segment yields to any that is.
+    let mut third = named(3);
+    third.merge(&segments[..1], at(START)).unwrap();
+    assert_eq!(third.device_name(), Some(names[0].clone()));
+    first.clear(at(START + 1));
+    assert_eq!(first.device_name(), None);
+    first.merge(&segments, at(START + 2)).unwrap();
+    assert_eq!(first.device_name(), None);
 }
 
 // Damage.
@@ -372,7 +509,10 @@ fn texts_that_are_no_segments_are_damaged_and_harm_nothing() {
         let (guard, states) = loaded(&[text]);
         assert_eq!(states, [SegmentState::Damaged], "{text:?}");
         assert_eq!(all_pending(&guard).len(), 0);
-        assert_eq!(self::guard().merge(&[text]).unwrap(), [SegmentState::Damaged]);
+        assert_eq!(
+            self::guard().merge(&[text], at(START)).unwrap(),
+            [SegmentState::Damaged]
+        );
     }
 }
 
@@ -395,7 +535,7 @@ fn a_segment_of_a_newer_version_is_told_and_left_alone() {
         let (guard, states) = loaded(&[text]);
         assert_eq!(states, [SegmentState::Newer], "{text:?}");
         assert_eq!(all_pending(&guard).len(), 0);
-        assert_eq!(self::guard().merge(&[text]).unwrap(), [SegmentState::Newer]);
+        assert_eq!(self::guard().merge(&[text], at(START)).unwrap(), [SegmentState::Newer]);
     }
 }
 
@@ -404,8 +544,9 @@ fn chunks_of_an_unknown_kind_are_passed_over() {
     let mut guard = guard();
     guard.record(&["a"], at(START)).unwrap();
     let text = unsaved(&mut guard);
-    let (first, rest) = text.split_once('\n').unwrap();
-    let later = next_visit(&[format!("{first}\n{}\n{rest}", chunk(b'z', b"whatever"))]);
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.insert(3, chunk(b'z', b"whatever"));
+    let later = next_visit(&[lines.join("\n")]);
     assert!(later.has("a", at(START)));
 }
 
@@ -466,16 +607,21 @@ fn any_recording(random: &mut Random) -> Vec<u8> {
 
 fn any_segment(random: &mut Random) -> String {
     let mut header = any_number(random);
-    for _ in 0..3 {
+    for _ in 0..4 {
         header.extend(any_number(random));
     }
-    let mut text = format!("SGI1\n{}\n", chunk(b'h', &header));
+    let clear = if random.once_in(3) {
+        any_number(random)
+    } else {
+        number(0)
+    };
+    let mut text = format!("SGI1\n{}\n{}\n", chunk(b'c', &clear), chunk(b'h', &header));
     for _ in 0..random.below(5) {
         let mut content: Vec<u8> = (0..random.below(8)).flat_map(|_| any_recording(random)).collect();
         if random.once_in(8) {
             content = random.bytes(60);
         }
-        text += &format!("{}\n", chunk(*random.pick(b"rrrrhz"), &content));
+        text += &format!("{}\n", chunk(*random.pick(b"rrrrchz"), &content));
     }
     text
 }
@@ -493,7 +639,7 @@ fn use_everything(guard: &mut Guard) {
         cover_all(guard, at(START + later));
     }
     guard.filter(&ids("", 0..40), now).unwrap();
-    guard.pending_shard(1_000).unwrap();
+    guard.pending_shard(1_000, at(START)).unwrap();
     guard.stats(now);
     let text = unsaved(guard);
     assert_eq!(
@@ -511,8 +657,8 @@ fn segments_that_claim_nonsense_never_panic_and_what_comes_of_them_can_be_writte
         let (mut taken, _) = loaded(&[&text]);
         let mut other = guard_of(30.0, 60);
         other.record(&["b", "3"], at(START)).unwrap();
-        other.merge(&[&text]).unwrap();
-        let compacted = other.compact(&[&text, &text]).unwrap().text;
+        other.merge(&[&text], at(START)).unwrap();
+        let compacted = other.compact(&[&text, &text], at(START)).unwrap().text;
         assert_eq!(loaded(&[&compacted]).1, [SegmentState::Whole]);
         use_everything(&mut taken);
         use_everything(&mut other);
@@ -554,8 +700,9 @@ fn the_highest_counter_that_can_be_read_stops_no_later_recording() {
         b"a".to_vec(),
     ]
     .concat();
-    let text = format!("SGI1\n{}\n{}\n", chunk(b'h', &[1, 0, 0, 0]), chunk(b'r', &content));
-    assert_eq!(guard.merge(&[&text]).unwrap(), [SegmentState::Whole]);
+    let text = [chunk(b'c', &[0]), chunk(b'h', &[1, 0, 0, 0, 0]), chunk(b'r', &content)].join("\n");
+    let text = format!("SGI1\n{text}\n");
+    assert_eq!(guard.merge(&[&text], at(START)).unwrap(), [SegmentState::Whole]);
     for second in 1..50 {
         guard
             .record(&ids("later", second..second + 1), at(START + second as u64))
@@ -576,7 +723,7 @@ fn what_a_wild_clock_leaves_is_written_and_read() {
         guard.record(&ids(&format!("part {part}"), 0..40), now).unwrap();
         segments.push(unsaved(&mut guard));
     }
-    let compacted = guard.compact(&segments).unwrap().text;
+    let compacted = guard.compact(&segments, at(START)).unwrap().text;
     assert!(compacted.len() < 150 * DEFAULT_REMEMBER, "{}", compacted.len());
     assert_eq!(all_pending(&next_visit(&[compacted])), all_pending(&guard));
 }
@@ -588,8 +735,9 @@ fn a_chunk_is_what_its_format_says() {
     let text = unsaved(&mut guard);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "SGI1");
-    assert_eq!(bytes_of(lines[1]), sealed([b"h".to_vec(), vec![1, 0, 0, 0]].concat()));
+    assert_eq!(bytes_of(lines[1]), sealed(vec![b'c', 0]));
+    assert_eq!(bytes_of(lines[2]), sealed(vec![b'h', 1, 0, 0, 0, 0]));
     // Text, counter 1, 1,000 ms as a zigzag, two bytes of an id.
     let recording = [b"r".to_vec(), vec![8, 1], number(2_000), vec![2], b"ab".to_vec()].concat();
-    assert_eq!(bytes_of(lines[2]), sealed(recording));
+    assert_eq!(bytes_of(lines[3]), sealed(recording));
 }

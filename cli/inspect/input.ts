@@ -6,11 +6,9 @@ import { text as textOf } from "node:stream/consumers";
 import { describe, SeenGuardError } from "../../js/errors.ts";
 import type { ShardFormat } from "../../js/types/seenguard.js";
 import { readFormats } from "../../js/formats.ts";
-import { checkSnapshot, provideFormats } from "../../js/guard/snapshot.ts";
+import { checkSnapshot } from "../../js/guard/snapshot.ts";
 import { badUsage } from "../command.ts";
 import type { Options } from "./options.ts";
-
-provideFormats(readFormats);
 
 /** Shards, newest first, each as the module takes it: the chunks of a RedisBloom dump are joined by commas. */
 export interface Source {
@@ -86,7 +84,7 @@ const MAX_SHARDS = 64;
 /** The guard's own check says what is wrong with it. A format on the command line goes before the snapshot's. */
 function fromSnapshot(snapshot: object, format: ShardFormat | undefined): Source {
   const named = { ...snapshot, ...(format === undefined ? {} : { format }) } as { format?: ShardFormat; now?: number };
-  const checked = checkSnapshot(named);
+  const checked = checkSnapshot(named, readFormats);
   if (checked.shards.length > MAX_SHARDS)
     throw new SeenGuardError("too-large", `a snapshot has at most ${MAX_SHARDS} shards`);
   return {

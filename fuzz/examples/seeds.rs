@@ -114,45 +114,69 @@ fn snapshot(format: Format, variant: u64, shard: &[u8]) -> Vec<u8> {
     input.0
 }
 
-/// Segments of a guard that records, takes back and delivers.
+/// Segments of a guard that records, takes back and delivers: with the one before it each, some of them since a clear.
 fn segments() -> Vec<Vec<u8>> {
     let mut guard = Guard::new(30.0, 1_000).expect("the options are those of a guard");
     guard.finish_loading();
     let mut seeds = Vec::new();
-    for round in 0..8 {
-        let now = Now::at(BEGINNING_MS + 1_000 * round as u64);
-        guard
-            .record(&ids("item", round..2 * round + 1), now)
-            .expect("there is memory");
-        guard.unsee(&ids("item", 0..round / 3), now).expect("there is memory");
+    let mut before = None;
+    for round in 0..8u8 {
+        let now = Now::at(BEGINNING_MS + 1_000 * u64::from(round));
+        let (first, last) = (usize::from(round), 2 * usize::from(round) + 1);
+        guard.record(&ids("item", first..last), now).expect("there is memory");
+        guard.unsee(&ids("item", 0..first / 3), now).expect("there is memory");
         if round == 4 {
             guard.start_reporting();
             let batch = guard.begin_batch(3, 1_000, now);
             guard.end_batch(batch.number, true, now);
         }
-        let segment = guard.take_unsaved(true).expect("something was recorded").text;
-        let contents: Vec<Vec<u8>> = segment.lines().skip(2).map(bytes_of).collect();
+        let segment = segment(&mut guard, round > 4, now);
         let mut input = Writer::default();
-        // Room for 1,000 recordings, 5 s after the beginning; one segment of the version that is known.
+        // Room for 1,000 recordings, 5 s after the beginning.
         input.0.extend_from_slice(&1_000u16.to_le_bytes());
-        input.variant(0, 3).byte(5).byte(0).byte(1);
-        let recordings = guard.stats(now).remembered.min(100) as u8;
-        input
-            .byte(0)
-            .byte(recordings)
-            .byte(u8::from(round > 4))
-            .byte(0)
-            .byte(contents.len() as u8);
-        for content in contents {
-            input
-                .variant(2, 4)
-                .byte(content[0])
-                .bytes(&content[1..content.len() - 4]);
+        input.variant(0, 3).byte(5).byte(0).byte(1 + u8::from(before.is_some()));
+        input.0.extend(before.iter().flatten());
+        input.0.extend(&segment);
+        // One is recorded, none is taken back, and it is delivered.
+        input.byte(1).byte(7).byte(0).byte(1);
+        // The segment before knows of no clear; this one perhaps of one, and has a device name.
+        input.byte(1 + u8::from(before.is_some()));
+        if before.is_some() {
+            input.byte(0).byte(0);
         }
-        input.byte(0).byte(1).byte(7).byte(0).byte(1);
+        if round % 2 == 0 {
+            input.byte(0);
+        } else {
+            input.byte(1).variant(0, 3).byte(round - 1).byte(0);
+        }
+        input.byte(1).variant(0, 3).byte(round).byte(round / 2 % 2);
         seeds.push(input.0);
+        before = Some(segment);
     }
     seeds
+}
+
+/// What has changed: a `SegmentInput` of the version that is known.
+fn segment(guard: &mut Guard, reporting: bool, now: Now) -> Vec<u8> {
+    let text = guard.take_unsaved(true).expect("something was recorded").text;
+    let contents: Vec<Vec<u8>> = text.lines().skip(3).map(bytes_of).collect();
+    let recordings = guard.stats(now).remembered.min(100) as u8;
+    let mut input = Writer::default();
+    input
+        .byte(0)
+        .byte(recordings)
+        .byte(u8::from(reporting))
+        .byte(0)
+        .byte(contents.len() as u8);
+    for content in contents {
+        input
+            .variant(2, 4)
+            .byte(content[0])
+            .bytes(&content[1..content.len() - 4]);
+    }
+    // Undamaged.
+    input.byte(0);
+    input.0
 }
 
 /// A seed, a number of refreshes, choices.

@@ -25,21 +25,23 @@ mod simulation {
     pub mod events;
     pub mod exceptions;
     pub mod feeds;
-    pub mod held;
     pub mod items;
+    pub mod job;
+    pub mod knowing;
     pub mod ledger;
     pub mod lists;
+    pub mod performing;
     pub mod scene;
     pub mod server;
     pub mod shipment;
     pub mod snapshots;
     pub mod statistics;
     pub mod store;
+    pub mod stored_snapshot;
     pub mod stream;
     pub mod tab;
     pub mod view;
     pub mod world;
-    pub mod writer;
 }
 
 /// Most refreshes of a user: what takes longer finds less in the same time.

@@ -17,8 +17,11 @@ export interface EngineClasses {
   readonly TextBatch: typeof client.TextBatch;
 }
 
+/** Those of the builds for pages. */
+export type GuardClasses = Pick<typeof client, "Guard" | "TextBatch">;
+
 /** `Classes`: those of the entry's build. */
-export class Engine<Classes extends EngineClasses = Pick<typeof client, "Guard" | "TextBatch">> {
+export class Engine<Classes extends EngineClasses = GuardClasses> {
   readonly kind: EngineKind;
   /** The generated classes. */
   readonly classes: Classes;

@@ -1,39 +1,45 @@
-/**
- * Loading the engine: once of each kind, when the first guard or chain needs it, for all of them in this copy of the
- * package.
- */
+/** Loading the engine: once of each kind, when the first guard needs it, for all of them in this copy of the package. */
 import { describe, failure, SeenGuardError } from "../errors.js";
-import type * as client from "../generated/client/seenguard.js";
+import type { FormatArguments } from "../format.js";
 import type { GuardOptions, WasmSource } from "../types/seenguard.js";
 import type { EngineMemory } from "./batch.js";
-import { Engine, type EngineClasses } from "./engine.js";
+import { Engine, type GuardClasses } from "./engine.js";
 
 export type EngineChoice = NonNullable<GuardOptions["engine"]>;
 
-/** The glue that wasm-bindgen generated, and the module that it is to run. */
-export interface WasmModule {
-  readonly glue: EngineClasses & {
-    default(input: { module_or_path: BufferSource | WebAssembly.Module }): Promise<{ memory: WebAssembly.Memory }>;
-  };
-  readonly wasm: BufferSource | WebAssembly.Module;
-}
-
 /** The engine as JavaScript: what the entry `seenguard/engine-js` exports. */
 export interface ScriptModule {
-  createEngine(): EngineClasses & { readonly memory: EngineMemory };
+  createEngine(): GuardClasses & { readonly memory: EngineMemory };
 }
+
+type Wasm = BufferSource | WebAssembly.Module;
+
+/** What wasm-bindgen generated. */
+type Glue = GuardClasses & {
+  default(input: { module_or_path: Wasm }): Promise<{ memory: WebAssembly.Memory }>;
+};
+
+/** Reads shards of the format that a snapshot names. What is wrong throws. */
+export type ReadShards = (
+  format: unknown,
+  shards: readonly unknown[],
+) => { readonly format: FormatArguments; readonly shards: readonly string[] };
 
 /** How an entry gets at its engines; nothing is loaded before it is needed. */
 export interface EngineProvider {
-  readonly wasm: (source?: WasmSource) => Promise<WasmModule>;
+  readonly glue: () => Promise<Glue>;
+  readonly wasm: (source?: WasmSource) => Wasm | Promise<Wasm>;
   readonly js?: () => Promise<ScriptModule>;
+  /** Reads the formats that its engines know. */
+  readonly readShards: ReadShards;
 }
-
-type AnyEngine = Engine<EngineClasses>;
 
 let provider: EngineProvider | undefined;
 /** By what was asked for: "auto" is one of the others. What fails is tried again by the next one who asks. */
-const engines = new Map<EngineChoice, Promise<AnyEngine>>();
+const engines = new Map<EngineChoice, Promise<Engine>>();
+
+/** Reads shards of the formats that this entry's engines know. */
+export const readShards: ReadShards = (format, shards) => provided().readShards(format, shards);
 
 export function provideEngine(provided: EngineProvider): void {
   provider = provided;
@@ -43,16 +49,13 @@ export function provideEngine(provided: EngineProvider): void {
  * The engine of this copy of the package. Rejects with `wasm-unavailable`, after which the next call tries again; with
  * `trap` after a trap; with `bad-option` if nobody says where the module is.
  */
-export async function loadEngine<Classes extends EngineClasses = Pick<typeof client, "Guard" | "TextBatch">>(
-  choice: EngineChoice,
-  source?: WasmSource,
-): Promise<Engine<Classes>> {
+export async function loadEngine(choice: EngineChoice, source?: WasmSource): Promise<Engine> {
   const engine = await loadOnce(choice, source);
   engine.assertUsable();
-  return engine as Engine<Classes>;
+  return engine;
 }
 
-function loadOnce(choice: EngineChoice, source?: WasmSource): Promise<AnyEngine> {
+function loadOnce(choice: EngineChoice, source?: WasmSource): Promise<Engine> {
   const known = engines.get(choice);
   if (known) return known;
   const loading = load[choice](source);
@@ -61,12 +64,13 @@ function loadOnce(choice: EngineChoice, source?: WasmSource): Promise<AnyEngine>
   return loading;
 }
 
-const load: Readonly<Record<EngineChoice, (source?: WasmSource) => Promise<AnyEngine>>> = {
+const load: Readonly<Record<EngineChoice, (source?: WasmSource) => Promise<Engine>>> = {
   async wasm(source) {
     try {
       // Told before anything is fetched for it.
       if (typeof WebAssembly === "undefined") throw new Error("WebAssembly is not defined");
-      const { glue, wasm } = await provided().wasm(source);
+      // Where they are files of their own, both are fetched at once.
+      const [glue, wasm] = await Promise.all([provided().glue(), provided().wasm(source)]);
       const { memory } = await glue.default({ module_or_path: wasm });
       return new Engine("wasm", glue, memory);
     } catch (cause) {

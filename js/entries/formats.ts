@@ -1,5 +1,5 @@
 /** The entry `seenguard/formats`: the same as `seenguard`, with the filters of other libraries. */
-import { provideAllFormats } from "../engine/all-formats.js";
+import { provideAllFormats } from "./all-formats.js";
 
 provideAllFormats(() => import("./engine-js.js"));
 

@@ -3,13 +3,13 @@ import { provideEngine } from "../engine/load.js";
 import { ownModule } from "../engine/wasm-hex.js";
 import { compileSource } from "../engine/wasm-source.js";
 import ownWasm from "../generated/client/seenguard.wasm";
+import { readNative } from "../guard/snapshot.js";
 
 provideEngine({
-  wasm: async (source) => ({
-    glue: await import("../generated/client/seenguard.js"),
-    wasm: source === undefined ? ownModule(ownWasm) : await compileSource(source),
-  }),
+  glue: () => import("../generated/client/seenguard.js"),
+  wasm: (source) => (source === undefined ? ownModule(ownWasm) : compileSource(source)),
   js: () => import("./engine-js.js"),
+  readShards: readNative,
 });
 
 export { SeenGuardError } from "../errors.js";

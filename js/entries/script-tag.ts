@@ -1,5 +1,5 @@
 /** The package for a script tag: `seenguard/formats`, since a page without a bundler has no choice of entries. */
-import { provideAllFormats } from "../engine/all-formats.js";
+import { provideAllFormats } from "./all-formats.js";
 import { findEngine } from "../engine/script-tag.js";
 
 provideAllFormats(findEngine);

@@ -2,16 +2,12 @@
 import { provideEngine } from "../engine/load.js";
 import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../formats.js";
-import { provideFormats } from "../guard/snapshot.js";
 
-provideFormats(readFormats);
 provideEngine({
-  wasm: async (source) => {
-    // Where the glue is a file of its own, both are fetched at once.
-    const [glue, wasm] = await Promise.all([import("../generated/formats/seenguard.js"), compileSource(source)]);
-    return { glue, wasm };
-  },
+  glue: () => import("../generated/formats/seenguard.js"),
+  wasm: compileSource,
   js: () => import("./engine-js.js"),
+  readShards: readFormats,
 });
 
 export { SeenGuardError } from "../errors.js";

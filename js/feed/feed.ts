@@ -42,6 +42,9 @@ class Feed implements Api.Feed {
   private readonly report: Report;
   /** Ids that pages have brought. */
   private admitted = new Set<string>();
+  /** Items without an id that were counted: objects, and of others the most that one list had. */
+  private counted = new WeakSet();
+  private mostOthers = 0;
   /** Whether verdicts were forgotten for want of room, which is reported once. */
   private isFull = false;
   /** What each page brought. */
@@ -110,6 +113,8 @@ class Feed implements Api.Feed {
     this.heldBack = [];
     this.verdicts.clear();
     this.admitted = new Set();
+    this.counted = new WeakSet();
+    this.mostOthers = 0;
     this.pages = new WeakMap();
   }
 
@@ -205,8 +210,8 @@ class Feed implements Api.Feed {
       if (this.showsSeen && !isSeen) show(candidates, true);
     };
     for (const { place } of items) shown[place] = undefined;
+    let withoutId = this.countNew(list.filter((_, place) => shown[place]));
     show(items);
-    let withoutId = list.length - items.length;
     for (;;) {
       // What duplicates something that is not shown itself is decided in the next round.
       const undecided = items.filter((item) => !verdicts.of(item) && !isTaken(item));
@@ -220,6 +225,17 @@ class Feed implements Api.Feed {
     }
     this.forgetOldest(items);
     return shown;
+  }
+
+  /** How many items without an id are counted now: a list is rendered as often as the app likes. */
+  private countNew(items: readonly unknown[]): number {
+    const objects = items.filter((item): item is object => typeof item === "object" && item !== null);
+    const isNew = objects.filter((item) => !this.counted.has(item));
+    for (const item of isNew) this.counted.add(item);
+    const others = items.length - objects.length;
+    const more = Math.max(0, others - this.mostOthers);
+    this.mostOthers += more;
+    return isNew.length + more;
   }
 
   private forgetOldest(items: readonly ListItem[]): void {

@@ -15,7 +15,7 @@ export interface Decider {
   /** Grows whenever something is taken back or forgotten. */
   readonly unseenRevision: number;
   /** The namespace's latest clear that is known of, Unix ms; 0: none. */
-  readonly clearedAtMs: number;
+  readonly clearNumber: number;
 }
 
 /** An item of a list that has an id. */
@@ -41,7 +41,7 @@ export const MAX_VERDICTS = 20_000;
 const MAX_SAVED = 2_000;
 
 /** Verdicts as they are saved. */
-export type SavedVerdicts = readonly [clearedAtMs: number, verdicts: readonly (readonly (number | string)[])[]];
+export type SavedVerdicts = readonly [clearNumber: number, verdicts: readonly (readonly (number | string)[])[]];
 
 /** The items of a list that have an id. */
 export function listItems<T>(list: readonly T[], idOf: IdOf<T> | undefined): ListItem[] {
@@ -60,7 +60,7 @@ export class Verdicts {
   private readonly byId = new Map<string, Verdict>();
   private groups = 0;
   /** The latest clear of the namespace that these are not from before. */
-  private clearedAtMs = 0;
+  private clearNumber = 0;
   /** Who was last asked what was taken back, and when. */
   private guard: Decider | undefined;
   private unseenRevision = 0;
@@ -75,9 +75,9 @@ export class Verdicts {
 
   /** Forgets what is void by what the guard knows now: it is decided anew. */
   refresh(guard: Decider): void {
-    if (guard.clearedAtMs > this.clearedAtMs) {
+    if (guard.clearNumber > this.clearNumber) {
       this.clear();
-      this.clearedAtMs = guard.clearedAtMs;
+      this.clearNumber = guard.clearNumber;
     }
     if (guard === this.guard && guard.unseenRevision === this.unseenRevision) return;
     this.guard = guard;
@@ -127,14 +127,14 @@ export class Verdicts {
   save(): SavedVerdicts | undefined {
     const newest = [...this.byId.values()].slice(-MAX_SAVED);
     if (newest.length === 0) return undefined;
-    return [this.clearedAtMs, newest.map(({ group, rank, ids }) => [group, rank, ...ids])];
+    return [this.clearNumber, newest.map(({ group, rank, ids }) => [group, rank, ...ids])];
   }
 
   /** Takes over what was saved. What cannot be read is left out. */
   restore(saved: unknown): void {
     try {
-      const [clearedAtMs, verdicts] = saved as SavedVerdicts;
-      this.clearedAtMs = clearedAtMs;
+      const [clearNumber, verdicts] = saved as SavedVerdicts;
+      this.clearNumber = clearNumber;
       for (const [group, rank, ...ids] of verdicts) {
         const [id] = ids;
         if (!isCount(group) || !isCount(rank) || typeof id !== "string") continue;

@@ -1,17 +1,19 @@
 /**
- * What the holders of one namespace in one document share: the engine's guard, its storage, its reporters, and who is
- * told what went wrong.
+ * The guard of one namespace in one document, whoever opened it: the engine's guard, its storage, its reporters, and who
+ * is told what went wrong.
  *
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
 import { CLOCK, deviceClock, type Clock } from "../clock.js";
 import { Reporter } from "../delivery/reporter.js";
 import type { EngineKind } from "../engine/engine.js";
-import { loadEngine } from "../engine/load.js";
+import { EngineGuard, unlessOutOfMemory } from "../engine/engine-guard.js";
+import { loadEngine, readShards } from "../engine/load.js";
 import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
-import { countItems, idsOfItem, type ItemIdList } from "../ids.js";
-import { Persistence } from "../storage/persistence.js";
-import { placesOf, type Place } from "../storage/store.js";
+import { countItems, firstOfEach, idsOfItem, type ItemIdList } from "../ids.js";
+import { clearStorages } from "../storage/clear.js";
+import { StoragePerformer } from "../storage/performer.js";
+import { choicesOf, openStore, type Opening, type StorageChoice } from "../storage/store.js";
 import { withTimeout } from "../timeouts.js";
 import type {
   ApplyReport,
@@ -24,16 +26,26 @@ import type {
 } from "../types/seenguard.js";
 import type { CheckedReportOptions, OpenOptions } from "./options.js";
 import { checkSnapshot } from "./snapshot.js";
-import type { Batch, FreshIndices, SplitIndices } from "./engine-types.js";
-import { WasmGuard } from "./wasm-guard.js";
+import type {
+  ApplyOutcome,
+  Batch,
+  EngineExplanation,
+  EngineStats,
+  FreshIndices,
+  RecordOutcome,
+  SplitIndices,
+} from "./engine-types.js";
+
+/** The engine's largest number. */
+const NO_LIMIT = 2 ** 32 - 1;
 
 /** How long `open` waits for a storage that does not answer; what it holds is taken over when it does. */
 const OPEN_TIMEOUT_MS = 2_000;
 /** How long `flush` does. */
 const FLUSH_TIMEOUT_MS = 10_000;
 
-/** Who holds a guard open: what it wants to be told. */
-export interface Holder {
+/** Who has opened a guard: what it wants to be told. */
+export interface GuardUser {
   readonly onError: ErrorListener;
   readonly onLag: GuardOptions["onLag"];
 }
@@ -42,19 +54,21 @@ export interface Holder {
 export class GuardCore {
   readonly options: OpenOptions;
   readonly clock: Clock;
-  readonly holders = new Set<Holder>();
+  readonly users = new Set<GuardUser>();
   /** Who wants to hear of each decision. */
   readonly watchers = new Set<(decision: Decision) => void>();
   /** What the first one to open waits for, and whoever comes meanwhile. */
   started = Promise.resolve();
   /** Whether the engine was lost, or never to be had: the next `open` makes a new core. */
   hasFailed = false;
-  private readonly places: readonly Place[];
+  private readonly choices: readonly StorageChoice[];
   private engineKind: EngineKind | "none" = "none";
-  private guard: WasmGuard | undefined;
-  private persistence: Persistence | undefined;
+  private guard: EngineGuard | undefined;
+  private performer: StoragePerformer | undefined;
   private loading: Promise<void> = Promise.resolve();
-  private hasBackgroundWork = false;
+  private isListening = false;
+  /** The kind of the storage that was opened. */
+  private keptIn: string | undefined;
   private withoutId = 0;
   /** What is reported once, until there is room again. */
   private isTooLarge = false;
@@ -65,7 +79,7 @@ export class GuardCore {
   constructor(options: OpenOptions) {
     this.options = options;
     this.clock = options[CLOCK] ?? deviceClock;
-    this.places = placesOf(options.storage);
+    this.choices = choicesOf(options.storage);
   }
 
   /**
@@ -74,22 +88,44 @@ export class GuardCore {
    */
   async start(cleared: Promise<void> | undefined): Promise<void> {
     // The engine and the storage take their time, and neither needs the other.
-    const persistence = (this.persistence = new Persistence(this.places, this));
+    const opening = openStore(this.choices);
+    const performer = await this.startEngine().finally(() => {
+      if (!this.isAlive) void opening.then(({ store }) => store?.close?.());
+    });
+    if (!performer) return;
+    this.loading = this.load(performer, opening, cleared);
+    if (!(await withTimeout(OPEN_TIMEOUT_MS, this.loading))) performer.timedOut();
+  }
+
+  private async startEngine(): Promise<StoragePerformer | undefined> {
     try {
       const engine = await loadEngine(this.options.engine, this.options.wasm);
       this.engineKind = engine.kind;
       engine.onTrap.add(this.onFailure);
       this.stopListening = () => engine.onTrap.delete(this.onFailure);
-      this.guard = new WasmGuard(engine, this.options.windowDays, this.options.remember, this.clock);
+      const guard = new EngineGuard(engine, this.options, this.clock);
+      if (!guard.isAlive) return undefined;
+      this.guard = guard;
+      return (this.performer = new StoragePerformer(guard, this.clock, this.report));
     } catch (cause) {
       const error = cause as SeenGuardError;
       if (error.code === "bad-option") throw error;
       this.onFailure(error);
-      return;
+      return undefined;
     }
-    if (!this.isAlive) return;
-    this.loading = persistence.load(this.guard, cleared);
-    if (!(await withTimeout(OPEN_TIMEOUT_MS, this.loading))) persistence.timedOut();
+  }
+
+  private async load(
+    performer: StoragePerformer,
+    opening: Promise<Opening>,
+    cleared: Promise<void> | undefined,
+  ): Promise<void> {
+    const { store, listed, errors } = await opening;
+    await cleared;
+    this.keptIn = store?.kind;
+    for (const error of errors) this.report(error);
+    // What was cleared meanwhile is listed anew.
+    await performer.begin(store, cleared ? undefined : listed);
   }
 
   private stopListening = (): void => {};
@@ -97,15 +133,15 @@ export class GuardCore {
   private readonly onFailure = (error: SeenGuardError): void => {
     this.guard = undefined;
     this.hasFailed = true;
-    this.persistence?.stop();
+    this.performer?.stop();
     this.report(error);
   };
 
-  /** Starts background work, once what is stored is loaded: writing, listening to other tabs, idle cleanup. */
-  startBackgroundWork(): void {
-    if (this.hasBackgroundWork) return;
-    this.hasBackgroundWork = true;
-    void this.loading.then(() => this.persistence?.startBackgroundWork());
+  /** Starts listening to the page and to other tabs, once what is stored is loaded. */
+  startListening(): void {
+    if (this.isListening) return;
+    this.isListening = true;
+    void this.loading.then(() => this.performer?.listen());
   }
 
   /** Whether there is anything that could stop an item. */
@@ -113,25 +149,35 @@ export class GuardCore {
     return this.guard?.isAlive ?? false;
   }
 
-  report(error: SeenGuardError): void {
-    for (const { onError } of this.holders) callBack(onError, error);
+  readonly report = (error: SeenGuardError): void => {
+    for (const { onError } of this.users) callBack(onError, error);
+  };
+
+  /** Calls into the engine; `undefined`: there is none. */
+  private call<T>(run: Parameters<typeof EngineGuard.prototype.call<T>>[0]): T | undefined {
+    return this.guard?.call(run);
   }
 
   apply(snapshot: unknown): ApplyReport {
     if (!this.guard) return refused("no-engine");
     try {
-      const outcome = this.guard.apply(checkSnapshot(snapshot));
+      const { format, shards, version, nowMs, unseen, forgetBefore } = checkSnapshot(snapshot, readShards);
+      const texts = [...shards, ...unseen.map(({ id }) => id)];
+      const unseenAt = Float64Array.from(unseen, ({ at }) => at);
+      const outcome = this.guard.callWithAll(texts, (guard, batch, now) => {
+        return guard.apply(batch, ...format, version, nowMs, unseenAt, forgetBefore, ...now) as ApplyOutcome;
+      });
       if (!outcome) return refused("no-engine");
       const { lags, reason, saturated, ...counts } = outcome;
-      if (!reason) this.persistence?.snapshotChanged();
+      if (!reason) this.performer?.changed();
       this.noteSaturation(saturated);
-      for (const { id, lagMs } of lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
+      for (const { id, lagMs } of lags) for (const { onLag } of this.users) callBack(onLag, lagMs, id);
       return { ...(reason ? refused(reason) : { applied: true }), ...counts };
     } catch (cause) {
       const error = cause as SeenGuardError;
       // A page without a snapshot is nothing wrong.
       if (snapshot !== undefined && snapshot !== null) this.report(error);
-      return { ...refused("invalid"), error, shards: this.guard.shards };
+      return { ...refused("invalid"), error, shards: this.call((guard) => guard.shards) ?? 0 };
     }
   }
 
@@ -147,29 +193,71 @@ export class GuardCore {
 
   /** The indices of the fresh items; `undefined`: there is no engine, and everything passes. */
   fresh(list: ItemIdList, withoutId: number): FreshIndices | undefined {
-    const fresh = this.judge(withoutId, (guard, onOutOfMemory) => guard.filter(list, onOutOfMemory));
+    if (!this.guard) return undefined;
+    this.withoutId += withoutId;
+    const fresh = this.filter(this.guard, list);
     this.tellWatchers(list, fresh);
     return fresh;
   }
 
+  private filter(engineGuard: EngineGuard, list: ItemIdList): FreshIndices | undefined {
+    // Items in different parts may be duplicates of each other in turn: only all of them together tell.
+    if (list.ends) return this.splitAll(engineGuard, list)?.fresh;
+    const { writer } = engineGuard.engine;
+    const fresh: FreshIndices[] = [];
+    let lost = 0;
+    const isDone = engineGuard.callWithParts(
+      list.ids,
+      (guard, batch, now) => {
+        const count = guard.filter(batch, ...now);
+        return count === undefined ? undefined : writer.indices(count);
+      },
+      (indices, start, end) => {
+        if (!indices) lost += end - start;
+        const passed = indices ?? new Array<undefined>(end - start).keys();
+        fresh.push(start === 0 && indices ? indices : Array.from(passed, (index) => start + index));
+      },
+    );
+    if (!isDone) return undefined;
+    this.noteMemory(lost > 0);
+    const [first = [], ...others] = fresh;
+    if (lost === 0 && others.length === 0) return first;
+    return firstOfEach(
+      list,
+      [first, ...others].flatMap((part) => Array.from(part)),
+    );
+  }
+
   /** The same, and the indices of the others, those seen longest ago first. */
   split(list: ItemIdList, withoutId: number): SplitIndices | undefined {
-    const split = this.judge(withoutId, (guard, onOutOfMemory) => guard.split(list, onOutOfMemory));
+    if (!this.guard) return undefined;
+    this.withoutId += withoutId;
+    const split = this.splitAll(this.guard, list);
     this.tellWatchers(list, split?.fresh);
     return split;
   }
 
-  private judge<T>(withoutId: number, run: (guard: WasmGuard, onOutOfMemory: () => void) => T): T | undefined {
-    if (!this.guard) return undefined;
-    this.withoutId += withoutId;
-    let failures = 0;
-    const result = run(this.guard, () => {
-      if (failures++ > 0 || this.isOutOfMemory) return;
-      this.report(new SeenGuardError("out-of-memory", "there is no memory for so many or so long ids: they pass"));
-      this.isOutOfMemory = true;
+  private splitAll(engineGuard: EngineGuard, list: ItemIdList): SplitIndices | undefined {
+    const { writer } = engineGuard.engine;
+    const passing: SplitIndices = { fresh: [], seen: [] };
+    const split = engineGuard.call((guard, now) => {
+      const fresh = writer.writeAllItems(list) && unlessOutOfMemory(() => guard.split(writer.batch, ...now));
+      if (typeof fresh !== "number") return passing;
+      const all = writer.indices(writer.batch.answered());
+      writer.done();
+      return { fresh: all.subarray(0, fresh), seen: all.subarray(fresh) };
     });
-    if (failures === 0) this.isOutOfMemory = false;
-    return result;
+    if (!split) return undefined;
+    this.noteMemory(split === passing);
+    return split === passing ? { fresh: firstOfEach(list), seen: [] } : split;
+  }
+
+  /** Items that there is no memory for pass. */
+  private noteMemory(isOut: boolean): void {
+    if (isOut && !this.isOutOfMemory) {
+      this.report(new SeenGuardError("out-of-memory", "there is no memory for so many or so long ids: they pass"));
+    }
+    this.isOutOfMemory = isOut;
   }
 
   /** Once the caller has its answer: `filter` stays pure, whatever a watcher does. */
@@ -189,62 +277,93 @@ export class GuardCore {
   }
 
   record(ids: readonly ItemId[]): number {
-    if (ids.length === 0) return 0;
-    const outcome = this.guard?.record(ids);
-    if (!outcome) return 0;
-    const { unknown, lostText, undelivered, unrecorded } = outcome;
-    if (unrecorded > 0) {
-      const message = `there is no memory for ${unrecorded} of ${ids.length} impressions: they are not recorded`;
-      this.report(new SeenGuardError("out-of-memory", message));
-    }
+    let [unknown, lostText, lost] = [0, 0, 0];
+    const isDone = this.guard?.callWithParts(
+      ids,
+      (guard, batch, now) => guard.record(batch, ...now) as RecordOutcome,
+      (outcome, start, end) => {
+        if (!outcome) lost += end - start;
+        unknown += outcome?.unknown ?? 0;
+        lostText += outcome?.lostText ?? 0;
+      },
+    );
+    if (!isDone || ids.length === 0) return 0;
+    this.tellLost(lost, ids, "impressions: they are not recorded");
     if (lostText > 0 && !this.isTooLarge) {
       const message = "too many impressions are pending: the oldest are still stopped, but no longer pending";
       this.report(new SeenGuardError("too-large", message));
       this.isTooLarge = true;
     }
-    this.recorded(undelivered);
+    this.recorded();
     return unknown;
   }
 
   unsee(ids: readonly ItemId[]): number {
-    const { guard } = this;
-    if (!guard || ids.length === 0) return 0;
-    const { stopped, lost } = guard.unsee(ids);
-    if (lost > 0) {
-      const message = `there is no memory for ${lost} of ${ids.length} ids: they are not taken back`;
-      this.report(new SeenGuardError("out-of-memory", message));
-    }
-    this.recorded(guard.undelivered);
+    let [stopped, lost] = [0, 0];
+    const isDone = this.guard?.callWithParts(
+      ids,
+      (guard, batch, now) => guard.unsee(batch, ...now),
+      (count, start, end) => {
+        if (count === undefined) lost += end - start;
+        else stopped += count;
+      },
+    );
+    if (!isDone || ids.length === 0) return 0;
+    this.tellLost(lost, ids, "ids: they are not taken back");
+    this.recorded();
     return stopped;
   }
 
+  private tellLost(lost: number, ids: readonly ItemId[], what: string): void {
+    if (lost === 0) return;
+    this.report(new SeenGuardError("out-of-memory", `there is no memory for ${lost} of ${ids.length} ${what}`));
+  }
+
   /** There is something to be stored and delivered. */
-  private recorded(undelivered: number): void {
-    this.persistence?.changed();
+  private recorded(): void {
+    this.performer?.changed();
+    const { undelivered } = this;
     for (const reporter of this.reporters) reporter.recorded(undelivered);
   }
 
   /** The indices of the ids that pass because they were taken back, or, once the history was deleted, at all. */
   takenBack(ids: readonly ItemId[]): number[] {
-    return this.guard?.takenBack(ids) ?? [];
+    const taken: number[] = [];
+    this.guard?.callWithParts(
+      ids,
+      (guard, batch, now) => this.guard?.engine.writer.indices(guard.takenBack(batch, ...now)),
+      (indices = new Uint32Array(0), start) => {
+        for (const index of indices) taken.push(start + index);
+      },
+    );
+    return taken;
   }
 
   /** Grows whenever something was taken back or forgotten, here, in another tab or by the server. */
   get unseenRevision(): number {
-    return this.guard?.unseenRevision ?? 0;
+    return this.call((guard) => guard.unseenRevision) ?? 0;
   }
 
   held(): string {
-    return this.guard?.held() ?? "";
+    return this.call((guard) => guard.held()) ?? "";
   }
 
-  /** When the namespace was last cleared, as far as is known, Unix ms; 0: never. */
-  get clearedAtMs(): number {
-    return this.persistence?.clearedAtMs ?? 0;
+  /** The number of the namespace's latest clear, as far as is known: 1 above its time, Unix ms; 0: never. */
+  get clearNumber(): number {
+    return this.call((guard) => guard.clearNumber) ?? 0;
+  }
+
+  private get undelivered(): number {
+    return this.call((guard) => guard.undelivered) ?? 0;
   }
 
   explain(id: ItemId): Explanation {
-    const explanation = this.guard?.explain(id);
+    let explanation: EngineExplanation | undefined;
+    this.guard?.callWithParts(
+      [id],
+      (guard, batch, now) => guard.explain(batch, ...now) as EngineExplanation | undefined,
+      (found) => (explanation = found),
+    );
     if (!explanation) return { seen: false };
     if (explanation.by !== "server") return { seen: true, by: explanation.by, at: new Date(explanation.at) };
     const { shard, epoch } = explanation;
@@ -252,35 +371,37 @@ export class GuardCore {
   }
 
   pending(limit?: number): string[] {
-    return this.guard?.pending(limit) ?? [];
+    return this.call((guard, now) => guard.pending(limitOf(limit), ...now)) ?? [];
   }
 
   pendingShard(maxCharacters?: number): string {
-    return this.guard?.pendingShard(maxCharacters) ?? "";
+    const shard = () => this.call((guard, now) => guard.pendingShard(limitOf(maxCharacters), ...now));
+    return unlessOutOfMemory(shard) ?? "";
   }
 
   get version(): number | undefined {
-    return this.guard?.version;
+    return this.call((guard) => guard.version);
   }
 
   stats(): GuardStats {
-    const stats = this.guard?.stats() ?? noStats();
+    const stats = this.call((guard, now) => guard.stats(...now) as EngineStats) ?? noStats();
     return {
       ...stats,
       engine: this.isAlive ? this.engineKind : "none",
-      storage: this.persistence?.storage ?? "none",
+      storage: this.choices.length > 0 && this.performer ? this.performer.storage : "none",
       filtered: { ...stats.filtered, withoutId: this.withoutId },
     };
   }
 
   beginBatch(maxImpressions: number, maxBytes: number): Batch {
-    return this.guard?.beginBatch(maxImpressions, maxBytes) ?? { batch: 0, impressions: [], unseen: [] };
+    const batch = this.call((guard, now) => guard.beginBatch(maxImpressions, maxBytes, ...now) as Batch);
+    return batch ?? { batch: 0, impressions: [], unseen: [] };
   }
 
   /** Ends a batch that was to be delivered. */
   endBatch(batch: number, arrived: boolean): void {
-    this.guard?.endBatch(batch, arrived);
-    if (arrived) this.persistence?.changed();
+    this.call((guard, now) => guard.endBatch(batch, arrived, ...now));
+    if (arrived) this.performer?.changed();
   }
 
   /** Delivers impressions as long as the reporter runs. Returns stop. Several share the work. */
@@ -288,9 +409,9 @@ export class GuardCore {
     if (!this.isAlive) return () => {};
     const reporter = new Reporter(this, options, this.clock);
     this.reporters.add(reporter);
-    this.guard?.startReporting();
+    this.call((guard) => guard.startReporting());
     // What is to be delivered from now on is so on the next visit, too.
-    this.persistence?.changed();
+    this.performer?.changed();
     return () => {
       reporter.stop();
       this.reporters.delete(reporter);
@@ -303,36 +424,43 @@ export class GuardCore {
     const sum = (of: "delivered" | "underWay") => reporters.reduce((total, reporter) => total + reporter[of], 0);
     const before = sum("delivered");
     await withTimeout(timeoutMs, Promise.all(reporters.map((reporter) => reporter.deliverNow())));
-    return { delivered: sum("delivered") - before, left: (this.guard?.undelivered ?? 0) + sum("underWay") };
+    return { delivered: sum("delivered") - before, left: this.undelivered + sum("underWay") };
   }
 
   /** Resolves when everything recorded so far is in storage, or cannot be written now, which is reported. */
   async flush(timeoutMs = FLUSH_TIMEOUT_MS): Promise<void> {
-    const { persistence, isAlive } = this;
-    if (persistence && isAlive && !(await withTimeout(timeoutMs, persistence.flush()))) persistence.timedOut();
+    const { performer, isAlive } = this;
+    if (performer && isAlive && !(await withTimeout(timeoutMs, performer.flush()))) performer.timedOut();
   }
 
-  /** Whether this core keeps its impressions in a storage. */
-  isKeptIn(place: Place): boolean {
-    return this.persistence?.isKeptIn(place) ?? false;
+  /** Whether this guard keeps its impressions in a storage. */
+  isKeptIn(choice: StorageChoice): boolean {
+    return this.choices[0] === choice || this.keptIn === choice;
   }
 
   /**
-   * Forgets at once everything that this namespace has here in memory, then what is stored, once `others` has settled.
-   * Rejects if either fails.
+   * Forgets at once what this namespace has here in memory, then what is stored. `calledAtMs`: what was recorded before
+   * is forgotten. Rejects if the storage fails.
    */
-  clear(clearedAtMs: number, others: Promise<void>): Promise<void> {
-    this.guard?.clear();
-    return this.persistence?.clear(clearedAtMs, others) ?? others;
+  async clear(calledAtMs: number): Promise<void> {
+    // Nothing can have been recorded here yet.
+    if (!this.performer) await this.started.catch(() => {});
+    if (this.isAlive) await this.performer?.clear(calledAtMs);
+    else await clearStorages(this.options.namespace, this.choices, calledAtMs, false);
   }
 
   /** Gives the memory back: afterwards everything passes. */
   free(): void {
-    this.persistence?.stop();
+    this.performer?.stop();
     this.stopListening();
     this.guard?.free();
     this.guard = undefined;
   }
+}
+
+/** A limit as the engine takes it; what is no number limits nothing. */
+function limitOf(limit: number | undefined): number {
+  return typeof limit === "number" && limit >= 0 ? Math.min(limit, NO_LIMIT) : NO_LIMIT;
 }
 
 /** The report of a snapshot that was not taken. */
@@ -340,7 +468,7 @@ export function refused(reason: NonNullable<ApplyReport["reason"]>): ApplyReport
   return { applied: false, reason, shards: 0, reused: 0, expired: 0, covered: 0 };
 }
 
-function noStats(): ReturnType<WasmGuard["stats"]> & object {
+function noStats(): EngineStats {
   return {
     shards: 0,
     serverFalsePositiveRate: 0,

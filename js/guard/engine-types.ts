@@ -33,10 +33,6 @@ export interface RecordOutcome {
   unknown: number;
   /** Pending impressions that lost their text for want of room. */
   lostText: number;
-  /** How many wait now that were never delivered. */
-  undelivered: number;
-  /** Ids that there was no memory for. */
-  unrecorded: number;
 }
 
 export interface Batch {

@@ -1,4 +1,4 @@
-/** `SeenGuard`: one holder's view of a namespace. */
+/** `SeenGuard`: one handle of a namespace. */
 import { deviceClock } from "../clock.js";
 import { callBack, failure, misuseOnce, warnOncePerCode, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
@@ -17,13 +17,11 @@ import {
 import { misuseOfElement, misuseOfList } from "../misuse.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
 import { isOnDevice } from "../page.js";
-import { clearPlaces } from "../storage/clear.js";
-import { removeSignal, sendSignal } from "../storage/cross-tab-signal.js";
-import { signalKey } from "../storage/keys.js";
-import { placesOf } from "../storage/store.js";
-import { withTimeout } from "../timeouts.js";
+import { clearStorages, removeSignal, removeStashes } from "../storage/clear.js";
+import { choicesOf } from "../storage/store.js";
+import { inTime } from "../timeouts.js";
 import type * as Api from "../types/seenguard.js";
-import { GuardCore, refused, type Holder } from "./core.js";
+import { GuardCore, refused, type GuardUser } from "./core.js";
 import {
   checkClearArguments,
   checkDeliverTimeout,
@@ -39,7 +37,7 @@ const CLEAR_TIMEOUT_MS = 10_000;
 
 /** The state of a `SeenGuard`. */
 interface Handle {
-  readonly holder: Holder;
+  readonly user: GuardUser;
   core: GuardCore;
   isClosed: boolean;
   /** What `close` has to stop. */
@@ -50,8 +48,8 @@ export class SeenGuard implements Api.SeenGuard {
   /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
   private readonly handle: () => Handle;
 
-  private constructor(core: GuardCore, holder: Holder) {
-    const handle: Handle = { holder, core, isClosed: false, stops: new Set() };
+  private constructor(core: GuardCore, user: GuardUser) {
+    const handle: Handle = { user, core, isClosed: false, stops: new Set() };
     this.handle = () => handle;
   }
 
@@ -61,34 +59,33 @@ export class SeenGuard implements Api.SeenGuard {
 
   static async open(options: Api.GuardOptions): Promise<SeenGuard> {
     const checked = checkGuardOptions(options);
-    const holder = { onError: misuseOnce(checked.onError ?? warnOncePerCode()), onLag: checked.onLag };
-    const core = rendersOnServer(checked) ? new GuardCore(checked) : await hold(checked, holder);
+    const user = { onError: misuseOnce(checked.onError ?? warnOncePerCode()), onLag: checked.onLag };
+    const core = rendersOnServer(checked) ? new GuardCore(checked) : await hold(checked, user);
     // Whoever waits for this goes on first.
-    queueMicrotask(() => core.startBackgroundWork());
-    return new SeenGuard(core, holder);
+    queueMicrotask(() => core.startListening());
+    return new SeenGuard(core, user);
   }
 
   static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
     checkClearArguments(namespace, storage);
     const core = findCore(namespace);
-    const clearedAtMs = (core?.clock ?? deviceClock).wallMs() + 1;
-    const places = placesOf(storage);
-    const others = places.filter((place) => !core?.isKeptIn(place));
-    const isKeptElsewhere = others.length < places.length;
-    const othersCleared = inTime(clearPlaces(namespace, others, clearedAtMs, isKeptElsewhere), CLEAR_TIMEOUT_MS / 2);
+    const calledAtMs = (core?.clock ?? deviceClock).wallMs();
+    const choices = choicesOf(storage);
+    const others = choices.filter((choice) => !core?.isKeptIn(choice));
     // Called before anything is waited for: what is recorded from here on stays.
-    const allCleared = core?.clear(clearedAtMs, othersCleared) ?? othersCleared;
+    const own = core?.clear(calledAtMs);
     clearVerdicts(namespace);
-    const clearing = inTime(allCleared, CLEAR_TIMEOUT_MS);
+    const hasWebKeys = choices.some((choice) => typeof choice === "string");
+    if (hasWebKeys) removeStashes(namespace);
+    const othersCleared = clearStorages(namespace, others, calledAtMs, others.length < choices.length);
+    const clearing = inTime(CLEAR_TIMEOUT_MS, "the storage", Promise.all([own, othersCleared]));
     noteClearing(namespace, clearing);
     try {
       await clearing;
     } catch (cause) {
       throw failure("storage", "the namespace is not cleared: the storage failed", cause);
     }
-    const key = signalKey(namespace);
-    sendSignal(key);
-    removeSignal(key);
+    if (hasWebKeys) removeSignal(namespace);
   }
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport {
@@ -120,7 +117,7 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   private readonly tell = (error: SeenGuardError | undefined): void => {
-    if (error) callBack(this.handle().holder.onError, error);
+    if (error) callBack(this.handle().user.onError, error);
   };
 
   has(id: Api.ItemId): boolean {
@@ -236,15 +233,10 @@ export class SeenGuard implements Api.SeenGuard {
     if (handle.isClosed) return;
     handle.isClosed = true;
     for (const stop of [...handle.stops]) stop();
-    const { core, holder } = handle;
+    const { core, user } = handle;
     handle.core = new GuardCore(core.options);
-    await release(core, holder);
+    await release(core, user);
   }
-}
-
-/** Rejects if the work is not done in time. */
-async function inTime(work: Promise<void>, timeoutMs: number): Promise<void> {
-  if (!(await withTimeout(timeoutMs, work))) throw new Error("it does not answer");
 }
 
 /** The app has not said that there is anything to remember. */

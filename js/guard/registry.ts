@@ -7,7 +7,7 @@ import { CLOCK } from "../clock.js";
 import { callBack, SeenGuardError } from "../errors.js";
 import { removeSaved, SharedVerdicts } from "../feed/shared-verdicts.js";
 import type { Verdicts } from "../feed/verdicts.js";
-import { GuardCore, type Holder } from "./core.js";
+import { GuardCore, type GuardUser } from "./core.js";
 import type { OpenOptions } from "./options.js";
 
 interface Registry {
@@ -19,7 +19,7 @@ interface Registry {
 }
 
 /** Copies meet only if they agree on what a core can do: the number grows when that changes. */
-const REGISTRY = Symbol.for("seenguard.registry.7");
+const REGISTRY = Symbol.for("seenguard.registry.8");
 /** How long `close` waits for a storage that does not answer. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
@@ -28,8 +28,8 @@ function registry(): Registry {
   return (place[REGISTRY] ??= { cores: new Map(), clearings: new Map(), verdicts: new Map() });
 }
 
-/** The core of a namespace, started, and held by `holder`. Rejects for wrong options alone. */
-export async function hold(options: OpenOptions, holder: Holder): Promise<GuardCore> {
+/** The core of a namespace, started, and held by `user`. Rejects for wrong options alone. */
+export async function hold(options: OpenOptions, user: GuardUser): Promise<GuardCore> {
   const { namespace } = options;
   let core = findCore(namespace);
   if (!core || core.hasFailed) {
@@ -38,9 +38,9 @@ export async function hold(options: OpenOptions, holder: Holder): Promise<GuardC
     registry().cores.set(namespace, core);
   } else if (differs(core.options, options)) {
     const message = `the namespace "${namespace}" is open with other options, which stay in force`;
-    callBack(holder.onError, new SeenGuardError("already-open", message));
+    callBack(user.onError, new SeenGuardError("already-open", message));
   }
-  core.holders.add(holder);
+  core.users.add(user);
   try {
     await core.started;
   } finally {
@@ -50,13 +50,16 @@ export async function hold(options: OpenOptions, holder: Holder): Promise<GuardC
   return core;
 }
 
-/** Gives a core back. The last holder's leaving frees it, once what was recorded is in storage. */
-export async function release(core: GuardCore, holder: Holder): Promise<void> {
+/** Gives a core back. The last user's leaving frees it, once what was recorded is in storage. */
+export async function release(core: GuardCore, user: GuardUser): Promise<void> {
   await core.flush(CLOSE_TIMEOUT_MS);
-  core.holders.delete(holder);
-  if (core.holders.size > 0) return;
+  core.users.delete(user);
+  if (core.users.size > 0) return;
   remove(core);
-  core.free();
+  // A clear that is under way goes on to its end.
+  const clearing = registry().clearings.get(core.options.namespace);
+  if (clearing) void clearing.then(() => core.free());
+  else core.free();
 }
 
 /** The core of a namespace that is open in this document. */

@@ -2,12 +2,23 @@
 import { Engine } from "../engine/engine.js";
 import { ownModule } from "../engine/wasm-hex.js";
 import { failure, SeenGuardError } from "../errors.js";
-import * as server from "../generated/server/seenguard.js";
+import start, {
+  Chain,
+  initSync,
+  Inspection,
+  NearDuplicates,
+  plan,
+  simhash,
+  TextBatch,
+} from "../generated/server/seenguard.js";
 import ownWasm from "../generated/server/seenguard.wasm";
 import type { ItemIdList } from "../ids.js";
 import type { ItemId } from "../types/server.js";
 
-export type ServerEngine = Engine<typeof server>;
+/** By their names: of a whole module, bundlers make an object by a loop over what `Object.prototype` has, too. */
+const classes = { Chain, Inspection, NearDuplicates, plan, simhash, TextBatch };
+
+export type ServerEngine = Engine<typeof classes>;
 
 /** The engine of this copy of the package, once it runs. */
 let engine: ServerEngine | undefined;
@@ -15,7 +26,7 @@ let engine: ServerEngine | undefined;
 /** Starts the engine without waiting. Throws `wasm-unavailable` where that is not possible, and `trap` after a trap. */
 export function serverEngine(): ServerEngine {
   try {
-    engine ??= engineIn(server.initSync({ module: ownModule(ownWasm) }));
+    engine ??= engineIn(initSync({ module: ownModule(ownWasm) }));
   } catch (cause) {
     const remedy = "await ShardChain.create() or NearDuplicates.create() first";
     throw failure("wasm-unavailable", `WebAssembly cannot start here without waiting: ${remedy}`, cause);
@@ -34,7 +45,7 @@ export async function loadServerEngine(): Promise<ServerEngine> {
     // It may with waiting; one that has trapped is refused below.
   }
   try {
-    const exports = await server.default({ module_or_path: ownModule(ownWasm) });
+    const exports = await start({ module_or_path: ownModule(ownWasm) });
     engine ??= engineIn(exports);
   } catch (cause) {
     throw failure("wasm-unavailable", "the server's WebAssembly does not start", cause);
@@ -43,7 +54,7 @@ export async function loadServerEngine(): Promise<ServerEngine> {
 }
 
 function engineIn({ memory }: { readonly memory: WebAssembly.Memory }): ServerEngine {
-  return new Engine("wasm", server, memory);
+  return new Engine("wasm", classes, memory);
 }
 
 /** Throws `trap` after one. */

@@ -69,7 +69,7 @@ export class ShardChain implements Api.ShardChain {
       () => new engine.classes.Chain(...format, capacity, shards, falsePositiveRate, seed, ttlSeconds, batch),
     );
     callWithAll(engine, idsOf(stored.unseen), () => {
-      chain.restore(batch, timesOf(stored.unseen), stored.forgetBefore);
+      chain.restoreExceptions(batch, timesOf(stored.unseen), stored.forgetBefore);
     });
     return new ShardChain(engine, chain, settings.shippedFormat);
   }

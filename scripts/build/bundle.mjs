@@ -192,8 +192,21 @@ async function bundleFile(options) {
   const imports = Object.values(result.metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
   const others = imports.filter((path) => !isMeant(path));
   if (others.length > 0) throw new Error(`${options.outfile} imports ${others.join(", ")}`);
-  for (const { path, text } of result.outputFiles) writeWhole(path, path.endsWith(".map") ? withoutWasm(text) : text);
+  for (const { path, text } of result.outputFiles)
+    writeWhole(path, path.endsWith(".map") ? withoutWasm(text) : withOwnExports(text));
   return Object.values(result.metafile.outputs).flatMap((output) => output.exports);
+}
+
+/**
+ * esbuild makes objects of modules by a loop that finds what a page has put into `Object.prototype`, too, and throws at
+ * it.
+ * @param {string} script
+ */
+function withOwnExports(script) {
+  return script.replace(
+    /for ?\(var (\w+) in (\w+)\)(?=\s*\w+\(\w+, ?\1, ?\{ ?get: ?\2\[\1\])/,
+    "for (var $1 of Object.keys($2))",
+  );
 }
 
 /**

@@ -12,7 +12,7 @@ import { CommandFailed } from "../lib/run.mjs";
 
 /** Files and folders of src/, the lowest first: each may import what is in a line above its own. */
 const layers = [
-  ["error", "id_map", "time"],
+  ["base36", "error", "id_map", "time"],
   ["impression", "params"],
   ["hash"],
   ["bloom", "id_list", "simhash"],
@@ -20,6 +20,7 @@ const layers = [
   ["near_duplicates", "wire"],
   ["snapshot"],
   ["chain", "guard", "inspect"],
+  ["storage"],
   ["plan"],
   ["web"],
   ["lib"],

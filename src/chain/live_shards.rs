@@ -68,9 +68,7 @@ fn slice(shards: &[&Shard]) -> Result<Vec<SlicedShards>, Error> {
         }
     }
     for SlicedShards { filters, places } in &mut groups {
-        for (added, &place) in places.iter().enumerate() {
-            filters.add(&shards[place].filter, places.len() - added)?;
-        }
+        filters.fill(places.iter().map(|&place| &shards[place].filter))?;
     }
     Ok(groups)
 }

@@ -21,21 +21,21 @@ impl Guard {
     ///
     /// ```
     /// use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, NotApplied, Now, ShardChain, Snapshot, Time};
-    /// let server_now = Time::from_unix_seconds(1_764_000_000);
+    /// let time = Time::from_unix_seconds(1_764_000_000);
     /// let mut chain = ShardChain::new(ChainOptions::default())?;
-    /// let lagging = chain.snapshot(server_now, None)?;
-    /// chain.record(&["a"], server_now)?;
-    /// let shipped = chain.snapshot(server_now, None)?;
+    /// let lagging = chain.snapshot(time, None)?;
+    /// chain.record(&["a"], time)?;
+    /// let shipped = chain.snapshot(time, None)?;
     ///
-    /// let now = Now::at(1_764_000_001_000);
+    /// let now = Now::at(time.unix_ms());
     /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
     /// guard.finish_loading();
     /// guard.record(&["a"], now)?;
-    /// assert_eq!(guard.pending(10), ["a"]);
+    /// assert_eq!(guard.pending(10, now), ["a"]);
     ///
     /// let applied = guard.apply(Snapshot::from(&shipped), now)?;
     /// assert_eq!((applied.reason, applied.shards, applied.covered), (None, 1, 1));
-    /// assert!(guard.pending(10).is_empty());
+    /// assert!(guard.pending(10, now).is_empty());
     ///
     /// // A replica that lags answers later: what is known stays.
     /// let older = guard.apply(Snapshot::from(&lagging), now)?;
@@ -67,6 +67,7 @@ impl Guard {
         };
         self.is_missing_shard = false;
         self.has_applied = true;
+        self.snapshots += 1;
         self.received.characters += characters;
         self.received.spared += spared as u64;
         self.version = snapshot.version;
@@ -85,40 +86,6 @@ impl Guard {
         Ok(applied)
     }
 
-    /// Takes over the snapshot that was in use on an earlier visit, as it was stored, for what is shown before the
-    /// first response. `held`: what [`Guard::held`] told of it; shards that the storage has lost or damaged are left out. Its
-    /// version counts no more, so a server whose own counter starts again is believed. Not taken after a snapshot of
-    /// this visit, or if it is from before a deletion of the history that is known.
-    ///
-    /// # Errors
-    /// As [`Guard::apply`].
-    pub fn restore<L: IdList + ?Sized>(
-        &mut self,
-        snapshot: Snapshot<'_, L>,
-        held: &str,
-        now: Now,
-    ) -> Result<Applied, Error> {
-        let forget_before = snapshot.forget_before.unwrap_or(0);
-        if self.has_applied || forget_before < self.latest_deletion() {
-            return Ok(self.applied(Some(NotApplied::OlderVersion), 0, now));
-        }
-        let texts: Vec<&[u8]> = (0..snapshot.shards.len())
-            .map(|shard| snapshot.shards.get(shard))
-            .collect();
-        let references: Vec<Reference> = texts.iter().map(|text| Reference::of(snapshot.format, text)).collect();
-        let find = |wanted: Reference| references.iter().position(|&reference| reference == wanted);
-        let found: Vec<&[u8]> = Reference::split(held)
-            .into_iter()
-            .filter_map(|reference| Some(texts[find(reference)?]))
-            .collect();
-        let taken_back = TakenBack::read(snapshot.unseen, snapshot.now_ms, now, &self.taken_back)?;
-        self.server.replace(&found, snapshot.format)?;
-        self.forget_before = forget_before;
-        self.server_clock = snapshot.now_ms.map(|server_ms| (server_ms, now.steady_ms));
-        self.take_back(taken_back);
-        Ok(self.applied(None, 0, now))
-    }
-
     fn applied(&self, reason: Option<NotApplied>, reused: usize, now: Now) -> Applied {
         Applied {
             reason,
@@ -133,7 +100,7 @@ impl Guard {
 
     /// Takes over what a snapshot takes back. This device's own taking back of an id ends when a snapshot no longer
     /// lists it after one that did: from then on the server decides.
-    fn take_back(&mut self, mut next: TakenBack) {
+    pub(super) fn take_back(&mut self, mut next: TakenBack) {
         self.server_unseen_revision += u64::from(next.lists_more_than(&self.taken_back));
         for (&hash, entry) in &mut next.by_hash {
             let is_listed_anew = self
@@ -160,18 +127,18 @@ impl Guard {
     fn cover(&mut self, applied: &mut Applied, now: Now) {
         let live = self.server.live(self.server_seconds(now));
         let mut covered = Vec::new();
-        for (hash, recording, open) in self.impressions.pending() {
-            let id = HashedId::with_hash(&open.id, hash);
+        for (hash, recording, unsettled) in self.impressions.pending(now.wall_ms) {
+            let id = HashedId::with_hash(&unsettled.id, hash);
             if self.taken_back.get(hash).is_some() || !self.server.contains(id, &live) {
                 continue;
             }
             covered.push(hash);
-            self.deliveries.note_covered(open, now.steady_ms);
+            self.deliveries.note_covered(unsettled, now.steady_ms);
             let lag_ms = now.wall_ms.saturating_sub(recording.at);
             self.lag.add(lag_ms);
-            if open.own {
+            if unsettled.own {
                 applied.lags.push(CoveredImpression {
-                    id: open.text(),
+                    id: unsettled.text(),
                     lag_ms,
                 });
             }

@@ -123,6 +123,15 @@ pub(super) fn within(number: u64, most: u64) -> Result<u64, Error> {
     if number <= most { Ok(number) } else { Err(DAMAGED) }
 }
 
+/// Small differences, of either sign, as small numbers.
+pub(super) fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
+}
+
+pub(super) fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
 fn checksum_of(body: &[u8]) -> [u8; CHECKSUM_BYTES] {
     (hash_id(body, 0) as u32).to_le_bytes()
 }

@@ -8,9 +8,10 @@
 use std::collections::VecDeque;
 
 use super::impressions::Impressions;
-use super::recording::{Kind, Open, Recording};
+use super::recording::{Kind, Recording, Unsettled};
 use super::types::Now;
 use crate::impression::Impression;
+use crate::time::Time;
 
 /// Before an impression is delivered again, and before a sign counts.
 const REDELIVERY_WAIT_MS: u64 = 5 * 60 * 1000;
@@ -78,9 +79,9 @@ pub(crate) struct Deliveries {
 
 impl Deliveries {
     /// Notes that a snapshot has covered an impression for the first time.
-    pub(crate) fn note_covered(&mut self, open: &Open, steady_ms: u64) {
-        if open.delivery.times > 0 {
-            self.progress.add(open.delivery.first, steady_ms);
+    pub(crate) fn note_covered(&mut self, unsettled: &Unsettled, steady_ms: u64) {
+        if unsettled.delivery.times > 0 {
+            self.progress.add(unsettled.delivery.first, steady_ms);
         }
     }
 
@@ -100,11 +101,13 @@ impl Deliveries {
             impressions: Vec::new(),
             unseen: Vec::new(),
         };
-        for (hash, recording, open) in impressions.open() {
-            if !is_due(hash, recording, open, passed, now.wall_ms) {
+        for (hash, recording, unsettled) in impressions.unsettled() {
+            // What is past its window is covered no more: that no snapshot contains it tells nothing.
+            let may_repeat = impressions.is_live(recording, now.wall_ms) && unsettled.delivery.first < passed;
+            if !is_due(hash, recording, unsettled, may_repeat, now.wall_ms) {
                 continue;
             }
-            bytes += open.id.len() + JSON_OVERHEAD;
+            bytes += unsettled.id.len() + JSON_OVERHEAD;
             if hashes.len() == max_impressions || (bytes > max_bytes && !hashes.is_empty()) {
                 break;
             }
@@ -114,8 +117,8 @@ impl Deliveries {
                 Kind::Unseen => &mut batch.unseen,
             };
             list.push(Impression {
-                id: open.text(),
-                at: crate::time::Time::from_unix_ms(recording.at),
+                id: unsettled.text(),
+                at: Time::from_unix_ms(recording.at),
             });
         }
         if !hashes.is_empty() {
@@ -123,7 +126,7 @@ impl Deliveries {
             batch.number = self.batches;
         }
         for hash in hashes {
-            impressions.change_open(hash, |open| open.batch = batch.number);
+            impressions.change_unsettled(hash, |unsettled| unsettled.batch = batch.number);
         }
         batch
     }
@@ -131,11 +134,11 @@ impl Deliveries {
     /// A batch has arrived, or has not and is due again.
     pub(crate) fn end_batch(&self, impressions: &mut Impressions, batch: u32, arrived: bool, now_ms: u64) {
         let in_batch = impressions
-            .open()
-            .filter(|(_, _, open)| batch != 0 && open.batch == batch);
+            .unsettled()
+            .filter(|(_, _, unsettled)| batch != 0 && unsettled.batch == batch);
         let hashes: Vec<u64> = in_batch.map(|(hash, _, _)| hash).collect();
         for hash in hashes {
-            impressions.change_open(hash, |open| open.batch = 0);
+            impressions.change_unsettled(hash, |unsettled| unsettled.batch = 0);
             if arrived {
                 impressions.set_delivered(hash, now_ms);
             }
@@ -143,19 +146,19 @@ impl Deliveries {
     }
 }
 
-/// Whether a recording is to be delivered now: never yet; or, of an impression, again, if `passed` tells that the stream
-/// has lost it.
-fn is_due(hash: u64, recording: &Recording, open: &Open, passed: u64, now_ms: u64) -> bool {
-    if !open.own || open.batch != 0 {
+/// Whether a recording is to be delivered now: never yet; or, of an impression, again. `may_repeat`: whether the stream
+/// has come so far that it has lost it, unless it is covered.
+fn is_due(hash: u64, recording: &Recording, unsettled: &Unsettled, may_repeat: bool, now_ms: u64) -> bool {
+    if !unsettled.own || unsettled.batch != 0 {
         return false;
     }
     if !recording.delivered || recording.kind == Kind::Unseen {
         return !recording.delivered;
     }
-    let delivery = open.delivery;
-    let may_repeat = (1..=MAX_REDELIVERIES).contains(&delivery.times) && delivery.first < passed;
+    let delivery = unsettled.delivery;
     !recording.covered
         && may_repeat
+        && (1..=MAX_REDELIVERIES).contains(&delivery.times)
         // A clock that has jumped back says nothing of how long ago it was.
         && now_ms.abs_diff(delivery.last) >= redelivery_wait_ms(hash, delivery.times)
 }

@@ -8,8 +8,9 @@
 //! decides nothing but the window, so a clock that jumps drops nothing: what has expired is skipped, and stays until
 //! `remember` higher recordings push it out.
 
+use super::device_name::DeviceName;
 use super::forgotten::Forgotten;
-use super::recording::{Kind, MAX_SEQ, Open, Place, Recording};
+use super::recording::{Kind, MAX_CLEAR, MAX_SEQ, Rank, Recording, Unsettled};
 use super::tally::Tally;
 use super::unsaved::Unsaved;
 use crate::error::Error;
@@ -42,6 +43,13 @@ pub(crate) struct Impressions {
     provisional: Option<u64>,
     reporting: bool,
     forgotten: Option<Forgotten>,
+    /// The number of the latest clear that is known; 0: none.
+    clear: u64,
+    /// Whether a clear of this copy has not reached the storage yet.
+    is_clearing: bool,
+    device_name: Option<DeviceName>,
+    /// Whether a segment has the device name.
+    is_named: bool,
     /// Grows whenever something is taken back or forgotten.
     unseen_revision: u64,
     unsaved: Unsaved,
@@ -59,6 +67,10 @@ impl Impressions {
             provisional: Some(PROVISIONAL_SEQ),
             reporting: false,
             forgotten: None,
+            clear: 0,
+            is_clearing: false,
+            device_name: None,
+            is_named: false,
             unseen_revision: 0,
             unsaved: Unsaved::default(),
         }
@@ -75,6 +87,27 @@ impl Impressions {
 
     pub(crate) fn forgotten(&self) -> Option<Forgotten> {
         self.forgotten
+    }
+
+    /// The number of the latest clear that is known: 1 above the device's time of it; 0: none.
+    pub(crate) fn clear_number(&self) -> u64 {
+        self.clear
+    }
+
+    pub(crate) fn device_name(&self) -> Option<DeviceName> {
+        self.device_name
+    }
+
+    /// Names the device, unless it has a name.
+    pub(crate) fn name_device(&mut self, name: DeviceName) {
+        self.device_name.get_or_insert(name);
+    }
+
+    /// Takes over a name that a segment has: of two that segments have the lesser stays, and one that none has yields.
+    pub(crate) fn merge_device_name(&mut self, stored: DeviceName) {
+        let own = self.device_name.filter(|_| self.is_named);
+        self.device_name = Some(own.map_or(stored, |own| own.min(stored)));
+        self.is_named = true;
     }
 
     /// Whether impressions of this namespace were ever delivered.
@@ -94,7 +127,8 @@ impl Impressions {
         self.get(hash).filter(|recording| self.is_live(recording, now_ms))
     }
 
-    fn is_live(&self, recording: &Recording, now_ms: u64) -> bool {
+    /// Whether a recording is within the window.
+    pub(crate) fn is_live(&self, recording: &Recording, now_ms: u64) -> bool {
         now_ms < recording.at.saturating_add(self.window_ms)
     }
 
@@ -118,8 +152,8 @@ impl Impressions {
     fn add(&mut self, id: HashedId<'_>, at: u64, kind: Kind, covered: bool) -> Result<usize, Error> {
         self.recordings.try_reserve(1)?;
         let has_room = id.bytes().len() <= MAX_TEXT_BYTES;
-        let open = if has_room {
-            Some(Open::new(id.bytes(), true)?)
+        let unsettled = if has_room {
+            Some(Unsettled::new(id.bytes(), true)?)
         } else {
             None
         };
@@ -130,7 +164,7 @@ impl Impressions {
             kind,
             covered,
             delivered: false,
-            open,
+            unsettled,
         };
         self.insert(id.unseeded(), recording);
         self.unsaved.recordings.push(id.unseeded());
@@ -147,12 +181,25 @@ impl Impressions {
 
     /// The storage has loaded, or never will: numbers what was recorded meanwhile.
     pub(crate) fn finish_loading(&mut self) {
+        // Without memory for it, what was recorded keeps its provisional numbers for now.
+        let Ok(early) = self.in_order(is_provisional) else {
+            return;
+        };
         if self.provisional.take().is_none() {
             return;
         }
-        for early in self.in_order(|recording| recording.seq > PROVISIONAL_SEQ) {
+        let last = self.counter + early.len() as u64;
+        for early in early {
             let seq = self.next_seq();
-            self.change(early.hash, |recording| recording.seq = seq);
+            self.change(early.hash, |recording| {
+                recording.seq = seq;
+                // Delivered before it was numbered: no sign that the stream has passed this counts before the next.
+                if let Some(unsettled) = &mut recording.unsettled
+                    && unsettled.delivery.times > 0
+                {
+                    unsettled.delivery.first = last;
+                }
+            });
         }
         self.evict();
     }
@@ -183,9 +230,9 @@ impl Impressions {
         if let Some(known) = self.take(hash) {
             was_taken_back = known.is_taken_back();
             // Whoever was to deliver an impression of the id delivers the newer one.
-            let own = known.open.as_ref().is_some_and(|open| open.own);
-            if let Some(open) = &mut recording.open {
-                open.own |= own;
+            let own = known.unsettled.as_ref().is_some_and(|unsettled| unsettled.own);
+            if let Some(unsettled) = &mut recording.unsettled {
+                unsettled.own |= own;
             }
             recording = known.merge(recording);
         }
@@ -209,18 +256,64 @@ impl Impressions {
         self.unseen_revision += 1;
         self.counter = self.counter.max(forgotten.max_seq());
         self.unsaved.header = true;
-        self.retain(|recording| !forgotten.covers(recording));
+        // What has no number yet was recorded without knowing of this deletion. What was taken back then stays so: clocks
+        // are set, and what was shown since the deletion must not hide it.
+        let is_older = |recording: &Recording| {
+            is_provisional(recording) && recording.kind == Kind::Seen && recording.at < forgotten.at
+        };
+        self.retain(|recording| !forgotten.covers(recording) && !is_older(recording));
     }
 
-    /// Forgets what was recorded before `cleared_at`, or with a clock ahead of `now`. What stays is unsaved again.
-    pub(crate) fn clear_before(&mut self, cleared_at: u64, now_ms: u64) {
-        self.retain(|recording| recording.at >= cleared_at && recording.at <= now_ms);
+    /// Clears the table. What segments of a lower number than this clear's have counts only if it was recorded since.
+    pub(crate) fn clear(&mut self, now_ms: u64) {
+        self.retain(|_| false);
+        self.begin_clear(now_ms.max(self.clear) + 1);
+        self.is_clearing = true;
+    }
+
+    /// The clear has reached the storage.
+    pub(crate) fn finish_clear(&mut self) {
+        self.is_clearing = false;
+    }
+
+    /// Takes over the number of a clear: what was recorded before it leaves, or later than now. Returns whether it was
+    /// not known.
+    pub(crate) fn merge_clear(&mut self, number: u64, now_ms: u64) -> bool {
+        if number <= self.clear {
+            return false;
+        }
+        let is_ahead = number > now_ms;
+        if is_ahead && self.is_clearing {
+            // It was made by a clock that was ahead: the clear of this copy is the later one.
+            self.begin_clear(number + 1);
+            return true;
+        }
+        // Of what was recorded before the storage had loaded, such a number tells nothing.
+        self.retain(|recording| {
+            let is_since = recording.at >= number && recording.at <= now_ms;
+            is_since || (is_ahead && is_provisional(recording))
+        });
+        self.begin_clear(number);
+        true
+    }
+
+    /// What is in the table stays, and is unsaved again.
+    fn begin_clear(&mut self, number: u64) {
+        self.clear = number.min(MAX_CLEAR);
+        self.unseen_revision += 1;
         self.unsaved = Unsaved {
             recordings: self.recordings.keys().copied().collect(),
             covered: Vec::new(),
             header: self.reporting,
         };
         self.forgotten = None;
+        self.device_name = None;
+        self.is_named = false;
+    }
+
+    /// Whether a recording counts that a segment of this number has.
+    pub(crate) fn counts(&self, recording: &Recording, number: u64, now_ms: u64) -> bool {
+        number >= self.clear || (recording.at >= self.clear && recording.at <= now_ms)
     }
 
     /// From now on impressions are delivered: ids keep their text until they are, covered or not.
@@ -246,10 +339,10 @@ impl Impressions {
     }
 
     /// Changes the text or the delivery of a recording that has one.
-    pub(crate) fn change_open(&mut self, hash: u64, change: impl FnOnce(&mut Open)) {
+    pub(crate) fn change_unsettled(&mut self, hash: u64, change: impl FnOnce(&mut Unsettled)) {
         self.change(hash, |recording| {
-            if let Some(open) = &mut recording.open {
-                change(open);
+            if let Some(unsettled) = &mut recording.unsettled {
+                change(unsettled);
             }
         });
     }
@@ -265,8 +358,8 @@ impl Impressions {
         let counter = self.counter;
         self.change(hash, |recording| {
             recording.delivered = true;
-            if let Some(open) = &mut recording.open {
-                let delivery = &mut open.delivery;
+            if let Some(unsettled) = &mut recording.unsettled {
+                let delivery = &mut unsettled.delivery;
                 if delivery.times == 0 {
                     delivery.first = counter;
                 }
@@ -309,11 +402,15 @@ impl Impressions {
         }
         let (texts, bytes) = (MAX_TEXTS - MAX_TEXTS / 10, MAX_TEXT_BYTES - MAX_TEXT_BYTES / 10);
         let mut dropped = 0;
-        for oldest in self.in_order(|recording| recording.open.is_some()) {
+        // Without memory to order them the texts stay until the next time.
+        let oldest_first = self
+            .in_order(|recording| recording.unsettled.is_some())
+            .unwrap_or_default();
+        for oldest in oldest_first {
             if self.tally.texts <= texts && self.tally.text_bytes <= bytes {
                 break;
             }
-            self.change(oldest.hash, |recording| recording.open = None);
+            self.change(oldest.hash, |recording| recording.unsettled = None);
             dropped += 1;
         }
         dropped
@@ -332,30 +429,40 @@ impl Impressions {
 
     /// Keeps of the recordings that `counts` names the `most` highest.
     fn keep_highest(&mut self, most: usize, counts: impl Fn(&Recording) -> bool) {
-        let order = self.in_order(counts);
+        // Without memory to order them all stay until the next time.
+        let order = self.in_order(counts).unwrap_or_default();
         let excess = order.len().saturating_sub(most);
         for evicted in &order[..excess] {
             self.take(evicted.hash);
         }
     }
 
-    /// The places of the recordings that `counts` names, lowest first.
-    fn in_order(&self, counts: impl Fn(&Recording) -> bool) -> Vec<Place> {
+    /// The ranks of the recordings that `counts` names, lowest first.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    fn in_order(&self, counts: impl Fn(&Recording) -> bool) -> Result<Vec<Rank>, Error> {
         let counted = self.recordings.iter().filter(|(_, recording)| counts(recording));
-        Place::sorted(counted.map(|(&hash, recording)| Place::of(hash, recording)))
+        Rank::sorted(counted.map(|(&hash, recording)| Rank::of(hash, recording)))
     }
 
     /// The recordings of these hashes, as far as the table has them, lowest first.
-    pub(crate) fn get_in_order(&self, hashes: Vec<u64>) -> impl Iterator<Item = (u64, &Recording)> {
-        let places = hashes
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn get_in_order(&self, hashes: &[u64]) -> Result<impl Iterator<Item = (u64, &Recording)>, Error> {
+        let found = hashes.iter().filter_map(|&hash| Some(Rank::of(hash, self.get(hash)?)));
+        let mut ranks = Rank::sorted(found)?;
+        ranks.dedup();
+        Ok(ranks
             .into_iter()
-            .filter_map(|hash| Some(Place::of(hash, self.get(hash)?)));
-        let mut places = Place::sorted(places);
-        places.dedup();
-        places
-            .into_iter()
-            .filter_map(|place| Some((place.hash, self.get(place.hash)?)))
+            .filter_map(|rank| Some((rank.hash, self.get(rank.hash)?))))
     }
+}
+
+/// Whether it was recorded before the storage had loaded, and so has no number yet.
+fn is_provisional(recording: &Recording) -> bool {
+    recording.seq > PROVISIONAL_SEQ
 }
 
 fn with_slack(limit: usize) -> usize {
@@ -364,22 +471,24 @@ fn with_slack(limit: usize) -> usize {
 
 /// What can be told without looking at each recording.
 impl Impressions {
-    /// The recordings that have their text, oldest first, each with its hash. Looks at none where none has.
-    pub(crate) fn open(&self) -> impl DoubleEndedIterator<Item = (u64, &Recording, &Open)> {
-        let places = (self.tally.texts > 0).then(|| self.in_order(|recording| recording.open.is_some()));
-        places.into_iter().flatten().filter_map(|place| {
-            let recording = self.get(place.hash)?;
-            Some((place.hash, recording, recording.open.as_deref()?))
+    /// The recordings that have their text, oldest first, each with its hash; none without memory to order them. Looks
+    /// at none where none has.
+    pub(crate) fn unsettled(&self) -> impl DoubleEndedIterator<Item = (u64, &Recording, &Unsettled)> {
+        let has_any = self.tally.texts > 0;
+        let ranks = has_any.then(|| {
+            self.in_order(|recording| recording.unsettled.is_some())
+                .unwrap_or_default()
+        });
+        ranks.into_iter().flatten().filter_map(|rank| {
+            let recording = self.get(rank.hash)?;
+            Some((rank.hash, recording, recording.unsettled.as_deref()?))
         })
     }
 
     /// The pending ones of them.
-    pub(crate) fn pending(&self) -> impl DoubleEndedIterator<Item = (u64, &Recording, &Open)> {
-        self.open().filter(|(_, recording, _)| recording.is_pending())
-    }
-
-    pub(crate) fn pending_len(&self) -> usize {
-        self.tally.pending
+    pub(crate) fn pending(&self, now_ms: u64) -> impl DoubleEndedIterator<Item = (u64, &Recording, &Unsettled)> {
+        self.unsettled()
+            .filter(move |(_, recording, _)| recording.is_pending() && self.is_live(recording, now_ms))
     }
 
     pub(crate) fn undelivered_len(&self) -> usize {
@@ -394,7 +503,7 @@ impl Impressions {
 
     pub(crate) fn bytes(&self) -> usize {
         let table = self.recordings.capacity() * (size_of::<(u64, Recording)>() + 1);
-        table + self.tally.texts * size_of::<Open>() + self.tally.text_bytes
+        table + self.tally.texts * size_of::<Unsettled>() + self.tally.text_bytes
     }
 }
 
@@ -405,8 +514,14 @@ impl Impressions {
         self.provisional.is_none() && self.unsaved.is_due(everything)
     }
 
-    /// The hashes of what has changed since the last call.
+    /// The hashes of what has changed since the last call. What is written of them has the device name.
     pub(crate) fn take_unsaved(&mut self) -> Vec<u64> {
+        self.is_named = self.device_name.is_some();
         std::mem::take(&mut self.unsaved).into_hashes()
+    }
+
+    /// These recordings are to be written, though they were read.
+    pub(crate) fn set_unsaved(&mut self, hashes: &[u64]) {
+        self.unsaved.recordings.extend_from_slice(hashes);
     }
 }

@@ -5,13 +5,15 @@
 mod apply;
 mod chunk;
 mod delivery;
+mod device_name;
+mod exchange;
 mod forgotten;
 mod impressions;
 mod lag;
 mod recording;
 mod segment;
 mod server_view;
-mod storage;
+mod stored_snapshot;
 mod taken_back;
 mod tally;
 mod types;
@@ -19,8 +21,10 @@ mod unsaved;
 mod verdict;
 
 pub use delivery::DeliveryBatch;
+pub(crate) use device_name::DeviceName;
 pub use impressions::{DEFAULT_REMEMBER, MAX_REMEMBER};
 pub use lag::Lag;
+pub(crate) use segment::SegmentReader;
 pub use segment::{Segment, SegmentState};
 pub use types::{Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Now, Received, Recorded};
 
@@ -32,7 +36,7 @@ use crate::shard::Shard;
 use delivery::Deliveries;
 use impressions::Impressions;
 use lag::LagSamples;
-use recording::{Kind, Open, Recording};
+use recording::{Kind, MAX_AT, Recording, Unsettled};
 use server_view::ServerView;
 use taken_back::TakenBack;
 
@@ -45,12 +49,12 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// ```
 /// use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot, Time};
 /// // The server's chain lags: it knows of "a" alone.
-/// let server_now = Time::from_unix_seconds(1_764_000_000);
+/// let time = Time::from_unix_seconds(1_764_000_000);
 /// let mut chain = ShardChain::new(ChainOptions::default())?;
-/// chain.record(&["a"], server_now)?;
-/// let shipped = chain.snapshot(server_now, None)?;
+/// chain.record(&["a"], time)?;
+/// let shipped = chain.snapshot(time, None)?;
 ///
-/// let now = Now::at(1_764_000_001_000);
+/// let now = Now::at(time.unix_ms());
 /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
 /// guard.finish_loading();
 /// guard.apply(Snapshot::from(&shipped), now)?;
@@ -70,6 +74,8 @@ pub struct Guard {
     server_clock: Option<(u64, u64)>,
     /// Whether a snapshot was taken on this visit.
     has_applied: bool,
+    /// Counts the snapshots in use, none included.
+    snapshots: u64,
     /// Whether a snapshot had the reference of a shard that is not held, and none was taken since.
     is_missing_shard: bool,
     received: Received,
@@ -104,6 +110,7 @@ impl Guard {
             forget_before: 0,
             server_clock: None,
             has_applied: false,
+            snapshots: 0,
             is_missing_shard: false,
             received: Received::default(),
             server_unseen_revision: 0,
@@ -141,7 +148,7 @@ impl Guard {
             let covered = taken_back.is_none() && self.server.contains(id, &live);
             // After it was taken back, whatever the clock says.
             let earliest = taken_back.map_or(0, |taken_back| taken_back.at + 1);
-            let at = now.recorded_at().max(earliest);
+            let at = self.time_of_recording(earliest, now);
             recorded.lost_text += self.impressions.record(id, at, covered)?;
             recorded.unknown += usize::from(!is_known);
         }
@@ -159,21 +166,29 @@ impl Guard {
         for index in 0..ids.len() {
             let id = ids.get(index);
             stopped += usize::from(self.has(id, now));
-            self.impressions.unsee(HashedId::new(id), now.recorded_at())?;
+            let at = self.time_of_recording(0, now);
+            self.impressions.unsee(HashedId::new(id), at)?;
         }
         Ok(stopped)
     }
 
+    /// The time of what is recorded now: not before `earliest` or the latest clear, but at most 1 above the clock.
+    fn time_of_recording(&self, earliest: u64, now: Now) -> u64 {
+        let now_ms = now.recorded_at();
+        let latest = (now_ms + 1).min(MAX_AT);
+        now_ms.max(earliest).max(self.impressions.clear_number()).min(latest)
+    }
+
     /// The pending ids, oldest first, at most `limit`.
-    pub fn pending(&self, limit: usize) -> Vec<String> {
-        self.open_pending().take(limit).map(Open::text).collect()
+    pub fn pending(&self, limit: usize, now: Now) -> Vec<String> {
+        self.pending_texts(now).take(limit).map(Unsettled::text).collect()
     }
 
     /// What is pending and not taken back by the server, oldest first.
-    fn open_pending(&self) -> impl DoubleEndedIterator<Item = &Open> {
-        let pending = self.impressions.pending();
+    fn pending_texts(&self, now: Now) -> impl DoubleEndedIterator<Item = &Unsettled> {
+        let pending = self.impressions.pending(now.wall_ms);
         let stopped = pending.filter(|(hash, recording, _)| !self.taken_back.passes(*hash, Some(recording)));
-        stopped.map(|(_, _, open)| open)
+        stopped.map(|(_, _, unsettled)| unsettled)
     }
 
     /// The pending ids as one shard whose base64 text has at most `max_characters`, the newest if they do not all fit,
@@ -184,8 +199,8 @@ impl Guard {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn pending_shard(&self, max_characters: usize) -> Result<Option<Shard>, Error> {
-        let pending: Vec<&Open> = self.open_pending().collect();
+    pub fn pending_shard(&self, max_characters: usize, now: Now) -> Result<Option<Shard>, Error> {
+        let pending: Vec<&Unsettled> = self.pending_texts(now).collect();
         let newest_spec = self.server.newest_native_spec();
         let spec = newest_spec.unwrap_or(FilterSpec::DEFAULT);
         let mut largest = None;
@@ -205,14 +220,14 @@ impl Guard {
     }
 
     /// These ids, or as many of the last ones as the filter has room for, as a shard.
-    fn shard_of(&self, ids: &[&Open], spec: FilterSpec) -> Result<Shard, Error> {
+    fn shard_of(&self, ids: &[&Unsettled], spec: FilterSpec) -> Result<Shard, Error> {
         let forget_before = self.impressions.forgotten().map_or(0, |forgotten| forgotten.before);
         let mut shard = Shard::new(BloomFilter::with_spec(spec)?, forget_before, 0);
-        for open in ids.iter().rev() {
+        for unsettled in ids.iter().rev() {
             if shard.count >= spec.parameters.capacity() {
                 break;
             }
-            shard.insert(&open.id);
+            shard.insert(&unsettled.id);
         }
         Ok(shard)
     }
@@ -235,7 +250,7 @@ impl Guard {
         GuardStats {
             shards: self.server.len(),
             server_false_positive_rate: self.server.false_positive_rate(self.server_seconds(now)),
-            pending: self.impressions.pending_len() - count(Recording::is_pending),
+            pending: self.impressions.count_live(now.wall_ms, Recording::is_pending) - count(Recording::is_pending),
             remembered: self.impressions.count_live(now.wall_ms, |one| one.kind == Kind::Seen),
             unseen: self.impressions.count_live(now.wall_ms, own) + passed.len() - count(own),
             filtered: self.filtered,

@@ -6,6 +6,10 @@ use crate::error::Error;
 
 /// Highest counter of a recording: what a JavaScript number holds exactly.
 pub(crate) const MAX_SEQ: u64 = (1 << 53) - 1;
+
+/// The highest number of a clear: what is higher is damage.
+pub(crate) const MAX_CLEAR: u64 = 1 << 51;
+
 /// Latest time of a recording, Unix milliseconds.
 pub(crate) const MAX_AT: u64 = (1 << 53) - 1;
 
@@ -30,12 +34,12 @@ pub(crate) struct Recording {
     /// Whether it was delivered to the server at least once.
     pub(crate) delivered: bool,
     /// Its text and delivery, while it is pending or still to be delivered.
-    pub(crate) open: Option<Box<Open>>,
+    pub(crate) unsettled: Option<Box<Unsettled>>,
 }
 
 /// What is kept of a recording while it is pending or still to be delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Open {
+pub(crate) struct Unsettled {
     /// The id, UTF-8.
     pub(crate) id: Box<[u8]>,
     pub(crate) delivery: Delivery,
@@ -55,7 +59,7 @@ pub(crate) struct Delivery {
     pub(crate) last: u64,
 }
 
-impl Open {
+impl Unsettled {
     /// Copies an id.
     ///
     /// # Errors
@@ -64,7 +68,7 @@ impl Open {
         let mut copy = Vec::new();
         copy.try_reserve_exact(id.len()).map_err(|_| Error::OutOfMemory)?;
         copy.extend_from_slice(id);
-        Ok(Box::new(Open {
+        Ok(Box::new(Unsettled {
             id: copy.into_boxed_slice(),
             delivery: Delivery::default(),
             own,
@@ -101,7 +105,7 @@ impl Recording {
 
     /// Whether it was shown, and no snapshot covers it yet.
     pub(crate) fn is_pending(&self) -> bool {
-        self.kind == Kind::Seen && !self.covered && self.open.is_some()
+        self.kind == Kind::Seen && !self.covered && self.unsettled.is_some()
     }
 
     /// Whether it was taken back, and the server has not decided otherwise since.
@@ -111,11 +115,15 @@ impl Recording {
 
     /// Whether this writer has yet to deliver it, and it is not under way.
     pub(crate) fn is_undelivered(&self) -> bool {
-        !self.delivered && self.open.as_ref().is_some_and(|open| open.own && open.batch == 0)
+        !self.delivered
+            && self
+                .unsettled
+                .as_ref()
+                .is_some_and(|unsettled| unsettled.own && unsettled.batch == 0)
     }
 
     pub(crate) fn text_bytes(&self) -> usize {
-        self.open.as_ref().map_or(0, |open| open.id.len())
+        self.unsettled.as_ref().map_or(0, |unsettled| unsettled.id.len())
     }
 
     /// Drops the text once the recording is neither pending nor to be delivered. `reporting`: impressions of this
@@ -126,7 +134,7 @@ impl Recording {
             Kind::Unseen => !self.delivered && (!self.covered || reporting),
         };
         if !needed {
-            self.open = None;
+            self.unsettled = None;
         }
     }
 
@@ -138,14 +146,14 @@ impl Recording {
             std::cmp::Ordering::Equal => Recording {
                 covered: self.covered || other.covered,
                 delivered: self.delivered || other.delivered,
-                open: merge_open(self.open, other.open),
+                unsettled: merge_unsettled(self.unsettled, other.unsettled),
                 ..self
             },
         }
     }
 }
 
-fn merge_open(mine: Option<Box<Open>>, other: Option<Box<Open>>) -> Option<Box<Open>> {
+fn merge_unsettled(mine: Option<Box<Unsettled>>, other: Option<Box<Unsettled>>) -> Option<Box<Unsettled>> {
     match (mine, other) {
         (Some(mut mine), Some(other)) => {
             mine.delivery = mine.delivery.merge(other.delivery);
@@ -159,20 +167,28 @@ fn merge_open(mine: Option<Box<Open>>, other: Option<Box<Open>>) -> Option<Box<O
 
 /// What orders recordings: the table drops the lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct Rank {
     pub(crate) seq: u64,
     pub(crate) at: u64,
     pub(crate) hash: u64,
 }
 
-impl Place {
+impl Rank {
     /// Lowest first. Heap sort, whose code is a fraction of that of the other sorts.
-    pub(crate) fn sorted(places: impl Iterator<Item = Place>) -> Vec<Place> {
-        places.collect::<BinaryHeap<Place>>().into_sorted_vec()
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn sorted(ranks: impl Iterator<Item = Rank>) -> Result<Vec<Rank>, Error> {
+        let mut sorted = BinaryHeap::new();
+        for rank in ranks {
+            sorted.try_reserve(1)?;
+            sorted.push(rank);
+        }
+        Ok(sorted.into_sorted_vec())
     }
 
-    pub(crate) fn of(hash: u64, recording: &Recording) -> Place {
-        Place {
+    pub(crate) fn of(hash: u64, recording: &Recording) -> Rank {
+        Rank {
             seq: recording.seq,
             at: recording.at,
             hash,

@@ -3,8 +3,11 @@
 //! A segment is written once, under a key of its writer's, and never rewritten. Its first line is `SGI` and the version
 //! of this format; each further line is a chunk. Damage costs the chunks that it hits.
 //!
-//! `h`, first and once: the number of recordings in the segment; 1 if impressions are delivered, else 0; of a deleted
-//! history the server's time (Unix s) and the device's (Unix ms), else 0 and 0.
+//! `c`, the second line: the number of the latest clear that the writer knew of, and nothing else: whatever the version
+//! is, this can be read.
+//!
+//! `h`, the third line: the number of recordings in the segment; 1 if impressions are delivered, else 0; of a deleted
+//! history the server's time (Unix s) and the device's (Unix ms), else 0 and 0; the device name as a number, 0: none.
 //!
 //! `r`, recordings by ascending counter, each:
 //! - flags (1 byte): 1 taken back, 2 covered, 4 delivered, 8 the id is text, 16 with deliveries;
@@ -15,18 +18,21 @@
 //! Differences of times are zigzag. Chunks of other kinds are skipped, so a later version may add some; one that
 //! changes the meaning of these has another version.
 
-use super::chunk::{self, Chunk, DAMAGED, Reader, push_number, within};
+use super::chunk::{self, Chunk, DAMAGED, Reader, push_number, unzigzag, within, zigzag};
+use super::device_name::DeviceName;
 use super::forgotten::Forgotten;
 use super::impressions::Impressions;
-use super::recording::{Delivery, Kind, MAX_AT, MAX_SEQ, Open, Recording};
+use super::recording::{Delivery, Kind, MAX_AT, MAX_CLEAR, MAX_SEQ, Recording, Unsettled};
 use crate::error::Error;
 use crate::hash::hash_id;
 
 const FORMAT: &str = "SGI";
 const VERSION: &str = "1";
+
 /// A chunk is closed when its content has become this long: damage costs no more than that.
 const CHUNK_BYTES: usize = 4096;
 
+const CLEAR: u8 = b'c';
 const HEADER: u8 = b'h';
 const RECORDINGS: u8 = b'r';
 
@@ -57,9 +63,15 @@ pub enum SegmentState {
 }
 
 /// Writes the recordings of these hashes, as far as the table has them.
-pub(crate) fn write(impressions: &Impressions, hashes: Vec<u64>) -> Segment {
-    let recordings: Vec<(u64, &Recording)> = impressions.get_in_order(hashes).collect();
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub(crate) fn write(impressions: &Impressions, hashes: &[u64]) -> Result<Segment, Error> {
+    let recordings: Vec<(u64, &Recording)> = impressions.get_in_order(hashes)?.collect();
     let mut text = format!("{FORMAT}{VERSION}\n");
+    let mut clear = Vec::new();
+    push_number(&mut clear, impressions.clear_number());
+    chunk::push(&mut text, CLEAR, &clear);
     chunk::push(&mut text, HEADER, &header(impressions, recordings.len()));
     let mut writer = ChunkWriter::default();
     for &(hash, recording) in &recordings {
@@ -71,22 +83,25 @@ pub(crate) fn write(impressions: &Impressions, hashes: Vec<u64>) -> Segment {
     if !writer.content.is_empty() {
         chunk::push(&mut text, RECORDINGS, &writer.content);
     }
-    Segment {
+    Ok(Segment {
         text,
         level: recordings.len().max(1).ilog2() / 2,
-    }
+    })
 }
 
 fn header(impressions: &Impressions, recordings: usize) -> Vec<u8> {
-    let mut content = Vec::new();
-    push_number(&mut content, recordings as u64);
-    push_number(&mut content, u64::from(impressions.is_reporting()));
     let forgotten = impressions.forgotten();
-    push_number(
-        &mut content,
+    let numbers = [
+        recordings as u64,
+        u64::from(impressions.is_reporting()),
         forgotten.map_or(0, |forgotten| u64::from(forgotten.before)),
-    );
-    push_number(&mut content, forgotten.map_or(0, |forgotten| forgotten.at));
+        forgotten.map_or(0, |forgotten| forgotten.at),
+        impressions.device_name().map_or(0, DeviceName::number),
+    ];
+    let mut content = Vec::new();
+    for number in numbers {
+        push_number(&mut content, number);
+    }
     content
 }
 
@@ -101,23 +116,25 @@ struct ChunkWriter {
 
 impl ChunkWriter {
     fn push(&mut self, hash: u64, recording: &Recording) {
-        let open = recording.open.as_deref();
-        let deliveries = open.map(|open| open.delivery).filter(|delivery| delivery.times > 0);
+        let unsettled = recording.unsettled.as_deref();
+        let deliveries = unsettled
+            .map(|unsettled| unsettled.delivery)
+            .filter(|delivery| delivery.times > 0);
         let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
         self.content.push(
             flag(recording.kind == Kind::Unseen, UNSEEN)
                 | flag(recording.covered, COVERED)
                 | flag(recording.delivered, DELIVERED)
-                | flag(open.is_some(), TEXT)
+                | flag(unsettled.is_some(), TEXT)
                 | flag(deliveries.is_some(), DELIVERIES),
         );
         push_number(&mut self.content, recording.seq - self.seq);
         push_number(&mut self.content, zigzag(recording.at as i64 - self.at as i64));
         (self.seq, self.at) = (recording.seq, recording.at);
-        match open {
-            Some(open) => {
-                push_number(&mut self.content, open.id.len() as u64);
-                self.content.extend_from_slice(&open.id);
+        match unsettled {
+            Some(unsettled) => {
+                push_number(&mut self.content, unsettled.id.len() as u64);
+                self.content.extend_from_slice(&unsettled.id);
             }
             None => self.content.extend_from_slice(&hash.to_le_bytes()),
         }
@@ -129,89 +146,162 @@ impl ChunkWriter {
     }
 }
 
-/// What a segment holds, as far as it could be read.
-#[derive(Debug)]
-pub(crate) struct Contents {
-    pub(crate) state: SegmentState,
+/// What a segment says of all recordings.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Header {
+    /// The latest clear that its writer knew of; 0 if that cannot be read.
+    pub(crate) clear: u64,
     pub(crate) reporting: bool,
     pub(crate) forgotten: Option<Forgotten>,
-    /// With the hash of its id each.
-    pub(crate) recordings: Vec<(u64, Recording)>,
+    pub(crate) device_name: Option<DeviceName>,
 }
 
-/// Reads what a segment says of all recordings, and none of them.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
-pub(crate) fn read_header(text: &[u8]) -> Result<Contents, Error> {
-    let mut ends = (0..text.len()).filter(|&place| text[place] == b'\n');
-    let end = ends.nth(1).unwrap_or(text.len());
-    let header = read(&text[..end], false)?;
-    Ok(Contents {
-        recordings: Vec::new(),
-        ..header
-    })
+/// Reads a segment chunk by chunk. What a segment claims takes no more memory than its text does.
+#[derive(Debug)]
+pub(crate) struct SegmentReader {
+    pub(crate) header: Header,
+    /// Where the next line begins.
+    at: usize,
+    state: SegmentState,
+    /// How many recordings there are by the header, and were read.
+    expected: u64,
+    found: u64,
 }
 
-/// Reads what can be read. `own`: the reader delivers what it finds. What a segment claims takes no more memory than
-/// its text does.
-///
-/// # Errors
-/// [`Error::OutOfMemory`] alone: damage shows in the state.
-pub(crate) fn read(text: &[u8], own: bool) -> Result<Contents, Error> {
-    let mut contents = Contents {
-        state: SegmentState::Damaged,
-        reporting: false,
-        forgotten: None,
-        recordings: Vec::new(),
+impl SegmentReader {
+    /// Reads what the segment says of all recordings, and none of them.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] alone: damage shows in the state.
+    pub(crate) fn new(text: &[u8]) -> Result<Self, Error> {
+        let mut reader = SegmentReader {
+            header: Header::default(),
+            at: 0,
+            state: SegmentState::Whole,
+            expected: 0,
+            found: 0,
+        };
+        let version = reader.line(text).and_then(|line| line.strip_prefix(FORMAT.as_bytes()));
+        let is_number = |version: &[u8]| !version.is_empty() && version.iter().all(u8::is_ascii_digit);
+        if version != Some(VERSION.as_bytes()) {
+            let is_newer = version.is_some_and(is_number);
+            reader.state = if is_newer {
+                SegmentState::Newer
+            } else {
+                SegmentState::Damaged
+            };
+        }
+        if let Some(chunk) = reader.chunk(text, CLEAR)? {
+            let clear = within(chunk.content().number().unwrap_or(u64::MAX), MAX_CLEAR);
+            reader.header.clear = reader.or_damage(clear)?.unwrap_or(0);
+        }
+        if reader.state == SegmentState::Newer {
+            return Ok(reader);
+        }
+        if let Some(chunk) = reader.chunk(text, HEADER)? {
+            let header = read_header(chunk.content(), reader.header);
+            if let Some((expected, header)) = reader.or_damage(header)? {
+                (reader.expected, reader.header) = (expected, header);
+            }
+        }
+        Ok(reader)
+    }
+
+    /// The next line, if it is a chunk of this kind. One of another kind is left for the next call.
+    fn chunk(&mut self, text: &[u8], kind: u8) -> Result<Option<Chunk>, Error> {
+        let before = self.at;
+        let line = self.line(text).unwrap_or_default();
+        let chunk = self.or_damage(Chunk::read(line))?;
+        if chunk.as_ref().is_some_and(|chunk| chunk.kind() != kind) {
+            self.at = before;
+            return self.or_damage(Err(DAMAGED));
+        }
+        Ok(chunk)
+    }
+
+    /// Reads the recordings of the next chunk, with the hash of its id each; nothing at the end. `own`: the reader
+    /// delivers what it finds.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] alone: damage shows in the state.
+    pub(crate) fn next_chunk(&mut self, text: &[u8], own: bool) -> Result<Option<Vec<(u64, Recording)>>, Error> {
+        if self.state == SegmentState::Newer {
+            return Ok(None);
+        }
+        let Some(line) = self.line(text) else {
+            if self.found != self.expected {
+                self.state = SegmentState::Damaged;
+            }
+            return Ok(None);
+        };
+        let mut recordings = Vec::new();
+        let read = read_recordings(line, own, &mut recordings);
+        self.or_damage(read)?;
+        self.found += recordings.len() as u64;
+        Ok(Some(recordings))
+    }
+
+    /// How much could be read so far.
+    pub(crate) fn state(&self) -> SegmentState {
+        self.state
+    }
+
+    /// The next line that is not empty.
+    fn line<'a>(&mut self, text: &'a [u8]) -> Option<&'a [u8]> {
+        loop {
+            let rest = text.get(self.at..).filter(|rest| !rest.is_empty())?;
+            let end = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+            self.at += end + 1;
+            if end > 0 {
+                return Some(&rest[..end]);
+            }
+        }
+    }
+
+    fn or_damage<T>(&mut self, read: Result<T, Error>) -> Result<Option<T>, Error> {
+        match read {
+            Ok(read) => Ok(Some(read)),
+            Err(Error::OutOfMemory) => Err(Error::OutOfMemory),
+            Err(_) => {
+                if self.state == SegmentState::Whole {
+                    self.state = SegmentState::Damaged;
+                }
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Returns how many recordings there are, too.
+fn read_header(mut reader: Reader<'_>, known: Header) -> Result<(u64, Header), Error> {
+    let expected = reader.number()?;
+    let reporting = reader.number()? != 0;
+    let (before, at) = (reader.seconds()?, reader.time()?);
+    let device_name = DeviceName::from_number(reader.number()?);
+    let header = Header {
+        reporting,
+        forgotten: (before != 0).then_some(Forgotten { before, at }),
+        device_name,
+        ..known
     };
-    let mut lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-    let version = lines.next().and_then(|line| line.strip_prefix(FORMAT.as_bytes()));
-    let is_number = |version: &[u8]| !version.is_empty() && version.iter().all(u8::is_ascii_digit);
-    if version.is_some_and(|version| version != VERSION.as_bytes() && is_number(version)) {
-        contents.state = SegmentState::Newer;
-        return Ok(contents);
-    }
-    let (mut expected, mut damaged) = (None, version != Some(VERSION.as_bytes()));
-    for line in lines {
-        match read_chunk(line, own, &mut contents) {
-            Ok(count) => expected = expected.or(count),
-            Err(Error::OutOfMemory) => return Err(Error::OutOfMemory),
-            Err(_) => damaged = true,
-        }
-    }
-    if !damaged && expected == Some(contents.recordings.len() as u64) {
-        contents.state = SegmentState::Whole;
-    }
-    Ok(contents)
+    Ok((expected, header))
 }
 
-/// Reads a chunk. Returns the number of recordings in the segment, if it is the header.
-fn read_chunk(line: &[u8], own: bool, contents: &mut Contents) -> Result<Option<u64>, Error> {
+/// Reads the recordings of a chunk; none from a chunk of another kind.
+fn read_recordings(line: &[u8], own: bool, recordings: &mut Vec<(u64, Recording)>) -> Result<(), Error> {
     let chunk = Chunk::read(line)?;
-    let mut reader = chunk.content();
-    match chunk.kind() {
-        HEADER => {
-            let count = reader.number()?;
-            contents.reporting |= reader.number()? != 0;
-            let (before, at) = (reader.seconds()?, reader.time()?);
-            if before != 0 {
-                contents.forgotten = Some(Forgotten { before, at });
-            }
-            return Ok(Some(count));
-        }
-        RECORDINGS => {
-            let (mut seq, mut at) = (0, 0);
-            while !reader.bytes.is_empty() {
-                let (hash, recording) = read_recording(&mut reader, seq, at, own)?;
-                (seq, at) = (recording.seq, recording.at);
-                contents.recordings.try_reserve(1).map_err(|_| Error::OutOfMemory)?;
-                contents.recordings.push((hash, recording));
-            }
-        }
-        _ => {}
+    if chunk.kind() != RECORDINGS {
+        return Ok(());
     }
-    Ok(None)
+    let mut reader = chunk.content();
+    let (mut seq, mut at) = (0, 0);
+    while !reader.bytes.is_empty() {
+        let (hash, recording) = read_recording(&mut reader, seq, at, own)?;
+        (seq, at) = (recording.seq, recording.at);
+        recordings.try_reserve(1)?;
+        recordings.push((hash, recording));
+    }
+    Ok(())
 }
 
 /// Reads a recording; `seq` and `at` are those of the one before it.
@@ -220,10 +310,10 @@ fn read_recording(reader: &mut Reader<'_>, seq: u64, at: u64, own: bool) -> Resu
     let has = |flag: u8| flags & flag != 0;
     let seq = within(seq + reader.number()?, MAX_SEQ)?;
     let at = at.checked_add_signed(unzigzag(reader.number()?)).ok_or(DAMAGED)?;
-    let (hash, mut open) = if has(TEXT) {
+    let (hash, mut text) = if has(TEXT) {
         let length = reader.count_to(reader.bytes.len())?;
         let id = reader.take(length)?;
-        (hash_id(id, 0), Some(Open::new(id, own)?))
+        (hash_id(id, 0), Some(Unsettled::new(id, own)?))
     } else {
         (reader.hash()?, None)
     };
@@ -233,8 +323,8 @@ fn read_recording(reader: &mut Reader<'_>, seq: u64, at: u64, own: bool) -> Resu
             first: reader.seq()?,
             last: reader.time()?,
         };
-        if let Some(open) = &mut open {
-            open.delivery = delivery;
+        if let Some(text) = &mut text {
+            text.delivery = delivery;
         }
     }
     let recording = Recording {
@@ -243,15 +333,7 @@ fn read_recording(reader: &mut Reader<'_>, seq: u64, at: u64, own: bool) -> Resu
         kind: if has(UNSEEN) { Kind::Unseen } else { Kind::Seen },
         covered: has(COVERED),
         delivered: has(DELIVERED),
-        open,
+        unsettled: text,
     };
     Ok((hash, recording))
-}
-
-fn zigzag(number: i64) -> u64 {
-    ((number << 1) ^ (number >> 63)) as u64
-}
-
-fn unzigzag(number: u64) -> i64 {
-    (number >> 1) as i64 ^ -((number & 1) as i64)
 }

@@ -5,6 +5,8 @@
 //!
 //! An element of a snapshot may be the reference of a shard in use, which then is used on.
 
+use std::sync::Arc;
+
 use crate::bit_sliced::{BitSlicedFilters, Query};
 use crate::bloom::{BloomFilter, FilterSpec};
 use crate::error::Error;
@@ -13,6 +15,9 @@ use crate::id_list::IdList;
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, union_rate};
 use crate::shard::has_expired;
 use crate::wire::{self, EncodedShard, Format, Reference};
+
+/// Longest texts of shards, together (bytes), that are kept for the storage.
+const MAX_TEXT_BYTES: usize = 512 * 1024;
 
 /// What recognises the text of a shard that is held already: its reference, 64 further bits of hash, and the length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,27 +38,23 @@ impl Fingerprint {
     }
 }
 
-/// Where a filter's bits lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
-    /// The index of its group in [`ServerView::groups`].
-    group: usize,
-    slot: usize,
-}
-
 /// One shard of the snapshot.
-#[derive(Debug, Clone, Copy)]
-struct HeldShard {
+#[derive(Debug, Clone)]
+struct ShardInUse {
     /// Of its text.
     fingerprint: Fingerprint,
     epoch: u32,
     expires: u32,
+    /// Empty where those of all shards are too long to be kept.
+    text: Arc<[u8]>,
 }
 
 /// One filter of the snapshot.
 #[derive(Debug, Clone, Copy)]
-struct HeldFilter {
-    place: Place,
+struct FilterInUse {
+    /// The index of its group in [`ServerView::groups`], and its slot there.
+    group: usize,
+    slot: usize,
     /// The index of its shard in the snapshot.
     shard: usize,
     /// How many of its bits are set.
@@ -67,6 +68,7 @@ enum IncomingShard {
     New {
         fingerprint: Fingerprint,
         encoded: EncodedShard,
+        text: Arc<[u8]>,
     },
 }
 
@@ -111,9 +113,9 @@ pub(crate) struct ServerView {
     /// The bits, filters of one spec side by side.
     groups: Vec<BitSlicedFilters>,
     /// The newest first, as shipped.
-    shards: Vec<HeldShard>,
+    shards: Vec<ShardInUse>,
     /// Those of the newest shard first.
-    filters: Vec<HeldFilter>,
+    filters: Vec<FilterInUse>,
 }
 
 impl ServerView {
@@ -130,7 +132,8 @@ impl ServerView {
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         let groups: usize = self.groups.iter().map(BitSlicedFilters::bytes).sum();
-        groups + self.shards.len() * size_of::<HeldShard>() + self.filters.len() * size_of::<HeldFilter>()
+        let texts: usize = self.shards.iter().map(|shard| shard.text.len()).sum();
+        groups + texts + self.shards.len() * size_of::<ShardInUse>() + self.filters.len() * size_of::<FilterInUse>()
     }
 
     /// Takes these shards in place of those in use, or leaves everything as it is.
@@ -144,8 +147,15 @@ impl ServerView {
             return Ok(Replacement::MissingShard);
         };
         self.check_size(&incoming)?;
-        let next = self.with(&incoming, format)?;
-        *self = next;
+        let held = incoming.iter().enumerate();
+        let is_the_same = incoming.len() == self.shards.len()
+            && format == self.format
+            && held
+                .into_iter()
+                .all(|(shard, incoming)| matches!(incoming, IncomingShard::Held(held) if *held == shard));
+        if !is_the_same {
+            *self = self.with(&incoming, format)?;
+        }
         let is_held = |incoming: &&IncomingShard| matches!(incoming, IncomingShard::Held(_));
         let references = (0..texts.len()).filter(|&shard| Reference::from_element(texts.get(shard)).is_some());
         Ok(Replacement::Replaced {
@@ -180,7 +190,11 @@ impl ServerView {
                 Some(index) => IncomingShard::Held(index),
                 None => {
                     let encoded = wire::decode(format, text).map_err(|error| error.in_shard(shard))?;
-                    IncomingShard::New { fingerprint, encoded }
+                    IncomingShard::New {
+                        fingerprint,
+                        encoded,
+                        text: copy(text)?,
+                    }
                 }
             });
         }
@@ -213,107 +227,82 @@ impl ServerView {
         Ok(())
     }
 
-    /// The view of these shards.
+    /// The view of these shards. Bits lie side by side, so the filters that are held on are copied out first.
     fn with(&self, incoming: &[IncomingShard], format: Format) -> Result<ServerView, Error> {
-        let new_filters = read_new(incoming)?;
-        let kept = self.kept_slots(incoming, &new_filters);
         let mut next = ServerView {
             format,
-            groups: self.groups_with(&kept)?,
-            shards: Vec::new(),
-            filters: Vec::new(),
+            ..ServerView::default()
         };
-        let mut left = new_filters.as_slice();
+        let mut filters = Vec::new();
         for (shard, incoming) in incoming.iter().enumerate() {
+            let before = filters.len();
             match incoming {
                 IncomingShard::Held(held) => {
-                    next.shards.push(self.shards[*held]);
+                    next.shards.push(self.shards[*held].clone());
                     for filter in self.filters_of(*held) {
-                        let Place { group, slot } = filter.place;
-                        let place = match kept[group] >> slot & 1 {
-                            1 => filter.place,
-                            _ => next.add(&[self.groups[group].filter(slot)?])?,
-                        };
-                        next.filters.push(HeldFilter {
-                            place,
-                            shard,
-                            ..*filter
-                        });
+                        filters.push(self.groups[filter.group].filter(filter.slot)?);
                     }
                 }
-                IncomingShard::New { fingerprint, encoded } => {
-                    next.shards.push(HeldShard {
+                IncomingShard::New {
+                    fingerprint,
+                    encoded,
+                    text,
+                } => {
+                    next.shards.push(ShardInUse {
                         fingerprint: *fingerprint,
                         epoch: encoded.epoch,
                         expires: encoded.expires,
+                        text: Arc::clone(text),
                     });
-                    for _ in encoded.filters() {
-                        let place = next.add(left)?;
-                        next.filters.push(HeldFilter {
-                            place,
-                            shard,
-                            set_bits: left[0].set_bits(),
-                        });
-                        left = &left[1..];
+                    for filter in encoded.filters() {
+                        filters.push(encoded.read_filter(filter).map_err(|error| error.in_shard(shard))?);
                     }
                 }
             }
+            for filter in &filters[before..] {
+                next.add(filter, shard);
+            }
+        }
+        for group in &mut next.groups {
+            let spec = group.spec();
+            group.fill(filters.iter().filter(|filter| filter.spec() == spec))?;
+        }
+        if next.shards.iter().map(|shard| shard.text.len()).sum::<usize>() > MAX_TEXT_BYTES {
+            next.shards.iter_mut().for_each(|shard| shard.text = Arc::default());
         }
         Ok(next)
     }
 
-    /// Which slots of each group stay as they are: those whose filters are held on, unless few of many are left. Those
-    /// are added anew, in the lowest slots: else a filter in a high slot would take the memory of all below it.
-    fn kept_slots(&self, incoming: &[IncomingShard], new_filters: &[BloomFilter]) -> Vec<u64> {
-        let mut kept = vec![0u64; self.groups.len()];
-        for incoming in incoming {
-            if let IncomingShard::Held(held) = incoming {
-                for Place { group, slot } in self.filters_of(*held).map(|filter| filter.place) {
-                    kept[group] |= 1 << slot;
-                }
-            }
+    /// Gives a filter a slot in the group of its spec.
+    fn add(&mut self, filter: &BloomFilter, shard: usize) {
+        let found = self.groups.iter().position(|group| group.spec() == filter.spec());
+        let group = found.unwrap_or(self.groups.len());
+        if found.is_none() {
+            self.groups.push(BitSlicedFilters::new(filter.spec()));
         }
-        for (group, kept) in self.groups.iter().zip(&mut kept) {
-            let coming = new_filters.iter().filter(|filter| filter.spec() == group.spec());
-            if group.is_wide_for(kept.count_ones() as usize + coming.count()) {
-                *kept = 0;
-            }
-        }
-        kept
+        self.filters.push(FilterInUse {
+            group,
+            slot: self.filters.iter().filter(|other| other.group == group).count(),
+            shard,
+            set_bits: filter.set_bits(),
+        });
     }
 
-    /// A copy of the groups with these slots alone.
-    fn groups_with(&self, kept: &[u64]) -> Result<Vec<BitSlicedFilters>, Error> {
-        let mut groups = Vec::with_capacity(self.groups.len());
-        for (group, kept) in self.groups.iter().zip(kept) {
-            groups.push(group.with_slots(*kept)?);
-        }
-        Ok(groups)
+    /// The shards' texts, the newest first; nothing if they are too long to be stored.
+    pub(crate) fn texts(&self) -> Option<impl Iterator<Item = &[u8]>> {
+        let is_kept = self.shards.iter().all(|shard| !shard.text.is_empty());
+        is_kept.then(|| self.shards.iter().map(|shard| &*shard.text))
     }
 
-    /// Adds the first of these filters to a group of its spec, which gets room for all of them that are of this spec.
-    fn add(&mut self, filters: &[BloomFilter]) -> Result<Place, Error> {
-        let spec = filters[0].spec();
-        let has_room = |group: &BitSlicedFilters| group.spec() == spec && !group.is_full();
-        let found = self.groups.iter().position(has_room);
-        // An empty group, whose filters are no longer held, takes no memory.
-        let empty = || self.groups.iter().position(BitSlicedFilters::is_empty);
-        let group = found.or_else(empty).unwrap_or(self.groups.len());
-        if group == self.groups.len() {
-            self.groups.push(BitSlicedFilters::new(spec));
-        } else if found.is_none() {
-            self.groups[group] = BitSlicedFilters::new(spec);
-        }
-        let coming = filters.iter().filter(|filter| filter.spec() == spec).count();
-        let slot = self.groups[group].add(&filters[0], coming)?;
-        Ok(Place { group, slot })
+    pub(crate) fn format(&self) -> Format {
+        self.format
     }
 
     /// What answers at this time of the server's clock, Unix seconds.
     pub(crate) fn live(&self, now: u64) -> LiveShards {
         let mut slots = vec![0; self.groups.len()];
         for filter in self.live_filters(now) {
-            slots[filter.place.group] |= 1 << filter.place.slot;
+            slots[filter.group] |= 1 << filter.slot;
         }
         let groups = slots.into_iter().enumerate().filter(|&(_, slots)| slots != 0);
         LiveShards {
@@ -335,10 +324,7 @@ impl ServerView {
 
     /// The newest live shard that contains the id.
     pub(crate) fn find(&self, id: HashedId<'_>, now: u64) -> Option<FoundShard> {
-        let contains = |filter: &&HeldFilter| {
-            let Place { group, slot } = filter.place;
-            self.groups[group].matches(id) >> slot & 1 == 1
-        };
+        let contains = |filter: &&FilterInUse| self.groups[filter.group].matches(id) >> filter.slot & 1 == 1;
         let found = self.live_filters(now).find(contains)?;
         Some(FoundShard {
             shard: found.shard,
@@ -368,30 +354,24 @@ impl ServerView {
         Some(self.spec_of(newest))
     }
 
-    fn spec_of(&self, filter: &HeldFilter) -> FilterSpec {
-        self.groups[filter.place.group].spec()
+    fn spec_of(&self, filter: &FilterInUse) -> FilterSpec {
+        self.groups[filter.group].spec()
     }
 
-    fn filters_of(&self, shard: usize) -> impl Iterator<Item = &HeldFilter> {
+    fn filters_of(&self, shard: usize) -> impl Iterator<Item = &FilterInUse> {
         self.filters.iter().filter(move |filter| filter.shard == shard)
     }
 
-    fn live_filters(&self, now: u64) -> impl Iterator<Item = &HeldFilter> {
+    fn live_filters(&self, now: u64) -> impl Iterator<Item = &FilterInUse> {
         self.filters
             .iter()
             .filter(move |filter| !has_expired(self.shards[filter.shard].expires, now))
     }
 }
 
-/// Reads the filters of all new shards, in their order.
-fn read_new(incoming: &[IncomingShard]) -> Result<Vec<BloomFilter>, Error> {
-    let mut filters = Vec::new();
-    for (shard, incoming) in incoming.iter().enumerate() {
-        if let IncomingShard::New { encoded, .. } = incoming {
-            for filter in encoded.filters() {
-                filters.push(encoded.read_filter(filter).map_err(|error| error.in_shard(shard))?);
-            }
-        }
-    }
-    Ok(filters)
+fn copy(text: &[u8]) -> Result<Arc<[u8]>, Error> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(text.len())?;
+    copy.extend_from_slice(text);
+    Ok(copy.into())
 }

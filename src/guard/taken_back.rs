@@ -41,6 +41,23 @@ impl TakenBack {
         now: Now,
         known: &TakenBack,
     ) -> Result<Self, Error> {
+        let hash_of = |impression: &Impression| hash_id(impression.id.as_bytes(), 0);
+        let hashed = listed
+            .iter()
+            .map(|impression| (hash_of(impression), impression.at.unix_ms()));
+        TakenBack::read_hashed(hashed, server_now_ms, now, known)
+    }
+
+    /// The same, of the hashes of the ids and the times that a snapshot states.
+    ///
+    /// # Errors
+    /// As [`TakenBack::read`].
+    pub(crate) fn read_hashed(
+        listed: impl ExactSizeIterator<Item = (u64, u64)>,
+        server_now_ms: Option<u64>,
+        now: Now,
+        known: &TakenBack,
+    ) -> Result<Self, Error> {
         if listed.len() > MAX_SNAPSHOT_UNSEEN {
             return Err(Error::BadSnapshot("a snapshot takes back at most 1000 ids"));
         }
@@ -48,9 +65,8 @@ impl TakenBack {
         taken_back.by_hash.try_reserve(listed.len())?;
         let now_ms = now.recorded_at();
         let offset = server_now_ms.map_or(0, |server_now| now_ms as i64 - server_now.min(MAX_AT) as i64);
-        for impression in listed {
-            let hash = hash_id(impression.id.as_bytes(), 0);
-            let stated = impression.at.unix_ms().min(MAX_AT);
+        for (hash, stated) in listed {
+            let stated = stated.min(MAX_AT);
             if taken_back.get(hash).is_some_and(|other| other.stated > stated) {
                 continue;
             }

@@ -7,24 +7,21 @@ use super::recording::{Kind, Recording};
 pub(crate) struct Tally {
     pub(crate) texts: usize,
     pub(crate) text_bytes: usize,
-    pub(crate) pending: usize,
     pub(crate) undelivered: usize,
     pub(crate) unseen: usize,
 }
 
 impl Tally {
     pub(crate) fn add(&mut self, recording: &Recording) {
-        self.texts += usize::from(recording.open.is_some());
+        self.texts += usize::from(recording.unsettled.is_some());
         self.text_bytes += recording.text_bytes();
-        self.pending += usize::from(recording.is_pending());
         self.undelivered += usize::from(recording.is_undelivered());
         self.unseen += usize::from(recording.kind == Kind::Unseen);
     }
 
     pub(crate) fn remove(&mut self, recording: &Recording) {
-        self.texts -= usize::from(recording.open.is_some());
+        self.texts -= usize::from(recording.unsettled.is_some());
         self.text_bytes -= recording.text_bytes();
-        self.pending -= usize::from(recording.is_pending());
         self.undelivered -= usize::from(recording.is_undelivered());
         self.unseen -= usize::from(recording.kind == Kind::Unseen);
     }

@@ -63,7 +63,7 @@ impl Chain {
 
     /// Takes over what was stored beside the shards: since when the batch's ids are unseen, and when the history was
     /// deleted, in Unix seconds.
-    #[wasm_bindgen(js_name = restore)]
+    #[wasm_bindgen(js_name = restoreExceptions)]
     pub fn restore(&mut self, unseen: &TextBatch, times_ms: &[f64], forget_before: Option<u32>) -> Result<(), JsValue> {
         let unseen = unseen.impressions(0, times_ms).map_err(failure)?;
         let forget_before = forget_before.map(|seconds| Time::from_unix_seconds(seconds.into()));

@@ -1,20 +1,49 @@
-//! The class `Guard`. Times are `Date.now()` and `performance.now()`, in milliseconds.
+//! The class `Guard`: a namespace's guard and its storage protocol. Times are `Date.now()` and `performance.now()`, in
+//! milliseconds.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
 use super::{failure, to_js};
-use crate::guard::{Now, SegmentState};
+use crate::guard::Now;
+use crate::hash::hash_id;
 use crate::id_list::IdList;
 use crate::snapshot::Snapshot;
+use crate::storage::{Operation, Outcome, Storage, Trouble};
 use crate::wire::Format;
 
-/// A namespace's guard.
+/// A namespace's guard and its storage protocol.
 #[wasm_bindgen]
 pub struct Guard {
     guard: crate::Guard,
+    storage: Storage,
+    /// What the latest operation is about.
+    keys: Vec<String>,
+    text: String,
+    until_ms: f64,
+    stash: String,
 }
+
+/// What [`Guard::next`] returns.
+const WAIT: u8 = 0;
+const LIST: u8 = 1;
+const READ: u8 = 2;
+const WRITE: u8 = 3;
+const REMOVE: u8 = 4;
+
+/// What [`Guard::status`] returns, the notices from `TROUBLE_BEGAN` on.
+const LOADED: u32 = 1;
+const SETTLED: u32 = 2;
+const CLEARING: u32 = 4;
+const FULL: u32 = 8;
+const UNAVAILABLE: u32 = 16;
+const TROUBLE_BEGAN: u32 = 32;
+const DAMAGED: u32 = 64;
+const NEWER: u32 = 128;
+const DAMAGED_SNAPSHOT: u32 = 256;
+const SIGNAL: u32 = 512;
+const FAILED: u32 = 1024;
 
 /// What `record` tells.
 #[derive(Serialize)]
@@ -27,16 +56,25 @@ struct RecordOutcome {
 
 #[wasm_bindgen]
 impl Guard {
-    /// A guard that knows of nothing, and whose storage has not loaded yet.
+    /// A guard that knows of nothing, and whose storage is not opened yet. `seed`: numbers that differ from document to
+    /// document.
     #[wasm_bindgen(constructor)]
-    pub fn new(window_days: f64, remember: usize) -> Result<Guard, JsValue> {
+    pub fn new(namespace: &str, window_days: f64, remember: usize, seed: &[f64]) -> Result<Guard, JsValue> {
         let guard = crate::Guard::new(window_days, remember).map_err(failure)?;
-        Ok(Guard { guard })
+        let seed: Vec<u8> = seed.iter().flat_map(|number| number.to_le_bytes()).collect();
+        Ok(Guard {
+            guard,
+            storage: Storage::new(namespace, window_days, remember, hash_id(&seed, 0)),
+            keys: Vec::new(),
+            text: String::new(),
+            until_ms: f64::INFINITY,
+            stash: String::new(),
+        })
     }
 
     /// Takes a snapshot: the batch has its shards, and after them the ids that it takes back, at the times `unseen_at`
     /// of the server's clock. Its format is told by three arguments. `version`, `server_now_ms` and `forget_before` are
-    /// NaN where it has none. `held` is given if it was in use on an earlier visit: what `held` told of it.
+    /// NaN where it has none.
     #[allow(clippy::too_many_arguments)]
     pub fn apply(
         &mut self,
@@ -48,7 +86,6 @@ impl Guard {
         server_now_ms: f64,
         unseen_at: &[f64],
         forget_before: f64,
-        held: Option<String>,
         wall_ms: f64,
         steady_ms: f64,
     ) -> Result<JsValue, JsValue> {
@@ -66,12 +103,9 @@ impl Guard {
             unseen: &unseen,
             forget_before: given(forget_before).map(|seconds| seconds as u32),
         };
-        let now = now(wall_ms, steady_ms);
-        let applied = match held {
-            Some(held) => self.guard.restore(snapshot, &held, now),
-            None => self.guard.apply(snapshot, now),
-        };
-        applied.map(|applied| to_js(&applied)).map_err(failure)
+        let applied = self.guard.apply(snapshot, now(wall_ms, steady_ms)).map_err(failure)?;
+        self.storage.changed();
+        Ok(to_js(&applied))
     }
 
     /// Leaves the indices of the batch's fresh items with the batch. Returns how many they are; undefined if there is
@@ -99,6 +133,7 @@ impl Guard {
 
     /// Records the batch's ids.
     pub fn record(&mut self, ids: &TextBatch, wall_ms: f64, steady_ms: f64) -> Result<JsValue, JsValue> {
+        self.storage.changed();
         let recorded = self.guard.record(ids, now(wall_ms, steady_ms)).map_err(failure)?;
         Ok(to_js(&RecordOutcome {
             unknown: recorded.unknown,
@@ -109,6 +144,7 @@ impl Guard {
 
     /// Takes the batch's ids back. Returns how many were stopped before.
     pub fn unsee(&mut self, ids: &TextBatch, wall_ms: f64, steady_ms: f64) -> Result<usize, JsValue> {
+        self.storage.changed();
         self.guard.unsee(ids, now(wall_ms, steady_ms)).map_err(failure)
     }
 
@@ -138,14 +174,15 @@ impl Guard {
     }
 
     /// The pending ids, oldest first.
-    pub fn pending(&self, limit: usize) -> Vec<String> {
-        self.guard.pending(limit)
+    pub fn pending(&self, limit: usize, wall_ms: f64, steady_ms: f64) -> Vec<String> {
+        self.guard.pending(limit, now(wall_ms, steady_ms))
     }
 
     /// The pending ids as one base64 shard of at most so many characters; empty if it would hold none.
     #[wasm_bindgen(js_name = pendingShard)]
-    pub fn pending_shard(&self, max_characters: usize) -> Result<String, JsValue> {
-        match self.guard.pending_shard(max_characters).map_err(failure)? {
+    pub fn pending_shard(&self, max_characters: usize, wall_ms: f64, steady_ms: f64) -> Result<String, JsValue> {
+        let now = now(wall_ms, steady_ms);
+        match self.guard.pending_shard(max_characters, now).map_err(failure)? {
             Some(shard) => shard.to_base64().map_err(failure),
             None => Ok(String::new()),
         }
@@ -175,6 +212,7 @@ impl Guard {
     /// From now on impressions of this namespace are delivered, on this visit and later ones.
     #[wasm_bindgen(js_name = startReporting)]
     pub fn start_reporting(&mut self) {
+        self.storage.changed();
         self.guard.start_reporting();
     }
 
@@ -188,55 +226,186 @@ impl Guard {
     /// What became of a batch.
     #[wasm_bindgen(js_name = endBatch)]
     pub fn end_batch(&mut self, batch: u32, arrived: bool, wall_ms: f64, steady_ms: f64) {
+        self.storage.changed();
         self.guard.end_batch(batch, arrived, now(wall_ms, steady_ms));
     }
 }
 
-/// Storage. The states of segments are those of `SegmentState`: 0 whole, 1 damaged, 2 of a newer version.
+/// Storage: what `js/storage` performs.
 #[wasm_bindgen]
 impl Guard {
-    /// Takes over the batch's segments. Returns the state of each.
-    pub fn load(&mut self, segments: &TextBatch) -> Result<Vec<u8>, JsValue> {
-        self.guard.load(segments).map(numbers).map_err(failure)
+    /// A store was opened.
+    #[wasm_bindgen(js_name = beginStorage)]
+    pub fn begin_storage(&mut self, has_signals: bool, stashes: bool, undisturbed_ms: f64) {
+        let undisturbed_ms = (undisturbed_ms >= 0.0).then_some(undisturbed_ms as u64);
+        self.storage.begin(has_signals, stashes, undisturbed_ms);
     }
 
-    /// The storage has loaded, or never will.
-    #[wasm_bindgen(js_name = finishLoading)]
-    pub fn finish_loading(&mut self) {
-        self.guard.finish_loading();
+    /// There is no store.
+    #[wasm_bindgen(js_name = withoutStorage)]
+    pub fn without_storage(&mut self) {
+        self.storage.without(&mut self.guard);
     }
 
-    /// Takes notice of the batch's segments, which other writers deliver. Returns the state of each.
-    pub fn merge(&mut self, segments: &TextBatch) -> Result<Vec<u8>, JsValue> {
-        self.guard.merge(segments).map(numbers).map_err(failure)
+    /// The next operation: 0 wait, 1 list, 2 read, 3 write, 4 remove.
+    pub fn next(&mut self, wall_ms: f64, steady_ms: f64) -> u8 {
+        let operation = self.storage.next(&mut self.guard, now(wall_ms, steady_ms));
+        self.keep(operation)
     }
 
-    /// What has changed since the last call, as a segment; undefined if nothing has.
-    #[wasm_bindgen(js_name = takeUnsaved)]
-    pub fn take_unsaved(&mut self, everything: bool) -> JsValue {
-        to_js(&self.guard.take_unsaved(everything))
+    fn keep(&mut self, operation: Operation) -> u8 {
+        let (kind, keys, text) = match operation {
+            Operation::Wait { until_ms } => {
+                let is_endless = until_ms == u64::MAX;
+                self.until_ms = if is_endless { f64::INFINITY } else { until_ms as f64 };
+                return WAIT;
+            }
+            Operation::List(prefixes) => (LIST, prefixes, None),
+            Operation::Read(keys) => (READ, keys, None),
+            Operation::Write { key, text } => (WRITE, vec![key], Some(text)),
+            Operation::Remove { keys, only_if } => (REMOVE, keys, only_if),
+        };
+        self.keys = keys;
+        self.text = text.unwrap_or_default();
+        kind
     }
 
-    /// One segment in place of the batch's.
-    pub fn compact(&mut self, segments: &TextBatch) -> Result<JsValue, JsValue> {
-        let segment = self.guard.compact(segments).map_err(failure)?;
-        Ok(to_js(&segment))
+    /// Until when to wait, by the steady clock.
+    #[wasm_bindgen(getter, js_name = untilMs)]
+    pub fn until_ms(&self) -> f64 {
+        self.until_ms
     }
 
-    /// Forgets what was recorded before a time of the wall clock, and the snapshot in use.
-    #[wasm_bindgen(js_name = clearBefore)]
-    pub fn clear_before(&mut self, cleared_at_ms: f64, wall_ms: f64, steady_ms: f64) {
-        self.guard.clear_before(cleared_at_ms as u64, now(wall_ms, steady_ms));
+    /// The number of the latest operation.
+    #[wasm_bindgen(getter)]
+    pub fn operation(&self) -> u32 {
+        self.storage.operation()
     }
 
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.guard.clear();
+    /// Its keys, or the prefixes of those that are to be listed.
+    #[wasm_bindgen(js_name = operationKeys)]
+    pub fn operation_keys(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.keys)
+    }
+
+    /// What is to be written; of a removal, what the key must still have, unless it is empty.
+    #[wasm_bindgen(js_name = operationText)]
+    pub fn operation_text(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+
+    /// The batch has all keys.
+    pub fn listed(&mut self, number: u32, keys: &TextBatch, wall_ms: f64, steady_ms: f64) {
+        let keys = (0..keys.len()).map(|index| text_of(keys, index)).collect();
+        self.complete(number, Outcome::Keys(keys), wall_ms, steady_ms);
+    }
+
+    /// The batch has the keys that are there, each followed by its text.
+    pub fn found(&mut self, number: u32, texts: &TextBatch, wall_ms: f64, steady_ms: f64) {
+        let pairs = (0..texts.len() / 2).map(|pair| (text_of(texts, 2 * pair), text_of(texts, 2 * pair + 1)));
+        let pairs = pairs.collect();
+        self.complete(number, Outcome::Texts(pairs), wall_ms, steady_ms);
+    }
+
+    /// Something is written or removed.
+    pub fn done(&mut self, number: u32, wall_ms: f64, steady_ms: f64) {
+        self.complete(number, Outcome::Done, wall_ms, steady_ms);
+    }
+
+    /// The operation failed; `is_full`: for want of room.
+    pub fn failed(&mut self, number: u32, is_full: bool, wall_ms: f64, steady_ms: f64) {
+        self.complete(number, Outcome::Failed { is_full }, wall_ms, steady_ms);
+    }
+
+    fn complete(&mut self, number: u32, outcome: Outcome, wall_ms: f64, steady_ms: f64) {
+        let now = now(wall_ms, steady_ms);
+        self.storage.complete(&mut self.guard, number, outcome, now);
+    }
+
+    /// How the storage is, and what there is to tell since the last call: flags.
+    pub fn status(&mut self) -> u32 {
+        let notices = self.storage.take_notices();
+        let flag = |holds: bool, flag: u32| if holds { flag } else { 0 };
+        flag(self.storage.is_loaded(), LOADED)
+            | flag(self.storage.is_settled(), SETTLED)
+            | flag(self.storage.is_clearing(), CLEARING)
+            | flag(self.storage.trouble() == Some(Trouble::Full), FULL)
+            | flag(self.storage.trouble() == Some(Trouble::Unavailable), UNAVAILABLE)
+            | flag(notices.trouble, TROUBLE_BEGAN)
+            | flag(notices.damaged, DAMAGED)
+            | flag(notices.newer, NEWER)
+            | flag(notices.damaged_snapshot, DAMAGED_SNAPSHOT)
+            | flag(notices.signal, SIGNAL)
+            | flag(notices.failed, FAILED)
+    }
+
+    /// Somebody else has written.
+    pub fn look(&mut self) {
+        self.storage.look();
+    }
+
+    /// Everything is to be written at once.
+    pub fn flush(&mut self) {
+        self.storage.flush();
+    }
+
+    /// Somebody has waited in vain.
+    #[wasm_bindgen(js_name = timedOut)]
+    pub fn timed_out(&mut self) {
+        self.storage.timed_out();
+    }
+
+    /// Empties the table at once, and begins to clear the storage.
+    pub fn clear(&mut self, wall_ms: f64, steady_ms: f64) {
+        self.storage.clear(&mut self.guard, now(wall_ms, steady_ms));
+    }
+
+    /// The number of the latest clear that is known: 1 above the time of it; 0: none.
+    #[wasm_bindgen(getter, js_name = clearNumber)]
+    pub fn clear_number(&self) -> f64 {
+        self.guard.clear_number() as f64
+    }
+
+    /// The page hides. Returns 3 if there is something to be written at once, as [`Guard::next`], else 0.
+    pub fn hide(&mut self, wall_ms: f64, steady_ms: f64) -> u8 {
+        let hidden = self.storage.hide(&mut self.guard, now(wall_ms, steady_ms));
+        self.stash = hidden.stash.unwrap_or_default();
+        hidden.write.map_or(WAIT, |write| self.keep(write))
+    }
+
+    /// What the page that hides leaves under `stashKey`; empty: nothing.
+    #[wasm_bindgen(js_name = stashText)]
+    pub fn stash_text(&mut self) -> String {
+        std::mem::take(&mut self.stash)
+    }
+
+    /// The key of this page's stash in localStorage.
+    #[wasm_bindgen(getter, js_name = stashKey)]
+    pub fn stash_key(&self) -> String {
+        self.storage.stash_key()
+    }
+
+    /// The prefix of the keys of this namespace's stashes.
+    #[wasm_bindgen(getter, js_name = stashPrefix)]
+    pub fn stash_prefix(&self) -> String {
+        self.storage.stash_prefix()
+    }
+
+    /// The key of the signal in localStorage.
+    #[wasm_bindgen(getter, js_name = signalKey)]
+    pub fn signal_key(&self) -> String {
+        self.storage.signal_key()
+    }
+
+    /// The signal's value, another one each time.
+    #[wasm_bindgen(js_name = signalText)]
+    pub fn signal_text(&mut self) -> String {
+        self.storage.signal_text()
     }
 }
 
-fn numbers(states: Vec<SegmentState>) -> Vec<u8> {
-    states.into_iter().map(|state| state as u8).collect()
+fn text_of(batch: &TextBatch, index: usize) -> String {
+    String::from_utf8_lossy(batch.get(index)).into_owned()
 }
 
 /// Casts saturate: a clock before 1970 counts as 1970, NaN as 0.

@@ -20,8 +20,8 @@
 //!
 //! A reader names the first error in this order: `truncated`, `bad-magic`, `bad-checksum`, `bad-encoding`,
 //! `bad-parameters`, then, after the sizes of a snapshot's shards have been added up, `too-large`, then `bad-payload`.
-//! So reading takes two steps: [`Header::read`] allocates nothing; [`Header::read_payload`] is called once the sizes are
-//! known to be within the limits.
+//! So reading takes two steps: [`Header::read`] allocates nothing; [`Header::read_payload`] is called once the sizes
+//! are known to be within the limits.
 
 use super::base64;
 use super::encoded::{EncodedFilter, EncodedShard, Encoding, Payload};

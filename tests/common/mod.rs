@@ -98,7 +98,7 @@ pub fn guard_of(window_days: f64, remember: usize) -> Guard {
 /// A guard that has loaded these segments, and what was to be told of each.
 pub fn loaded<S: AsRef<[u8]>>(segments: &[S]) -> (Guard, Vec<SegmentState>) {
     let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
-    let states = guard.load(segments).unwrap();
+    let states = guard.load(segments, at(START)).unwrap();
     guard.finish_loading();
     (guard, states)
 }

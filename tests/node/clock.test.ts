@@ -10,6 +10,7 @@ import {
   MapStorage,
   NOW,
   openGuard,
+  settled,
   shippedSnapshot,
   uniqueNamespace,
 } from "./support.js";
@@ -32,6 +33,8 @@ async function visit(storage: MapStorage, namespace: string, day: number, ids: s
   setDay(day);
   const { guard } = await openGuard({ storage, namespace, windowDays });
   const fresh = guard.filter(ids);
+  // It lasts long enough for what is done beside.
+  await settled();
   await guard.close();
   return fresh;
 }
@@ -40,6 +43,7 @@ async function record(storage: MapStorage, namespace: string, day: number, ids: 
   setDay(day);
   const { guard } = await openGuard({ storage, namespace, windowDays });
   guard.record(ids);
+  await settled();
   await guard.close();
 }
 

@@ -122,6 +122,14 @@ describe("names that every object has", () => {
     expect(run("({}).polluted")).toBeUndefined();
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
+
+  test("says nothing of a snapshot: what was recorded stays stopped", async () => {
+    const { guard } = await openGuard();
+    guard.record("a");
+    const polluted = { forgetBefore: Math.floor(Date.now() / 1000) + 60, unseen: [{ id: "a", at: 2e9 }] };
+    guard.apply(Object.assign(Object.create(polluted) as Snapshot, { shards: [] }));
+    expect(guard.filter(["a", "new"])).toEqual(["new"]);
+  });
 });
 
 describe("a pending shard", () => {

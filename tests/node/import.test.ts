@@ -26,6 +26,14 @@ describe.each(ENTRIES)("the entry %s", (entry) => {
       run(`Object.defineProperty(globalThis, "${name}", { get() { throw new Error("${name} is not for you"); } })`);
     expect(() => importInto(realm, entry)).not.toThrow();
   });
+
+  test("is imported where Object.prototype is polluted", () => {
+    for (const value of ["5", "() => 5", "null"]) {
+      const { realm, run } = bareRealm();
+      run(`Object.prototype.polluted = ${value}`);
+      expect(Object.keys(importInto(realm, entry))).toContain("SeenGuardError");
+    }
+  });
 });
 
 test("the entry devtools is imported where there is nothing but the language, and defines nothing", () => {

@@ -58,11 +58,17 @@ async function visitWith(storage: SeenStorage, namespace: string, snapshot: Snap
   expect(errors).toEqual([]);
 }
 
-/** The keys of the stored snapshot: of its index, and of its shards. */
-function keysIn(storage: Pick<MapStorage, "values">): { index: string[]; shards: string[] } {
-  const keys = [...storage.values.keys()].filter((key) => key.includes("/h/"));
-  const isIndex = (key: string) => key.endsWith("/index");
-  return { index: keys.filter(isIndex), shards: keys.filter((key) => !isIndex(key)) };
+/** The keys of stored snapshots: there is one at most. */
+function keysIn(storage: Pick<MapStorage, "values">): string[] {
+  return [...storage.values.keys()].filter((key) => key.includes("/h/"));
+}
+
+/** The stored snapshot: two lines, and then the texts of its shards. */
+function storedIn({ values }: Pick<MapStorage, "values">): { lines: string; texts: string } | undefined {
+  const [key] = keysIn({ values });
+  if (key === undefined) return undefined;
+  const [first = "", second = "", ...texts] = (values.get(key) ?? "").split("\n");
+  return { lines: `${first}\n${second}\n`, texts: texts.join("\n") };
 }
 
 /** Counts what a storage is asked for. */
@@ -152,18 +158,18 @@ describe("a visit on the next day", () => {
     await visitWith(storage, namespace, { shards: [] });
     const { guard, errors } = await visit(storage, namespace);
     expect(guard.held()).toBe("");
-    expect(keysIn(storage)).toEqual({ index: [], shards: [] });
+    expect(keysIn(storage)).toEqual([]);
     expect(errors).toEqual([]);
   });
 
   test("removes what another namespace held with all that it stored, once it is idle", async () => {
     const [storage, idle, used] = [new MapStorage(), uniqueNamespace(), uniqueNamespace()];
     await visitWith(storage, idle, (await fiveShards()).snapshot);
-    expect(keysIn(storage).shards).toHaveLength(5);
+    expect(keysIn(storage)).toHaveLength(1);
     for (const day of [30, 32, 34]) {
       vi.setSystemTime(NOW * 1000 + day * DAY_MS);
       vi.spyOn(performance, "timeOrigin", "get").mockReturnValue(Date.now() - performance.now());
-      storage.values.set("seenguard/opened", String(Date.now()));
+      storage.values.set("seenguard/opened", Date.now().toString(36));
       const { guard } = await openGuard({ storage, namespace: used }, { SeenGuard });
       await settled();
       await guard.close();
@@ -174,31 +180,28 @@ describe("a visit on the next day", () => {
 });
 
 describe("what is written", () => {
-  test("of 20 refreshes with 10 new impressions each is every sealed shard once, and no shard that is in use", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const chain = await ShardChain.create({ capacity: 100, shards: 5 });
-    onTestFinished(() => chain.free());
-    chain.record(idsOf("long ago", 430), { now: NOW });
-    const { guard, errors } = await visit(storage, namespace);
-    const requests = countRequests(storage);
-    const texts = new Map<string, number>();
-    for (let refresh = 0; refresh < 20; refresh++) {
-      const snapshot = withoutHeld(chain.snapshot({ now: NOW }), guard.held());
-      const isNew = snapshot.shards.filter((shard) => !shard.startsWith("~"));
-      for (const text of isNew) texts.set(nameOf(text), (texts.get(nameOf(text)) ?? 0) + 1);
-      expect(guard.apply(snapshot)).toMatchObject({ applied: true });
-      await guard.flush();
-      chain.record(idsOf(`refresh-${String(refresh)}`, 10), { now: NOW });
-      expect(keysIn(storage).shards).toHaveLength(5);
+  test("of 20 refreshes in five minutes is one a minute, and the last one at the end", async () => {
+    vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"], now: NOW * 1000 });
+    try {
+      const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+      const { guard, errors } = await openGuard({ storage, namespace });
+      const requests = countRequests(storage);
+      const snapshots: Shipped[] = await Promise.all(idsOf("id", 20).map((id) => shippedSnapshot([id])));
+      for (const { shards } of snapshots) {
+        guard.apply({ shards });
+        await vi.advanceTimersByTimeAsync(15_000);
+      }
+      const written = () => requests.filter(({ operation, key }) => operation === "set" && key.includes("/h/")).length;
+      expect(written()).toBe(6);
+      guard.apply({ shards: snapshots[0]?.shards ?? [] });
+      await guard.close();
+      expect(written()).toBe(7);
+      const next = await openGuard({ storage, namespace });
+      expect(next.guard.held()).toBe(namesOf(snapshots[0]?.shards ?? []));
+      expect([...errors, ...next.errors]).toEqual([]);
+    } finally {
+      vi.useRealTimers();
     }
-    const written = requests.filter(({ operation, key }) => operation === "set" && key.includes("/h/"));
-    const names = written.map(({ key }) => key.split("/").at(-1) ?? "").filter((name) => name !== "index");
-    // Each text as often as it was shipped: once.
-    expect(new Set(names)).toEqual(new Set(texts.keys()));
-    expect(names).toHaveLength(texts.size);
-    expect(names).toHaveLength(5 + 19);
-    expect(written).toHaveLength(names.length + 20);
-    expect(errors).toEqual([]);
   });
 
   test("of several snapshots in a row is the last one", async () => {
@@ -208,7 +211,7 @@ describe("what is written", () => {
     const snapshots: Shipped[] = await Promise.all(idsOf("id", 5).map((id) => shippedSnapshot([id])));
     for (const { shards } of snapshots) guard.apply({ shards });
     await guard.flush();
-    expect(requests.filter(({ operation, key }) => operation === "set" && key.includes("/h/"))).toHaveLength(2);
+    expect(requests.filter(({ operation, key }) => operation === "set" && key.includes("/h/"))).toHaveLength(1);
     expect((await visit(storage, namespace)).guard.held()).toBe(namesOf(snapshots.at(-1)?.shards ?? []));
   });
 
@@ -229,11 +232,7 @@ describe("what is written", () => {
     const { snapshot } = await fiveShards();
     await visitWith(storage, namespace, { ...snapshot, unseen: [{ id: "新闻", at: NOW * 1000 }] });
     for (const [key, value] of storage.values) expect(key + value).toMatch(/^[\n\x20-\x7e]*$/);
-    expect(
-      keysIn(storage)
-        .shards.map((key) => storage.values.get(key))
-        .toSorted(),
-    ).toEqual(snapshot.shards.toSorted());
+    expect(storedIn(storage)?.texts).toBe(snapshot.shards.join(""));
   });
 
   test("comes after the impressions, and only once the last visit's was read", async () => {
@@ -246,7 +245,7 @@ describe("what is written", () => {
     await gated.releaseUpTo("page", ({ operation, key }) => operation === "set" && key.includes("/h/"));
     expect([...gated.values.keys()].some((key) => key.includes("/s/"))).toBe(true);
     await gated.releaseUntil(guard.flush());
-    expect(keysIn(gated).shards).toHaveLength(5);
+    expect(keysIn(gated)).toHaveLength(1);
   });
 
   test("is nothing of 513 KB, and what was held before is removed", async () => {
@@ -258,9 +257,9 @@ describe("what is written", () => {
     const [fits, tooLong] = [await shardsOf(72_850), await shardsOf(73_100)];
     expect([Math.floor(fits.kilobytes), Math.floor(tooLong.kilobytes)]).toEqual([511, 513]);
     await visitWith(storage, namespace, fits);
-    expect(keysIn(storage).shards).toHaveLength(3);
+    expect(keysIn(storage)).toHaveLength(1);
     await visitWith(storage, namespace, tooLong);
-    expect(keysIn(storage)).toEqual({ index: [], shards: [] });
+    expect(keysIn(storage)).toEqual([]);
     const next = await visit(storage, namespace);
     expect(next.guard.held()).toBe("");
     expect(next.guard.apply(fits)).toMatchObject({ applied: true });
@@ -283,7 +282,7 @@ describe("what is written", () => {
   });
 });
 
-test("five stored shards cost an opening no request in turn: they come with the segments", async () => {
+test("a stored snapshot costs an opening no request in turn: it comes with the segments", async () => {
   const namespace = uniqueNamespace();
   const roundTrips = async (snapshot: Snapshot | undefined): Promise<{ turns: number; gets: number }> => {
     const [storage, gated] = [new MapStorage(), new GatedStorage()];
@@ -310,7 +309,7 @@ test("five stored shards cost an opening no request in turn: they come with the 
   const without = await roundTrips(undefined);
   const withShards = await roundTrips((await fiveShards()).snapshot);
   expect(withShards.turns).toBe(without.turns);
-  expect(withShards.gets).toBe(without.gets + 6);
+  expect(withShards.gets).toBe(without.gets + 1);
 });
 
 describe("storage that lost", () => {
@@ -319,12 +318,8 @@ describe("storage that lost", () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { snapshot, ids } = await fiveShards();
     await visitWith(storage, namespace, snapshot);
-    const keyOf = (shard: number) => {
-      const key = keysIn(storage).shards.find((key) => key.endsWith(nameOf(snapshot.shards[shard] ?? "")));
-      if (key === undefined) throw new Error("this shard is not stored");
-      return key;
-    };
-    return { storage, namespace, snapshot, ids, keyOf };
+    const [key = ""] = keysIn(storage);
+    return { storage, namespace, snapshot, ids, key };
   }
 
   /** Applies what a server then ships, and expects everything as ever in the next visit. */
@@ -341,23 +336,17 @@ describe("storage that lost", () => {
   }
 
   for (const [how, damage] of [
-    ["is gone", undefined],
-    ["is empty", () => ""],
-    ["is cut off", (text: string) => text.slice(0, -7)],
     [
       "has one letter changed",
       (text: string) => `${text.slice(0, 40)}${text[40] === "A" ? "B" : "A"}${text.slice(41)}`,
     ],
-    ["is another shard", () => "the text of another one"],
+    ["is another text", (text: string) => "x".repeat(text.length)],
   ] as const) {
     test(`two shards of five holds the others: a text that ${how}`, async () => {
       const state = await stored();
-      const { storage, namespace, snapshot, ids, keyOf } = state;
-      for (const shard of [1, 3]) {
-        const key = keyOf(shard);
-        if (damage === undefined) storage.values.delete(key);
-        else storage.values.set(key, damage(storage.values.get(key) ?? ""));
-      }
+      const { storage, namespace, snapshot, ids, key } = state;
+      const texts = snapshot.shards.map((text, shard) => (shard === 1 || shard === 3 ? damage(text) : text));
+      storage.values.set(key, `${storedIn(storage)?.lines ?? ""}${texts.join("")}`);
       const { guard, errors } = await visit(storage, namespace);
       expect(guard.held()).toBe(namesOf(snapshot.shards.filter((_, shard) => shard !== 1 && shard !== 3)));
       const lost = [...(ids[1] ?? []), ...(ids[3] ?? [])];
@@ -367,61 +356,44 @@ describe("storage that lost", () => {
     });
   }
 
-  test("the index holds nothing", async () => {
+  test("the stored snapshot holds nothing", async () => {
     const state = await stored();
-    const { storage, namespace } = state;
-    for (const key of keysIn(storage).index) storage.values.delete(key);
+    const { storage, namespace, key } = state;
+    storage.values.delete(key);
     const { guard, errors } = await visit(storage, namespace);
     expect(guard.held()).toBe("");
     await expectRecovery(guard, state);
     expect(errors).toEqual([]);
   });
 
-  for (const [how, damaged] of [
-    ["something else", "no index of any kind"],
-    ["nothing", ""],
-    ["what is binary", "\0\ud800\uffff"],
-    ["a line of it", "SGV1\n"],
-    ["one without a format", '{"version":1,"held":"","unseen":[]}'],
-    ["one with half a format", '{"version":1,"format":[0,0],"held":"","unseen":[]}'],
-    ["one whose format is a text", '{"version":1,"format":"000","held":"","unseen":[]}'],
-    ["one without anything", '{"version":1}'],
+  for (const [how, damage] of [
+    ["something else", () => "no snapshot of any kind"],
+    ["nothing", () => ""],
+    ["what is binary", () => "\0\ud800\uffff"],
+    ["a line of it", (text: string) => text.slice(0, text.indexOf("\n") + 1)],
+    ["two lines of it", (text: string) => text.slice(0, text.indexOf("\n", 10) + 1)],
+    ["one that is cut off", (text: string) => text.slice(0, -7)],
+    ["one of whose lines a letter has changed", (text: string) => `${text.slice(0, 9)}!${text.slice(10)}`],
+    ["one of another version", (text: string) => text.replace("SGH1", "SGH7")],
   ] as const) {
-    test(`the index to ${how} says so once, removes it all, and goes on`, async () => {
+    test(`the stored snapshot to ${how} says so once, removes it, and goes on`, async () => {
       const state = await stored();
-      const { storage, namespace, ids } = state;
-      const [index = ""] = keysIn(storage).index;
-      storage.values.set(index, damaged);
+      const { storage, namespace, ids, key } = state;
+      const text = storage.values.get(key) ?? "";
+      expect(damage(text)).not.toBe(text);
+      storage.values.set(key, damage(text));
       const { guard, codes } = await visit(storage, namespace);
       expect(codes()).toEqual(["storage"]);
       expect(guard.held()).toBe("");
       expect(guard.filter(ids.flat())).toEqual(ids.flat());
       await guard.flush();
-      expect(keysIn(storage)).toEqual({ index: [], shards: [] });
+      await settled();
+      expect(keysIn(storage)).toEqual([]);
       expect(guard.stats().storage).toBe("custom");
       await expectRecovery(guard, state);
       expect(codes()).toEqual(["storage"]);
     });
   }
-
-  test("nothing of a newer version's index leaves that alone until a snapshot is applied", async () => {
-    const state = await stored();
-    const { storage, namespace } = state;
-    const [index = ""] = keysIn(storage).index;
-    const newer = (storage.values.get(index) ?? "").replace('"version":1', '"version":2');
-    expect(newer).not.toBe(storage.values.get(index));
-    storage.values.set(index, newer);
-    for (let again = 0; again < 2; again++) {
-      const { guard, errors } = await visit(storage, namespace);
-      guard.record("a");
-      expect(guard.held()).toBe("");
-      await guard.close();
-      expect(storage.values.get(index)).toBe(newer);
-      expect(keysIn(storage).shards).toHaveLength(5);
-      expect(errors).toEqual([]);
-    }
-    await expectRecovery((await visit(storage, namespace)).guard, state);
-  });
 
   test("everything that it had holds nothing", async () => {
     const state = await stored();
@@ -447,7 +419,7 @@ describe("a storage that is full", () => {
   }
 
   test("for shards still takes impressions, says so once, and takes the shards when there is room", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     try {
       const [storage, namespace] = [new SmallStorage(), uniqueNamespace()];
       const seen = idsOf("seen", 500);
@@ -501,7 +473,7 @@ describe("a storage that is full", () => {
     guard.record(idsOf("an impression that takes some room", 20));
     await guard.close();
     expect(errors).toEqual([]);
-    expect(keysIn(storage)).toEqual({ index: [], shards: [] });
+    expect(keysIn(storage)).toEqual([]);
     const next = await visit(storage, namespace);
     expect(next.guard.filter(idsOf("an impression that takes some room", 20))).toEqual([]);
     expect(next.guard.held()).toBe("");
@@ -514,9 +486,9 @@ describe("a storage that is full", () => {
 });
 
 describe("a storage that fails", () => {
-  for (const operation of ["keys", "get", "set", "remove"] as const) {
+  for (const operation of ["keys", "set"] as const) {
     test(`once to ${operation} is tried again, and the next visit holds what was in use`, async () => {
-      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
       try {
         const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
         await visitWith(storage, namespace, (await fiveShards("earlier")).snapshot);
@@ -524,11 +496,11 @@ describe("a storage that fails", () => {
         const { guard, codes } = await visit(storage, namespace);
         let failures = 1;
         storage.before = (asked, key) => {
-          const isMine = asked === "keys" || key.includes("/h/") || asked === "get";
+          const isMine = asked === "keys" || key.includes("/h/");
           if (asked === operation && isMine && failures-- > 0) throw new Error("the disk is on fire");
         };
         guard.apply(snapshot);
-        await settled();
+        await guard.flush();
         await vi.advanceTimersByTimeAsync(2_000);
         await settled();
         expect(failures).toBeLessThanOrEqual(0);
@@ -536,7 +508,7 @@ describe("a storage that fails", () => {
         expect(guard.stats().storage).toBe("custom");
         const next = await visit(storage, namespace);
         expect(next.guard.held()).toBe(namesOf(snapshot.shards));
-        expect(keysIn(storage).shards).toHaveLength(5);
+        expect(keysIn(storage)).toHaveLength(1);
       } finally {
         vi.useRealTimers();
       }
@@ -560,7 +532,7 @@ describe("a storage that fails", () => {
       await gated.releaseUntil(guard.flush());
       expect(guard.held()).toBe(namesOf(snapshot.shards));
       expect(guard.filter(earlier.ids.flat())).toEqual(earlier.ids.flat());
-      expect(keysIn(gated).shards).toHaveLength(5);
+      expect(keysIn(gated)).toHaveLength(1);
     } finally {
       vi.useRealTimers();
     }
@@ -588,36 +560,9 @@ describe("two tabs", () => {
       const next = await visit(storage, namespace);
       expect(next.guard.held()).toBe(namesOf(own.snapshot.shards));
       await next.guard.close();
-      expect(keysIn(storage).shards).toHaveLength(5);
+      expect(keysIn(storage)).toHaveLength(1);
     }
     expect([...one.errors, ...two.errors]).toEqual([]);
-  });
-
-  test("of which one removes what the other has just relied on lose bytes alone", async () => {
-    const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
-    const { snapshot, ids } = await fiveShards();
-    const open = async (page: string) => {
-      const opening = openGuard({ storage: gated.face(page), namespace }, newPage());
-      await gated.releaseUntil(opening);
-      return (await opening).guard;
-    };
-    const [one, two] = [await open("one"), await open("two")];
-    one.apply(snapshot);
-    await gated.releaseUntil(one.flush());
-    // The second finds all shards, and is about to write an index that names them.
-    two.apply(snapshot);
-    await gated.releaseUpTo("two", ({ operation, key }) => operation === "set" && key.includes("/h/"));
-    one.apply({ shards: snapshot.shards.slice(2) });
-    await gated.releaseUntil(one.flush(), { page: "one" });
-    await gated.releaseUntil(two.flush());
-    const later = new MapStorage();
-    for (const [key, value] of gated.values) later.values.set(key, value);
-    const { guard, errors } = await visit(later, namespace);
-    expect(guard.held()).toBe(namesOf(snapshot.shards.slice(2)));
-    expect(guard.filter(ids.flat())).toEqual(ids.slice(0, 2).flat());
-    expect(guard.apply(withoutHeld(snapshot, guard.held()))).toMatchObject({ applied: true, shards: 5 });
-    expect(guard.filter(ids.flat())).toEqual([]);
-    expect(errors).toEqual([]);
   });
 });
 
@@ -630,7 +575,7 @@ describe("clear", () => {
     await guard.flush();
     const clearing = newPage().SeenGuard.clear(namespace, storage);
     await clearing;
-    expect(keysIn(storage)).toEqual({ index: [], shards: [] });
+    expect(keysIn(storage)).toEqual([]);
     expect((await visit(storage, namespace)).guard.held()).toBe("");
     const after = await visit(storage, namespace);
     after.guard.apply(snapshot);
@@ -657,7 +602,7 @@ describe("clear", () => {
     const next = await visit(later, namespace);
     expect(next.guard.held()).toBe(namesOf(after.snapshot.shards));
     expect(next.guard.filter(before.ids.flat())).toEqual(before.ids.flat());
-    expect(keysIn(later).shards).toHaveLength(5);
+    expect(keysIn(later)).toHaveLength(1);
   });
 
   for (const dies of [false, true]) {
@@ -674,10 +619,11 @@ describe("clear", () => {
         const isWrite = ({ operation, key }: { operation: string; key: string }) =>
           operation !== "remove" && key !== "";
         for (let at; (at = gated.waiting.findIndex(isWrite)) >= 0;) await gated.release(at);
-        expect(keysIn(gated).shards).toHaveLength(5);
+        expect(keysIn(gated)).toHaveLength(1);
       } else {
-        await gated.releaseUntil(guard.flush());
-        expect(keysIn(gated)).toEqual({ index: [], shards: [] });
+        // It looks, learns of the clear, and has removed what is void when it looks again.
+        for (let again = 0; again < 3; again++) await gated.releaseUntil(guard.flush());
+        expect(keysIn(gated)).toEqual([]);
       }
       const later = new MapStorage();
       for (const [key, value] of gated.values) later.values.set(key, value);
@@ -686,7 +632,7 @@ describe("clear", () => {
       expect(next.guard.filter(ids.flat())).toEqual(ids.flat());
       // What is void is removed.
       await next.guard.flush();
-      expect(keysIn(later)).toEqual({ index: [], shards: [] });
+      expect(keysIn(later)).toEqual([]);
       expect(next.errors).toEqual([]);
     });
   }

@@ -1,7 +1,7 @@
 /** A storage of the app's own: what is kept across visits, and what happens when the storage misbehaves. */
 import { SeenGuard } from "seenguard";
 import type { SeenStorage } from "seenguard";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   ENGINE,
   GatedStorage,
@@ -69,8 +69,8 @@ describe("with a storage of the app's own", () => {
     expect([...first.errors, ...second.errors]).toEqual([]);
   });
 
-  test.each(["", "crypto = undefined"])(
-    "writers have ids of 16 hexadecimal digits that differ, though %o",
+  test.each(["", "crypto = undefined", "Math.random = () => 0.5", "crypto = undefined; Math.random = () => 0.5"])(
+    "writers have names that differ, though %o",
     async (before) => {
       const page = openPage(before);
       const writers = new Set<string | undefined>();
@@ -80,7 +80,7 @@ describe("with a storage of the app's own", () => {
         guard.record("a");
         await guard.flush();
         const key = storage.keys().find((key) => key.includes("/s/"));
-        writers.add(/\/s\/0\/0\/([0-9a-f]{16})\/0$/.exec(key ?? "")?.[1]);
+        writers.add(/\/s\/0\/([0-9a-z]+)\/[0-9a-z]+$/.exec(key ?? "")?.[1]);
         await guard.close();
       }
       expect(writers).not.toContain(undefined);
@@ -184,11 +184,7 @@ describe("with a storage of the app's own", () => {
   test("a guard that was closed asks nothing more of it", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const opened = await openGuard({ storage, namespace });
-    // They wait to be made one, by chance for up to a second: here almost as long as that.
-    const random = vi.spyOn(Math, "random").mockReturnValue(0.99);
-    onTestFinished(() => {
-      random.mockRestore();
-    });
+    // They wait to be made one, for up to a second.
     await recordInPieces(opened, idsOf("piece", 4));
     await opened.guard.close();
     const asked: string[] = [];
@@ -228,7 +224,8 @@ describe("clear", () => {
     const full = storage.size;
     await SeenGuard.clear(namespace, storage);
     expect(full).toBeGreaterThan(1000);
-    expect(storage.size).toBeLessThan(100);
+    // The number of the clear, and when the namespace was used.
+    expect(storage.size).toBeLessThan(150);
   });
 
   test("keeps what is recorded afterwards, in the same visit and after it", async () => {
@@ -395,7 +392,7 @@ describe("a storage that fails", () => {
   });
 
   test("for a while is tried again without anything new being recorded", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     try {
       const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
       const { guard } = await openGuard({ storage, namespace });
@@ -619,7 +616,8 @@ describe("stored content that is damaged", () => {
       expect(guard.filter(ids).length).toBeLessThanOrEqual(1);
       await guard.flush();
       expect(guard.stats().storage).toBe("custom");
-      expect([...storage.values.values()]).toContain(damaged);
+      // As UTF-8 has it, which knows no half of a pair.
+      expect([...storage.values.values()]).toContain(new TextDecoder().decode(new TextEncoder().encode(damaged)));
       expect(segments()).not.toContain(victim);
       await guard.close();
       const next = await open(storage, namespace);
@@ -664,7 +662,7 @@ describe("stored content that is damaged", () => {
       for (let segment = 0; segment < 3; segment++) {
         const writer = `00000000000000${String(visit)}${String(segment)}`;
         storage.values.set(
-          `${PREFIX}${namespace}/s/0/0/${writer}/0`,
+          `${PREFIX}${namespace}/s/0/${writer}/0`,
           `damage ${String(visit)} ${String(segment)} `.padEnd(20_000, "x"),
         );
       }
@@ -719,7 +717,8 @@ describe("what a newer version has stored", () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     await visit(storage, namespace, ["a"]);
     const [own = ""] = [...storage.values.keys()].filter((key) => key.includes("/s/"));
-    const newer = own.replace(/[0-9a-f]{16}/, "feedfacefeedface");
+    const newer = own.replace(/[0-9a-z]+\/[0-9a-z]+$/, "feedface/1");
+    expect(newer).not.toBe(own);
     const text = "SGI2\nwhat only a later version understands\n";
     storage.values.set(newer, text);
     for (let again = 0; again < 3; again++) {

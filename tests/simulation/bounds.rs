@@ -1,21 +1,17 @@
-//! What a page holds and stores at most; how much is stored and written of ten thousand impressions, by one tab and by
+//! What a page holds and stores at most; how much is stored and written of thousands of impressions, by one tab and by
 //! several that hear of each other.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use seenguard::{DEFAULT_REMEMBER, Guard, Now};
+use seenguard::{DEFAULT_REMEMBER, Guard, Now, Operation, Storage};
 
 use super::device::Device;
-use super::held::HeldStore;
 use super::ledger::Ledger;
 use super::scene::Scene;
 use super::snapshots::cover_everything;
-use super::store::Store;
-use super::tab::TEXT_LIMITS;
-use super::writer::{Effect, Holds, Job, Surroundings, Writer};
-use crate::random::Random;
+use super::store::{Store, is_segment};
+use super::tab::{Holds, MOST_TEXT_BYTES, MOST_TEXTS};
 
-const IMPRESSIONS: usize = 10_000;
 const BEGINNING: u64 = 1_764_000_000_000;
 /// So often a snapshot covers all that was recorded.
 const IMPRESSIONS_A_SNAPSHOT: usize = 100;
@@ -23,139 +19,141 @@ const IMPRESSIONS_A_SNAPSHOT: usize = 100;
 /// Bytes of a segment of one recording, beyond twice its id.
 const MOST_BYTES_OF_ONE: usize = 256;
 
-/// An open page, without what a simulated one is judged by.
-struct Page {
-    guard: Guard,
-    writer: Writer,
-    unsaved: Holds,
-}
-
-/// Pages over one storage.
-struct Pages {
-    store: Store,
-    pages: Vec<Page>,
-    random: Random,
-    now: Now,
-}
-
-/// What is stored of ten thousand covered impressions, and how much was written.
-#[derive(Debug)]
+/// What is stored of impressions, and how much was written of them.
+#[derive(Debug, Default)]
 pub struct Stored {
     pub bytes: usize,
     pub most_bytes: usize,
-    pub keys: usize,
-    pub written_each: usize,
+    pub most_keys: usize,
+    pub writes: usize,
+    pub recordings: usize,
+    pub characters: usize,
 }
 
-/// Records ten thousand impressions, each written at once, in so many pages by turns; closes them, and opens one.
-pub fn store_ten_thousand(pages: usize) -> Stored {
+/// Open pages over one storage, without what simulated ones are judged by.
+#[derive(Default)]
+struct Pages {
+    store: Store,
+    pages: Vec<(Guard, Storage)>,
+    now_ms: u64,
+    stored: Stored,
+}
+
+/// What happens beside the recording: snapshots that cover it, which each page writes, or so many clears.
+pub enum Beside {
+    Snapshots,
+    Clears(usize),
+}
+
+/// Has so many pages record by turns, each impression a second after the one before; closes them, and opens one.
+pub fn store(pages: usize, impressions: usize, beside: Beside) -> Stored {
     let mut all = Pages {
-        store: Store::default(),
-        pages: Vec::new(),
-        random: Random::seeded(pages as u64),
-        now: Now::at(BEGINNING),
+        now_ms: BEGINNING,
+        ..Pages::default()
     };
     (0..pages).for_each(|_| all.open());
-    for number in 0..IMPRESSIONS {
-        all.now = Now::at(all.now.wall_ms + 1_000);
-        let page = number % pages;
+    let mut since_clear = 0;
+    for number in 0..impressions {
+        let now = Now::at(all.now_ms);
+        let (guard, storage) = &mut all.pages[number % pages];
         let id = format!("{number:014}");
-        all.pages[page].guard.record(&[&id], all.now).expect("there is memory");
-        all.work(page, Job::Flush);
-        if number % IMPRESSIONS_A_SNAPSHOT == IMPRESSIONS_A_SNAPSHOT - 1 {
-            for page in &mut all.pages {
-                cover_everything(&mut page.guard, all.now);
+        guard.record(&[&id], now).expect("there is memory");
+        storage.changed();
+        since_clear += 1;
+        if matches!(beside, Beside::Clears(clears) if clears > 0 && number % (impressions / clears) == 0) {
+            storage.clear(guard, now);
+            since_clear = 0;
+        }
+        all.work(1_000);
+        if matches!(beside, Beside::Snapshots) && number % IMPRESSIONS_A_SNAPSHOT == IMPRESSIONS_A_SNAPSHOT - 1 {
+            for (guard, _) in &mut all.pages {
+                cover_everything(guard, Now::at(all.now_ms));
             }
         }
     }
-    (0..pages).for_each(|page| all.work(page, Job::Hide));
+    let now = Now::at(all.now_ms);
+    for (guard, storage) in &mut all.pages {
+        assert!(
+            storage.is_current() && !storage.is_clearing(),
+            "storage: a page has work that never ends"
+        );
+        let write = storage.hide(guard, now).write;
+        write.map(|write| all.store.perform(&write));
+    }
     all.pages.clear();
     all.open();
-    let table = &all.pages[0].guard;
-    assert_eq!(table.stats(all.now).remembered, IMPRESSIONS);
+    assert_eq!(all.pages[0].0.stats(now).remembered, since_clear);
     Stored {
-        bytes: all.store.bytes(),
+        bytes: all.store.bytes,
         most_bytes: all.store.most_bytes,
-        keys: all.store.keys().len(),
-        written_each: all.store.written / IMPRESSIONS,
+        ..all.stored
     }
 }
 
 impl Pages {
     fn open(&mut self) {
-        let page = self.pages.len();
-        self.pages.push(Page {
-            guard: Guard::new(30.0, DEFAULT_REMEMBER).expect("the options are those of a guard"),
-            writer: Writer::new(format!("{:016x}", self.random.next())),
-            unsaved: Holds::default(),
-        });
-        while self.step(page) {}
+        let guard = Guard::new(30.0, DEFAULT_REMEMBER).expect("the options are those of a guard");
+        let seed = self.now_ms + self.pages.len() as u64;
+        let mut storage = Storage::new("feed", 30.0, DEFAULT_REMEMBER, seed);
+        storage.begin(true, false, None);
+        self.pages.push((guard, storage));
+        self.work(5_000);
     }
 
-    /// Does a job of a page, and what others do meanwhile: they hear of what was written before this one compacts.
-    fn work(&mut self, page: usize, job: Job) {
-        self.pages[page].writer.enqueue(job);
-        let mut is_busy = true;
-        while is_busy {
-            is_busy = false;
-            for page in 0..self.pages.len() {
-                is_busy |= self.step(page);
+    /// Lets the pages do for so long what they have to do, one operation each by turns.
+    fn work(&mut self, for_ms: u64) {
+        let end_ms = self.now_ms + for_ms;
+        while self.now_ms < end_ms {
+            let next_ms = (0..self.pages.len()).map(|page| self.step(page)).min();
+            self.now_ms = next_ms.unwrap_or(end_ms).clamp(self.now_ms, end_ms);
+        }
+    }
+
+    /// One storage operation of a page. Returns when there is another one.
+    fn step(&mut self, page: usize) -> u64 {
+        let (guard, storage) = &mut self.pages[page];
+        let operation = storage.next(guard, Now::at(self.now_ms));
+        match &operation {
+            Operation::Wait { until_ms } => return *until_ms,
+            Operation::Write { key, text } if is_segment(key) => {
+                self.stored.writes += 1;
+                self.stored.recordings += recordings_in(text);
+                self.stored.characters += text.len();
             }
+            _ => {}
         }
-    }
-
-    /// One storage operation of a page. Whether there was one to do.
-    fn step(&mut self, page: usize) -> bool {
-        let Page { guard, writer, unsaved } = &mut self.pages[page];
-        if writer.is_idle() {
-            return false;
+        let outcome = self.store.perform(&operation);
+        self.stored.most_keys = self.stored.most_keys.max(self.store.keys().count());
+        storage.complete(guard, storage.operation(), outcome, Now::at(self.now_ms));
+        if storage.take_notices().signal {
+            let others = self.pages.iter_mut().enumerate().filter(|(other, _)| *other != page);
+            others.for_each(|(_, (_, storage))| storage.look());
         }
-        let mut around = Surroundings {
-            store: &mut self.store,
-            held: &HeldStore::default(),
-            guard,
-            random: &mut self.random,
-            now: self.now,
-            true_ms: self.now.wall_ms,
-            remember: DEFAULT_REMEMBER,
-            unsaved,
-            piecewise: false,
-            effects: Vec::new(),
-        };
-        writer.step(&mut around);
-        let signals = around.effects.iter().any(|effect| matches!(effect, Effect::Signalled));
-        for other in (0..self.pages.len()).filter(|&other| signals && other != page) {
-            self.pages[other].writer.enqueue(Job::Pull);
-        }
-        true
+        self.now_ms
     }
 }
 
 /// Nothing is past its limits.
 pub fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let clocks = device.clocks(tab, scene.now);
-    let (page, remember) = (&device.tabs[tab], scene.remember());
+    let (page, remember) = (&device.tabs[tab], device.ledger.remember);
     let guard = &page.guard;
     let stats = guard.stats(clocks);
     assert_eq!(
         stats.received, page.received,
         "references: what came and what was spared"
     );
+    assert!(stats.pending <= MOST_TEXTS, "limits: {} are pending", stats.pending);
     assert!(
-        stats.pending <= TEXT_LIMITS.texts,
-        "limits: {} are pending",
-        stats.pending
-    );
-    assert!(
-        stats.remembered <= remember + remember / 10 || !page.writer.is_loaded,
+        stats.remembered <= remember + remember / 10 || !page.storage.is_loaded(),
         "limits: {} are remembered",
         stats.remembered
     );
     if stats.pending > 1_000 {
-        let bytes: usize = guard.pending(usize::MAX).iter().map(String::len).sum();
-        assert!(bytes <= TEXT_LIMITS.bytes, "limits: {bytes} bytes of ids are pending");
+        let bytes: usize = guard.pending(usize::MAX, clocks).iter().map(String::len).sum();
+        assert!(bytes <= MOST_TEXT_BYTES, "limits: {bytes} bytes of ids are pending");
     }
-    if stats.pending > TEXT_LIMITS.texts - TEXT_LIMITS.texts / 50 {
+    if stats.pending > MOST_TEXTS - MOST_TEXTS / 50 {
         scene.tally.reach("nearly 5,000 impressions are pending");
     }
     let server: usize = page
@@ -166,7 +164,7 @@ pub fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
         .sum();
     // The table, up to twice as large as its content; the texts, each with its delivery; slots of the server's filters
     // that are free.
-    let most = 128 * remember + 128 * TEXT_LIMITS.texts + TEXT_LIMITS.bytes + server + 64 * 1024;
+    let most = 128 * remember + 128 * MOST_TEXTS + MOST_TEXT_BYTES + server + 64 * 1024;
     assert!(stats.bytes <= most, "limits: {} bytes are held", stats.bytes);
 }
 
@@ -184,8 +182,17 @@ pub fn check_size_of_one(holds: &Holds, text: &str, ledger: &Ledger, scene: &Sce
     }
 }
 
-/// How many recordings a segment has, as its header says; a number of several bytes is at least 128.
-fn recordings_in(segment: &str) -> u8 {
-    let header = segment.lines().nth(1).expect("a header follows the format");
-    STANDARD.decode(&header[..4]).expect("chunks are base64")[1]
+/// How many recordings a segment has, as its header says: a number of 7 bits a byte, the lowest first.
+fn recordings_in(segment: &str) -> usize {
+    let header = segment
+        .lines()
+        .nth(2)
+        .expect("a header follows the number of the clear");
+    let header = STANDARD.decode(header).expect("chunks are base64");
+    let length = header[1..]
+        .iter()
+        .position(|byte| byte & 0x80 == 0)
+        .expect("a number ends");
+    let bits = header[1..=length + 1].iter().rev();
+    bits.fold(0, |number, byte| number << 7 | usize::from(byte & 0x7F))
 }

@@ -88,8 +88,12 @@ pub struct Conditions {
     pub crashes: bool,
     /// Whether several keys are read and removed one by one, as a storage of the app's own does it.
     pub piecewise: bool,
-    /// Whether tabs hear of each other's writes.
+    /// Of a thousand storage operations so many fail, though some of them are performed, and so many do not answer.
+    pub fails_per_mille: u64,
+    pub hangs_per_mille: u64,
+    /// Whether tabs hear of each other's writes, and leave what is not written in a stash.
     pub has_signals: bool,
+    pub stashes: bool,
     /// Whether the storage is full at times.
     pub fills_up: bool,
     /// Whether stored text is damaged at times.
@@ -113,6 +117,7 @@ impl Conditions {
             _ => Kind::LongIds,
         };
         let mut conditions = Conditions::rough(kind, random);
+        conditions.stashes &= conditions.has_signals;
         match kind {
             Kind::Plain => conditions.keep_stream_plain(),
             Kind::Rough => {}
@@ -137,6 +142,11 @@ impl Conditions {
             }
         }
         conditions
+    }
+
+    /// A stash that is no longer (characters) has everything: of more than fits the latest half is kept.
+    pub fn surely_stashed(&self) -> usize {
+        if self.kind == Kind::LongIds { 0 } else { 25_000 }
     }
 
     /// How long an impression must be remembered.
@@ -171,10 +181,13 @@ impl Conditions {
             clock_jumps: random.percent(25),
             crashes: random.percent(60),
             piecewise: random.percent(40),
+            fails_per_mille: *random.pick(&[0, 0, 0, 10, 100]),
+            hangs_per_mille: *random.pick(&[0, 0, 0, 5, 30]),
             has_signals: random.percent(85),
+            stashes: random.percent(50),
             fills_up: random.percent(10),
             damages: random.percent(5),
-            clears: random.percent(20),
+            clears: random.percent(30),
             takes_back: random.percent(30),
             deletes: random.percent(15),
         }

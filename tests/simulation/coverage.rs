@@ -28,13 +28,15 @@ pub fn check_settled(
     // Pending, and taken back by the snapshot before.
     let hidden = listed_before.iter().copied().filter(|&item| {
         let text = scene.items.text(item);
-        let may_be_pending =
-            |(index, recording): (usize, &Recording)| !recording.unseen && !page.settled.contains(&index);
-        let mut candidates = page.candidates(ledger, item, scene.remember());
+        let may_be_pending = |(index, recording): (usize, &Recording)| {
+            let has_expired = clocks.wall_ms >= recording.at + ledger.window_ms;
+            !recording.unseen && !has_expired && !page.settled.contains(&index)
+        };
+        let mut candidates = page.candidates(ledger, item);
         is_covered(text, item) && !before.iter().any(|pending| pending == text) && candidates.any(may_be_pending)
     });
     let hidden: Vec<Item> = hidden.collect();
-    let after = page.guard.pending(usize::MAX);
+    let after = page.guard.pending(usize::MAX, clocks);
     // What a taking back may hide or show is not compared here.
     let is_plain = |text: &str| {
         let item = item_of(text);
@@ -94,13 +96,12 @@ fn settle(page: &mut Tab, ledger: &mut Ledger, item: Item, was_pending: bool, cl
         ledger.text_dropped.insert(item);
     }
     let candidates: Vec<(usize, u64)> = page
-        .candidates(ledger, item, scene.remember())
+        .candidates(ledger, item)
         .map(|(index, recording)| (index, recording.at))
         .collect();
     page.is_not_due(ledger, item);
     if let [(index, _)] = candidates[..] {
-        let must_be_pending =
-            page.must_remember(ledger, index, scene.remember()) && !page.may_have_lost_text(ledger, index);
+        let must_be_pending = page.must_keep_text(ledger, index);
         if was_pending || must_be_pending {
             page.unsaved.covered.push(index);
         }

@@ -11,7 +11,6 @@ use super::ledger::Arrival;
 use super::scene::Scene;
 use super::stream::Told;
 use super::tab::{Confirmed, Flight, Sign};
-use super::writer::Job;
 
 /// How often an impression may be delivered again, and the first wait before that.
 const REDELIVERIES: u32 = 3;
@@ -27,7 +26,7 @@ pub fn start(device: &mut Device, tab: usize, now: u64) {
     page.delivering = true;
     page.is_reporting = true;
     page.unsaved.promised.extend(&page.due);
-    page.ask(Job::Flush, now);
+    page.change(now);
 }
 
 /// The next thing happens to a page's deliveries.
@@ -103,7 +102,7 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
         check_due(device, tab, item, at, scene);
     }
     for &(item, at) in &unseen {
-        check_unseen_due(device, tab, item, at, scene);
+        check_unseen_due(device, tab, item, at);
     }
     let page = &mut device.tabs[tab];
     page.flights.push(Flight {
@@ -112,17 +111,17 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
         unseen,
         sent_ms: scene.now,
         sent_at: clocks.wall_ms,
-        generation: page.writer.generation,
+        clear: page.guard.clear_number(),
         has_arrived: false,
     });
     true
 }
 
 /// What was taken back goes out if it was taken back here, is not under way and did not arrive before.
-fn check_unseen_due(device: &Device, tab: usize, item: Item, at: u64, scene: &Scene<'_>) {
+fn check_unseen_due(device: &Device, tab: usize, item: Item, at: u64) {
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
     let taken_back: Vec<usize> = page
-        .candidates(ledger, item, scene.remember())
+        .candidates(ledger, item)
         .filter(|(_, recording)| recording.at == at && recording.unseen)
         .map(|(index, _)| index)
         .collect();
@@ -133,12 +132,12 @@ fn check_unseen_due(device: &Device, tab: usize, item: Item, at: u64, scene: &Sc
     let is_under_way = page
         .flights
         .iter()
-        .any(|flight| flight.generation == page.writer.generation && flight.unseen.contains(&(item, at)));
+        .any(|flight| flight.clear == page.guard.clear_number() && flight.unseen.contains(&(item, at)));
     assert!(
         !is_under_way,
         "batches: that {item:?} is taken back is under way already"
     );
-    let is_kept = |&index: &usize| page.must_remember(ledger, index, scene.remember());
+    let is_kept = |&index: &usize| page.must_remember(ledger, index);
     assert!(
         !page.delivered_unseen.contains(&(item, at)) || !taken_back.iter().all(is_kept),
         "batches: that {item:?} is taken back goes again"
@@ -149,7 +148,7 @@ fn check_unseen_due(device: &Device, tab: usize, item: Item, at: u64, scene: &Sc
 /// rule for that.
 fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene<'_>) {
     let page = &device.tabs[tab];
-    let mut candidates = page.candidates(&device.ledger, item, scene.remember());
+    let mut candidates = page.candidates(&device.ledger, item);
     assert!(
         candidates.any(|(_, recording)| recording.at == at && !recording.unseen),
         "batches: {item:?} at {at} was not recorded, or was taken back since"
@@ -157,11 +156,9 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
     let is_under_way = page
         .flights
         .iter()
-        .any(|flight| flight.generation == page.writer.generation && flight.impressions.contains(&(item, at)));
+        .any(|flight| flight.clear == page.guard.clear_number() && flight.impressions.contains(&(item, at)));
     assert!(!is_under_way, "batches: {item:?} is under way already");
-    let dropped = |index| {
-        !page.must_remember(&device.ledger, index, scene.remember()) || page.may_have_lost_text(&device.ledger, index)
-    };
+    let dropped = |index| !page.must_keep_text(&device.ledger, index);
     let mut recordings = device.ledger.of(item).filter(|(_, recording)| recording.at == at);
     if recordings.any(|(index, _)| dropped(index)) {
         // What was dropped may come back from a segment that was not compacted yet.
@@ -209,24 +206,19 @@ fn arrive(device: &mut Device, tab: usize, flight: usize, scene: &mut Scene<'_>)
     if std::mem::replace(&mut flight.has_arrived, true) {
         return;
     }
-    for &(item, at) in &flight.impressions {
-        let sent_ms = flight.sent_ms;
-        device.ledger.arrived(item, Arrival { at, sent_ms });
+    let Flight { sent_ms, sent_at, .. } = *flight;
+    let impressions = flight.impressions.iter().map(|&told| (told, false));
+    for ((item, at), is_unseen) in impressions.chain(flight.unseen.iter().map(|&told| (told, true))) {
+        if is_unseen {
+            device.ledger.unseen_arrived.insert((item, at));
+        } else {
+            device.ledger.arrived(item, Arrival { at, sent_ms });
+        }
         let told = Told {
             item,
-            is_unseen: false,
+            is_unseen,
             at,
-            sent_at: flight.sent_at,
-        };
-        scene.server.send(told, scene.now, scene.conditions, scene.random);
-    }
-    for &(item, at) in &flight.unseen {
-        device.ledger.unseen_arrived.insert((item, at));
-        let told = Told {
-            item,
-            is_unseen: true,
-            at,
-            sent_at: flight.sent_at,
+            sent_at,
         };
         scene.server.send(told, scene.now, scene.conditions, scene.random);
     }
@@ -242,8 +234,8 @@ fn answer(device: &mut Device, tab: usize, flight: usize, arrived: bool, scene: 
         scene.tally.reach("a batch fails");
         return;
     }
-    page.ask(Job::Flush, scene.now);
-    if flight.generation != page.writer.generation {
+    page.change(scene.now);
+    if flight.clear != page.guard.clear_number() {
         return;
     }
     device.ledger.confirmations += 1;

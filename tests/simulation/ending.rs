@@ -20,10 +20,10 @@ const MOST_KEYS: usize = 32;
 pub fn end(world: &mut World) {
     world.server.is_well = true;
     for device in 0..world.devices.len() {
+        let tab = gather(world, device);
         // Clocks too: by a wrong one a shard that does not tell the server's time may have expired.
         world.devices[device].clock_off_ms = 0;
         world.devices[device].clock_was_set = true;
-        let tab = gather(world, device);
         check_promised(world, device, tab);
         if world.conditions.reports {
             delivery::start(&mut world.devices[device], tab, world.now);
@@ -42,27 +42,49 @@ pub fn end(world: &mut World) {
 fn gather(world: &mut World, device: usize) -> usize {
     world.devices[device].store.is_full = false;
     for tab in 0..world.devices[device].tabs.len() {
-        world.now += SECOND;
-        let (place, mut scene) = world.on(device);
+        let (place, scene) = world.on(device);
         if place.tabs[tab].frozen {
             place.thaw(tab, scene.now);
         }
-        place.tabs[tab].ask(super::writer::Job::Flush, scene.now);
-        place.settle(tab, &mut scene);
+        place.flush(tab, scene.now);
     }
-    // Those that were told of a clear by then have not told others of what they know.
+    world.rest(device);
+    check_rest(world, device);
     world.now += SECOND;
     world.devices[device].tabs.clear();
-    let (place, mut scene) = world.on(device);
+    let (place, scene) = world.on(device);
     place.open(scene.now, scene.conditions, scene.random);
-    place.settle(0, &mut scene);
-    let keys = place.store.keys().len();
+    world.rest(device);
+    check_rest(world, device);
+    let place = &world.devices[device];
+    let keys = place.store.keys().count();
     assert!(
         keys <= MOST_KEYS + place.opened,
         "limits: {keys} keys in the end, after {} tabs, each of which may have died before it compacted",
         place.opened
     );
     0
+}
+
+/// A storage that works has everything, and nothing from before a clear that its tabs know of.
+fn check_rest(world: &World, device: usize) {
+    let place = &world.devices[device];
+    for page in &place.tabs {
+        let storage = &page.storage;
+        assert!(
+            storage.is_loaded() && storage.is_current() && storage.is_settled() && !storage.is_clearing(),
+            "storage: a tab has nothing to do, and is not done"
+        );
+        assert!(
+            !page.guard.is_unsaved(false),
+            "storage: a tab has nothing to do, and has not written everything"
+        );
+    }
+    let clears = || place.tabs.iter().map(|page| page.guard.clear_number());
+    if clears().min() == clears().max() {
+        let listed = place.tabs.iter().map(|page| page.listed).min();
+        place.check_cleared(listed.unwrap_or(0), clears().max().unwrap_or(0));
+    }
 }
 
 /// Delivers, lets the stream catch up, and applies what the server has then.
@@ -89,7 +111,7 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
     let place = &world.devices[device];
     let pending: Vec<Item> = place.tabs[tab]
         .guard
-        .pending(usize::MAX)
+        .pending(usize::MAX, place.clocks(tab, world.now))
         .iter()
         .map(|text| world.items.of(text).expect("an item of this feed"))
         .collect();
@@ -99,11 +121,9 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
             !world.server.contains(item, world.now, &world.items) || place.tabs[tab].view.shards.is_empty(),
             "pending ends at 0: {item:?} is pending, and the server's chain holds it"
         );
-        let (ledger, remember) = (&place.ledger, world.conditions.remember);
-        let page = &place.tabs[tab];
+        let (ledger, page) = (&place.ledger, &place.tabs[tab]);
         let is_kept = |(index, recording): (usize, &Recording)| {
-            let has_lost_text = page.may_have_lost_text(ledger, index);
-            page.must_remember(ledger, index, remember) && !has_lost_text && !ledger.may_be_deleted(recording)
+            page.must_keep_text(ledger, index) && !ledger.may_be_deleted(recording)
         };
         if !ledger.of(item).any(is_kept) {
             // What was dropped or deleted may come back from a segment that was not compacted yet, and is nobody's to
@@ -172,23 +192,16 @@ fn check_delivered(world: &mut World, device: usize, tab: usize) {
 /// What was taken back on the device, and stays so, is known to the server.
 fn check_unseen_delivered(world: &World, device: usize, tab: usize) {
     let place = &world.devices[device];
-    let (ledger, page, remember) = (&place.ledger, &place.tabs[tab], world.conditions.remember);
-    for (index, recording) in ledger
-        .recordings
-        .iter()
-        .enumerate()
-        .filter(|(_, recording)| recording.unseen)
-    {
-        let is_stored = recording.stored_ms.is_some() && recording.generation == page.writer.generation;
+    let (ledger, page) = (&place.ledger, &place.tabs[tab]);
+    let recordings = ledger.recordings.iter().enumerate();
+    for (index, recording) in recordings.filter(|(_, recording)| recording.unseen) {
         let has_left = ledger.may_have_ended.contains(&index)
             || ledger.item_may_be_deleted(recording.item)
-            || page.may_have_lost_text(ledger, index)
-            || !page.must_remember(ledger, index, remember);
+            || !page.must_keep_text(ledger, index);
         let mut all = ledger.of(recording.item);
         let is_the_last = all.all(|(other, _)| other == index || ledger.replaces(index, other));
         assert!(
             !world.conditions.reports
-                || !is_stored
                 || has_left
                 || !is_the_last
                 || ledger.unseen_arrived.contains(&(recording.item, recording.at)),
@@ -205,13 +218,11 @@ fn to_be_delivered<'a>(place: &'a Device, tab: usize, world: &World) -> Vec<&'a 
     }
     let (ledger, page) = (&place.ledger, &place.tabs[tab]);
     let must = |(index, recording): &(usize, &Recording)| {
-        let is_stored = recording.stored_ms.is_some() && recording.generation == page.writer.generation;
         let has_left = ledger.is_taken_back(recording.item)
             || ledger.item_may_be_deleted(recording.item)
             || ledger.text_dropped.contains(&recording.item)
-            || page.may_have_lost_text(ledger, *index)
-            || !page.must_remember(ledger, *index, world.conditions.remember);
-        recording.to_deliver && is_stored && !has_left
+            || !page.must_keep_text(ledger, *index);
+        recording.to_deliver && !has_left
     };
     let to_be_delivered = ledger.recordings.iter().enumerate().filter(must);
     to_be_delivered.map(|(_, recording)| recording).collect()

@@ -1,7 +1,7 @@
 //! What may happen in a user's life.
 
 /// What happens next, with its weight.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     Refresh,
     StorageStep,
@@ -27,7 +27,7 @@ pub enum Event {
     DeleteHistory,
     TakeBackOnServer,
     RollBack,
-    LoseHeld,
+    LoseSnapshot,
     BringBackSegment,
 }
 
@@ -43,7 +43,7 @@ pub const EVENTS: [(u64, Event); 26] = [
     (10, Event::Freeze),
     (14, Event::Thaw),
     (8, Event::ClockJump),
-    (2, Event::Clear),
+    (6, Event::Clear),
     (6, Event::StandStill),
     (2, Event::FlushStore),
     (2, Event::Rebuild),
@@ -56,6 +56,6 @@ pub const EVENTS: [(u64, Event); 26] = [
     (3, Event::DeleteHistory),
     (20, Event::TakeBackOnServer),
     (3, Event::RollBack),
-    (4, Event::LoseHeld),
+    (8, Event::LoseSnapshot),
     (4, Event::BringBackSegment),
 ];

@@ -7,15 +7,15 @@ use seenguard::{Explanation, Guard};
 
 use super::bounds;
 use super::chance::Chance;
-use super::device::{Device, missed_of_item};
+use super::device::Device;
 use super::items::Item;
+use super::knowing::missed_of_item;
 use super::ledger::Recording;
 use super::lists::{self, Candidates};
 use super::scene::Scene;
 use super::snapshots;
 use super::statistics::Question;
 use super::stream::Told;
-use super::writer::Job;
 
 /// A refresh: a snapshot, a page of items, and some of them are looked at.
 pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
@@ -72,10 +72,10 @@ fn filter(device: &mut Device, tab: usize, candidates: &Candidates, scene: &mut 
 fn check_passed(device: &Device, tab: usize, item: Item, scene: &mut Scene<'_>) {
     let clocks = device.clocks(tab, scene.now);
     let (page, ledger, text) = (&device.tabs[tab], &device.ledger, scene.items.text(item));
-    let (wall_ms, window_ms, remember) = (clocks.wall_ms, scene.window_ms(), scene.remember());
+    let wall_ms = clocks.wall_ms;
     if page.view.contains(text, clocks) {
         assert!(
-            page.may_be_taken_back(ledger, item, wall_ms, window_ms, remember),
+            page.may_be_taken_back(ledger, item, wall_ms),
             "no repeat: {item:?} passes, and a live shard contains it"
         );
         scene.tally.reach(if page.view.lists(item) {
@@ -85,17 +85,17 @@ fn check_passed(device: &Device, tab: usize, item: Item, scene: &mut Scene<'_>) 
         });
     }
     assert!(
-        !page.must_stop(ledger, item, wall_ms, window_ms, remember),
+        !page.must_stop(ledger, item, wall_ms),
         "no repeat: {item:?} passes at {wall_ms} by the device's clock, and was seen: {:?}",
-        page.candidates(ledger, item, remember).collect::<Vec<_>>()
+        page.candidates(ledger, item).collect::<Vec<_>>()
     );
-    for (index, recording) in page.candidates(ledger, item, remember) {
-        if recording.unseen || !page.knows(index) || ledger.may_be_deleted(recording) {
+    for (index, recording) in page.candidates(ledger, item) {
+        if recording.unseen || !page.known.contains(&index) || ledger.may_be_deleted(recording) {
             continue;
         }
-        if wall_ms >= recording.at + window_ms {
+        if wall_ms >= recording.at + ledger.window_ms {
             scene.tally.reach("an impression is forgotten after the window");
-        } else if !page.must_remember(ledger, index, remember) {
+        } else if !page.must_remember(ledger, index) {
             scene
                 .tally
                 .reach("an impression is forgotten after as many others as are remembered");
@@ -107,7 +107,7 @@ fn check_passed(device: &Device, tab: usize, item: Item, scene: &mut Scene<'_>) 
 fn check_stopped(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<'_>) {
     let clocks = device.clocks(tab, scene.now);
     let (page, ledger, text) = (&device.tabs[tab], &device.ledger, scene.items.text(item));
-    let (wall_ms, window_ms, remember) = (clocks.wall_ms, scene.window_ms(), scene.remember());
+    let wall_ms = clocks.wall_ms;
     match page.guard.explain(text, clocks) {
         None => panic!("pure filter: {item:?} is stopped, and nothing explains it"),
         Some(Explanation::Server { shard, epoch }) => {
@@ -117,17 +117,17 @@ fn check_stopped(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<
                 "all or nothing: {item:?} is stopped by a shard of the snapshot in use"
             );
             assert!(
-                !page.must_pass(ledger, item, wall_ms, window_ms, remember),
+                !page.must_pass(ledger, item, wall_ms),
                 "taken back: {item:?} is stopped by a shard all the same"
             );
         }
         Some(Explanation::Pending { at } | Explanation::Memory { at }) => assert!(
-            page.may_stop(ledger, item, at, (wall_ms, window_ms), remember),
+            page.may_stop(ledger, item, at, wall_ms),
             "known reasons: {item:?} is stopped since {at}, and was not seen then, or forgotten or taken back since: {:?}",
             ledger.of(item).collect::<Vec<_>>()
         ),
     }
-    if page.candidates(ledger, item, remember).next().is_none() && ledger.has(item) {
+    if page.candidates(ledger, item).next().is_none() && ledger.has(item) {
         scene.tally.reach("a shard alone stops what this device has forgotten");
     }
 }
@@ -150,22 +150,21 @@ fn ask_fresh(device: &mut Device, tab: usize, candidates: &Candidates, scene: &m
 
 /// What must be pending is, and what is pending was seen here and not covered.
 fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
+    let clocks = device.clocks(tab, scene.now);
     let (page, ledger) = (&mut device.tabs[tab], &device.ledger);
-    let remember = scene.remember();
-    let pending = page.guard.pending(usize::MAX);
+    let pending = page.guard.pending(usize::MAX, clocks);
     let there: BTreeSet<Item> = pending
         .iter()
         .map(|text| scene.items.of(text).expect("an item of this feed"))
         .collect();
     assert_eq!(there.len(), pending.len(), "pending: an id is there once");
     for &item in &there {
-        let mut candidates = page.candidates(ledger, item, remember);
+        let mut candidates = page.candidates(ledger, item);
         // What was dropped may come back from a segment that was not compacted yet; what a deletion reached, too, if a
         // later one reaches less far by a clock that has jumped back; and what was replaced by a recording that a
         // deletion reached.
         let may_come_back = ledger.of(item).any(|(_, recording)| ledger.may_be_deleted(recording));
-        let is_settled =
-            |index| page.settled.contains(&index) && page.must_remember(ledger, index, remember) && !may_come_back;
+        let is_settled = |index| page.settled.contains(&index) && page.must_remember(ledger, index) && !may_come_back;
         assert!(
             candidates.any(|(index, recording)| !recording.unseen
                 && !is_settled(index)
@@ -178,7 +177,10 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     for index in due {
         let recording = &ledger.recordings[index];
         let item = recording.item;
-        if there.contains(&item) {
+        // What has expired is pending again by a clock that is set back.
+        let is_past = |(_, recording): (usize, &Recording)| clocks.wall_ms >= recording.at + ledger.window_ms;
+        let has_expired = page.candidates(ledger, item).any(is_past);
+        if there.contains(&item) || has_expired {
             page.due.insert(index);
             continue;
         }
@@ -192,10 +194,7 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
         let has_lost_text = page.may_have_lost_text(ledger, index);
         let may_have_left = ledger.is_taken_back(item) || ledger.item_may_be_deleted(item);
         assert!(
-            has_lost_text
-                || may_have_left
-                || ledger.covered.contains(&item)
-                || !page.must_remember(ledger, index, remember),
+            has_lost_text || may_have_left || ledger.covered.contains(&item) || !page.must_remember(ledger, index),
             "pending until covered: {item:?} is not pending, and no snapshot covered it"
         );
         if has_lost_text {
@@ -210,7 +209,7 @@ fn probe(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let recordings = device.ledger.recordings.len();
     for _ in 0..6 {
         if recordings > 0 {
-            let last = (recordings - 1).saturating_sub(scene.remember() - 1);
+            let last = (recordings - 1).saturating_sub(scene.conditions.remember - 1);
             let index = if scene.random.percent(20) {
                 last
             } else {
@@ -227,7 +226,7 @@ fn probe_table(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let recordings = device.ledger.recordings.len();
     for _ in 0..20 {
         if recordings > 0 {
-            let index = recordings - 1 - scene.random.index(recordings.min(scene.remember()));
+            let index = recordings - 1 - scene.random.index(recordings.min(scene.conditions.remember));
             check_remembered(device, tab, index, Some(&guard), scene);
         }
     }
@@ -238,8 +237,7 @@ fn probe_table(device: &Device, tab: usize, scene: &mut Scene<'_>) {
 pub fn check_remembered(device: &Device, tab: usize, index: usize, table: Option<&Guard>, scene: &mut Scene<'_>) {
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
     let recording = &ledger.recordings[index];
-    let (window_ms, remember) = (scene.window_ms(), scene.remember());
-    let end = recording.at + window_ms - 1;
+    let end = recording.at + ledger.window_ms - 1;
     let mut clocks = device.clocks(tab, scene.now);
     clocks.wall_ms = match scene.random.below(3) {
         0 => end,
@@ -248,8 +246,8 @@ pub fn check_remembered(device: &Device, tab: usize, index: usize, table: Option
     };
     let (item, wall_ms) = (recording.item, clocks.wall_ms);
     let must_stop = match table {
-        Some(_) => page.table_must_stop(ledger, item, wall_ms, window_ms, remember),
-        None => page.must_stop(ledger, item, wall_ms, window_ms, remember),
+        Some(_) => page.table_must_stop(ledger, item, wall_ms),
+        None => page.must_stop(ledger, item, wall_ms),
     };
     if !must_stop {
         return;
@@ -262,7 +260,7 @@ pub fn check_remembered(device: &Device, tab: usize, index: usize, table: Option
         clocks.wall_ms,
         ledger.higher(index)
     );
-    if ledger.higher(index) == remember - 1 {
+    if ledger.higher(index) == ledger.remember - 1 {
         scene
             .tally
             .reach("an impression is remembered after as many others as may be");
@@ -301,14 +299,13 @@ pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<
     let (mut most_unknown, mut never_seen) = (0, 0);
     for &item in seen {
         let (page, ledger) = (&device.tabs[tab], &device.ledger);
-        let is_known = page.table_must_stop(ledger, item, clocks.wall_ms, scene.window_ms(), scene.remember());
+        let is_known = page.table_must_stop(ledger, item, clocks.wall_ms);
         most_unknown += usize::from(!is_known);
         never_seen += usize::from(!ledger.has(item));
         let is_listed = page.view.lists(item);
         // After it was taken back, whatever the clock says.
         let reach = page.view.unseen.get(&item).map(|taken_back| taken_back.reach + 1);
-        let at = clocks.wall_ms.max(reach.unwrap_or(0));
-        let index = note(device, tab, item, (at, false), scene);
+        let index = note(device, tab, item, (reach.unwrap_or(0), false), scene);
         let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
         page.is_not_due(ledger, item);
         if !is_listed && page.view.contains(scene.items.text(item), clocks) {
@@ -328,7 +325,7 @@ pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<
         "record: {} were counted as unknown, of which {never_seen} to {most_unknown} are",
         recorded.unknown
     );
-    device.tabs[tab].ask(Job::Flush, scene.now);
+    device.tabs[tab].change(scene.now);
 }
 
 /// The app tells the server itself, whose clock it takes.
@@ -362,16 +359,21 @@ pub fn take_back(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     );
     assert!(!page.guard.has(text, clocks), "taken back: {item:?} passes");
     page.is_not_due(&device.ledger, item);
-    note(device, tab, item, (clocks.wall_ms, true), scene);
+    note(device, tab, item, (0, true), scene);
     if !scene.conditions.reports {
         tell(item, true, scene);
     }
-    device.tabs[tab].ask(Job::Flush, scene.now);
+    device.tabs[tab].change(scene.now);
     scene.tally.reach("an item is taken back");
 }
 
-/// Enters a recording into the ledger.
-fn note(device: &mut Device, tab: usize, item: Item, (at, unseen): (u64, bool), scene: &Scene<'_>) -> usize {
+/// Enters a recording into the ledger: its time is not before this one and the latest clear, but hardly later than now.
+fn note(device: &mut Device, tab: usize, item: Item, (earliest, unseen): (u64, bool), scene: &Scene<'_>) -> usize {
+    let wall_ms = device.wall(scene.now);
+    let at = wall_ms
+        .max(earliest)
+        .max(device.tabs[tab].guard.clear_number())
+        .min(wall_ms + 1);
     let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
     let index = ledger.recordings.len();
     let recording = Recording {
@@ -379,14 +381,13 @@ fn note(device: &mut Device, tab: usize, item: Item, (at, unseen): (u64, bool), 
         unseen,
         at,
         true_ms: scene.now,
-        generation: page.writer.generation,
-        stored_ms: None,
-        signalled_ms: None,
+        clear: page.guard.clear_number(),
+        stored: Vec::new(),
         author: page.serial,
-        missed: index - page.known_count,
+        missed: index - page.known.len(),
         missed_of_item: missed_of_item(page, ledger, item, index),
         bytes_before: ledger.bytes,
-        certain: page.known_count,
+        certain: page.known.len(),
         knew_deletion: page.knows_deletion,
         may_have_known_deletion: page.may_know_deletion,
         to_deliver: page.is_reporting,
@@ -396,6 +397,6 @@ fn note(device: &mut Device, tab: usize, item: Item, (at, unseen): (u64, bool), 
     ledger.push(recording);
     page.own.push(index);
     page.unsaved.recordings.push(index);
-    page.learn(index);
+    page.known.insert(index);
     index
 }

@@ -16,12 +16,10 @@ pub struct Recording {
     pub at: u64,
     /// When that truly was.
     pub true_ms: u64,
-    /// How often the namespace had been cleared, as far as whoever keeps it knows.
-    pub generation: u64,
-    /// Since when it is in storage.
-    pub stored_ms: Option<u64>,
-    /// Since when its tab has signalled others to look.
-    pub signalled_ms: Option<u64>,
+    /// The number of the latest clear that whoever keeps it knows.
+    pub clear: u64,
+    /// In which segments it is.
+    pub stored: Vec<Stored>,
     /// The tab that made it.
     pub author: usize,
     /// How many recordings before it its tab may not have known: their counters may be higher.
@@ -40,6 +38,20 @@ pub struct Recording {
     pub to_deliver: bool,
     /// Whether it was so from the beginning.
     pub was_to_deliver: bool,
+}
+
+/// A segment: since when it is in storage, counted by the store, and the number of the latest clear that it tells of.
+#[derive(Debug, Clone, Copy)]
+pub struct Stored {
+    pub tick: u64,
+    pub clear: u64,
+}
+
+impl Stored {
+    /// Whether whoever has listed the storage then, and knows of this clear, knows what it tells.
+    pub fn is_known(&self, listed: u64, clear: u64) -> bool {
+        self.tick <= listed && self.clear >= clear
+    }
 }
 
 /// One arrival of an impression at the server, as a tab delivered it.
@@ -61,6 +73,9 @@ pub struct Deletion {
 
 #[derive(Debug, Default)]
 pub struct Ledger {
+    /// How many recordings a table keeps, and how long each.
+    pub remember: usize,
+    pub window_ms: u64,
     pub recordings: Vec<Recording>,
     of_item: BTreeMap<Item, Vec<usize>>,
     /// Items that a snapshot covered in some tab.
@@ -73,23 +88,31 @@ pub struct Ledger {
     /// Takings back that some tab may have ended: a snapshot had listed them, and a later one did not.
     pub may_have_ended: BTreeSet<usize>,
     pub deletions: Vec<Deletion>,
-    /// When the namespace was cleared last.
-    pub cleared_ms: u64,
+    /// The clear that was done last.
+    pub resolved: Option<Stored>,
     /// Since when it is in storage that impressions are delivered.
-    pub reporting_stored_ms: Option<u64>,
+    pub reporting_stored: Option<u64>,
     /// How often a tab was told that a batch had arrived, and for each delivered impression which of them was its
     /// first.
     pub confirmations: u64,
     pub first_confirmed: BTreeMap<(Item, u64), u64>,
-    /// The deliveries and coverages that are in storage, each with the time since when.
-    pub stored_deliveries: BTreeMap<(Item, u64), (Confirmed, u64)>,
-    pub stored_coverages: BTreeMap<usize, u64>,
-    pub stored_deletions: BTreeMap<u32, u64>,
+    /// The deliveries, coverages and deletions that are in storage.
+    pub stored_deliveries: BTreeMap<(Item, u64), (Confirmed, Stored)>,
+    pub stored_coverages: BTreeMap<usize, Stored>,
+    pub stored_deletions: BTreeMap<u32, Stored>,
     /// Bytes of the ids of all recordings.
     pub bytes: usize,
 }
 
 impl Ledger {
+    pub fn new(remember: usize, window_ms: u64) -> Self {
+        Ledger {
+            remember,
+            window_ms,
+            ..Ledger::default()
+        }
+    }
+
     pub fn push(&mut self, recording: Recording) -> usize {
         let index = self.recordings.len();
         self.of_item.entry(recording.item).or_default().push(index);
@@ -101,6 +124,11 @@ impl Ledger {
     pub fn of(&self, item: Item) -> impl DoubleEndedIterator<Item = (usize, &Recording)> {
         let indices = self.of_item.get(&item).map_or(&[][..], Vec::as_slice);
         indices.iter().map(|&index| (index, &self.recordings[index]))
+    }
+
+    /// The places of the recordings that `is_meant` names.
+    pub fn places(&self, is_meant: impl Fn(usize, &Recording) -> bool) -> impl Iterator<Item = usize> {
+        (0..self.recordings.len()).filter(move |&index| is_meant(index, &self.recordings[index]))
     }
 
     pub fn has(&self, item: Item) -> bool {
@@ -201,14 +229,29 @@ impl Ledger {
         self.of(item).any(|(_, recording)| recording.unseen)
     }
 
+    /// Whether a recording counts though a segment has it that does not tell of this clear: it was made since, as was
+    /// every other one of the item, which might take its place and leave with the clear.
+    pub fn is_since(&self, recording: &Recording, clear: u64) -> bool {
+        self.of(recording.item).all(|(_, other)| other.at >= clear)
+    }
+
+    /// What was in storage before a clear may be gone, and that another was done.
+    pub fn unstore_older(&mut self, clear: u64) {
+        self.resolved = None;
+        for recording in self.recordings.iter_mut().filter(|recording| recording.at < clear) {
+            recording.stored.retain(|stored| stored.clear >= clear);
+        }
+    }
+
     /// What was in storage may be gone: somebody has damaged it.
     pub fn unstore_all(&mut self) {
-        self.reporting_stored_ms = None;
+        self.resolved = None;
+        self.reporting_stored = None;
         self.stored_deliveries.clear();
         self.stored_coverages.clear();
         self.stored_deletions.clear();
         for recording in &mut self.recordings {
-            recording.stored_ms = None;
+            recording.stored.clear();
         }
     }
 }

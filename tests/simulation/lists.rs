@@ -203,9 +203,8 @@ fn forget_taken_back(verdicts: &mut Verdicts, device: &Device, tab: usize, scene
             !page.guard.has(scene.items.text(id), clocks),
             "lists: {id:?} is decided anew, and is stopped still"
         );
-        let (window_ms, remember) = (scene.window_ms(), scene.remember());
         assert!(
-            page.may_know_deletion > 0 || page.may_be_taken_back(ledger, id, clocks.wall_ms, window_ms, remember),
+            page.may_know_deletion > 0 || page.may_be_taken_back(ledger, id, clocks.wall_ms),
             "lists: {id:?} is decided anew, and was not taken back"
         );
     }
@@ -221,7 +220,7 @@ fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scen
     }
     let clocks = device.clocks(tab, scene.now);
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
-    let must_pass = |id| page.must_pass(ledger, id, clocks.wall_ms, scene.window_ms(), scene.remember());
+    let must_pass = |id| page.must_pass(ledger, id, clocks.wall_ms);
     for verdict in verdicts.of.values() {
         for &id in &verdict.stopped_by {
             let own = ledger.of(id).next_back();

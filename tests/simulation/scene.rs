@@ -14,14 +14,3 @@ pub struct Scene<'a> {
     pub random: &'a mut Random,
     pub tally: &'a mut Tally,
 }
-
-impl Scene<'_> {
-    pub fn window_ms(&self) -> u64 {
-        self.conditions.window_ms()
-    }
-
-    /// Recordings that a table keeps.
-    pub fn remember(&self) -> usize {
-        self.conditions.remember
-    }
-}

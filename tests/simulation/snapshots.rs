@@ -10,14 +10,12 @@ use super::conditions::{DAY, Versions};
 use super::coverage;
 use super::device::Device;
 use super::exceptions::listed;
-use super::held;
 use super::items::Item;
 use super::ledger::{Ledger, Recording};
 use super::scene::Scene;
 use super::shipment::{Shipment, State};
 use super::tab::Tab;
 use super::view::View;
-use super::writer::Job;
 
 /// Requests of a page that may still be answered.
 const REQUESTS: usize = 4;
@@ -67,7 +65,7 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
     let version = has_version.then_some(state.version);
     let now_ms = scene.conditions.tells_clock.then_some(scene.now);
     let page = &mut device.tabs[tab];
-    let before = page.guard.pending(usize::MAX);
+    let before = page.guard.pending(usize::MAX, clocks);
     let snapshot = Snapshot {
         version,
         shards,
@@ -89,7 +87,7 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
             NotApplied::MissingShard => "a snapshot refers to a shard that is not held",
         });
         assert_eq!(
-            page.guard.pending(usize::MAX),
+            page.guard.pending(usize::MAX, clocks),
             before,
             "snapshots: one that is not taken settles nothing"
         );
@@ -132,7 +130,7 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
     take_deletion(device, tab, state.forget_before, now_ms, scene);
     device.tabs[tab].knew_deletion = device.tabs[tab].knows_deletion;
     coverage::check_settled(device, tab, (&before, &listed_before), &applied, is_deleting, scene);
-    held::store(device, tab, state, now_ms, scene);
+    device.tabs[tab].change(scene.now);
 }
 
 fn is_reference(element: &str) -> bool {
@@ -163,7 +161,6 @@ fn check_reason(page: &Tab, Shipment { state, shards }: &Shipment, version: Opti
 
 /// Puts a snapshot in use. What was taken back here ends if the one before had listed it, and this one does not.
 pub fn use_view(device: &mut Device, tab: usize, mut next: View, scene: &mut Scene<'_>) {
-    let remember = scene.remember();
     let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
     for (&item, taken_back) in &mut next.unseen {
         let known = page.view.unseen.get(&item);
@@ -171,11 +168,10 @@ pub fn use_view(device: &mut Device, tab: usize, mut next: View, scene: &mut Sce
             continue;
         }
         let candidates: Vec<(usize, bool)> = page
-            .candidates(ledger, item, remember)
+            .candidates(ledger, item)
             .map(|(index, recording)| (index, recording.unseen))
             .collect();
-        taken_back.is_own_certain =
-            matches!(candidates[..], [(index, true)] if page.must_remember(ledger, index, remember));
+        taken_back.is_own_certain = matches!(candidates[..], [(index, true)] if page.must_remember(ledger, index));
         taken_back.own = candidates.iter().filter(|one| one.1).map(|one| one.0).collect();
     }
     let before = std::mem::replace(&mut page.view, next);
@@ -183,16 +179,10 @@ pub fn use_view(device: &mut Device, tab: usize, mut next: View, scene: &mut Sce
         if page.view.lists(item) {
             continue;
         }
-        let candidates: Vec<usize> = page
-            .candidates(ledger, item, remember)
-            .map(|(index, _)| index)
-            .collect();
+        let candidates: Vec<usize> = page.candidates(ledger, item).map(|(index, _)| index).collect();
         let ended = taken_back.own.iter().filter(|index| candidates.contains(index));
         ledger.may_have_ended.extend(ended);
-        if taken_back.is_own_certain
-            && candidates == taken_back.own
-            && page.must_remember(ledger, candidates[0], remember)
-        {
+        if taken_back.is_own_certain && candidates == taken_back.own && page.must_remember(ledger, candidates[0]) {
             page.settled.insert(candidates[0]);
             page.unsaved.covered.push(candidates[0]);
             scene.tally.reach("the server ends a device's taking back");
@@ -274,7 +264,6 @@ fn take_deletion(device: &mut Device, tab: usize, before: u32, server_ms: Option
     page.knows_deletion = before;
     page.unsaved.deletion = before;
     page.may_know_deletion = page.may_know_deletion.max(before);
-    page.ask(Job::Flush, scene.now);
     ledger.delete(before, at);
     scene.tally.reach("a deletion of the history is taken");
     let since = |recording: &&Recording| recording.true_ms >= u64::from(before) * 1000;
@@ -306,19 +295,15 @@ pub fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut 
     let mut texts: Vec<String> = state.shards.iter().map(|shipped| shipped.text.clone()).collect();
     let Some(last) = texts.last_mut() else { return };
     last.replace_range(40..44, if &last[40..44] == "AAAA" { "BBBB" } else { "AAAA" });
-    let before = (
-        page.guard.pending(usize::MAX),
-        page.guard.version(),
-        page.guard.shards(),
-    );
+    let state = |guard: &Guard| (guard.pending(usize::MAX, clocks), guard.version(), guard.shards());
+    let before = state(&page.guard);
     let outcome = page.guard.apply(Snapshot::new(&texts), clocks);
     assert!(outcome.is_err(), "all or nothing: a damaged snapshot is refused");
-    let after = (
-        page.guard.pending(usize::MAX),
-        page.guard.version(),
-        page.guard.shards(),
+    assert_eq!(
+        before,
+        state(&page.guard),
+        "all or nothing: a damaged snapshot changes nothing"
     );
-    assert_eq!(before, after, "all or nothing: a damaged snapshot changes nothing");
     scene.tally.reach("a damaged snapshot is refused");
 }
 
@@ -339,7 +324,7 @@ pub fn table_alone(guard: &Guard, clocks: Now) -> Guard {
     let mut guard = guard.clone();
     cover_everything(&mut guard, clocks);
     assert_eq!(
-        guard.pending(1),
+        guard.pending(1, clocks),
         [""; 0],
         "settled by coverage: something is pending still"
     );

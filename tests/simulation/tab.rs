@@ -1,14 +1,40 @@
-//! One open page: a guard, its writer, and what the guard must know, and may know.
+//! One open page: a guard, its storage protocol, and what the guard must know, and may know.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seenguard::{Guard, Received};
+use seenguard::{Guard, Notices, Operation, Received, Storage};
 
 use super::items::Item;
+use super::job::Job;
 use super::ledger::{Ledger, Recording};
 use super::lists::Verdicts;
+use super::store::is_segment;
 use super::view::View;
-use super::writer::{Holds, Job, Writer};
+
+/// What a tab did that a segment holds.
+#[derive(Debug, Clone, Default)]
+pub struct Holds {
+    /// Recordings, by place in the ledger.
+    pub recordings: Vec<usize>,
+    /// Recordings that a snapshot covered.
+    pub covered: Vec<usize>,
+    /// Deliveries that have arrived.
+    pub delivered: Vec<(Item, u64)>,
+    /// Recordings that the tab held pending when it began to deliver.
+    pub promised: Vec<usize>,
+    /// The deletion of the history that the tab took last; 0: none since the segment before.
+    pub deletion: u32,
+}
+
+impl Holds {
+    pub fn add(&mut self, other: Holds) {
+        self.recordings.extend(other.recordings);
+        self.covered.extend(other.covered);
+        self.delivered.extend(other.delivered);
+        self.promised.extend(other.promised);
+        self.deletion = self.deletion.max(other.deletion);
+    }
+}
 
 /// A batch under way.
 #[derive(Debug)]
@@ -19,7 +45,8 @@ pub struct Flight {
     pub sent_ms: u64,
     /// The same by the device's clock.
     pub sent_at: u64,
-    pub generation: u64,
+    /// The number of the latest clear that the tab knew of.
+    pub clear: u64,
     pub has_arrived: bool,
 }
 
@@ -43,22 +70,9 @@ pub struct Sign {
     pub steady_ms: u64,
 }
 
-/// Ids of the latest recordings, for the limits of texts.
-#[derive(Debug, Clone, Copy)]
-pub struct TextLimits {
-    pub texts: usize,
-    pub bytes: usize,
-}
-
-/// Most that there are, and as many as are kept at least.
-pub const TEXT_LIMITS: TextLimits = TextLimits {
-    texts: 5_000,
-    bytes: 256 * 1024,
-};
-const KEPT_TEXTS: TextLimits = TextLimits {
-    texts: TEXT_LIMITS.texts / 10 * 9,
-    bytes: TEXT_LIMITS.bytes / 10 * 9,
-};
+/// Most ids that are kept as texts, and their bytes; nine tenths of them at least.
+pub const MOST_TEXTS: usize = 5_000;
+pub const MOST_TEXT_BYTES: usize = 256 * 1024;
 /// Longest id of a feed.
 const LONGEST_ID: usize = 8_192;
 
@@ -67,23 +81,33 @@ pub struct Tab {
     /// Its number among all tabs of the device.
     pub serial: usize,
     pub guard: Guard,
-    pub writer: Writer,
+    pub storage: Storage,
+    /// The storage operation under way, and those that are no longer awaited.
+    pub job: Option<Job>,
+    pub late: Vec<Job>,
+    /// When its storage has something to do.
+    pub acts_at: u64,
+    /// What its storage has told last.
+    pub notices: Notices,
+    /// Whether an operation has failed since its storage had nothing to do.
+    pub is_troubled: bool,
+    /// When the storage was listed last, counted by the store, and what was learned of it.
+    pub listed: u64,
+    pub learned: u64,
+    /// The stored snapshot that it has read, with the number of its key.
+    pub found_snapshot: Option<(u64, String)>,
+    /// A segment that it wrote when there were enough for a compaction.
+    pub crowded: Option<String>,
+    /// Whether it has written a union, and not removed what that stands for.
+    pub has_union: bool,
+    /// What it did last for a clear that is not done.
+    pub clear_step: Option<&'static str>,
     /// In the back/forward cache, or asleep: nothing runs.
     pub frozen: bool,
-    /// Since when it runs without a break.
-    pub awake_since: u64,
-    /// A job waits since then.
-    pub waiting_since: Option<u64>,
-    /// Since when none does.
-    pub idle_since: u64,
     pub steady_zero: u64,
     pub delivering: bool,
     /// Whether it must know that impressions of this namespace are delivered.
     pub is_reporting: bool,
-    /// Unix milliseconds of the device's clock at which a clear was asked for here that is not done.
-    pub clearing: Option<u64>,
-    /// The time of the last clear that it knows of, by the device's clock.
-    pub cleared_at_ms: u64,
     pub view: View,
     /// Whether a snapshot was taken since it was opened, or the namespace was cleared.
     pub has_applied: bool,
@@ -98,10 +122,13 @@ pub struct Tab {
     pub verdicts: Verdicts,
     /// What it recorded, by place in the ledger.
     pub own: Vec<usize>,
-    /// What it did that is in no segment yet.
+    /// What it did that is in no segment yet; what its storage has taken of that, and is yet to write; and what it
+    /// writes, with the key.
     pub unsaved: Holds,
-    known: Vec<bool>,
-    pub known_count: usize,
+    pub taken: Option<Holds>,
+    pub writing: Option<(String, Holds)>,
+    /// The recordings that it must know.
+    pub known: BTreeSet<usize>,
     /// It has heard of no recording from here on but its own.
     pub heard: usize,
     /// The latest deletion of the history that it must know, and may know; Unix seconds.
@@ -122,20 +149,26 @@ pub struct Tab {
 }
 
 impl Tab {
-    pub fn new(serial: usize, guard: Guard, writer: Writer, now: u64, steady_zero: u64) -> Self {
+    pub fn new(serial: usize, guard: Guard, storage: Storage, now: u64, steady_zero: u64) -> Self {
         Tab {
             serial,
             guard,
-            writer,
+            storage,
+            job: None,
+            late: Vec::new(),
+            acts_at: now,
+            notices: Notices::default(),
+            is_troubled: false,
+            listed: 0,
+            learned: 0,
+            found_snapshot: None,
+            crowded: None,
+            has_union: false,
+            clear_step: None,
             frozen: false,
-            awake_since: now,
-            waiting_since: Some(now),
-            idle_since: now,
             steady_zero,
             delivering: false,
             is_reporting: false,
-            clearing: None,
-            cleared_at_ms: 0,
             view: View::default(),
             has_applied: false,
             is_missing_shard: false,
@@ -145,8 +178,9 @@ impl Tab {
             verdicts: Verdicts::default(),
             own: Vec::new(),
             unsaved: Holds::default(),
-            known: Vec::new(),
-            known_count: 0,
+            taken: None,
+            writing: None,
+            known: BTreeSet::new(),
             heard: 0,
             knows_deletion: 0,
             may_know_deletion: 0,
@@ -160,40 +194,21 @@ impl Tab {
         }
     }
 
-    pub fn knows(&self, index: usize) -> bool {
-        self.known.get(index).copied().unwrap_or(false)
-    }
-
-    /// From now on this recording must be known here. Whether that is new.
-    pub fn learn(&mut self, index: usize) -> bool {
-        if self.known.len() <= index {
-            self.known.resize(index + 1, false);
-        }
-        let is_new = !std::mem::replace(&mut self.known[index], true);
-        self.known_count += usize::from(is_new);
-        is_new
-    }
-
     /// Whatever was stored may have come in now.
     pub fn hear(&mut self, ledger: &Ledger) {
         self.heard = ledger.recordings.len();
         self.may_know_deletion = ledger.last_deletion();
     }
 
-    /// The namespace was cleared: what was recorded before, or by a clock that was ahead, need not be known any more.
-    pub fn clear_before(&mut self, cleared_at_ms: u64, wall_ms: u64, ledger: &Ledger) {
-        // Of an item that was recorded several times one recording is there, and that one may leave.
-        let stays = |index: usize| {
-            let mut of_item = ledger.of(ledger.recordings[index].item);
-            of_item.all(|(_, recording)| (cleared_at_ms..=wall_ms).contains(&recording.at))
+    /// The namespace was cleared: of what was recorded only this must be known still.
+    pub fn clear(&mut self, stays: impl Fn(&usize) -> bool) {
+        self.known.retain(stays);
+        self.unsaved = Holds {
+            recordings: self.known.iter().copied().collect(),
+            ..Holds::default()
         };
-        for index in 0..self.known.len() {
-            if self.known[index] && !stays(index) {
-                self.known[index] = false;
-                self.known_count -= 1;
-            }
-        }
-        self.cleared_at_ms = cleared_at_ms;
+        self.taken = None;
+        self.writing = None;
         self.due.clear();
         self.settled.clear();
         self.view = View::default();
@@ -215,20 +230,15 @@ impl Tab {
         }
     }
 
-    /// The recordings that must be known here.
-    pub fn all_known(&self) -> impl Iterator<Item = usize> {
-        (0..self.known.len()).filter(|&index| self.known[index])
-    }
-
-    /// Whether a recording may be in the table here.
-    pub fn may_know(&self, index: usize, recording: &Recording) -> bool {
+    /// Whether a recording may be in the table here, if `clear` is the number of the latest clear that is known.
+    pub fn may_know(&self, index: usize, recording: &Recording, clear: u64) -> bool {
         let is_heard = recording.author == self.serial || index < self.heard;
-        is_heard && (recording.generation >= self.writer.generation || recording.at >= self.cleared_at_ms)
+        is_heard && recording.clear.max(recording.at) >= clear
     }
 
     /// Whether fewer than `remember` others have a higher counter in this table.
-    pub fn must_remember(&self, ledger: &Ledger, index: usize, remember: usize) -> bool {
-        self.knows(index) && self.most_higher(ledger, index) < remember
+    pub fn must_remember(&self, ledger: &Ledger, index: usize) -> bool {
+        self.known.contains(&index) && self.most_higher(ledger, index) < ledger.remember
     }
 
     /// How many recordings with a higher counter than this one there may be in this table, at most.
@@ -246,61 +256,50 @@ impl Tab {
 
     /// The recordings of an item that may be the one that counts here, or were until a deletion of the history reached
     /// them.
-    fn unreplaced<'a>(
-        &'a self,
-        ledger: &'a Ledger,
-        item: Item,
-        remember: usize,
-    ) -> impl Iterator<Item = (usize, &'a Recording)> {
+    fn unreplaced<'a>(&'a self, ledger: &'a Ledger, item: Item) -> impl Iterator<Item = (usize, &'a Recording)> {
+        let clear = self.guard.clear_number();
         let here = ledger
             .of(item)
-            .filter(|&(index, recording)| self.may_know(index, recording));
+            .filter(move |&(index, recording)| self.may_know(index, recording, clear));
         here.filter(move |&(index, _)| {
             let is_replaced = ledger.of(item).any(|(later, replacing)| {
-                ledger.replaces(later, index)
-                    && self.must_remember(ledger, later, remember)
-                    && !ledger.may_be_deleted(replacing)
+                ledger.replaces(later, index) && self.must_remember(ledger, later) && !ledger.may_be_deleted(replacing)
             });
             !is_replaced
         })
     }
 
     /// The recordings of an item that may be the one that counts here.
-    pub fn candidates<'a>(
-        &'a self,
-        ledger: &'a Ledger,
-        item: Item,
-        remember: usize,
-    ) -> impl Iterator<Item = (usize, &'a Recording)> {
-        self.unreplaced(ledger, item, remember)
+    pub fn candidates<'a>(&'a self, ledger: &'a Ledger, item: Item) -> impl Iterator<Item = (usize, &'a Recording)> {
+        self.unreplaced(ledger, item)
             .filter(|(_, recording)| !ledger.is_deleted(recording, self.knows_deletion))
     }
 
     /// Whether the table must stop an item at this time of the device's clock, if no snapshot takes anything back.
-    pub fn table_must_stop(&self, ledger: &Ledger, item: Item, wall_ms: u64, window_ms: u64, remember: usize) -> bool {
+    pub fn table_must_stop(&self, ledger: &Ledger, item: Item, wall_ms: u64) -> bool {
         let mut must_be_there = false;
-        for (index, recording) in self.unreplaced(ledger, item, remember) {
-            if recording.unseen || wall_ms >= recording.at + window_ms || ledger.may_be_deleted(recording) {
+        for (index, recording) in self.unreplaced(ledger, item) {
+            if recording.unseen || wall_ms >= recording.at + ledger.window_ms || ledger.may_be_deleted(recording) {
                 return false;
             }
-            must_be_there |= self.must_remember(ledger, index, remember);
+            must_be_there |= self.must_remember(ledger, index);
         }
         must_be_there
     }
 
     /// Whether an item must be stopped at this time of the device's clock, whatever the server's shards contain.
-    pub fn must_stop(&self, ledger: &Ledger, item: Item, wall_ms: u64, window_ms: u64, remember: usize) -> bool {
-        let mut all = self.unreplaced(ledger, item, remember);
-        self.table_must_stop(ledger, item, wall_ms, window_ms, remember)
+    pub fn must_stop(&self, ledger: &Ledger, item: Item, wall_ms: u64) -> bool {
+        let mut all = self.unreplaced(ledger, item);
+        self.table_must_stop(ledger, item, wall_ms)
             && all.all(|(_, recording)| !self.view.takes_back(item, recording.at))
     }
 
     /// Whether an item must pass, whatever the server's shards contain: it was taken back.
-    pub fn must_pass(&self, ledger: &Ledger, item: Item, wall_ms: u64, window_ms: u64, remember: usize) -> bool {
+    pub fn must_pass(&self, ledger: &Ledger, item: Item, wall_ms: u64) -> bool {
         let is_listed = self.view.lists(item);
         let mut must_be_there = is_listed;
-        for (index, recording) in self.unreplaced(ledger, item, remember) {
-            let is_live = wall_ms < recording.at + window_ms;
+        for (index, recording) in self.unreplaced(ledger, item) {
+            let is_live = wall_ms < recording.at + ledger.window_ms;
             let is_own = recording.unseen && !ledger.may_have_ended.contains(&index);
             let passes = if is_listed {
                 recording.unseen || !is_live || self.view.takes_back(item, recording.at)
@@ -310,32 +309,24 @@ impl Tab {
             if !passes {
                 return false;
             }
-            must_be_there |= self.must_remember(ledger, index, remember);
+            must_be_there |= self.must_remember(ledger, index);
         }
         must_be_there
     }
 
     /// Whether an item may pass although a shard contains it.
-    pub fn may_be_taken_back(
-        &self,
-        ledger: &Ledger,
-        item: Item,
-        wall_ms: u64,
-        window_ms: u64,
-        remember: usize,
-    ) -> bool {
+    pub fn may_be_taken_back(&self, ledger: &Ledger, item: Item, wall_ms: u64) -> bool {
         let is_own = |(index, recording): (usize, &Recording)| {
-            recording.unseen && wall_ms < recording.at + window_ms && !self.settled.contains(&index)
+            recording.unseen && wall_ms < recording.at + ledger.window_ms && !self.settled.contains(&index)
         };
-        self.view.lists(item) || self.candidates(ledger, item, remember).any(is_own)
+        self.view.lists(item) || self.candidates(ledger, item).any(is_own)
     }
 
     /// Whether the table may stop an item because of a recording of this time.
-    pub fn may_stop(&self, ledger: &Ledger, item: Item, at: u64, clocks: (u64, u64), remember: usize) -> bool {
-        let (wall_ms, window_ms) = clocks;
-        self.candidates(ledger, item, remember).any(|(_, recording)| {
+    pub fn may_stop(&self, ledger: &Ledger, item: Item, at: u64, wall_ms: u64) -> bool {
+        self.candidates(ledger, item).any(|(_, recording)| {
             !recording.unseen
-                && wall_ms < recording.at + window_ms
+                && wall_ms < recording.at + ledger.window_ms
                 && at == recording.at
                 && !self.view.takes_back(item, at)
         })
@@ -343,12 +334,64 @@ impl Tab {
 
     /// Whether a recording may have lost its text for want of room.
     pub fn may_have_lost_text(&self, ledger: &Ledger, index: usize) -> bool {
-        ledger.higher(index) >= KEPT_TEXTS.texts - 1 || ledger.bytes_since(index) >= KEPT_TEXTS.bytes - LONGEST_ID
+        let (texts, bytes) = (MOST_TEXTS / 10 * 9, MOST_TEXT_BYTES / 10 * 9);
+        ledger.higher(index) >= texts - 1 || ledger.bytes_since(index) >= bytes - LONGEST_ID
     }
 
-    /// Something is to be done soon.
-    pub fn ask(&mut self, job: Job, now: u64) {
-        self.writer.enqueue(job);
-        self.waiting_since.get_or_insert(now);
+    /// Whether a recording must be in this table, with its text as long as it needs that.
+    pub fn must_keep_text(&self, ledger: &Ledger, index: usize) -> bool {
+        self.must_remember(ledger, index) && !self.may_have_lost_text(ledger, index)
+    }
+
+    /// Something has changed, and is to be written soon.
+    pub fn change(&mut self, now: u64) {
+        self.storage.changed();
+        self.acts_at = self.acts_at.min(now);
+    }
+
+    /// Others have written something, or may have.
+    pub fn look(&mut self, now: u64) {
+        self.storage.look();
+        self.acts_at = self.acts_at.min(now);
+    }
+
+    /// Whether its storage has something to do that is not late.
+    pub fn is_busy(&self, now: u64) -> bool {
+        let is_answered = self.job.as_ref().is_some_and(|job| !job.hangs);
+        !self.frozen && (is_answered || self.acts_at <= now)
+    }
+
+    /// Its storage has taken what is in no segment yet.
+    pub fn take_unsaved(&mut self) {
+        let unsaved = std::mem::take(&mut self.unsaved);
+        self.taken.get_or_insert_default().add(unsaved);
+    }
+
+    /// What the tab did that a segment holds which is to be written; nothing of one that only stands for others.
+    pub fn holds_of(&mut self, operation: &Operation) -> Option<Holds> {
+        let Operation::Write { key, .. } = operation else {
+            return None;
+        };
+        if let Some((known, holds)) = &self.writing
+            && known == key
+        {
+            return Some(holds.clone());
+        }
+        let mut holds = if is_segment(key) {
+            self.taken.take()?
+        } else {
+            return None;
+        };
+        // What could not be written before is in it, too.
+        holds.add(self.writing.take().map(|(_, holds)| holds).unwrap_or_default());
+        self.writing = Some((key.clone(), holds.clone()));
+        Some(holds)
+    }
+
+    /// What the tab did that is not written yet, and was taken to be.
+    pub fn unwritten(&self) -> Holds {
+        let mut unwritten = self.taken.clone().unwrap_or_default();
+        unwritten.add(self.writing.clone().map(|(_, holds)| holds).unwrap_or_default());
+        unwritten
     }
 }

@@ -11,13 +11,16 @@ use super::items::Items;
 use super::scene::Scene;
 use super::server::Server;
 use super::statistics::Tally;
-use super::writer::Job;
 use crate::random::Random;
 
 /// Unix milliseconds at which every life begins.
 const BEGINNING: u64 = 1_764_000_000_000;
 /// What happened last, for whoever looks into a failure.
 const REMEMBERED_EVENTS: usize = 30;
+/// Longer than a storage waits before it tries again, after an operation that did not answer.
+const REST_MS: u64 = 5 * MINUTE;
+/// Most steps after which a tab dies that clears.
+const CLEARING_STEPS: u64 = 25;
 /// Refreshes of the second page where two are far apart: it sees some 15,000 items, and then the first one goes on as
 /// if nothing had been.
 const SECOND_PAGES_TURN: std::ops::Range<usize> = 10..70;
@@ -41,7 +44,7 @@ impl World {
         let conditions = Conditions::draw(&mut random);
         let most_off = conditions.clock_off_ms;
         let devices = (0..conditions.devices)
-            .map(|_| Device::new(random.between(0, 2 * most_off) as i64 - most_off as i64))
+            .map(|_| Device::new(random.between(0, 2 * most_off) as i64 - most_off as i64, &conditions))
             .collect();
         World {
             server: Server::new(conditions.chain),
@@ -79,6 +82,23 @@ impl World {
             for tab in 0..place.tabs.len() {
                 place.settle_waiting(tab, &mut scene);
             }
+        }
+    }
+
+    /// Lets time pass until the storage of a device's tabs has nothing more to do for a while.
+    pub fn rest(&mut self, device: usize) {
+        let end = self.now + REST_MS;
+        loop {
+            for tab in 0..self.devices[device].tabs.len() {
+                let (place, mut scene) = self.on(device);
+                place.settle(tab, &mut scene);
+            }
+            let awake = self.devices[device].tabs.iter().filter(|tab| !tab.frozen);
+            let next = awake.map(|tab| tab.acts_at).min().unwrap_or(u64::MAX);
+            if next > end {
+                return;
+            }
+            self.now = self.now.max(next);
         }
     }
 
@@ -120,17 +140,18 @@ impl World {
         Event::Refresh
     }
 
-    fn note(&mut self, what: &str, device: usize, tab: Option<usize>) {
+    fn note(&mut self, event: Event, device: usize, tab: Option<usize>) {
+        let line = format!(
+            "{:>14} ms  {event:?}, device {device}, tab {tab:?}",
+            self.now - BEGINNING
+        );
         if self.traces {
-            println!("{:>14} {what} device {device} tab {tab:?}", self.now - BEGINNING);
+            println!("{line}");
         }
         if self.events.len() == REMEMBERED_EVENTS {
             self.events.remove(0);
         }
-        self.events.push(format!(
-            "{:>14} ms  {what}, device {device}, tab {tab:?}",
-            self.now - BEGINNING
-        ));
+        self.events.push(line);
     }
 
     /// The last things that happened.
@@ -139,27 +160,80 @@ impl World {
     }
 
     fn happen(&mut self, event: Event, device: usize) {
+        let tab = self.any_tab(device, event != Event::Thaw);
+        self.note(event, device, tab);
+        let is_apart = self.conditions.kind == Kind::Apart && self.devices[device].tabs.len() == 2;
+        let crashes = self.conditions.crashes;
+        match (event, tab) {
+            (Event::Refresh, Some(tab)) => self.refresh(device, tab),
+            (Event::Clear, Some(tab)) if self.conditions.clears => self.clear(device, tab),
+            // Their two pages stay.
+            (Event::Open | Event::Reload | Event::Close | Event::KillTab | Event::KillBrowser, _) if is_apart => {}
+            (Event::Open, _) | (Event::Refresh, None) => self.open(device),
+            (Event::Reload, Some(tab)) => {
+                self.close(device, tab, !crashes);
+                self.open(device);
+            }
+            (Event::Close, Some(tab)) => self.close(device, tab, true),
+            (Event::KillTab, Some(tab)) if crashes => self.close(device, tab, false),
+            (Event::KillBrowser, _) if crashes => {
+                while !self.devices[device].tabs.is_empty() {
+                    self.close(device, 0, false);
+                }
+            }
+            (_, Some(tab)) => self.happen_to_page(event, device, tab),
+            _ => {}
+        }
+        self.trouble(event, device);
+    }
+
+    fn happen_to_page(&mut self, event: Event, device: usize, tab: usize) {
+        let (place, mut scene) = self.on(device);
+        let conditions = scene.conditions;
         match event {
-            Event::Refresh
-            | Event::StorageStep
-            | Event::Delivery
-            | Event::StartReport
-            | Event::Hide
-            | Event::TakeBack => self.use_page(event, device),
-            Event::Open | Event::Reload | Event::Close | Event::KillTab | Event::KillBrowser => {
-                self.open_and_close(event, device);
+            Event::StorageStep => (0..scene.random.between(1, 5)).for_each(|_| place.step(tab, &mut scene)),
+            Event::Delivery => delivery::advance(place, tab, &mut scene),
+            Event::StartReport if conditions.reports && !place.tabs[tab].delivering => {
+                delivery::start(place, tab, scene.now);
             }
-            Event::Freeze | Event::Thaw | Event::Clear => self.sleep_or_clear(event, device),
-            Event::ClockJump | Event::FillStorage | Event::Damage | Event::LoseHeld | Event::BringBackSegment => {
-                self.trouble_device(event, device)
+            Event::Hide => place.hide(tab, &mut scene),
+            Event::TakeBack if conditions.takes_back => feeds::take_back(place, tab, &mut scene),
+            Event::Freeze => {
+                if conditions.kind == Kind::Plain {
+                    place.settle(tab, &mut scene);
+                } else if scene.random.percent(50) {
+                    place.hide(tab, &mut scene);
+                }
+                place.tabs[tab].frozen = true;
             }
-            Event::StandStill
-            | Event::FlushStore
-            | Event::Rebuild
-            | Event::ReadStoreAgain
-            | Event::DeleteHistory
-            | Event::TakeBackOnServer
-            | Event::RollBack => self.trouble_server(event),
+            Event::Thaw => place.thaw(tab, scene.now),
+            _ => {}
+        }
+    }
+
+    /// Trouble with a device's clock and storage, and with the server.
+    fn trouble(&mut self, event: Event, device: usize) {
+        let (conditions, random) = (&self.conditions, &mut self.random);
+        let (place, server) = (&mut self.devices[device], &mut self.server);
+        match event {
+            Event::ClockJump if conditions.clock_jumps => place.jump_clock(random),
+            Event::FillStorage if conditions.fills_up => place.store.is_full = !place.store.is_full,
+            Event::Damage if conditions.damages => place.damage(random),
+            Event::LoseSnapshot => place.lose_snapshot(random),
+            Event::BringBackSegment => place.store.bring_back(),
+            Event::StandStill if conditions.outages => server.stand_still(self.now, random),
+            Event::FlushStore if conditions.store_fails => server.flush_store(self.now, random),
+            Event::Rebuild if conditions.store_fails => {
+                let mut other = server.options();
+                other.capacity = *random.pick(&[100, 150, 300]);
+                other.shards = other.shards.max(2);
+                server.reload(self.now, Some(other));
+            }
+            Event::ReadStoreAgain => server.reload(self.now, None),
+            Event::DeleteHistory if conditions.deletes => server.delete_history(self.now),
+            Event::TakeBackOnServer if conditions.takes_back => server.unsee(self.now, &self.items, random),
+            Event::RollBack if conditions.store_fails => server.roll_back(&self.items, random),
+            _ => {}
         }
     }
 
@@ -188,53 +262,17 @@ impl World {
         Some(turn)
     }
 
-    fn use_page(&mut self, event: Event, device: usize) {
-        let Some(tab) = self.any_tab(device, true) else {
-            return self.open_and_close(Event::Open, device);
-        };
-        match event {
-            Event::Refresh => self.refresh(device, tab),
-            Event::StorageStep => {
-                let steps = self.random.between(1, 5);
-                self.note("storage steps", device, Some(tab));
-                for _ in 0..steps {
-                    let (device, mut scene) = self.on(device);
-                    device.step(tab, &mut scene);
-                }
-            }
-            Event::Delivery => {
-                self.note("delivery", device, Some(tab));
-                let (device, mut scene) = self.on(device);
-                delivery::advance(device, tab, &mut scene);
-                if device.tabs[tab].writer.has_failed {
-                    device.tabs[tab].ask(Job::Flush, scene.now);
-                }
-            }
-            Event::Hide => {
-                self.note("hide", device, Some(tab));
-                self.devices[device].tabs[tab].ask(Job::Hide, self.now);
-            }
-            Event::TakeBack if self.conditions.takes_back => {
-                self.note("take back", device, Some(tab));
-                let (device, mut scene) = self.on(device);
-                feeds::take_back(device, tab, &mut scene);
-            }
-            Event::StartReport if self.conditions.reports && !self.devices[device].tabs[tab].delivering => {
-                self.note("report", device, Some(tab));
-                delivery::start(&mut self.devices[device], tab, self.now);
-            }
-            _ => {}
-        }
-    }
-
     fn refresh(&mut self, device: usize, tab: usize) {
         // Few pages are looked at while their storage does not answer.
         let is_slow = self
             .random
             .percent(if self.conditions.kind == Kind::Heavy { 25 } else { 5 });
         let (place, mut scene) = self.on(device);
-        if !place.tabs[tab].writer.is_loaded && !is_slow {
+        if !place.tabs[tab].storage.is_loaded() && !is_slow {
             place.settle(tab, &mut scene);
+        }
+        if !place.tabs[tab].storage.is_loaded() {
+            place.tabs[tab].storage.timed_out();
         }
         place.catch_up(tab, &mut scene);
         feeds::refresh(place, tab, &mut scene);
@@ -242,31 +280,6 @@ impl World {
             .server
             .check_promise(scene.now, scene.items, scene.random, scene.tally);
         self.refreshes += 1;
-        self.note("refresh", device, Some(tab));
-    }
-
-    fn open_and_close(&mut self, event: Event, device: usize) {
-        let tab = self.any_tab(device, true);
-        let crashes = self.conditions.crashes;
-        if self.conditions.kind == Kind::Apart && self.devices[device].tabs.len() == 2 {
-            return;
-        }
-        self.note(&format!("{event:?}"), device, tab);
-        match (event, tab) {
-            (Event::Open, _) => self.open(device),
-            (Event::Reload, Some(tab)) => {
-                self.close(device, tab, !crashes);
-                self.open(device);
-            }
-            (Event::Close, Some(tab)) => self.close(device, tab, true),
-            (Event::KillTab, Some(tab)) if crashes => self.close(device, tab, false),
-            (Event::KillBrowser, _) if crashes => {
-                while !self.devices[device].tabs.is_empty() {
-                    self.close(device, 0, false);
-                }
-            }
-            _ => {}
-        }
     }
 
     fn open(&mut self, device: usize) {
@@ -285,73 +298,68 @@ impl World {
         }
     }
 
-    /// A page goes, in peace or between any two steps.
+    /// A page goes: in peace, hiding, or between any two steps.
     fn close(&mut self, device: usize, tab: usize, in_peace: bool) {
+        let hides = self.random.percent(50);
+        let (place, mut scene) = self.on(device);
         if in_peace {
-            let (place, mut scene) = self.on(device);
+            place.flush(tab, scene.now);
             place.settle(tab, &mut scene);
-        } else if self.devices[device].tabs[tab].writer.is_between_write_and_remove() {
-            self.tally.reach("a tab dies between writing and removing");
-        } else if self.devices[device].tabs[tab].writer.is_waiting() {
-            self.tally.reach("a tab dies before it compacts");
+        } else if hides && !place.tabs[tab].frozen {
+            place.hide(tab, &mut scene);
+            if scene.random.percent(50) {
+                place.step(tab, &mut scene);
+            }
         }
-        self.devices[device].tabs.remove(tab);
+        let page = place.tabs.remove(tab);
+        let died = [
+            page.has_union.then_some("a tab dies between writing and removing"),
+            page.crowded.map(|_| "a tab dies before it compacts"),
+            page.clear_step,
+        ];
+        for what in died.into_iter().flatten().filter(|_| !in_peace) {
+            self.tally.reach(what);
+        }
     }
 
-    fn sleep_or_clear(&mut self, event: Event, device: usize) {
-        let Some(tab) = self.any_tab(device, !matches!(event, Event::Thaw)) else {
+    /// A tab clears the namespace, and lives or dies at any step of that.
+    fn clear(&mut self, device: usize, tab: usize) {
+        let dies_after = self.random.below(CLEARING_STEPS);
+        let (place, mut scene) = self.on(device);
+        let serial = place.tabs[tab].serial;
+        record_beside(place, &mut scene);
+        place.clear(tab, &mut scene);
+        record_beside(place, &mut scene);
+        let other = scene.random.index(place.tabs.len());
+        if scene.random.percent(30) && !place.tabs[other].frozen {
+            // Another one clears, too, that has not heard of this, and perhaps after the clock was set back.
+            if scene.random.percent(50) {
+                place.settle(tab, &mut scene);
+            }
+            if scene.conditions.clock_jumps {
+                place.jump_clock(scene.random);
+            }
+            place.clear(other, &mut scene);
+        }
+        if !scene.conditions.crashes || scene.random.percent(30) {
             return;
-        };
-        self.note(&format!("{event:?}"), device, Some(tab));
-        if self.conditions.kind == Kind::Plain {
-            let (place, mut scene) = self.on(device);
-            place.settle(tab, &mut scene);
         }
-        let (now, clears) = (self.now, self.conditions.clears);
-        let place = &mut self.devices[device];
-        match event {
-            Event::Freeze => place.tabs[tab].frozen = true,
-            Event::Thaw => place.thaw(tab, now),
-            _ if clears && place.tabs[tab].writer.is_loaded => {
-                place.clear(tab, now);
-            }
-            _ => {}
+        for _ in 0..dies_after {
+            let other = scene.random.index(place.tabs.len());
+            let acting = if scene.random.percent(15) { other } else { tab };
+            place.step(acting, &mut scene);
+        }
+        if place.tabs[tab].clear_step.is_some() && place.tabs[tab].serial == serial {
+            self.close(device, tab, false);
         }
     }
+}
 
-    fn trouble_device(&mut self, event: Event, device: usize) {
-        let conditions = &self.conditions;
-        let place = &mut self.devices[device];
-        match event {
-            Event::ClockJump if conditions.clock_jumps => place.jump_clock(&mut self.random),
-            Event::FillStorage if conditions.fills_up => place.store.is_full = !place.store.is_full,
-            Event::Damage if conditions.damages => place.damage(&mut self.random),
-            Event::LoseHeld => place.held.lose(&mut self.random),
-            Event::BringBackSegment => place.store.bring_back(),
-            _ => return,
-        }
-        self.note(&format!("{event:?}"), device, None);
-    }
-
-    fn trouble_server(&mut self, event: Event) {
-        let conditions = &self.conditions;
-        match event {
-            Event::StandStill if conditions.outages => self.server.stand_still(self.now, &mut self.random),
-            Event::FlushStore if conditions.store_fails => self.server.flush_store(self.now, &mut self.random),
-            Event::Rebuild if conditions.store_fails => {
-                let mut other = self.server.options();
-                other.capacity = *self.random.pick(&[100, 150, 300]);
-                other.shards = other.shards.max(2);
-                self.server.reload(self.now, Some(other));
-            }
-            Event::ReadStoreAgain => self.server.reload(self.now, None),
-            Event::DeleteHistory if conditions.deletes => self.server.delete_history(self.now),
-            Event::TakeBackOnServer if conditions.takes_back => {
-                self.server.unsee(self.now, &self.items, &mut self.random);
-            }
-            Event::RollBack if conditions.store_fails => self.server.roll_back(&self.items, &mut self.random),
-            _ => return,
-        }
-        self.note(&format!("{event:?}"), 0, None);
+/// A tab records something in the very millisecond of a clear.
+fn record_beside(place: &mut Device, scene: &mut Scene<'_>) {
+    let tab = scene.random.index(place.tabs.len());
+    if scene.random.percent(50) && !place.tabs[tab].frozen {
+        let item = scene.items.publish(scene.random);
+        feeds::record(place, tab, &[item], scene);
     }
 }

@@ -45,12 +45,12 @@ export async function stoppedBy(classes, memory) {
     return ids.filter((_, index) => !fresh.has(index));
   };
   const byShard = shards.map((shard) => {
-    const guard = new classes.Guard(WINDOW_DAYS, REMEMBER);
+    const guard = new classes.Guard("home", WINDOW_DAYS, REMEMBER, Float64Array.of(1));
     write(batch, memory, [shard]);
-    guard.apply(batch, ...NATIVE, NaN, NaN, new Float64Array(), NaN, undefined, NOW_MS, 0);
+    guard.apply(batch, ...NATIVE, NaN, NaN, new Float64Array(), NaN, NOW_MS, 0);
     return stopped(guard);
   });
-  const guard = new classes.Guard(WINDOW_DAYS, REMEMBER);
+  const guard = new classes.Guard("home", WINDOW_DAYS, REMEMBER, Float64Array.of(1));
   write(batch, memory, ids.slice(0, 10));
   guard.record(batch, NOW_MS, 0);
   return { byShard, recorded: stopped(guard) };

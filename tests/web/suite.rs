@@ -1,6 +1,8 @@
 //! What must hold of the crate as Wasm: the same answers, bytes and sizes as native code, though `usize` has 32 bits;
 //! and the classes behind the npm package, as JavaScript sees them.
 
+use std::collections::BTreeMap;
+
 use js_sys::{Uint8Array, Uint32Array, WebAssembly};
 use seenguard::web::batch::TextBatch;
 use seenguard::web::chain::Chain;
@@ -200,10 +202,45 @@ fn thrown<T>(result: Result<T, JsValue>) -> Value {
     }
 }
 
+/// A guard that waits for its storage. `seed` names its writer.
+fn waiting_guard(seed: f64) -> Guard {
+    Guard::new("home:reader", 30.0, 10_000, &[seed]).unwrap()
+}
+
 fn guard() -> Guard {
-    let mut guard = Guard::new(30.0, 10_000).unwrap();
-    guard.finish_loading();
+    let mut guard = waiting_guard(0.0);
+    guard.without_storage();
     guard
+}
+
+/// Performs what a guard's storage protocol asks for, until it waits.
+fn perform(guard: &mut Guard, store: &mut BTreeMap<String, String>, steady: f64) {
+    loop {
+        let kind = guard.next(WALL, steady);
+        let (number, keys, text) = (guard.operation(), guard.operation_keys(), guard.operation_text());
+        match kind {
+            0 if guard.until_ms() > steady => return,
+            0 => {}
+            1 => {
+                let is_meant = |key: &&String| keys.iter().any(|prefix| key.starts_with(prefix));
+                let listed: Vec<&str> = store.keys().filter(is_meant).map(String::as_str).collect();
+                guard.listed(number, &separated(&listed), WALL, steady);
+            }
+            2 => {
+                let found = keys.iter().filter_map(|key| store.get_key_value(key));
+                let found: Vec<&str> = found.flat_map(|(key, text)| [key.as_str(), text.as_str()]).collect();
+                guard.found(number, &separated(&found), WALL, steady);
+            }
+            3 => {
+                store.insert(keys[0].clone(), text);
+                guard.done(number, WALL, steady);
+            }
+            _ => {
+                store.retain(|key, known| !keys.contains(key) || (!text.is_empty() && *known != text));
+                guard.done(number, WALL, steady);
+            }
+        }
+    }
 }
 
 fn record(guard: &mut Guard, ids: &[&str]) -> Value {
@@ -222,19 +259,7 @@ fn has(guard: &Guard, id: &str, wall: f64, steady: f64) -> bool {
 
 /// Applies native shards; `server_ms` is the server's clock.
 fn apply(guard: &mut Guard, shards: &[&str], version: f64, server_ms: f64, wall: f64, steady: f64) -> Value {
-    let applied = guard.apply(
-        &ascii(shards),
-        0,
-        0,
-        0.0,
-        version,
-        server_ms,
-        &[],
-        NONE,
-        None,
-        wall,
-        steady,
-    );
+    let applied = guard.apply(&ascii(shards), 0, 0, 0.0, version, server_ms, &[], NONE, wall, steady);
     parsed(applied.unwrap())
 }
 
@@ -351,13 +376,13 @@ fn apply_throws_errors_by_their_code_and_changes_nothing() {
         ("bad-magic", &*"A".repeat(48)),
     ] {
         let shards = ascii(&[&good, bad]);
-        let error = thrown(guard.apply(&shards, 0, 0, 0.0, NONE, NONE, &[], NONE, None, WALL, 0.0));
+        let error = thrown(guard.apply(&shards, 0, 0, 0.0, NONE, NONE, &[], NONE, WALL, 0.0));
         assert_eq!((&error["code"], &error["shard"]), (&json!(code), &json!(1)));
         assert!(error["message"].as_str().is_some_and(|message| message.len() > 20));
         assert_eq!(guard.version(), Some(largest));
         assert!(has(&guard, "s", WALL, 0.0));
     }
-    let error = thrown(guard.apply(&ascii(&[""; 65]), 0, 0, 0.0, NONE, NONE, &[], NONE, None, WALL, 0.0));
+    let error = thrown(guard.apply(&ascii(&[""; 65]), 0, 0, 0.0, NONE, NONE, &[], NONE, WALL, 0.0));
     assert_eq!((&error["code"], &error["shard"]), (&json!("too-large"), &Value::Null));
 }
 
@@ -409,34 +434,47 @@ fn explanations_and_statistics_are_plain_objects() {
 
 #[wasm_bindgen_test]
 fn what_one_visit_stores_another_takes_over() {
-    let mut first = guard();
-    assert!(first.take_unsaved(true).is_undefined());
+    let mut store = BTreeMap::new();
+    let mut first = waiting_guard(1.0);
+    assert_eq!(first.next(WALL, 0.0), 0);
+    first.begin_storage(true, false, f64::NAN);
     record(&mut first, &["a", "b"]);
-    let segment = parsed(first.take_unsaved(false));
-    assert_eq!(segment["level"], 0);
-    let text = segment["text"].as_str().unwrap();
+    perform(&mut first, &mut store, 0.0);
+    // Loaded and settled; other tabs are to hear of it, once.
+    assert_eq!([first.status(), first.status()], [1 | 2 | 512, 1 | 2]);
+    assert_eq!(first.signal_key(), "seenguard-signal/home:reader");
+    assert_ne!(first.signal_text(), first.signal_text());
 
-    let mut later = Guard::new(30.0, 10_000).unwrap();
+    store.insert("seenguard/home:reader/s/0/other/1".into(), "rubbish".into());
+    store.insert("seenguard/home:reader/s/0/other/2".into(), "SGI9\n".into());
+    let mut later = waiting_guard(2.0);
     record(&mut later, &["c"]);
-    assert_eq!(later.load(&separated(&[text, "rubbish", "SGI9\n"])).unwrap(), [0, 1, 2]);
-    later.finish_loading();
-    assert_eq!(later.pending(9), ["a", "b", "c"]);
-    assert_eq!(later.pending(1), ["a"]);
-    assert_eq!(later.pending_shard(50).unwrap(), "");
-    let shard = Shard::from_base64(&later.pending_shard(1_000).unwrap()).unwrap();
+    later.begin_storage(true, true, WALL);
+    perform(&mut later, &mut store, 0.0);
+    // What is damaged is set aside, and what a newer version wrote is left alone.
+    assert_eq!(later.status() & (64 | 128), 64 | 128);
+    assert!(store.keys().any(|key| key.starts_with("seenguard/home:reader/x/0/")));
+    assert!(store.contains_key("seenguard/home:reader/s/0/other/2"));
+    assert_eq!(later.pending(9, WALL, 0.0), ["a", "b", "c"]);
+    assert_eq!(later.pending(1, WALL, 0.0), ["a"]);
+    assert_eq!(later.pending_shard(50, WALL, 0.0).unwrap(), "");
+    let shard = Shard::from_base64(&later.pending_shard(1_000, WALL, 0.0).unwrap()).unwrap();
     assert!(shard.count == 3 && ["a", "b", "c"].iter().all(|id| shard.filter.contains(id)));
 
-    let unsaved = parsed(later.take_unsaved(false));
-    let texts = [text, unsaved["text"].as_str().unwrap()];
-    let compacted = parsed(later.compact(&separated(&texts)).unwrap());
-    let mut other = guard();
-    let text = compacted["text"].as_str().unwrap();
-    assert_eq!(other.merge(&separated(&[text])).unwrap(), [0]);
-    assert_eq!(other.pending(9), ["a", "b", "c"]);
-    other.clear_before(WALL, WALL, 0.0);
-    assert_eq!(other.pending(9), ["a", "b", "c"]);
-    other.clear();
-    assert!(!has(&other, "a", WALL, 0.0) && other.pending(9).is_empty());
+    record(&mut later, &["d"]);
+    assert_eq!(later.hide(WALL, 0.0), 3);
+    assert!(later.stash_text().starts_with("SGI1\n") && later.stash_key().starts_with(&later.stash_prefix()));
+    later.failed(later.operation(), false, WALL, 0.0);
+    assert_eq!(later.status() & (16 | 32 | 1024), 16 | 32 | 1024);
+
+    first.clear(WALL, 0.0);
+    assert!(first.status() & 4 != 0 && !has(&first, "a", WALL, 0.0));
+    perform(&mut first, &mut store, 0.0);
+    assert_eq!((first.status() & 4, first.clear_number()), (0, WALL + 1.0));
+    assert!(first.pending(9, WALL, 0.0).is_empty() && !store.keys().any(|key| key.contains("/other/")));
+    later.look();
+    perform(&mut later, &mut store, 100_000.0);
+    assert!(!has(&later, "a", WALL, 0.0));
 }
 
 #[wasm_bindgen_test]
@@ -472,7 +510,7 @@ fn options_without_meaning_are_thrown_by_their_code() {
     assert_eq!(code(chain(1_100_000, 5, 0.001, 0, &[])), "too-large");
     assert!(chain(1000, 32, 0.001, 60, &[]).is_ok());
     for (window, remember) in [(0.0, 1), (f64::NAN, 1), (30.0, 0), (30.0, 50_001)] {
-        assert_eq!(thrown(Guard::new(window, remember))["code"], "bad-option");
+        assert_eq!(thrown(Guard::new("home", window, remember, &[]))["code"], "bad-option");
     }
 }
 
@@ -542,9 +580,10 @@ fn memory_bytes() -> u32 {
 #[wasm_bindgen_test]
 fn a_day_of_use_takes_no_more_and_more_memory() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
-    let mut guard = guard();
+    let mut guard = waiting_guard(1.0);
+    guard.begin_storage(true, false, WALL);
+    let mut store = BTreeMap::new();
     let mut used = 0;
-    let mut stored = Vec::new();
     // A refresh every half minute, whose items differ in number and length.
     for refresh in 0..3000u64 {
         let now = seconds(START + 30 * refresh);
@@ -559,12 +598,7 @@ fn a_day_of_use_takes_no_more_and_more_memory() {
         apply(&mut guard, &shards, refresh as f64, NONE, WALL, 0.0);
         fresh(&mut guard, &texts);
         record(&mut guard, &texts);
-        stored.push(parsed(guard.take_unsaved(true))["text"].as_str().unwrap().to_string());
-        if stored.len() == 16 {
-            let segments: Vec<&str> = stored.iter().map(String::as_str).collect();
-            guard.compact(&separated(&segments)).unwrap();
-            stored.clear();
-        }
+        perform(&mut guard, &mut store, 0.0);
         chain.record(&shown, now).unwrap();
         // By then all that is bounded has been full.
         if refresh == 1500 {

@@ -45,6 +45,14 @@ struct RecordingInput {
     deliveries: (u8, Number, Time),
 }
 
+/// What a segment says of the device beside its recordings; of most nothing.
+#[derive(Debug, Clone, Copy, Default, Arbitrary)]
+pub struct Mark {
+    /// The number of the latest clear.
+    clear: Option<Time>,
+    device_name: Option<Number>,
+}
+
 /// What a recordings chunk is written with.
 #[derive(Default)]
 struct Content {
@@ -55,7 +63,7 @@ struct Content {
 }
 
 impl SegmentInput<'_> {
-    pub fn text(&self) -> Vec<u8> {
+    pub fn text(&self, mark: Mark) -> Vec<u8> {
         let (mut lines, mut recordings) = (Vec::new(), 0u64);
         for chunk in &self.chunks.0 {
             let (line, count) = chunk.line();
@@ -64,16 +72,16 @@ impl SegmentInput<'_> {
         }
         let count = recordings.saturating_add_signed(self.miscount.into());
         let forgotten = self.forgotten.map(|(before, at)| (before.seconds(), at.ms()));
-        let mut header = vec![b'h'];
-        let fields = [
-            u64::from(self.reporting),
+        let header = [
+            count,
+            self.reporting.into(),
             forgotten.map_or(0, |(before, _)| before.into()),
+            forgotten.map_or(0, |(_, at)| at),
+            mark.device_name.map_or(0, Number::get),
         ];
-        for field in [&[count][..], &fields, &[forgotten.map_or(0, |(_, at)| at)]].concat() {
-            push_number(&mut header, field);
-        }
         let version = format!("SGI{}", u16::from(self.version) + 1).into_bytes();
-        lines.splice(0..0, [version, base64_of(&sealed(header)).into_bytes()]);
+        let clear = [mark.clear.map_or(0, Time::ms)];
+        lines.splice(0..0, [version, numbers(b'c', &clear), numbers(b'h', &header)]);
         let mut text = lines.join(&b'\n');
         text.push(b'\n');
         for change in &self.damage.0 {
@@ -138,6 +146,15 @@ impl Content {
         self.at_ms = at_ms;
         self.recordings += 1;
     }
+}
+
+/// A chunk of numbers, as a line.
+fn numbers(kind: u8, numbers: &[u64]) -> Vec<u8> {
+    let mut body = vec![kind];
+    for &number in numbers {
+        push_number(&mut body, number);
+    }
+    base64_of(&sealed(body)).into_bytes()
 }
 
 /// LEB128.

@@ -1,6 +1,6 @@
 //! The impression table as plainly as possible, from the description of its segments and of its merge alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use base64::Engine;
 use base64::engine::GeneralPurpose;
@@ -16,6 +16,10 @@ const ENGINES: [GeneralPurpose; 4] = [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_S
 
 /// The highest counter and the latest time.
 pub const MAX_NUMBER: u64 = (1 << 53) - 1;
+/// The highest number of a clear.
+pub const MAX_CLEAR: u64 = 1 << 51;
+/// Device names have 12 digits to the base 36.
+const DEVICE_NAMES: u64 = 36u64.pow(12);
 
 /// A recording that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,54 +37,63 @@ pub struct Recording {
 #[derive(Debug, Default)]
 pub struct Contents {
     pub state: Option<SegmentState>,
+    /// The number of the latest clear; 0: none.
+    pub clear: u64,
     pub reporting: bool,
     pub forgotten: Option<(u32, u64)>,
+    pub device_name: Option<u64>,
     pub recordings: Vec<(u64, Recording)>,
-    /// Whether the header stands where a writer puts it, and nowhere else.
-    pub is_in_order: bool,
 }
 
 /// All that several segments say together.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Table {
+    pub clear: u64,
     pub reporting: bool,
     pub forgotten: Option<(u32, u64)>,
+    pub device_name: Option<u64>,
     pub recordings: BTreeMap<u64, Recording>,
     pub highest_seq: u64,
 }
 
 pub fn read(text: &[u8]) -> Contents {
     let mut contents = Contents::default();
-    let lines: Vec<&[u8]> = text
+    let mut lines: VecDeque<&[u8]> = text
         .split(|&byte| byte == b'\n')
         .filter(|line| !line.is_empty())
         .collect();
-    let version = lines.first().and_then(|line| line.strip_prefix(b"SGI"));
+    let version = lines.pop_front().and_then(|line| line.strip_prefix(b"SGI"));
     let is_number = |version: &[u8]| !version.is_empty() && version.iter().all(u8::is_ascii_digit);
-    if version.is_some_and(|version| version != b"1" && is_number(version)) {
+    let is_newer = version.is_some_and(|version| version != b"1" && is_number(version));
+    let clear = next_of(&mut lines, b'c').and_then(|content| number(&mut &content[..]));
+    let clear = clear.filter(|&clear| clear <= MAX_CLEAR);
+    contents.clear = clear.unwrap_or(0);
+    if is_newer {
         contents.state = Some(SegmentState::Newer);
         return contents;
     }
-    let (mut counts, mut is_damaged) = (Vec::new(), version != Some(b"1"));
-    let mut headers = Vec::new();
-    for (place, line) in lines.iter().enumerate().skip(1) {
-        let chunk = open(line);
-        if chunk.as_ref().is_some_and(|body| body[0] == b'h') {
-            headers.push(place);
-        }
-        let read = chunk.and_then(|body| read_chunk(&body, &mut contents, &mut counts));
+    let count = next_of(&mut lines, b'h').and_then(|content| read_header(&content, &mut contents));
+    let mut is_damaged = version != Some(b"1") || clear.is_none();
+    for line in lines {
+        let read = open(line).and_then(|body| read_chunk(&body, &mut contents));
         is_damaged |= read.is_none();
     }
-    let is_at_top =
-        text.iter().take_while(|&&byte| byte != b'\n').count() > 0 && !text.windows(2).any(|two| two == b"\n\n");
-    contents.is_in_order = is_at_top && (headers.is_empty() || headers == [1]);
-    let is_whole = !is_damaged && counts.first() == Some(&(contents.recordings.len() as u64));
+    let is_whole = !is_damaged && count == Some(contents.recordings.len() as u64);
     contents.state = Some(if is_whole {
         SegmentState::Whole
     } else {
         SegmentState::Damaged
     });
     contents
+}
+
+/// The content of the next line, which is to be a chunk of this kind. A whole chunk of another kind stays.
+fn next_of(lines: &mut VecDeque<&[u8]>, kind: u8) -> Option<Vec<u8>> {
+    let body = open(lines.front()?);
+    if body.as_ref().is_none_or(|body| body[0] == kind) {
+        lines.pop_front();
+    }
+    body.filter(|body| body[0] == kind).map(|body| body[1..].to_vec())
 }
 
 /// A line's kind and content, if the line is whole.
@@ -93,29 +106,26 @@ fn open(line: &[u8]) -> Option<Vec<u8>> {
     (checksum == (hash_id(&body, 0) as u32).to_le_bytes()).then_some(body)
 }
 
+/// How many recordings there are by the header. None if it is damaged: then nothing of it counts.
+fn read_header(mut content: &[u8], contents: &mut Contents) -> Option<u64> {
+    let content = &mut content;
+    let (count, reporting) = (number(content)?, number(content)? != 0);
+    let (before, at) = (u32::try_from(number(content)?).ok()?, small(content)?);
+    let device_name = number(content)?;
+    contents.reporting = reporting;
+    contents.forgotten = (before != 0).then_some((before, at));
+    contents.device_name = (1..DEVICE_NAMES).contains(&device_name).then_some(device_name);
+    Some(count)
+}
+
 /// None if the chunk is damaged; what was read of it until then stays.
-fn read_chunk(body: &[u8], contents: &mut Contents, counts: &mut Vec<u64>) -> Option<()> {
+fn read_chunk(body: &[u8], contents: &mut Contents) -> Option<()> {
     let (kind, mut content) = body.split_first()?;
-    match kind {
-        b'h' => {
-            let count = number(&mut content)?;
-            contents.reporting |= number(&mut content)? != 0;
-            let before = u32::try_from(number(&mut content)?).ok()?;
-            let at = small(&mut content)?;
-            if before != 0 {
-                contents.forgotten = Some((before, at));
-            }
-            counts.push(count);
-        }
-        b'r' => {
-            let (mut seq, mut at) = (0, 0);
-            while !content.is_empty() {
-                let (hash, recording) = read_recording(&mut content, seq, at)?;
-                (seq, at) = (recording.seq, recording.at);
-                contents.recordings.push((hash, recording));
-            }
-        }
-        _ => {}
+    let (mut seq, mut at) = (0, 0);
+    while *kind == b'r' && !content.is_empty() {
+        let (hash, recording) = read_recording(&mut content, seq, at)?;
+        (seq, at) = (recording.seq, recording.at);
+        contents.recordings.push((hash, recording));
     }
     Some(())
 }
@@ -198,17 +208,29 @@ impl Recording {
     }
 }
 
+impl Contents {
+    /// The recordings that count after this clear.
+    fn counted(&self, clear: u64, now_ms: u64) -> impl Iterator<Item = &(u64, Recording)> {
+        let is_since = move |at: u64| clear <= at && at <= now_ms;
+        let all = self.recordings.iter();
+        all.filter(move |(_, recording)| self.clear == clear || is_since(recording.at))
+    }
+}
+
 impl Table {
-    pub fn of(segments: &[Contents]) -> Table {
+    pub fn of(segments: &[Contents], now_ms: u64) -> Table {
+        let clear = segments.iter().map(|segment| segment.clear).max().unwrap_or(0);
+        let latest = || segments.iter().filter(|segment| segment.clear == clear);
         let mut table = Table {
+            clear,
             reporting: segments.iter().any(|segment| segment.reporting),
-            forgotten: segments
-                .iter()
+            forgotten: latest()
                 .filter_map(|segment| segment.forgotten)
                 .max_by_key(|&(before, at)| (before, std::cmp::Reverse(at))),
+            device_name: latest().filter_map(|segment| segment.device_name).min(),
             ..Table::default()
         };
-        for (hash, recording) in segments.iter().flat_map(|segment| &segment.recordings) {
+        for (hash, recording) in segments.iter().flat_map(|segment| segment.counted(clear, now_ms)) {
             table.highest_seq = table.highest_seq.max(recording.seq);
             if table.forgets(recording) {
                 continue;
@@ -236,11 +258,12 @@ impl Table {
         all
     }
 
-    pub fn pending(&self) -> Vec<String> {
+    /// `is_live`: whether a time is within the window.
+    pub fn pending(&self, is_live: impl Fn(u64) -> bool) -> Vec<String> {
         let open = self
             .in_order()
             .into_iter()
-            .filter(|(_, one)| one.is_seen && !one.covered);
+            .filter(|(_, one)| one.is_seen && !one.covered && is_live(one.at));
         open.filter_map(|(_, one)| Some(String::from_utf8_lossy(one.id.as_ref()?).into_owned()))
             .collect()
     }

@@ -18,6 +18,10 @@ const WINDOW_MS: u64 = 30 * 86_400_000;
 const LITTLE: u64 = 128 * 1024;
 /// Guards with filters up to this size are compared as they are printed, bit by bit.
 const MOST_PRINTED_BITS: u64 = 1 << 14;
+/// Longer texts are not stored.
+const MAX_STORED_BYTES: usize = 512 * 1024;
+/// A place of no shard.
+const CUT: u8 = u8::MAX;
 
 #[derive(Debug, Arbitrary)]
 pub struct DeviceProgram<'a> {
@@ -28,8 +32,9 @@ pub struct DeviceProgram<'a> {
 #[derive(Debug, Arbitrary)]
 enum Step<'a> {
     Apply(SnapshotInput<'a>),
-    /// The next visit, which finds what is held.
+    /// The next visit, which finds the snapshot as it was stored.
     Reopen {
+        /// Places of shards whose texts are damaged; [`CUT`]: the end is missing.
         lost: Few<u8, 4>,
     },
     Record(Few<Id, 8>),
@@ -64,6 +69,8 @@ struct Device {
     shards: Vec<Inspected>,
     in_use: Format,
     order: (u32, Option<u64>),
+    /// Whether texts were too long to be stored since the last visit.
+    was_too_long: bool,
     server_clock: Option<(u64, u64)>,
     listed: Vec<Id>,
     /// What was recorded, the device's time of it, and never taken back in any way since.
@@ -81,6 +88,7 @@ pub fn run(program: &DeviceProgram<'_>) {
         shards: Vec::new(),
         in_use: Format::Native,
         order: (0, None),
+        was_too_long: false,
         server_clock: None,
         listed: Vec::new(),
         recorded: Vec::new(),
@@ -102,14 +110,14 @@ fn new_guard() -> Guard {
 fn state_of(guard: &Guard, now: Now, bits: u64) -> String {
     let mut stats = guard.stats(now);
     stats.received = Default::default();
-    let pending = guard.pending(usize::MAX);
+    let pending = guard.pending(usize::MAX, now);
     let visible = format!(
         "{:?} {stats:?} {pending:?} {}",
         guard.version(),
         guard.unseen_revision()
     );
     if bits <= MOST_PRINTED_BITS {
-        visible + &format!("{:?}", guard.pending_shard(4_000))
+        visible + &format!("{:?}", guard.pending_shard(4_000, now))
     } else {
         visible
     }
@@ -148,11 +156,18 @@ impl Device {
         self.touched.extend(ids);
     }
 
+    /// The server's clock, if a snapshot told it.
+    fn server_ms(&self) -> Option<u64> {
+        let (server, steady) = self.server_clock?;
+        Some(server.saturating_add(self.now.steady_ms - steady))
+    }
+
     fn server_seconds(&self) -> u64 {
-        let steady_ms = self.now.steady_ms;
-        self.server_clock.map_or(self.now.wall_ms, |(server, steady)| {
-            server.saturating_add(steady_ms - steady)
-        }) / 1_000
+        self.server_ms().unwrap_or(self.now.wall_ms) / 1_000
+    }
+
+    fn text_bytes(&self) -> usize {
+        self.shards.iter().map(|shard| shard.text.text.len()).sum()
     }
 
     fn bits(&self) -> u64 {
@@ -290,7 +305,9 @@ impl Device {
         }
         assert_eq!(self.guard.held().len(), (self.shards.len() * 13).saturating_sub(1));
         let bytes = self.guard.stats(self.now).bytes as u64;
-        let most = 2 * self.bits() / 8 + LITTLE;
+        let text = self.text_bytes();
+        self.was_too_long |= text > MAX_STORED_BYTES;
+        let most = 2 * self.bits() / 8 + text.min(MAX_STORED_BYTES) as u64 + LITTLE;
         assert!(bytes <= most, "{bytes} bytes are held for {} bits", self.bits());
         self.check_references();
     }
@@ -312,36 +329,64 @@ impl Device {
         assert_eq!(again.held(), self.guard.held());
     }
 
-    /// The next visit: storage holds the texts in any order, without some of them.
+    /// The next visit: storage has the snapshot, of which some texts are damaged.
     fn reopen(&mut self, lost: &[u8]) {
-        let now_ms = self.server_seconds() * 1_000;
+        let stored = self.guard.stored_snapshot(self.now);
+        let has_any = !self.shards.is_empty() || !self.listed.is_empty();
+        assert!(
+            stored.is_some() || !has_any || self.was_too_long,
+            "a snapshot is stored"
+        );
+        assert!(stored.is_none() || self.text_bytes() <= MAX_STORED_BYTES);
+        self.guard = new_guard();
+        self.recorded.clear();
+        self.was_too_long = false;
+        let is_there = stored.is_some_and(|stored| self.restore(stored, lost));
+        if !is_there {
+            self.shards.clear();
+            self.listed.clear();
+            self.server_clock = None;
+        }
+        let forget_before = if is_there { self.order.0 } else { 0 };
+        self.order = (forget_before, None);
+        self.touched.clone_from(&self.listed);
+        assert_eq!(self.guard.shards(), self.shards.len());
         let references = self
             .shards
             .iter()
             .map(|shard| Reference::of(self.in_use, &shard.text.text));
-        let held = Reference::join(references);
-        let lost: Vec<Vec<u8>> = lost
-            .iter()
-            .filter_map(|&place| Some(self.shards.get(usize::from(place))?.text.text.clone()))
-            .collect();
-        self.shards.retain(|shard| !lost.contains(&shard.text.text));
-        let stored: Vec<&[u8]> = self.shards.iter().rev().map(|shard| &shard.text.text[..]).collect();
-        let snapshot = Snapshot {
-            format: self.in_use,
-            now_ms: Some(now_ms),
-            ..Snapshot::new(&stored[..])
-        };
-        self.guard = new_guard();
-        let applied = self
-            .guard
-            .restore(snapshot, &held, self.now)
-            .expect("what was held is right");
-        assert_eq!((applied.reason, applied.shards), (None, self.shards.len()));
-        self.order = (0, None);
-        self.server_clock = Some((now_ms, self.now.steady_ms));
-        self.listed.clear();
-        self.recorded.clear();
-        self.touched.clear();
+        assert_eq!(self.guard.held(), Reference::join(references));
+        for id in &self.listed {
+            assert!(!self.guard.has(id.text(), self.now), "{id:?} is taken back");
+        }
+    }
+
+    /// Returns whether what was stored could be read.
+    fn restore(&mut self, mut stored: String, lost: &[u8]) -> bool {
+        if lost.contains(&CUT) {
+            stored.pop();
+            let before = state_of(&self.guard, self.now, 0);
+            assert!(self.guard.restore(&stored, self.now).is_err(), "the end is missing");
+            assert_eq!(state_of(&self.guard, self.now, 0), before, "all or nothing");
+            return false;
+        }
+        let mut at = stored.len() - self.text_bytes();
+        let mut kept = Vec::new();
+        for (place, shard) in self.shards.drain(..).enumerate() {
+            let length = shard.text.text.len();
+            if lost.iter().any(|&lost| usize::from(lost) == place) {
+                let other = if stored[at..].starts_with('A') { "B" } else { "A" };
+                stored.replace_range(at..=at, other);
+            } else {
+                kept.push(shard);
+            }
+            at += length;
+        }
+        self.shards = kept;
+        self.guard.restore(&stored, self.now).expect("only texts are damaged");
+        let server_ms = self.server_ms().map(|server| server.min((1 << 53) - 1));
+        self.server_clock = server_ms.map(|server| (server, self.now.steady_ms));
+        true
     }
 
     fn filter(&mut self, items: &[Few<Id, 3>]) {

@@ -47,7 +47,11 @@ impl Remedy for Seenguard {
         let mut fill = Fill::new(ask, store.ids());
         while let Some(cursor) = fill.next_request() {
             let held = guard.held();
-            let pending = if self.sends_pending { pending_text(guard)? } else { None };
+            let pending = if self.sends_pending {
+                pending_text(guard, ask.refresh.at)?
+            } else {
+                None
+            };
             let filter = ServerFilter {
                 ids: store.ids(),
                 chain: store.read(),
@@ -89,8 +93,8 @@ fn deliver_again(guard: &mut Guard, sent: &mut Vec<u32>, at: u64, store: &mut St
     });
 }
 
-fn pending_text(guard: &Guard) -> Result<Option<String>> {
-    let pending = guard.pending_shard(usize::MAX)?;
+fn pending_text(guard: &Guard, at: u64) -> Result<Option<String>> {
+    let pending = guard.pending_shard(usize::MAX, Now::at(at))?;
     Ok(pending.map(|shard| shard.to_base64()).transpose()?)
 }
 

@@ -1,0 +1,39 @@
+//! The device name: what a server tells the pending shards of a person's devices apart by.
+
+use std::fmt;
+
+use crate::base36::base36_of_length;
+use crate::hash::hash_id;
+
+const DIGITS: usize = 12;
+/// Names that can be checked against the namespace: its first digits are of the namespace's hash.
+const NAMESPACES: u64 = 36u64.pow(4);
+/// Names of one namespace.
+const NAMES: u64 = 36u64.pow(8);
+
+/// A name of 12 of `0-9a-z`, made for one namespace on one device, and anew after a clear: 4 from the XXH64 of the
+/// namespace, by which a server sees that it is of no other, and 8 at random.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct DeviceName(u64);
+
+impl DeviceName {
+    pub(crate) fn new(namespace: &str, random: u64) -> Self {
+        DeviceName(hash_id(namespace.as_bytes(), 0) % NAMESPACES * NAMES + random % NAMES)
+    }
+
+    /// The name as a number to the base 36.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+
+    /// 0 stands for none; what is too large for a name is none, either.
+    pub(crate) fn from_number(number: u64) -> Option<Self> {
+        (1..NAMESPACES * NAMES).contains(&number).then_some(DeviceName(number))
+    }
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&base36_of_length(self.0, DIGITS))
+    }
+}
