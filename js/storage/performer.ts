@@ -3,7 +3,7 @@
  * another tab has written, the page hides, time has passed. Which keys are read, written and removed, and when, is
  * decided there alone.
  */
-import type { Clock } from "../clock.js";
+import { inNextTask, type Clock } from "../clock.js";
 import type { EngineGuard } from "../engine/engine-guard.js";
 import { describe, SeenGuardError, type ErrorListener } from "../errors.js";
 import { isHidden, listen } from "../page.js";
@@ -37,7 +37,7 @@ const MESSAGES: readonly (readonly [flag: number, message: string])[] = [
   [DAMAGED_SNAPSHOT, "the stored snapshot is damaged and removed"],
 ];
 
-const NO_ANSWER = new Error("it does not answer");
+const NO_ANSWER = new Error("the storage does not answer");
 
 interface Waiter {
   readonly isOver: (status: number) => boolean;
@@ -54,6 +54,7 @@ export class StoragePerformer {
   private waiters: Waiter[] = [];
   private stops: (() => void)[] = [];
   private cancelTimer = (): void => {};
+  private cancelTimeout = (): void => {};
   private isStopped = false;
   private willRun = false;
   /** Why the latest operation failed, if it does. */
@@ -152,6 +153,7 @@ export class StoragePerformer {
   stop(): void {
     this.isStopped = true;
     this.cancelTimer();
+    this.cancelTimeout();
     for (const stop of this.stops) stop();
     for (const { resolve } of this.waiters.splice(0)) resolve(FAILED);
     this.store?.close?.();
@@ -176,28 +178,35 @@ export class StoragePerformer {
   private readonly run = (): void => {
     if (this.isStopped) return;
     this.cancelTimer();
-    const next = () => this.guard.call((guard, now) => guard.next(...now)) ?? WAIT;
-    const kind = next();
+    const kind = this.guard.call((guard, now) => guard.next(...now)) ?? WAIT;
     this.settle();
-    if (kind !== WAIT) {
-      void this.perform(kind);
-      next();
-    }
-    this.runLater();
+    if (kind === WAIT) this.runLater();
+    else void this.perform(kind);
   };
 
   private runLater(): void {
     const waitMs = (this.guard.call((guard) => guard.untilMs) ?? Infinity) - this.clock.steadyMs();
-    if (waitMs < Infinity && !this.isStopped) this.cancelTimer = this.clock.after(Math.max(0, waitMs), this.run);
+    if (waitMs === Infinity || this.isStopped) return;
+    this.cancelTimer = waitMs > 0 ? this.clock.after(waitMs, this.run) : inNextTask(this.run);
   }
 
   /** What can be done at once is done when this returns: localStorage has a value before the task ends. */
   private async perform(kind: number): Promise<void> {
     const { guard } = this;
-    const operation = guard.call((guard) => [guard.operation, guard.operationKeys(), guard.operationText()] as const);
+    const operation = guard.call(
+      (guard) => [guard.operation, guard.operationKeys(), guard.operationText(), guard.operationMs] as const,
+    );
     if (!operation) return;
-    const [number, keys, text] = operation;
-    this.cause = NO_ANSWER;
+    const [number, keys, text, timeoutMs] = operation;
+    const fail = (cause: unknown): void => {
+      this.cause = cause;
+      guard.call((guard, now) => guard.failed(number, isQuotaError(cause), ...now));
+    };
+    const onTimeout = (): void => {
+      fail(NO_ANSWER);
+      this.run();
+    };
+    const cancelTimeout = (this.cancelTimeout = this.clock.after(timeoutMs, onTimeout));
     try {
       if (kind === LIST) {
         const found = await this.list(keys);
@@ -210,9 +219,9 @@ export class StoragePerformer {
         guard.call((guard, now) => guard.done(number, ...now));
       }
     } catch (cause) {
-      this.cause = cause;
-      guard.call((guard, now) => guard.failed(number, isQuotaError(cause), ...now));
+      fail(cause);
     }
+    cancelTimeout();
     this.run();
   }
 
@@ -271,9 +280,12 @@ export class StoragePerformer {
 
   private trouble(status: number): SeenGuardError {
     const { cause } = this;
-    if (!(status & FULL)) return new SeenGuardError("storage", `the storage failed: ${describe(cause)}`, cause);
-    const message = "the storage is full: what does not fit is kept in memory and tried again";
-    return new SeenGuardError("storage-full", message, cause);
+    if (status & FULL) {
+      const message = "the storage is full: what does not fit is kept in memory and tried again";
+      return new SeenGuardError("storage-full", message, cause);
+    }
+    const failure = cause === NO_ANSWER ? "does not answer" : `failed: ${describe(cause)}`;
+    return new SeenGuardError("storage", `the storage ${failure}`, cause);
   }
 }
 

@@ -71,8 +71,6 @@ use random::Random;
 use reading::{Reading, Text};
 use saving::{SNAPSHOT_MS, Saving};
 
-/// How long an operation may take; one that has not answered by then has failed.
-const OPERATION_MS: u64 = 10_000;
 /// So many operations are begun in `BURST_MS` at most: a storage that does not do what it says asks for ever more.
 const MOST_IN_A_BURST: u32 = 1_000;
 const BURST_MS: u64 = 1_000;
@@ -116,7 +114,6 @@ enum Purpose {
 #[derive(Debug)]
 struct Flight {
     purpose: Purpose,
-    deadline_ms: u64,
     /// Those that are read or removed.
     keys: Vec<String>,
 }
@@ -173,6 +170,9 @@ pub struct Storage {
 }
 
 impl Storage {
+    /// How long an operation may take (ms): what has no outcome by then is to be told as [`Outcome::Failed`].
+    pub const OPERATION_MS: u64 = 10_000;
+
     /// The protocol of a namespace whose guard has these options. `seed`: differs from document to document; it names
     /// the writer and draws the waits.
     pub fn new(namespace: &str, window_days: f64, remember: usize, seed: u64) -> Self {
@@ -230,16 +230,10 @@ impl Storage {
         self.is_flushing = false;
     }
 
-    /// The next operation. While one is under way there is none; one that is past its deadline has failed.
+    /// The next operation. While one is under way there is none.
     pub fn next(&mut self, guard: &mut Guard, now: Now) -> Operation {
-        if self.place != Place::Store {
+        if self.place != Place::Store || self.flight.is_some() {
             return Operation::Wait { until_ms: u64::MAX };
-        }
-        if let Some(Flight { deadline_ms, .. }) = self.flight {
-            if now.steady_ms < deadline_ms {
-                return Operation::Wait { until_ms: deadline_ms };
-            }
-            self.fail(false, now);
         }
         let burst_end_ms = self.burst_ms + BURST_MS;
         if self.burst >= MOST_IN_A_BURST && now.steady_ms < burst_end_ms {
@@ -275,12 +269,7 @@ impl Storage {
             Operation::Read(keys) | Operation::Remove { keys, .. } => keys.clone(),
             _ => Vec::new(),
         };
-        let deadline_ms = now.steady_ms + OPERATION_MS;
-        self.flight = Some(Flight {
-            purpose,
-            deadline_ms,
-            keys,
-        });
+        self.flight = Some(Flight { purpose, keys });
         operation
     }
 

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
     /// Nothing until something happens, or until a time of the steady clock: not after now, as soon as others had their
-    /// turn. While an operation is under way, its deadline: what has not come by then has failed.
+    /// turn.
     Wait {
         /// Milliseconds; `u64::MAX`: until something happens.
         until_ms: u64,
@@ -38,7 +38,7 @@ pub enum Outcome {
     Texts(Vec<(String, String)>),
     /// Of writing and removing.
     Done,
-    /// It failed. What it was to change may have been changed, or may be later.
+    /// It failed, or has not come in [time](crate::Storage::OPERATION_MS). What it was to change may have been changed, or may be later.
     Failed {
         /// Whether for want of room.
         is_full: bool,

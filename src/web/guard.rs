@@ -282,6 +282,12 @@ impl Guard {
         self.storage.operation()
     }
 
+    /// How long an operation may take, in milliseconds: what has no outcome by then has failed.
+    #[wasm_bindgen(getter, js_name = operationMs)]
+    pub fn operation_ms(&self) -> f64 {
+        Storage::OPERATION_MS as f64
+    }
+
     /// Its keys, or the prefixes of those that are to be listed.
     #[wasm_bindgen(js_name = operationKeys)]
     pub fn operation_keys(&mut self) -> Vec<String> {

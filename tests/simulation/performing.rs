@@ -1,7 +1,7 @@
 //! A device performs what the storage protocol of its tabs decides, one thing at a time; between any two of them other
 //! tabs do theirs, or this one dies. What a call has brought about is seen from outside.
 
-use seenguard::{Now, Operation, Outcome};
+use seenguard::{Now, Operation, Outcome, Storage};
 
 use super::bounds;
 use super::chance::Chance;
@@ -69,13 +69,17 @@ impl Device {
     /// Asks for the next operation.
     fn ask(&mut self, tab: usize, scene: &mut Scene<'_>) {
         let steady_ms = self.clocks(tab, scene.now).steady_ms;
-        let page = &mut self.tabs[tab];
-        if let Some(job) = page.job.take_if(|job| job.deadline_ms <= steady_ms) {
-            page.late.push(job);
-            page.is_troubled = true;
+        if let Some(job) = self.tabs[tab].job.take_if(|job| job.deadline_ms <= steady_ms) {
+            let number = job.number;
+            self.call(tab, scene, |page, now| {
+                page.late.push(job);
+                page.is_troubled = true;
+                let outcome = Outcome::Failed { is_full: false };
+                page.storage.complete(&mut page.guard, number, outcome, now);
+            });
             scene.tally.reach("an operation never answers");
         }
-        let was_loaded = page.storage.is_loaded();
+        let was_loaded = self.tabs[tab].storage.is_loaded();
         let operation = self.call(tab, scene, |page, now| page.storage.next(&mut page.guard, now));
         let page = &mut self.tabs[tab];
         let Operation::Wait { until_ms } = operation else {
@@ -86,7 +90,8 @@ impl Device {
             }
             return self.begin(tab, operation, scene);
         };
-        page.acts_at = until_ms.max(steady_ms).saturating_add(page.steady_zero);
+        let acts_ms = page.job.as_ref().map_or(until_ms.max(steady_ms), |job| job.deadline_ms);
+        page.acts_at = acts_ms.saturating_add(page.steady_zero);
         if page.job.is_none() && until_ms > steady_ms {
             let is_written = !page.guard.is_unsaved(false) && page.taken.is_none() && page.writing.is_none();
             let is_done = is_written && page.storage.is_loaded() && page.storage.is_current();
@@ -113,11 +118,13 @@ impl Device {
         }
         let holds = page.holds_of(&operation);
         let mut job = Job::new(page.storage.operation(), operation, holds, &self.store, scene);
-        let Operation::Wait { until_ms } = page.storage.next(&mut page.guard, clocks) else {
-            panic!("storage: one operation at a time");
-        };
-        job.deadline_ms = until_ms;
-        page.acts_at = until_ms.saturating_add(page.steady_zero);
+        let next = page.storage.next(&mut page.guard, clocks);
+        assert!(
+            matches!(next, Operation::Wait { .. }),
+            "storage: one operation at a time"
+        );
+        job.deadline_ms = clocks.steady_ms + Storage::OPERATION_MS;
+        page.acts_at = job.deadline_ms.saturating_add(page.steady_zero);
         page.job = Some(job);
     }
 
