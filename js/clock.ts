@@ -26,6 +26,21 @@ export const deviceClock: Clock = {
   },
 };
 
+/**
+ * Runs something as a task of its own, once others had their turn. Returns cancel. In the background browsers let timers
+ * wait for a second or more, but not messages.
+ */
+export function inNextTask(run: () => void): () => void {
+  if (typeof MessageChannel === "undefined") return deviceClock.after(0, run);
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    run();
+  };
+  port2.postMessage(undefined);
+  return () => port1.close();
+}
+
 /** The option of `SeenGuard.open` that brings another clock. Only `seenguard/testing` knows it. */
 export const CLOCK = Symbol.for("seenguard.clock");
 

@@ -525,6 +525,20 @@ describe("a storage that takes its time", () => {
     expect(timers()).toBe(before);
   });
 
+  test("is read without timers, which in the background come late", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const ids = idsOf("id-", 10_000);
+    await visit(storage, namespace, ids);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const { guard } = await openGuard({ storage, namespace }, newPage());
+      expect(guard.filter(ids)).toEqual([]);
+      await guard.close();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test("and answers after open has gone on takes over what it holds then", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {

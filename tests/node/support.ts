@@ -63,10 +63,10 @@ export function newPage(): Package {
 export function openPage(before = ""): { seenguard: Package; run: (code: string | vm.Script) => unknown } {
   const { TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask } =
     globalThis;
-  const { URL, AbortController } = globalThis;
+  const { URL, AbortController, MessageChannel } = globalThis;
   const page = vm.createContext({
     ...{ TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask },
-    ...{ URL, AbortController, Date },
+    ...{ URL, AbortController, MessageChannel, Date },
   });
   const run = (code: string | vm.Script): unknown =>
     typeof code === "string" ? vm.runInContext(code, page) : code.runInContext(page);
