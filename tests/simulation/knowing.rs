@@ -10,7 +10,7 @@ use seenguard::{Guard, Now};
 
 use super::device::Device;
 use super::items::Item;
-use super::ledger::{Ledger, Recording, Stored};
+use super::ledger::{Deletion, Ledger, Recording, Stored};
 use super::performing::Before;
 use super::scene::Scene;
 use super::store::{is_segment, is_snapshot, is_stash};
@@ -52,11 +52,20 @@ impl Device {
         for (place, &index) in kept().enumerate() {
             let item = ledger.recordings[index].item;
             let missed_of_item = missed_of_item(page, ledger, item, index);
+            // A deletion that it heard of later has dropped what was recorded before it.
+            let at = ledger.recordings[index].at;
+            let is_before = |deletion: &&Deletion| deletion.before <= page.knows_deletion && deletion.latest_ms <= at;
+            let before = ledger
+                .deletions
+                .iter()
+                .filter(is_before)
+                .map(|deletion| deletion.before);
+            let knew_deletion = before.max().unwrap_or(0);
             let recording = &mut ledger.recordings[index];
             recording.certain = others_known + place;
             recording.missed = index.saturating_sub(recording.certain);
             recording.missed_of_item = missed_of_item;
-            recording.knew_deletion = recording.knew_deletion.max(page.knows_deletion);
+            recording.knew_deletion = recording.knew_deletion.max(knew_deletion);
             recording.may_have_known_deletion = page.may_know_deletion;
         }
     }

@@ -235,9 +235,8 @@ impl Ledger {
         self.of(recording.item).all(|(_, other)| other.at >= clear)
     }
 
-    /// What was in storage before a clear may be gone, and that another was done.
+    /// What was in storage before a clear may be gone.
     pub fn unstore_older(&mut self, clear: u64) {
-        self.resolved = None;
         for recording in self.recordings.iter_mut().filter(|recording| recording.at < clear) {
             recording.stored.retain(|stored| stored.clear >= clear);
         }

@@ -166,9 +166,12 @@ impl Device {
                 if only_if.is_some() && *keys != [page.storage.stash_key()] {
                     scene.tally.reach("a stash is taken over");
                 }
-                if page.storage.is_clearing() && scene.conditions.fills_up {
-                    // What a clear overtakes makes room before a segment tells of it.
+                if page.storage.is_clearing() {
+                    // What a clear overtakes may be gone before a segment tells of it.
                     self.ledger.unstore_older(page.guard.clear_number());
+                    if scene.conditions.fills_up {
+                        self.ledger.resolved = None;
+                    }
                 }
             }
             _ => {}
