@@ -28,6 +28,7 @@ import {
   checkFeedOptions,
   checkGuardOptions,
   checkObserveOptions,
+  checkRecordOptions,
   checkReportOptions,
 } from "./options.js";
 import { clearVerdicts, findCore, hold, noteClearing, release, sharedVerdicts } from "./registry.js";
@@ -128,8 +129,9 @@ export class SeenGuard implements Api.SeenGuard {
     return isUsable(id) ? this.core().explain(id) : { seen: false };
   }
 
-  record(ids: Api.ItemId | Iterable<Api.ItemId>): number {
-    return this.core().record(collectRecorded(ids));
+  record(ids: Api.ItemId | Iterable<Api.ItemId>, options: Api.RecordOptions = {}): number {
+    const { local } = checkRecordOptions(options);
+    return this.core().record(collectRecorded(ids), local);
   }
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>): number {
@@ -180,12 +182,12 @@ export class SeenGuard implements Api.SeenGuard {
 
   /** Records an item's ids all together. */
   private recorder(
-    { idsOf, onImpression }: Api.ObserveOptions,
+    { idsOf, onImpression, local }: Api.ObserveOptions,
     ids: readonly string[] = [],
   ): (id: string, element: Element) => void {
     return (id, element) => {
       const others = collectRecorded(callBack(idsOf, id, element)).map(String);
-      this.record(new Set([id, ...ids, ...others]));
+      this.record(new Set([id, ...ids, ...others]), { local });
       callBack(onImpression, id, element);
     };
   }
