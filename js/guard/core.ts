@@ -276,11 +276,11 @@ export class GuardCore {
     return { ids, id, why: this.explain(id) };
   }
 
-  record(ids: readonly ItemId[], isLocal: boolean): number {
+  record(ids: readonly ItemId[]): number {
     let [unknown, lostText, lost] = [0, 0, 0];
     const isDone = this.guard?.callWithParts(
       ids,
-      (guard, batch, now) => guard.record(batch, isLocal, ...now) as RecordOutcome,
+      (guard, batch, now) => guard.record(batch, ...now) as RecordOutcome,
       (outcome, start, end) => {
         if (!outcome) lost += end - start;
         unknown += outcome?.unknown ?? 0;

@@ -28,7 +28,6 @@ import {
   checkFeedOptions,
   checkGuardOptions,
   checkObserveOptions,
-  checkRecordOptions,
   checkReportOptions,
 } from "./options.js";
 import { clearVerdicts, findCore, hold, noteClearing, release, sharedVerdicts } from "./registry.js";
@@ -129,9 +128,8 @@ export class SeenGuard implements Api.SeenGuard {
     return isUsable(id) ? this.core().explain(id) : { seen: false };
   }
 
-  record(ids: Api.ItemId | Iterable<Api.ItemId>, options: Api.RecordOptions = {}): number {
-    const { local } = checkRecordOptions(options);
-    return this.core().record(collectRecorded(ids), local);
+  record(ids: Api.ItemId | Iterable<Api.ItemId>): number {
+    return this.core().record(collectRecorded(ids));
   }
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>): number {
@@ -182,12 +180,12 @@ export class SeenGuard implements Api.SeenGuard {
 
   /** Records an item's ids all together. */
   private recorder(
-    { idsOf, onImpression, local }: Api.ObserveOptions,
+    { idsOf, onImpression }: Api.ObserveOptions,
     ids: readonly string[] = [],
   ): (id: string, element: Element) => void {
     return (id, element) => {
       const others = collectRecorded(callBack(idsOf, id, element)).map(String);
-      this.record(new Set([id, ...ids, ...others]), { local });
+      this.record(new Set([id, ...ids, ...others]));
       callBack(onImpression, id, element);
     };
   }

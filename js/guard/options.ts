@@ -67,12 +67,7 @@ const feedRules = {
   seen: [`"${SEEN.join('" or "')}"`, (value) => SEEN.includes(value as string), "drop"],
 } satisfies Rules;
 
-const recordRules = {
-  local: ["true or false", (value) => typeof value === "boolean", false],
-} satisfies Rules;
-
 const observeRules = {
-  ...recordRules,
   attribute: ["an attribute's name", (value) => isText(value) && !/[\s"'<>/=]/.test(value), "data-seen-id"],
   ratio: upTo(1, "", true, 0.5),
   dwellMs: upTo(MAX_MS, " of milliseconds", true, 1000),
@@ -108,15 +103,10 @@ export function checkFeedOptions(options: unknown): FeedOptions {
   return checkOptions("feed", options, feedRules);
 }
 
-/** Checks the options of `record`. */
-export function checkRecordOptions(options: unknown): { local: boolean } {
-  return checkOptions("record", options, recordRules) as { local: boolean };
-}
-
 /** Checks the options of `observe` and `track`. */
 export function checkObserveOptions(
   options: unknown,
-): ObserverSettings & Pick<ObserveOptions, "idsOf" | "onImpression" | "local"> {
+): ObserverSettings & Pick<ObserveOptions, "idsOf" | "onImpression"> {
   return checkOptions("observe", options, observeRules) as object as ObserverSettings;
 }
 

@@ -137,15 +137,7 @@ impl Impressions {
     /// # Errors
     /// [`Error::OutOfMemory`]; then nothing is recorded.
     pub(crate) fn record(&mut self, id: HashedId<'_>, at: u64, covered: bool) -> Result<usize, Error> {
-        self.add(id, at, Kind::Seen, covered, false)
-    }
-
-    /// Records what no server is to learn of: covered and delivered from the start.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`]; then nothing is recorded.
-    pub(crate) fn record_local(&mut self, id: HashedId<'_>, at: u64) -> Result<usize, Error> {
-        self.add(id, at, Kind::Seen, true, true)
+        self.add(id, at, Kind::Seen, covered)
     }
 
     /// Takes an id back: it passes until it is recorded again.
@@ -154,10 +146,10 @@ impl Impressions {
     /// [`Error::OutOfMemory`]; then nothing is recorded.
     pub(crate) fn unsee(&mut self, id: HashedId<'_>, at: u64) -> Result<usize, Error> {
         self.unseen_revision += 1;
-        self.add(id, at, Kind::Unseen, false, false)
+        self.add(id, at, Kind::Unseen, false)
     }
 
-    fn add(&mut self, id: HashedId<'_>, at: u64, kind: Kind, covered: bool, delivered: bool) -> Result<usize, Error> {
+    fn add(&mut self, id: HashedId<'_>, at: u64, kind: Kind, covered: bool) -> Result<usize, Error> {
         self.recordings.try_reserve(1)?;
         let has_room = id.bytes().len() <= MAX_TEXT_BYTES;
         let unsettled = if has_room {
@@ -171,7 +163,7 @@ impl Impressions {
             at,
             kind,
             covered,
-            delivered,
+            delivered: false,
             unsettled,
         };
         self.insert(id.unseeded(), recording);
@@ -242,10 +234,7 @@ impl Impressions {
             if let Some(unsettled) = &mut recording.unsettled {
                 unsettled.own |= own;
             }
-            // What no server is to learn of changes nothing about what was stopped before, though that was not known yet.
-            let is_stopped = recording.kind == Kind::Seen && self.is_live(&recording, known.at);
-            let yields = is_stopped && is_provisional(&known) && known.covered && known.delivered;
-            recording = if yields { recording } else { known.merge(recording) };
+            recording = known.merge(recording);
         }
         self.unseen_revision += u64::from(recording.is_taken_back() && !was_taken_back);
         self.insert(hash, recording);

@@ -137,30 +137,6 @@ impl Guard {
     /// # Errors
     /// [`Error::OutOfMemory`]; what came before it is recorded.
     pub fn record<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Result<Recorded, Error> {
-        self.record_all(ids, false, now)
-    }
-
-    /// Records what the person has met elsewhere in the app: this device remembers it, and no server learns of it. Of an
-    /// id that is stopped already this changes nothing.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`]; what came before it is recorded.
-    ///
-    /// # Examples
-    /// ```
-    /// use seenguard::{Guard, Now};
-    /// let now = Now::at(1_764_000_000_000);
-    /// let mut guard = Guard::new(30.0, 10_000)?;
-    /// guard.record_local(&["a"], now)?;
-    /// assert_eq!(guard.filter(&["a", "b"], now)?, [1]);
-    /// assert!(guard.pending(10, now).is_empty());
-    /// # Ok::<(), seenguard::Error>(())
-    /// ```
-    pub fn record_local<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Result<Recorded, Error> {
-        self.record_all(ids, true, now)
-    }
-
-    fn record_all<L: IdList + ?Sized>(&mut self, ids: &L, is_local: bool, now: Now) -> Result<Recorded, Error> {
         let live = self.server.live(self.server_seconds(now));
         let mut recorded = Recorded::default();
         for index in 0..ids.len() {
@@ -168,19 +144,13 @@ impl Guard {
             let hash = id.unseeded();
             let is_seen = |recording: &Recording| recording.kind == Kind::Seen;
             let is_known = self.live_recording(hash, now).is_some_and(is_seen);
-            recorded.unknown += usize::from(!is_known);
-            if is_local && self.has(ids.get(index), now) {
-                continue;
-            }
             let taken_back = self.taken_back.get(hash);
             let covered = taken_back.is_none() && self.server.contains(id, &live);
             // After it was taken back, whatever the clock says.
             let earliest = taken_back.map_or(0, |taken_back| taken_back.at + 1);
             let at = self.time_of_recording(earliest, now);
-            recorded.lost_text += match is_local {
-                true => self.impressions.record_local(id, at)?,
-                false => self.impressions.record(id, at, covered)?,
-            };
+            recorded.lost_text += self.impressions.record(id, at, covered)?;
+            recorded.unknown += usize::from(!is_known);
         }
         Ok(recorded)
     }

@@ -131,21 +131,10 @@ impl Guard {
         to_js(&explanation)
     }
 
-    /// Records the batch's ids; `is_local`: no server is to learn of them.
-    pub fn record(
-        &mut self,
-        ids: &TextBatch,
-        is_local: bool,
-        wall_ms: f64,
-        steady_ms: f64,
-    ) -> Result<JsValue, JsValue> {
+    /// Records the batch's ids.
+    pub fn record(&mut self, ids: &TextBatch, wall_ms: f64, steady_ms: f64) -> Result<JsValue, JsValue> {
         self.storage.changed();
-        let now = now(wall_ms, steady_ms);
-        let recorded = match is_local {
-            true => self.guard.record_local(ids, now),
-            false => self.guard.record(ids, now),
-        };
-        let recorded = recorded.map_err(failure)?;
+        let recorded = self.guard.record(ids, now(wall_ms, steady_ms)).map_err(failure)?;
         Ok(to_js(&RecordOutcome {
             unknown: recorded.unknown,
             lost_text: recorded.lost_text,
