@@ -389,6 +389,9 @@ impl Storage {
         if let Some(snapshot) = self.save_snapshot(guard, now) {
             return Some(snapshot);
         }
+        if let Some(next) = self.unstash(guard) {
+            return Some(next);
+        }
         // Who writes so fast that a compaction's time never comes waits for it.
         if self.compactions.is_urgent()
             && let Some(next) = self.compact(guard, now)
@@ -396,7 +399,7 @@ impl Storage {
             return Some(next);
         }
         self.is_flushing &= self.wants_listing;
-        if let Some(next) = self.unstash(guard).or_else(|| self.compact(guard, now)) {
+        if let Some(next) = self.compact(guard, now) {
             return Some(next);
         }
         if self.wants_listing {
