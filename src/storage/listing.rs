@@ -86,12 +86,12 @@ pub(super) struct Listing {
 
 impl Listing {
     /// Takes over a new listing; what is known of keys that are still there stays known. Of others' stashes nothing
-    /// does: they are overwritten. `own_stash` is left out.
-    pub(super) fn update(&mut self, keys: Vec<String>, names: &Names, own_stash: &str) {
+    /// does: they are overwritten. What this page has left in `own_stash` is left out.
+    pub(super) fn update(&mut self, keys: Vec<String>, names: &Names, own_stash: Option<&str>) {
         let mut known = std::mem::take(&mut self.entries);
         self.missed.retain(|key| keys.contains(key));
         for key in keys {
-            let Some(kind) = names.kind_of(&key).filter(|_| key != own_stash) else {
+            let Some(kind) = names.kind_of(&key).filter(|_| Some(&*key) != own_stash) else {
                 continue;
             };
             // A key that two places list is there once.

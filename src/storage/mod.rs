@@ -462,8 +462,8 @@ impl Storage {
                 self.found = Some(keys.clone());
             }
         }
-        let own_stash = self.stash_key();
-        self.listing.update(keys, &self.names, &own_stash);
+        let own_stash = self.saving.stash.is_some().then(|| self.stash_key());
+        self.listing.update(keys, &self.names, own_stash.as_deref());
     }
 
     fn begin_reading(&mut self, texts: Vec<(String, String)>, is_group: bool, guard: &mut Guard, now: Now) {
