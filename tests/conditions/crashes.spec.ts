@@ -66,6 +66,7 @@ for (const storage of ["indexeddb", "local"] as const) {
     const [dying, living] = [await context.newPage(), await context.newPage()];
     for (const page of [dying, living]) await visit(page, site, { storage });
     await Promise.all([record(dying, idsOf("dying", 50)), record(living, idsOf("living", 50))]);
+    await pause(MOMENT_MS);
     await killRenderer(dying);
     await record(living, ["after"]);
     await expect.poll(() => fresh(living, [...idsOf("dying", 50), "new"])).toEqual(["new"]);

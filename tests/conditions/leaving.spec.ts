@@ -57,17 +57,22 @@ test("a write that is under way as it hides is made once, and stashed once", asy
   const counted = await page.evaluate(async () => {
     const [puts, stashed]: [IDBValidKey[], string[]] = [[], []];
     const put = Reflect.get(IDBObjectStore.prototype, "put");
-    IDBObjectStore.prototype.put = function (value, key) {
-      if (typeof key === "string" && key.includes("/s/")) puts.push(key);
-      return put.call(this, value, key);
-    };
+    const isUnderWay = new Promise<void>((resolve) => {
+      IDBObjectStore.prototype.put = function (value, key) {
+        if (typeof key === "string" && key.includes("/s/")) {
+          puts.push(key);
+          resolve();
+        }
+        return put.call(this, value, key);
+      };
+    });
     const setItem = Storage.prototype.setItem.bind(localStorage);
     Storage.prototype.setItem = (key, value) => {
       if (key.startsWith("seenguard-stash/")) stashed.push(key);
       setItem(key, value);
     };
     window.guard.record("a");
-    while (puts.length === 0) await Promise.resolve();
+    await isUnderWay;
     dispatchEvent(new Event("pagehide"));
     await window.guard.flush();
     return { puts: puts.length, stashed: stashed.length };
