@@ -169,7 +169,7 @@ pub fn main() -> Result<(), Error> {
     let last_week = Time::from(SystemTime::now() - Duration::from_secs(7 * u64::from(DAY)));
     report(&mut server, &candidates[..8], last_week)?;
     let first = server.page("ada", &candidates, 10, &PageRequest::default(), now)?;
-    let shown = show(&mut guard, &first, Now::at(now.unix_ms()))?;
+    let shown = show(&mut guard, &first, Now::at(now))?;
     println!("8 of 40 candidates were seen; the page: {shown:?}");
 
     // Ten seconds later the stream has brought nothing of it. The server offers the same page again, and the device
@@ -182,13 +182,13 @@ pub fn main() -> Result<(), Error> {
     };
     let second = server.page("ada", &candidates, 10, &request, now)?;
     let repeats = second.items.len();
-    let shown_of_it = show(&mut guard, &second, Now::at(now.unix_ms()))?.len();
+    let shown_of_it = show(&mut guard, &second, Now::at(now))?.len();
     println!("refreshed while the stream lags: {repeats} offered again, {shown_of_it} shown of them");
     println!("sent of the server's shards: {:?}", second.seen.shards);
 
     // With the device's pending shard in the request, the next page is full at once.
     let pending = guard
-        .pending_shard(usize::MAX, Now::at(now.unix_ms()))?
+        .pending_shard(usize::MAX, Now::at(now))?
         .map(|shard| shard.to_base64())
         .transpose()?;
     let request = PageRequest {
@@ -196,7 +196,7 @@ pub fn main() -> Result<(), Error> {
         ..request
     };
     let third = server.page("ada", &candidates, 10, &request, now)?;
-    show(&mut guard, &third, Now::at(now.unix_ms()))?;
+    show(&mut guard, &third, Now::at(now))?;
     println!(
         "with the pending shard ({} bytes) in the request: {:?}",
         pending.as_ref().map_or(0, String::len),
@@ -208,8 +208,8 @@ pub fn main() -> Result<(), Error> {
     let now = now + Duration::from_secs(60);
     report(&mut server, &shown.iter().map(String::as_str).collect::<Vec<_>>(), now)?;
     let fourth = server.page("ada", &candidates, 10, &PageRequest::default(), now)?;
-    show(&mut guard, &fourth, Now::at(now.unix_ms()))?;
-    let stats = guard.stats(Now::at(now.unix_ms()));
+    show(&mut guard, &fourth, Now::at(now))?;
+    let stats = guard.stats(Now::at(now));
     let bytes: usize = fourth.seen.shards.iter().map(String::len).sum();
     println!(
         "the stream has caught up with the first page; its lag was {} ms at most",
@@ -228,7 +228,7 @@ pub fn main() -> Result<(), Error> {
     server.delete_history("ada", now)?;
     let now = now + Duration::from_secs(1);
     let sixth = server.page("ada", &candidates, 10, &PageRequest::default(), now)?;
-    let shown = show(&mut guard, &sixth, Now::at(now.unix_ms()))?;
+    let shown = show(&mut guard, &sixth, Now::at(now))?;
     println!("after the history was deleted: {shown:?}");
     Ok(())
 }

@@ -18,7 +18,7 @@
 //! // On the device: the server's shards, and what was shown here a moment ago.
 //! let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
 //! guard.finish_loading();
-//! let now = Now::at(1_764_000_100_000);
+//! let now = Now::at(Time::from_unix_seconds(1_764_000_100));
 //! guard.apply(Snapshot::from(&shipped), now)?;
 //! guard.record(&["article-3"], now)?;
 //! assert_eq!(guard.filter(&["article-2", "article-3", "article-4"], now)?, [2]);
@@ -70,7 +70,7 @@
 //! let (mut chain, rejected) = ShardChain::from_shards(&stored, options)?;
 //! assert!(rejected.is_empty());
 //! let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
-//! guard.apply(Snapshot::new(&stored), Now::at(now.unix_ms()))?;
+//! guard.apply(Snapshot::new(&stored), Now::at(now))?;
 //!
 //! chain.record(&["d"], now)?;
 //! let shipped = chain.snapshot(now, Some(&guard.held()))?;

@@ -5,10 +5,10 @@ mod common;
 
 use common::model_chain::ModelChain;
 use common::random::Random;
-use common::{DAY, START, guard, ids, milliseconds, options, seconds};
+use common::{DAY, START, at, at_ms, guard, ids, milliseconds, options, seconds};
 use seenguard::wire::Reference;
 use seenguard::{
-    BloomFilter, ChainOptions, ChainSnapshot, Error, Format, Impression, ItemIds, Now, Parameters, Report, Shard,
+    BloomFilter, ChainOptions, ChainSnapshot, Error, Format, Impression, ItemIds, Parameters, Report, Shard,
     ShardChain, Snapshot, Split,
 };
 
@@ -279,10 +279,10 @@ fn what_cannot_be_read_as_pending_is_as_if_it_were_not_there() {
 #[test]
 fn what_is_pending_on_a_device_that_has_not_heard_of_the_deletion_stops_nothing() {
     let mut guard = guard();
-    guard.record(&["a"], Now::at(START_MS)).unwrap();
+    guard.record(&["a"], at_ms(START_MS)).unwrap();
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
     chain.forget(milliseconds(START_MS + 10_000)).unwrap();
-    let now = Now::at(START_MS + 20_000);
+    let now = at_ms(START_MS + 20_000);
     let fresh = |pending: Option<Shard>| {
         let text = pending.unwrap().to_base64().unwrap();
         chain.filter(&["a", "b"], Some(&text), seconds(START + 20)).unwrap()
@@ -567,22 +567,15 @@ fn check_that_a_device_resolves(format: Format) {
                 now_ms: None,
                 ..Snapshot::from(&snapshot)
             },
-            Now::at(now * 1000),
+            at(now),
         );
         assert_eq!(applied.unwrap().reason, None, "{format:?}");
         let news = ids("news", refresh * 10..refresh * 10 + 10);
         // Double hashing in so small a filter is wrong more often than it should be.
-        assert!(
-            guard.filter(&news, Now::at(now * 1000)).unwrap().len() >= 9,
-            "{format:?}"
-        );
+        assert!(guard.filter(&news, at(now)).unwrap().len() >= 9, "{format:?}");
         chain.record(&news, seconds(now)).unwrap();
     }
-    assert!(
-        ids("news", 0..190)
-            .iter()
-            .all(|id| guard.has(id, Now::at(START * 1000)))
-    );
+    assert!(ids("news", 0..190).iter().all(|id| guard.has(id, at(START))));
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod common;
 
 use std::collections::VecDeque;
 
-use common::{START, apply, at, guard, ids, milliseconds, seconds, shard_of, shard_of_everything, unsaved};
+use common::{START, apply, at, at_ms, guard, ids, milliseconds, seconds, shard_of, shard_of_everything, unsaved};
 use seenguard::{ChainOptions, DeliveryBatch, Guard, Impression, Now, ShardChain};
 
 const MANY: usize = 10_000;
@@ -50,9 +50,9 @@ fn next_visit(segments: &[String]) -> Guard {
 #[test]
 fn impressions_go_out_oldest_first_with_their_times() {
     let mut guard = reporting();
-    guard.record(&["a"], Now::at(5_001)).unwrap();
-    guard.record(&["b", "c"], Now::at(5_002)).unwrap();
-    let batch = guard.begin_batch(MANY, usize::MAX, Now::at(6_000));
+    guard.record(&["a"], at_ms(5_001)).unwrap();
+    guard.record(&["b", "c"], at_ms(5_002)).unwrap();
+    let batch = guard.begin_batch(MANY, usize::MAX, at_ms(6_000));
     assert!(batch.number > 0);
     let expected = [("a", 5_001), ("b", 5_002), ("c", 5_002)].map(|(id, at)| Impression {
         id: id.into(),

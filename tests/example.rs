@@ -9,7 +9,7 @@ mod recall_server;
 
 use common::{START, ids, milliseconds, seconds};
 use recall_server::{PageRequest, RecallServer, impressions, show};
-use seenguard::{Error, Now, Report};
+use seenguard::{Error, Now, Report, Time};
 
 /// What a device showed a second ago reaches the server at once.
 fn consume(server: &mut RecallServer, ids: &[&str]) -> Result<(), Error> {
@@ -38,7 +38,7 @@ fn a_person_behind_a_stream_that_stands_still_sees_nothing_twice() -> Result<(),
     for refresh in 0..30 {
         let now = START + refresh * 10;
         let pending = guard
-            .pending_shard(usize::MAX, Now::at(now * 1000))?
+            .pending_shard(usize::MAX, Now::at(Time::from_unix_seconds(now)))?
             .map(|shard| shard.to_base64())
             .transpose()?;
         let held = guard.held();
@@ -51,7 +51,7 @@ fn a_person_behind_a_stream_that_stands_still_sees_nothing_twice() -> Result<(),
         let is_reference = |text: &String| text.starts_with('~');
         assert_eq!(page.seen.shards.iter().all(is_reference), refresh > 0);
         assert_eq!(page.items.len(), 10);
-        shown.extend(show(&mut guard, &page, Now::at(now * 1000))?);
+        shown.extend(show(&mut guard, &page, Now::at(Time::from_unix_seconds(now)))?);
     }
     assert_eq!(shown.len(), 150);
     let distinct: std::collections::HashSet<&String> = shown.iter().collect();
@@ -87,7 +87,7 @@ fn what_is_unseen_or_was_deleted_is_shown_again() -> Result<(), Error> {
     let mut guard = common::guard();
     let mut shown = |server: &RecallServer, now: u64| {
         let page = server.page("ada", &["a", "b", "c"], 10, &PageRequest::default(), seconds(now))?;
-        show(&mut guard, &page, Now::at(now * 1000))
+        show(&mut guard, &page, Now::at(Time::from_unix_seconds(now)))
     };
     consume(&mut server, &["a", "b", "c"])?;
     assert_eq!(shown(&server, START)?, [""; 0]);

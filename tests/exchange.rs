@@ -6,7 +6,7 @@ mod common;
 use common::{START, apply, at, guard, ids, next_visit, shard_of, unsaved};
 use seenguard::wire::Reference;
 use seenguard::{
-    BloomFilter, Explanation, Format, Guard, IdList, Impression, ItemIds, NotApplied, Now, Parameters, Received, Shard,
+    BloomFilter, Explanation, Format, Guard, IdList, Impression, ItemIds, NotApplied, Parameters, Received, Shard,
     Snapshot, Split, Time,
 };
 
@@ -323,7 +323,7 @@ fn what_the_server_has_taken_back_passes_until_it_is_recorded_again() {
 fn a_clock_that_is_off_stops_an_item_rather_than_repeats_it() {
     // The device's clock less the server's, seconds.
     for offset in [-3_600i64, -1, 0, 1, 3_600] {
-        let device = |seconds: u64| Now::at((START + seconds).saturating_add_signed(offset) * 1000);
+        let device = |seconds: u64| at((START + seconds).saturating_add_signed(offset));
         let mut guard = guard();
         guard.record(&["before"], device(0)).unwrap();
         guard.record(&["since"], device(11)).unwrap();

@@ -6,7 +6,8 @@ mod common;
 
 use common::random::Random;
 use common::{
-    DAY, START, apply, at, cover_all, guard, guard_of, has_all, ids, next_visit, seconds, shard_of, shard_with, unsaved,
+    DAY, START, apply, at, at_ms, cover_all, guard, guard_of, has_all, ids, next_visit, seconds, shard_of, shard_with,
+    unsaved,
 };
 use seenguard::{
     Applied, BloomFilter, ChainOptions, CoveredImpression, DEFAULT_REMEMBER, Explanation, Filtered, Guard, Impression,
@@ -389,7 +390,7 @@ fn verdicts_are_counted_by_their_reason() {
 #[test]
 fn explanations_name_the_first_reason() {
     let mut guard = guard();
-    let now = Now::at(START * 1000 + 123);
+    let now = at_ms(START * 1000 + 123);
     let shards = [
         text_of(&["new".into()], 9),
         text_of(&["old".into(), "both".into(), "new".into()], 8),
@@ -440,18 +441,18 @@ fn an_id_is_stopped_for_exactly_the_window_by_this_devices_clock() {
     for window_days in [1.0, 0.5, 30.0, 0.000_1, 400.0] {
         let mut guard = guard_of(window_days, DEFAULT_REMEMBER);
         let recorded = START * 1000 + 999;
-        guard.record(&["covered"], Now::at(recorded)).unwrap();
-        cover_all(&mut guard, Now::at(recorded));
-        guard.record(&["pending"], Now::at(recorded)).unwrap();
+        guard.record(&["covered"], at_ms(recorded)).unwrap();
+        cover_all(&mut guard, at_ms(recorded));
+        guard.record(&["pending"], at_ms(recorded)).unwrap();
         let end = recorded + (window_days * 86_400_000.0) as u64;
         for now in [recorded, end - 1, 0, recorded / 2] {
-            let fresh = guard.filter(&["pending", "covered"], Now::at(now)).unwrap();
+            let fresh = guard.filter(&["pending", "covered"], at_ms(now)).unwrap();
             assert!(fresh.is_empty(), "{window_days} {now}");
         }
-        let fresh = guard.filter(&["pending", "covered"], Now::at(end)).unwrap();
+        let fresh = guard.filter(&["pending", "covered"], at_ms(end)).unwrap();
         assert_eq!(fresh, [0, 1], "{window_days}");
         // The clock went back: nothing was lost.
-        let fresh = guard.filter(&["pending", "covered"], Now::at(recorded)).unwrap();
+        let fresh = guard.filter(&["pending", "covered"], at_ms(recorded)).unwrap();
         assert!(fresh.is_empty());
     }
 }
@@ -608,7 +609,7 @@ fn a_deletion_of_the_history_forgets_what_came_before_it_wherever_it_turns_up() 
     let old = unsaved(&mut guard);
     guard.record(&["since, not knowing of it"], at(START + 11)).unwrap();
     let deleted = (START + 10) * 1000;
-    apply_deletion(&mut guard, START + 10, Some(deleted + 5_000), Now::at(deleted + 5_000));
+    apply_deletion(&mut guard, START + 10, Some(deleted + 5_000), at_ms(deleted + 5_000));
     guard.record(&["again"], at(START + 20)).unwrap();
     let segments = [unsaved(&mut guard), old.clone()];
     guard.merge(&[&old], at(START)).unwrap();
@@ -643,7 +644,7 @@ fn what_was_recorded_knowing_of_a_deletion_stays_whatever_the_clock_does() {
 fn a_deletion_is_dated_by_the_servers_clock_where_the_devices_is_behind_or_a_day_ahead() {
     // The device's clock less the server's, and whether what was recorded a second after the deletion must stay.
     for offset in [-400 * DAY as i64, -60, -1, 0, 2 * DAY as i64, 400 * DAY as i64] {
-        let device = |server_seconds: u64| Now::at(server_seconds.saturating_add_signed(offset) * 1000);
+        let device = |server_seconds: u64| at(server_seconds.saturating_add_signed(offset));
         let mut guard = guard();
         guard.record(&["before"], device(START)).unwrap();
         guard.record(&["since"], device(START + 11)).unwrap();
@@ -678,21 +679,21 @@ fn a_snapshot_from_before_a_deletion_is_not_taken() {
 #[test]
 fn what_a_snapshot_covers_is_pending_no_longer() {
     let mut guard = guard();
-    guard.record(&ids("item", 0..10), Now::at(1_000_000)).unwrap();
+    guard.record(&ids("item", 0..10), at_ms(1_000_000)).unwrap();
     let covers = text_of(&ids("item", 3..7), 1);
-    let applied = apply(&mut guard, None, &[&covers], Now::at(1_060_000)).unwrap();
+    let applied = apply(&mut guard, None, &[&covers], at_ms(1_060_000)).unwrap();
     let covered = ids("item", 3..7).into_iter();
     let lags: Vec<CoveredImpression> = covered.map(|id| CoveredImpression { id, lag_ms: 60_000 }).collect();
     assert_eq!((applied.covered, applied.lags), (4, lags));
     assert_eq!(
-        guard.pending(99, Now::at(1_060_000)),
+        guard.pending(99, at_ms(1_060_000)),
         [ids("item", 0..3), ids("item", 7..10)].concat()
     );
     assert_eq!(
-        apply(&mut guard, None, &[&covers], Now::at(1_070_000)).unwrap().covered,
+        apply(&mut guard, None, &[&covers], at_ms(1_070_000)).unwrap().covered,
         0
     );
-    let lag = guard.stats(Now::at(1_070_000)).lag;
+    let lag = guard.stats(at_ms(1_070_000)).lag;
     assert_eq!(
         (lag.count, lag.last_ms, lag.p50_ms, lag.p99_ms),
         (4, Some(60_000), Some(60_000), Some(60_000))

@@ -6,7 +6,7 @@ mod common;
 
 use std::collections::{BTreeMap, HashSet};
 
-use common::{START, apply, guard_of, ids, loaded, shard_of};
+use common::{START, apply, at, at_ms, guard_of, ids, loaded, shard_of};
 use proptest::prelude::*;
 use seenguard::{DEFAULT_REMEMBER, Explanation, Format, Guard, Now, SegmentState, Snapshot};
 
@@ -104,7 +104,7 @@ impl Device {
     }
 
     fn act(&mut self, tab: usize, action: &Action) {
-        let now = Now::at(self.now_ms);
+        let now = at_ms(self.now_ms);
         let page = &mut self.tabs[tab];
         match action {
             Action::Record(item) => {
@@ -138,7 +138,7 @@ impl Device {
     fn hear(&mut self, tab: usize) {
         let page = &mut self.tabs[tab];
         let texts: Vec<&String> = self.segments[page.heard..].iter().map(|(text, _)| text).collect();
-        let states = page.guard.merge(&texts, Now::at(self.now_ms)).unwrap();
+        let states = page.guard.merge(&texts, at_ms(self.now_ms)).unwrap();
         assert!(states.iter().all(|state| *state == SegmentState::Whole));
         for (_, written) in &self.segments[page.heard..] {
             page.merge(written);
@@ -150,7 +150,7 @@ impl Device {
     fn check(&self, tab: usize) {
         let page = &self.tabs[tab];
         for item in 0..ITEMS {
-            let why = page.guard.explain(name(item), Now::at(self.now_ms));
+            let why = page.guard.explain(name(item), at_ms(self.now_ms));
             let at = match why {
                 Some(Explanation::Pending { at } | Explanation::Memory { at }) => Some(at),
                 // A snapshot that was used to cover is in use still.
@@ -161,7 +161,7 @@ impl Device {
         }
         for (item, &(_, at, seen)) in &page.last {
             let is_live = self.now_ms < at.saturating_add(WINDOW_MS);
-            let is_stopped = page.guard.has(name(*item), Now::at(self.now_ms));
+            let is_stopped = page.guard.has(name(*item), at_ms(self.now_ms));
             assert!(!is_live || is_stopped == seen, "{item}");
         }
     }
@@ -220,7 +220,7 @@ fn answers<S: AsRef<[u8]>>(segments: &[S], now_ms: u64) -> Answers {
 }
 
 fn answers_of<S: AsRef<[u8]>>(mut guard: Guard, segments: &[S], now_ms: u64) -> Answers {
-    let now = Now::at(now_ms);
+    let now = at_ms(now_ms);
     let written = guard.clone().compact(segments, now).unwrap().text;
     let undelivered = guard.undelivered();
     let to_deliver = guard.begin_batch(100, usize::MAX, now).impressions.into_iter();
@@ -279,7 +279,7 @@ proptest! {
                 chosen.push(texts.swap_remove(index));
             }
             if !chosen.is_empty() {
-                texts.push(device.tabs[tab].guard.compact(&chosen, Now::at(device.now_ms)).unwrap().text);
+                texts.push(device.tabs[tab].guard.compact(&chosen, at_ms(device.now_ms)).unwrap().text);
             }
         }
         // Who compacts may know more of what it read than was written, and no less.
@@ -296,7 +296,7 @@ proptest! {
             let mut guard = guard_of(WINDOW_DAYS, DEFAULT_REMEMBER);
             let mut segments = Vec::new();
             for (place, &(item, seen)) in items.iter().enumerate() {
-                let now = Now::at(START * 1000 + place as u64);
+                let now = at_ms(START * 1000 + place as u64);
                 if seen {
                     guard.record(&[name(item)], now).unwrap();
                 } else {
@@ -318,17 +318,17 @@ proptest! {
     ) {
         let mut guard = guard_of(WINDOW_DAYS, remember);
         for (place, &now_ms) in clocks.iter().enumerate() {
-            guard.record(&[name(place)], Now::at(now_ms)).unwrap();
+            guard.record(&[name(place)], at_ms(now_ms)).unwrap();
         }
         let segments = guard.take_unsaved(true).map(|segment| segment.text);
         let mut later = Guard::new(WINDOW_DAYS, remember).unwrap();
-        later.load(&segments.into_iter().collect::<Vec<_>>(), Now::at(START * 1000)).unwrap();
+        later.load(&segments.into_iter().collect::<Vec<_>>(), at(START)).unwrap();
         later.finish_loading();
         for guard in [&guard, &later] {
             for (place, &now_ms) in clocks.iter().enumerate().rev().take(remember) {
-                prop_assert!(guard.has(name(place), Now::at(now_ms)));
+                prop_assert!(guard.has(name(place), at_ms(now_ms)));
             }
-            prop_assert!(guard.stats(Now::at(0)).remembered <= remember + remember / 10);
+            prop_assert!(guard.stats(at_ms(0)).remembered <= remember + remember / 10);
         }
     }
 
@@ -338,15 +338,15 @@ proptest! {
         jumps in prop::collection::vec(clock(), 0..8),
     ) {
         let mut guard = guard_of(WINDOW_DAYS, DEFAULT_REMEMBER);
-        guard.record(&["a"], Now::at(recorded)).unwrap();
+        guard.record(&["a"], at_ms(recorded)).unwrap();
         for &now_ms in &jumps {
-            guard.filter(&["a"], Now::at(now_ms)).unwrap();
-            guard.record(&["b"], Now::at(now_ms)).unwrap();
+            guard.filter(&["a"], at_ms(now_ms)).unwrap();
+            guard.record(&["b"], at_ms(now_ms)).unwrap();
             let segment = guard.take_unsaved(true).unwrap().text;
-            guard.merge(&[segment], Now::at(now_ms)).unwrap();
+            guard.merge(&[segment], at_ms(now_ms)).unwrap();
         }
-        prop_assert!(guard.has("a", Now::at(recorded + WINDOW_MS - 1)));
-        prop_assert!(!guard.has("a", Now::at(recorded + WINDOW_MS)));
+        prop_assert!(guard.has("a", at_ms(recorded + WINDOW_MS - 1)));
+        prop_assert!(!guard.has("a", at_ms(recorded + WINDOW_MS)));
     }
 
     #[test]
@@ -381,7 +381,7 @@ proptest! {
         let middle = rotation % texts.len();
         texts.rotate_left(middle);
         let (guard, _) = loaded(&texts);
-        let now = Now::at(device.now_ms);
+        let now = at_ms(device.now_ms);
         for item in 0..ITEMS {
             prop_assert_eq!(guard.has(name(item), now), since.contains(&item), "{}", item);
         }
@@ -393,8 +393,8 @@ proptest! {
     #[test]
     fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), text in "SGI1\n[A-Za-z0-9+/=\n]{0,300}") {
         let (mut guard, _) = loaded(&[&bytes[..], text.as_bytes()]);
-        guard.record(&["a"], Now::at(START * 1000)).unwrap();
-        prop_assert!(guard.has("a", Now::at(START * 1000)));
+        guard.record(&["a"], at(START)).unwrap();
+        prop_assert!(guard.has("a", at(START)));
     }
 }
 
@@ -408,5 +408,5 @@ fn delete(guard: &mut Guard, seconds: u64, now_ms: u64) {
         unseen: &[],
         forget_before: Some(seconds as u32),
     };
-    guard.apply(snapshot, Now::at(now_ms)).unwrap();
+    guard.apply(snapshot, at_ms(now_ms)).unwrap();
 }

@@ -97,5 +97,5 @@ pub fn filter(guard: &mut Guard, page: &[String]) -> Vec<u32> {
 
 /// That time, by both clocks.
 pub fn now() -> Now {
-    Now::at(TIME.unix_ms())
+    Now::at(TIME)
 }

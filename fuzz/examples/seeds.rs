@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use seenguard::{Format, Guard, Now};
+use seenguard::{Format, Guard, Now, Time};
 use seenguard_fuzz::common::{bytes_of, foreign, ids, random::Random, vectors};
 use seenguard_fuzz::pieces::BEGINNING_MS;
 
@@ -121,7 +121,7 @@ fn segments() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     let mut before = None;
     for round in 0..8u8 {
-        let now = Now::at(BEGINNING_MS + 1_000 * u64::from(round));
+        let now = Now::at(Time::from_unix_ms(BEGINNING_MS + 1_000 * u64::from(round)));
         let (first, last) = (usize::from(round), 2 * usize::from(round) + 1);
         guard.record(&ids("item", first..last), now).expect("there is memory");
         guard.unsee(&ids("item", 0..first / 3), now).expect("there is memory");

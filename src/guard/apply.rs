@@ -27,7 +27,7 @@ impl Guard {
     /// chain.record(&["a"], time)?;
     /// let shipped = chain.snapshot(time, None)?;
     ///
-    /// let now = Now::at(time.unix_ms());
+    /// let now = Now::at(time);
     /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
     /// guard.finish_loading();
     /// guard.record(&["a"], now)?;

@@ -54,7 +54,7 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// chain.record(&["a"], time)?;
 /// let shipped = chain.snapshot(time, None)?;
 ///
-/// let now = Now::at(time.unix_ms());
+/// let now = Now::at(time);
 /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
 /// guard.finish_loading();
 /// guard.apply(Snapshot::from(&shipped), now)?;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::lag::Lag;
 use super::recording::MAX_AT;
+use crate::time::Time;
 
 /// What time it is, in two ways: all of a guard's calls take it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,10 +18,10 @@ pub struct Now {
 
 impl Now {
     /// Both clocks at one time, for callers whose wall clock is right.
-    pub fn at(unix_ms: u64) -> Self {
+    pub fn at(time: Time) -> Self {
         Now {
-            wall_ms: unix_ms,
-            steady_ms: unix_ms,
+            wall_ms: time.unix_ms(),
+            steady_ms: time.unix_ms(),
         }
     }
 

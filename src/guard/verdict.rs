@@ -47,8 +47,10 @@ impl Guard {
     /// counters.
     ///
     /// ```
-    /// use seenguard::{DEFAULT_REMEMBER, Guard, ItemIds, Now};
-    /// let now = Now::at(1_764_000_000_000);
+    /// use std::time::Duration;
+    /// use seenguard::{DEFAULT_REMEMBER, Guard, ItemIds, Now, Time};
+    /// let time = Time::from_unix_seconds(1_764_000_000);
+    /// let now = Now::at(time);
     /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
     /// guard.finish_loading();
     /// guard.record(&["a"], now)?;
@@ -59,7 +61,7 @@ impl Guard {
     /// assert_eq!(guard.filter(&items, now)?, [1]);
     ///
     /// // The device remembers for 30 days.
-    /// let later = Now::at(now.wall_ms + 30 * 86_400_000);
+    /// let later = Now::at(time + Duration::from_secs(30 * 86_400));
     /// assert_eq!(guard.filter(&["a"], later)?, [0]);
     /// # Ok::<(), seenguard::Error>(())
     /// ```

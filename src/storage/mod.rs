@@ -5,10 +5,10 @@
 //! [`Storage::complete`] takes what came of it; one operation at a time.
 //!
 //! ```
-//! use seenguard::{Guard, Now, Operation, Outcome, Storage};
+//! use seenguard::{Guard, Now, Operation, Outcome, Storage, Time};
 //! # use std::collections::BTreeMap;
 //! # let mut store: BTreeMap<String, String> = BTreeMap::new();
-//! let now = Now::at(1_764_000_000_000);
+//! let now = Now::at(Time::from_unix_seconds(1_764_000_000));
 //! let mut guard = Guard::new(30.0, 10_000)?;
 //! let mut storage = Storage::new("home:reader-17", 30.0, 10_000, 4);
 //! storage.begin(true, false, None);

@@ -27,7 +27,12 @@ pub const DAY: u64 = 86_400;
 
 /// Both clocks at a time in Unix seconds.
 pub fn at(unix_seconds: u64) -> Now {
-    Now::at(unix_seconds * 1000)
+    Now::at(Time::from_unix_seconds(unix_seconds))
+}
+
+/// Both clocks at this time, in milliseconds.
+pub fn at_ms(unix_ms: u64) -> Now {
+    Now::at(Time::from_unix_ms(unix_ms))
 }
 
 /// A time in Unix seconds.

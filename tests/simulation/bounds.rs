@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use seenguard::{DEFAULT_REMEMBER, Guard, Now, Operation, Storage};
+use seenguard::{DEFAULT_REMEMBER, Guard, Now, Operation, Storage, Time};
 
 use super::device::Device;
 use super::ledger::Ledger;
@@ -54,7 +54,7 @@ pub fn store(pages: usize, impressions: usize, beside: Beside) -> Stored {
     (0..pages).for_each(|_| all.open());
     let mut since_clear = 0;
     for number in 0..impressions {
-        let now = Now::at(all.now_ms);
+        let now = Now::at(Time::from_unix_ms(all.now_ms));
         let (guard, storage) = &mut all.pages[number % pages];
         let id = format!("{number:014}");
         guard.record(&[&id], now).expect("there is memory");
@@ -67,11 +67,11 @@ pub fn store(pages: usize, impressions: usize, beside: Beside) -> Stored {
         all.work(1_000);
         if matches!(beside, Beside::Snapshots) && number % IMPRESSIONS_A_SNAPSHOT == IMPRESSIONS_A_SNAPSHOT - 1 {
             for (guard, _) in &mut all.pages {
-                cover_everything(guard, Now::at(all.now_ms));
+                cover_everything(guard, Now::at(Time::from_unix_ms(all.now_ms)));
             }
         }
     }
-    let now = Now::at(all.now_ms);
+    let now = Now::at(Time::from_unix_ms(all.now_ms));
     for (guard, storage) in &mut all.pages {
         assert!(
             storage.is_current() && !storage.is_clearing(),
@@ -112,7 +112,7 @@ impl Pages {
     /// One storage operation of a page. Returns when there is another one.
     fn step(&mut self, page: usize) -> u64 {
         let (guard, storage) = &mut self.pages[page];
-        let operation = storage.next(guard, Now::at(self.now_ms));
+        let operation = storage.next(guard, Now::at(Time::from_unix_ms(self.now_ms)));
         match &operation {
             Operation::Wait { until_ms } => return *until_ms,
             Operation::Write { key, text } if is_segment(key) => {
@@ -124,7 +124,12 @@ impl Pages {
         }
         let outcome = self.store.perform(&operation);
         self.stored.most_keys = self.stored.most_keys.max(self.store.keys().count());
-        storage.complete(guard, storage.operation(), outcome, Now::at(self.now_ms));
+        storage.complete(
+            guard,
+            storage.operation(),
+            outcome,
+            Now::at(Time::from_unix_ms(self.now_ms)),
+        );
         if storage.take_notices().signal {
             let others = self.pages.iter_mut().enumerate().filter(|(other, _)| *other != page);
             others.for_each(|(_, (_, storage))| storage.look());

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use seenguard::{Guard, Now};
+use seenguard::{Guard, Now, Time};
 
 use super::device::Device;
 use super::items::Item;
@@ -186,7 +186,9 @@ impl Device {
 /// The number of the latest clear that a segment tells of.
 pub fn clear_number_in(segment: &str) -> u64 {
     let mut guard = Guard::new(1.0, 1).expect("the options are those of a guard");
-    guard.merge(&[segment], Now::at(0)).expect("there is memory");
+    guard
+        .merge(&[segment], Now::at(Time::from_unix_ms(0)))
+        .expect("there is memory");
     guard.clear_number()
 }
 

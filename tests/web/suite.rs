@@ -8,7 +8,7 @@ use seenguard::web::batch::TextBatch;
 use seenguard::web::chain::Chain;
 use seenguard::web::guard::Guard;
 use seenguard::wire::Reference;
-use seenguard::{ChainOptions, Explanation, Format, MAX_BITS, Now, Parameters, Shard, ShardChain};
+use seenguard::{ChainOptions, Explanation, Format, MAX_BITS, Now, Parameters, Shard, ShardChain, Time};
 use serde_json::{Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -129,9 +129,9 @@ fn any_payload_is_read_exactly_when_the_plain_reference_reads_it() {
 fn times_of_javascript_keep_their_milliseconds() {
     let mut guard = seenguard::Guard::new(30.0, seenguard::DEFAULT_REMEMBER).unwrap();
     let latest = 8_640_000_000_000_000;
-    guard.record(&["a"], Now::at(latest)).unwrap();
+    guard.record(&["a"], Now::at(Time::from_unix_ms(latest))).unwrap();
     assert_eq!(
-        guard.explain("a", Now::at(latest)),
+        guard.explain("a", Now::at(Time::from_unix_ms(latest))),
         Some(Explanation::Pending { at: latest })
     );
 }

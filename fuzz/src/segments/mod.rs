@@ -60,7 +60,7 @@ pub fn check(input: &Input<'_>) {
         .map(|(segment, mark)| segment.text(mark))
         .collect();
     let contents: Vec<Contents> = texts.iter().map(|text| model::read(text)).collect();
-    let now = Now::at(input.now.ms().min(1 << 54));
+    let now = Now::at(seenguard::Time::from_unix_ms(input.now.ms().min(1 << 54)));
     let stored = Stored {
         remember: usize::from(input.remember).clamp(1, MAX_REMEMBER),
         now,

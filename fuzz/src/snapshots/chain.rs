@@ -300,7 +300,7 @@ impl Server {
     }
 
     fn guard_now(&self) -> Now {
-        Now::at(self.time().unix_ms())
+        Now::at(self.time())
     }
 
     /// A guard that took the snapshot, and then the same by references.

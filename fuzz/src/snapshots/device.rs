@@ -82,7 +82,7 @@ struct Device {
 pub fn run(program: &DeviceProgram<'_>) {
     let mut device = Device {
         guard: new_guard(),
-        now: Now::at(BEGINNING_MS),
+        now: Now::at(seenguard::Time::from_unix_ms(BEGINNING_MS)),
         format: program.format.get(),
         texts: Vec::new(),
         shards: Vec::new(),

@@ -1,7 +1,7 @@
 //! How a client that filters fills its page: as `feed.fill` does, it asks again, behind what it was given, until enough
 //! fresh items are there.
 
-use seenguard::{Guard, Now};
+use seenguard::{Guard, Now, Time};
 use seenguard_lab::report::Result;
 
 use crate::page::{Answer, Ask, Page, Seen};
@@ -102,7 +102,7 @@ impl<'a> Fill<'a> {
     }
 
     fn now(&self) -> Now {
-        Now::at(self.ask.refresh.at)
+        Now::at(Time::from_unix_ms(self.ask.refresh.at))
     }
 }
 
@@ -119,7 +119,9 @@ mod tests {
         let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).expect("options");
         guard.finish_loading();
         for (number, id) in ids[..shown_before].iter().enumerate() {
-            guard.record(&[id], Now::at(number as u64 + 1)).expect("memory");
+            guard
+                .record(&[id], Now::at(Time::from_unix_ms(number as u64 + 1)))
+                .expect("memory");
         }
         let refresh = Refresh {
             at: SECOND_MS,

@@ -159,7 +159,7 @@ impl Past {
                 synchronise(&mut guards, &chain, at)?;
             }
             let id = [ids.of(item)];
-            let when = Now::at(at);
+            let when = Now::at(Time::from_unix_ms(at));
             chain.record(&id, Time::from_unix_ms(at))?;
             tables[device].record(&id, when)?;
             guards[device].record(&id, when)?;

@@ -1,6 +1,6 @@
 //! A filter on the device alone, over a server that knows nothing of what was seen: Primal's remedy.
 
-use seenguard::{Guard, Now};
+use seenguard::{Guard, Now, Time};
 use seenguard_lab::report::Result;
 
 use super::{Past, Remedy};
@@ -37,7 +37,7 @@ impl Remedy for DeviceAlone {
     }
 
     fn record(&mut self, item: u32, device: usize, at: u64, store: &mut Store<'_>) -> Result<()> {
-        self.devices[device].record(&[store.ids().of(item)], Now::at(at))?;
+        self.devices[device].record(&[store.ids().of(item)], Now::at(Time::from_unix_ms(at)))?;
         Ok(())
     }
 }

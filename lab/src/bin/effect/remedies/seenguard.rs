@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use seenguard::{ChainSnapshot, Guard, Now, Snapshot};
+use seenguard::{ChainSnapshot, Guard, Now, Snapshot, Time};
 use seenguard_lab::report::Result;
 
 use super::{Past, Remedy};
@@ -74,7 +74,7 @@ impl Remedy for Seenguard {
     fn record(&mut self, item: u32, device: usize, at: u64, store: &mut Store<'_>) -> Result<()> {
         let id = store.ids().of(item);
         let device = &mut self.devices[device];
-        device.guard.record(&[id], Now::at(at))?;
+        device.guard.record(&[id], Now::at(Time::from_unix_ms(at)))?;
         device.sent.push(item);
         store.send(id, at);
         Ok(())
@@ -94,24 +94,24 @@ fn deliver_again(guard: &mut Guard, sent: &mut Vec<u32>, at: u64, store: &mut St
 }
 
 fn pending_text(guard: &Guard, at: u64) -> Result<Option<String>> {
-    let pending = guard.pending_shard(usize::MAX, Now::at(at))?;
+    let pending = guard.pending_shard(usize::MAX, Now::at(Time::from_unix_ms(at)))?;
     Ok(pending.map(|shard| shard.to_base64()).transpose()?)
 }
 
 /// Gives a device what the server shipped.
 pub fn apply(guard: &mut Guard, snapshot: &ChainSnapshot, at: u64) -> Result<()> {
-    guard.apply(Snapshot::from(snapshot), Now::at(at))?;
+    guard.apply(Snapshot::from(snapshot), Now::at(Time::from_unix_ms(at)))?;
     Ok(())
 }
 
 /// Delivers what the guard has to deliver, for the first time or again.
 pub fn deliver(guard: &mut Guard, at: u64, mut send: impl FnMut(&str)) {
     loop {
-        let batch = guard.begin_batch(MAX_BATCH, MAX_BATCH_BYTES, Now::at(at));
+        let batch = guard.begin_batch(MAX_BATCH, MAX_BATCH_BYTES, Now::at(Time::from_unix_ms(at)));
         if batch.number == 0 {
             return;
         }
         batch.impressions.iter().for_each(|impression| send(&impression.id));
-        guard.end_batch(batch.number, true, Now::at(at));
+        guard.end_batch(batch.number, true, Now::at(Time::from_unix_ms(at)));
     }
 }
