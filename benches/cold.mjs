@@ -128,6 +128,74 @@ export async function storeImpressions(entry, message, ids) {
 }
 
 /**
+ * Stores impressions of which the latest 5,000 are pending.
+ * @param {string} entry
+ * @param {string} ids as JSON
+ */
+export async function storePending(entry, ids) {
+  const guard = await openIn(entry, "bench:pending");
+  /** @type {string[]} */
+  const all = JSON.parse(ids);
+  guard.record(all);
+  await guard.flush();
+  await guard.close();
+}
+
+/**
+ * The longest time in which a page with these impressions had no turn, in milliseconds, whatever it asked of the guard.
+ * @param {string} entry
+ * @param {string} message
+ * @param {string} ids
+ * @returns {Promise<Record<string, number>>}
+ */
+export async function longestTask(entry, message, ids) {
+  /** @type {import("seenguard").Snapshot} */
+  const snapshot = JSON.parse(message);
+  /** @type {string[]} */
+  const all = JSON.parse(ids);
+  const stopWatching = watchTurns();
+  const guard = await openIn(entry, "bench:pending");
+  const { remembered, pending } = guard.stats();
+  if (remembered < all.length || pending < 4_500) throw new Error(`${String(pending)} are pending`);
+  const calls = [
+    () => guard.filter(all.slice(0, 2_000)),
+    () => guard.pendingShard(4_000),
+    () => guard.record("one more"),
+    () => guard.flush(),
+    () => guard.apply(snapshot),
+    () => guard.apply({ shards: [] }),
+    () => dispatchEvent(new Event("pagehide")),
+  ];
+  for (const call of calls) {
+    await call();
+    await nextTurn();
+  }
+  const task = stopWatching();
+  await guard.close();
+  return { task };
+}
+
+const nextTurn = () => new Promise((resolve) => setTimeout(resolve, 50));
+
+/** Takes one turn after the other. Returns how to stop, which tells the longest time between two. */
+function watchTurns() {
+  const { port1, port2 } = new MessageChannel();
+  let longest = 0;
+  let latest = performance.now();
+  port1.onmessage = () => {
+    const now = performance.now();
+    longest = Math.max(longest, now - latest);
+    latest = now;
+    port2.postMessage(undefined);
+  };
+  port2.postMessage(undefined);
+  return () => {
+    port1.close();
+    return longest;
+  };
+}
+
+/**
  * Opens a namespace without impressions and the one with them, on a page that has started the module.
  * @param {string} entry
  * @param {number} count how many impressions are stored
@@ -156,6 +224,23 @@ export async function openBoth(entry, count, fullFirst) {
 async function openIn(entry, namespace) {
   const { SeenGuard } = /** @type {typeof import("seenguard")} */ (await import(/* @vite-ignore */ entry));
   return SeenGuard.open({ namespace });
+}
+
+/**
+ * What any start takes: an empty module is imported, and an IndexedDB opened.
+ * @param {string} entry the module's address
+ * @returns {Promise<Record<string, number>>}
+ */
+export async function startNothing(entry) {
+  const begun = performance.now();
+  await import(/* @vite-ignore */ entry);
+  await new Promise((resolve, reject) => {
+    const request = indexedDB.open("nothing");
+    request.onupgradeneeded = () => request.result.createObjectStore("nothing");
+    request.onsuccess = resolve;
+    request.onerror = reject;
+  });
+  return { ready: performance.now() - begun };
 }
 
 /**

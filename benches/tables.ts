@@ -179,8 +179,11 @@ const STEPS: readonly (readonly [contender: string, step: string, title: string]
   ["seenguard", "filter", "`filter` 20 ids from JSON"],
   ["seenguard", "all", "all of it"],
   ["seenguard, processor at a quarter", "ready", "import to ready, processor at a quarter"],
+  ["nothing", "ready", "instead: an empty module, and an IndexedDB opened"],
+  ["nothing, processor at a quarter", "ready", "the same, processor at a quarter"],
   ["impressions", "none", "`open` again, nothing stored"],
   ["impressions", "full", "`open` again, 10,000 impressions stored"],
+  ["impressions", "task", "the longest task, 10,000 stored and 5,000 pending, processor at a quarter"],
   ["Set", "all", "instead: a Set of the 5,000 ids from JSON"],
 ];
 

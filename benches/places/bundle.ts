@@ -1,4 +1,5 @@
 /** The files that both places load. */
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions } from "esbuild";
 import { inProject, root } from "../../scripts/lib/paths.mjs";
@@ -21,20 +22,23 @@ export async function bundleAll(): Promise<BenchFiles> {
       // What npm's packages for Node look for at their start.
       define: { "process.env.NODE_ENV": '"production"' },
     }),
-    seenguard: await bundle("seenguard.mjs", { stdin: app, minify: true }),
+    // The engine without Wasm is a file of its own, which is imported only where it is needed.
+    seenguard: await bundle("seenguard.mjs", { stdin: app, minify: true, splitting: true }),
   };
 }
 
 async function bundle(name: string, options: BuildOptions): Promise<string> {
-  const outfile = inProject("target", "bench", name);
+  const directory = inProject("target", "bench");
   await build({
     ...options,
-    outfile,
+    outdir: directory,
+    entryNames: name.replace(/\.mjs$/, ""),
+    outExtension: { ".js": ".mjs" },
     bundle: true,
     format: "esm",
     platform: "browser",
     target: "es2022",
     logLevel: "warning",
   });
-  return outfile;
+  return join(directory, name);
 }

@@ -47,8 +47,10 @@ export async function chromiumPlace({ suite, seenguard }: BenchFiles): Promise<P
         });
       return {
         seenguard: await start("startGuard", ["/seenguard.mjs", messages.seenguard, ids]),
+        nothing: await start("startNothing", ["/nothing.mjs"]),
         Set: await start("startSet", [messages.Set, ids]),
         "seenguard, processor at a quarter": await start("startGuard", ["/seenguard.mjs", messages.seenguard, ids], 4),
+        "nothing, processor at a quarter": await start("startNothing", ["/nothing.mjs"], 4),
       };
     },
     openings: (impressions, times) => openAgain(browser, address, impressions, times),
@@ -77,21 +79,27 @@ async function openAgain(
   times: number,
 ): Promise<Steps[]> {
   const context = await browser.newContext();
-  const visit = async <T>(name: string, ...args: readonly unknown[]): Promise<T> => {
+  const visit = async <T>(name: string, args: readonly unknown[], slowdown = 1): Promise<T> => {
     const page = await context.newPage();
     await page.goto(address);
     await page.waitForTimeout(SETTLE_MS);
+    const devtools = await context.newCDPSession(page);
+    await devtools.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
     const call = `import("/cold.mjs").then((cold) => cold.${name}("/seenguard.mjs", ...${JSON.stringify(args)}))`;
     const result = await page.evaluate<T>(call);
     await page.close();
     return result;
   };
   try {
-    await visit("storeImpressions", message, ids);
+    await visit("storeImpressions", [message, ids]);
+    await visit("storePending", [ids]);
     // The next one to open compacts what that visit has stored.
-    await visit("openBoth", count, true);
+    await visit("openBoth", [count, true]);
     const steps: Steps[] = [];
-    for (let time = 0; time < times; time++) steps.push(await visit<Steps>("openBoth", count, time % 2 === 0));
+    for (let time = 0; time < times; time++) {
+      const opened = await visit<Steps>("openBoth", [count, time % 2 === 0]);
+      steps.push({ ...opened, ...(await visit<Steps>("longestTask", [message, ids], 4)) });
+    }
     return steps;
   } finally {
     await context.close();
@@ -117,6 +125,7 @@ async function serve(files: Readonly<Record<string, string>>): Promise<FastifyIn
     reply.header("cross-origin-opener-policy", "same-origin").header("cross-origin-embedder-policy", "require-corp");
     done();
   });
+  server.get("/nothing.mjs", (_request, reply) => reply.type("text/javascript").send(""));
   server.get("/", (_request, reply) => reply.type("text/html").send("<!doctype html><title>Benchmarks</title>"));
   for (const [path, file] of Object.entries(files)) {
     const content = await readFile(file);
