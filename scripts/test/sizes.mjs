@@ -17,7 +17,7 @@ const update = "node scripts/test/sizes.mjs --update";
 const GROWTH = 0.02;
 
 /** Where the sizes should get, by having less to do: bytes after brotli. A step closer is worth no trick. */
-const goals = { seenguard: 50_000, "seenguard/slim": 14_000 };
+const goals = { seenguard: 64_000, "seenguard/slim": 14_000 };
 
 /** @returns {Record<string, number>} */
 function sizes() {
