@@ -177,9 +177,9 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
         return;
     }
     let steady_ms = device.clocks(tab, scene.now).steady_ms;
-    // What other tabs deliver has counters that are compared with nothing here.
-    let first = device.ledger.first_confirmed.get(&(item, at)).copied().unwrap_or(0);
-    let is_later = |sign: &Sign| !confirmed.is_own || sign.serial.is_none_or(|serial| serial > first);
+    // What other tabs deliver has counters that are compared with nothing here: of two the lower one counts.
+    let is_own = confirmed.is_own && !device.ledger.delivered_by_several.contains(&(item, at));
+    let is_later = |sign: &Sign| !is_own || sign.serial.is_none_or(|serial| serial > confirmed.serial);
     let counts = |sign: &&Sign| sign.steady_ms + FIRST_WAIT_MS <= steady_ms && is_later(sign);
     let signs = page.signs.iter().filter(counts).count();
     assert!(
@@ -242,6 +242,9 @@ fn answer(device: &mut Device, tab: usize, flight: usize, arrived: bool, scene: 
     let serial = device.ledger.confirmations;
     page.delivered_unseen.extend(flight.unseen);
     for key in flight.impressions {
+        if !page.confirmed.contains_key(&key) && device.ledger.first_confirmed.contains_key(&key) {
+            device.ledger.delivered_by_several.insert(key);
+        }
         let confirmed = page.confirmed.entry(key).or_insert(Confirmed {
             times: 0,
             serial,

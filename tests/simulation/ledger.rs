@@ -96,6 +96,8 @@ pub struct Ledger {
     /// first.
     pub confirmations: u64,
     pub first_confirmed: BTreeMap<(Item, u64), u64>,
+    /// Those that a tab delivered first that need not have known of another's delivery.
+    pub delivered_by_several: BTreeSet<(Item, u64)>,
     /// The deliveries, coverages and deletions that are in storage.
     pub stored_deliveries: BTreeMap<(Item, u64), (Confirmed, Stored)>,
     pub stored_coverages: BTreeMap<usize, Stored>,
