@@ -26,6 +26,13 @@ struct Inserted {
     at_seconds: u64,
 }
 
+/// A state that replicas may still serve, and that the store may be rolled back to.
+#[derive(Debug)]
+struct Past {
+    state: Rc<State>,
+    inserted: BTreeMap<Item, Inserted>,
+}
+
 fn ms(unix_ms: u64) -> Time {
     Time::from_unix_ms(unix_ms)
 }
@@ -51,7 +58,7 @@ pub struct Server {
     pub exceptions: Exceptions,
     changed: bool,
     current: Rc<State>,
-    history: Vec<Rc<State>>,
+    history: Vec<Past>,
     /// Whether nothing is lost, late or old any more.
     pub is_well: bool,
 }
@@ -201,7 +208,10 @@ impl Server {
             unseen: shipped.unseen,
         });
         self.check_limits(&state);
-        self.history.push(Rc::clone(&state));
+        self.history.push(Past {
+            state: Rc::clone(&state),
+            inserted: self.inserted.clone(),
+        });
         if self.history.len() > HISTORY {
             self.history.remove(0);
         }
@@ -276,7 +286,7 @@ impl Server {
         };
         let lags = !self.is_well && random.per_mille(conditions.lagging_per_mille);
         let state = if lags {
-            Rc::clone(random.pick(&self.history))
+            Rc::clone(&random.pick(&self.history).state)
         } else {
             state
         };
@@ -312,7 +322,10 @@ impl Server {
         if self.history.is_empty() {
             return;
         }
-        let state = Rc::clone(random.pick(&self.history));
+        let Past { state, inserted } = random.pick(&self.history);
+        let state = Rc::clone(state);
+        // What a deletion reached since is there again.
+        self.inserted = inserted.clone();
         let texts: Vec<&String> = state.shards.iter().map(|shipped| &shipped.text).collect();
         let (chain, _) = ShardChain::from_shards(&texts, self.options).expect("the options are those of a chain");
         self.chain = chain;
