@@ -53,6 +53,7 @@ fn gather(world: &mut World, device: usize) -> usize {
     world.now += SECOND;
     world.devices[device].tabs.clear();
     let (place, scene) = world.on(device);
+    place.store.forget_undamaged();
     place.open(scene.now, scene.conditions, scene.random);
     world.rest(device);
     check_rest(world, device);

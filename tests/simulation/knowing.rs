@@ -122,7 +122,11 @@ impl Device {
     pub fn check_cleared(&self, listed: u64, clear: u64) {
         for (key, text) in self.store.written_by(listed) {
             let number = match key {
-                _ if is_segment(key) || is_stash(key) => clear_number_in(text),
+                // Whoever has read it before it was damaged does not read it again.
+                _ if is_segment(key) || is_stash(key) => {
+                    let as_written = self.store.read_undamaged(key).map_or(0, clear_number_in);
+                    clear_number_in(text).max(as_written)
+                }
                 _ if is_snapshot(key) || key.contains("/x/") => stored_snapshot::clear_of(key),
                 _ => continue,
             };

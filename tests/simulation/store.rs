@@ -9,7 +9,14 @@ use seenguard::{Operation, Outcome};
 struct Value {
     text: String,
     tick: u64,
-    is_damaged: bool,
+    /// What it was before it was damaged, while a page is open that may have read that.
+    undamaged: Option<String>,
+}
+
+impl Value {
+    fn as_written(&self) -> &str {
+        self.undamaged.as_ref().unwrap_or(&self.text)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -76,18 +83,28 @@ impl Store {
         self.values.get(key).map(|value| value.text.as_str())
     }
 
+    /// What was written under a key, if it was damaged while a page was open that may have read it before.
+    pub fn read_undamaged(&self, key: &str) -> Option<&str> {
+        self.values.get(key).map(Value::as_written)
+    }
+
+    /// No page is open that has read anything.
+    pub fn forget_undamaged(&mut self) {
+        self.values.values_mut().for_each(|value| value.undamaged = None);
+    }
+
     pub fn put(&mut self, key: &str, text: String) {
         self.tick += 1;
         let tick = self.tick;
         let size = key.len() + text.len();
-        let is_damaged = false;
-        let before = self.values.insert(key.to_owned(), Value { text, tick, is_damaged });
+        let undamaged = None;
+        let before = self.values.insert(key.to_owned(), Value { text, tick, undamaged });
         if is_snapshot(key) {
             self.replaced = before.map(|before| (key.to_owned(), before.text));
         } else if is_segment(key) {
             self.bytes += size - before.as_ref().map_or(0, |before| key.len() + before.text.len());
             self.most_bytes = self.most_bytes.max(self.bytes);
-            let is_the_same = before.is_none_or(|before| before.is_damaged || Some(&*before.text) == self.read(key));
+            let is_the_same = before.is_none_or(|before| Some(before.as_written()) == self.read(key));
             assert!(is_the_same, "storage: a segment is written once");
         }
     }
@@ -137,10 +154,10 @@ impl Store {
 
     /// Puts another character in place of one of a text's, or has it be of a newer version.
     pub fn damage(&mut self, key: &str, place: Option<usize>) {
-        let Some(Value { text, is_damaged, .. }) = self.values.get_mut(key) else {
+        let Some(Value { text, undamaged, .. }) = self.values.get_mut(key) else {
             return;
         };
-        *is_damaged = true;
+        undamaged.get_or_insert_with(|| text.clone());
         let Some(place) = place.map(|place| place % text.len()) else {
             *text = text.replacen("SGI1", "SGI2", 1);
             return;
