@@ -159,6 +159,7 @@ impl Device {
             ..Before::of(page)
         };
         page.storage.clear(&mut page.guard, clocks);
+        page.earliest_ms = clocks.wall_ms;
         page.acts_at = scene.now;
         assert!(
             page.guard.clear_number() > clocks.wall_ms,

@@ -237,9 +237,10 @@ impl Ledger {
         self.of(recording.item).all(|(_, other)| other.at >= clear)
     }
 
-    /// What was in storage before a clear may be gone.
-    pub fn unstore_older(&mut self, clear: u64) {
-        for recording in self.recordings.iter_mut().filter(|recording| recording.at < clear) {
+    /// What was in storage before a clear may be gone, as may what is later than `now_ms`.
+    pub fn unstore_older(&mut self, clear: u64, now_ms: u64) {
+        let is_since = |recording: &Recording| (clear..=now_ms).contains(&recording.at);
+        for recording in self.recordings.iter_mut().filter(|recording| !is_since(recording)) {
             recording.stored.retain(|stored| stored.clear >= clear);
         }
     }

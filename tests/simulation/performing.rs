@@ -43,7 +43,9 @@ impl Device {
     /// Lets the next thing happen to a tab's storage: it is asked for an operation, some of one is performed, or its
     /// outcome is told.
     pub fn step(&mut self, tab: usize, scene: &mut Scene<'_>) {
+        let wall_ms = self.wall(scene.now);
         let page = &mut self.tabs[tab];
+        page.earliest_ms = page.earliest_ms.min(wall_ms);
         if page.frozen {
             return;
         }
@@ -168,7 +170,7 @@ impl Device {
                 }
                 if page.storage.is_clearing() {
                     // What a clear overtakes may be gone before a segment tells of it.
-                    self.ledger.unstore_older(page.guard.clear_number());
+                    self.ledger.unstore_older(page.guard.clear_number(), page.earliest_ms);
                     if scene.conditions.fills_up {
                         self.ledger.resolved = None;
                     }

@@ -100,6 +100,8 @@ pub struct Tab {
     pub crowded: Option<String>,
     /// Whether it has written a union, and not removed what that stands for.
     pub has_union: bool,
+    /// The earliest time by the device's clock since it has cleared.
+    pub earliest_ms: u64,
     /// What it did last for a clear that is not done.
     pub clear_step: Option<&'static str>,
     /// In the back/forward cache, or asleep: nothing runs.
@@ -164,6 +166,7 @@ impl Tab {
             found_snapshot: None,
             crowded: None,
             has_union: false,
+            earliest_ms: u64::MAX,
             clear_step: None,
             frozen: false,
             steady_zero,
