@@ -143,6 +143,9 @@ pub fn simulate(settings: &Settings) {
                     let user = next.fetch_add(1, Ordering::Relaxed);
                     let Some(&seed) = settings.seeds.get(user) else { return };
                     let (tally, failure) = live(user, seed, settings);
+                    if let Some(Failure { user, seed, what }) = &failure {
+                        println!("SEENGUARD_SEED={seed} (user {user}) fails: {what}\n");
+                    }
                     let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
                     outcome.tally.add(&tally);
                     outcome.failures.extend(failure);
@@ -200,12 +203,6 @@ fn message_of(panic: &(dyn std::any::Any + Send)) -> String {
 fn judge(outcome: Outcome, settings: &Settings) {
     println!("{} users of {} refreshes", settings.seeds.len(), settings.refreshes);
     println!("{}", outcome.tally.report());
-    for failure in &outcome.failures {
-        println!(
-            "SEENGUARD_SEED={} (user {}) fails: {}\n",
-            failure.seed, failure.user, failure.what
-        );
-    }
     if let Some(failure) = outcome.failures.iter().min_by_key(|failure| failure.user) {
         let what = failure.what.lines().next().unwrap_or_default();
         panic!(
