@@ -85,17 +85,25 @@ class Copy {
   constructor(mutants) {
     this.mutants = mutants;
     this.directory = copyOfProject("rust");
-    const files = readdirSync(this.#path("tests")).filter((name) => /^(?!web_).*\.rs$/.test(name));
+    const files = readdirSync(this.#path("tests")).filter((name) => {
+      // A program has one allocator: tests with one of their own stay out.
+      return /^(?!web_).*\.rs$/.test(name) && !this.#read(join("tests", name)).includes("#[global_allocator]");
+    });
     const modules = files.map((name) => `#[path = "${name}"] mod ${name.replace(".rs", "")};`);
     const tests = ["#[cfg(test)]", '#[path = "../tests"]', "mod integration {", ...modules, "}"];
     appendFileSync(this.#path("src/lib.rs"), [SWITCH, ...tests].join("\n"));
     /** As they are without mutants. */
-    this.sources = new Map(mutants.map(({ file }) => [file, readFileSync(this.#path(file), "utf8")]));
+    this.sources = new Map(mutants.map(({ file }) => [file, this.#read(file)]));
   }
 
   /** @param {string} file */
   #path(file) {
     return join(this.directory, file);
+  }
+
+  /** @param {string} file */
+  #read(file) {
+    return readFileSync(this.#path(file), "utf8");
   }
 
   /**
@@ -134,7 +142,7 @@ class Copy {
   compile(change) {
     for (const [file, source] of this.sources) {
       const text = change(file, source);
-      if (readFileSync(this.#path(file), "utf8") !== text) writeFileSync(this.#path(file), text);
+      if (this.#read(file) !== text) writeFileSync(this.#path(file), text);
     }
     const { stdout } = this.#cargo("test", "--lib", "--no-run", "--message-format=json", "--package", "seenguard");
     const lines = stdout.split("\n").filter(Boolean);
