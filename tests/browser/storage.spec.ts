@@ -76,6 +76,12 @@ test('with the storage "none" nothing is kept, and nothing is wrong', async ({ r
   expect(await fresh(page, ["a"])).toEqual(["a"]);
 });
 
+test("clear leaves nothing in a fallback that was never used", async ({ reader }) => {
+  const page = await reader.openPage();
+  await page.evaluate((namespace) => window.Seenguard.SeenGuard.clear(namespace), NAMESPACE);
+  expect(await page.evaluate(() => Object.keys(localStorage))).toEqual([]);
+});
+
 test.describe("where storage is denied, as in a sandboxed frame,", () => {
   for (const storage of ["indexeddb", "local"] as const) {
     test(`the guard works, and says that "${storage}" is not to be had`, async ({ reader }) => {

@@ -1,6 +1,7 @@
 /** A page that hides or goes: what it has not written yet reaches its next visit and the other tabs, and nothing piles up. */
 import type { Page } from "@playwright/test";
-import { expect, flush, fresh, idsOf, NAMESPACE, openGuard, record, test, visit } from "./pages.js";
+import { ShardChain } from "seenguard/server";
+import { apply, expect, flush, fresh, idsOf, NAMESPACE, openGuard, record, test, visit } from "./pages.js";
 
 /** From now on IndexedDB refuses every write. */
 const refuseWrites = (page: Page) =>
@@ -79,6 +80,47 @@ test("a write that is under way as it hides is made once, and stashed once", asy
   });
   expect(counted).toEqual({ puts: 1, stashed: 1 });
 });
+
+test("a stash that its page writes anew while another takes it over is not lost", async ({ context, site }) => {
+  const going = await visit(await context.newPage(), site);
+  await refuseWrites(going);
+  const left: [key: string, text: string][] = [];
+  for (const id of ["first", "second"]) {
+    await record(going, [id]);
+    await hide(going);
+    left.push(...(await stashes(going)));
+  }
+  await going.goto("about:blank");
+  const next = await context.newPage();
+  await next.goto(site.origin);
+  await next.evaluate(([[key, first] = ["", ""], [, second] = ["", ""]]) => {
+    localStorage.setItem(key, first);
+    const put = Reflect.get(IDBObjectStore.prototype, "put");
+    IDBObjectStore.prototype.put = function (value, name) {
+      if (value !== second) localStorage.setItem(key, second);
+      IDBObjectStore.prototype.put = put;
+      return put.call(this, value, name);
+    };
+  }, left);
+  await openGuard(next);
+  await expect.poll(() => fresh(next, ["first", "second", "new"])).toEqual(["new"]);
+});
+
+for (const storage of ["indexeddb", "local"] as const) {
+  test(`what a snapshot has just covered is not pending on the next visit, with ${storage}`, async ({ page, site }) => {
+    await visit(page, site, { storage });
+    await record(page, ["covered", "pending"]);
+    const chain = await ShardChain.create();
+    for (const id of ["else", "covered"]) {
+      chain.record([id]);
+      await apply(page, chain.snapshot());
+    }
+    chain.free();
+    await page.reload();
+    await openGuard(page, { storage });
+    expect(await page.evaluate(() => window.guard.pending())).toEqual(["pending"]);
+  });
+}
 
 test("what it records as it goes the other tabs hear of", async ({ context, site }) => {
   const [going, staying] = [await context.newPage(), await context.newPage()];
@@ -189,4 +231,25 @@ test("the database can be deleted beside an open guard and after it closed, and 
   expect(await fresh(one, ["after"])).toEqual([]);
   await one.evaluate(() => window.guard.close());
   expect(await deleted()).toBe("deleted");
+});
+
+test("the database is closed with the last guard of a page", async ({ page, site }) => {
+  await visit(page, site);
+  const closed = await page.evaluate(async () => {
+    let count = 0;
+    const close = Reflect.get(IDBDatabase.prototype, "close");
+    IDBDatabase.prototype.close = function () {
+      count++;
+      close.call(this);
+    };
+    const other = await Seenguard.SeenGuard.open({ namespace: "another" });
+    const counts: number[] = [];
+    for (const guard of [other, window.guard]) {
+      await guard.close();
+      await new Promise((resolve) => setTimeout(resolve));
+      counts.push(count);
+    }
+    return counts;
+  });
+  expect(closed).toEqual([0, 1]);
 });

@@ -495,20 +495,42 @@ describe("a storage that takes its time", () => {
     }
   });
 
-  test("is waited for by open for two seconds, and no longer", async () => {
+  test("is waited for by open for two seconds and no longer, which is reported", async () => {
     // The engine is there: only the storage is waited for.
     await openGuard();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const never = () => new Promise<never>(() => {});
       const isOpen = vi.fn();
-      void openGuard({ storage: { get: never, set: never, remove: never, keys: never } }).then(isOpen);
+      const opening = openGuard({ storage: { get: never, set: never, remove: never, keys: never } });
+      void opening.then(isOpen);
       await vi.advanceTimersByTimeAsync(1_999);
       await settled();
       expect(isOpen).not.toHaveBeenCalled();
       await vi.advanceTimersByTimeAsync(1);
       await settled();
       expect(isOpen).toHaveBeenCalledOnce();
+      expect((await opening).codes()).toEqual(["storage"]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("and never answers one call has failed after ten seconds, and is asked again", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard, codes } = await openGuard({ storage, namespace });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      vi.spyOn<SeenStorage, "set">(storage, "set").mockReturnValueOnce(new Promise<never>(() => {}));
+      guard.record("a");
+      await vi.advanceTimersByTimeAsync(9_999);
+      expect([guard.stats().storage, codes()]).toEqual(["custom", []]);
+      await vi.advanceTimersByTimeAsync(1);
+      expect([guard.stats().storage, codes()]).toEqual(["unavailable", ["storage"]]);
+      guard.record("b");
+      await settled();
+      expect(guard.stats().storage).toBe("custom");
+      expect(await forgotten(storage, namespace, ["a", "b"])).toEqual([]);
     } finally {
       vi.useRealTimers();
     }
