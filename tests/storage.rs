@@ -371,6 +371,23 @@ fn a_stash_has_what_is_being_written_and_is_removed_as_it_was_left_once_that_is(
     assert!(store.asked.contains(&removal));
 }
 
+#[test]
+fn a_stash_that_is_taken_over_is_removed_after_what_it_has_is_written() {
+    let mut store = Store::default();
+    let (stash, text) = ("seenguard-stash/home/writer", segment_of_one("a", START * 1000));
+    store.values.insert(stash.into(), text.clone());
+    let page = Page::opened(&mut store);
+    assert!(page.guard.has("a", at(START)));
+    let is_write = |operation: &Operation| matches!(operation, Operation::Write { key, .. } if key.contains("/s/"));
+    let removal = Operation::Remove {
+        keys: vec![stash.into()],
+        only_if: Some(text),
+    };
+    let written = store.asked.iter().position(is_write);
+    let removed = store.asked.iter().position(|operation| *operation == removal);
+    assert!(written.is_some() && written < removed, "{:?}", store.asked);
+}
+
 // Keys.
 
 #[test]

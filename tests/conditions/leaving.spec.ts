@@ -103,7 +103,11 @@ test("a stash that its page writes anew while another takes it over is not lost"
     };
   }, left);
   await openGuard(next);
-  await expect.poll(() => fresh(next, ["first", "second", "new"])).toEqual(["new"]);
+  await flush(next);
+  await next.reload();
+  await openGuard(next);
+  expect(await fresh(next, ["first", "second", "new"])).toEqual(["new"]);
+  await expect.poll(() => stashes(next)).toEqual([]);
 });
 
 for (const storage of ["indexeddb", "local"] as const) {
