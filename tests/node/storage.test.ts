@@ -338,6 +338,21 @@ describe("a storage that fails", () => {
       expect(codes()).toEqual(["storage"]);
       await guard.close();
     });
+
+    test(`and ${how} is not waited for by open`, async () => {
+      // The engine is there: only the storage is waited for.
+      await openGuard();
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      try {
+        const isOpen = vi.fn();
+        void openGuard({ storage: { get: fail, set: fail, remove: fail, keys: fail } }).then(isOpen);
+        await vi.advanceTimersByTimeAsync(0);
+        await settled();
+        expect(isOpen).toHaveBeenCalledOnce();
+      } finally {
+        vi.useRealTimers();
+      }
+    });
   }
 
   for (const [what, wrong] of [
