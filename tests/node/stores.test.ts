@@ -2,7 +2,7 @@
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { memoryStore, redisStore, SeenGuardError, type ChainOptions, type SeenStore } from "seenguard/server";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";
 import { DAY_SECONDS, idsOf } from "./support.js";
 
@@ -214,6 +214,15 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
   test("refuses a user whose list would be another one's hash", async () => {
     await expect(open().read("ada:meta")).rejects.toThrow(/must not end in :meta/);
   });
+});
+
+test("what a node of a cluster refuses while the keys move to another is asked again", async () => {
+  const refusal = new Error("TRYAGAIN Multiple keys request during rehashing of slot");
+  const asked = vi.spyOn(redis.client, "evalsha").mockRejectedValueOnce(refusal);
+  onTestFinished(() => asked.mockRestore());
+  const store = redisStore(redis.client);
+  await store.update("ada", (chain) => chain.record("a"));
+  expect(await missing(store, "ada", ["a", "b"])).toEqual(["b"]);
 });
 
 test("two clients read what the other one has written, with any prefix", async () => {
