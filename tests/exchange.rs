@@ -413,7 +413,7 @@ fn feeds_hear_of_what_was_taken_back_and_forgotten() {
     let all = ["own", "other", "server", "stopped", "fresh"];
     let mut known = guard.unseen_revision();
     let mut hears = |guard: &Guard| std::mem::replace(&mut known, guard.unseen_revision()) != guard.unseen_revision();
-    assert_eq!(guard.taken_back(&all, at(START)), [] as [u32; 0]);
+    assert_eq!(guard.taken_back(&all, at(START)).unwrap(), [] as [u32; 0]);
 
     guard.unsee(&["own"], at(START + 1)).unwrap();
     assert!(hears(&guard));
@@ -425,7 +425,7 @@ fn feeds_hear_of_what_was_taken_back_and_forgotten() {
         .apply(snapshot(&texts, &[taken_back("server", 0)]), at(START + 3))
         .unwrap();
     assert!(hears(&guard));
-    assert_eq!(guard.taken_back(&all, at(START + 3)), [0, 1, 2]);
+    assert_eq!(guard.taken_back(&all, at(START + 3)).unwrap(), [0, 1, 2]);
     guard
         .apply(snapshot(&texts, &[taken_back("server", 0)]), at(START + 4))
         .unwrap();
@@ -437,7 +437,7 @@ fn feeds_hear_of_what_was_taken_back_and_forgotten() {
     };
     guard.apply(deletion, at(START + 5)).unwrap();
     assert!(hears(&guard));
-    assert_eq!(guard.taken_back(&all, at(START + 5)), [0, 1, 2, 3, 4]);
+    assert_eq!(guard.taken_back(&all, at(START + 5)).unwrap(), [0, 1, 2, 3, 4]);
 }
 
 #[test]
@@ -465,7 +465,7 @@ fn what_the_server_has_decided_since_it_was_taken_back_is_not_decided_anew() {
     let flushed = snapshot(&[] as &[&str], &listed[1..]);
     guard.apply(flushed, at(START + 3)).unwrap();
     assert!(!guard.has("a", at(START + 3)));
-    assert_eq!(guard.taken_back(&["a", "b"], at(START + 3)), [1]);
+    assert_eq!(guard.taken_back(&["a", "b"], at(START + 3)).unwrap(), [1]);
 }
 
 // Several ids an item, and what was seen longest ago.

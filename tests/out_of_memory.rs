@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr::null_mut;
 
-use common::{START, ids, options, seconds};
+use common::{START, at, guard, ids, options, seconds};
 use seenguard::{Error, Impression, Report, ShardChain};
 
 /// What is smaller does not grow with an input of a thousand ids.
@@ -99,4 +99,19 @@ fn a_chain_answers_that_there_is_no_memory_for_a_report() {
     let chain = ShardChain::new(options(4_000, 5, 0)).unwrap();
     // The ids that count, and the shard.
     assert_eq!(fail_each(|| chain.clone().take(&report)), 2);
+}
+
+#[test]
+fn a_guard_answers_that_there_is_no_memory_for_a_list() {
+    let mut guard = guard();
+    let (seen, fresh) = (ids("seen", 0..4_000), ids("fresh", 0..4_000));
+    guard.record(&seen, at(START)).unwrap();
+    let list = [seen, fresh].concat();
+    // The answer, hashes and kept ids.
+    assert!(fail_each(|| guard.filter(&list, at(START))) >= 3);
+    // And the seen ones, kept ids of theirs, and the answer of them.
+    assert!(fail_each(|| guard.split(&list, at(START))) >= 6);
+    guard.unsee(&list[..1_000], at(START)).unwrap();
+    guard.unsee(&list[1_000..2_000], at(START)).unwrap();
+    assert!(fail_each(|| guard.taken_back(&list, at(START))) >= 1);
 }

@@ -331,7 +331,10 @@ export class GuardCore {
     const taken: number[] = [];
     this.guard?.callWithParts(
       ids,
-      (guard, batch, now) => this.guard?.engine.writer.indices(guard.takenBack(batch, ...now)),
+      (guard, batch, now) => {
+        const count = guard.takenBack(batch, ...now);
+        return count === undefined ? undefined : this.guard?.engine.writer.indices(count);
+      },
       (indices = new Uint32Array(0), start) => {
         for (const index of indices) taken.push(start + index);
       },

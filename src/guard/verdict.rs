@@ -82,8 +82,10 @@ impl Guard {
         let mut seen = BinaryHeap::new();
         seen.try_reserve_exact(ids.items())?;
         let fresh = self.judge(ids, now, Some(&mut seen))?;
-        let seen = seen.into_sorted_vec().into_iter().map(|(_, item)| item).collect();
-        Ok(Split { fresh, seen })
+        let mut items = Vec::new();
+        items.try_reserve_exact(seen.len())?;
+        items.extend(seen.into_sorted_vec().iter().map(|&(_, item)| item));
+        Ok(Split { fresh, seen: items })
     }
 
     /// The fresh items. The others are put into `seen`, if it is wanted.
@@ -102,6 +104,9 @@ impl Guard {
         list.read(ids)?;
         let mut filtered = self.filtered;
         let mut kept_seen = KeptIds::default();
+        if seen.is_some() {
+            kept_seen.try_reserve(ids.len())?;
+        }
         for item in 0..ids.items() {
             let mut verdicts = ids.ids_of(item).map(|index| {
                 let hash = list.hash(index);
@@ -197,7 +202,10 @@ impl Guard {
 
     /// The indices of the ids that pass because they were taken back, on this device or by the server; once the history
     /// was deleted, of all that pass. What has stopped such an id before is to be decided anew.
-    pub fn taken_back<L: IdList + ?Sized>(&self, ids: &L, now: Now) -> Vec<u32> {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn taken_back<L: IdList + ?Sized>(&self, ids: &L, now: Now) -> Result<Vec<u32>, Error> {
         let is_taken_back = |&index: &u32| {
             let id = HashedId::new(ids.get(index as usize));
             let hash = id.unseeded();
@@ -206,6 +214,11 @@ impl Guard {
                 || self.live_recording(hash, now).is_some_and(Recording::is_taken_back);
             is_named && matches!(self.verdict_of(id, now), Verdict::Fresh)
         };
-        (0..ids.len() as u32).filter(is_taken_back).collect()
+        let mut indices = Vec::new();
+        for index in (0..ids.len() as u32).filter(is_taken_back) {
+            indices.try_reserve(1)?;
+            indices.push(index);
+        }
+        Ok(indices)
     }
 }

@@ -136,11 +136,15 @@ impl TextBatch {
     }
 
     /// Keeps the indices of a list in two, the fresh ones first. Returns how many of them are fresh.
-    pub(super) fn answer_split(&mut self, Split { fresh, seen }: Split) -> usize {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(super) fn answer_split(&mut self, Split { mut fresh, seen }: Split) -> Result<usize, Error> {
+        let count = fresh.len();
+        fresh.try_reserve_exact(seen.len())?;
+        fresh.extend(seen);
         self.indices = fresh;
-        let count = self.indices.len();
-        self.indices.extend(seen);
-        count
+        Ok(count)
     }
 }
 

@@ -116,7 +116,7 @@ impl Chain {
     /// The same followed by the indices of the others, those seen longest ago first. Returns how many are fresh.
     pub fn split(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
         let split = self.chain.split(ids, pending.as_deref(), time(now_seconds));
-        Ok(ids.answer_split(split.map_err(failure)?))
+        ids.answer_split(split.map_err(failure)?).map_err(failure)
     }
 
     /// What to ship, with references to what is held.

@@ -119,7 +119,7 @@ impl Guard {
     /// others, seen longest ago first. Returns how many are fresh.
     pub fn split(&mut self, ids: &mut TextBatch, wall_ms: f64, steady_ms: f64) -> Result<usize, JsValue> {
         let split = self.guard.split(ids, now(wall_ms, steady_ms)).map_err(failure)?;
-        Ok(ids.answer_split(split))
+        ids.answer_split(split).map_err(failure)
     }
 
     /// Why the batch's first id is stopped; undefined if it is fresh.
@@ -149,11 +149,11 @@ impl Guard {
     }
 
     /// Leaves the indices of the batch's ids that pass because they were taken back with the batch. Returns how many
-    /// they are.
+    /// they are; undefined if there is no memory.
     #[wasm_bindgen(js_name = takenBack)]
-    pub fn taken_back(&self, ids: &mut TextBatch, wall_ms: f64, steady_ms: f64) -> usize {
-        let taken_back = self.guard.taken_back(ids, now(wall_ms, steady_ms));
-        ids.answer(taken_back)
+    pub fn taken_back(&self, ids: &mut TextBatch, wall_ms: f64, steady_ms: f64) -> Option<usize> {
+        let taken_back = self.guard.taken_back(ids, now(wall_ms, steady_ms)).ok()?;
+        Some(ids.answer(taken_back))
     }
 
     /// Grows whenever something is taken back or forgotten.

@@ -196,7 +196,10 @@ fn forget_taken_back(verdicts: &mut Verdicts, device: &Device, tab: usize, scene
     let is_fresh = |verdict: &Verdict| verdict.stopped_by.is_empty();
     let stopped = verdicts.of.values().filter(|verdict| !is_fresh(verdict));
     let ids: Vec<Item> = stopped.flat_map(|verdict| verdict.post.clone()).collect();
-    let named = page.guard.taken_back(&scene.items.texts(&ids), clocks);
+    let named = page
+        .guard
+        .taken_back(&scene.items.texts(&ids), clocks)
+        .expect("there is memory");
     let named: Vec<Item> = named.into_iter().map(|index| ids[index as usize]).collect();
     for &id in &named {
         assert!(
