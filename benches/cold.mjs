@@ -130,10 +130,11 @@ export async function storeImpressions(entry, message, ids) {
 /**
  * Stores impressions of which the latest 5,000 are pending.
  * @param {string} entry
+ * @param {string} namespace
  * @param {string} ids as JSON
  */
-export async function storePending(entry, ids) {
-  const guard = await openIn(entry, "bench:pending");
+export async function storePending(entry, namespace, ids) {
+  const guard = await openIn(entry, namespace);
   /** @type {string[]} */
   const all = JSON.parse(ids);
   guard.record(all);
@@ -144,17 +145,18 @@ export async function storePending(entry, ids) {
 /**
  * The longest time in which a page with these impressions had no turn, in milliseconds, whatever it asked of the guard.
  * @param {string} entry
+ * @param {string} namespace
  * @param {string} message
  * @param {string} ids
  * @returns {Promise<Record<string, number>>}
  */
-export async function longestTask(entry, message, ids) {
+export async function longestTask(entry, namespace, message, ids) {
   /** @type {import("seenguard").Snapshot} */
   const snapshot = JSON.parse(message);
   /** @type {string[]} */
   const all = JSON.parse(ids);
   const stopWatching = watchTurns();
-  const guard = await openIn(entry, "bench:pending");
+  const guard = await openIn(entry, namespace);
   const { remembered, pending } = guard.stats();
   if (remembered < all.length || pending < 4_500) throw new Error(`${String(pending)} are pending`);
   const calls = [

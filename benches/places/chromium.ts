@@ -92,13 +92,14 @@ async function openAgain(
   };
   try {
     await visit("storeImpressions", [message, ids]);
-    await visit("storePending", [ids]);
     // The next one to open compacts what that visit has stored.
     await visit("openBoth", [count, true]);
     const steps: Steps[] = [];
     for (let time = 0; time < times; time++) {
       const opened = await visit<Steps>("openBoth", [count, time % 2 === 0]);
-      steps.push({ ...opened, ...(await visit<Steps>("longestTask", [message, ids], 4)) });
+      const namespace = `bench:pending-${String(time)}`;
+      await visit("storePending", [namespace, ids]);
+      steps.push({ ...opened, ...(await visit<Steps>("longestTask", [namespace, message, ids], 4)) });
     }
     return steps;
   } finally {
