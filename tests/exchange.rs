@@ -441,6 +441,24 @@ fn feeds_hear_of_what_was_taken_back_and_forgotten() {
 }
 
 #[test]
+fn feeds_hear_of_what_was_taken_back_once_more_after_the_window() {
+    let mut guard = guard();
+    guard.record(&["a"], at(START)).unwrap();
+    let mut tab = next_visit(&[unsaved(&mut guard)]);
+    tab.unsee(&["a"], at(START + 1)).unwrap();
+    guard.merge(&[unsaved(&mut tab)], at(START + 1)).unwrap();
+    // A feed that asks now is told of nothing: it has expired.
+    let later = START + 31 * 86_400;
+    assert_eq!(guard.taken_back(&["a"], at(later)).unwrap(), [] as [u32; 0]);
+    let known = guard.unseen_revision();
+
+    tab.unsee(&["a"], at(later)).unwrap();
+    guard.merge(&[unsaved(&mut tab)], at(later)).unwrap();
+    assert_ne!(guard.unseen_revision(), known);
+    assert_eq!(guard.taken_back(&["a"], at(later)).unwrap(), [0]);
+}
+
+#[test]
 fn of_an_id_that_is_listed_twice_the_later_time_counts() {
     let texts = [text_of(&["a".into()], 1)];
     for times in [[5, 10], [10, 5]] {

@@ -226,9 +226,9 @@ impl Impressions {
             return Ok(());
         }
         self.recordings.try_reserve(1)?;
-        let mut was_taken_back = false;
+        let mut known_rank = None;
         if let Some(known) = self.take(hash) {
-            was_taken_back = known.is_taken_back();
+            known_rank = known.is_taken_back().then(|| Rank::of(hash, &known));
             // Whoever was to deliver an impression of the id delivers the newer one.
             let own = known.unsettled.as_ref().is_some_and(|unsettled| unsettled.own);
             if let Some(unsettled) = &mut recording.unsettled {
@@ -236,7 +236,9 @@ impl Impressions {
             }
             recording = known.merge(recording);
         }
-        self.unseen_revision += u64::from(recording.is_taken_back() && !was_taken_back);
+        // Also if it was taken back before, for that may have expired.
+        let is_news = recording.is_taken_back() && known_rank != Some(Rank::of(hash, &recording));
+        self.unseen_revision += u64::from(is_news);
         self.insert(hash, recording);
         self.drop_texts();
         self.evict();
