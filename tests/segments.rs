@@ -8,7 +8,7 @@ use common::random::Random;
 use common::{DAY, START, apply, at, base64_of, bytes_of, cover_all, guard, guard_of, has_all, ids};
 use common::{loaded, next_visit, sealed, shard_of, unsaved};
 use seenguard::hash::hash_id;
-use seenguard::{DEFAULT_REMEMBER, Explanation, Guard, SegmentState};
+use seenguard::{DEFAULT_REMEMBER, Explanation, Guard, SegmentState, Snapshot};
 
 fn all_pending(guard: &Guard) -> Vec<String> {
     guard.pending(usize::MAX, at(START))
@@ -382,6 +382,25 @@ fn what_was_recorded_before_the_storage_has_loaded_stays_against_a_clear_in_the_
         guard.finish_loading();
         assert_eq!(guard.has("early", at(START + 10)), stays);
     }
+}
+
+#[test]
+fn what_is_recorded_knowing_of_a_deletion_stays_when_an_older_clear_is_learned_of() {
+    // By a clock that is far behind, a tab takes the deletion for as late as it hears of it.
+    let deletion = || Snapshot {
+        forget_before: Some(START as u32 + 30 * DAY as u32),
+        ..Snapshot::new(&[] as &[&str])
+    };
+    let mut other = next_visit(&[&cleared_at(START)]);
+    other.apply(deletion(), at(START + 20)).unwrap();
+    let segment = unsaved(&mut other);
+
+    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
+    guard.apply(deletion(), at(START + 10)).unwrap();
+    guard.record(&["a"], at(START + 15)).unwrap();
+    guard.load(&[&segment], at(START + 25)).unwrap();
+    guard.finish_loading();
+    assert!(guard.has("a", at(START + 25)));
 }
 
 #[test]

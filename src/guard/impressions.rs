@@ -269,6 +269,7 @@ impl Impressions {
     /// Clears the table. What segments of a lower number than this clear's have counts only if it was recorded since.
     pub(crate) fn clear(&mut self, now_ms: u64) {
         self.retain(|_| false);
+        self.forgotten = None;
         self.begin_clear(now_ms.max(self.clear) + 1);
         self.is_clearing = true;
     }
@@ -291,10 +292,9 @@ impl Impressions {
             return true;
         }
         // Of what was recorded before the storage had loaded, such a number tells nothing.
-        self.retain(|recording| {
-            let is_since = recording.at >= number && recording.at <= now_ms;
-            is_since || (is_ahead && is_provisional(recording))
-        });
+        let is_since = |at| at >= number && at <= now_ms;
+        self.retain(|recording| is_since(recording.at) || (is_ahead && is_provisional(recording)));
+        self.forgotten = self.forgotten.filter(|forgotten| is_since(forgotten.at));
         self.begin_clear(number);
         true
     }
@@ -306,9 +306,8 @@ impl Impressions {
         self.unsaved = Unsaved {
             recordings: self.recordings.keys().copied().collect(),
             covered: Vec::new(),
-            header: self.reporting,
+            header: self.reporting || self.forgotten.is_some(),
         };
-        self.forgotten = None;
         self.device_name = None;
         self.is_named = false;
     }
