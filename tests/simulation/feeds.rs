@@ -184,8 +184,10 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
             page.due.insert(index);
             continue;
         }
-        // One that was made later replaces it, whatever its time by a clock that has jumped back.
-        let mut replacing = ledger.of(item).filter(|&(other, _)| other >= index);
+        // One that was made later replaces it, or one that its tab had not heard of, whatever the time by a clock that is
+        // off.
+        let is_replacing = |&(other, _): &(usize, _)| other >= index || recording.missed_of_item.contains(&other);
+        let mut replacing = ledger.of(item).filter(is_replacing);
         if replacing.any(|(_, other)| page.view.takes_back(item, other.at)) {
             // Until the server does so no longer.
             page.due.insert(index);
