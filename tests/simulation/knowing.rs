@@ -37,7 +37,7 @@ impl Device {
                 ledger.stored_deliveries.insert(key, (confirmed, stored));
             }
         }
-        if page.is_reporting {
+        if holds.is_reporting {
             ledger.reporting_stored.get_or_insert(tick);
         }
         ledger.stored_deletions.insert(holds.deletion, stored);
@@ -83,7 +83,7 @@ impl Device {
             is_ahead && (before.is_clearing || is_early) && page.may_know(index, recording, before.clear)
         };
         let spared: BTreeSet<usize> = ledger.places(is_spared).collect();
-        let is_since = |_, recording: &Recording| recording.at <= wall_ms && ledger.is_since(recording, number);
+        let is_since = |_, recording: &Recording| ledger.is_since(recording, number, wall_ms);
         let since: BTreeSet<usize> = ledger.places(is_since).filter(|_| !before.is_own_clear).collect();
         page.clear(|index| spared.contains(index) || since.contains(index));
         for &index in spared.iter().chain(&page.unsaved.recordings) {
@@ -150,7 +150,7 @@ impl Device {
         for (index, recording) in ledger.recordings.iter().enumerate() {
             // What was recorded in the very millisecond of the clear may have a later time.
             let wall_ms = recording.true_ms.saturating_add_signed(off_ms);
-            let is_since = || !was_set && recording.at <= wall_ms && ledger.is_since(recording, clear);
+            let is_since = || !was_set && ledger.is_since(recording, clear, wall_ms);
             let is_known = recording.stored.iter().any(|stored| stored.is_known(listed, clear));
             let is_kept = || recording.stored.iter().any(|stored| stored.tick <= listed) && is_since();
             if !(is_known || is_kept()) || !page.known.insert(index) {

@@ -231,10 +231,11 @@ impl Ledger {
         self.of(item).any(|(_, recording)| recording.unseen)
     }
 
-    /// Whether a recording counts though a segment has it that does not tell of this clear: it was made since, as was
-    /// every other one of the item, which might take its place and leave with the clear.
-    pub fn is_since(&self, recording: &Recording, clear: u64) -> bool {
-        self.of(recording.item).all(|(_, other)| other.at >= clear)
+    /// Whether a recording counts though a segment has it that does not tell of this clear: it was made since, and not
+    /// after now, as was every other one of the item, which might take its place and leave with the clear.
+    pub fn is_since(&self, recording: &Recording, clear: u64, now_ms: u64) -> bool {
+        self.of(recording.item)
+            .all(|(_, other)| (clear..=now_ms).contains(&other.at))
     }
 
     /// What was in storage before a clear may be gone, as may what is later than `now_ms`.

@@ -173,6 +173,7 @@ impl Device {
                     self.ledger.unstore_older(page.guard.clear_number(), page.earliest_ms);
                     if scene.conditions.fills_up {
                         self.ledger.resolved = None;
+                        self.ledger.reporting_stored = None;
                     }
                 }
             }

@@ -24,6 +24,8 @@ pub struct Holds {
     pub promised: Vec<usize>,
     /// The deletion of the history that the tab took last; 0: none since the segment before.
     pub deletion: u32,
+    /// Whether it tells that impressions are delivered.
+    pub is_reporting: bool,
 }
 
 impl Holds {
@@ -33,6 +35,7 @@ impl Holds {
         self.delivered.extend(other.delivered);
         self.promised.extend(other.promised);
         self.deletion = self.deletion.max(other.deletion);
+        self.is_reporting |= other.is_reporting;
     }
 }
 
@@ -265,10 +268,14 @@ impl Tab {
             .of(item)
             .filter(move |&(index, recording)| self.may_know(index, recording, clear));
         here.filter(move |&(index, _)| {
-            let is_replaced = ledger.of(item).any(|(later, replacing)| {
-                ledger.replaces(later, index) && self.must_remember(ledger, later) && !ledger.may_be_deleted(replacing)
-            });
-            !is_replaced
+            // Nor is there one since that a deletion may reach: it takes with it what it has replaced.
+            let stays = |later| {
+                ledger
+                    .of(item)
+                    .all(|(latest, other)| latest < later || !ledger.may_be_deleted(other))
+            };
+            let mut replacing = ledger.of(item).filter(|&(later, _)| ledger.replaces(later, index));
+            !replacing.any(|(later, _)| self.must_remember(ledger, later) && stays(later))
         })
     }
 
@@ -366,7 +373,8 @@ impl Tab {
 
     /// Its storage has taken what is in no segment yet.
     pub fn take_unsaved(&mut self) {
-        let unsaved = std::mem::take(&mut self.unsaved);
+        let mut unsaved = std::mem::take(&mut self.unsaved);
+        unsaved.is_reporting = self.is_reporting;
         self.taken.get_or_insert_default().add(unsaved);
     }
 
