@@ -129,6 +129,8 @@ mod base36;
 mod bit_sliced;
 mod bloom;
 mod chain;
+mod device_name;
+mod device_pending;
 mod error;
 mod fingerprint_index;
 mod guard;

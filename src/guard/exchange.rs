@@ -4,7 +4,8 @@
 use super::segment::{self, Header, SegmentReader};
 use super::server_view::ServerView;
 use super::taken_back::TakenBack;
-use super::{DeviceName, Guard, Now, Segment, SegmentState};
+use super::{Guard, Now, Segment, SegmentState};
+use crate::device_name::DeviceName;
 use crate::error::Error;
 use crate::id_list::IdList;
 

@@ -8,11 +8,11 @@
 //! decides nothing but the window, so a clock that jumps drops nothing: what has expired is skipped, and stays until
 //! `remember` higher recordings push it out.
 
-use super::device_name::DeviceName;
 use super::forgotten::Forgotten;
 use super::recording::{Kind, MAX_CLEAR, MAX_SEQ, Rank, Recording, Unsettled};
 use super::tally::Tally;
 use super::unsaved::Unsaved;
+use crate::device_name::DeviceName;
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_map::IdMap;

@@ -5,7 +5,6 @@
 mod apply;
 mod chunk;
 mod delivery;
-mod device_name;
 mod exchange;
 mod forgotten;
 mod impressions;
@@ -21,7 +20,6 @@ mod unsaved;
 mod verdict;
 
 pub use delivery::DeliveryBatch;
-pub(crate) use device_name::DeviceName;
 pub use impressions::{DEFAULT_REMEMBER, MAX_REMEMBER};
 pub use lag::Lag;
 pub(crate) use segment::SegmentReader;

@@ -19,10 +19,10 @@
 //! changes the meaning of these has another version.
 
 use super::chunk::{self, Chunk, DAMAGED, Reader, push_number, unzigzag, within, zigzag};
-use super::device_name::DeviceName;
 use super::forgotten::Forgotten;
 use super::impressions::Impressions;
 use super::recording::{Delivery, Kind, MAX_AT, MAX_CLEAR, MAX_SEQ, Recording, Unsettled};
+use crate::device_name::DeviceName;
 use crate::error::Error;
 use crate::hash::hash_id;
 

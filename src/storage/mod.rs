@@ -59,8 +59,9 @@ pub use health::Trouble;
 pub use operation::{Hidden, Notices, Operation, Outcome};
 
 use crate::base36::base36_of_length;
+use crate::device_name::DeviceName;
 use crate::error::Error;
-use crate::guard::{DeviceName, Guard, Now, SegmentState};
+use crate::guard::{Guard, Now, SegmentState};
 use crate::hash::hash_id;
 use compaction::Compactions;
 use health::Health;

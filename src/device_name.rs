@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::base36::base36_of_length;
+use crate::base36::{base36_of_length, from_base36};
 use crate::hash::hash_id;
 
 const DIGITS: usize = 12;
@@ -19,6 +19,17 @@ pub(crate) struct DeviceName(u64);
 impl DeviceName {
     pub(crate) fn new(namespace: &str, random: u64) -> Self {
         DeviceName(hash_id(namespace.as_bytes(), 0) % NAMESPACES * NAMES + random % NAMES)
+    }
+
+    /// Whether it was made for this namespace.
+    pub(crate) fn is_of(self, namespace: &str) -> bool {
+        self.0 / NAMES == hash_id(namespace.as_bytes(), 0) % NAMESPACES
+    }
+
+    /// Reads a name.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let number = from_base36(text.as_bytes()).filter(|_| text.len() == DIGITS)?;
+        DeviceName::from_number(number)
     }
 
     /// The name as a number to the base 36.
