@@ -310,10 +310,7 @@ fn what_is_pending_goes_out_as_a_native_shard_beside_any_format() {
             .unwrap();
         let shard = Shard::from_base64(&text).unwrap();
         assert!(shard.filter.contains("of this device"));
-        assert_eq!(
-            shard.filter.parameters(),
-            Parameters::for_capacity(1000, 0.001).unwrap()
-        );
+        assert_eq!(shard.filter.parameters(), Parameters::for_capacity(1, 0.001).unwrap());
     }
 }
 

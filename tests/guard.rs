@@ -10,8 +10,8 @@ use common::{
     unsaved,
 };
 use seenguard::{
-    Applied, BloomFilter, ChainOptions, CoveredImpression, DEFAULT_REMEMBER, Explanation, Filtered, Guard, Impression,
-    MAX_REMEMBER, Now, Parameters, Shard, ShardChain, Snapshot,
+    Applied, ChainOptions, CoveredImpression, DEFAULT_REMEMBER, Explanation, Filtered, Guard, Impression, MAX_REMEMBER,
+    Now, Parameters, Shard, ShardChain, Snapshot,
 };
 
 fn text_of(ids: &[String], epoch: u32) -> String {
@@ -793,108 +793,106 @@ fn there_is_no_pending_shard_without_anything_pending() {
 }
 
 #[test]
-fn the_pending_shard_has_default_parameters_where_no_server_shard_is_held() {
+fn the_pending_shard_is_made_for_what_it_holds_with_the_seed_of_the_newest_server_shard() {
     let mut guard = guard();
-    guard.record(&["a"], at(START)).unwrap();
-    let parameters = Parameters::for_capacity(1000, 0.001).unwrap();
-    let mut expected = Shard::new(BloomFilter::new(parameters, 0), 0, 0);
-    expected.insert("a");
-    assert_eq!(guard.pending_shard(usize::MAX, at(START)).unwrap(), Some(expected));
-}
-
-#[test]
-fn the_pending_shard_has_the_parameters_of_the_newest_server_shard() {
-    let mut guard = guard();
-    let (newest, older) = (
-        Parameters::for_capacity(300, 0.01).unwrap(),
-        Parameters::for_capacity(50, 0.1).unwrap(),
-    );
-    let shards = [shard_with(newest, 77, &["s"], 2, 0), shard_with(older, 5, &["t"], 1, 0)];
-    let shards = shards.map(|shard| shard.to_base64().unwrap());
-    apply(&mut guard, None, &shards, at(START)).unwrap();
-    guard.record(&ids("item", 0..100), at(START)).unwrap();
-    let text = guard
-        .pending_shard(usize::MAX, at(START))
-        .unwrap()
-        .unwrap()
-        .to_base64()
-        .unwrap();
-    let shard = Shard::from_base64(&text).unwrap();
-    assert_eq!((shard.filter.parameters(), shard.filter.seed()), (newest, 77));
-    assert!(
-        guard
-            .pending(usize::MAX, at(START))
-            .iter()
-            .all(|id| shard.filter.contains(id))
-    );
-    assert!(!shard.filter.contains("s"));
-}
-
-#[test]
-fn the_pending_shard_takes_the_newest_first_and_stays_within_its_rate() {
-    let mut guard = guard();
-    guard.record(&ids("item", 0..3_000), at(START)).unwrap();
-    let shard = guard.pending_shard(usize::MAX, at(START)).unwrap().unwrap();
-    assert!((950..=1_000).contains(&shard.count), "{}", shard.count);
-    assert!(shard.filter.false_positive_rate() < 0.001_1);
-    let pending = guard.pending(usize::MAX, at(START));
-    assert!(
-        pending
-            .iter()
-            .rev()
-            .take(shard.count as usize)
-            .all(|id| shard.filter.contains(id))
-    );
-    let older = pending
-        .iter()
-        .take(1_900)
-        .filter(|id| shard.filter.contains(id))
-        .count();
-    assert!(older < 20, "{older}");
+    let large = Parameters::for_capacity(500_000, 0.01).unwrap();
+    let shards = [shard_with(large, 77, &["s"], 2, 0), shard_of(&["t"], 1, 0)];
+    for (shards, seed) in [(&shards[..0], 0), (&shards[..], 77), (&shards[1..], 0)] {
+        let texts: Vec<String> = shards.iter().map(|shard| shard.to_base64().unwrap()).collect();
+        apply(&mut guard, None, &texts, at(START)).unwrap();
+        guard.record(&ids("item", 0..2_000), at(START)).unwrap();
+        let shard = guard.pending_shard(usize::MAX, at(START)).unwrap().unwrap();
+        let parameters = Parameters::for_capacity(2_000, 0.001).unwrap();
+        assert_eq!((shard.filter.parameters(), shard.filter.seed()), (parameters, seed));
+        assert!(ids("item", 0..2_000).iter().all(|id| shard.filter.contains(id)));
+        assert!(shard.filter.false_positive_rate() < 0.001_1 && !shard.filter.contains("s"));
+    }
 }
 
 #[test]
 fn the_pending_shard_fits_into_so_many_characters_with_as_many_of_the_newest_ids_as_there_is_room_for() {
     let mut guard = guard();
-    guard.record(&ids("item", 0..1_500), at(START)).unwrap();
+    guard.record(&ids("item", 0..3_000), at(START)).unwrap();
     let newest: Vec<String> = guard.pending(usize::MAX, at(START)).into_iter().rev().collect();
-    // The characters of a shard of so many of the newest ids.
-    let length_with = |count: usize| {
-        let mut shard = Shard::new(
-            BloomFilter::new(Parameters::for_capacity(1000, 0.001).unwrap(), 0),
-            0,
-            0,
-        );
-        for id in newest.iter().take(count) {
-            shard.insert(id);
-        }
-        shard.to_base64().unwrap().len()
-    };
-    let smallest = length_with(1);
-    assert_eq!(guard.pending_shard(smallest - 1, at(START)).unwrap(), None);
-    for most in (smallest..2_500).step_by(97).chain([smallest, 3_072]) {
+    assert_eq!(guard.pending_shard(51, at(START)).unwrap(), None);
+    for most in 52..4_100 {
         let shard = guard.pending_shard(most, at(START)).unwrap().unwrap();
-        let (length, count) = (shard.to_base64().unwrap().len(), shard.count as usize);
-        assert!(length <= most, "{length} > {most}");
+        let length = shard.to_base64().unwrap().len();
+        assert!(length <= most && length + 8 > most, "{length} of {most}");
+        // Bits of an item at this rate: 14.378.
+        let count = (f64::from(shard.filter.parameters().bits()) / 14.378) as usize;
         assert!(newest.iter().take(count).all(|id| shard.filter.contains(id)));
-        // There is no room for more, unless the shard is full.
-        assert!(length_with(count + 5) > most || count >= 990, "{count} in {most}");
     }
 }
 
 #[test]
-fn the_pending_shard_of_a_server_with_large_shards_fits_as_well() {
+fn a_device_tells_its_name_its_counter_and_what_is_pending() {
+    let now = at(START);
+    let told = |guard: &Guard, most| guard.device_pending(most, now).unwrap();
+    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
+    guard.record(&["a", "b"], now).unwrap();
+    let early = told(&guard, 4_096);
+    assert!(early.starts_with(".0.U0dTM"), "{early}");
+
+    guard.finish_loading();
+    let shard = guard.pending_shard(4_096, now).unwrap().unwrap().to_base64().unwrap();
+    assert_eq!(told(&guard, 4_096), format!(".2.{shard}"));
+    guard.record(&ids("item", 0..5_000), now).unwrap();
+    let lengths = [10, 100, 1_000, 4_096, usize::MAX].map(|most| told(&guard, most).len());
+    assert!(
+        lengths[0] == 5 && lengths[1] <= 100 && lengths[2] <= 1_000,
+        "{lengths:?}"
+    );
+    assert!(
+        (4_080..=4_096).contains(&lengths[3]) && lengths[3] == lengths[4],
+        "{lengths:?}"
+    );
+
+    // What a snapshot covers is not pending, and the server is told so.
+    cover_all(&mut guard, now);
+    assert_eq!(told(&guard, 4_096), ".3uy.");
+}
+
+#[test]
+fn what_is_recorded_for_this_device_alone_is_remembered_and_told_to_no_server() {
     let mut guard = guard();
-    let large = Parameters::for_capacity(500_000, 0.001).unwrap();
-    let text = shard_with(large, 3, &["s"], 1, 0).to_base64().unwrap();
-    apply(&mut guard, None, &[text], at(START)).unwrap();
-    guard.record(&ids("item", 0..4_000), at(START)).unwrap();
-    let shard = guard.pending_shard(3_072, at(START)).unwrap().unwrap();
-    assert_eq!(shard.filter.parameters(), large);
-    assert!((2_900..=3_072).contains(&shard.to_base64().unwrap().len()));
-    let pending = guard.pending(usize::MAX, at(START));
-    let newest = pending.iter().rev().take(shard.count as usize);
-    assert!(newest.len() > 80 && newest.into_iter().all(|id| shard.filter.contains(id)));
+    guard.start_reporting();
+    guard.record_local(&["a"], at(START)).unwrap();
+    assert!(matches!(
+        guard.explain("a", at(START)),
+        Some(Explanation::Memory { .. })
+    ));
+    let is_nobodys = |guard: &mut Guard| {
+        let batch = guard.begin_batch(10, 10_000, at(START));
+        batch.number == 0 && guard.pending(10, at(START)).is_empty()
+    };
+    assert!(is_nobodys(&mut guard));
+    let mut later = next_visit(&[unsaved(&mut guard)]);
+    assert!(later.has("a", at(START)) && is_nobodys(&mut later));
+
+    // Of what is stopped already nothing changes; recorded again for all, it is an impression as any.
+    guard.record(&["b"], at(START)).unwrap();
+    guard.record_local(&["b"], at(START + 1)).unwrap();
+    guard.record(&["a"], at(START + 1)).unwrap();
+    assert_eq!(guard.pending(10, at(START + 1)), ["b", "a"]);
+    // Taken back, it passes, until it is met once more.
+    guard.unsee(&["a"], at(START + 2)).unwrap();
+    assert!(!guard.has("a", at(START + 2)));
+    guard.record_local(&["a"], at(START + 3)).unwrap();
+    assert!(guard.has("a", at(START + 3)));
+    assert_eq!(guard.pending(10, at(START + 3)), ["b"]);
+}
+
+#[test]
+fn what_is_recorded_for_this_device_alone_before_loading_yields_to_an_impression_in_storage() {
+    let mut writer = guard();
+    writer.record(&["a"], at(START)).unwrap();
+    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
+    guard.record_local(&["a", "b"], at(START + 1)).unwrap();
+    guard.load(&[unsaved(&mut writer)], at(START + 2)).unwrap();
+    guard.finish_loading();
+    assert_eq!(guard.pending(10, at(START + 2)), ["a"]);
+    assert!(guard.has("b", at(START + 2)));
 }
 
 // Rates.

@@ -58,7 +58,7 @@ export function useSeenRef(
   options: ObserveOptions = {},
 ): (element: object | null) => void {
   const latest = useLatest(options);
-  const { ratio, dwellMs } = options;
+  const { ratio, dwellMs, local } = options;
   const ids = idsKey(id);
   return useMemo(() => {
     let stop: (() => void) | undefined;
@@ -72,7 +72,7 @@ export function useSeenRef(
           )
         : undefined;
     };
-  }, [guard, ids, ratio, dwellMs, latest]);
+  }, [guard, ids, ratio, dwellMs, local, latest]);
 }
 
 /** What was passed in the latest rendering: its callbacks are called. */

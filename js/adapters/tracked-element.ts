@@ -31,5 +31,6 @@ export function trackElement(element: Element, shown: SeenElement): TrackedEleme
 }
 
 function isSame(a: SeenElement, b: SeenElement): boolean {
-  return a.guard === b.guard && idsKey(a.id) === idsKey(b.id) && a.ratio === b.ratio && a.dwellMs === b.dwellMs;
+  const isSameItem = a.guard === b.guard && idsKey(a.id) === idsKey(b.id);
+  return isSameItem && a.ratio === b.ratio && a.dwellMs === b.dwellMs && a.local === b.local;
 }

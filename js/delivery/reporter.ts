@@ -25,10 +25,13 @@ interface Deliveries {
   /** Takes a batch, of which nobody else delivers anything until it ends. */
   beginBatch(maxImpressions: number, maxBytes: number): BegunBatch;
   endBatch(batch: number, arrived: boolean): void;
+  /** What this device tells of what is pending. */
+  devicePending(maxCharacters: number): string;
   readonly report: ErrorListener;
 }
 
 type Options = ReportOptions & { readonly intervalMs: number };
+type Reason = Parameters<NonNullable<ReportOptions["send"]>>[1];
 
 const MAX_BATCH = 200;
 /** So many are delivered without waiting for the interval. */
@@ -36,6 +39,7 @@ const MANY = 50;
 /** All requests together that may outlive a page: browsers allow 64 KB. */
 const MAX_IN_FLIGHT_BYTES = 60_000;
 const BATCH_BYTES = 40_000;
+const MAX_PENDING_CHARACTERS = 4_000;
 /** How long a request, or `send`, may take, and how long `headers`. What comes later counts as not arrived. */
 const REQUEST_MS = 30_000;
 const HEADERS_MS = 10_000;
@@ -78,7 +82,7 @@ export class Reporter {
     this.intervalMs = options.intervalMs;
     this.stopListening = listen(["pagehide", "visibilitychange", "online"], ({ type }) => {
       if (type === "online") this.schedule(0);
-      else if (isHidden()) this.deliverLast();
+      else if (isHidden()) this.deliverLast(true);
     });
     this.schedule(this.intervalMs);
   }
@@ -92,7 +96,13 @@ export class Reporter {
   async deliverNow(): Promise<void> {
     await this.lastDelivered;
     await this.sending;
-    await this.send();
+    await this.send("deliver");
+  }
+
+  /** Delivers what waits as when the page hides. Resolves when nothing is under way any more. */
+  async leave(): Promise<void> {
+    if (!this.isStopped) this.deliverLast(false);
+    await Promise.all([this.lastDelivered, this.sending]);
   }
 
   stop(): void {
@@ -103,7 +113,7 @@ export class Reporter {
 
   private schedule(delayMs: number): void {
     this.cancelTimer();
-    if (!this.isOver) this.cancelTimer = this.clock.after(delayMs, () => void this.send());
+    if (!this.isOver) this.cancelTimer = this.clock.after(delayMs, () => void this.send("interval"));
   }
 
   /** Whether nothing more is to be sent. */
@@ -112,7 +122,7 @@ export class Reporter {
   }
 
   /** Delivers batch after batch until nothing is left or one fails, and then again after a while. */
-  private async send(): Promise<void> {
+  private async send(reason: Reason): Promise<void> {
     if (this.sending) return this.sending;
     if (isOffline()) {
       // Not every browser says when it is online again.
@@ -125,16 +135,16 @@ export class Reporter {
       this.schedule(this.untilNextMs());
       return;
     }
-    this.sending = this.sendFrom(first).then(() => {
+    this.sending = this.sendFrom(first, reason).then(() => {
       this.sending = undefined;
       this.schedule(this.untilNextMs());
     });
     await this.sending;
   }
 
-  private async sendFrom(first: Batch): Promise<void> {
+  private async sendFrom(first: Batch, reason: Reason): Promise<void> {
     let batch: Batch | undefined = first;
-    while (batch && (await this.deliver(batch))) {
+    while (batch && (await this.deliver(batch, reason))) {
       // A transport that answers at once must not keep the page from everything else.
       await pause();
       batch = this.next();
@@ -159,10 +169,11 @@ export class Reporter {
       const { batch, impressions, unseen } = begun;
       if (batch === 0) return undefined;
       const count = impressions.length + unseen.length;
-      const body = this.bodyOf(begun);
+      const report = this.reportOf(begun);
+      const body = JSON.stringify(report);
       const bytes = this.encoder.encode(body).length;
       // One that is too long alone goes alone.
-      if (bytes <= mostBytes || (count === 1 && mostBytes === BATCH_BYTES)) return { ...begun, body, bytes };
+      if (bytes <= mostBytes || (count === 1 && mostBytes === BATCH_BYTES)) return { batch, report, body, bytes };
       this.deliveries.endBatch(batch, false);
       if (count === 1) return undefined;
       most = Math.ceil(count / 2);
@@ -170,25 +181,25 @@ export class Reporter {
     return undefined;
   }
 
-  private bodyOf({ impressions, unseen }: BegunBatch): string {
-    const { namespace } = this.deliveries.options;
-    const report: Report = {
-      namespace,
+  private reportOf({ impressions, unseen }: BegunBatch): Report {
+    return {
+      namespace: this.deliveries.options.namespace,
       now: this.clock.wallMs(),
       impressions,
       ...(unseen.length > 0 ? { unseen } : {}),
+      pending: this.deliveries.devicePending(MAX_PENDING_CHARACTERS),
     };
-    return JSON.stringify(report);
   }
 
-  /** Delivers a batch. Whether it arrived. */
-  private async deliver(batch: Batch, isLast = false): Promise<boolean> {
-    const count = batch.impressions.length + batch.unseen.length;
+  /** Delivers a batch. Whether it arrived. `mayEnd`: the page may be gone before an answer comes. */
+  private async deliver(batch: Batch, reason: Reason, mayEnd = false): Promise<boolean> {
+    const { impressions, unseen = [] } = batch.report;
+    const count = impressions.length + unseen.length;
     this.inFlightBytes += batch.bytes;
     this.underWay += count;
     let arrived = false;
     try {
-      arrived = await this.request(batch, isLast);
+      arrived = await this.request(batch, reason, mayEnd);
       if (arrived) {
         this.failures = 0;
         this.delivered += count;
@@ -203,22 +214,22 @@ export class Reporter {
   }
 
   /** Up to where the request is made this waits for nothing but the app's headers: the page may be gone by then. */
-  private async request({ impressions, unseen, body, bytes }: Batch, isLast: boolean): Promise<boolean> {
-    const { url, headers, send } = this.options;
+  private async request({ report, body, bytes }: Batch, reason: Reason, mayEnd: boolean): Promise<boolean> {
+    const { url = "", headers, send } = this.options;
     if (send) {
-      await inTime(REQUEST_MS, "`send`", send(impressions, unseen));
+      await inTime(REQUEST_MS, "`send`", send(report, reason));
       return true;
     }
     // A beacon cannot carry headers, and nobody tells whether it arrived: it counts as sent, not as delivered. As text:
     // JSON would need a preflight, for which there is no time.
-    const beacon = isLast && headers === undefined ? (navigator as Partial<Navigator>) : undefined;
+    const beacon = mayEnd && headers === undefined ? (navigator as Partial<Navigator>) : undefined;
     if (beacon?.sendBeacon?.(url, body)) {
       await pause(BEACON_MS);
       return false;
     }
     const asked = typeof headers === "function" ? await inTime(HEADERS_MS, "`headers`", headers()) : headers;
     // The app may have stopped this meanwhile because another person signs in.
-    if (this.isOver) return false;
+    if (this.isOver && reason !== "hide") return false;
     const request = fetch(url, {
       method: "POST",
       headers: { "content-type": "application/json", ...asked },
@@ -254,22 +265,25 @@ export class Reporter {
     this.retryMs = Math.max(retryDelayMs(this.failures++, LAST_RETRY_MS), asked);
     // Once for a row of failures.
     if (this.failures > 1) return;
-    const message = `impressions could not be delivered to ${this.options.url} and are tried again`;
+    const { url = "`send`" } = this.options;
+    const message = `impressions could not be delivered to ${url} and are tried again`;
     this.deliveries.report(failure("delivery", message, cause));
   }
 
-  /** The page hides and may never be seen again. */
-  private deliverLast(): void {
+  /** The page hides and may never be seen again, or the guard closes. */
+  private deliverLast(mayEnd: boolean): void {
     if (this.isOver || isOffline() || this.failures > 0) return;
     for (;;) {
       const batch = this.begin(MAX_IN_FLIGHT_BYTES - this.inFlightBytes);
       if (!batch) return;
-      this.lastDelivered = Promise.all([this.lastDelivered, this.deliver(batch, true)]);
+      this.lastDelivered = Promise.all([this.lastDelivered, this.deliver(batch, "hide", mayEnd)]);
     }
   }
 }
 
-interface Batch extends BegunBatch {
+interface Batch {
+  readonly batch: number;
+  readonly report: Report;
   readonly body: string;
   readonly bytes: number;
 }

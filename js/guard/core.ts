@@ -276,11 +276,11 @@ export class GuardCore {
     return { ids, id, why: this.explain(id) };
   }
 
-  record(ids: readonly ItemId[]): number {
+  record(ids: readonly ItemId[], isLocal: boolean): number {
     let [unknown, lostText, lost] = [0, 0, 0];
     const isDone = this.guard?.callWithParts(
       ids,
-      (guard, batch, now) => guard.record(batch, ...now) as RecordOutcome,
+      (guard, batch, now) => guard.record(batch, isLocal, ...now) as RecordOutcome,
       (outcome, start, end) => {
         if (!outcome) lost += end - start;
         unknown += outcome?.unknown ?? 0;
@@ -382,6 +382,12 @@ export class GuardCore {
     return unlessOutOfMemory(shard) ?? "";
   }
 
+  /** What this device tells of its pending impressions: its name, its counter and a shard. */
+  devicePending(maxCharacters: number): string {
+    const pending = () => this.call((guard, now) => guard.devicePending(limitOf(maxCharacters), ...now));
+    return unlessOutOfMemory(pending) ?? "";
+  }
+
   get version(): number | undefined {
     return this.call((guard) => guard.version);
   }
@@ -407,18 +413,20 @@ export class GuardCore {
     if (arrived) this.performer?.changed();
   }
 
-  /** Delivers impressions as long as the reporter runs. Returns stop. Several share the work. */
-  addReporter(options: CheckedReportOptions): () => void {
-    if (!this.isAlive) return () => {};
+  /** Delivers impressions as long as the reporter runs. Several share the work. */
+  addReporter(options: CheckedReportOptions): Reporter | undefined {
+    if (!this.isAlive) return undefined;
     const reporter = new Reporter(this, options, this.clock);
     this.reporters.add(reporter);
     this.call((guard) => guard.startReporting());
     // What is to be delivered from now on is so on the next visit, too.
     this.performer?.changed();
-    return () => {
-      reporter.stop();
-      this.reporters.delete(reporter);
-    };
+    return reporter;
+  }
+
+  removeReporter(reporter: Reporter): void {
+    reporter.stop();
+    this.reporters.delete(reporter);
   }
 
   /** Delivers at once what waits, until nothing is left, a batch has failed or the time is over. */

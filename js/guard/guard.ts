@@ -1,5 +1,6 @@
 /** `SeenGuard`: one handle of a namespace. */
 import { deviceClock } from "../clock.js";
+import type { Reporter } from "../delivery/reporter.js";
 import { callBack, failure, misuseOnce, warnOncePerCode, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
 import { Verdicts } from "../feed/verdicts.js";
@@ -19,21 +20,30 @@ import { observeBelow, observeElement } from "../observer/observer.js";
 import { isOnDevice } from "../page.js";
 import { clearStorages, removeSignal, removeStashes } from "../storage/clear.js";
 import { choicesOf } from "../storage/store.js";
-import { inTime } from "../timeouts.js";
+import { inTime, withTimeout } from "../timeouts.js";
 import type * as Api from "../types/seenguard.js";
 import { GuardCore, refused, type GuardUser } from "./core.js";
+import { guardedFetch } from "./guarded-fetch.js";
 import {
   checkClearArguments,
   checkDeliverTimeout,
   checkFeedOptions,
+  checkFetchOptions,
   checkGuardOptions,
   checkObserveOptions,
+  checkRecordOptions,
   checkReportOptions,
 } from "./options.js";
 import { clearVerdicts, findCore, hold, noteClearing, release, sharedVerdicts } from "./registry.js";
 
+/** The names of what goes with each request, and how many characters both values have at most: servers refuse more. */
+const HELD = "Seen-Held";
+const PENDING = "Seen-Pending";
+const MAX_HEADER_CHARACTERS = 4_000;
 /** How long `clear` waits for a storage that does not answer. */
 const CLEAR_TIMEOUT_MS = 10_000;
+/** How long `close` waits for a server that does not answer. */
+const LEAVE_TIMEOUT_MS = 2_000;
 
 /** The state of a `SeenGuard`. */
 interface Handle {
@@ -42,6 +52,7 @@ interface Handle {
   isClosed: boolean;
   /** What `close` has to stop. */
   readonly stops: Set<() => void>;
+  readonly reporters: Set<Reporter>;
 }
 
 export class SeenGuard implements Api.SeenGuard {
@@ -49,7 +60,7 @@ export class SeenGuard implements Api.SeenGuard {
   private readonly handle: () => Handle;
 
   private constructor(core: GuardCore, user: GuardUser) {
-    const handle: Handle = { user, core, isClosed: false, stops: new Set() };
+    const handle: Handle = { user, core, isClosed: false, stops: new Set(), reporters: new Set() };
     this.handle = () => handle;
   }
 
@@ -128,8 +139,9 @@ export class SeenGuard implements Api.SeenGuard {
     return isUsable(id) ? this.core().explain(id) : { seen: false };
   }
 
-  record(ids: Api.ItemId | Iterable<Api.ItemId>): number {
-    return this.core().record(collectRecorded(ids));
+  record(ids: Api.ItemId | Iterable<Api.ItemId>, options: Api.RecordOptions = {}): number {
+    const { local } = checkRecordOptions(options);
+    return this.core().record(collectRecorded(ids), local);
   }
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>): number {
@@ -146,6 +158,16 @@ export class SeenGuard implements Api.SeenGuard {
 
   held(): string {
     return this.core().held();
+  }
+
+  headers(): Record<string, string> {
+    const held = this.held();
+    const pending = this.core().devicePending(MAX_HEADER_CHARACTERS - held.length);
+    return { ...(held !== "" && { [HELD]: held }), [PENDING]: pending };
+  }
+
+  fetch(options: Api.GuardedFetchOptions): typeof fetch {
+    return guardedFetch(this, checkFetchOptions(options));
   }
 
   feed(options: Api.FeedOptions = {}): Api.Feed {
@@ -180,12 +202,12 @@ export class SeenGuard implements Api.SeenGuard {
 
   /** Records an item's ids all together. */
   private recorder(
-    { idsOf, onImpression }: Api.ObserveOptions,
+    { idsOf, onImpression, local }: Api.ObserveOptions,
     ids: readonly string[] = [],
   ): (id: string, element: Element) => void {
     return (id, element) => {
       const others = collectRecorded(callBack(idsOf, id, element)).map(String);
-      this.record(new Set([id, ...ids, ...others]));
+      this.record(new Set([id, ...ids, ...others]), { local });
       callBack(onImpression, id, element);
     };
   }
@@ -202,7 +224,14 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   report(options: Api.ReportOptions): () => void {
-    return this.untilClosed(this.core().addReporter(checkReportOptions(options)));
+    const { core, reporters } = this.handle();
+    const reporter = core.addReporter(checkReportOptions(options));
+    if (!reporter) return () => {};
+    reporters.add(reporter);
+    return this.untilClosed(() => {
+      reporters.delete(reporter);
+      core.removeReporter(reporter);
+    });
   }
 
   async deliver(timeoutMs?: number): Promise<{ delivered: number; left: number }> {
@@ -232,9 +261,11 @@ export class SeenGuard implements Api.SeenGuard {
     const handle = this.handle();
     if (handle.isClosed) return;
     handle.isClosed = true;
+    const leaving = Promise.all(Array.from(handle.reporters, (reporter) => reporter.leave()));
     for (const stop of [...handle.stops]) stop();
     const { core, user } = handle;
     handle.core = new GuardCore(core.options);
+    await withTimeout(LEAVE_TIMEOUT_MS, leaving);
     await release(core, user);
   }
 }

@@ -1,7 +1,7 @@
 /** The options of `SeenGuard` and its methods, checked. */
 import { CLOCK, type ClockOption } from "../clock.js";
 import type { EngineChoice } from "../engine/load.js";
-import { readGiven } from "../errors.js";
+import { readGiven, refuse } from "../errors.js";
 import type { ObserverSettings } from "../observer/observer.js";
 import {
   aFunction,
@@ -17,7 +17,13 @@ import {
   type Rules,
 } from "../options.js";
 import type { StorageOption } from "../storage/store.js";
-import type { FeedOptions, GuardOptions, ObserveOptions, ReportOptions } from "../types/seenguard.js";
+import type {
+  FeedOptions,
+  GuardedFetchOptions,
+  GuardOptions,
+  ObserveOptions,
+  ReportOptions,
+} from "../types/seenguard.js";
 
 const MAX_WINDOW_DAYS = 36_500;
 const MAX_REMEMBER = 50_000;
@@ -67,7 +73,12 @@ const feedRules = {
   seen: [`"${SEEN.join('" or "')}"`, (value) => SEEN.includes(value as string), "drop"],
 } satisfies Rules;
 
+const recordRules = {
+  local: ["true or false", (value) => typeof value === "boolean", false],
+} satisfies Rules;
+
 const observeRules = {
+  ...recordRules,
   attribute: ["an attribute's name", (value) => isText(value) && !/[\s"'<>/=]/.test(value), "data-seen-id"],
   ratio: upTo(1, "", true, 0.5),
   dwellMs: upTo(MAX_MS, " of milliseconds", true, 1000),
@@ -75,8 +86,17 @@ const observeRules = {
   onImpression: aFunction,
 } satisfies Rules;
 
+const fetchRules = {
+  match: [
+    "a text that is in the URL, a RegExp, or a function of the request",
+    (value) => isText(value) || value instanceof RegExp || isFunction(value),
+    REQUIRED,
+  ],
+  fetch: aFunction,
+} satisfies Rules;
+
 const reportRules = {
-  url: ["the address that takes impressions", isText, REQUIRED],
+  url: ["the address that takes impressions", isText],
   headers: [
     "an object of texts, or a function that returns one",
     (value) => isFunction(value) || (isObject(value) && Object.values(value).every((text) => typeof text === "string")),
@@ -103,10 +123,15 @@ export function checkFeedOptions(options: unknown): FeedOptions {
   return checkOptions("feed", options, feedRules);
 }
 
+/** Checks the options of `record`. */
+export function checkRecordOptions(options: unknown): { local: boolean } {
+  return checkOptions("record", options, recordRules) as { local: boolean };
+}
+
 /** Checks the options of `observe` and `track`. */
 export function checkObserveOptions(
   options: unknown,
-): ObserverSettings & Pick<ObserveOptions, "idsOf" | "onImpression"> {
+): ObserverSettings & Pick<ObserveOptions, "idsOf" | "onImpression" | "local"> {
   return checkOptions("observe", options, observeRules) as object as ObserverSettings;
 }
 
@@ -115,7 +140,14 @@ export function checkDeliverTimeout(timeoutMs: unknown): number {
   return checkEach({ timeoutMs }, deliverRules).timeoutMs as number;
 }
 
+/** Checks the options of `fetch`. */
+export function checkFetchOptions(options: unknown): GuardedFetchOptions {
+  return checkOptions("fetch", options, fetchRules) as object as GuardedFetchOptions;
+}
+
 /** Checks the options of `report`. */
 export function checkReportOptions(options: unknown): CheckedReportOptions {
-  return checkOptions("report", options, reportRules) as object as CheckedReportOptions;
+  const checked = checkOptions("report", options, reportRules) as object as CheckedReportOptions;
+  const { url, send } = checked;
+  return url === undefined && !send ? refuse("report takes a url or send") : checked;
 }

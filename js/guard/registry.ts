@@ -19,7 +19,7 @@ interface Registry {
 }
 
 /** Copies meet only if they agree on what a core can do: the number grows when that changes. */
-const REGISTRY = Symbol.for("seenguard.registry.8");
+const REGISTRY = Symbol.for("seenguard.registry.9");
 /** How long `close` waits for a storage that does not answer. */
 const CLOSE_TIMEOUT_MS = 2_000;
 

@@ -12,7 +12,7 @@ const rules = {
   unseen: anything,
 } satisfies Rules;
 
-export function parseReport(body: unknown, options?: TimeOptions): Required<Report> {
+export function parseReport(body: unknown, options?: TimeOptions): Required<Omit<Report, "pending">> {
   const arrivedAt = Math.round(checkTime("parseReport", options) * 1000);
   const { namespace, now, impressions, unseen } = checkReport(parsed(body));
   // As in the chain: a time of the device by the server's clock, none of them in the future.
@@ -24,7 +24,7 @@ export function parseReport(body: unknown, options?: TimeOptions): Required<Repo
 }
 
 /** Checks a report of any origin. Throws a `SeenGuardError`. */
-export function checkReport(report: unknown): Required<Report> {
+export function checkReport(report: unknown): Required<Omit<Report, "pending">> {
   return readGiven("bad-report", "the report", () => {
     if (!isObject(report)) badReport("body must be an object");
     const { namespace, now, impressions, unseen = [] } = checkEach(report, rules, badReport) as object as Report;

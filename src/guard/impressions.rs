@@ -94,8 +94,14 @@ impl Impressions {
         self.clear
     }
 
+    /// Nothing before the storage has loaded.
     pub(crate) fn device_name(&self) -> Option<DeviceName> {
-        self.device_name
+        self.device_name.filter(|_| self.provisional.is_none())
+    }
+
+    /// The highest counter of a recording that is known.
+    pub(crate) fn counter(&self) -> u64 {
+        self.counter
     }
 
     /// Names the device, unless it has a name.
@@ -137,7 +143,15 @@ impl Impressions {
     /// # Errors
     /// [`Error::OutOfMemory`]; then nothing is recorded.
     pub(crate) fn record(&mut self, id: HashedId<'_>, at: u64, covered: bool) -> Result<usize, Error> {
-        self.add(id, at, Kind::Seen, covered)
+        self.add(id, at, Kind::Seen, covered, false)
+    }
+
+    /// Records what no server is to learn of: covered and delivered from the start.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; then nothing is recorded.
+    pub(crate) fn record_local(&mut self, id: HashedId<'_>, at: u64) -> Result<usize, Error> {
+        self.add(id, at, Kind::Seen, true, true)
     }
 
     /// Takes an id back: it passes until it is recorded again.
@@ -146,10 +160,10 @@ impl Impressions {
     /// [`Error::OutOfMemory`]; then nothing is recorded.
     pub(crate) fn unsee(&mut self, id: HashedId<'_>, at: u64) -> Result<usize, Error> {
         self.unseen_revision += 1;
-        self.add(id, at, Kind::Unseen, false)
+        self.add(id, at, Kind::Unseen, false, false)
     }
 
-    fn add(&mut self, id: HashedId<'_>, at: u64, kind: Kind, covered: bool) -> Result<usize, Error> {
+    fn add(&mut self, id: HashedId<'_>, at: u64, kind: Kind, covered: bool, delivered: bool) -> Result<usize, Error> {
         self.recordings.try_reserve(1)?;
         let has_room = id.bytes().len() <= MAX_TEXT_BYTES;
         let unsettled = if has_room {
@@ -158,12 +172,14 @@ impl Impressions {
             None
         };
         self.take(id.unseeded());
+        // What no server is to learn of yields to what the storage has of the id.
+        let yields = covered && delivered && self.provisional.is_some();
         let recording = Recording {
-            seq: self.next_seq(),
+            seq: if yields { 0 } else { self.next_seq() },
             at,
             kind,
             covered,
-            delivered: false,
+            delivered,
             unsettled,
         };
         self.insert(id.unseeded(), recording);
@@ -463,7 +479,7 @@ impl Impressions {
 
 /// Whether it was recorded before the storage had loaded, and so has no number yet.
 fn is_provisional(recording: &Recording) -> bool {
-    recording.seq > PROVISIONAL_SEQ
+    recording.seq > PROVISIONAL_SEQ || recording.seq == 0
 }
 
 fn with_slack(limit: usize) -> usize {

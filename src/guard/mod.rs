@@ -27,10 +27,13 @@ pub use segment::{Segment, SegmentState};
 pub use types::{Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Now, Received, Recorded};
 
 use crate::bloom::{BloomFilter, FilterSpec};
+use crate::device_pending::{DevicePending, MAX_DEVICE_PENDING_CHARACTERS};
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList};
+use crate::params::Parameters;
 use crate::shard::Shard;
+use crate::wire;
 use delivery::Deliveries;
 use impressions::Impressions;
 use lag::LagSamples;
@@ -39,6 +42,8 @@ use server_view::ServerView;
 use taken_back::TakenBack;
 
 const MS_PER_DAY: f64 = 86_400_000.0;
+/// ε of the pending shards.
+const PENDING_RATE: f64 = 0.001;
 /// Longest window: a hundred years.
 const MAX_WINDOW_DAYS: f64 = 36_500.0;
 
@@ -135,6 +140,30 @@ impl Guard {
     /// # Errors
     /// [`Error::OutOfMemory`]; what came before it is recorded.
     pub fn record<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Result<Recorded, Error> {
+        self.record_all(ids, false, now)
+    }
+
+    /// Records what the person has met elsewhere in the app: this device remembers it, and no server learns of it. Of an
+    /// id that is stopped already this changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; what came before it is recorded.
+    ///
+    /// # Examples
+    /// ```
+    /// use seenguard::{Guard, Now, Time};
+    /// let now = Now::at(Time::from_unix_seconds(1_764_000_000));
+    /// let mut guard = Guard::new(30.0, 10_000)?;
+    /// guard.record_local(&["a"], now)?;
+    /// assert_eq!(guard.filter(&["a", "b"], now)?, [1]);
+    /// assert!(guard.pending(10, now).is_empty());
+    /// # Ok::<(), seenguard::Error>(())
+    /// ```
+    pub fn record_local<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Result<Recorded, Error> {
+        self.record_all(ids, true, now)
+    }
+
+    fn record_all<L: IdList + ?Sized>(&mut self, ids: &L, is_local: bool, now: Now) -> Result<Recorded, Error> {
         let live = self.server.live(self.server_seconds(now));
         let mut recorded = Recorded::default();
         for index in 0..ids.len() {
@@ -142,13 +171,19 @@ impl Guard {
             let hash = id.unseeded();
             let is_seen = |recording: &Recording| recording.kind == Kind::Seen;
             let is_known = self.live_recording(hash, now).is_some_and(is_seen);
+            recorded.unknown += usize::from(!is_known);
+            if is_local && self.has(ids.get(index), now) {
+                continue;
+            }
             let taken_back = self.taken_back.get(hash);
             let covered = taken_back.is_none() && self.server.contains(id, &live);
             // After it was taken back, whatever the clock says.
             let earliest = taken_back.map_or(0, |taken_back| taken_back.at + 1);
             let at = self.time_of_recording(earliest, now);
-            recorded.lost_text += self.impressions.record(id, at, covered)?;
-            recorded.unknown += usize::from(!is_known);
+            recorded.lost_text += match is_local {
+                true => self.impressions.record_local(id, at)?,
+                false => self.impressions.record(id, at, covered)?,
+            };
         }
         Ok(recorded)
     }
@@ -189,45 +224,51 @@ impl Guard {
         stopped.map(|(_, _, unsettled)| unsettled)
     }
 
-    /// The pending ids as one shard whose base64 text has at most `max_characters`, the newest if they do not all fit,
-    /// with the parameters and seed of the newest server shard, else, as where the server's format is not the native
-    /// one, the defaults of [`ChainOptions`](crate::ChainOptions). `None`: nothing is pending, or no id fits. For the next request: a server
-    /// tests it for that request and never unites it with its own. Its epoch is the latest deletion of the history that
-    /// this device knows of: a server that knows of a later one leaves it alone.
+    /// The pending ids as one shard whose base64 text has at most `max_characters`, the newest if they do not all fit:
+    /// made for as many ids as it holds, at ε = 0.001, with the seed of the server's newest native shard, else 0.
+    /// `None`: nothing is pending, or no id fits. A server tests it for a request and never unites it with its own. Its
+    /// epoch is the latest deletion of the history that this device knows of: a server that knows of a later one leaves
+    /// it alone.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn pending_shard(&self, max_characters: usize, now: Now) -> Result<Option<Shard>, Error> {
-        let pending: Vec<&Unsettled> = self.pending_texts(now).collect();
-        let newest_spec = self.server.newest_native_spec();
-        let spec = newest_spec.unwrap_or(FilterSpec::DEFAULT);
-        let mut largest = None;
-        // An id more never makes the text shorter, so the most ids that fit are found by halving.
-        let (mut fitting, mut most) = (0, pending.len());
-        let mut ids = most;
-        while fitting < most {
-            let shard = self.shard_of(&pending[pending.len() - ids..], spec)?;
-            if shard.base64_len() <= max_characters {
-                (fitting, largest) = (ids, Some(shard));
-            } else {
-                most = ids - 1;
-            }
-            ids = fitting + (most - fitting).div_ceil(2);
+        let room = wire::largest_capacity(PENDING_RATE, max_characters);
+        let newest: Vec<&Unsettled> = self.pending_texts(now).rev().take(room).collect();
+        if newest.is_empty() {
+            return Ok(None);
         }
-        Ok(largest)
-    }
-
-    /// These ids, or as many of the last ones as the filter has room for, as a shard.
-    fn shard_of(&self, ids: &[&Unsettled], spec: FilterSpec) -> Result<Shard, Error> {
-        let forget_before = self.impressions.forgotten().map_or(0, |forgotten| forgotten.before);
-        let mut shard = Shard::new(BloomFilter::with_spec(spec)?, forget_before, 0);
-        for unsettled in ids.iter().rev() {
-            if shard.count >= spec.parameters.capacity() {
-                break;
-            }
+        let parameters = Parameters::for_capacity(newest.len() as u32, PENDING_RATE)?;
+        let seed = self.server.newest_native_spec().map_or(0, |spec| spec.seed);
+        let filter = BloomFilter::with_spec(FilterSpec::native(parameters, seed))?;
+        let mut shard = Shard::new(filter, self.latest_deletion(), 0);
+        for unsettled in newest {
             shard.insert(&unsettled.id);
         }
-        Ok(shard)
+        Ok(Some(shard))
+    }
+
+    /// What this device tells of its pending impressions with each request for a page and each report, so that a server
+    /// can leave them out of pages for the person's other devices: `<device name>.<counter>.<shard>`, of at most
+    /// `max_characters`, but no shorter than with an empty shard. The shard is that of [`Guard::pending_shard`], and
+    /// empty if there is none.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn device_pending(&self, max_characters: usize, now: Now) -> Result<String, Error> {
+        let mut pending = DevicePending {
+            device: self.impressions.device_name(),
+            counter: self.impressions.counter(),
+            shard: "",
+        };
+        let most = max_characters.min(MAX_DEVICE_PENDING_CHARACTERS);
+        let room = most.saturating_sub(pending.to_string().len());
+        let shard = self
+            .pending_shard(room, now)?
+            .map(|shard| shard.to_base64())
+            .transpose()?;
+        pending.shard = shard.as_deref().unwrap_or_default();
+        Ok(pending.to_string())
     }
 
     /// Grows whenever something is taken back or forgotten, on this device or by the server: then what has stopped an

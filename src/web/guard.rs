@@ -131,10 +131,21 @@ impl Guard {
         to_js(&explanation)
     }
 
-    /// Records the batch's ids.
-    pub fn record(&mut self, ids: &TextBatch, wall_ms: f64, steady_ms: f64) -> Result<JsValue, JsValue> {
+    /// Records the batch's ids; `is_local`: no server is to learn of them.
+    pub fn record(
+        &mut self,
+        ids: &TextBatch,
+        is_local: bool,
+        wall_ms: f64,
+        steady_ms: f64,
+    ) -> Result<JsValue, JsValue> {
         self.storage.changed();
-        let recorded = self.guard.record(ids, now(wall_ms, steady_ms)).map_err(failure)?;
+        let now = now(wall_ms, steady_ms);
+        let recorded = match is_local {
+            true => self.guard.record_local(ids, now),
+            false => self.guard.record(ids, now),
+        };
+        let recorded = recorded.map_err(failure)?;
         Ok(to_js(&RecordOutcome {
             unknown: recorded.unknown,
             lost_text: recorded.lost_text,
@@ -186,6 +197,15 @@ impl Guard {
             Some(shard) => shard.to_base64().map_err(failure),
             None => Ok(String::new()),
         }
+    }
+
+    /// What goes with each request and report: the device's name, its counter and its pending shard, together at most so
+    /// many characters.
+    #[wasm_bindgen(js_name = devicePending)]
+    pub fn device_pending(&self, max_characters: usize, wall_ms: f64, steady_ms: f64) -> Result<String, JsValue> {
+        self.guard
+            .device_pending(max_characters, now(wall_ms, steady_ms))
+            .map_err(failure)
     }
 
     /// What is held and was done.

@@ -137,18 +137,14 @@ pub(super) fn decode(text: &[u8]) -> Result<EncodedShard, Error> {
     Ok(EncodedShard::single(bytes, filter, epoch, expires))
 }
 
-/// How many bytes [`encode`] makes.
-pub(super) fn encoded_len(shard: &Shard) -> usize {
-    let raw_length = payload::length(Words::Bytes, shard.filter.spec().bits());
-    let rice_length = rice::plan(&shard.filter).byte_length();
-    HEADER_LENGTH + rice_length.min(raw_length as u64) as usize + CHECKSUM_LENGTH
-}
+/// How many bytes [`encode`] makes beside the payload.
+pub(super) const FRAME_LENGTH: usize = HEADER_LENGTH + CHECKSUM_LENGTH;
 
 /// How many bytes [`encode`] is expected to make of a shard that holds so many items, more than none.
 pub(super) fn expected_encoded_len(parameters: Parameters, items: f64) -> f64 {
     let raw_length = payload::length(Words::Bytes, parameters.bits()) as f64;
     let rice_length = rice::expected_byte_length(parameters.bits(), parameters.expected_set_bits(items));
-    (HEADER_LENGTH + CHECKSUM_LENGTH) as f64 + raw_length.min(rice_length)
+    FRAME_LENGTH as f64 + raw_length.min(rice_length)
 }
 
 /// The canonical bytes of a shard of the native format.

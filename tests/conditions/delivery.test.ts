@@ -15,7 +15,7 @@ useFakeTimers();
 function collector() {
   const requests: { at: number; ids: string[]; impressions: readonly Impression[] }[] = [];
   const state = { isDown: false };
-  const send: NonNullable<ReportOptions["send"]> = (impressions) => {
+  const send: NonNullable<ReportOptions["send"]> = ({ impressions }) => {
     requests.push({ at: performance.now(), ids: impressions.map(({ id }) => id), impressions });
     return state.isDown ? Promise.reject(new Error("down")) : Promise.resolve();
   };
@@ -55,7 +55,7 @@ describe("report", () => {
       return Promise.resolve(new Response());
     });
     guard.report({ url: "/impressions" });
-    const namespace = expect.any(String) as string;
+    const [namespace, pending] = [expect.any(String) as string, expect.any(String) as string];
     const start = Date.now();
     guard.record(["a", "b"]);
     guard.unsee("a");
@@ -63,9 +63,14 @@ describe("report", () => {
     guard.unsee(["b", "of another device"]);
     await pass(10 * MINUTE_MS);
     expect(bodies).toEqual([
-      { namespace, now: start + 5000, impressions: [{ id: "b", at: start }], unseen: [{ id: "a", at: start }] },
       {
-        namespace,
+        ...{ namespace, pending },
+        now: start + 5000,
+        impressions: [{ id: "b", at: start }],
+        unseen: [{ id: "a", at: start }],
+      },
+      {
+        ...{ namespace, pending },
         now: start + 10_001,
         impressions: [],
         unseen: [
@@ -79,7 +84,7 @@ describe("report", () => {
   test("does not wait for the interval when many were taken back", async () => {
     const { guard } = await openGuard();
     const unseenIds: string[] = [];
-    const send: NonNullable<ReportOptions["send"]> = (_, unseen) => {
+    const send: NonNullable<ReportOptions["send"]> = ({ unseen = [] }) => {
       unseenIds.push(...unseen.map(({ id }) => id));
       return Promise.resolve();
     };
@@ -106,7 +111,7 @@ describe("report", () => {
     const bodies: number[] = [];
     const ids: string[] = [];
     let underWay = 0;
-    const send: NonNullable<ReportOptions["send"]> = async (impressions) => {
+    const send: NonNullable<ReportOptions["send"]> = async ({ impressions }) => {
       expect(++underWay).toBe(1);
       bodies.push(new TextEncoder().encode(JSON.stringify({ impressions })).length);
       expect(impressions.length).toBeLessThanOrEqual(200);
@@ -125,20 +130,64 @@ describe("report", () => {
     expect(bodies.length).toBeLessThan(40);
   });
 
-  test("delivers what was pending before it began, and nothing once it is stopped or the guard closed", async () => {
-    for (const how of ["stop", "close"] as const) {
-      const { guard } = await openGuard();
-      const { requests, report } = collector();
-      guard.record("before");
-      const stop = guard.report(report);
-      await pass(5000);
-      expect(requests.map(({ ids }) => ids)).toEqual([["before"]]);
-      guard.record("after");
-      if (how === "stop") stop();
-      else await guard.close();
-      await pass(10 * MINUTE_MS);
-      expect(requests).toHaveLength(1);
-    }
+  test("delivers what was pending before it began, and nothing once it is stopped", async () => {
+    const { guard } = await openGuard();
+    const { requests, report } = collector();
+    guard.record("before");
+    const stop = guard.report(report);
+    await pass(5000);
+    expect(requests.map(({ ids }) => ids)).toEqual([["before"]]);
+    guard.record("after");
+    stop();
+    await guard.close();
+    await pass(10 * MINUTE_MS);
+    expect(requests).toHaveLength(1);
+  });
+
+  test("delivers what waits when the guard closes, and remembers that it has arrived", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard } = await openGuard({ storage, namespace });
+    const { requests, report } = collector();
+    guard.report(report);
+    guard.record(idsOf("a", 300));
+    guard.report(report)();
+    const closing = guard.close();
+    await pass(0);
+    await closing;
+    expect(requests.flatMap(({ ids }) => ids)).toEqual(idsOf("a", 300));
+    await pass(10 * MINUTE_MS);
+    const next = await openGuard({ storage, namespace }, newPage());
+    next.guard.report(report);
+    await pass(MINUTE_MS);
+    expect(requests.flatMap(({ ids }) => ids)).toHaveLength(300);
+  });
+
+  test("does not wait for a server that does not answer when the guard closes", async () => {
+    const { guard } = await openGuard();
+    guard.report({ send: () => new Promise(() => {}) });
+    guard.record("a");
+    const closed = vi.fn();
+    void guard.close().then(closed);
+    await pass(1_999);
+    expect(closed).not.toHaveBeenCalled();
+    await pass(1);
+    expect(closed).toHaveBeenCalled();
+  });
+
+  test("passes what is told of pending impressions with each report, and why it goes out", async () => {
+    const { guard } = await openGuard();
+    const reports: [Report, string][] = [];
+    const send: NonNullable<ReportOptions["send"]> = (...told) => Promise.resolve(void reports.push(told));
+    guard.report({ send });
+    guard.record("a");
+    const { "Seen-Pending": pending } = guard.headers();
+    await pass(5000);
+    guard.record("b");
+    await guard.deliver();
+    guard.record("c");
+    await guard.close();
+    expect(reports.map(([, reason]) => reason)).toEqual(["interval", "deliver", "hide"]);
+    expect(reports[0]?.[0].pending).toBe(pending);
   });
 
   test("delivers what a snapshot covered before it could be delivered: a claim may be false", async () => {
@@ -249,7 +298,7 @@ describe("a server that fails", () => {
       },
       send: (answered, arrive) => ({
         url: "/impressions",
-        send: async (impressions) => {
+        send: async ({ impressions }) => {
           await answered();
           arrive(impressions.map(({ id }) => id));
         },
@@ -436,7 +485,7 @@ describe("across visits", () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const first = await openGuard({ storage, namespace }, newPage());
     const sent: string[] = [];
-    const send: NonNullable<ReportOptions["send"]> = (impressions) => {
+    const send: NonNullable<ReportOptions["send"]> = ({ impressions }) => {
       sent.push(...impressions.map(({ id }) => id));
       return new Promise(() => {});
     };

@@ -2,7 +2,7 @@
  * A thousand clients in an outage of three hours: how many requests they make, and that the stream's own outage costs
  * none at all.
  */
-import { SeenGuard, type Impression } from "seenguard";
+import { SeenGuard, type Report } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { NOW, Random, uniqueNamespace } from "../node/support.js";
@@ -44,7 +44,7 @@ async function live(outage: Outage, seed: number, count: Count, perSecond: numbe
   const guard = await SeenGuard.open({ namespace: uniqueNamespace(), storage: "none", onError: () => undefined });
   const arrived = new Set<string>();
   let stream: string[] = [];
-  const send = (impressions: readonly Impression[]) => {
+  const send = ({ impressions }: Report) => {
     count.requests++;
     if (isOut()) count.during++;
     if (clock.now >= END_MS) {

@@ -201,7 +201,7 @@ describe("deliver", () => {
   test("takes in what is under way, and resolves when the time is over", async () => {
     let arrive = () => {};
     const sent: string[][] = [];
-    const send: NonNullable<ReportOptions["send"]> = (impressions) => {
+    const send: NonNullable<ReportOptions["send"]> = ({ impressions }) => {
       sent.push(impressions.map(({ id }) => id));
       return new Promise((resolve) => (arrive = resolve));
     };

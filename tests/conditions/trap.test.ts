@@ -1,4 +1,5 @@
 /** A Wasm module that traps: its guards let everything pass and say so once, until the next document. */
+import type { Report } from "seenguard";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -99,8 +100,8 @@ describe("after a trap", () => {
   test("a report sends nothing more, and one of the next document delivers what was left", async () => {
     const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
     const sent: string[][] = [];
-    const send = (ids: readonly { id: string }[]) => {
-      sent.push(ids.map(({ id }) => id));
+    const send = ({ impressions }: Report) => {
+      sent.push(impressions.map(({ id }) => id));
       return Promise.resolve();
     };
     const old = await open(newPage(), namespace, storage);

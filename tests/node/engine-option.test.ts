@@ -159,7 +159,7 @@ describe("without TextEncoder, TextDecoder and performance", () => {
     guard.report({
       url: "/",
       intervalMs: 20,
-      send: (impressions) => {
+      send: ({ impressions }) => {
         for (const { id } of impressions) sent.push(id);
         return Promise.resolve();
       },

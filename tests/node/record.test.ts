@@ -153,48 +153,41 @@ describe("pendingShard", () => {
     const { guard } = await openGuard();
     const ids = idsOf("item", 900);
     guard.record(ids);
-    const counts: number[] = [];
-    for (const most of [100, 300, 1000, 3072]) {
+    // 14.378 bits an id, and 36 bytes beside them.
+    for (const [most, count] of [
+      [100, 21],
+      [300, 105],
+      [1000, 397],
+      [3072, 900],
+    ] as const) {
       const text = guard.pendingShard(most);
       expect(text.length).toBeLessThanOrEqual(most);
       const chain = await ShardChain.from([text]);
-      const held = ids.filter((id) => chain.has(id));
-      expect(held).toEqual(ids.slice(-held.length));
-      counts.push(held.length);
+      expect(chain.filter(ids.slice(-count))).toEqual([]);
+      // Those that are not in it, but for a false positive in a thousand.
+      const passed = chain.filter(ids).length;
+      expect(passed).toBeLessThanOrEqual(900 - count);
+      expect(passed).toBeGreaterThan(900 - count - 8);
       chain.free();
     }
-    expect(counts.toSorted((a, b) => a - b)).toEqual(counts);
-    expect(counts[0]).toBeGreaterThan(0);
-    expect(counts.at(-1)).toBe(900);
     expect([guard.pendingShard(0), guard.pendingShard(40)]).toEqual(["", ""]);
     // What is no limit limits nothing.
     for (const none of [undefined, Infinity, NaN, -1, "3"])
       expect(guard.pendingShard(none as number)).toBe(guard.pendingShard());
   });
 
-  test("has the parameters and the seed of the newest server shard", async () => {
+  test("is made for what it holds, with the seed of the newest server shard", async () => {
     const { guard } = await openGuard();
     guard.record("a");
-    const header = (text: string) => {
-      const bytes = Buffer.from(text, "base64");
+    const header = () => {
+      const bytes = Buffer.from(guard.pendingShard(), "base64");
       return { hashes: bytes[5], bits: bytes.readUInt32LE(8), seed: bytes.readBigUInt64LE(16) };
     };
-    expect(header(guard.pendingShard())).toEqual({ hashes: 10, bits: 14_378, seed: 0n });
+    expect(header()).toEqual({ hashes: 10, bits: 15, seed: 0n });
     const newest = await shardText(["x"], { capacity: 300, falsePositiveRate: 0.02, seed: 77n });
     guard.apply({ shards: [newest, await shardText(["y"])] });
-    expect(header(guard.pendingShard())).toEqual(header(newest));
-    expect(header(newest).seed).toBe(77n);
-  });
-
-  test("holds the newest ids if not all fit", async () => {
-    const { guard } = await openGuard();
-    guard.apply(await shippedSnapshot(["x"], { capacity: 100 }));
-    guard.record(idsOf("item", 1000));
-    const chain = await ShardChain.from([guard.pendingShard()], { capacity: 100 });
-    const held = idsOf("item", 1000).filter((id) => chain.has(id, { now: NOW }));
-    expect(idsOf("item", 95, 905).every((id) => held.includes(id))).toBe(true);
-    expect(held.length).toBeLessThan(120);
-    chain.free();
+    guard.record(idsOf("item", 999));
+    expect(header()).toEqual({ hashes: 10, bits: 14_378, seed: 77n });
   });
 });
 

@@ -56,7 +56,7 @@ test("it delivers when its time comes, and again what the stream has lost", asyn
   guard.report({
     url: "/impressions",
     intervalMs: 5_000,
-    send: (impressions) => {
+    send: ({ impressions }) => {
       delivered.push([...impressions]);
       return Promise.resolve();
     },

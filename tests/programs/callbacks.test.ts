@@ -3,7 +3,7 @@
  * transport of a report. What they do happens before the call that they interrupt, or after what has called them.
  */
 import fc from "fast-check";
-import type { Impression } from "seenguard";
+import type { Report } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { openTestGuard } from "seenguard/testing";
 import { afterAll, beforeAll, expect, vi } from "vitest";
@@ -35,7 +35,7 @@ afterAll(() => {
 
 /** A scene whose report delivers when it is told to. */
 interface ReportingScene extends Scene {
-  send: (impressions: readonly Impression[], unseen: readonly Impression[]) => Promise<void>;
+  send: (report: Report) => Promise<void>;
 }
 
 async function openScene(): Promise<ReportingScene> {
@@ -49,13 +49,13 @@ async function openScene(): Promise<ReportingScene> {
   const callbacks = { onLag: () => {}, onError: () => {}, send: () => Promise.resolve(), failures: [] };
   scene.current = { guard, model, feed: guard.feed(), feedModel: new FeedModel(model), snapshots, ...callbacks };
   const { current } = scene;
-  current.send = (...lists) => Promise.resolve(void deliver(current, ...lists));
-  guard.report({ url: "/seen", intervalMs: 2 ** 31 - 1, send: (...lists) => current.send(...lists) });
+  current.send = (report) => Promise.resolve(void deliver(current, report));
+  guard.report({ url: "/seen", intervalMs: 2 ** 31 - 1, send: (report) => current.send(report) });
   return current;
 }
 
 /** Checks what a request carries. Returns its ids. */
-function deliver(scene: Scene, impressions: readonly Impression[], unseen: readonly Impression[]): string[] {
+function deliver(scene: Scene, { impressions, unseen = [] }: Report): string[] {
   noteFailure(scene, () => {
     for (const { id } of impressions) expect(scene.model.deliver(id, true), `${id} was shown`).toBe(true);
     for (const { id } of unseen) expect(scene.model.deliver(id, false), `${id} was taken back`).toBe(true);
@@ -71,8 +71,8 @@ const delivery = fc.record({ fails: fc.boolean(), meanwhile }).map(({ fails, mea
     const onSend = interrupt(scene, meanwhile);
     let delivered = 0;
     let failures = 0;
-    scene.send = async (...lists) => {
-      const ids = deliver(scene, ...lists);
+    scene.send = async (report) => {
+      const ids = deliver(scene, report);
       onSend();
       await Promise.resolve();
       if (fails && failures++ === 0) {

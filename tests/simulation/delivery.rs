@@ -150,8 +150,8 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
     let page = &device.tabs[tab];
     let mut candidates = page.candidates(&device.ledger, item);
     assert!(
-        candidates.any(|(_, recording)| recording.at == at && !recording.unseen),
-        "batches: {item:?} at {at} was not recorded, or was taken back since"
+        candidates.any(|(_, recording)| recording.at == at && !recording.unseen && !recording.is_local),
+        "batches: {item:?} at {at} was not recorded for the server, or was taken back since"
     );
     let is_under_way = page
         .flights

@@ -41,6 +41,15 @@ pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     if !seen.is_empty() {
         record(device, tab, &seen, scene);
     }
+    // Before it has loaded, what storage has may take its place.
+    if scene.random.percent(15) && device.tabs[tab].storage.is_loaded() {
+        let item = match seen.first() {
+            Some(&seen) if scene.random.percent(20) => seen,
+            _ if scene.random.percent(50) => scene.items.publish(scene.random),
+            _ => scene.random.pick(&candidates.posts)[0],
+        };
+        record_local(device, tab, item, scene);
+    }
     bounds::check_limits(device, tab, scene);
 }
 
@@ -167,6 +176,7 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
         let is_settled = |index| page.settled.contains(&index) && page.must_remember(ledger, index) && !may_come_back;
         assert!(
             candidates.any(|(index, recording)| !recording.unseen
+                && !recording.is_local
                 && !is_settled(index)
                 && !page.view.takes_back(item, recording.at)),
             "pending: {item:?} was not seen here, or taken back, or is known to be covered: {:?}",
@@ -307,7 +317,7 @@ pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<
         let is_listed = page.view.lists(item);
         // After it was taken back, whatever the clock says.
         let reach = page.view.unseen.get(&item).map(|taken_back| taken_back.reach + 1);
-        let index = note(device, tab, item, (reach.unwrap_or(0), false), scene);
+        let index = note(device, tab, item, reach.unwrap_or(0), What::Seen, scene);
         let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
         page.is_not_due(ledger, item);
         if !is_listed && page.view.contains(scene.items.text(item), clocks) {
@@ -328,6 +338,37 @@ pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<
         recorded.unknown
     );
     device.tabs[tab].change(scene.now);
+}
+
+/// Records what the person has met elsewhere in the app: it is stopped from then on, and nothing else changes if it was.
+fn record_local(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<'_>) {
+    let clocks = device.clocks(tab, scene.now);
+    let text = scene.items.text(item);
+    let page = &mut device.tabs[tab];
+    let before = page.guard.explain(text, clocks);
+    let pending = page.guard.stats(clocks).pending;
+    page.guard.record_local(&[text], clocks).expect("there is memory");
+    let after = page.guard.explain(text, clocks);
+    assert!(
+        page.guard.stats(clocks).pending <= pending,
+        "local: nothing is pending for it"
+    );
+    if before.is_some() {
+        assert_eq!(before, after, "local: what is stopped stays as it is");
+        return;
+    }
+    assert!(
+        matches!(after, Some(Explanation::Memory { .. })),
+        "local: {item:?} is remembered, not {after:?}"
+    );
+    let reach = page.view.unseen.get(&item).map(|taken_back| taken_back.reach + 1);
+    note(device, tab, item, reach.unwrap_or(0), What::Local, scene);
+    let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
+    page.is_not_due(ledger, item);
+    ledger.covered.insert(item);
+    ledger.text_dropped.insert(item);
+    page.change(scene.now);
+    scene.tally.reach("an item is recorded that no server learns of");
 }
 
 /// The app tells the server itself, whose clock it takes.
@@ -361,7 +402,7 @@ pub fn take_back(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     );
     assert!(!page.guard.has(text, clocks), "taken back: {item:?} passes");
     page.is_not_due(&device.ledger, item);
-    note(device, tab, item, (0, true), scene);
+    note(device, tab, item, 0, What::Unseen, scene);
     if !scene.conditions.reports {
         tell(item, true, scene);
     }
@@ -369,8 +410,17 @@ pub fn take_back(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     scene.tally.reach("an item is taken back");
 }
 
+/// What a recording is.
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    Seen,
+    /// Seen, and no server is to learn of it.
+    Local,
+    Unseen,
+}
+
 /// Enters a recording into the ledger: its time is not before this one and the latest clear, but hardly later than now.
-fn note(device: &mut Device, tab: usize, item: Item, (earliest, unseen): (u64, bool), scene: &Scene<'_>) -> usize {
+fn note(device: &mut Device, tab: usize, item: Item, earliest: u64, what: What, scene: &Scene<'_>) -> usize {
     let wall_ms = device.wall(scene.now);
     let at = wall_ms
         .max(earliest)
@@ -378,9 +428,11 @@ fn note(device: &mut Device, tab: usize, item: Item, (earliest, unseen): (u64, b
         .min(wall_ms + 1);
     let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
     let index = ledger.recordings.len();
+    let to_deliver = page.is_reporting && what != What::Local;
     let recording = Recording {
         item,
-        unseen,
+        unseen: what == What::Unseen,
+        is_local: what == What::Local,
         at,
         true_ms: scene.now,
         clear: page.guard.clear_number(),
@@ -392,8 +444,8 @@ fn note(device: &mut Device, tab: usize, item: Item, (earliest, unseen): (u64, b
         certain: page.known.len(),
         knew_deletion: page.knows_deletion,
         may_have_known_deletion: page.may_know_deletion,
-        to_deliver: page.is_reporting,
-        was_to_deliver: page.is_reporting,
+        to_deliver,
+        was_to_deliver: to_deliver,
     };
     ledger.bytes += scene.items.text(item).len();
     ledger.push(recording);

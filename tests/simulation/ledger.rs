@@ -12,6 +12,8 @@ pub struct Recording {
     pub item: Item,
     /// Whether it takes the item back.
     pub unseen: bool,
+    /// Whether no server is to learn of it.
+    pub is_local: bool,
     /// The device's clock when it was made.
     pub at: u64,
     /// When that truly was.

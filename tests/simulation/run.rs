@@ -17,7 +17,7 @@ const MOST_FAILURES: usize = 5;
 const ENOUGH_USERS: usize = 300;
 
 /// What a run must have met.
-const TO_BE_REACHED: [&str; 56] = [
+const TO_BE_REACHED: [&str; 57] = [
     "a batch fails",
     "a compaction finds that another was quicker",
     "a clear is done",
@@ -68,6 +68,7 @@ const TO_BE_REACHED: [&str; 56] = [
     "the server takes back an item",
     "what a tab recorded since a clear that it had not heard of is kept",
     "what was recorded since a clear is kept",
+    "an item is recorded that no server learns of",
     "a user is Plain",
     "a user is Rough",
     "a user is Rare",

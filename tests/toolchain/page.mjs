@@ -52,7 +52,7 @@ export async function stoppedBy(classes, memory) {
   });
   const guard = new classes.Guard("home", WINDOW_DAYS, REMEMBER, Float64Array.of(1));
   write(batch, memory, ids.slice(0, 10));
-  guard.record(batch, NOW_MS, 0);
+  guard.record(batch, false, NOW_MS, 0);
   return { byShard, recorded: stopped(guard) };
 }
 

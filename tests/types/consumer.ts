@@ -14,6 +14,7 @@ import {
   type FetchPage,
   type FillOptions,
   type FillResult,
+  type GuardedFetchOptions,
   type GuardOptions,
   type GuardStats,
   type Identified,
@@ -22,6 +23,7 @@ import {
   type ItemId,
   type ObserveOptions,
   type PageRequest,
+  type RecordOptions,
   type Report,
   type ReportOptions,
   type SeenStorage,
@@ -115,11 +117,19 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   const seen: boolean = guard.has(fresh[0] ?? "a") && guard.has(freshIdentified[0]?.id ?? 0n);
   if (seen) explain(guard.explain(freshPosts[0]?.key ?? 1));
 
-  const unknown: number = guard.record("a") + guard.record(new Set([1, 2n]));
+  const elsewhere: RecordOptions = { local: true };
+  const unknown: number = guard.record("a") + guard.record(new Set([1, 2n])) + guard.record("b", elsewhere);
   const stopped: number = guard.unsee("a") + guard.unsee(new Set([1, 2n]));
   const held: string = guard.held();
   const pending: string[] = guard.pending(unknown).concat(guard.pending());
   const shard: string = guard.pendingShard() + guard.pendingShard(3000);
+  const headers: Record<string, string> = guard.headers();
+  const matching: GuardedFetchOptions[] = [
+    { match: "/api/feed", fetch: globalThis.fetch },
+    { match: /feed/ },
+    { match: (request) => request.method === "GET" },
+  ];
+  for (const options of matching) await guard.fetch(options)("/api/feed", { headers });
 
   const last: FeedOptions = { key: "home", seen: "last" };
   await fillFeed(guard.feed());
@@ -149,6 +159,7 @@ function watch(guard: SeenGuard, root: Element, element: Element): () => void {
     idsOf: (id, element) => [id, element.tagName, 1, 2n],
     ratio: 0.5,
     dwellMs: 1000,
+    local: false,
     onImpression: (id, element) => {
       console.log(id.length, element.tagName);
     },
@@ -161,14 +172,14 @@ function watch(guard: SeenGuard, root: Element, element: Element): () => void {
 
 function deliver(guard: SeenGuard): (() => void)[] {
   const sent = (impression: Impression) => [impression.id.length, impression.at.toFixed()];
-  const send = async (impressions: readonly Impression[], unseen: readonly Impression[]) => {
-    const body = JSON.stringify([impressions.map(sent), unseen.map(sent)]);
-    await fetch("/impressions", { method: "POST", body });
+  const send = async ({ impressions, unseen = [], pending }: Report, reason: "interval" | "hide" | "deliver") => {
+    const body = JSON.stringify([impressions.map(sent), unseen.map(sent), pending]);
+    await fetch("/impressions", { method: "POST", body, keepalive: reason === "hide" });
   };
   const report: ReportOptions = { url: "/impressions", headers: { authorization: "…" }, send, intervalMs: 5000 };
   const tokens: (() => Record<string, string>) | (() => Promise<Record<string, string>>) =
     report.intervalMs === 0 ? () => ({ authorization: "…" }) : () => Promise.resolve({ authorization: "…" });
-  return [guard.report(report), guard.report({ url: "/impressions", headers: tokens })];
+  return [guard.report(report), guard.report({ url: "/impressions", headers: tokens }), guard.report({ send })];
 }
 
 /** What a server gets. */

@@ -1,4 +1,5 @@
 /** What an app in React Native does with a guard. It prints what came of it as JSON. */
+import type { Report } from "seenguard/slim";
 import { SeenGuard } from "seenguard/slim";
 import guava from "../../vectors/guava.json";
 import ids from "../../vectors/ids.json";
@@ -50,7 +51,7 @@ async function main(): Promise<Outcome> {
   const [recorded, fresh] = [guard.pending(), guard.filter([...TEXTS, "new"])];
 
   const delivered: string[] = [];
-  const send = (impressions: readonly { id: string }[]) => {
+  const send = ({ impressions }: Report) => {
     for (const { id } of impressions) delivered.push(id);
     return Promise.resolve();
   };

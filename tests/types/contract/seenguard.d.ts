@@ -108,11 +108,13 @@ export declare class SeenGuard {
   };
   has(id: ItemId): boolean;
   explain(id: ItemId): Explanation;
-  record(ids: ItemId | Iterable<ItemId>): number;
+  record(ids: ItemId | Iterable<ItemId>, options?: RecordOptions): number;
   unsee(ids: ItemId | Iterable<ItemId>): number;
   pending(limit?: number): string[];
   pendingShard(maxCharacters?: number): string;
   held(): string;
+  headers(): Record<string, string>;
+  fetch(options: GuardedFetchOptions): typeof globalThis.fetch;
   feed(options?: FeedOptions): Feed;
   observe(root: DomElement, options?: ObserveOptions): () => void;
   track(element: DomElement, id: ItemId | readonly ItemId[], options?: ObserveOptions): () => void;
@@ -203,7 +205,14 @@ export type Explanation =
       shard: number;
       epoch?: number;
     };
-export interface ObserveOptions {
+export interface RecordOptions {
+  local?: boolean;
+}
+export interface GuardedFetchOptions {
+  match: string | RegExp | ((request: Request) => boolean);
+  fetch?: typeof globalThis.fetch;
+}
+export interface ObserveOptions extends RecordOptions {
   attribute?: string;
   idsOf?: (id: string, element: DomElement) => readonly ItemId[];
   ratio?: number;
@@ -211,9 +220,9 @@ export interface ObserveOptions {
   onImpression?: (id: string, element: DomElement) => void;
 }
 export interface ReportOptions {
-  url: string;
+  url?: string;
   headers?: Record<string, string> | (() => Record<string, string> | Promise<Record<string, string>>);
-  send?: (impressions: readonly Impression[], unseen: readonly Impression[]) => Promise<void>;
+  send?: (report: Report, reason: "interval" | "hide" | "deliver") => Promise<void>;
   intervalMs?: number;
 }
 export interface Report {
@@ -221,6 +230,7 @@ export interface Report {
   now: number;
   impressions: Impression[];
   unseen?: Impression[];
+  pending?: string;
 }
 export interface Impression {
   id: string;
