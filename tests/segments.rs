@@ -385,22 +385,24 @@ fn what_was_recorded_before_the_storage_has_loaded_stays_against_a_clear_in_the_
 }
 
 #[test]
-fn what_is_recorded_knowing_of_a_deletion_stays_when_an_older_clear_is_learned_of() {
+fn what_is_recorded_knowing_of_a_deletion_stays_when_a_clear_is_learned_of() {
     // By a clock that is far behind, a tab takes the deletion for as late as it hears of it.
     let deletion = || Snapshot {
         forget_before: Some(START as u32 + 30 * DAY as u32),
         ..Snapshot::new(&[] as &[&str])
     };
-    let mut other = next_visit(&[&cleared_at(START)]);
-    other.apply(deletion(), at(START + 20)).unwrap();
-    let segment = unsaved(&mut other);
+    for cleared in [START, START + 500] {
+        let mut other = next_visit(&[&cleared_at(cleared)]);
+        other.apply(deletion(), at(START + 20)).unwrap();
+        let segment = unsaved(&mut other);
 
-    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
-    guard.apply(deletion(), at(START + 10)).unwrap();
-    guard.record(&["a"], at(START + 15)).unwrap();
-    guard.load(&[&segment], at(START + 25)).unwrap();
-    guard.finish_loading();
-    assert!(guard.has("a", at(START + 25)));
+        let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
+        guard.apply(deletion(), at(START + 10)).unwrap();
+        guard.record(&["a"], at(START + 15)).unwrap();
+        guard.load(&[&segment], at(START + 25)).unwrap();
+        guard.finish_loading();
+        assert!(guard.has("a", at(START + 25)), "{cleared}");
+    }
 }
 
 #[test]

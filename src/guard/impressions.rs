@@ -307,10 +307,13 @@ impl Impressions {
             self.begin_clear(number + 1);
             return true;
         }
-        // Of what was recorded before the storage had loaded, such a number tells nothing.
+        // Of what was recorded and heard before the storage had loaded, such a number tells nothing.
         let is_since = |at| at >= number && at <= now_ms;
+        let is_loading = self.provisional.is_some();
         self.retain(|recording| is_since(recording.at) || (is_ahead && is_provisional(recording)));
-        self.forgotten = self.forgotten.filter(|forgotten| is_since(forgotten.at));
+        self.forgotten = self
+            .forgotten
+            .filter(|forgotten| is_since(forgotten.at) || (is_ahead && is_loading));
         self.begin_clear(number);
         true
     }
