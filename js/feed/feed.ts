@@ -58,6 +58,8 @@ class Feed implements Api.Feed {
   private hasEnded = false;
   /** Seen items that `fill` has not shown yet. */
   private heldBack: readonly unknown[] = [];
+  /** What runs of `fill` brought before they failed. */
+  private left: readonly unknown[] = [];
 
   constructor(guard: () => FeedGuard, verdicts: Verdicts, showsSeen: boolean, report: Report) {
     this.guard = guard;
@@ -86,22 +88,22 @@ class Feed implements Api.Feed {
     fetchPage: Api.FetchPage<T, C>,
     want: number,
     options: Api.FillOptions & { id: Api.IdOf<T> },
-  ): Promise<Api.FillResult<T>>;
+  ): Promise<Api.FillResult<T, C>>;
   fill<T extends Api.Identified, C = string>(
     fetchPage: Api.FetchPage<T, C>,
     want: number,
     options?: Api.FillOptions,
-  ): Promise<Api.FillResult<T>>;
+  ): Promise<Api.FillResult<T, C>>;
   async fill<T, C>(
     fetchPage: Api.FetchPage<T, C>,
     want: number,
     options: Api.FillOptions & { id?: Api.IdOf<T> } = {},
-  ): Promise<Api.FillResult<T>> {
+  ): Promise<Api.FillResult<T, C>> {
     const { maxPages, signal, id } = checkFill<T>(fetchPage, want, options);
     const run = (this.filling ??= new FillRun(this.source(fetchPage, id), want, maxPages)) as FillRun<T>;
     const result = await run.join(signal);
     if (this.filling === run && run.isOver) this.filling = undefined;
-    return result;
+    return result as Api.FillResult<T, C>;
   }
 
   reset(): void {
@@ -111,6 +113,7 @@ class Feed implements Api.Feed {
     this.cursor = undefined;
     this.hasEnded = false;
     this.heldBack = [];
+    this.left = [];
     this.verdicts.clear();
     this.admitted = new Set();
     this.counted = new WeakSet();
@@ -149,6 +152,18 @@ class Feed implements Api.Feed {
         return { fresh, all: list.length, isLast: this.hasEnded || (list.length === 0 && next === undefined) };
       },
       takeSeen: (most) => this.takeHeldBack(most, leftOver, id),
+      takeLeft: () => {
+        const left = this.left as readonly T[];
+        this.left = [];
+        return left;
+      },
+      leave: (items) => {
+        this.left = items;
+      },
+      outlook: (end) => ({
+        done: (this.hasEnded || end === "exhausted") && this.heldBack.length + this.left.length === 0,
+        next: this.hasEnded ? null : this.cursor,
+      }),
     };
   }
 

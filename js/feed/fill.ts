@@ -9,7 +9,7 @@ const argumentRules: Rules = {
 };
 const rules: Rules = {
   maxPages: upTo(Infinity, "", false, 5),
-  signal: ["an AbortSignal", isSignal],
+  signal: ["an AbortSignal or null", (value) => value === null || isSignal(value)],
   id: aFunction,
 };
 
@@ -48,18 +48,27 @@ export interface Source<T> {
   ): { readonly fresh: readonly T[]; readonly all: number; readonly isLast: boolean };
   /** Takes so many items that were seen, and how many of them this run's pages brought. */
   takeSeen(most: number): { readonly items: readonly T[]; readonly recent: number };
+  /** Takes what runs that failed have left. */
+  takeLeft(): readonly T[];
+  /** Leaves items to the next run. */
+  leave(items: readonly T[]): void;
+  /** What is still to come, once a run has ended so. */
+  outlook(end: FillResult<T>["end"]): Pick<FillResult<T>, "done" | "next">;
 }
 
 /** One run of fetching, for all the callers that came while it went on. */
 export class FillRun<T> {
   private readonly controller = new AbortController();
-  private readonly result: FillResult<T> = { items: [], repeated: 0, pages: 0, stopped: 0, end: "filled" };
-  private readonly done: Promise<FillResult<T>>;
+  private readonly source: Source<T>;
+  private readonly items: T[] = [];
+  private readonly counts = { repeated: 0, pages: 0, stopped: 0 };
+  private readonly ended: Promise<FillResult<T>>;
   private callers = 0;
   private hasEnded = false;
 
   constructor(source: Source<T>, want: number, maxPages: number) {
-    this.done = this.run(source, want, maxPages);
+    this.source = source;
+    this.ended = this.run(want, maxPages);
   }
 
   /** Whether nothing more comes of it. */
@@ -81,64 +90,69 @@ export class FillRun<T> {
    * What the run brings, or, when this caller's signal aborts, what it has brought so far. The last caller's leaving
    * ends the run.
    */
-  join(signal: AbortSignal | undefined): Promise<FillResult<T>> {
+  join(signal: AbortSignal | null | undefined): Promise<FillResult<T>> {
     this.callers++;
     return new Promise((resolve) => {
       const leave = () => {
         if (--this.callers === 0) this.abort();
-        resolve({ ...this.result, items: this.result.items.slice(), end: "aborted" });
+        resolve(this.resultOf("aborted"));
       };
       if (signal?.aborted) leave();
       signal?.addEventListener("abort", leave);
-      void this.done.then((result) => {
+      void this.ended.then((result) => {
         signal?.removeEventListener("abort", leave);
         resolve(result);
       });
     });
   }
 
-  private async run(source: Source<T>, want: number, maxPages: number): Promise<FillResult<T>> {
-    const result = this.result;
+  private resultOf(end: FillResult<T>["end"]): FillResult<T> {
+    return { items: [...this.items], ...this.counts, end, ...this.source.outlook(end) };
+  }
+
+  private async run(want: number, maxPages: number): Promise<FillResult<T>> {
     try {
-      result.end = await this.fetch(source, want, maxPages);
-      if (result.end !== "filled" && !this.isAborted()) this.fillUp(source, want);
+      const end = await this.fetch(want, maxPages);
+      if (end !== "filled" && !this.isAborted()) this.fillUp(want);
+      return this.resultOf(this.isAborted() ? "aborted" : end);
     } catch (error) {
-      result.end = "error";
-      if (!this.isAborted()) result.error = error;
+      if (this.isAborted()) return this.resultOf("aborted");
+      // Who throws the result away with its error loses nothing.
+      this.source.leave(this.items.splice(0));
+      return { ...this.resultOf("error"), error };
+    } finally {
+      this.hasEnded = true;
     }
-    if (this.isAborted()) result.end = "aborted";
-    this.hasEnded = true;
-    return result;
   }
 
   /** Fetches until the run ends or is ended. Returns why it ends. */
-  private async fetch(source: Source<T>, want: number, maxPages: number): Promise<FillResult<T>["end"]> {
+  private async fetch(want: number, maxPages: number): Promise<FillResult<T>["end"]> {
     const { signal } = this.controller;
-    const result = this.result;
+    const { source, items, counts } = this;
     const aborted = new Promise<null>((resolve) => {
       signal.addEventListener("abort", () => resolve(null));
     });
     // Callers that overlap join before anything happens.
     await Promise.resolve();
-    while (result.items.length < want && !this.isAborted()) {
-      if (result.pages >= maxPages) return "max-pages";
+    if (!this.isAborted()) items.push(...source.takeLeft());
+    while (items.length < want && !this.isAborted()) {
+      if (counts.pages >= maxPages) return "max-pages";
       const page = await Promise.race([source.fetch(signal), aborted]);
       if (!page || this.isAborted()) return "exhausted";
       const { fresh, all, isLast } = source.take(page, signal);
-      result.items.push(...fresh);
-      result.stopped += all - fresh.length;
-      result.pages++;
-      if (isLast && result.items.length < want) return "exhausted";
+      items.push(...fresh);
+      counts.stopped += all - fresh.length;
+      counts.pages++;
+      if (isLast && items.length < want) return "exhausted";
     }
     return "filled";
   }
 
   /** No more fresh items are to come: seen ones take their place. */
-  private fillUp(source: Source<T>, want: number): void {
-    const result = this.result;
-    const { items, recent } = source.takeSeen(want - result.items.length);
-    result.items.push(...items);
-    result.repeated = items.length;
-    result.stopped -= recent;
+  private fillUp(want: number): void {
+    const { items, recent } = this.source.takeSeen(want - this.items.length);
+    this.items.push(...items);
+    this.counts.repeated = items.length;
+    this.counts.stopped -= recent;
   }
 }

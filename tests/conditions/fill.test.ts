@@ -47,6 +47,8 @@ describe("fill", () => {
       pages: 2,
       stopped: 2,
       end: "filled",
+      done: false,
+      next: undefined,
     });
     const second = await feed.fill(fetchPage, 2);
     expect(idsIn(second)).toEqual(["e", "f"]);
@@ -65,8 +67,27 @@ describe("fill", () => {
   test("that wants nothing fetches nothing", async () => {
     const { feed } = await feedWith();
     const { asked, fetchPage } = sourceOf(pageOf("a"));
-    expect(await feed.fill(fetchPage, 0)).toEqual({ items: [], repeated: 0, pages: 0, stopped: 0, end: "filled" });
+    expect(await feed.fill(fetchPage, 0)).toMatchObject({ items: [], pages: 0, end: "filled", done: false });
     expect(asked).toEqual([]);
+  });
+
+  test("says where the next page begins, and whether anything more will come", async () => {
+    const { feed } = await feedWith();
+    const fetchPage = ({ cursor = 0 }: PageRequest<number>) =>
+      Promise.resolve({ ...pageOf(`item-${String(cursor)}`), next: cursor < 2 ? cursor + 1 : null });
+    expect(await feed.fill(fetchPage, 1)).toMatchObject({ end: "filled", done: false, next: 1 });
+    expect(await feed.fill(fetchPage, 1, { maxPages: 1 })).toMatchObject({ done: false, next: 2 });
+    expect(await feed.fill(fetchPage, 1)).toMatchObject({ end: "filled", done: true, next: null });
+    expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: [], end: "exhausted", done: true, next: null });
+    feed.reset();
+    expect(await feed.fill(fetchPage, 0)).toMatchObject({ done: false, next: undefined });
+  });
+
+  test("is done when a source without cursors has ended", async () => {
+    const { feed } = await feedWith();
+    const { fetchPage } = sourceOf(pageOf("a"));
+    expect(await feed.fill(fetchPage, 1)).toMatchObject({ done: false, next: undefined });
+    expect(await feed.fill(fetchPage, 1)).toMatchObject({ end: "exhausted", done: true, next: undefined });
   });
 
   for (const [what, last] of [
@@ -91,6 +112,8 @@ describe("fill", () => {
       pages: 5,
       stopped: 5,
       end: "max-pages",
+      done: false,
+      next: undefined,
     });
     expect(await feed.fill(endless, 1, { maxPages: 2 })).toMatchObject({ pages: 2, end: "max-pages" });
   });
@@ -218,6 +241,12 @@ describe("a run of fill is ended", () => {
     expect(waiting.map(({ page }) => page)).toEqual([0, 0]);
   });
 
+  test("by no signal: null is none", async () => {
+    const { feed } = await feedWith();
+    const { fetchPage } = sourceOf(pageOf("a"));
+    expect(idsIn(await feed.fill(fetchPage, 1, { signal: null }))).toEqual(["a"]);
+  });
+
   test("before it begins, by a signal that has aborted already", async () => {
     const { feed } = await feedWith();
     const { asked, fetchPage } = sourceOf(pageOf("a"));
@@ -245,30 +274,42 @@ describe("an error while filling", () => {
     ],
     ["a page that cannot be read", () => Promise.resolve(unreadable)],
   ] as const) {
-    test(`is returned with what came before it, and the next run asks for that page again: ${how}`, async () => {
+    test(`leaves what came before it to the next run, which asks for that page again: ${how}`, async () => {
       const { feed } = await feedWith("b");
       const asked: number[] = [];
       const fetchPage = ({ page }: PageRequest): Promise<FeedPage<Item>> => {
         asked.push(page);
         return page === 0
           ? Promise.resolve(pageOf("a", "b"))
-          : asked.length < 3
+          : asked.length < 4
             ? fail()
             : Promise.resolve(pageOf("c"));
       };
-      const result = await feed.fill(fetchPage, 3, { signal: new AbortController().signal });
-      expect(result).toEqual({
-        items: [{ id: "a" }],
-        repeated: 0,
-        pages: 1,
-        stopped: 1,
-        end: "error",
-        error: failing,
-      });
-      expect(idsIn(await feed.fill(fetchPage, 1))).toEqual(["c"]);
-      expect(asked).toEqual([0, 1, 1]);
+      const failed = { items: [], repeated: 0, end: "error", error: failing, done: false, next: undefined };
+      const options = { signal: new AbortController().signal };
+      expect(await feed.fill(fetchPage, 3, options)).toEqual({ ...failed, pages: 1, stopped: 1 });
+      expect(await feed.fill(fetchPage, 3)).toEqual({ ...failed, pages: 0, stopped: 0 });
+      expect(await feed.fill(fetchPage, 2)).toMatchObject({ items: [{ id: "a" }, { id: "c" }], pages: 1, stopped: 0 });
+      expect(asked).toEqual([0, 1, 1, 1]);
     });
   }
+
+  test("leaves it to a run that wants nothing and fetches nothing, too, until a reset", async () => {
+    const { feed } = await feedWith();
+    const asked: number[] = [];
+    const fetchPage = ({ page }: PageRequest) => {
+      asked.push(page);
+      return page === 0 ? Promise.resolve({ ...pageOf("a"), next: "more" }) : Promise.reject(failing);
+    };
+    expect(await feed.fill(fetchPage, 3)).toMatchObject({ items: [], end: "error", next: "more" });
+    expect(await feed.fill(fetchPage, 0)).toMatchObject({ items: [{ id: "a" }], end: "filled", done: false });
+    expect(await feed.fill(fetchPage, 0)).toMatchObject({ items: [] });
+    feed.reset();
+    expect(await feed.fill(fetchPage, 3)).toMatchObject({ end: "error" });
+    feed.reset();
+    expect(await feed.fill(fetchPage, 0)).toMatchObject({ items: [] });
+    expect(asked).toEqual([0, 1, 0, 1]);
+  });
 
   test("of the app's own options is thrown", async () => {
     const { feed } = await feedWith();
@@ -301,7 +342,7 @@ describe("a page's next", () => {
       [1, { after: 0 }],
       [2, { after: 1 }],
     ]);
-    expect(await feed.fill(fetchPage, 5)).toEqual({ items: [], repeated: 0, pages: 0, stopped: 0, end: "exhausted" });
+    expect(await feed.fill(fetchPage, 5)).toMatchObject({ items: [], pages: 0, end: "exhausted", done: true });
     expect(asked).toHaveLength(3);
     feed.reset();
     expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: [{ id: "item-0" }], end: "filled" });
@@ -331,8 +372,8 @@ describe("a page's next", () => {
       if (asked.length === 2) throw new Error("no network");
       return Promise.resolve({ ...pageOf(`item-${String(asked.length)}`), next: "more" });
     };
-    expect(await feed.fill(fetchPage, 2)).toMatchObject({ items: [{ id: "item-1" }], end: "error" });
-    expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: [{ id: "item-3" }], end: "filled" });
+    expect(await feed.fill(fetchPage, 2)).toMatchObject({ end: "error" });
+    expect(idsIn(await feed.fill(fetchPage, 2))).toEqual(["item-1", "item-3"]);
     expect(asked).toEqual([undefined, "more", "more"]);
   });
 });
@@ -367,10 +408,10 @@ describe("fill that puts what was seen last", () => {
     const { fetchPage } = sourceOf(pageOf("third", "a"), { ...pageOf("first", "b", "second"), next: null });
     const result = await feed.fill(fetchPage, 4);
     expect(idsIn(result)).toEqual(["a", "b", "first", "second"]);
-    expect(result).toMatchObject({ repeated: 2, pages: 2, stopped: 1, end: "exhausted" });
+    expect(result).toMatchObject({ repeated: 2, pages: 2, stopped: 1, end: "exhausted", done: false });
     const rest = await feed.fill(fetchPage, 4);
     expect(idsIn(rest)).toEqual(["third"]);
-    expect(rest).toMatchObject({ repeated: 1, pages: 0, stopped: 0, end: "exhausted" });
+    expect(rest).toMatchObject({ repeated: 1, pages: 0, stopped: 0, end: "exhausted", done: true });
     expect(await feed.fill(fetchPage, 4)).toMatchObject({ items: [], repeated: 0 });
   });
 

@@ -11,6 +11,8 @@ export interface Result {
   readonly pages: number;
   readonly stopped: number;
   readonly end: string;
+  readonly done: boolean;
+  readonly next: string | null | undefined;
 }
 
 interface Run {
@@ -37,12 +39,18 @@ export class FillModel {
   private hasEnded = false;
   private admitted = new Set<string>();
   private heldBack: string[] = [];
+  /** What failed runs have left. */
+  private left: string[] = [];
+  private cursor: string | undefined;
 
   constructor(private readonly showsSeen: boolean) {}
 
   fill(caller: number, want: number): void {
     const leftOver = this.heldBack.length;
-    this.run ??= { want, leftOver, callers: new Set(), items: [], pages: 0, stopped: 0 };
+    if (!this.run) {
+      this.run = { want, leftOver, callers: new Set(), items: this.left, pages: 0, stopped: 0 };
+      this.left = [];
+    }
     this.run.callers.add(caller);
     this.goOn(this.run);
   }
@@ -50,18 +58,21 @@ export class FillModel {
   leave(caller: number): void {
     const { run } = this;
     if (!run?.callers.delete(caller)) return;
-    this.results.set(caller, resultOf(run, "aborted"));
+    this.results.set(caller, this.resultOf(run, "aborted"));
     if (run.callers.size > 0) return;
     this.run = undefined;
     this.asked = undefined;
   }
 
   reset(): void {
-    if (this.run) this.end(this.run, "aborted");
+    const { run } = this;
     this.page = 0;
+    this.cursor = undefined;
     this.hasEnded = false;
     this.admitted = new Set();
     this.heldBack = [];
+    this.left = [];
+    if (run) this.end(run, "aborted");
   }
 
   answer(answer: Answer): void {
@@ -75,6 +86,7 @@ export class FillModel {
     const { items, next } = answer;
     const isLast = next === null || (items.length === 0 && next === "untold");
     if (items.length > 0 || next !== "untold") this.page++;
+    if (items.length > 0 || next !== "untold") this.cursor = next === "cursor" ? next : undefined;
     this.hasEnded = next === null;
     const fresh = [...new Set(items)].filter((id) => !this.seen.has(id) && !this.admitted.has(id));
     for (const id of fresh) this.admitted.add(id);
@@ -106,15 +118,17 @@ export class FillModel {
     this.heldBack = this.heldBack.filter((id) => !taken.includes(id));
     run.items.push(...taken);
     run.stopped -= recent.length;
-    for (const caller of run.callers) this.results.set(caller, { ...resultOf(run, end), repeated: taken.length });
+    if (end === "error") this.left = run.items.splice(0);
+    for (const caller of run.callers) this.results.set(caller, { ...this.resultOf(run, end), repeated: taken.length });
   }
 
   /** What was taken back meanwhile, then what was seen longest ago. */
   private byTime(ids: readonly string[]): string[] {
     return ids.toSorted((a, b) => (this.seen.get(a) ?? 0) - (this.seen.get(b) ?? 0));
   }
-}
 
-function resultOf({ items, pages, stopped }: Run, end: string): Result {
-  return { items: [...items], repeated: 0, pages, stopped, end };
+  private resultOf({ items, pages, stopped }: Run, end: string): Result {
+    const done = (this.hasEnded || end === "exhausted") && this.heldBack.length + this.left.length === 0;
+    return { items: [...items], repeated: 0, pages, stopped, end, done, next: this.hasEnded ? null : this.cursor };
+  }
 }

@@ -201,12 +201,14 @@ async function fillFeed(feed: Feed): Promise<void> {
   const fetchAfter: FetchPage<Post, number> = ({ cursor = 0 }: PageRequest<number>) =>
     Promise.resolve<FeedPage<Post, number>>({ items: posts, next: cursor + 1 });
   const fill: FillOptions = { maxPages: 5, signal: AbortSignal.timeout(1000) };
-  const filled: FillResult<Post> = await feed.fill(fetchPage, 20, { ...fill, id: keyOf });
-  const after: FillResult<Post> = await feed.fill(fetchAfter, 20, { id: keyOf });
-  const more = await feed.fill(() => Promise.resolve({ items: identified }), 20);
+  const unsignalled: FillOptions = { signal: null };
+  const filled = await feed.fill(fetchPage, 20, { ...fill, id: keyOf });
+  const after: FillResult<Post, number> = await feed.fill(fetchAfter, 20, { id: keyOf });
+  const more = await feed.fill(() => Promise.resolve({ items: identified }), 20, unsignalled);
+  const next: string | null | undefined = filled.done ? null : filled.next;
   const end: "filled" | "exhausted" | "max-pages" | "aborted" | "error" = filled.end;
   if (end === "error") throw filled.error;
-  console.log(filled.items[0]?.title, filled.pages.toFixed(), filled.stopped.toFixed(), after.repeated.toFixed());
+  console.log(filled.items[0]?.title, filled.pages.toFixed(), filled.stopped.toFixed(), after.repeated.toFixed(), next);
   console.log(visible.length, visibleIds.length, added.length, addedIdentified.length, more.items[0]?.id);
   feed.reset();
 }

@@ -143,12 +143,12 @@ export interface Feed {
     options: FillOptions & {
       id: IdOf<T>;
     },
-  ): Promise<FillResult<T>>;
+  ): Promise<FillResult<T, C>>;
   fill<T extends Identified, C = string>(
     fetchPage: FetchPage<T, C>,
     want: number,
     options?: FillOptions,
-  ): Promise<FillResult<T>>;
+  ): Promise<FillResult<T, C>>;
   reset(): void;
 }
 export type FetchPage<T, C = string> = (request: PageRequest<C>) => Promise<FeedPage<T, C> | null>;
@@ -166,15 +166,17 @@ export interface FeedPage<T, C = string> {
 }
 export interface FillOptions {
   maxPages?: number;
-  signal?: DomAbortSignal;
+  signal?: DomAbortSignal | null;
 }
-export interface FillResult<T> {
+export interface FillResult<T, C = unknown> {
   items: T[];
   repeated: number;
   pages: number;
   stopped: number;
   end: "filled" | "exhausted" | "max-pages" | "aborted" | "error";
   error?: unknown;
+  done: boolean;
+  next: C | null | undefined;
 }
 export interface ApplyReport {
   applied: boolean;
