@@ -7,6 +7,8 @@ import { isObject } from "./options.js";
 
 /** A shorter list without any id may be what the app has. */
 const MANY = 5;
+/** What to do where nobody can look in from outside. */
+const CLOSED = "for a closed shadow root pass what attachShadow returned";
 /** Most keys of an object that are named. */
 const NAMED_KEYS = 10;
 
@@ -28,12 +30,33 @@ export function misuseOfPage(page: object): SeenGuardError | undefined {
   return misuse(`a page of \`fill\` must be an object with the array \`items\`; this one ${describeValue(page)}`);
 }
 
-/** What is wrong with what `observe` or `track` were given, if that is no element. */
-export function misuseOfElement(method: string, element: unknown): SeenGuardError | undefined {
-  // An element of another document, such as a frame's, is none of this document's class Element.
-  if (typeof document === "undefined" || (element as Partial<Node> | null | undefined)?.nodeType === 1)
-    return undefined;
-  return misuse(`${method} takes an element that is there already; what it was given ${describeValue(element)}`);
+/** What is wrong with what `track` was given, if that is no element. */
+export function misuseOfElement(element: unknown): SeenGuardError | undefined {
+  return misuseOfNode(element, isElement(element), "track takes an element");
+}
+
+/** What is wrong with what `observe` was given, if nothing can be found below it. */
+export function misuseOfRoot(root: unknown): SeenGuardError | undefined {
+  const { nodeType, host } = (root ?? {}) as Partial<ShadowRoot>;
+  const isRoot = isElement(root) || nodeType === 9 || (nodeType === 11 && host !== undefined);
+  return misuseOfNode(root, isRoot, `observe takes an element, a document or a shadow root (${CLOSED})`);
+}
+
+/** An element that shows something although nothing is to be found in it. */
+export function misuseOfHost({ localName }: Element): SeenGuardError {
+  return misuse(
+    `observe finds nothing in <${localName}>, which has neither children nor an open shadow root; ${CLOSED}`,
+  );
+}
+
+function misuseOfNode(node: unknown, isRight: boolean, wanted: string): SeenGuardError | undefined {
+  if (isRight || typeof document === "undefined") return undefined;
+  return misuse(`${wanted} that is there already; what it was given ${describeValue(node)}`);
+}
+
+/** An element of another document, such as a frame's, is none of this document's class Element. */
+function isElement(value: unknown): boolean {
+  return (value as Partial<Node> | null | undefined)?.nodeType === 1;
 }
 
 function misuse(message: string): SeenGuardError {

@@ -15,7 +15,7 @@ import {
   splitItems,
   type CollectedIds,
 } from "../ids.js";
-import { misuseOfElement, misuseOfList } from "../misuse.js";
+import { misuseOfElement, misuseOfHost, misuseOfList, misuseOfRoot } from "../misuse.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
 import { isOnDevice } from "../page.js";
 import { clearStorages, removeSignal, removeStashes } from "../storage/clear.js";
@@ -179,23 +179,23 @@ export class SeenGuard implements Api.SeenGuard {
     return openFeed(() => handle.core, verdicts, seen === "last", this.tell);
   }
 
-  observe(root: Element, options: Api.ObserveOptions = {}): () => void {
+  observe(root: Element | Document | ShadowRoot, options: Api.ObserveOptions = {}): () => void {
     const settings = checkObserveOptions(options);
-    if (!this.isElement(root, "observe")) return () => {};
-    return this.untilClosed(observeBelow(root, settings, this.recorder(settings)));
+    if (!this.isUsable(misuseOfRoot(root))) return () => {};
+    const onClosed = (host: Element) => this.tell(misuseOfHost(host));
+    return this.untilClosed(observeBelow(root, settings, this.recorder(settings), onClosed));
   }
 
   track(element: Element, id: Api.ItemId | readonly Api.ItemId[], options: Api.ObserveOptions = {}): () => void {
     const settings = checkObserveOptions(options);
-    if (!this.isElement(element, "track")) return () => {};
+    if (!this.isUsable(misuseOfElement(element))) return () => {};
     const ids = collectRecorded(id).map(String);
     const [first] = ids;
     if (first === undefined) return () => {};
     return this.untilClosed(observeElement(element, first, settings, this.recorder(settings, ids)));
   }
 
-  private isElement(element: unknown, method: string): boolean {
-    const error = misuseOfElement(method, element);
+  private isUsable(error: SeenGuardError | undefined): boolean {
     this.tell(error);
     return error === undefined;
   }

@@ -160,22 +160,89 @@ test.describe("observing", () => {
       const onError = ({ code, message }: Error & { code: string }) => messages.push(`${code}: ${message}`);
       const guard = await window.Seenguard.SeenGuard.open({ namespace: "home:ada", storage: "none", onError });
       for (let render = 0; render < 3; render++) {
-        for (const root of [null, undefined, "body", {}, document, document.createTextNode("a")])
-          guard.observe(root as Element)();
+        for (const root of [null, undefined, "body", {}, new DocumentFragment(), { nodeType: 11, host: undefined }])
+          guard.observe(root as unknown as Element)();
         guard.track(null as unknown as Element, "a")();
       }
-      return messages;
+      return messages.sort();
     });
-    const told = (method: string, given: string) =>
-      `misuse: ${method} takes an element that is there already; what it was given ${given} (docs/errors.md#misuse)`;
-    expect(messages).toEqual([
-      told("observe", "is null"),
-      told("observe", "is undefined"),
-      told("observe", "is string"),
-      told("observe", "has no keys"),
-      told("observe", "has the keys location"),
-      told("track", "is null"),
-    ]);
+    const closed = "for a closed shadow root pass what attachShadow returned";
+    const told = (given: string, takes = `observe takes an element, a document or a shadow root (${closed})`) =>
+      `misuse: ${takes} that is there already; what it was given ${given} (docs/errors.md#misuse)`;
+    expect(messages).toEqual(
+      [
+        told("is null"),
+        told("is null", "track takes an element"),
+        told("is undefined"),
+        told("is string"),
+        told("has no keys"),
+        told("has the keys nodeType, host"),
+      ].sort(),
+    );
+  });
+
+  test("finds the items of a document, of an open shadow root and of a closed one that is given", async ({
+    reader,
+  }) => {
+    const page = await reader.openGuardedPage({ storage: "none" });
+    await page.evaluate(() => {
+      const add = (parent: ParentNode, id: string) => {
+        const item = document.createElement("div");
+        item.dataset.seenId = id;
+        item.style.height = "20px";
+        parent.append(item);
+      };
+      const shadowOf = (mode: "open" | "closed") => {
+        const host = document.createElement("div");
+        document.body.append(host);
+        return host.attachShadow({ mode });
+      };
+      const [open, another, closed] = [shadowOf("open"), shadowOf("open"), shadowOf("closed")];
+      add(document.body, "in-document");
+      add(open, "in-open");
+      add(another, "in-another");
+      add(closed, "in-closed");
+      for (const root of [document, open.host, another, closed]) window.guard.observe(root, { dwellMs: 50 });
+      add(open, "later");
+      add(open.host, "slotted-nowhere");
+    });
+    await expect
+      .poll(() => page.evaluate(() => window.guard.pending().sort()))
+      .toEqual(["in-another", "in-closed", "in-document", "in-open", "later"]);
+    expect(await codes(page)).toEqual([]);
+  });
+
+  test("finds the items of a component that is defined later, and says where a closed one hides them", async ({
+    reader,
+  }) => {
+    const page = await reader.openGuardedPage({ storage: "none" });
+    await page.evaluate(() => {
+      const define = (name: string, mode: ShadowRootMode) =>
+        customElements.define(
+          name,
+          class extends HTMLElement {
+            constructor() {
+              super();
+              this.attachShadow({ mode }).innerHTML = `<div data-seen-id="${name}" style="height:20px">a</div>`;
+            }
+          },
+        );
+      for (const name of ["open-feed", "closed-feed", "plain-feed", "empty-feed"]) {
+        const host = document.createElement(name);
+        host.style.display = "block";
+        document.body.append(host);
+        window.guard.observe(host, { dwellMs: 50 });
+      }
+      define("open-feed", "open");
+      define("closed-feed", "closed");
+      for (const name of ["plain-feed", "empty-feed"]) customElements.define(name, class extends HTMLElement {});
+      const plain = document.querySelector("plain-feed");
+      if (plain) plain.innerHTML = '<div data-seen-id="plain-feed" style="height:20px">a</div>';
+    });
+    await expect.poll(() => page.evaluate(() => window.guard.pending().sort())).toEqual(["open-feed", "plain-feed"]);
+    await expect.poll(() => codes(page)).toEqual(["misuse"]);
+    await page.waitForTimeout(200);
+    expect(await codes(page)).toEqual(["misuse"]);
   });
 
   test("ends with its own stop, and with the guard that is closed, while another goes on", async ({ reader }) => {

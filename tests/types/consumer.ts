@@ -136,6 +136,7 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   await fillFeed(guard.feed(last));
   await fillFeed(guard.feed({ seen: "drop" }));
   const stops: (() => void)[] = [watch(guard, root, element), guard.observe(root), guard.track(element, 1)];
+  stops.push(guard.observe(document), guard.observe(element.attachShadow({ mode: "closed" })));
   stops.push(guard.track(element, [1, "a", 2n]));
   stops.push(...deliver(guard));
   for (const stop of stops) stop();

@@ -31,6 +31,10 @@ type DomAbortSignal = typeof globalThis extends {
   : {
       readonly aborted: boolean;
     };
+type DomRoot =
+  | DomElement
+  | (typeof globalThis extends { Document: { prototype: infer T } } ? T : object)
+  | (typeof globalThis extends { ShadowRoot: { prototype: infer T } } ? T : object);
 type WasmModule = typeof globalThis extends {
   WebAssembly: {
     Module: {
@@ -116,7 +120,7 @@ export declare class SeenGuard {
   headers(): Record<string, string>;
   fetch(options: GuardedFetchOptions): typeof globalThis.fetch;
   feed(options?: FeedOptions): Feed;
-  observe(root: DomElement, options?: ObserveOptions): () => void;
+  observe(root: DomRoot, options?: ObserveOptions): () => void;
   track(element: DomElement, id: ItemId | readonly ItemId[], options?: ObserveOptions): () => void;
   report(options: ReportOptions): () => void;
   deliver(timeoutMs?: number): Promise<{
