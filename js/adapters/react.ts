@@ -6,6 +6,7 @@ import type { GuardOptions, Identified, IdOf, ItemId, ObserveOptions, SeenGuard 
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
 import { idsKey, withLatest } from "./latest.js";
 import { holdGuard, openGuard } from "./shared-guards.js";
+import { trackElement, type TrackedElement } from "./tracked-element.js";
 
 export function useSeenGuard(options: GuardOptions): SeenGuard | undefined {
   const { namespace } = options;
@@ -57,22 +58,20 @@ export function useSeenRef(
   id: ItemId | readonly ItemId[],
   options: ObserveOptions = {},
 ): (element: object | null) => void {
-  const latest = useLatest(options);
+  const shown = { ...options, guard, id };
+  const latest = useLatest(shown);
+  const tracked = useRef<TrackedElement>(undefined);
+  useEffect(() => tracked.current?.update(shown));
   const { ratio, dwellMs, local } = options;
   const ids = idsKey(id);
-  return useMemo(() => {
-    let stop: (() => void) | undefined;
-    return (element: object | null) => {
-      stop?.();
-      stop = element
-        ? guard?.track(
-            element as Element,
-            id,
-            withLatest(() => latest.current),
-          )
-        : undefined;
-    };
-  }, [guard, ids, ratio, dwellMs, local, latest]);
+  return useMemo(
+    () => (element: object | null) => {
+      tracked.current?.release();
+      const next = { ...latest.current, guard, id };
+      tracked.current = element ? trackElement(element as Element, next) : undefined;
+    },
+    [guard, ids, ratio, dwellMs, local, latest],
+  );
 }
 
 /** What was passed in the latest rendering: its callbacks are called. */

@@ -1,12 +1,11 @@
 /** The entry `seenguard/svelte`: for runes, and an action. */
 import { createSubscriber } from "svelte/reactivity";
-import type { SeenFeed } from "../types/svelte.js";
+import type { SeenElement, SeenFeed } from "../types/svelte.js";
 import type { Feed, GuardOptions, SeenGuard } from "../types/seenguard.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
 import { withLatest } from "./latest.js";
 import { holdGuard, openGuard } from "./shared-guards.js";
-
-export { trackElement as seen } from "./tracked-element.js";
+import { trackElement } from "./tracked-element.js";
 
 export function seenGuard(options: GuardOptions | (() => GuardOptions)): { readonly current: SeenGuard | undefined } {
   let namespace: string | undefined;
@@ -60,6 +59,11 @@ export function seenFeed<T>(
       update();
     },
   };
+}
+
+export function seen(element: Element, shown: SeenElement): { update(shown: SeenElement): void; destroy(): void } {
+  const tracked = trackElement(element, shown);
+  return { update: (next) => tracked.update(next), destroy: () => tracked.release() };
 }
 
 function valueOf<T extends object>(source: T | (() => T)): T {

@@ -34,7 +34,10 @@ export declare function useSeenFeed<T>(
   options: SeenFeedOptions & { id: IdOf<T> },
 ): SeenFeed<T>;
 
-/** A ref for an item's element: records it when it has been in view. */
+/**
+ * A ref for an item's element: records it when it has been in view. A ref that is called with null and the same element
+ * again, as inline refs and component libraries do in each rendering, goes on.
+ */
 export declare function useSeenRef(
   guard: SeenGuard | undefined,
   id: ItemId | readonly ItemId[],

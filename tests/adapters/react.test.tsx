@@ -284,3 +284,43 @@ test("useSeenRef gives the same ref for the same ids, and another one for others
   await show(["a", "c"]);
   expect(latest()).not.toBe(before);
 });
+
+describe("a ref that is written in the markup, so that each rendering detaches and attaches it,", () => {
+  interface Props {
+    id: string;
+    dwellMs?: number;
+    isThere?: boolean;
+  }
+  async function renderItem(props: Props) {
+    const guard = await testGuard();
+    const stop = vi.fn();
+    const track = vi.spyOn(guard, "track").mockImplementation(() => stop);
+    function Item({ id, isThere = true, ...options }: Props) {
+      const ref = useSeenRef(guard, id, options);
+      return isThere && <p ref={(element) => ref(element)} />;
+    }
+    const { show } = await render(<Item {...props} />);
+    return { track, stop, show: (next: Props) => show(<Item {...next} />) };
+  }
+
+  test("goes on with the same item", async () => {
+    const { track, stop, show } = await renderItem({ id: "a" });
+    for (let index = 0; index < 5; index++) await show({ id: "a" });
+    await settle();
+    expect(track).toHaveBeenCalledTimes(1);
+    expect(stop).not.toHaveBeenCalled();
+  });
+
+  test("begins anew with another one, and ends with its element", async () => {
+    const { track, stop, show } = await renderItem({ id: "a" });
+    await show({ id: "b" });
+    await show({ id: "b", dwellMs: 500 });
+    await settle();
+    expect(track.mock.calls.map(([, id]) => id)).toEqual(["a", "b", "b"]);
+    expect(stop).toHaveBeenCalledTimes(2);
+    await show({ id: "b", isThere: false });
+    await settle();
+    expect(track).toHaveBeenCalledTimes(3);
+    expect(stop).toHaveBeenCalledTimes(3);
+  });
+});
