@@ -1,14 +1,14 @@
 "use client";
 /** The entry `seenguard/react`: hooks. */
 import { useCallback, useEffect, useMemo, useReducer, useRef, useState, useSyncExternalStore } from "react";
-import type { SeenFeed } from "../types/react.js";
-import type { GuardOptions, Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "../types/seenguard.js";
+import type { SeenFeed, SharedGuardOptions } from "../types/react.js";
+import type { Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "../types/seenguard.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
 import { idsKey, withLatest } from "./latest.js";
 import { holdGuard, openGuard } from "./shared-guards.js";
 import { trackElement, type TrackedElement } from "./tracked-element.js";
 
-export function useSeenGuard(options: GuardOptions): SeenGuard | undefined {
+export function useSeenGuard(options: SharedGuardOptions): SeenGuard | undefined {
   const { namespace } = options;
   const latest = useLatest(options);
   const subscribe = useCallback(

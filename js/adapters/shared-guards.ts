@@ -2,8 +2,8 @@
  * One guard for each namespace, shared by all components that hold it. It is opened for the first of them and closed
  * when the last one has gone: a task later, so that a remount (StrictMode, a change of routes) closes nothing.
  */
-import { SeenGuard } from "seenguard";
-import type { GuardOptions } from "../types/seenguard.js";
+import type { SharedGuardOptions } from "../types/react.js";
+import type { SeenGuard } from "../types/seenguard.js";
 
 interface SharedGuard {
   readonly opening: Promise<SeenGuard>;
@@ -24,7 +24,7 @@ export function openGuard(namespace: string): SeenGuard | undefined {
 }
 
 /** Holds the guard of `options.namespace`. `onOpen` is called when `openGuard` answers. Returns release. */
-export function holdGuard(options: GuardOptions, onOpen: () => void): () => void {
+export function holdGuard(options: SharedGuardOptions, onOpen: () => void): () => void {
   const { namespace } = options;
   const held = shared.get(namespace) ?? open(options);
   shared.set(namespace, held);
@@ -38,8 +38,8 @@ export function holdGuard(options: GuardOptions, onOpen: () => void): () => void
   };
 }
 
-function open(options: GuardOptions): SharedGuard {
-  const opened: SharedGuard = { opening: SeenGuard.open(options), listeners: new Set() };
+function open({ open: openGiven = openDefault, ...options }: SharedGuardOptions): SharedGuard {
+  const opened: SharedGuard = { opening: openGiven(options), listeners: new Set() };
   opened.opening
     .then(
       (guard) => {
@@ -52,6 +52,12 @@ function open(options: GuardOptions): SharedGuard {
     .finally(() => opened.listeners.forEach((listener) => listener()));
   return opened;
 }
+
+/** Loads the entry only then: an app that uses another one does not load the engine twice. */
+const openDefault: NonNullable<SharedGuardOptions["open"]> = async (options) => {
+  const entry = await import("seenguard");
+  return entry.SeenGuard.open(options);
+};
 
 /** Closes a guard that nobody holds. Its namespace can be opened anew meanwhile. */
 function leave(namespace: string, left: SharedGuard): void {

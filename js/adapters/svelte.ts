@@ -1,13 +1,15 @@
 /** The entry `seenguard/svelte`: for runes, and an action. */
 import { createSubscriber } from "svelte/reactivity";
-import type { SeenElement, SeenFeed } from "../types/svelte.js";
-import type { Feed, GuardOptions, SeenGuard } from "../types/seenguard.js";
+import type { SeenElement, SeenFeed, SharedGuardOptions } from "../types/svelte.js";
+import type { Feed, SeenGuard } from "../types/seenguard.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
 import { withLatest } from "./latest.js";
 import { holdGuard, openGuard } from "./shared-guards.js";
 import { trackElement } from "./tracked-element.js";
 
-export function seenGuard(options: GuardOptions | (() => GuardOptions)): { readonly current: SeenGuard | undefined } {
+export function seenGuard(options: SharedGuardOptions | (() => SharedGuardOptions)): {
+  readonly current: SeenGuard | undefined;
+} {
   let namespace: string | undefined;
   let subscribe = () => {};
   return {

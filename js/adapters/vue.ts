@@ -11,14 +11,14 @@ import {
   type MaybeRefOrGetter,
   type ObjectDirective,
 } from "vue";
-import type { GuardOptions, SeenGuard } from "../types/seenguard.js";
-import type { SeenElement, SeenFeed } from "../types/vue.js";
+import type { SeenGuard } from "../types/seenguard.js";
+import type { SeenElement, SeenFeed, SharedGuardOptions } from "../types/vue.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
 import { withLatest } from "./latest.js";
 import { holdGuard, openGuard } from "./shared-guards.js";
 import { trackElement, type TrackedElement } from "./tracked-element.js";
 
-export function useSeenGuard(options: MaybeRefOrGetter<GuardOptions>): ComputedRef<SeenGuard | undefined> {
+export function useSeenGuard(options: MaybeRefOrGetter<SharedGuardOptions>): ComputedRef<SeenGuard | undefined> {
   const namespace = computed(() => toValue(options).namespace);
   /** How often there was news of a guard; 0: none is held. */
   const news = shallowRef(0);

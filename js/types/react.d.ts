@@ -6,7 +6,15 @@ import type { FeedOptions, GuardOptions, Identified, IdOf, ItemId, ObserveOption
  * is open, and from the very render in which the namespace changes until that one's is. Wrong options are thrown in
  * the render, for an error boundary.
  */
-export declare function useSeenGuard(options: GuardOptions): SeenGuard | undefined;
+export declare function useSeenGuard(options: SharedGuardOptions): SeenGuard | undefined;
+
+export interface SharedGuardOptions extends GuardOptions {
+  /**
+   * `SeenGuard.open` of the entry that the app uses. @default that of `seenguard`, which is loaded on demand then: a
+   * bundler makes a chunk of its own of it, unless the app imports it elsewhere
+   */
+  open?: (options: GuardOptions) => Promise<SeenGuard>;
+}
 
 export interface SeenFeed<T> {
   /** The list to render. Same items, same array. Empty until the guard is open, so that no seen item flashes up. */

@@ -1,16 +1,16 @@
 /** `seenguard/svelte`; its one peer is svelte, 5.7 or newer. For runes, and for server rendering. */
 import type { Action } from "svelte/action";
-import type { SeenFeed, SeenFeedOptions } from "./react.js";
-import type { GuardOptions, Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "./seenguard.js";
+import type { SeenFeed, SeenFeedOptions, SharedGuardOptions } from "./react.js";
+import type { Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "./seenguard.js";
 
-export type { SeenFeed, SeenFeedOptions };
+export type { SeenFeed, SeenFeedOptions, SharedGuardOptions };
 
 /**
  * The guard of a namespace as `current`, for markup, effects and deriveds: shared by all that read it there, and closed
  * when the last one has gone; `undefined` until it is open, and as soon as the namespace changes until that one's is.
  * Wrong options are thrown where it is read, for a boundary.
  */
-export declare function seenGuard(options: GuardOptions | (() => GuardOptions)): {
+export declare function seenGuard(options: SharedGuardOptions | (() => SharedGuardOptions)): {
   readonly current: SeenGuard | undefined;
 };
 

@@ -1,17 +1,17 @@
 /** `seenguard/vue`; its one peer is vue, 3.4 or newer. For server rendering, too. */
 import type { ComputedRef, MaybeRefOrGetter, ObjectDirective } from "vue";
-import type { SeenFeedOptions } from "./react.js";
-import type { GuardOptions, Identified, IdOf, SeenGuard } from "./seenguard.js";
+import type { SeenFeedOptions, SharedGuardOptions } from "./react.js";
+import type { Identified, IdOf, SeenGuard } from "./seenguard.js";
 import type { SeenElement } from "./svelte.js";
 
-export type { SeenElement, SeenFeedOptions };
+export type { SeenElement, SeenFeedOptions, SharedGuardOptions };
 
 /**
  * The guard of a namespace, shared by all that ask for it and closed when the last one has gone; `undefined` until it
  * is open, and as soon as the namespace changes until that one's is. Wrong options are thrown where it is read, for
  * `onErrorCaptured`.
  */
-export declare function useSeenGuard(options: MaybeRefOrGetter<GuardOptions>): ComputedRef<SeenGuard | undefined>;
+export declare function useSeenGuard(options: MaybeRefOrGetter<SharedGuardOptions>): ComputedRef<SeenGuard | undefined>;
 
 export interface SeenFeed<T> {
   /** The list to render. Same items, same array. Empty until the guard is open, so that no seen item flashes up. */

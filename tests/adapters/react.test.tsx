@@ -2,6 +2,7 @@
 import { act, Component, StrictMode, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { SeenGuardError, type Identified, type SeenGuard } from "seenguard";
+import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import { useSeenFeed, useSeenGuard, useSeenRef, type SeenFeed, type SeenFeedOptions } from "seenguard/react";
 import { openTestGuard } from "seenguard/testing";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -133,6 +134,16 @@ describe("useSeenGuard", () => {
     await settle();
     expect(isOpen(guard)).toBe(true);
   });
+});
+
+test("useSeenGuard opens the guard by the function that it is given", async () => {
+  const namespace = uniqueNamespace();
+  const open = vi.fn(FormatsGuard.open);
+  const { latest } = await renderHook(() => useSeenGuard({ namespace, storage: "none", open }), undefined);
+  await settle();
+  expect(open).toHaveBeenCalledTimes(1);
+  expect(open.mock.calls[0]?.[0]).not.toHaveProperty("open");
+  expect(latest()).toBeInstanceOf(FormatsGuard);
 });
 
 describe("useSeenFeed", () => {

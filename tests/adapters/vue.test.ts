@@ -1,5 +1,6 @@
 /** The composables where no browser is needed: what they take, and when they follow it. */
 import { SeenGuardError, type SeenGuard } from "seenguard";
+import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import { openTestGuard } from "seenguard/testing";
 import { useSeenFeed, useSeenGuard, vSeen, type SeenElement } from "seenguard/vue";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -84,6 +85,15 @@ describe("useSeenFeed", () => {
     const { items } = useSeenFeed(guard, list);
     expect(items.value[0]).toBe(list[1]);
   });
+});
+
+test("useSeenGuard opens the guard by the function that it is given", async () => {
+  const scope = effectScope();
+  const options = { namespace: "home:formats", storage: "none", open: FormatsGuard.open } as const;
+  const guard = scope.run(() => useSeenGuard(options));
+  await settle();
+  expect(guard?.value).toBeInstanceOf(FormatsGuard);
+  scope.stop();
 });
 
 test("vSeen tracks anew what changes, and goes on with what is only written anew", async () => {

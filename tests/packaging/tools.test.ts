@@ -68,7 +68,21 @@ describe("of a bundle", () => {
       expect(brotliCompressSync(script).length).toBeLessThan(1000);
     }
   });
+
+  const splitting = bundlers.filter(({ name }) => name !== "esbuild");
+  test.each(splitting)("by $name that has hooks over seenguard/slim no other engine is loaded", async ({ bundle }) => {
+    const withHooks = (entry: string) =>
+      bundle(`
+        import { SeenGuard } from "${entry}";
+        import { useSeenGuard } from "seenguard/react";
+        console.log(() => useSeenGuard({ namespace: "home:ada", open: SeenGuard.open }));`);
+    expect(await withHooks("seenguard/slim")).not.toContain(WASM_AS_HEX);
+    expect(await withHooks("seenguard")).toContain(WASM_AS_HEX);
+  });
 });
+
+/** How an inlined module begins. */
+const WASM_AS_HEX = "0061736d01000000";
 
 /** The minified script of an app. */
 async function bundleByEsbuild(contents: string): Promise<string> {

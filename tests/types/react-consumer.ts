@@ -1,11 +1,19 @@
 /** The same for the entry of React. */
-import type { SeenGuard } from "seenguard";
-import { useSeenFeed, useSeenGuard, useSeenRef, type SeenFeed, type SeenFeedOptions } from "seenguard/react";
+import { SeenGuard } from "seenguard";
+import {
+  useSeenFeed,
+  useSeenGuard,
+  useSeenRef,
+  type SeenFeed,
+  type SeenFeedOptions,
+  type SharedGuardOptions,
+} from "seenguard/react";
 
 interface Post {
   readonly key: number;
 }
 const posts: readonly Post[] = [{ key: 1 }];
+const shared: SharedGuardOptions = { namespace: "home:ada", open: SeenGuard.open };
 const options: SeenFeedOptions = { ssr: true, key: "home", seen: "last" };
 
 export function useAll(): void {
@@ -13,6 +21,7 @@ export function useAll(): void {
   const feed: SeenFeed<Post> = useSeenFeed(guard, posts, { ...options, id: ({ key }) => key });
   const { items, reset }: SeenFeed<string> = useSeenFeed(guard, ["a", "b"]);
   useSeenFeed(guard, [{ id: 1n }], options).reset();
+  useSeenGuard(shared);
   feed.reset();
   reset();
   const refs: ((element: object | null) => void)[] = [
