@@ -12,6 +12,7 @@ export interface FeedGuard extends Decider {
   apply(snapshot: unknown): Api.ApplyReport;
   held(): string;
   pendingShard(): string;
+  headers(): Record<string, string>;
 }
 
 /** Takes what went wrong, if anything did. */
@@ -129,8 +130,8 @@ class Feed implements Api.Feed {
         if (this.hasEnded) return null;
         const guard = this.guard();
         const cursor = this.cursor as C | undefined;
-        const [held, pending] = [guard.held(), guard.pendingShard()];
-        return fetchPage({ page: this.nextPage, cursor, held, pending, signal });
+        const [held, pending, headers] = [guard.held(), guard.pendingShard(), guard.headers()];
+        return fetchPage({ page: this.nextPage, cursor, held, pending, headers, signal });
       },
       take: (page, signal) => {
         const misuse = misuseOfPage(page);

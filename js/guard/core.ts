@@ -39,6 +39,10 @@ import type {
 /** The engine's largest number. */
 const NO_LIMIT = 2 ** 32 - 1;
 
+/** The names of what goes with each request, and how many characters both values have at most: servers refuse more. */
+const HELD = "Seen-Held";
+const PENDING = "Seen-Pending";
+const MAX_HEADER_CHARACTERS = 4_000;
 /** How long `open` waits for a storage that does not answer; what it holds is taken over when it does. */
 const OPEN_TIMEOUT_MS = 2_000;
 /** How long `flush` does. */
@@ -380,6 +384,13 @@ export class GuardCore {
   pendingShard(maxCharacters?: number): string {
     const shard = () => this.call((guard, now) => guard.pendingShard(limitOf(maxCharacters), ...now));
     return unlessOutOfMemory(shard) ?? "";
+  }
+
+  /** What goes with each request for a page. */
+  headers(): Record<string, string> {
+    const held = this.held();
+    const pending = this.devicePending(MAX_HEADER_CHARACTERS - held.length);
+    return { ...(held !== "" && { [HELD]: held }), [PENDING]: pending };
   }
 
   /** What this device tells of its pending impressions: its name, its counter and a shard. */

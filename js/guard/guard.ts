@@ -36,10 +36,6 @@ import {
 } from "./options.js";
 import { clearVerdicts, findCore, hold, noteClearing, release, sharedVerdicts } from "./registry.js";
 
-/** The names of what goes with each request, and how many characters both values have at most: servers refuse more. */
-const HELD = "Seen-Held";
-const PENDING = "Seen-Pending";
-const MAX_HEADER_CHARACTERS = 4_000;
 /** How long `clear` waits for a storage that does not answer. */
 const CLEAR_TIMEOUT_MS = 10_000;
 /** How long `close` waits for a server that does not answer. */
@@ -161,9 +157,7 @@ export class SeenGuard implements Api.SeenGuard {
   }
 
   headers(): Record<string, string> {
-    const held = this.held();
-    const pending = this.core().devicePending(MAX_HEADER_CHARACTERS - held.length);
-    return { ...(held !== "" && { [HELD]: held }), [PENDING]: pending };
+    return this.core().headers();
   }
 
   fetch(options: Api.GuardedFetchOptions): typeof fetch {

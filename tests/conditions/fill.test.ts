@@ -381,16 +381,17 @@ describe("a page's next", () => {
 test("each request tells what the device holds and what is pending, as of then", async () => {
   const { guard, feed } = await feedWith();
   const snapshot = await shippedSnapshot(["a"]);
-  const asked: Pick<PageRequest, "held" | "pending">[] = [];
-  const fetchPage = ({ page, held, pending }: PageRequest) => {
-    asked.push({ held, pending });
+  const empty = guard.headers();
+  const asked: Pick<PageRequest, "held" | "pending" | "headers">[] = [];
+  const fetchPage = ({ page, held, pending, headers }: PageRequest) => {
+    asked.push({ held, pending, headers });
     guard.record("b");
     return Promise.resolve({ ...pageOf(`item-${String(page)}`), seen: snapshot });
   };
   await feed.fill(fetchPage, 2);
   expect(asked).toEqual([
-    { held: "", pending: "" },
-    { held: guard.held(), pending: guard.pendingShard() },
+    { held: "", pending: "", headers: empty },
+    { held: guard.held(), pending: guard.pendingShard(), headers: guard.headers() },
   ]);
   expect(guard.held()).toMatch(/^[0-9a-f]{12}$/);
   expect(guard.pendingShard()).not.toBe("");

@@ -193,8 +193,9 @@ async function fillFeed(feed: Feed): Promise<void> {
   const visibleIds: ItemId[] = feed.filter(ids);
   const added: Post[] = feed.admit(posts, keyOf);
   const addedIdentified: { readonly id: bigint }[] = feed.admit(identified);
-  const fetchPage: FetchPage<Post> = async ({ page, cursor, held, pending, signal }: PageRequest) => {
+  const fetchPage: FetchPage<Post> = async ({ page, cursor, held, pending, headers, signal }: PageRequest) => {
     signal.throwIfAborted();
+    await fetch("/api/feed", { headers, signal });
     const next: string | null = page > 2 ? null : `${String(cursor)}/${held}/${pending}`;
     const answer: FeedPage<Post> = { items: posts, seen: snapshot, next };
     return Promise.resolve(page > 3 ? null : { ...answer, items: answer.items.slice(page) });

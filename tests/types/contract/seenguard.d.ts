@@ -161,6 +161,7 @@ export interface PageRequest<C = string> {
   cursor: C | undefined;
   held: string;
   pending: string;
+  headers: Record<string, string>;
   signal: DomAbortSignal;
 }
 export interface FeedPage<T, C = string> {
