@@ -11,10 +11,11 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use seenguard::{
-    ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Impression, Now, Report, ShardChain, Snapshot, Time,
+    ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Impression, Now, ReceivedReport, ShardChain, Snapshot,
+    Time,
 };
 
-const DAY: u32 = 24 * 60 * 60;
+const DAY: u64 = 24 * 60 * 60;
 
 /// One for all users. Whoever reads a shard finds its parameters in the shard itself, so they may change from one
 /// release to the next.
@@ -22,15 +23,7 @@ const DAY: u32 = 24 * 60 * 60;
 /// They are what `seenguard::plan` says for 150 impressions a day, 30 days and a false positive rate of 0.005: a user's
 /// last 5,339 items at least are remembered for 30 days, and none for longer than a nineteenth of that more; each shard
 /// claims one in 4,000 fresh items falsely when it is full, so a page loses at most 0.5% of its candidates.
-fn options() -> ChainOptions {
-    ChainOptions {
-        capacity: 281,
-        shards: 20,
-        false_positive_rate: 0.000_25,
-        ttl_seconds: 30 * DAY,
-        ..ChainOptions::default()
-    }
-}
+const OPTIONS: ChainOptions = ChainOptions::RECOMMENDED;
 
 /// The server: what it knows of its users, and how it answers.
 #[derive(Default)]
@@ -59,9 +52,9 @@ impl RecallServer {
     /// Goes on from what is stored.
     fn chain_of(&self, user: &str) -> Result<ShardChain, Error> {
         let Some(stored) = self.store.get(user) else {
-            return ShardChain::new(options());
+            return ShardChain::new(OPTIONS);
         };
-        let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, options())?;
+        let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, OPTIONS)?;
         chain.restore(&stored.unseen, stored.forget_before)?;
         // What cannot be read is left out, and the user's feed goes on; somebody should hear of it, though.
         for shard in rejected {
@@ -76,10 +69,10 @@ impl RecallServer {
     }
 
     /// What the stream's consumer does with what a device of a user reported. A report that comes twice changes nothing
-    /// the second time; one that comes late changes nothing that became unseen or was deleted meanwhile. It arrived when
-    /// it reached the server, before the stream.
-    pub fn consume(&mut self, user: &str, report: &Report<'_>) -> Result<(), Error> {
-        self.update(user, report.arrived, |chain| chain.take(report).map(drop))
+    /// the second time; one that comes late changes nothing that became unseen or was deleted meanwhile. Its times are
+    /// the server's since it was received, before the stream: `Report::received` has read the device's clock.
+    pub fn consume(&mut self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
+        self.update(user, report.received_at, |chain| chain.take(report).map(drop))
     }
 
     /// "Show again": these items are fresh until they have been on the screen again.
@@ -156,17 +149,18 @@ pub fn main() -> Result<(), Error> {
     // Nothing is kept across visits here, so there is nothing to wait for.
     guard.finish_loading();
     let report = |server: &mut RecallServer, ids: &[&str], at: Time| {
-        let report = Report {
-            sent: at,
-            arrived: at,
-            impressions: &impressions(ids, at),
-            unseen: &[],
+        let report = ReceivedReport {
+            namespace: "home:ada".into(),
+            received_at: at,
+            impressions: impressions(ids, at),
+            unseen: Vec::new(),
+            pending: None,
         };
         server.consume("ada", &report)
     };
 
     // Last week's impressions have long come through the stream.
-    let last_week = Time::from(SystemTime::now() - Duration::from_secs(7 * u64::from(DAY)));
+    let last_week = Time::from(SystemTime::now() - Duration::from_secs(7 * DAY));
     report(&mut server, &candidates[..8], last_week)?;
     let first = server.page("ada", &candidates, 10, &PageRequest::default(), now)?;
     let shown = show(&mut guard, &first, Now::at(now))?;

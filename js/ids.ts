@@ -79,6 +79,21 @@ function collectEach<T>(items: readonly T[], idOf: (item: T) => unknown): Collec
   return { ids, ends, places };
 }
 
+/** The ids of all items of a list: of those without an id none. */
+export function collectAllItems<T>(items: readonly T[], idOf?: IdOf<T>): ItemIdList {
+  const { ids, ends, places } = collectIds(items, idOf);
+  if (!places) return { ids, ends };
+  const allEnds: number[] = [];
+  let end = 0;
+  for (const [index, place] of places.entries()) {
+    while (allEnds.length < place) allEnds.push(end);
+    end = ends?.[index] ?? index + 1;
+    allEnds.push(end);
+  }
+  while (allEnds.length < items.length) allEnds.push(end);
+  return { ids, ends: allEnds };
+}
+
 /** How many items these are. */
 export function countItems({ ids, ends }: ItemIdList): number {
   return (ends ?? ids).length;

@@ -80,8 +80,8 @@
 //! ```
 //!
 //! [`ShardChain::take`] takes in a device's [`Report`]; [`ShardChain::unsee`] makes ids fresh again, and
-//! [`ShardChain::forget`] deletes a history. [`ShardChain::filter`] and [`ShardChain::split`] choose candidates on the
-//! server, less what a device has [pending](Guard::pending_shard). [`plan()`] says which options a feed needs and what
+//! [`ShardChain::forget`] deletes a history. [`ShardChain::page`] makes a page of ranked candidates, less what the
+//! person's devices have [`Pending`]. A store has a user's [`StoredChain`] under [`StoreKeys`]. [`plan()`] says which options a feed needs and what
 //! they cost:
 //!
 //! ```
@@ -153,7 +153,10 @@ pub mod web;
 pub mod wire;
 
 pub use bloom::BloomFilter;
-pub use chain::{ChainOptions, ChainSnapshot, Rejected, Report, ShardChain};
+pub use chain::{
+    ChainOptions, ChainSnapshot, MAX_PAGE_SIZE, MAX_PENDING_DEVICES, PENDING_SECONDS, Page, PageRequest, Pending,
+    PendingToKeep, ReceivedReport, Rejected, Report, SeenItems, ShardChain, StoreKeys, StoredChain,
+};
 pub use error::Error;
 pub use guard::{
     Applied, CoveredImpression, DEFAULT_REMEMBER, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Lag,

@@ -20,7 +20,7 @@ use serde::{Serialize, Serializer};
 /// // The clock of a server.
 /// assert!(Time::from(SystemTime::now()) > now);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Time {
     unix_ms: u64,

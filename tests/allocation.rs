@@ -7,7 +7,9 @@ mod common;
 use allocation_counter::measure;
 use common::random::Random;
 use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, loaded, sealed, seconds, unsaved};
-use seenguard::{ChainOptions, MAX_BITS, MAX_REMEMBER, NearDuplicates, SegmentState, Shard, ShardChain};
+use seenguard::{
+    ChainOptions, MAX_BITS, MAX_REMEMBER, NearDuplicates, Pending, PendingToKeep, SegmentState, Shard, ShardChain,
+};
 
 /// Enough for an error and a copy of a small input.
 const LITTLE: u64 = 4096;
@@ -121,10 +123,23 @@ fn a_pending_shard_takes_a_request_no_more_than_the_largest_shard() {
     let chain = ShardChain::new(ChainOptions::default()).unwrap();
     // A text of 60 characters that claims 2^24 bits, none of them set.
     let claim = RawShard::rice(MAX_BITS, 0, 0, &[]).base64();
-    let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], Some(&claim), seconds(START)).unwrap(), [0]));
+    let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], Some(&*claim), seconds(START)).unwrap(), [0]));
     assert!(taken <= (1 << 21) + LITTLE, "{taken}");
+    // Nor is it kept of a device, for every page to come.
+    let named = format!("0000000000ab.1.{claim}");
+    let kept = format!("0000000000ab {START} 1 {claim}\n");
+    let pending = Pending {
+        own: Some(&named),
+        kept: &kept,
+        ..Pending::default()
+    };
+    let taken = most_bytes_while(|| {
+        assert_eq!(PendingToKeep::of(&named, None), None);
+        assert_eq!(chain.filter(&["a"], pending, seconds(START)).unwrap(), [0]);
+    });
+    assert!(taken <= LITTLE, "{taken}");
     let too_large = vec!["A"; 10_000_000].concat();
-    let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], Some(&too_large), seconds(START)).unwrap(), [0]));
+    let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], Some(&*too_large), seconds(START)).unwrap(), [0]));
     assert!(taken <= too_large.len() as u64 + LITTLE, "{taken}");
 }
 

@@ -42,13 +42,20 @@ fn impressions(list: &[(&str, u64)]) -> Vec<Impression> {
 
 /// Takes in a report of a device whose clock is right.
 fn take(chain: &mut ShardChain, shown: &[(&str, u64)], unseen: &[(&str, u64)], now_ms: u64) -> usize {
-    let report = Report {
-        sent: milliseconds(now_ms),
-        arrived: milliseconds(now_ms),
-        impressions: &impressions(shown),
-        unseen: &impressions(unseen),
-    };
-    chain.take(&report).unwrap()
+    chain
+        .take(&report(now_ms, shown, unseen).received(milliseconds(now_ms)))
+        .unwrap()
+}
+
+/// What a device reports at a time of its clock.
+fn report(sent_ms: u64, shown: &[(&str, u64)], unseen: &[(&str, u64)]) -> Report {
+    Report {
+        namespace: "home:ada".into(),
+        now: milliseconds(sent_ms),
+        impressions: impressions(shown),
+        unseen: impressions(unseen),
+        pending: None,
+    }
 }
 
 fn unseen_ids(chain: &ShardChain, now: u64) -> Vec<String> {
@@ -234,7 +241,7 @@ fn what_is_pending_is_stopped_for_this_once_and_was_seen_last() {
     let split = |pending| chain.split(&pool, pending, seconds(START)).unwrap();
     let (fresh, seen) = (vec![5], vec![3, 4, 0, 1, 2]);
     assert_eq!(split(Some(&*pending)), Split { fresh, seen });
-    assert_eq!(chain.filter(&pool, Some(&pending), seconds(START)).unwrap(), [5]);
+    assert_eq!(chain.filter(&pool, Some(&*pending), seconds(START)).unwrap(), [5]);
     let (fresh, seen) = (vec![0, 2, 5], vec![1, 3, 4]);
     assert_eq!(split(None), Split { fresh, seen });
     assert_eq!(
@@ -243,7 +250,7 @@ fn what_is_pending_is_stopped_for_this_once_and_was_seen_last() {
     );
 
     let reposts: ItemIds<&str> = [vec!["repost", "new"], vec!["x", "y"]].into_iter().collect();
-    assert_eq!(chain.filter(&reposts, Some(&pending), seconds(START)).unwrap(), [1]);
+    assert_eq!(chain.filter(&reposts, Some(&*pending), seconds(START)).unwrap(), [1]);
 }
 
 #[test]
@@ -271,7 +278,7 @@ fn what_cannot_be_read_as_pending_is_as_if_it_were_not_there() {
     }
     let until_later = pending_shard(&["b"], START as u32 + 1);
     assert_eq!(
-        chain.filter(&["a", "b"], Some(&until_later), seconds(START)).unwrap(),
+        chain.filter(&["a", "b"], Some(&*until_later), seconds(START)).unwrap(),
         [0; 0]
     );
 }
@@ -285,7 +292,7 @@ fn what_is_pending_on_a_device_that_has_not_heard_of_the_deletion_stops_nothing(
     let now = at_ms(START_MS + 20_000);
     let fresh = |pending: Option<Shard>| {
         let text = pending.unwrap().to_base64().unwrap();
-        chain.filter(&["a", "b"], Some(&text), seconds(START + 20)).unwrap()
+        chain.filter(&["a", "b"], Some(&*text), seconds(START + 20)).unwrap()
     };
     assert_eq!(fresh(guard.pending_shard(usize::MAX, now).unwrap()), [0, 1]);
 
@@ -343,19 +350,26 @@ fn times_are_read_by_the_clock_of_the_device_that_reports() {
     for device_ms in [START_MS + 3_600_000, START_MS - 3_600_000] {
         let mut chain = recorded(ChainOptions::default(), &["a", "b"], START - 60);
         chain.unsee(&["a", "b"], milliseconds(START_MS - 10_000)).unwrap();
-        let report = Report {
-            sent: milliseconds(device_ms),
-            arrived: milliseconds(START_MS),
-            impressions: &impressions(&[("a", device_ms - 10_000), ("b", device_ms - 9_999)]),
-            unseen: &[],
-        };
-        chain.take(&report).unwrap();
+        let report = report(device_ms, &[("a", device_ms - 10_000), ("b", device_ms - 9_999)], &[]);
+        chain.take(&report.received(milliseconds(START_MS))).unwrap();
         assert_eq!(
             chain.filter(&["a", "b"], None, seconds(START)).unwrap(),
             [0],
             "{device_ms}"
         );
     }
+}
+
+#[test]
+fn a_report_that_waited_in_a_stream_gives_the_same_chain_as_one_that_did_not() {
+    let report = report(7_000, &[("a", 0), ("b", 6_000)], &[("c", 5_000)]).received(milliseconds(START_MS));
+    let chain = recorded(options(5, 3, 3_600), &["b", "c"], START - 60);
+    let (mut at_once, mut late) = (chain.clone(), chain);
+    at_once.take(&report).unwrap();
+    // Nothing tells it how late it is.
+    assert_eq!(late.take(&report.clone()).unwrap(), 1);
+    assert_eq!(shipped(&late, START + 1_800), shipped(&at_once, START + 1_800));
+    assert_eq!(late.filter(&["a", "b", "c"], None, seconds(START)).unwrap(), [2]);
 }
 
 #[test]
@@ -368,13 +382,8 @@ fn a_time_in_the_future_counts_as_now() {
     );
     assert!(chain.contains("b", seconds(START + 1)).unwrap());
     // And one before all time as before everything.
-    let report = Report {
-        sent: milliseconds(u64::MAX),
-        arrived: milliseconds(START_MS + 2_000),
-        impressions: &impressions(&[("a", 0)]),
-        unseen: &[],
-    };
-    chain.take(&report).unwrap();
+    let report = report(u64::MAX, &[("a", 0)], &[]);
+    chain.take(&report.received(milliseconds(START_MS + 2_000))).unwrap();
     assert!(!chain.contains("a", seconds(START + 2)).unwrap());
 }
 
@@ -461,12 +470,7 @@ fn times_beyond_32_bits_of_seconds_are_refused_and_change_nothing() {
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
     let before = shipped(&chain, START);
     let now = milliseconds(1_000 << 32);
-    let report = Report {
-        sent: now,
-        arrived: now,
-        impressions: &impressions(&[("b", 0)]),
-        unseen: &impressions(&[("a", 0)]),
-    };
+    let report = report(now.unix_ms(), &[("b", 0)], &[("a", 0)]).received(now);
     for refused in [
         chain.unsee(&["a"], now),
         chain.forget(now),

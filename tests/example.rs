@@ -9,15 +9,16 @@ mod recall_server;
 
 use common::{START, ids, milliseconds, seconds};
 use recall_server::{PageRequest, RecallServer, impressions, show};
-use seenguard::{Error, Now, Report, Time};
+use seenguard::{Error, Now, ReceivedReport, Time};
 
 /// What a device showed a second ago reaches the server at once.
 fn consume(server: &mut RecallServer, ids: &[&str]) -> Result<(), Error> {
-    let report = Report {
-        sent: seconds(START),
-        arrived: seconds(START),
-        impressions: &impressions(ids, seconds(START - 1)),
-        unseen: &[],
+    let report = ReceivedReport {
+        namespace: "home:ada".into(),
+        received_at: seconds(START),
+        impressions: impressions(ids, seconds(START - 1)),
+        unseen: Vec::new(),
+        pending: None,
     };
     server.consume("ada", &report)
 }

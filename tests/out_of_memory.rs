@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::ptr::null_mut;
 
 use common::{START, at, guard, ids, options, seconds};
-use seenguard::{Error, Impression, Report, ShardChain};
+use seenguard::{Error, Impression, ReceivedReport, ShardChain};
 
 /// What is smaller does not grow with an input of a thousand ids.
 const LARGE: usize = 4096;
@@ -90,11 +90,12 @@ fn a_chain_answers_that_there_is_no_memory_for_a_list() {
 fn a_chain_answers_that_there_is_no_memory_for_a_report() {
     let impression = |id| Impression { id, at: seconds(START) };
     let impressions: Vec<Impression> = ids("item", 0..1_000).into_iter().map(impression).collect();
-    let report = Report {
-        sent: seconds(START),
-        arrived: seconds(START),
-        impressions: &impressions,
-        unseen: &[],
+    let report = ReceivedReport {
+        namespace: "home:ada".into(),
+        received_at: seconds(START),
+        impressions,
+        unseen: Vec::new(),
+        pending: None,
     };
     let chain = ShardChain::new(options(4_000, 5, 0)).unwrap();
     // The ids that count, and the shard.

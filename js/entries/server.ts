@@ -4,6 +4,7 @@ export { NearDuplicates } from "../server/near-duplicates.js";
 export { pageOf } from "../server/page-of.js";
 export { plan } from "../server/plan.js";
 export { parseReport } from "../server/report.js";
+export { seenOf } from "../server/seen-of.js";
 export { ShardChain } from "../server/shard-chain.js";
 export { simhash } from "../server/simhash.js";
 export { memoryStore } from "../server/store/memory.js";

@@ -29,7 +29,7 @@ const MAX_HELD_LENGTH = 64 * 13 - 1;
 /** The base64 of the largest native shard: 2^24 bits, 36 bytes beside them. */
 const MAX_PENDING_LENGTH = Math.ceil((2 ** 21 + 36) / 3) * 4;
 
-const serverClock = () => Date.now() / 1000;
+export const serverClock = () => Date.now() / 1000;
 
 /** The time that a method was given, else this server's. */
 export function checkTime(method: string, options: unknown = {}): number {
@@ -43,7 +43,7 @@ export function checkSnapshotOptions(options: unknown = {}): { now: number; held
     now?: number;
     held?: unknown;
   };
-  return { now, held: shortText(held, MAX_HELD_LENGTH) };
+  return { now, held: requestedHeld(held) };
 }
 
 /** The same for `filter` and `split`: what the device has shown, and how to find an item's id. */
@@ -52,10 +52,20 @@ export function checkFilterOptions<T>(
   options: unknown = {},
 ): { now: number; id: IdOf<T> | undefined; pending: string | undefined } {
   const { now = serverClock(), id, pending } = checkOptions(method, options, filterRules) as Partial<FilterOptions<T>>;
-  return { now, id, pending: shortText(pending, MAX_PENDING_LENGTH) };
+  return { now, id, pending: requestedPending(pending) };
 }
 
 /** A text that is not empty and not too long; what comes from a request may be anything. */
-function shortText(value: unknown, mostCharacters: number): string | undefined {
+export function requestedText(value: unknown, mostCharacters: number): string | undefined {
   return isText(value) && value.length <= mostCharacters ? value : undefined;
+}
+
+/** What a device may say that it holds. */
+export function requestedHeld(value: unknown): string | undefined {
+  return requestedText(value, MAX_HELD_LENGTH);
+}
+
+/** What a device may say that it has pending. */
+export function requestedPending(value: unknown): string | undefined {
+  return requestedText(value, MAX_PENDING_LENGTH);
 }

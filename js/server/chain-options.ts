@@ -1,71 +1,83 @@
-/** Checks the options of `ShardChain.create` and `ShardChain.from`. */
+/** Checks the options of chains. Their defaults, and which of them go together, the module knows. */
 import { readGiven, refuse } from "../errors.js";
 import { checkFormat, type FormatArguments } from "../format.js";
-import { anything, checkOptions, rate, wholeNumber, type Rules } from "../options.js";
-import type { ShardFormat } from "../types/server.js";
+import { anything, checkEach, checkOptions, isObject, rate, wholeNumber, type Rules } from "../options.js";
+import { call, type ServerEngine } from "./engine.js";
 
-/** How many items a shard is for, and how often it may be wrong. */
-interface Sizes {
-  readonly capacity: number;
-  readonly falsePositiveRate: number;
-}
-
-/** The options as the module takes them. */
-export interface ChainSettings extends Sizes {
+/** The options that were given, as the module takes them. */
+export interface GivenOptions {
   readonly format: FormatArguments;
-  /** The format that snapshots name: none for the native one. */
-  readonly shippedFormat: ShardFormat | undefined;
-  readonly shards: number;
-  readonly seed: bigint;
-  readonly ttlSeconds: number;
+  readonly capacity?: number;
+  readonly shards?: number;
+  readonly falsePositiveRate?: number;
+  readonly seed?: bigint;
+  readonly ttlSeconds?: number;
 }
 
-const MAX_U32 = 2 ** 32 - 1;
+type Sizes = Omit<GivenOptions, "format">;
 
-const rules = {
-  capacity: wholeNumber(1, MAX_U32, 1000),
-  shards: wholeNumber(1, 64, 5),
-  falsePositiveRate: rate(0.001),
+const GO = "go-bloomfilter";
+const MAX_U32 = 2 ** 32 - 1;
+/** A go-bloomfilter format whose k follows from the chain's sizes. */
+const GO_WITH_CHAINS_SIZES: FormatArguments = [6, 0, 0];
+
+export const chainRules = {
+  capacity: wholeNumber(1, MAX_U32, undefined),
+  shards: wholeNumber(1, 64, undefined),
+  falsePositiveRate: rate(undefined),
   seed: [
     "a bigint from 0n to 2n ** 64n - 1n",
     (value) => typeof value === "bigint" && value >= 0n && value < 1n << 64n,
-    0n,
   ],
-  ttlSeconds: wholeNumber(0, MAX_U32, 0),
+  ttlSeconds: wholeNumber(0, MAX_U32, undefined),
   format: anything,
 } satisfies Rules;
 
-/** Checks the options of a chain. The module refuses combinations that are wrong. */
-export function checkChainOptions(options: unknown): ChainSettings {
-  const given = checkOptions("ShardChain", options, rules) as object as ChainSettings & { format: unknown };
+export function checkChainOptions(options: unknown): GivenOptions {
+  return withFormat(checkOptions("ShardChain", options, chainRules));
+}
+
+/** Checks the format, too. The module refuses combinations that are wrong. */
+export function withFormat(checked: Record<string, unknown>): GivenOptions {
   return readGiven("bad-option", "a chain's options", () => {
-    const format = withSizes(given.format, given);
-    const checkedFormat = checkFormat(format, refuse);
-    const shippedFormat = checkedFormat[0] === 0 ? undefined : (format as ShardFormat);
-    const sizes = sizesOf(format, options as Record<string, unknown>);
-    return { ...given, ...sizes, format: checkedFormat, shippedFormat };
+    const { format: named, ...given } = checked as Sizes & { format?: unknown };
+    // Each of its properties is read once.
+    const format = isObject(named) ? { ...named } : named;
+    if (!isObject(format) || format.kind !== GO) return { ...given, format: checkFormat(format, refuse) };
+    const sizes = sizesOf(format, given);
+    return {
+      ...given,
+      ...sizes,
+      format: format.hashes === undefined ? GO_WITH_CHAINS_SIZES : checkFormat(format, refuse),
+    };
   });
 }
 
-/** A go-bloomfilter format that names neither k nor the sizes that k follows from has the chain's sizes. */
-function withSizes(format: unknown, { capacity, falsePositiveRate }: Sizes): unknown {
-  if (typeof format !== "object" || format === null) return format;
-  const named: Record<string, unknown> = withoutUndefined({ ...format });
-  return named.hashes === undefined ? { capacity, falsePositiveRate, ...named } : named;
-}
-
 /** The sizes that a go-bloomfilter format names. Refuses options that contradict them. */
-function sizesOf(format: unknown, options: Record<string, unknown>): Record<string, unknown> {
-  if (typeof format !== "object" || format === null) return {};
-  const { capacity, falsePositiveRate } = format as Record<string, unknown>;
-  const sizes = withoutUndefined({ capacity, falsePositiveRate });
+function sizesOf(format: Record<string, unknown>, given: Sizes): Sizes {
+  const { capacity, falsePositiveRate } = chainRules;
+  const sizes = checkEach(format, { capacity, falsePositiveRate }) as Sizes;
   for (const [name, size] of Object.entries(sizes)) {
-    if (options[name] !== undefined && options[name] !== size)
-      refuse(`${name} must be what the format says, or be left to it`);
+    const other = given[name as keyof Sizes];
+    if (other !== undefined && other !== size) refuse(`${name} must be what the format says, or be left to it`);
   }
   return sizes;
 }
 
-function withoutUndefined(values: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+/** Calls `run` with the options as an object of the module's, which has the defaults. */
+export function withOptions<T>(
+  engine: ServerEngine,
+  { format, capacity, shards, falsePositiveRate, seed, ttlSeconds }: GivenOptions,
+  areStores: boolean,
+  run: (options: InstanceType<ServerEngine["classes"]["GivenOptions"]>) => T,
+): T {
+  const options = call(
+    engine,
+    () => new engine.classes.GivenOptions(areStores, ...format, capacity, shards, falsePositiveRate, seed, ttlSeconds),
+  );
+  try {
+    return run(options);
+  } finally {
+    engine.call(() => options.free());
+  }
 }

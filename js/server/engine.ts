@@ -4,11 +4,16 @@ import { ownModule } from "../engine/wasm-hex.js";
 import { failure, SeenGuardError } from "../errors.js";
 import start, {
   Chain,
+  GivenOptions,
   initSync,
   Inspection,
+  keepPending,
   NearDuplicates,
+  pendingToKeep,
   plan,
+  serverTimes,
   simhash,
+  storeKeys,
   TextBatch,
 } from "../generated/server/seenguard.js";
 import ownWasm from "../generated/server/seenguard.wasm";
@@ -16,7 +21,10 @@ import type { ItemIdList } from "../ids.js";
 import type { ItemId } from "../types/server.js";
 
 /** By their names: of a whole module, bundlers make an object by a loop over what `Object.prototype` has, too. */
-const classes = { Chain, Inspection, NearDuplicates, plan, simhash, TextBatch };
+const classes = {
+  ...{ Chain, GivenOptions, Inspection, NearDuplicates, TextBatch },
+  ...{ keepPending, pendingToKeep, plan, serverTimes, simhash, storeKeys },
+};
 
 export type ServerEngine = Engine<typeof classes>;
 

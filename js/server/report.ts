@@ -2,36 +2,59 @@
 import { failure, readGiven, SeenGuardError } from "../errors.js";
 import { copyImpressions, REPORTED } from "../impressions.js";
 import { anything, checkEach, isObject, isText, REQUIRED, type Rules } from "../options.js";
-import type { Impression, Report } from "../types/server.js";
+import type { Impression, ReceivedReport } from "../types/server.js";
 import { checkTime, type TimeOptions } from "./call-options.js";
+import { call, serverEngine } from "./engine.js";
 
-const rules = {
+/** What reports on their way from a device, and those that were received, have in common. */
+const commonRules = {
   namespace: ["a text", isText, REQUIRED],
-  now: ["the device's clock in Unix milliseconds", (now) => Number.isFinite(now) && (now as number) >= 0, REQUIRED],
   impressions: anything,
   unseen: anything,
+  pending: anything,
 } satisfies Rules;
 
-export function parseReport(body: unknown, options?: TimeOptions): Required<Omit<Report, "pending">> {
-  const arrivedAt = Math.round(checkTime("parseReport", options) * 1000);
-  const { namespace, now, impressions, unseen } = checkReport(parsed(body));
-  // As in the chain: a time of the device by the server's clock, none of them in the future.
-  const translated = ({ id, at }: Impression): Impression => ({
-    id,
-    at: Math.round(Math.min(Math.max(at + arrivedAt - now, 0), arrivedAt)),
-  });
-  return { namespace, now: arrivedAt, impressions: impressions.map(translated), unseen: unseen.map(translated) };
+const isTime = (time: unknown) => Number.isFinite(time) && (time as number) >= 0;
+const reportRules = {
+  ...commonRules,
+  now: ["the device's clock in Unix milliseconds", isTime, REQUIRED],
+} satisfies Rules;
+const receivedRules = {
+  ...commonRules,
+  receivedAt: ["the server's clock in Unix milliseconds, as of what parseReport returned", isTime, REQUIRED],
+} satisfies Rules;
+
+/** A report, whose time is of the device's or the server's clock. */
+type Checked<Time extends string> = Pick<ReceivedReport, "namespace" | "impressions" | "unseen" | "pending"> &
+  Readonly<Record<Time, number>>;
+
+export function parseReport(body: unknown, options?: TimeOptions): ReceivedReport {
+  const receivedAt = Math.round(checkTime("parseReport", options) * 1000);
+  const { now, impressions, unseen, ...report } = checkReport<"now">(parsed(body), reportRules);
+  const engine = serverEngine();
+  const inServerTime = (list: readonly Impression[]): Impression[] => {
+    const times = Float64Array.from(list, ({ at }) => at);
+    const translated = call(engine, () => engine.classes.serverTimes(times, now, receivedAt));
+    return list.map(({ id }, index) => ({ id, at: translated[index] ?? receivedAt }));
+  };
+  return { ...report, receivedAt, impressions: inServerTime(impressions), unseen: inServerTime(unseen) };
 }
 
-/** Checks a report of any origin. Throws a `SeenGuardError`. */
-export function checkReport(report: unknown): Required<Omit<Report, "pending">> {
+/** Checks a report that was received. Throws a `SeenGuardError`. */
+export function checkReceived(report: unknown): ReceivedReport {
+  return checkReport<"receivedAt">(report, receivedRules);
+}
+
+function checkReport<Time extends string>(report: unknown, rules: Rules): Checked<Time> {
   return readGiven("bad-report", "the report", () => {
     if (!isObject(report)) badReport("body must be an object");
-    const { namespace, now, impressions, unseen = [] } = checkEach(report, rules, badReport) as object as Report;
+    const { impressions, unseen = [], pending, ...checked } = checkEach(report, rules, badReport);
     return {
-      ...{ namespace, now },
+      ...(checked as Checked<Time>),
       impressions: copyImpressions(impressions) ?? badReport(`impressions ${REPORTED}`),
       unseen: copyImpressions(unseen) ?? badReport(`unseen ${REPORTED}`),
+      // The impressions count whatever this is.
+      ...(isText(pending) && { pending }),
     };
   });
 }

@@ -2,6 +2,7 @@
 import { SeenGuardError } from "../errors.js";
 import type { Chain, TextBatch } from "../generated/server/seenguard.js";
 import {
+  collectAllItems,
   collectIds,
   collectRecorded,
   copyList,
@@ -20,9 +21,10 @@ import {
   type RequestOptions,
   type TimeOptions,
 } from "./call-options.js";
-import { checkChainOptions, type ChainSettings } from "./chain-options.js";
+import { checkChainOptions, withOptions, type GivenOptions } from "./chain-options.js";
 import { call, callWithAll, callWithParts, loadServerEngine, type ServerEngine } from "./engine.js";
-import { checkReport } from "./report.js";
+import type { CheckedPage } from "./page-of.js";
+import { checkReceived } from "./report.js";
 import { checkStored, type StoredChain } from "./stored.js";
 
 interface SnapshotOptions extends TimeOptions {
@@ -36,16 +38,26 @@ interface Handle {
   readonly engine: ServerEngine;
   /** `undefined` once it was freed. */
   chain: Chain | undefined;
-  readonly format: Api.ShardFormat | undefined;
 }
+
+/** What a store knows of a user's devices. */
+export interface KnownDevices {
+  /** What is kept of their pending impressions, in lines. */
+  readonly kept: string;
+  /** Until when it counts; absent: as long as is usual. */
+  readonly pendingSeconds: number | undefined;
+  readonly namespace: string | undefined;
+}
+
+const NO_DEVICES: KnownDevices = { kept: "", pendingSeconds: undefined, namespace: undefined };
 
 export class ShardChain implements Api.ShardChain {
   readonly rejected: Rejected;
   /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
   private readonly handle: () => Handle;
 
-  private constructor(engine: ServerEngine, chain: Chain, format: Api.ShardFormat | undefined) {
-    const handle: Handle = { engine, chain, format };
+  private constructor(engine: ServerEngine, chain: Chain) {
+    const handle: Handle = { engine, chain };
     this.handle = () => handle;
     this.rejected = call(engine, () => chain.rejected() as Rejected);
   }
@@ -59,19 +71,67 @@ export class ShardChain implements Api.ShardChain {
     return ShardChain.make(checkStored(stored), settings);
   }
 
-  private static async make(stored: StoredChain, settings: ChainSettings): Promise<ShardChain> {
+  private static async make({ shards, unseen, forgetBefore }: StoredChain, options: GivenOptions): Promise<ShardChain> {
+    const chain = await ShardChain.ofShards(shards, options, false);
+    const { engine, chain: own, batch } = chain.live();
+    callWithAll(engine, idsOf(unseen), () => own.restoreExceptions(batch, timesOf(unseen), forgetBefore));
+    return chain;
+  }
+
+  /** For stores: of shards alone. `isOfStore`: options that were not given have the defaults of stores. */
+  static async ofShards(shards: readonly string[], options: GivenOptions, isOfStore: boolean): Promise<ShardChain> {
     const engine = await loadServerEngine();
     const { batch } = engine.writer;
-    const { format, capacity, shards, falsePositiveRate, seed, ttlSeconds } = settings;
-    const chain = callWithAll(
-      engine,
-      { ids: stored.shards },
-      () => new engine.classes.Chain(...format, capacity, shards, falsePositiveRate, seed, ttlSeconds, batch),
+    const chain = withOptions(engine, options, isOfStore, (options) =>
+      callWithAll(engine, { ids: shards }, () => new engine.classes.Chain(options, batch)),
     );
-    callWithAll(engine, idsOf(stored.unseen), () => {
-      chain.restoreExceptions(batch, timesOf(stored.unseen), stored.forgetBefore);
+    return new ShardChain(engine, chain);
+  }
+
+  /** For stores: takes over what is stored beside the shards. Returns how many fields are damaged, and left out. */
+  restoreFields(fields: readonly string[]): number {
+    const { engine, chain, batch } = this.live();
+    return callWithAll(engine, { ids: fields }, () => chain.restoreFields(batch));
+  }
+
+  /** For stores: what to store beside the shards, each name followed by its value. */
+  storedFields(): string[] {
+    const now = checkTime("ShardChain.snapshot");
+    const { engine, chain } = this.live();
+    return call(engine, () => chain.storedFields(now) as [string, string][]).flat();
+  }
+
+  /** For stores: for how many seconds to keep what is stored now; 0 for ever. */
+  lifeSeconds(): number {
+    const { engine, chain } = this.live();
+    return call(engine, () => chain.lifeSeconds());
+  }
+
+  /** For `pageOf` and stores. */
+  page<T>(ranked: readonly T[], request: CheckedPage<T>, devices: KnownDevices = NO_DEVICES): Api.Page<T> {
+    const { size, seen, cursor, held, pending, now, id } = request;
+    const { kept, pendingSeconds, namespace } = devices;
+    const list = copyList(ranked);
+    const collected = collectAllItems(list, id);
+    const { engine, chain, batch } = this.live();
+    return callWithAll(engine, collected, () => {
+      const last = seen === "last";
+      const shipped: unknown = chain.page(
+        batch,
+        size,
+        last,
+        cursor,
+        held,
+        pending,
+        kept,
+        pendingSeconds,
+        namespace,
+        now,
+      );
+      const { next, seen: snapshot } = shipped as { next?: string; seen: Api.Snapshot };
+      const items = Array.from(engine.writer.indices(batch.answered()), (index) => list[index] as T);
+      return { items, next: next ?? null, seen: snapshot };
     });
-    return new ShardChain(engine, chain, settings.shippedFormat);
   }
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): number {
@@ -85,12 +145,11 @@ export class ShardChain implements Api.ShardChain {
     return unknown;
   }
 
-  take(report: Api.Report, options?: TimeOptions): number {
-    const now = checkTime("ShardChain.take", options);
-    const { impressions, unseen, now: sentMs } = checkReport(report);
+  take(report: Api.ReceivedReport): number {
+    const { impressions, unseen, receivedAt } = checkReceived(report);
     const { engine, chain, batch } = this.live();
     const all = [...unseen, ...impressions];
-    return callWithAll(engine, idsOf(all), () => chain.take(batch, timesOf(all), unseen.length, sentMs, now));
+    return callWithAll(engine, idsOf(all), () => chain.take(batch, timesOf(all), unseen.length, receivedAt));
   }
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): void {
@@ -138,9 +197,7 @@ export class ShardChain implements Api.ShardChain {
   snapshot(options?: SnapshotOptions): Api.Snapshot & { shards: string[] } {
     const { now, held } = checkSnapshotOptions(options);
     const { engine, chain } = this.live();
-    const shipped = call(engine, () => chain.snapshot(now, held) as Api.Snapshot & { shards: string[] });
-    const { format } = this.handle();
-    return { ...shipped, ...(format === undefined ? {} : { format }) };
+    return call(engine, () => chain.snapshot(now, held) as Api.Snapshot & { shards: string[] });
   }
 
   free(): void {

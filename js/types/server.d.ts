@@ -1,5 +1,14 @@
 /** `seenguard/server`: Node, Deno, Bun, workers at the edge; a browser, too. All formats. Needs no DOM types. */
-import type { ErrorCode, Identified, IdOf, ItemId, Report, ShardFormat, Snapshot } from "./seenguard.js";
+import type {
+  ErrorCode,
+  Identified,
+  IdOf,
+  Impression,
+  ItemId,
+  SeenGuardError,
+  ShardFormat,
+  Snapshot,
+} from "./seenguard.js";
 export { SeenGuardError } from "./seenguard.js";
 export type { ErrorCode, Identified, IdOf, Impression, ItemId, Report, ShardFormat, Snapshot } from "./seenguard.js";
 
@@ -20,12 +29,11 @@ export declare class ShardChain {
    */
   record(ids: ItemId | Iterable<ItemId>, options?: { now?: number }): number;
   /**
-   * Takes in what a device reported, whenever that arrives: an impression from before `forgetBefore`, or from before
-   * the id was taken back, changes nothing. `now`: when the report arrived at the server, by which its times are read;
-   * of what `parseReport` returned that is `report.now / 1000`. Returns how many ids no live shard contained. Throws
-   * `bad-report` for what is no report.
+   * Takes in what a device reported; long afterwards the same as at once. An impression from before `forgetBefore`, or
+   * from before the id was taken back, changes nothing. Returns how many ids no live shard contained. Throws
+   * `bad-report` for what `parseReport` has not returned.
    */
-  take(report: Report, options?: { now?: number }): number;
+  take(report: ReceivedReport): number;
   /**
    * Takes ids back, as `SeenGuard.unsee`: fresh here and in snapshots until they are recorded again. At most 1,000, the
    * newest; what no live shard contains is dropped.
@@ -36,8 +44,8 @@ export declare class ShardChain {
   has(id: ItemId, options?: { now?: number }): boolean;
   /**
    * The items that no live shard contains or that were taken back, a duplicate id once; an item without a usable id is
-   * kept. `pending`: what the device sent of `SeenGuard.pendingShard()`, left out for this once and never united with
-   * the chain; what cannot be read is as if it were not there.
+   * kept. `pending`: what the device sent as `Seen-Pending`, or of `SeenGuard.pendingShard()`, left out for this once
+   * and never united with the chain; what cannot be read is as if it were not there.
    */
   filter<T extends Identified>(
     items: readonly T[],
@@ -90,31 +98,73 @@ export interface ChainOptions {
   format?: ShardFormat | { kind: "go-bloomfilter" };
 }
 
-/** Users' chains in a store. */
+/** Users' chains in a store, and what their devices have pending. A user is a well-formed text. */
 export interface SeenStore {
-  /** As of now, for reading: answer a page with it, then free it. */
+  /** As of now, for reading: free it afterwards. */
   read(user: string): Promise<ShardChain>;
   /**
    * Changes a chain and stores it; `change` runs again on what somebody else has stored meanwhile, so that nobody's
    * impressions are lost. Rejects with `storage` if others were quicker for seconds.
    */
   update<R>(user: string, change: (chain: ShardChain) => R): Promise<R>;
+  /**
+   * Keeps what the device has pending, and makes a page as `pageOf`; what the person's other devices have pending is
+   * left out, too, unless it was taken back.
+   */
+  page<T extends Identified>(user: string, ranked: readonly T[], options: PageOptions): Promise<Page<T>>;
+  page<T>(user: string, ranked: readonly T[], options: PageOptions & { id: IdOf<T> }): Promise<Page<T>>;
+  /**
+   * Checks a report as `parseReport`, keeps what the device has pending, and returns it: for a stream, or for `take`.
+   * Rejects with `bad-report`, and with `wrong-namespace` before anything is kept.
+   */
+  receive(user: string, body: unknown, options?: { now?: number }): Promise<ReceivedReport>;
+  /** Takes a report into the chain. Returns how many ids no live shard contained. */
+  take(user: string, report: ReceivedReport): Promise<number>;
+  /** As `ShardChain.unsee`. */
+  unsee(user: string, ids: ItemId | Iterable<ItemId>): Promise<void>;
+  /** As `ShardChain.forget`; what is kept of devices is removed. */
+  forget(user: string): Promise<void>;
+}
+/**
+ * By default a chain of 20 shards of 281 items each, with a false positive rate of 0.00025, and 30 days (other formats
+ * than the native one: without an expiry). A given option replaces one.
+ */
+export interface StoreOptions extends ChainOptions {
+  /**
+   * The namespace of a user's devices, as `"home:" + user`: reports of another one are refused, and pending impressions
+   * of another one count for nothing.
+   */
+  namespaceOf?: (user: string) => string;
+  /**
+   * Told what is damaged in the store and was left out, and once that what devices have pending cannot be kept (a
+   * read-only replica, a full Redis). @default console.warn once for each code
+   */
+  onError?: (error: SeenGuardError) => void;
+  /** How long after its last change to keep what a device has pending. @default 172800 */
+  pendingSeconds?: number;
 }
 /** In this process, gone with it: for development and tests. */
-export declare function memoryStore(options?: ChainOptions): SeenStore;
+export declare function memoryStore(options?: StoreOptions): SeenStore;
 /**
- * A list a user, `<prefix><user>` (one shard an element, newest first), and beside it a hash `<prefix><user>:meta` for
- * what was taken back and forgotten, only if there is any; changed together by one compare-and-set script; both expire
- * with the window. Takes a client of ioredis or of redis (node-redis), single or cluster (the keys share a slot:
- * `<prefix>{<user>}` where a cluster is used). What the client rejects with passes through.
+ * A list a user, `<prefix><user>` (one shard an element, newest first), and beside it two hashes, only if there is
+ * something for them: `<prefix><user>:meta` for what was taken back and forgotten, which is changed together with the
+ * list by one compare-and-set script and expires with it; and `<prefix><user>:pending` for what devices have pending.
+ * Takes a client of ioredis or of redis (node-redis), single or cluster (the keys share a slot: `<prefix>{<user>}`
+ * where a cluster is used). What passes (a failover, a load) is tried again for seconds; what else the client rejects
+ * with passes through.
  */
 export declare function redisStore(
   client: object,
-  options?: ChainOptions & {
+  options?: StoreOptions & {
     /** @default "seen:" */
     prefix?: string;
   },
 ): SeenStore;
+/**
+ * What a device sent as `Seen-Held` and `Seen-Pending`: of a Fetch `Request`, `Headers`, the request of Node, Express,
+ * Fastify or Hono (its headers, else its query), or an object of headers or query parameters. Never throws.
+ */
+export declare function seenOf(request: unknown): { held?: string; pending?: string };
 
 /**
  * The page of `ranked` from `cursor` on: up to `size` fresh items, with `seen: "last"` followed by seen ones if there
@@ -140,9 +190,9 @@ export interface PageOptions {
   size: number;
   /** `next` of the page before. What is no cursor is the first page. */
   cursor?: string | null | undefined;
-  /** What the device sent of `SeenGuard.held()`. */
+  /** What the device sent as `Seen-Held`: of `SeenGuard.held()`. */
   held?: string | null | undefined;
-  /** What the device sent of `SeenGuard.pendingShard()`. */
+  /** What the device sent as `Seen-Pending`, or of `SeenGuard.pendingShard()`. */
   pending?: string | null | undefined;
   /** @default "drop" */
   seen?: "drop" | "last";
@@ -156,11 +206,21 @@ export interface Page<T> {
   /** The state that the items were filtered against. */
   seen: Snapshot;
 }
+/** A report in the server's time, however long it waits in a stream. Plain JSON. */
+export interface ReceivedReport {
+  namespace: string;
+  /** Unix milliseconds. */
+  receivedAt: number;
+  impressions: Impression[];
+  unseen: Impression[];
+  /** What the device has pending. */
+  pending?: string;
+}
 /**
  * A report's body, parsed, as text or as bytes (beacons come as text/plain), checked, its times translated to the
- * server's clock: its own `now` is then when it arrived. Throws a SeenGuardError with the code "bad-report".
+ * server's clock. `now`: Unix seconds. Throws a SeenGuardError with the code "bad-report".
  */
-export declare function parseReport(body: unknown, options?: { now?: number }): Report;
+export declare function parseReport(body: unknown, options?: { now?: number }): ReceivedReport;
 
 /**
  * A Simhash of 64 bits, as 16 hexadecimal digits, of features (words, shingles) with weights: 0 to 2^53, by default 1.

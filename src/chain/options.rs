@@ -44,6 +44,31 @@ impl Default for ChainOptions {
 }
 
 impl ChainOptions {
+    /// What is recommended for a feed that shows 150 items a day and none of them again for 30 days, at most 0.5% of
+    /// fresh ones stopped: [`plan`](crate::plan()) says so. The defaults of stores.
+    pub const RECOMMENDED: ChainOptions = ChainOptions {
+        capacity: 281,
+        shards: 20,
+        false_positive_rate: 0.000_25,
+        seed: FilterSpec::DEFAULT.seed,
+        ttl_seconds: 30 * 86_400,
+        format: Format::Native,
+    };
+
+    /// The same in another format: those but the native one keep no expiry.
+    pub fn recommended(format: Format) -> Self {
+        let ttl_seconds = if format.is_native() {
+            Self::RECOMMENDED.ttl_seconds
+        } else {
+            0
+        };
+        ChainOptions {
+            ttl_seconds,
+            format,
+            ..Self::RECOMMENDED
+        }
+    }
+
     /// Checks the options. Returns what the shards are like that such a chain begins.
     ///
     /// # Errors

@@ -6,29 +6,58 @@ use crate::error::Error;
 use crate::impression::Impression;
 use crate::time::Time;
 
-/// What a device recorded, and which ids it made unseen.
-///
-/// The device's clock need not be right: its times are read by how long before the report was sent they were. So a
-/// report keeps both the time at which it was sent and the one at which it arrived, however long it waits in a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Report<'a> {
+/// What a device recorded, and which ids it made unseen, in its own time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// What the device's guard was opened with: who is signed in, and in which feed.
+    pub namespace: String,
     /// When it was sent, by the device's clock.
-    pub sent: Time,
-    /// When it arrived, by this server's clock.
-    pub arrived: Time,
-    /// What was on the screen, by the device's clock.
-    pub impressions: &'a [Impression],
-    /// What became unseen, by the device's clock.
-    pub unseen: &'a [Impression],
+    pub now: Time,
+    /// What was on the screen.
+    pub impressions: Vec<Impression>,
+    /// What became unseen.
+    pub unseen: Vec<Impression>,
+    /// What the device has pending: see [`PendingToKeep`](crate::PendingToKeep).
+    pub pending: Option<String>,
 }
 
-impl Report<'_> {
-    /// A time of the device by the server's clock. One in the future counts as the report's arrival.
-    fn server_time(&self, at: Time) -> Time {
-        let [at, sent, arrived] = [at, self.sent, self.arrived].map(|time| i128::from(time.unix_ms()));
-        let translated = (at + arrived - sent).clamp(0, arrived);
-        Time::from_unix_ms(translated as u64)
+/// A report in the server's time: it means the same however long it waits in a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceivedReport {
+    /// That of the report.
+    pub namespace: String,
+    /// When it arrived.
+    pub received_at: Time,
+    /// What was on the screen.
+    pub impressions: Vec<Impression>,
+    /// What became unseen.
+    pub unseen: Vec<Impression>,
+    /// That of the report.
+    pub pending: Option<String>,
+}
+
+impl Report {
+    /// The report as it arrives. The device's clock need not be right: its times are read by how long before the report
+    /// was sent they were. One in the future counts as the arrival.
+    pub fn received(mut self, at: Time) -> ReceivedReport {
+        for impression in self.impressions.iter_mut().chain(&mut self.unseen) {
+            impression.at = server_time(impression.at, self.now, at);
+        }
+        ReceivedReport {
+            namespace: self.namespace,
+            received_at: at,
+            impressions: self.impressions,
+            unseen: self.unseen,
+            pending: self.pending,
+        }
     }
+}
+
+/// A time of a device by the server's clock.
+pub(crate) fn server_time(at: Time, sent: Time, received: Time) -> Time {
+    let [at, sent, received] = [at, sent, received].map(|time| i128::from(time.unix_ms()));
+    let translated = (at + received - sent).clamp(0, received);
+    Time::from_unix_ms(translated as u64)
 }
 
 impl ShardChain {
@@ -43,11 +72,13 @@ impl ShardChain {
     /// // This device's clock is an hour ahead.
     /// let sent = arrived + Duration::from_secs(3_600);
     /// let report = Report {
-    ///     sent,
-    ///     arrived,
-    ///     impressions: &[Impression { id: "article-17".into(), at: sent }],
-    ///     unseen: &[],
+    ///     namespace: "home:ada".into(),
+    ///     now: sent,
+    ///     impressions: vec![Impression { id: "article-17".into(), at: sent }],
+    ///     unseen: Vec::new(),
+    ///     pending: None,
     /// };
+    /// let report = report.received(arrived);
     /// let mut chain = ShardChain::new(ChainOptions::default())?;
     /// assert_eq!(chain.take(&report)?, 1);
     ///
@@ -59,25 +90,23 @@ impl ShardChain {
     ///
     /// # Errors
     /// As [`ShardChain::record`].
-    pub fn take(&mut self, report: &Report<'_>) -> Result<usize, Error> {
-        shard_seconds(report.arrived)?;
+    pub fn take(&mut self, report: &ReceivedReport) -> Result<usize, Error> {
+        shard_seconds(report.received_at)?;
         let mut ids = Vec::new();
         ids.try_reserve_exact(report.impressions.len())?;
         let counts_from = self.counts_from();
-        for Impression { id, at } in report.unseen {
-            let at = report.server_time(*at);
-            if at >= counts_from {
-                self.unseen.insert(id.as_bytes(), at);
+        for Impression { id, at } in &report.unseen {
+            if *at >= counts_from {
+                self.unseen.insert(id.as_bytes(), *at);
             }
         }
         let counts = |impression: &&Impression| {
-            let at = report.server_time(impression.at);
             let unseen_since = self.unseen.since(impression.id.as_bytes());
-            at >= counts_from && unseen_since.is_none_or(|since| at > since)
+            impression.at >= counts_from && unseen_since.is_none_or(|since| impression.at > since)
         };
         let counting = report.impressions.iter().filter(counts);
         ids.extend(counting.map(|impression| impression.id.as_str()));
-        let unknown = self.record(&ids, report.arrived)?;
+        let unknown = self.record(&ids, report.received_at)?;
         if !report.unseen.is_empty() {
             self.drop_needless_unseen();
         }

@@ -35,18 +35,23 @@ impl RotationSchedule {
         self.ttl > 0
     }
 
+    /// Seconds for which a shard answers; 0 for ever.
+    pub(super) fn life(self) -> u64 {
+        self.ttl + self.slice
+    }
+
     /// When a shard begun then expires; 0 for never.
     pub(super) fn expires(self, begun: u64) -> u32 {
         if self.ttl == 0 {
             0
         } else {
-            u32::try_from(begun.saturating_add(self.ttl + self.slice)).unwrap_or(u32::MAX)
+            u32::try_from(begun.saturating_add(self.life())).unwrap_or(u32::MAX)
         }
     }
 
     /// When a shard that expires then was begun.
     pub(super) fn begun(self, expires: u32) -> u64 {
-        u64::from(expires).saturating_sub(self.ttl + self.slice)
+        u64::from(expires).saturating_sub(self.life())
     }
 
     /// Whether two shards may unite: their expiries lie within one slice. A united shard counts with both ends of what

@@ -142,6 +142,11 @@ impl ShardChain {
         &self.options
     }
 
+    /// For how many seconds a store must keep what is recorded now; 0 for ever.
+    pub fn life_seconds(&self) -> u64 {
+        self.schedule.life()
+    }
+
     /// The shards, newest first, the expired ones included until the next `record`.
     pub fn shards(&self) -> impl Iterator<Item = &Shard> {
         self.links.iter().map(Link::shard)

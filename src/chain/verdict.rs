@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 
 use super::live_shards::LiveShards;
+use super::pending::{Pending, PendingShards};
 use super::seconds::shard_seconds;
 use super::shard_chain::{ShardChain, contained};
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList, KeptIds, Split};
-use crate::shard::Shard;
 use crate::time::Time;
 
 impl ShardChain {
@@ -21,28 +21,38 @@ impl ShardChain {
         Ok(contained(self.live(shard_seconds(now)?), id) && !self.unseen.contains(id))
     }
 
-    /// The indices of the fresh items, in order. An item is fresh if each of its ids is unseen or in no live shard,
-    /// none is in `pending`, and no earlier fresh item has one of them.
+    /// The indices of the fresh items, in order. An item is fresh if each of its ids is unseen or in no live shard nor
+    /// pending on another device, none is pending on the one that asks, and no earlier fresh item has one of them.
     ///
-    /// `pending` is what the device's request says that it has shown: the base64 of
-    /// [`Guard::pending_shard`](crate::Guard::pending_shard). It counts for this call alone. One that cannot be read,
-    /// has expired, or comes from a device that does not know that the history was deleted, counts for nothing.
+    /// `pending` is a [`Pending`], or what the device's request says alone. It counts for this call alone. A shard that
+    /// cannot be read, has expired, or comes from a device that does not know that the history was deleted, counts for
+    /// nothing.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
-    pub fn filter(&self, ids: &(impl IdList + ?Sized), pending: Option<&str>, now: Time) -> Result<Vec<u32>, Error> {
-        self.judge(ids, pending, now, None)
+    pub fn filter<'a>(
+        &self,
+        ids: &(impl IdList + ?Sized),
+        pending: impl Into<Pending<'a>>,
+        now: Time,
+    ) -> Result<Vec<u32>, Error> {
+        self.judge(ids, pending.into(), now, None)
     }
 
     /// The fresh items as [`ShardChain::filter`] finds them, and the others, those seen longest ago first: by the
-    /// newest shard that contains one of their ids, and at the end what `pending` contains. An item is left out if an
+    /// newest shard that contains one of their ids, and at the end what is pending. An item is left out if an
     /// earlier one of either list has one of its ids.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
-    pub fn split(&self, ids: &(impl IdList + ?Sized), pending: Option<&str>, now: Time) -> Result<Split, Error> {
+    pub fn split<'a>(
+        &self,
+        ids: &(impl IdList + ?Sized),
+        pending: impl Into<Pending<'a>>,
+        now: Time,
+    ) -> Result<Split, Error> {
         let mut last_seen = Vec::new();
-        let fresh = self.judge(ids, pending, now, Some(&mut last_seen))?;
+        let fresh = self.judge(ids, pending.into(), now, Some(&mut last_seen))?;
         // A sort that keeps the order of equal ones by itself would take memory.
         last_seen.sort_unstable_by_key(|&(seen_in, item)| (Reverse(seen_in), item));
         let mut seen = Vec::new();
@@ -55,14 +65,12 @@ impl ShardChain {
     fn judge(
         &self,
         ids: &(impl IdList + ?Sized),
-        pending: Option<&str>,
+        pending: Pending<'_>,
         now: Time,
         mut seen: Option<&mut Vec<(SeenIn, u32)>>,
     ) -> Result<Vec<u32>, Error> {
         let now_seconds = shard_seconds(now)?;
-        let pending = pending
-            .and_then(|text| Shard::from_base64(text).ok())
-            .filter(|shard| !shard.is_expired(now) && Some(shard.epoch) >= self.forget_before);
+        let pending = PendingShards::read(pending, now, self.forget_before);
         let (mut list, mut kept_seen) = (HashedList::default(), KeptIds::default());
         list.read(ids)?;
         let live = LiveShards::new(self.live(now_seconds), ids.len())?;
@@ -75,7 +83,7 @@ impl ShardChain {
         for item in 0..ids.items() {
             let latest = ids
                 .ids_of(item)
-                .filter_map(|index| self.seen_in(pending.as_ref(), &live, list.id(ids, index)))
+                .filter_map(|index| self.seen_in(&pending, &live, list.id(ids, index)))
                 .min();
             match (latest, &mut seen) {
                 (None, _) if list.keep(ids, item) => fresh.push(item as u32),
@@ -90,19 +98,23 @@ impl ShardChain {
 
     /// Where an id was seen last.
     #[inline]
-    fn seen_in(&self, pending: Option<&Shard>, live: &LiveShards<'_>, id: HashedId<'_>) -> Option<SeenIn> {
-        if pending.is_some_and(|shard| shard.filter.contains_hashed(id)) {
+    fn seen_in(&self, pending: &PendingShards, live: &LiveShards<'_>, id: HashedId<'_>) -> Option<SeenIn> {
+        if pending.own_contains(id) {
             return Some(SeenIn::Pending);
         }
-        let newest = live.newest_with(id).filter(|_| !self.unseen.contains(id.bytes()));
-        newest.map(SeenIn::Shard)
+        let seen_in = if pending.others_contain(id) {
+            Some(SeenIn::Pending)
+        } else {
+            live.newest_with(id).map(SeenIn::Shard)
+        };
+        seen_in.filter(|_| !self.unseen.contains(id.bytes()))
     }
 }
 
 /// Where an id was seen last, in the order of time from the latest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SeenIn {
-    /// On the device that asks.
+    /// On a device, and the stream has not brought it.
     Pending,
     /// In the live shard of this index, the newest shard's being 0.
     Shard(usize),

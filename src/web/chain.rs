@@ -5,9 +5,16 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
 use super::{failure, to_js};
-use crate::chain::{ChainOptions, Rejected, Report, ShardChain};
+use crate::chain::{
+    ChainOptions, ChainSnapshot, PENDING_SECONDS, PageRequest, Pending, ReceivedReport, Rejected, SeenItems,
+    ShardChain, server_time,
+};
+use crate::error::Error;
 use crate::time::Time;
 use crate::wire::Format;
+
+/// The kind of a format: go-bloomfilter with the chain's own sizes. The others are those of `Format::from_arguments`.
+const GO_WITH_CHAINS_SIZES: u8 = 6;
 
 /// A user's shards.
 #[wasm_bindgen]
@@ -23,32 +30,78 @@ struct RejectedShard {
     code: &'static str,
 }
 
+/// A page, but for its items, which are left with the batch.
+#[derive(Serialize)]
+struct ShippedPage {
+    next: Option<String>,
+    seen: ChainSnapshot,
+}
+
+/// The options that were given; the others have their defaults.
 #[wasm_bindgen]
-impl Chain {
-    /// Goes on from the batch's stored shards, newest first, in the format that the first three arguments tell; from
-    /// none, a new chain.
+pub struct GivenOptions {
+    options: ChainOptions,
+}
+
+#[wasm_bindgen]
+impl GivenOptions {
+    /// `are_stores`: the defaults are those of stores. The three arguments after it tell the format.
     #[wasm_bindgen(constructor)]
     #[allow(clippy::too_many_arguments)]
     pub fn new(
+        are_stores: bool,
         format_kind: u8,
         format_number: u32,
         format_rate: f64,
-        capacity: u32,
-        shards: usize,
-        false_positive_rate: f64,
-        seed: u64,
-        ttl_seconds: u32,
-        stored: &TextBatch,
-    ) -> Result<Chain, JsValue> {
+        capacity: Option<u32>,
+        shards: Option<usize>,
+        false_positive_rate: Option<f64>,
+        seed: Option<u64>,
+        ttl_seconds: Option<u32>,
+    ) -> Result<GivenOptions, JsValue> {
+        let defaults = |format| match are_stores {
+            true => ChainOptions::recommended(format),
+            false => ChainOptions {
+                format,
+                ..ChainOptions::default()
+            },
+        };
+        let sizes = defaults(Format::Native);
+        let capacity = capacity.unwrap_or(sizes.capacity);
+        let false_positive_rate = false_positive_rate.unwrap_or(sizes.false_positive_rate);
+        let format = match format_kind {
+            GO_WITH_CHAINS_SIZES => go_bloomfilter(capacity, false_positive_rate),
+            kind => Format::from_arguments(kind, format_number, format_rate),
+        };
+        let defaults = defaults(format.map_err(failure)?);
         let options = ChainOptions {
             capacity,
-            shards,
             false_positive_rate,
-            seed,
-            ttl_seconds,
-            format: Format::from_arguments(format_kind, format_number, format_rate).map_err(failure)?,
+            shards: shards.unwrap_or(defaults.shards),
+            seed: seed.unwrap_or(defaults.seed),
+            ttl_seconds: ttl_seconds.unwrap_or(defaults.ttl_seconds),
+            ..defaults
         };
-        let (chain, rejected) = ShardChain::from_shards(stored, options).map_err(failure)?;
+        Ok(GivenOptions { options })
+    }
+}
+
+#[cfg(feature = "formats")]
+fn go_bloomfilter(capacity: u32, rate: f64) -> Result<Format, Error> {
+    Format::go_bloomfilter(capacity, rate)
+}
+
+#[cfg(not(feature = "formats"))]
+fn go_bloomfilter(_: u32, _: f64) -> Result<Format, Error> {
+    Format::from_arguments(GO_WITH_CHAINS_SIZES, 0, 0.0)
+}
+
+#[wasm_bindgen]
+impl Chain {
+    /// Goes on from the batch's stored shards, newest first; from none, a new chain.
+    #[wasm_bindgen(constructor)]
+    pub fn new(given: &GivenOptions, stored: &TextBatch) -> Result<Chain, JsValue> {
+        let (chain, rejected) = ShardChain::from_shards(stored, given.options).map_err(failure)?;
         Ok(Chain { chain, rejected })
     }
 
@@ -75,23 +128,42 @@ impl Chain {
         self.chain.record(ids, time(now_seconds)).map_err(failure)
     }
 
-    /// Takes in what a device reported: the first `unseen` of the batch's ids became unseen at these times, the others
-    /// were recorded. `sent_ms` is the device's clock. Returns how many ids no live shard contained.
+    /// Takes over the fields that a store has beside the shards: the batch has each name followed by its value. Returns
+    /// how many are left out.
+    #[wasm_bindgen(js_name = restoreFields)]
+    pub fn restore_fields(&mut self, fields: &TextBatch) -> Result<usize, JsValue> {
+        self.chain.restore_fields(fields).map_err(failure)
+    }
+
+    /// The fields to store beside the shards.
+    #[wasm_bindgen(js_name = storedFields)]
+    pub fn stored_fields(&self, now_seconds: f64) -> Result<JsValue, JsValue> {
+        let stored = self.chain.stored(time(now_seconds)).map_err(failure)?;
+        Ok(to_js(&stored.fields))
+    }
+
+    /// For how many seconds a store must keep what is recorded now; 0 for ever.
+    #[wasm_bindgen(js_name = lifeSeconds)]
+    pub fn life_seconds(&self) -> f64 {
+        self.chain.life_seconds() as f64
+    }
+
+    /// Takes in a report, in the server's time: the first `unseen` of the batch's ids became unseen at these times, the
+    /// others were recorded. Returns how many ids no live shard contained.
     pub fn take(
         &mut self,
         ids: &TextBatch,
         times_ms: &[f64],
         unseen: usize,
-        sent_ms: f64,
-        arrived_seconds: f64,
+        received_ms: f64,
     ) -> Result<usize, JsValue> {
-        let all = ids.impressions(0, times_ms).map_err(failure)?;
-        let (unseen, impressions) = all.split_at(unseen.min(all.len()));
-        let report = Report {
-            sent: Time::from_unix_ms(sent_ms as u64),
-            arrived: time(arrived_seconds),
-            impressions,
-            unseen,
+        let (unseen_ms, impressions_ms) = times_ms.split_at(unseen.min(times_ms.len()));
+        let report = ReceivedReport {
+            namespace: String::new(),
+            received_at: Time::from_unix_ms(received_ms as u64),
+            impressions: ids.impressions(unseen_ms.len(), impressions_ms).map_err(failure)?,
+            unseen: ids.impressions(0, unseen_ms).map_err(failure)?,
+            pending: None,
         };
         self.chain.take(&report).map_err(failure)
     }
@@ -109,14 +181,53 @@ impl Chain {
     /// Leaves the indices of the batch's fresh items with the batch, of items that have an id in common the first.
     /// `pending` is a device's pending shard. Returns how many they are.
     pub fn filter(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
-        let fresh = self.chain.filter(ids, pending.as_deref(), time(now_seconds));
+        let fresh = self.chain.filter(&*ids, pending.as_deref(), time(now_seconds));
         Ok(ids.answer(fresh.map_err(failure)?))
     }
 
     /// The same followed by the indices of the others, those seen longest ago first. Returns how many are fresh.
     pub fn split(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
-        let split = self.chain.split(ids, pending.as_deref(), time(now_seconds));
+        let split = self.chain.split(&*ids, pending.as_deref(), time(now_seconds));
         ids.answer_split(split.map_err(failure)?).map_err(failure)
+    }
+
+    /// A page of the batch's items, whose indices are left with the batch. `last`: seen ones follow where there are too
+    /// few fresh ones. `kept` is what a store has kept of devices, which counts for so many seconds.
+    #[allow(clippy::too_many_arguments)]
+    pub fn page(
+        &self,
+        ranked: &mut TextBatch,
+        size: usize,
+        last: bool,
+        cursor: Option<String>,
+        held: Option<String>,
+        pending: Option<String>,
+        kept: &str,
+        pending_seconds: Option<u32>,
+        namespace: Option<String>,
+        now_seconds: f64,
+    ) -> Result<JsValue, JsValue> {
+        let request = PageRequest {
+            size,
+            cursor: cursor.as_deref(),
+            seen: if last { SeenItems::Last } else { SeenItems::Drop },
+            held: held.as_deref(),
+            pending: Pending {
+                own: pending.as_deref(),
+                kept,
+                kept_since: kept_since(now_seconds, pending_seconds),
+                namespace: namespace.as_deref(),
+            },
+        };
+        let page = self
+            .chain
+            .page(&*ranked, &request, time(now_seconds))
+            .map_err(failure)?;
+        ranked.answer(page.items);
+        Ok(to_js(&ShippedPage {
+            next: page.next,
+            seen: page.snapshot,
+        }))
     }
 
     /// What to ship, with references to what is held.
@@ -129,4 +240,18 @@ impl Chain {
 /// The time of Unix seconds with milliseconds behind the point.
 fn time(seconds: f64) -> Time {
     Time::from_unix_ms((seconds * 1000.0).round() as u64)
+}
+
+/// When what counts yet was kept at the earliest.
+pub(super) fn kept_since(now_seconds: f64, pending_seconds: Option<u32>) -> Time {
+    let seconds = pending_seconds.unwrap_or(PENDING_SECONDS);
+    Time::from_unix_seconds((now_seconds as u64).saturating_sub(seconds.into()))
+}
+
+/// Times of a device by the server's clock, both in Unix milliseconds, of a report that was sent and received then.
+#[wasm_bindgen(js_name = serverTimes)]
+pub fn server_times(times_ms: &[f64], sent_ms: f64, received_ms: f64) -> Vec<f64> {
+    let [sent, received] = [sent_ms, received_ms].map(|time| Time::from_unix_ms(time as u64));
+    let translated = |&at: &f64| server_time(Time::from_unix_ms(at as u64), sent, received).unix_ms() as f64;
+    times_ms.iter().map(translated).collect()
 }

@@ -15,6 +15,8 @@ pub mod inspection;
 pub mod near_duplicates;
 #[cfg(feature = "server")]
 pub mod plan;
+#[cfg(feature = "server")]
+pub mod store;
 
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};

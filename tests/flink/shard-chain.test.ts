@@ -35,7 +35,7 @@ interface Event {
 /** A report of one event, as it arrives. */
 function takeEvent(chain: ShardChain, { kind, id, at, arrived }: Event): void {
   const [impressions, unseen] = kind === "seen" ? [[{ id, at }], []] : [[], [{ id, at }]];
-  chain.take({ namespace: "ada", now: arrived, impressions, unseen }, { now: arrived / 1000 });
+  chain.take({ namespace: "ada", receivedAt: arrived, impressions, unseen });
 }
 
 /** Events of a user over `days`: repeated, late, out of order and taken back. */

@@ -1,6 +1,13 @@
 /** What a chain keeps beside its shards, and references in place of those that a device holds. */
 import * as formats from "seenguard/formats";
-import { ShardChain, type ChainOptions, type Report, type ShardFormat, type Snapshot } from "seenguard/server";
+import {
+  parseReport,
+  ShardChain,
+  type ChainOptions,
+  type ReceivedReport,
+  type ShardFormat,
+  type Snapshot,
+} from "seenguard/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { xxh64 } from "./shards.js";
 import { idsOf, nextMillisecond, NOW, openGuard } from "./support.js";
@@ -19,8 +26,8 @@ async function chainFrom(stored: Snapshot | readonly string[], options?: ChainOp
   return chain;
 }
 
-function report(parts: Partial<Report> = {}): Report {
-  return { namespace: "home:ada", now: NOW_MS, impressions: [], ...parts };
+function report(parts: Partial<ReceivedReport> = {}): ReceivedReport {
+  return { namespace: "home:ada", receivedAt: NOW_MS, impressions: [], unseen: [], ...parts };
 }
 
 function throwing(code: string): Error {
@@ -59,7 +66,7 @@ describe("what was taken back", () => {
     withClock(NOW_MS + 789, () => {
       chain.unsee("a");
       // What was shown earlier in that second is what was taken back.
-      chain.take(report({ now: NOW_MS + 789, impressions: [{ id: "a", at: NOW_MS + 300 }] }));
+      chain.take(report({ receivedAt: NOW_MS + 789, impressions: [{ id: "a", at: NOW_MS + 300 }] }));
       expect(chain.snapshot()).toMatchObject({ now: NOW, unseen: [{ id: "a", at: NOW_MS + 789 }] });
     });
   });
@@ -92,17 +99,16 @@ describe("a report", () => {
     chain.unsee("a", { now: NOW + 10 });
     // A device whose clock is an hour behind.
     const clock = NOW_MS - 3_600_000;
-    const late = report({
-      now: clock + 60_000,
-      impressions: [
-        { id: "a", at: clock + 10_000 },
-        { id: "b", at: clock + 10_000 },
-      ],
-    });
-    expect(chain.take(late, { now: NOW + 60 })).toBe(1);
+    const impressions = [
+      { id: "a", at: clock + 10_000 },
+      { id: "b", at: clock + 10_000 },
+    ];
+    const sent = { namespace: "home:ada", now: clock + 60_000 };
+    const late = parseReport({ ...sent, impressions }, { now: NOW + 60 });
+    expect(chain.take(late)).toBe(1);
     expect(chain.filter(["a", "b"], { now: NOW + 60 })).toEqual(["a"]);
-    const again = report({ now: clock + 60_000, impressions: [{ id: "a", at: clock + 10_001 }] });
-    expect(chain.take(again, { now: NOW + 60 })).toBe(0);
+    const again = { ...sent, impressions: [{ id: "a", at: clock + 10_001 }] };
+    expect(chain.take(parseReport(again, { now: NOW + 60 }))).toBe(0);
     expect(chain.filter(["a", "b"], { now: NOW + 60 })).toEqual([]);
   });
 
@@ -117,7 +123,7 @@ describe("a report", () => {
       { id: "a", at: NOW_MS + 4 },
       { id: "b", at: NOW_MS + 6 },
     ];
-    chain.take(report({ now: NOW_MS + 10, impressions, unseen }), { now: NOW + 0.01 });
+    chain.take(report({ receivedAt: NOW_MS + 10, impressions, unseen }));
     expect(chain.filter(["a", "b"], { now: NOW })).toEqual(["a"]);
   });
 
@@ -125,7 +131,8 @@ describe("a report", () => {
     const chain = await createChain();
     chain.record("a", { now: NOW });
     const far = 8.64e15;
-    chain.take(report({ now: 0, impressions: [{ id: "b", at: far }], unseen: [{ id: "a", at: far }] }), { now: NOW });
+    const sent = { namespace: "home:ada", now: 0, impressions: [{ id: "b", at: far }], unseen: [{ id: "a", at: far }] };
+    chain.take(parseReport(sent, { now: NOW }));
     expect(chain.snapshot({ now: NOW }).unseen).toEqual([{ id: "a", at: NOW_MS }]);
     expect(chain.has("b", { now: NOW })).toBe(true);
   });
@@ -139,10 +146,10 @@ describe("a report", () => {
     ["an empty object", {}],
     ["no namespace", { ...report(), namespace: undefined }],
     ["a namespace that is no text", { ...report(), namespace: 7 }],
-    ["no clock", { ...report(), now: undefined }],
-    ["a clock that is no number", { ...report(), now: "1764000000000" }],
-    ["a clock before all time", { ...report(), now: -1 }],
-    ["a clock that is NaN", { ...report(), now: NaN }],
+    ["no time", { ...report(), receivedAt: undefined }],
+    ["a time that is no number", { ...report(), receivedAt: "1764000000000" }],
+    ["a time before all time", { ...report(), receivedAt: -1 }],
+    ["a time that is NaN", { ...report(), receivedAt: NaN }],
     ["no impressions", { ...report(), impressions: undefined }],
     ["impressions that are no list", { ...report(), impressions: { 0: impression, length: 1 } }],
     ["ids alone", { ...report(), impressions: ["b"] }],
@@ -170,7 +177,7 @@ describe("a report", () => {
     const chain = await createChain();
     chain.record("a", { now: NOW });
     const before = chain.snapshot({ now: NOW });
-    expect(() => chain.take(given as Report, { now: NOW })).toThrow(throwing("bad-report"));
+    expect(() => chain.take(given as ReceivedReport)).toThrow(throwing("bad-report"));
     expect(chain.snapshot({ now: NOW })).toEqual(before);
   });
 });
@@ -183,8 +190,8 @@ describe("a deleted history", () => {
     chain.forget({ now: NOW + 10 });
     const empty = { version: 0, shards: [], now: NOW + 20, forgetBefore: NOW + 10 };
     expect(chain.snapshot({ now: NOW + 20 })).toEqual(empty);
-    const late = report({ now: NOW_MS + 20_000, impressions: [{ id: "a", at: NOW_MS + 9_999 }] });
-    chain.take(late, { now: NOW + 20 });
+    const late = report({ receivedAt: NOW_MS + 20_000, impressions: [{ id: "a", at: NOW_MS + 9_999 }] });
+    chain.take(late);
     chain.forget({ now: NOW });
     expect(chain.snapshot({ now: NOW + 20 })).toEqual(empty);
     chain.record("c", { now: NOW + 20 });
@@ -223,8 +230,8 @@ describe("a chain that goes on from a stored snapshot", () => {
     const resumed = await chainFrom(stored, { capacity: 10 });
     expect(resumed.rejected).toEqual([]);
     expect(resumed.snapshot({ now: NOW + 7 })).toEqual(stored);
-    const late = report({ now: NOW_MS + 7000, impressions: [{ id: "item-1", at: NOW_MS + 6000 }] });
-    resumed.take(late, { now: NOW + 7 });
+    const late = report({ receivedAt: NOW_MS + 7000, impressions: [{ id: "item-1", at: NOW_MS + 6000 }] });
+    resumed.take(late);
     expect(resumed.has("item-1", { now: NOW + 7 })).toBe(false);
   });
 
@@ -398,7 +405,6 @@ describe("references", () => {
 test("a chain that was freed, options that it does not have and wrong times are refused by every method", async () => {
   const chain = await createChain();
   const methods: Record<string, (options: object) => unknown> = {
-    take: (options) => chain.take(report(), options),
     unsee: (options) => {
       chain.unsee("a", options);
     },
@@ -416,5 +422,5 @@ test("a chain that was freed, options that it does not have and wrong times are 
   expect(() => chain.split(["a"], { id: "id" } as object)).toThrow(/id must be a function/);
   expect(chain.snapshot({ now: NOW })).toEqual({ version: 0, shards: [], now: NOW });
   chain.free();
-  for (const call of calls({ now: NOW })) expect(call).toThrow(throwing("bad-option"));
+  for (const call of [...calls({ now: NOW }), () => chain.take(report())]) expect(call).toThrow(throwing("bad-option"));
 });

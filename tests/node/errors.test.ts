@@ -1,6 +1,6 @@
 /** docs/errors.md: every code has its section, and each example in it is what the package says. */
 import { readFileSync } from "node:fs";
-import { parseReport } from "seenguard/server";
+import { memoryStore, parseReport } from "seenguard/server";
 import { SeenGuard as SlimGuard } from "seenguard/slim";
 import { SeenGuard, type ErrorCode, type SeenGuardError, type Snapshot } from "seenguard";
 import { expect, test } from "vitest";
@@ -62,6 +62,10 @@ const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
   "bad-payload": () => ofShard(shardOf({ encoding: 1, payload: rice(0, 9, 0, 0) })),
   "too-large": () => ofSnapshot({ shards: Array<string>(65).fill(shardOf()) }),
   "bad-report": () => thrown(() => parseReport({})),
+  "wrong-namespace": () => {
+    const store = memoryStore({ namespaceOf: (user) => `home:${user}` });
+    return thrown(() => store.receive("ada", { namespace: "home:bob", now: 0, impressions: [] }));
+  },
   storage: () => ofFailingStorage(new Error("the disk is gone")),
   "storage-full": () => ofFailingStorage(new DOMException("no room", "QuotaExceededError")),
   delivery: async () => {

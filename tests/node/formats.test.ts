@@ -100,6 +100,10 @@ describe.each(filters)("$name", ({ format, shards, ids, answers, inserted }) => 
   });
 });
 
+/** A chain ships k, which is all that a device needs beside the records. */
+const shippedAs = (format: unknown): unknown =>
+  typeof format === "object" ? { kind: "go-bloomfilter", hashes: expect.any(Number) as number } : format;
+
 describe("a chain", () => {
   const written = filters.filter(({ chain }) => chain !== undefined);
 
@@ -110,7 +114,7 @@ describe("a chain", () => {
       chain.record(ids.slice(0, inserted));
       const snapshot = chain.snapshot();
       expect(snapshot.shards).toEqual(inserted === 0 ? [] : shards);
-      expect(snapshot.format).toEqual(format);
+      expect(snapshot.format).toEqual(shippedAs(format));
       expect("version" in snapshot).toBe(false);
       const { guard } = await openGuard();
       guard.apply(snapshot);
@@ -134,13 +138,13 @@ describe("a chain", () => {
     const sizes = { capacity: 300, falsePositiveRate: 0.01 };
     const told = await chainOf({ format: { kind: "go-bloomfilter", ...sizes } });
     told.record("a");
-    for (const [options, format] of [
-      [sizes, { kind: "go-bloomfilter", ...sizes }],
-      [{}, { kind: "go-bloomfilter", capacity: 1000, falsePositiveRate: 0.001 }],
+    for (const [options, hashes] of [
+      [sizes, 7],
+      [{}, 10],
     ] as const) {
       const chain = await chainOf({ ...options, format: { kind: "go-bloomfilter" } });
       chain.record("a");
-      expect(chain.snapshot().format).toEqual(format);
+      expect(chain.snapshot().format).toEqual({ kind: "go-bloomfilter", hashes });
       expect(chain.snapshot().shards).toEqual(
         options === sizes ? told.snapshot().shards : [expect.stringMatching(/^1::/)],
       );

@@ -1,10 +1,12 @@
 /** What a device posts, read on the server. */
-import { parseReport, SeenGuardError, ShardChain, type Report } from "seenguard/server";
+import { parseReport, SeenGuardError, ShardChain, type ReceivedReport, type Report } from "seenguard/server";
 import { describe, expect, test } from "vitest";
 import { NOW } from "./support.js";
 
 const NOW_MS = NOW * 1000;
-const body: Report = { namespace: "home:ada", now: NOW_MS, impressions: [{ id: "a", at: NOW_MS - 5000 }] };
+const namespace = "home:ada";
+const impressions = [{ id: "a", at: NOW_MS - 5000 }];
+const body: Report = { namespace, now: NOW_MS, impressions };
 const read = (report: unknown, now = NOW) => parseReport(report, { now });
 
 describe("parseReport", () => {
@@ -12,7 +14,7 @@ describe("parseReport", () => {
     const text = JSON.stringify(body);
     const bytes = new TextEncoder().encode(text);
     for (const given of [body, text, Buffer.from(text), bytes, bytes.buffer]) {
-      expect(read(given)).toEqual({ ...body, unseen: [] });
+      expect(read(given)).toEqual({ namespace, receivedAt: NOW_MS, impressions, unseen: [] });
     }
   });
 
@@ -20,9 +22,9 @@ describe("parseReport", () => {
     for (const off of [3_600_000, -3_600_000]) {
       const impressions = [{ id: "a", at: NOW_MS - 5000 + off }];
       const unseen = [{ id: "b", at: NOW_MS - 1 + off }];
-      expect(read({ namespace: "home:ada", now: NOW_MS + off, impressions, unseen })).toEqual({
-        namespace: "home:ada",
-        now: NOW_MS,
+      expect(read({ namespace, now: NOW_MS + off, impressions, unseen })).toEqual({
+        namespace,
+        receivedAt: NOW_MS,
         impressions: [{ id: "a", at: NOW_MS - 5000 }],
         unseen: [{ id: "b", at: NOW_MS - 1 }],
       });
@@ -41,17 +43,23 @@ describe("parseReport", () => {
 
   test("reads the server's clock by itself", () => {
     const before = Date.now();
-    const { now, impressions } = parseReport({ ...body, now: 7_000, impressions: [{ id: "a", at: 6_000 }] });
-    expect(now).toBeGreaterThanOrEqual(before);
-    expect(impressions[0]?.at).toBe(now - 1000);
+    const { receivedAt, impressions } = parseReport({ ...body, now: 7_000, impressions: [{ id: "a", at: 6_000 }] });
+    expect(receivedAt).toBeGreaterThanOrEqual(before);
+    expect(impressions[0]?.at).toBe(receivedAt - 1000);
   });
 
-  test("what it returns means the same to a chain whenever that takes it in, at the report's own time", async () => {
+  test("passes on what the device has pending, and leaves out what is none", () => {
+    expect(read({ ...body, pending: "name.1.shard" }).pending).toBe("name.1.shard");
+    for (const pending of ["", 7, null, ["a"], undefined])
+      expect(read({ ...body, pending })).not.toHaveProperty("pending");
+  });
+
+  test("what it returns means the same to a chain whenever that takes it in", async () => {
     const chain = await ShardChain.create();
     chain.record(["a", "b"], { now: NOW - 100 });
     chain.unsee(["a", "b"], { now: NOW - 10 });
     const off = 86_400_000;
-    const sent = { namespace: "home:ada", now: NOW_MS + off };
+    const sent = { namespace, now: NOW_MS + off };
     const report = read({
       ...sent,
       impressions: [
@@ -60,8 +68,7 @@ describe("parseReport", () => {
       ],
     });
     // Through a stream, as JSON, an hour later: only what was shown after the taking back counts.
-    const arrived = JSON.parse(JSON.stringify(report)) as Report;
-    chain.take(arrived, { now: arrived.now / 1000 });
+    chain.take(JSON.parse(JSON.stringify(report)) as ReceivedReport);
     expect(chain.filter(["a", "b"], { now: NOW + 3600 })).toEqual(["a"]);
     chain.free();
   });

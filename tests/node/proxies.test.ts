@@ -75,7 +75,7 @@ describe.each(proxies)("in $name", ({ wrap }) => {
     const { chain, options } = wrap({ chain: outside, options: { now: 1_764_000_000 } });
     expect(chain).toBeInstanceOf(ShardChain);
     expect(chain.record(["a", "b"], options)).toBe(2);
-    expect(chain.take({ namespace: "home", now: 0, impressions: [{ id: "c", at: 0 }] }, options)).toBe(1);
+    expect(chain.take({ namespace: "home", receivedAt: 0, impressions: [{ id: "c", at: 0 }], unseen: [] })).toBe(1);
     chain.unsee("b", options);
     expect(chain.filter(["a", "b", "c"], options)).toEqual(["b"]);
     expect(chain.split(["a", "b", "c"], options)).toEqual({ fresh: ["b"], seen: ["a", "c"] });

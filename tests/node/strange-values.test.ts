@@ -171,8 +171,8 @@ describe("what is valid when it is checked and something else when it is used", 
     ["at", 1],
   ])("the %s of what a device reports: as it was checked", async (name, first) => {
     const chain = await ShardChain.create();
-    const report = { namespace: "home", now: 1, impressions: [impression(name, first)] };
-    expect(chain.take(untyped(report), { now: NOW })).toBe(1);
+    const report = { namespace: "home", now: 1, receivedAt: 1, impressions: [impression(name, first)] };
+    expect(chain.take(untyped(report))).toBe(1);
     expect(chain.has("a", { now: NOW })).toBe(true);
     const stored = { shards: [], unseen: [impression(name, first)] };
     expect((await ShardChain.from(untyped(stored))).has("a")).toBe(false);

@@ -34,6 +34,9 @@ const impressions = () => [
   { id: "b", at: NOW * 1000 + 1 },
 ];
 const report = () => ({ namespace: "home", now: NOW * 1000, impressions: impressions(), unseen: impressions() });
+const received = () => ({ ...report(), receivedAt: NOW * 1000, pending: device() });
+/** What a device sends as `Seen-Pending`. */
+const device = () => `0123456789ab.1.${shard}`;
 /** A shard of 1,000 items that holds one. */
 let shard = "";
 export function setShard(text: string): void {
@@ -61,6 +64,7 @@ const chainOptions = () => ({
   ...{ capacity: 100, shards: 3, falsePositiveRate: 0.01, seed: 7n, ttlSeconds: 86_400 },
   format: { kind: "go-bloomfilter", hashes: 5 },
 });
+const storeOptions = () => ({ onError: () => {}, pendingSeconds: 1000 });
 const pages = () => [{ items: items(), seen: snapshot(), next: "1" }, null];
 const signal = () => new AbortController().signal;
 
@@ -183,8 +187,8 @@ const chainCalls: Record<string, Call> = {
   },
   "ShardChain.take": {
     refuses: true,
-    arguments: () => [report(), { now: NOW }],
-    run: ({ chain }, report: Anything, options: Anything) => chain.take(report, options),
+    arguments: () => [received()],
+    run: ({ chain }, report: Anything) => chain.take(report),
   },
   "ShardChain.unsee": {
     refuses: true,
@@ -224,6 +228,16 @@ const serverCalls: Record<string, Call> = {
     arguments: () => [report(), { now: NOW }],
     run: (_, body: Anything, options: Anything) => server.parseReport(body, options),
   },
+  seenOf: {
+    arguments: () => [
+      {
+        headers: { "seen-held": "000000000000" },
+        url: `/?Seen-Pending=${device()}`,
+        query: { "Seen-Pending": device() },
+      },
+    ],
+    run: (_, request: Anything) => server.seenOf(request),
+  },
   simhash: {
     refuses: true,
     arguments: () => [["a", ["b", 2], "c"]],
@@ -259,13 +273,42 @@ const serverCalls: Record<string, Call> = {
   },
   memoryStore: {
     refuses: true,
-    arguments: () => [chainOptions(), "user"],
+    arguments: () => [{ ...chainOptions(), ...storeOptions() }, "user"],
     run: async (_, options: Anything, user: Anything) => (await server.memoryStore(options).read(user)).free(),
   },
   "SeenStore.update": {
     refuses: true,
     arguments: () => ["user", ids()],
     run: ({ store }, user: Anything, ids: Anything) => store.update(user, (chain) => chain.record(ids)),
+  },
+  "SeenStore.page": {
+    refuses: true,
+    arguments: () => [
+      "user",
+      items(),
+      { size: 2, cursor: "1.a", held: "000000000000", pending: device(), seen: "last", now: NOW, id: idOf },
+    ],
+    run: ({ store }, user: Anything, ranked: Anything, options: Anything) => store.page(user, ranked, options),
+  },
+  "SeenStore.receive": {
+    refuses: true,
+    arguments: () => ["user", received(), { now: NOW }],
+    run: ({ store }, user: Anything, body: Anything, options: Anything) => store.receive(user, body, options),
+  },
+  "SeenStore.take": {
+    refuses: true,
+    arguments: () => ["user", received()],
+    run: ({ store }, user: Anything, report: Anything) => store.take(user, report),
+  },
+  "SeenStore.unsee": {
+    refuses: true,
+    arguments: () => ["user", ids()],
+    run: ({ store }, user: Anything, ids: Anything) => store.unsee(user, ids),
+  },
+  "SeenStore.forget": {
+    refuses: true,
+    arguments: () => ["user"],
+    run: ({ store }, user: Anything) => store.forget(user),
   },
   "SeenStore.update by a strange function": {
     refuses: true,
@@ -276,7 +319,10 @@ const serverCalls: Record<string, Call> = {
   },
   redisStore: {
     refuses: true,
-    arguments: () => [{ evalsha: () => Promise.resolve([[], []]) }, { prefix: "seen:", capacity: 100 }],
+    arguments: () => [
+      { evalsha: () => Promise.resolve([[], []]) },
+      { prefix: "seen:", capacity: 100, ...storeOptions() },
+    ],
     run: (_, client: Anything, options: Anything) => void server.redisStore(client, options),
   },
 };

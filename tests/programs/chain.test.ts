@@ -79,7 +79,7 @@ function makeChange(chain: ShardChain, model: ChainModel, step: Step, now: numbe
   else if (step.do === "forget") chain.forget({ now });
   else if (step.do === "take") {
     const [impressions, unseen] = [reported(step.impressions, now), reported(step.unseen, now)];
-    expect(chain.take({ namespace: "home", now: now * 1000, impressions, unseen }, { now })).toBe(returned);
+    expect(chain.take({ namespace: "home", receivedAt: now * 1000, impressions, unseen })).toBe(returned);
   }
 }
 

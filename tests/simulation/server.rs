@@ -113,23 +113,24 @@ impl Server {
 
     fn take(&mut self, Event { told, arrived_ms }: Event, out_ms: u64, items: &Items, tally: &mut Tally) {
         let Told { item, at, .. } = told;
-        let one = [Impression {
+        let one = vec![Impression {
             id: items.text(item).to_owned(),
             at: ms(at),
         }];
         let (impressions, unseen) = if told.is_unseen {
-            (&[][..], &one[..])
+            (Vec::new(), one)
         } else {
-            (&one[..], &[][..])
+            (one, Vec::new())
         };
         let report = Report {
+            namespace: String::new(),
             // The time in the stream is not the device's.
-            sent: ms(told.sent_at + (out_ms - arrived_ms)),
-            arrived: ms(out_ms),
+            now: ms(told.sent_at + (out_ms - arrived_ms)),
             impressions,
             unseen,
+            pending: None,
         };
-        self.chain.take(&report).expect("there is memory");
+        self.chain.take(&report.received(ms(out_ms))).expect("there is memory");
         let since_sent = i128::from(arrived_ms) - i128::from(told.sent_at);
         let at_ms = (i128::from(at) + since_sent).clamp(0, i128::from(out_ms)) as u64;
         if self.exceptions.take(item, at_ms, told.is_unseen) {

@@ -8,6 +8,7 @@ import {
   parseReport,
   plan,
   redisStore,
+  seenOf,
   simhash,
   type ChainOptions,
   type ErrorCode,
@@ -16,10 +17,12 @@ import {
   type ItemId,
   type Page,
   type PageOptions,
+  type ReceivedReport,
   type Report,
   type SeenStore,
   type ShardFormat,
   type Snapshot,
+  type StoreOptions,
 } from "seenguard/server";
 
 interface Post {
@@ -36,8 +39,14 @@ const now = 1_764_000_000;
 export async function consume(stored: Snapshot, body: Report): Promise<Snapshot> {
   const chain = await ShardChain.from(stored);
   const unseen: Impression[] = [{ id: "a", at: now * 1000 }];
-  const report: Report = { namespace: "home:ada", now: now * 1000, impressions: [], unseen };
-  const unknown: number = chain.take(body) + chain.take(report, { now });
+  const report: ReceivedReport = {
+    namespace: "home:ada",
+    receivedAt: now * 1000,
+    impressions: [],
+    unseen,
+    pending: "",
+  };
+  const unknown: number = chain.take(parseReport(body)) + chain.take(report);
   chain.unsee(ids, { now });
   chain.unsee("a");
   if (unknown > 1000) chain.forget();
@@ -77,10 +86,26 @@ export async function serve(stored: readonly string[], held: string | null): Pro
 }
 
 export async function route(client: object, user: string, body: unknown, cursor: string | null): Promise<Page<Post>> {
-  const report: Report = parseReport(body, { now });
+  const report: ReceivedReport = parseReport(body, { now });
+  const { receivedAt, impressions, unseen, pending } = report;
+  const storeOptions: StoreOptions = {
+    namespaceOf: (user) => `home:${user}`,
+    onError: ({ code }: SeenGuardError) => void code,
+    pendingSeconds: receivedAt + impressions.length + unseen.length + (pending?.length ?? 0),
+  };
   const store: SeenStore =
-    report.namespace === "" ? memoryStore({ shards: 2 }) : redisStore(client, { prefix: "seen:" });
+    report.namespace === "" ? memoryStore({ ...storeOptions, shards: 2 }) : redisStore(client, { prefix: "seen:" });
   const unknown: number = await store.update(user, (chain) => chain.take(parseReport(body)));
+  const received: ReceivedReport = await store.receive(user, body);
+  const taken: number = await store.take(user, await store.receive(user, received, { now }));
+  await store.unsee(user, ids);
+  await store.unsee(user, "a");
+  if (taken > 0) await store.forget(user);
+  const said = seenOf(body);
+  const [held, shown]: (string | undefined)[] = [said.held, said.pending];
+  if (held !== shown) return store.page(user, posts, { size: 10, id: keyOf, ...seenOf(body) });
+  const ofStore: Page<{ readonly id: string }> = await store.page(user, identified, { size: 10, cursor });
+  if (ofStore.next === null) redisStore(client);
   const chain: ShardChain = await store.read(user);
   const options: PageOptions = { size: 10, cursor, held: null, pending: null, seen: "last", now };
   const { items, next, seen } = pageOf(chain, identified, options);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use js_sys::{Uint8Array, Uint32Array, WebAssembly};
 use seenguard::web::batch::TextBatch;
-use seenguard::web::chain::Chain;
+use seenguard::web::chain::{Chain, GivenOptions};
 use seenguard::web::guard::Guard;
 use seenguard::wire::Reference;
 use seenguard::{ChainOptions, Explanation, Format, MAX_BITS, Now, Parameters, Shard, ShardChain, Time};
@@ -497,7 +497,9 @@ fn a_batch_to_deliver_goes_out_with_its_number() {
 }
 
 fn chain(capacity: u32, shards: usize, rate: f64, ttl: u32, stored: &[&str]) -> Result<Chain, JsValue> {
-    Chain::new(0, 0, 0.0, capacity, shards, rate, u64::MAX, ttl, &separated(stored))
+    let (capacity, shards, rate, seed, ttl) = (Some(capacity), Some(shards), Some(rate), Some(u64::MAX), Some(ttl));
+    let options = GivenOptions::new(false, 0, 0, 0.0, capacity, shards, rate, seed, ttl)?;
+    Chain::new(&options, &separated(stored))
 }
 
 #[wasm_bindgen_test]

@@ -4,7 +4,7 @@
  * A device's clock may be off, and only a report's arrival shows by how much. `parseReport` translates its times to the
  * server's clock, so a consumer may take the events in as late as it likes.
  */
-import type { Impression, Report, ShardChain } from "seenguard/server";
+import type { Impression, ReceivedReport, ShardChain } from "seenguard/server";
 
 export interface SeenEvent {
   readonly kind: "seen" | "unseen";
@@ -14,16 +14,15 @@ export interface SeenEvent {
 }
 
 /** The events of a report as `parseReport` returns it, in its order. */
-export function eventsOf({ impressions, unseen = [] }: Report): SeenEvent[] {
+export function eventsOf({ impressions, unseen }: ReceivedReport): SeenEvent[] {
   const event = (kind: SeenEvent["kind"], { id, at }: Impression): SeenEvent => ({ kind, id, at });
   return [...impressions.map((seen) => event("seen", seen)), ...unseen.map((taken) => event("unseen", taken))];
 }
 
 /** The chain takes in events, in whatever order they come. */
 export function takeEvents(chain: ShardChain, events: readonly SeenEvent[]): void {
-  const now = Date.now();
   const ofKind = (kind: SeenEvent["kind"]): Impression[] =>
     events.filter((event) => event.kind === kind).map(({ id, at }) => ({ id, at }));
-  const report = { namespace: "stream", now, impressions: ofKind("seen"), unseen: ofKind("unseen") };
-  chain.take(report, { now: now / 1000 });
+  const [impressions, unseen] = [ofKind("seen"), ofKind("unseen")];
+  chain.take({ namespace: "stream", receivedAt: Date.now(), impressions, unseen });
 }

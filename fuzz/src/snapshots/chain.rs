@@ -209,13 +209,15 @@ impl Server {
         let impressions: Vec<Impression> = report.impressions.0.iter().map(impression).collect();
         let unseen: Vec<Impression> = report.unseen.0.iter().map(impression).collect();
         let report = Report {
-            sent: report.now.get(),
-            arrived: self.time(),
-            impressions: &impressions,
-            unseen: &unseen,
+            namespace: String::new(),
+            now: report.now.get(),
+            impressions,
+            unseen,
+            pending: None,
         };
+        let report = report.received(self.time());
         let unknown = self.chain.take(&report).expect("there is memory");
-        assert!(unknown <= impressions.len());
+        assert!(unknown <= report.impressions.len());
     }
 
     fn filter(&mut self, items: &[Id], pending: Option<&ShardInput<'_>>, stored: &[Text]) {

@@ -21,6 +21,23 @@ interface NamedClient {
 export interface ScriptRunner {
   readonly isCluster: boolean;
   run(script: Script, keys: string[], args: string[]): Promise<unknown>;
+  /** The same of a script that must write: one that a node refuses because it is no master any more is run again. */
+  change(script: Script, keys: string[], args: string[]): Promise<unknown>;
+}
+
+/**
+ * What passes: the keys' slot is on its way to another node; Redis loads what it had before it was started anew; a
+ * failover is under way; the connection was lost, and whether the script has run is not known. To read twice, or to
+ * replace what was replaced already, does no harm.
+ */
+const PASSING = /TRYAGAIN|LOADING|MASTERDOWN|CLUSTERDOWN|Socket closed unexpectedly|ECONNRESET|EPIPE/;
+/** The same where only a write is refused: for a replica, or for good. */
+const NO_MASTER = /READONLY|NOREPLICAS/;
+const REFUSED = /READONLY|NOREPLICAS|OOM|MISCONF|NOPERM/;
+
+/** Whether a script was refused for its writes. */
+export function isWriteRefused(error: unknown): boolean {
+  return says(error, REFUSED);
 }
 
 type Call = (how: "text" | "sha1", which: string, keys: string[], args: string[]) => Promise<unknown>;
@@ -48,32 +65,33 @@ function runner(isCluster: boolean, call: Call): ScriptRunner {
       return await call("sha1", await sha1(), keys, args);
     } catch (error) {
       // This node has not met the script yet, or has forgotten it.
-      if (says(error, "NOSCRIPT")) return call("text", text, keys, args);
+      if (says(error, /NOSCRIPT/)) return call("text", text, keys, args);
       throw error;
     }
   };
+  const run = async (passing: (error: unknown) => boolean, script: Script, keys: string[], args: string[]) => {
+    let refusal: unknown;
+    const answer = await retry(async () => {
+      try {
+        return { value: await runOnce(script, keys, args) };
+      } catch (error) {
+        if (!passing(error)) throw error;
+        refusal = error;
+        return undefined;
+      }
+    });
+    if (!answer) throw refusal;
+    return answer.value;
+  };
   return {
     isCluster,
-    async run(script, keys, args) {
-      let refusal: unknown;
-      const answer = await retry(async () => {
-        try {
-          return { value: await runOnce(script, keys, args) };
-        } catch (error) {
-          // The keys' slot is on its way to another node.
-          if (!says(error, "TRYAGAIN")) throw error;
-          refusal = error;
-          return undefined;
-        }
-      });
-      if (!answer) throw refusal;
-      return answer.value;
-    },
+    run: (script, keys, args) => run((error) => says(error, PASSING), script, keys, args),
+    change: (script, keys, args) => run((error) => says(error, PASSING) || says(error, NO_MASTER), script, keys, args),
   };
 }
 
-function says(error: unknown, code: string): boolean {
-  return error instanceof Error && error.message.includes(code);
+function says(error: unknown, code: RegExp): boolean {
+  return error instanceof Error && code.test(`${error.message} ${String((error as { code?: unknown }).code)}`);
 }
 
 function hasMethod<Client>(client: object, name: keyof Client & string): client is Client & object {

@@ -1,73 +1,96 @@
-/** `redisStore`: each user's chain as a list in Redis, and beside it a hash. */
+/** `redisStore`: each user's chain as a list in Redis, and beside it two hashes. */
 import { readGiven, refuse } from "../../errors.js";
 import { isObject } from "../../options.js";
-import type { ChainOptions, SeenStore } from "../../types/server.js";
-import type { ChainSettings } from "../chain-options.js";
-import { runnerOf, type ScriptRunner } from "./redis-client.js";
-import { READ, REPLACE } from "./scripts.js";
-import { ChainStore, type Backend } from "./seen-store.js";
-import { fieldsOf, fromFields, jsonOf, type Field, type StoredSeen } from "./stored-seen.js";
+import type { SeenStore, StoreOptions } from "../../types/server.js";
+import { call, loadServerEngine } from "../engine.js";
+import { isWriteRefused, runnerOf, type ScriptRunner } from "./redis-client.js";
+import { KEEP, READ, REPLACE } from "./scripts.js";
+import { ChainStore, isWellFormed, type Asking, type Backend, type Replacement } from "./seen-store.js";
+import type { ReadSeen, StoredSeen } from "./stored-seen.js";
 
-const META = ":meta";
-
-export function redisStore(client: object, options: ChainOptions & { prefix?: string } = {}): SeenStore {
-  const { prefix, chainOptions, runner } = readGiven("bad-option", "what redisStore was given", () => {
-    const { prefix = "seen:", ...chainOptions } = isObject(options) ? options : refuse("redisStore takes options");
-    if (typeof prefix !== "string") refuse("prefix must be a text");
-    return { prefix, chainOptions, runner: runnerOf(client) };
+export function redisStore(client: object, options: StoreOptions & { prefix?: string } = {}): SeenStore {
+  const { prefix, others, runner } = readGiven("bad-option", "what redisStore was given", () => {
+    const { prefix = "seen:", ...others } = isObject(options) ? options : refuse("redisStore takes options");
+    if (typeof prefix !== "string" || !isWellFormed(prefix)) refuse("prefix must be a text");
+    return { prefix, others, runner: runnerOf(client) };
   });
-  const keysOf = (user: string): string[] => {
-    // One user's list would be another one's hash.
-    if (user.endsWith(META)) refuse(`a user's name must not end in ${META}`);
-    const list = prefix + (runner.isCluster ? `{${user}}` : user);
-    return [list, list + META];
-  };
-  return new ChainStore(chainOptions, (settings) => new RedisBackend(runner, keysOf, longestLife(settings)));
+  return new ChainStore("redisStore", others, new RedisBackend(runner, prefix));
 }
 
-/** No shard answers for more seconds than these after the last change; 0: for ever. */
-const longestLife = ({ ttlSeconds, shards }: ChainSettings): number =>
-  Math.ceil(ttlSeconds * (1 + 1 / Math.max(1, shards - 1)));
-
-/** With the hash as it was found, whatever was in it. */
+/** With the name of the state in which it was found. */
 interface RedisSeen extends StoredSeen {
-  readonly fields: string;
+  readonly state: string;
 }
+
+type Answer = [shards: unknown[], fields: unknown[], state: unknown, kept: unknown[], refused: unknown];
 
 class RedisBackend implements Backend<RedisSeen> {
   private readonly runner: ScriptRunner;
-  private readonly keysOf: (user: string) => string[];
-  private readonly expiresAfterSeconds: number;
+  private readonly prefix: string;
 
-  constructor(runner: ScriptRunner, keysOf: (user: string) => string[], expiresAfterSeconds: number) {
+  constructor(runner: ScriptRunner, prefix: string) {
     this.runner = runner;
-    this.keysOf = keysOf;
-    this.expiresAfterSeconds = expiresAfterSeconds;
+    this.prefix = prefix;
   }
 
-  async read(user: string): Promise<RedisSeen> {
-    const [shards, hash] = (await this.runner.run(READ, this.keysOf(user), [])) as [unknown[], unknown[]];
-    const fields = hash.flatMap((name, index): Field[] =>
-      index % 2 === 0 ? [[String(name), String(hash[index + 1])]] : [],
-    );
-    return { shards: shards.map(String), ...fromFields(fields), fields: jsonOf(fields) };
+  async read(user: string, asking?: Asking): Promise<ReadSeen<RedisSeen>> {
+    const keys = await this.keysOf(user);
+    const args = asking ? await argumentsOf(asking) : undefined;
+    if (!args) return readSeen(await this.runner.run(READ, keys, []));
+    try {
+      return readSeen(await this.runner.run(READ, keys, args));
+    } catch (refusal) {
+      if (!isWriteRefused(refusal)) throw refusal;
+      // The script as a whole: without arguments it writes nothing.
+      return { ...readSeen(await this.runner.run(READ, keys, [])), refusal };
+    }
   }
 
-  async replace(user: string, before: RedisSeen, after: StoredSeen): Promise<boolean> {
+  async keep(user: string, asking: Asking): Promise<unknown> {
+    const [, , pending] = await this.keysOf(user);
+    const args = await argumentsOf(asking);
+    return args && refusalOf(await this.runner.run(KEEP, [pending], args));
+  }
+
+  async replace(user: string, replacement: Replacement<RedisSeen>): Promise<boolean> {
+    const { before, after, areFieldsSame, lifeSeconds, forgets } = replacement;
     const { added, first, last } = difference(before.shards, after.shards);
-    const newFields = fieldsOf(after);
-    const args = [
-      String(before.shards.length),
-      before.shards[0] ?? "",
-      before.fields,
-      String(first),
-      String(last),
-      newFields === before.fields ? "" : newFields,
-      String(this.expiresAfterSeconds),
-      ...added.reverse(),
-    ];
-    return Number(await this.runner.run(REPLACE, this.keysOf(user), args)) === 1;
+    const [list, meta, pending] = await this.keysOf(user);
+    const keys = forgets ? [list, meta, pending] : [list, meta];
+    const fields = areFieldsSame ? "" : JSON.stringify(Object.fromEntries(pairsOf(after.fields)));
+    const args = [before.state, String(first), String(last), fields, String(lifeSeconds), ...added.reverse()];
+    return Number(await this.runner.change(REPLACE, keys, args)) === 1;
   }
+
+  private async keysOf(user: string): Promise<[list: string, meta: string, pending: string]> {
+    const engine = await loadServerEngine();
+    const { prefix, runner } = this;
+    return call(engine, () => engine.classes.storeKeys(prefix, user, runner.isCluster) as [string, string, string]);
+  }
+}
+
+/** The arguments by which a script keeps what a device has pending; `undefined` if that is nothing to keep. */
+async function argumentsOf({ pending, namespace, now, pendingSeconds }: Asking): Promise<string[] | undefined> {
+  const engine = await loadServerEngine();
+  const toKeep = () => engine.classes.pendingToKeep(pending, namespace, now, pendingSeconds) as string[] | undefined;
+  return call(engine, toKeep);
+}
+
+function readSeen(answer: unknown): ReadSeen<RedisSeen> {
+  const [shards, fields, state, kept, refused] = answer as Answer;
+  const lines = pairsOf(kept.map(String)).map(([device, value]) => `${device} ${value}\n`);
+  return {
+    seen: { shards: shards.map(String), fields: fields.map(String), state: String(state) },
+    kept: lines.join(""),
+    refusal: refusalOf(refused),
+  };
+}
+
+const refusalOf = (refused: unknown) => (String(refused) === "" ? undefined : refused);
+
+/** A list of names, each followed by its value. */
+function pairsOf(list: readonly string[]): [string, string][] {
+  return list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1] ?? ""] as [string, string]] : []));
 }
 
 /** How to make one list of another: which of its elements stay, from the first to the last, and what comes before. */
@@ -78,6 +101,6 @@ function difference(before: readonly string[], after: readonly string[]) {
     if (first >= 0 && rest.every((shard, index) => shard === before[first + index]))
       return { added: after.slice(0, added), first, last: first + rest.length - 1 };
   }
-  // From the second to the first: none.
-  return { added: [...after], first: 1, last: 0 };
+  // None.
+  return { added: [...after], first: before.length, last: before.length - 1 };
 }

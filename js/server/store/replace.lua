@@ -1,33 +1,45 @@
 -- Replaces a user's list and hash, unless somebody has changed either: scripts.ts explains the arguments.
-if redis.call('LLEN', KEYS[1]) ~= tonumber(ARGV[1]) or (redis.call('LINDEX', KEYS[1], 0) or '') ~= ARGV[2] then
+if state() ~= ARGV[1] then
   return 0
 end
-local fields = 0
-for field, value in pairs(cjson.decode(ARGV[3])) do
-  if redis.call('HGET', KEYS[2], field) ~= value then
-    return 0
-  end
-  fields = fields + 1
-end
-if redis.call('HLEN', KEYS[2]) ~= fields then
-  return 0
+local first, last = tonumber(ARGV[2]), tonumber(ARGV[3])
+local list, meta, forgotten = unpack(KEYS)
+if forgotten then
+  redis.call('DEL', forgotten)
 end
 
-redis.call('LTRIM', KEYS[1], ARGV[4], ARGV[5])
-for index = 8, #ARGV do
-  redis.call('LPUSH', KEYS[1], ARGV[index])
-end
-if ARGV[6] ~= '' then
-  redis.call('DEL', KEYS[2])
-  for field, value in pairs(cjson.decode(ARGV[6])) do
-    redis.call('HSET', KEYS[2], field, value)
+-- What needs memory comes first: once a script has written, Redis refuses it nothing for want of memory.
+local pushed = 0
+for index = 6, #ARGV do
+  if first > 0 then
+    first = first - 1
+    redis.call('LSET', list, first, ARGV[index])
+  else
+    redis.call('LPUSH', list, ARGV[index])
+    pushed = pushed + 1
   end
 end
-for _, key in ipairs(KEYS) do
-  if ARGV[7] == '0' then
+last = last + pushed
+if first > 0 or last < redis.call('LLEN', list) - 1 then
+  redis.call('LTRIM', list, first, last)
+end
+
+if ARGV[4] ~= '' then
+  local fields = cjson.decode(ARGV[4])
+  for field, value in pairs(fields) do
+    redis.call('HSET', meta, field, value)
+  end
+  for _, field in ipairs(redis.call('HKEYS', meta)) do
+    if not fields[field] then
+      redis.call('HDEL', meta, field)
+    end
+  end
+end
+for _, key in ipairs({ list, meta }) do
+  if ARGV[5] == '0' then
     redis.call('PERSIST', key)
   else
-    redis.call('EXPIRE', key, ARGV[7])
+    redis.call('EXPIRE', key, ARGV[5])
   end
 end
 return 1

@@ -1,29 +1,43 @@
 /**
- * The two scripts that run in Redis. Both have the keys of the list (one shard an element, newest first) and of the
- * hash beside it. The job in examples/flink/ runs them, too.
+ * The scripts that run in Redis. Their keys are those of the list (one shard an element, newest first), of the hash
+ * beside it, and of the hash with what devices have pending. The job in examples/flink/ runs them, too.
  */
+import keepText from "./keep.lua";
 import readText from "./read.lua";
 import replaceText from "./replace.lua";
+import stateText from "./state.lua";
 
 export interface Script {
   readonly text: string;
   readonly sha1: () => Promise<string>;
 }
 
-/** List and hash of the same moment: a history that was deleted must not meet the shards from before. */
-export const READ = script(readText);
+/**
+ * All of the same moment: a history that was deleted must not meet the shards from before. With arguments, it first
+ * keeps what a device has pending, if that has changed and its counter is not below the kept one's. Returns the list;
+ * the hash, and the other one, each as names followed by their values; between them the state; and why Redis refused to
+ * keep anything, or "".
+ *
+ * 1, 2, 3: the device name, the counter, and the shard, or "" to remove what is kept; 4: Unix seconds; 5: the seconds
+ * after which what is kept expires; 6: of how many devices.
+ */
+export const READ = script(stateText, keepText, readText);
+
+/** With the third of the keys alone, and the same arguments: keeps, and returns why Redis refused it, or "". */
+export const KEEP = script(keepText, "return refused\n");
 
 /**
- * Replaces both, unless somebody has changed either since it was read: then it returns 0, else 1. Every change of the
- * list changes its newest element or its length. The hash is mostly empty, and is compared field by field.
+ * Replaces list and hash, unless somebody has changed either since it was read: then it returns 0, else 1. With a third
+ * key, that one is removed. In a full Redis it fails before it has changed anything, unless something is removed first.
  *
- * 1, 2: the list's length and its newest element ("" if it has none), as they were read; 3: the hash, as the JSON of
- * its fields; 4, 5: from which to which element of the list stays; 6: the hash as it should be, or "" if it stays; 7:
- * the seconds after which both expire, or "0"; from 8 on: the new elements before those that stay, the oldest first.
+ * 1: the state, as it was read; 2, 3: from which to which element of the list stays, the first one beyond its end if
+ * none; 4: the hash as it should be, as the JSON of its fields, or "" if it stays; 5: the seconds after which both
+ * expire, or "0"; from 6 on: the new elements before those that stay, the oldest first.
  */
-export const REPLACE = script(replaceText);
+export const REPLACE = script(stateText, replaceText);
 
-function script(text: string): Script {
+function script(...texts: readonly string[]): Script {
+  const text = texts.join("");
   let sha1: Promise<string> | undefined;
   return { text, sha1: () => (sha1 ??= sha1Of(text)) };
 }

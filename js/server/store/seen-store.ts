@@ -1,58 +1,223 @@
 /** What every store shares: a change is made again until nobody else has come between, so that none is lost. */
-import { refuse, SeenGuardError } from "../../errors.js";
-import { isFunction, isText } from "../../options.js";
+import { callBack, failure, refuse, SeenGuardError, warnOncePerCode, type ErrorListener } from "../../errors.js";
+import { collectRecorded } from "../../ids.js";
+import { aFunction, checkOptions, isFunction, isText, wholeNumber, type Rules } from "../../options.js";
 import type * as Api from "../../types/server.js";
-import { checkChainOptions, type ChainSettings } from "../chain-options.js";
+import { checkTime } from "../call-options.js";
+import { chainRules, withFormat, type GivenOptions } from "../chain-options.js";
+import { checkPage } from "../page-of.js";
+import { checkReceived, parseReport } from "../report.js";
 import { ShardChain } from "../shard-chain.js";
 import { retry } from "./retry.js";
-import { isSame, type StoredSeen } from "./stored-seen.js";
+import { isSameList, type ReadSeen, type StoredSeen } from "./stored-seen.js";
 
-/** Where users' chains are. `Stored`: what it reads, which it may know more of. */
-export interface Backend<Stored extends StoredSeen> {
-  read(user: string): Promise<Stored>;
-  /** Stores `after` if what is stored is still `before`; else changes nothing, and returns false. */
-  replace(user: string, before: Stored, after: StoredSeen): Promise<boolean>;
+/** What a device that asks has pending. */
+export interface Asking {
+  readonly pending: string;
+  readonly namespace: string | undefined;
+  /** Unix seconds. */
+  readonly now: number;
+  readonly pendingSeconds: number | undefined;
 }
 
-export class ChainStore<Stored extends StoredSeen> implements Api.SeenStore {
-  private readonly backend: Backend<Stored>;
-  private readonly options: Api.ChainOptions;
+export interface Replacement<Seen extends StoredSeen> {
+  /** As it was read. */
+  readonly before: Seen;
+  readonly after: StoredSeen;
+  /** Whether what is beside the shards is as it was. */
+  readonly areFieldsSame: boolean;
+  /** For how many seconds to keep it; 0 for ever. */
+  readonly lifeSeconds: number;
+  /** Whether what is kept of devices is to go. */
+  readonly forgets: boolean;
+}
 
-  /** `backendFor` makes the backend of chains with these options, once they are checked. */
-  constructor(options: Api.ChainOptions, backendFor: (settings: ChainSettings) => Backend<Stored>) {
-    this.backend = backendFor(checkChainOptions(options));
-    this.options = options;
+/** Where users' chains are. `Seen`: what it reads, which it may know more of. */
+export interface Backend<Seen extends StoredSeen> {
+  /** Reads, after it has kept what a device has pending. */
+  read(user: string, asking?: Asking): Promise<ReadSeen<Seen>>;
+  /** Keeps that alone. Returns why it could not, if so. */
+  keep(user: string, asking: Asking): Promise<unknown>;
+  /** Stores `after` if what is stored is still `before`; else changes nothing, and returns false. */
+  replace(user: string, replacement: Replacement<Seen>): Promise<boolean>;
+}
+
+/** The options of a store, as they are checked. */
+interface CheckedStore extends Record<string, unknown> {
+  readonly namespaceOf?: (user: string) => string;
+  readonly onError?: ErrorListener;
+  readonly pendingSeconds?: number;
+}
+
+const rules = {
+  ...chainRules,
+  namespaceOf: aFunction,
+  onError: aFunction,
+  pendingSeconds: wholeNumber(1, 2 ** 31 - 1, undefined),
+} satisfies Rules;
+
+export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
+  private readonly backend: Backend<Seen>;
+  private readonly options: GivenOptions;
+  private readonly namespaceOf: CheckedStore["namespaceOf"];
+  private readonly pendingSeconds: number | undefined;
+  private readonly onError: ErrorListener;
+  private hasToldRefusal = false;
+
+  constructor(method: string, options: unknown, backend: Backend<Seen>) {
+    const { namespaceOf, onError, pendingSeconds, ...chainOptions } = checkOptions(
+      method,
+      options,
+      rules,
+    ) as CheckedStore;
+    this.options = withFormat(chainOptions);
+    this.namespaceOf = namespaceOf;
+    this.pendingSeconds = pendingSeconds;
+    this.onError = onError ?? warnOncePerCode();
+    this.backend = backend;
   }
 
   async read(user: string): Promise<ShardChain> {
-    return ShardChain.from(await this.backend.read(checkUser(user)), this.options);
+    const { seen } = await this.backend.read(checkUser(user));
+    return (await this.restore(user, seen)).chain;
   }
 
   async update<R>(user: string, change: (chain: Api.ShardChain) => R): Promise<R> {
+    return this.change(user, change);
+  }
+
+  async page<T>(
+    user: string,
+    ranked: readonly T[],
+    options: Api.PageOptions & { id?: Api.IdOf<T> },
+  ): Promise<Api.Page<T>> {
+    const namespace = this.namespaceFor(user);
+    const request = checkPage<T>("page", ranked, options);
+    const { pending, now } = request;
+    const { pendingSeconds } = this;
+    const asking = pending === undefined ? undefined : { pending, namespace, now, pendingSeconds };
+    const { seen, kept, refusal } = await this.backend.read(user, asking);
+    this.tellRefusal(refusal);
+    const { chain } = await this.restore(user, seen);
+    try {
+      return chain.page(ranked, request, { kept, pendingSeconds, namespace });
+    } finally {
+      chain.free();
+    }
+  }
+
+  async receive(user: string, body: unknown, options?: { now?: number }): Promise<Api.ReceivedReport> {
+    const namespace = this.namespaceFor(user);
+    const now = checkTime("receive", options);
+    const report = parseReport(body, { now });
+    refuseAnother(report, namespace);
+    const { pending } = report;
+    if (pending !== undefined) {
+      const { pendingSeconds } = this;
+      // The impressions must not be lost because this cannot be kept.
+      const keeping = this.backend.keep(user, { pending, namespace, now, pendingSeconds });
+      this.tellRefusal(await keeping.catch((cause: unknown) => cause));
+    }
+    return report;
+  }
+
+  async take(user: string, report: Api.ReceivedReport): Promise<number> {
+    const checked = checkReceived(report);
+    refuseAnother(checked, this.namespaceFor(user));
+    return this.change(user, (chain) => chain.take(checked));
+  }
+
+  async unsee(user: string, ids: Api.ItemId | Iterable<Api.ItemId>): Promise<void> {
+    // What can be read once may be needed again.
+    const all = collectRecorded(ids);
+    return this.change(user, (chain) => chain.unsee(all));
+  }
+
+  async forget(user: string): Promise<void> {
+    return this.change(user, (chain) => chain.forget(), true);
+  }
+
+  private async change<R>(user: string, change: (chain: Api.ShardChain) => R, forgets = false): Promise<R> {
     checkUser(user);
     if (!isFunction(change)) refuse("update takes a function that changes the chain");
-    const done = await retry(() => this.tryUpdate(user, change));
+    const done = await retry(() => this.tryChange(user, change, forgets));
     if (!done) throw new SeenGuardError("storage", `others changed what is stored of ${user} all the time`);
     return done.result;
   }
 
   /** `undefined` if somebody else was quicker. */
-  private async tryUpdate<R>(user: string, change: (chain: Api.ShardChain) => R): Promise<{ result: R } | undefined> {
-    const before = await this.backend.read(user);
-    const chain = await ShardChain.from(before, this.options);
-    let result: R;
-    let after: StoredSeen;
+  private async tryChange<R>(
+    user: string,
+    change: (chain: Api.ShardChain) => R,
+    forgets: boolean,
+  ): Promise<{ result: R } | undefined> {
+    const { seen: before } = await this.backend.read(user);
+    const { chain, isDamaged } = await this.restore(user, before);
     try {
-      result = change(chain);
+      const fieldsBefore = chain.storedFields();
+      const result = change(chain);
       if (result instanceof Promise) refuse("update's function changes the chain at once: it cannot be async");
-      after = chain.snapshot();
+      const after = { shards: chain.snapshot().shards, fields: chain.storedFields() };
+      const areFieldsSame = !isDamaged && isSameList(fieldsBefore, after.fields);
+      if (!forgets && areFieldsSame && isSameList(before.shards, after.shards)) return { result };
+      const lifeSeconds = chain.lifeSeconds();
+      const replacement = { before, after, areFieldsSame, lifeSeconds, forgets };
+      return (await this.backend.replace(user, replacement)) ? { result } : undefined;
     } finally {
       chain.free();
     }
-    return isSame(before, after) || (await this.backend.replace(user, before, after)) ? { result } : undefined;
+  }
+
+  /** The chain of what is stored. What cannot be read of it is left out and told. */
+  private async restore(
+    user: string,
+    { shards, fields }: StoredSeen,
+  ): Promise<{ chain: ShardChain; isDamaged: boolean }> {
+    const chain = await ShardChain.ofShards(shards, this.options, true);
+    const leftOut = chain.restoreFields(fields);
+    if (leftOut > 0) {
+      const what = `${leftOut} of the fields stored beside the shards of ${user} cannot be read, and are left out`;
+      this.tell(new SeenGuardError("bad-snapshot", what));
+    }
+    for (const { index, code } of chain.rejected)
+      this.tell(new SeenGuardError(code, `shard ${index} of ${user} cannot be read, and is left out`));
+    return { chain, isDamaged: leftOut > 0 };
+  }
+
+  private namespaceFor(user: string): string | undefined {
+    checkUser(user);
+    const namespace: unknown = this.namespaceOf?.(user);
+    if (this.namespaceOf && !isText(namespace)) refuse("namespaceOf must return a text");
+    return namespace as string | undefined;
+  }
+
+  /** Once: a replica or a full Redis refuses every time. */
+  private tellRefusal(refusal: unknown): void {
+    if (refusal === undefined || this.hasToldRefusal) return;
+    this.hasToldRefusal = true;
+    this.tell(failure("storage", "what a device has pending cannot be kept, and pages go on without it", refusal));
+  }
+
+  private tell(error: SeenGuardError): void {
+    callBack(this.onError, error);
   }
 }
 
+/** A person's session must not leave anything with the next one. */
+function refuseAnother({ namespace }: Api.ReceivedReport, wanted: string | undefined): void {
+  if (wanted === undefined || namespace === wanted) return;
+  throw new SeenGuardError("wrong-namespace", `the report is of "${namespace}", and this user's is "${wanted}"`);
+}
+
+/** Halves of characters all become the same one on their way: such users would share a list. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** Checks a user, or a part of a key. */
+export function isWellFormed(text: string): boolean {
+  return !LONE_SURROGATE.test(text);
+}
+
 function checkUser(user: unknown): string {
-  return isText(user) ? user : refuse("a store's user must be a text that is not empty");
+  if (!isText(user)) refuse("a store's user must be a text that is not empty");
+  return isWellFormed(user) ? user : refuse("a store's user must be well-formed: it has half of a character");
 }

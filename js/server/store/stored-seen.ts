@@ -1,54 +1,23 @@
-/** What a store holds of a user, and what it becomes in a Redis hash. */
-import type { Impression } from "../../types/server.js";
+/** What a store holds of a user. What it means, the module knows. */
 
-/** As `ShardChain.from` takes it. */
 export interface StoredSeen {
   /** Newest first. */
   readonly shards: readonly string[];
-  /** What was taken back. */
-  readonly unseen?: readonly Impression[];
-  /** When the history was deleted. */
-  readonly forgetBefore?: number;
+  /** What is beside them, each name followed by its value. */
+  readonly fields: readonly string[];
 }
 
-export const NOTHING_SEEN: StoredSeen = { shards: [] };
-
-/** A field of the hash and its value. */
-export type Field = readonly [name: string, value: string];
-
-/** Any text may be an id, so the names of their fields have a prefix. */
-const FORGET_BEFORE = "forgetBefore";
-const UNSEEN = "unseen:";
-
-/** What is held beside the shards, as the JSON of a hash's fields. */
-export function fieldsOf({ unseen = [], forgetBefore }: StoredSeen): string {
-  const fields = unseen.map(({ id, at }): Field => [UNSEEN + id, String(at)]);
-  if (forgetBefore !== undefined) fields.push([FORGET_BEFORE, String(forgetBefore)]);
-  return jsonOf(fields);
+/** With what is kept of devices' pending impressions. */
+export interface ReadSeen<Seen extends StoredSeen> {
+  readonly seen: Seen;
+  /** In lines: the device's name, Unix seconds, the counter, the shard. */
+  readonly kept: string;
+  /** Why what the asking device has pending could not be kept. */
+  readonly refusal?: unknown;
 }
 
-/** The same text for the same fields, in whatever order they are. */
-export function jsonOf(fields: readonly Field[]): string {
-  return JSON.stringify(Object.fromEntries([...fields].sort(([a], [b]) => (a < b ? -1 : 1))));
-}
+export const NOTHING_SEEN: StoredSeen = { shards: [], fields: [] };
 
-/** Reads a hash. A field that means nothing is left out. */
-export function fromFields(fields: readonly Field[]): Omit<StoredSeen, "shards"> {
-  const unseen: Impression[] = [];
-  let forgetBefore: number | undefined;
-  for (const [name, value] of fields) {
-    const time = Number(value);
-    if (!Number.isFinite(time)) continue;
-    if (name === FORGET_BEFORE) forgetBefore = time;
-    else if (name.startsWith(UNSEEN)) unseen.push({ id: name.slice(UNSEEN.length), at: time });
-  }
-  return { ...(unseen.length > 0 && { unseen }), ...(forgetBefore !== undefined && { forgetBefore }) };
-}
-
-export function isSame(one: StoredSeen, other: StoredSeen): boolean {
-  return (
-    one.shards.length === other.shards.length &&
-    one.shards.every((shard, index) => shard === other.shards[index]) &&
-    fieldsOf(one) === fieldsOf(other)
-  );
+export function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((text, index) => text === other[index]);
 }

@@ -2,7 +2,7 @@
 import { randomOfText, shuffled } from "../../../www/server/random.ts";
 import { build } from "esbuild";
 import fastify, { type FastifyInstance } from "fastify";
-import { parseReport, plan, ShardChain, type Report } from "seenguard/server";
+import { parseReport, plan, ShardChain, type ReceivedReport, type Report } from "seenguard/server";
 import { inProject } from "../../../scripts/lib/paths.mjs";
 import { DAY_MS, HOUR_MS, type VirtualClock } from "./clock.ts";
 
@@ -23,7 +23,7 @@ interface User {
   /** By id, the latest time of the device at which it was recorded, as reports have brought it. */
   readonly received: Map<string, number>;
   /** What is under way: reports as they arrived. */
-  readonly stream: Report[];
+  readonly stream: ReceivedReport[];
   requests: number;
 }
 
@@ -142,9 +142,9 @@ export class Site {
 
   /** Takes in what has been under way for long enough. Its times are of the server's clock since it arrived. */
   private advance({ chain, stream }: User): void {
-    while (stream[0] !== undefined && stream[0].now + this.lagMs <= this.clock.now()) {
+    while (stream[0] !== undefined && stream[0].receivedAt + this.lagMs <= this.clock.now()) {
       const report = stream.shift();
-      if (report) chain.take(report, { now: report.now / 1000 });
+      if (report) chain.take(report);
     }
   }
 }

@@ -294,4 +294,5 @@ export type ErrorCode =
   | "delivery"
   | "misuse"
   | "bad-report"
+  | "wrong-namespace"
   | "out-of-memory";

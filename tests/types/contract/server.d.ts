@@ -1,5 +1,14 @@
 /** The contract of `seenguard/server`. */
-import type { ErrorCode, IdOf, Identified, ItemId, Report, ShardFormat, Snapshot } from "./seenguard.js";
+import type {
+  ErrorCode,
+  IdOf,
+  Identified,
+  Impression,
+  ItemId,
+  SeenGuardError,
+  ShardFormat,
+  Snapshot,
+} from "./seenguard.js";
 export { SeenGuardError } from "./seenguard.js";
 export type { ErrorCode, IdOf, Impression, ItemId, Report, ShardFormat, Snapshot } from "./seenguard.js";
 export declare class ShardChain {
@@ -16,12 +25,7 @@ export declare class ShardChain {
       now?: number;
     },
   ): number;
-  take(
-    report: Report,
-    options?: {
-      now?: number;
-    },
-  ): number;
+  take(report: ReceivedReport): number;
   unsee(
     ids: ItemId | Iterable<ItemId>,
     options?: {
@@ -91,14 +95,48 @@ export interface ChainOptions {
 export interface SeenStore {
   read(user: string): Promise<ShardChain>;
   update<R>(user: string, change: (chain: ShardChain) => R): Promise<R>;
+  page<T extends Identified>(user: string, ranked: readonly T[], options: PageOptions): Promise<Page<T>>;
+  page<T>(
+    user: string,
+    ranked: readonly T[],
+    options: PageOptions & {
+      id: IdOf<T>;
+    },
+  ): Promise<Page<T>>;
+  receive(
+    user: string,
+    body: unknown,
+    options?: {
+      now?: number;
+    },
+  ): Promise<ReceivedReport>;
+  take(user: string, report: ReceivedReport): Promise<number>;
+  unsee(user: string, ids: ItemId | Iterable<ItemId>): Promise<void>;
+  forget(user: string): Promise<void>;
 }
-export declare function memoryStore(options?: ChainOptions): SeenStore;
+export interface StoreOptions extends ChainOptions {
+  namespaceOf?: (user: string) => string;
+  onError?: (error: SeenGuardError) => void;
+  pendingSeconds?: number;
+}
+export declare function memoryStore(options?: StoreOptions): SeenStore;
 export declare function redisStore(
   client: object,
-  options?: ChainOptions & {
+  options?: StoreOptions & {
     prefix?: string;
   },
 ): SeenStore;
+export declare function seenOf(request: unknown): {
+  held?: string;
+  pending?: string;
+};
+export interface ReceivedReport {
+  namespace: string;
+  receivedAt: number;
+  impressions: Impression[];
+  unseen: Impression[];
+  pending?: string;
+}
 export declare function pageOf<T extends Identified>(
   chain: ShardChain,
   ranked: readonly T[],
@@ -129,7 +167,7 @@ export declare function parseReport(
   options?: {
     now?: number;
   },
-): Report;
+): ReceivedReport;
 export declare function simhash(features: Iterable<string | readonly [feature: string, weight: number]>): string;
 export declare class NearDuplicates {
   static create(options?: { distance?: number }): Promise<NearDuplicates>;

@@ -1,0 +1,41 @@
+/** `seenOf`: what a device's request says, whatever a framework has made of it. */
+import { isText } from "../options.js";
+
+const NAMES = { held: "seen-held", pending: "seen-pending" };
+
+export function seenOf(request: unknown): { held?: string; pending?: string } {
+  const entries = sourcesOf(request).flatMap(entriesOf);
+  const find = (name: string): string | undefined =>
+    entries.find(([key, value]) => key.toLowerCase() === name && isText(value))?.[1] as string | undefined;
+  const [held, pending] = [find(NAMES.held), find(NAMES.pending)];
+  return { ...(held !== undefined && { held }), ...(pending !== undefined && { pending }) };
+}
+
+/** Where names and values may be, the headers first. */
+function sourcesOf(request: unknown): unknown[] {
+  const headers = read(request, "headers") ?? read(read(request, "raw"), "headers");
+  const url = read(request, "url");
+  const query = isText(url) ? new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]) : undefined;
+  // It may be an object of headers or of parameters itself.
+  return [headers, read(request, "query"), query, request];
+}
+
+/** The names and values of `Headers`, of parameters or of a plain object. Never throws. */
+function entriesOf(source: unknown): [string, unknown][] {
+  if (typeof source !== "object" || source === null) return [];
+  try {
+    const entries = Symbol.iterator in source ? [...(source as Iterable<unknown>)] : Object.entries(source);
+    return entries.filter((entry): entry is [string, unknown] => Array.isArray(entry) && typeof entry[0] === "string");
+  } catch {
+    return [];
+  }
+}
+
+/** A property of whatever it is; `undefined` if it cannot be read. */
+function read(value: unknown, name: string): unknown {
+  try {
+    return (value as Record<string, unknown> | null | undefined)?.[name];
+  } catch {
+    return undefined;
+  }
+}

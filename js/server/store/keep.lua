@@ -1,0 +1,62 @@
+-- Keeps what a device has pending, in the last of the keys: scripts.ts explains the arguments, without which nothing is
+-- kept. Where Redis refuses the write, all else goes on.
+local refused = ''
+
+local function try(...)
+  local answer = redis.pcall(...)
+  if type(answer) == 'table' and answer.err then
+    refused = answer.err
+    return nil
+  end
+  return answer
+end
+
+-- Of numbers to the base 36, in their shortest form. How Lua compares texts depends on the locale.
+local function is_lower(one, other)
+  if #one ~= #other then
+    return #one < #other
+  end
+  for index = 1, #one do
+    local digit, other_digit = string.byte(one, index), string.byte(other, index)
+    if digit ~= other_digit then
+      return digit < other_digit
+    end
+  end
+  return false
+end
+
+-- Removes all but the latest devices, but not this one.
+local function keep_latest(key, device, most)
+  local all = try('HGETALL', key) or {}
+  local others = {}
+  for index = 1, #all, 2 do
+    if all[index] ~= device then
+      others[#others + 1] = { device = all[index], at = tonumber(string.match(all[index + 1], '^%d+')) or 0 }
+    end
+  end
+  table.sort(others, function(one, other) return one.at > other.at end)
+  for index = tonumber(most), #others do
+    try('HDEL', key, others[index].device)
+  end
+end
+
+local function keep(device, counter, shard, now, seconds, most)
+  local key = KEYS[#KEYS]
+  local kept = try('HGET', key, device)
+  local kept_counter, kept_shard = string.match(kept or '', '^%d+ (%w+) (.*)$')
+  if kept_counter and (is_lower(counter, kept_counter) or (counter == kept_counter and shard == kept_shard)) then
+    return
+  end
+  if shard == '' then
+    if kept then
+      try('HDEL', key, device)
+    end
+  elseif try('HSET', key, device, now .. ' ' .. counter .. ' ' .. shard) then
+    try('EXPIRE', key, seconds)
+    keep_latest(key, device, most)
+  end
+end
+
+if ARGV[1] then
+  keep(unpack(ARGV))
+end

@@ -1,0 +1,165 @@
+//! Where a page ended, as a short text that is safe in a URL: `<place>.<id>`, or `<place>.<id>.<marks>`.
+//!
+//! It names the last candidate that was looked at by its place and its first id. Where seen items fill up pages, it
+//! also has what the pages so far have given: by then their impressions may have arrived, and nothing else tells them
+//! from what was seen before.
+
+use std::fmt::{self, Write};
+
+use crate::base36::{base36, base36_of_length, from_base36};
+use crate::error::Error;
+
+/// Of more ids, a cursor would become too long for a URL.
+const MAX_GIVEN: usize = 500;
+const MARK_DIGITS: usize = 4;
+const MARKS: u64 = 36u64.pow(MARK_DIGITS as u32);
+const MAX_PLACE_DIGITS: usize = 8;
+const MAX_ID_DIGITS: usize = 7;
+
+/// A cursor as it is read and written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cursor {
+    pub(super) place: usize,
+    /// The fingerprint of the candidate's first id; none if it has no id.
+    pub(super) id: Option<u32>,
+    /// What was given; none if that is too much, or if seen items are left out.
+    pub(super) given: Option<Given>,
+}
+
+impl Cursor {
+    /// Reads a cursor; nothing for what is none, since it comes with a request.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('.');
+        let (place, id, marks) = (parts.next()?, parts.next()?, parts.next());
+        if place.len() > MAX_PLACE_DIGITS || id.len() > MAX_ID_DIGITS || parts.next().is_some() {
+            return None;
+        }
+        let id = match id {
+            "" => None,
+            id => Some(u32::try_from(from_base36(id.as_bytes())?).ok()?),
+        };
+        let given = match marks {
+            None => None,
+            Some(marks) => Some(Given::parse(marks)?),
+        };
+        Some(Cursor {
+            place: usize::try_from(from_base36(place.as_bytes())?).unwrap_or(usize::MAX),
+            id,
+            given,
+        })
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.id.map(|id| base36(id.into())).unwrap_or_default();
+        write!(formatter, "{}.{id}", base36(self.place as u64))?;
+        if let Some(given) = self.given.as_ref().filter(|given| given.marks.len() <= MAX_GIVEN) {
+            formatter.write_char('.')?;
+            for &mark in &given.marks {
+                formatter.write_str(&base36_of_length(mark.into(), MARK_DIGITS))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ids that pages have given, each as a mark of 20 bits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Given {
+    marks: Vec<u32>,
+    /// Those of the pages before, in ascending order.
+    known: Vec<u32>,
+}
+
+impl Given {
+    fn parse(marks: &str) -> Option<Self> {
+        let marks = marks.as_bytes();
+        if !marks.len().is_multiple_of(MARK_DIGITS) || marks.len() / MARK_DIGITS > MAX_GIVEN {
+            return None;
+        }
+        let marks: Option<Vec<u32>> = marks
+            .chunks(MARK_DIGITS)
+            .map(|mark| u32::try_from(from_base36(mark)?).ok())
+            .collect();
+        let marks = marks?;
+        let mut known = marks.clone();
+        known.sort_unstable();
+        Some(Given { marks, known })
+    }
+
+    /// Whether a page before gave an id, or one of the same mark.
+    pub(super) fn contains(&self, id: &[u8]) -> bool {
+        self.known.binary_search(&mark_of(id)).is_ok()
+    }
+
+    /// Adds what a page gives, which later pages are to leave out.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(super) fn add(&mut self, id: &[u8]) -> Result<(), Error> {
+        self.marks.try_reserve(1)?;
+        self.marks.push(mark_of(id));
+        Ok(())
+    }
+}
+
+/// Names an id in 32 bits (FNV-1a).
+pub(super) fn fingerprint(id: &[u8]) -> u32 {
+    id.iter().fold(0x811c_9dc5, |state: u32, &byte| {
+        (state ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
+}
+
+fn mark_of(id: &[u8]) -> u32 {
+    (u64::from(fingerprint(id)) % MARKS) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for text in ["0.", "2s.1z141z3", "a.b.", "zzzzzzzz.1z141z3.0000abcdzzzz"] {
+            assert_eq!(
+                Cursor::parse(text).map(|cursor| cursor.to_string()).as_deref(),
+                Some(text)
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_cursor_is_not_read() {
+        let too_many = format!("1.a.{}", "0000".repeat(MAX_GIVEN + 1));
+        for text in [
+            "",
+            "1",
+            ".",
+            "1.2.3",
+            "1.a.b.c",
+            "A.a",
+            "-1.a",
+            "123456789.a",
+            "1.12345678",
+            "1.a.0000-",
+            &too_many,
+        ] {
+            assert_eq!(Cursor::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn it_is_written_without_marks_that_are_too_many() {
+        let mut given = Given::default();
+        for id in 0..=MAX_GIVEN {
+            given.add(&id.to_le_bytes()).unwrap();
+        }
+        let cursor = Cursor {
+            place: 35,
+            id: None,
+            given: Some(given),
+        };
+        assert_eq!(cursor.to_string(), "z.");
+    }
+}

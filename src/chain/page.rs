@@ -1,0 +1,169 @@
+//! A page of a ranked list, and where the next one begins.
+
+use super::cursor::{Cursor, Given, fingerprint};
+use super::pending::Pending;
+use super::shard_chain::ShardChain;
+use super::snapshot::ChainSnapshot;
+use crate::error::Error;
+use crate::id_list::{IdList, Split};
+use crate::time::Time;
+
+/// Most items of a page.
+pub const MAX_PAGE_SIZE: usize = 10_000;
+
+/// What becomes of candidates that the person has seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SeenItems {
+    /// They are left out.
+    #[default]
+    Drop,
+    /// Where there are too few fresh ones they follow, those seen longest ago first, each once over all pages.
+    Last,
+}
+
+/// Which page a device asks for, and what its request says of it: all but the size may be anything.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PageRequest<'a> {
+    /// 1 to [`MAX_PAGE_SIZE`] items.
+    pub size: usize,
+    /// [`Page::next`] of the page before. What is no cursor is the first page.
+    pub cursor: Option<&'a str>,
+    /// What becomes of what was seen.
+    pub seen: SeenItems,
+    /// The shards that the device holds: [`Guard::held`](crate::Guard::held).
+    pub held: Option<&'a str>,
+    /// What devices have shown and the stream has not brought.
+    pub pending: Pending<'a>,
+}
+
+/// A page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The indices of its items, the fresh ones first.
+    pub items: Vec<u32>,
+    /// The cursor of the next page: short, and safe in a URL. None: there is no more.
+    pub next: Option<String>,
+    /// What to ship: the state that the items were filtered against.
+    pub snapshot: ChainSnapshot,
+}
+
+impl ShardChain {
+    /// A page of `ranked`, all candidates, the best first, the seen ones among them.
+    ///
+    /// Its cursor names the last candidate that was looked at by its place and id; it is found again by id, else by
+    /// place, so that nothing is skipped or shown twice however quickly impressions arrive in between. With
+    /// [`SeenItems::Last`], a cursor has 4 more characters for each id that was given, and after 500 of them no seen
+    /// items follow.
+    ///
+    /// ```
+    /// use seenguard::{ChainOptions, PageRequest, ShardChain, Time};
+    /// let now = Time::from_unix_seconds(1_764_000_000);
+    /// let mut chain = ShardChain::new(ChainOptions::default())?;
+    /// chain.record(&["b"], now)?;
+    /// let ranked = ["a", "b", "c", "d"];
+    /// let first = chain.page(&ranked, &PageRequest { size: 2, ..PageRequest::default() }, now)?;
+    /// assert_eq!(first.items, [0, 2]);
+    /// let cursor = first.next.as_deref();
+    /// let second = chain.page(&ranked, &PageRequest { size: 2, cursor, ..PageRequest::default() }, now)?;
+    /// assert_eq!((second.items, second.next), (vec![3], None));
+    /// # Ok::<(), seenguard::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a size out of range or a time beyond 2^32 seconds; [`Error::OutOfMemory`].
+    pub fn page(&self, ranked: &(impl IdList + ?Sized), request: &PageRequest<'_>, now: Time) -> Result<Page, Error> {
+        if !(1..=MAX_PAGE_SIZE).contains(&request.size) {
+            return Err(Error::BadOption("a page has 1 to 10,000 items"));
+        }
+        let split = match request.seen {
+            SeenItems::Drop => Split {
+                fresh: self.filter(ranked, request.pending, now)?,
+                seen: Vec::new(),
+            },
+            SeenItems::Last => self.split(ranked, request.pending, now)?,
+        };
+        let (items, next) = next_page(ranked, split, request)?;
+        Ok(Page {
+            items,
+            next: next.map(|cursor| cursor.to_string()),
+            snapshot: self.snapshot(now, request.held)?,
+        })
+    }
+}
+
+/// The fresh items from the cursor on, and if wanted seen ones that no page before has given.
+fn next_page(
+    ranked: &(impl IdList + ?Sized),
+    Split { mut fresh, mut seen }: Split,
+    request: &PageRequest<'_>,
+) -> Result<(Vec<u32>, Option<Cursor>), Error> {
+    let cursor = request.cursor.and_then(Cursor::parse);
+    let start = cursor.as_ref().map_or(0, |cursor| place_after(cursor, ranked));
+    // A first page has none before it; of a cursor that does not tell what was given, no seen items follow.
+    let given = match (request.seen, cursor) {
+        (SeenItems::Drop, _) => None,
+        (SeenItems::Last, None) => Some(Given::default()),
+        (SeenItems::Last, Some(cursor)) => cursor.given,
+    };
+    fresh.retain(|&item| item as usize >= start);
+    match &given {
+        Some(given) => seen.retain(|&item| !ids_of(ranked, item).any(|id| given.contains(id))),
+        None => seen.clear(),
+    }
+    let is_last = fresh.len() + seen.len() <= request.size;
+    let last = match fresh.get(request.size - 1) {
+        Some(&last) if fresh.len() > request.size => last as usize,
+        _ => ranked.items().saturating_sub(1),
+    };
+    let mut items = fresh;
+    items.truncate(request.size);
+    seen.truncate(request.size - items.len());
+    items.try_reserve_exact(seen.len())?;
+    items.append(&mut seen);
+    if is_last {
+        return Ok((items, None));
+    }
+    let given = match given {
+        Some(mut given) => {
+            for id in items.iter().flat_map(|&item| ids_of(ranked, item)) {
+                given.add(id)?;
+            }
+            Some(given)
+        }
+        None => None,
+    };
+    let next = Cursor {
+        place: last,
+        id: fingerprint_at(ranked, last),
+        given,
+    };
+    Ok((items, Some(next)))
+}
+
+fn ids_of<L: IdList + ?Sized>(ranked: &L, item: u32) -> impl Iterator<Item = &[u8]> {
+    ranked.ids_of(item as usize).map(|index| ranked.get(index))
+}
+
+/// The fingerprint of an item's first id.
+fn fingerprint_at(ranked: &(impl IdList + ?Sized), item: usize) -> Option<u32> {
+    ranked.ids_of(item).next().map(|index| fingerprint(ranked.get(index)))
+}
+
+/// Where the first candidate is that was not looked at.
+fn place_after(cursor: &Cursor, ranked: &(impl IdList + ?Sized)) -> usize {
+    let items = ranked.items();
+    let place = cursor.place.min(items);
+    if cursor.id.is_none() {
+        return place + 1;
+    }
+    let is_last = |place: &usize| *place < items && fingerprint_at(ranked, *place) == cursor.id;
+    // It may stand a little further up or down by now: the nearest one of its id is taken.
+    for distance in 0..=items {
+        let nearest = [place.checked_sub(distance), place.checked_add(distance)];
+        if let Some(place) = nearest.into_iter().flatten().find(is_last) {
+            return place + 1;
+        }
+    }
+    // It is gone, and what stood behind it has moved up into its place.
+    place
+}

@@ -1,0 +1,94 @@
+//! The keys under which a store has what it keeps of a user.
+
+use crate::error::Error;
+
+/// What the names of a user's other keys end in.
+const META: &str = ":meta";
+const PENDING: &str = ":pending";
+
+/// A user's three keys. On a cluster they share a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreKeys {
+    /// Of the list of shards, newest first.
+    pub list: String,
+    /// Of the hash with the unseen ids, and when the history was deleted.
+    pub meta: String,
+    /// Of the hash with what devices have pending.
+    pub pending: String,
+}
+
+impl StoreKeys {
+    /// The keys of a user: `<prefix><user>`, and the same with `:meta` and `:pending` behind it. On a cluster it is
+    /// `<prefix>{<user>}`, where opening braces in the prefix, closing ones in the user, and `%` are
+    /// percent-encoded: what lies between the first braces names the slot.
+    ///
+    /// ```
+    /// use seenguard::StoreKeys;
+    /// assert_eq!(StoreKeys::of("seen:", "ada", false)?.meta, "seen:ada:meta");
+    /// assert_eq!(StoreKeys::of("seen:", "ada", true)?.pending, "seen:{ada}:pending");
+    /// assert_eq!(StoreKeys::of("seen{}:", "}", true)?.list, "seen%7B}:{%7D}");
+    /// # Ok::<(), seenguard::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a user without a name, or whose list would be another one's hash.
+    pub fn of(prefix: &str, user: &str, is_cluster: bool) -> Result<Self, Error> {
+        if user.is_empty() {
+            return Err(Error::BadOption("a store's user must be a text that is not empty"));
+        }
+        if user.ends_with(META) || user.ends_with(PENDING) {
+            return Err(Error::BadOption("a user's name must not end in :meta or :pending"));
+        }
+        let list = if is_cluster {
+            let prefix = prefix.replace('%', "%25").replace('{', "%7B");
+            let user = user.replace('%', "%25").replace('}', "%7D");
+            format!("{prefix}{{{user}}}")
+        } else {
+            format!("{prefix}{user}")
+        };
+        Ok(StoreKeys {
+            meta: format!("{list}{META}"),
+            pending: format!("{list}{PENDING}"),
+            list,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a cluster takes the slot of.
+    fn hash_tag(key: &str) -> &str {
+        let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
+        tag.map_or(key, |(tag, _)| if tag.is_empty() { key } else { tag })
+    }
+
+    #[test]
+    fn on_a_cluster_the_keys_of_a_user_share_a_slot_whatever_the_names() {
+        let names = ["a", "{", "}", "}x", "{}", "{a}b", "a}{", "%7D", "%", "\u{0}", "é"];
+        let mut lists = Vec::new();
+        for prefix in ["", "seen:", "seen{}:", "{", "}", "{}", "{a}", "a{b"] {
+            for user in names {
+                let keys = StoreKeys::of(prefix, user, true).unwrap();
+                assert_ne!(hash_tag(&keys.list), keys.list, "{prefix}, {user}");
+                assert_eq!(hash_tag(&keys.list), hash_tag(&keys.meta), "{prefix}, {user}");
+                assert_eq!(hash_tag(&keys.list), hash_tag(&keys.pending), "{prefix}, {user}");
+                lists.push(keys.list);
+            }
+            lists.sort();
+            lists.dedup();
+            assert_eq!(lists.len() % names.len(), 0, "no two users share a list");
+        }
+    }
+
+    #[test]
+    fn a_user_whose_list_would_be_another_ones_hash_is_refused() {
+        for user in ["", "ada:meta", "ada:pending", ":meta"] {
+            assert_eq!(
+                StoreKeys::of("seen:", user, false).map_err(|error| error.code()),
+                Err("bad-option")
+            );
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! A chain as a store keeps it: its shards as a list, and beside them fields of a hash, each a name with a number.
+//!
+//! | field | value |
+//! | --- | --- |
+//! | `unseen:<id>` | since when the id is unseen, Unix milliseconds |
+//! | `forgetBefore` | when the history was deleted, Unix seconds |
+
+use std::cmp::Reverse;
+
+use super::shard_chain::ShardChain;
+use crate::error::Error;
+use crate::id_list::IdList;
+use crate::impression::Impression;
+use crate::params::MAX_SNAPSHOT_UNSEEN;
+use crate::time::Time;
+
+/// Any text may be an id, so the names of their fields have a prefix.
+const UNSEEN: &str = "unseen:";
+const FORGET_BEFORE: &str = "forgetBefore";
+/// The end of the format's 32 bits of seconds: a later time is damage.
+const LAST_SECOND: u64 = u32::MAX as u64;
+
+/// What a store keeps of a chain.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoredChain {
+    /// The shards' texts, newest first.
+    pub shards: Vec<String>,
+    /// The fields of the hash; mostly there is none.
+    pub fields: Vec<(String, String)>,
+}
+
+impl ShardChain {
+    /// What to store as of now.
+    ///
+    /// # Errors
+    /// As [`ShardChain::snapshot`].
+    pub fn stored(&self, now: Time) -> Result<StoredChain, Error> {
+        let snapshot = self.snapshot(now, None)?;
+        let unseen = |Impression { id, at }: Impression| (format!("{UNSEEN}{id}"), at.unix_ms().to_string());
+        let forget_before = |at: Time| (FORGET_BEFORE.to_owned(), at.unix_seconds().to_string());
+        Ok(StoredChain {
+            shards: snapshot.shards,
+            fields: snapshot
+                .unseen
+                .into_iter()
+                .map(unseen)
+                .chain(snapshot.forget_before.map(forget_before))
+                .collect(),
+        })
+    }
+
+    /// Takes over the fields that were stored beside the shards, as a list of each name followed by its value. What is
+    /// damaged, and more unseen ids than a snapshot has, is left out. Returns how many fields that are.
+    ///
+    /// ```
+    /// use seenguard::{ChainOptions, ShardChain, Time};
+    /// let now = Time::from_unix_seconds(1_764_000_000);
+    /// let mut chain = ShardChain::new(ChainOptions::default())?;
+    /// chain.record(&["a"], now)?;
+    /// let left_out = chain.restore_fields(&["unseen:a", "1764000000000", "forgetBefore", "soon"])?;
+    /// assert_eq!((left_out, chain.contains("a", now)?), (1, false));
+    /// # Ok::<(), seenguard::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn restore_fields(&mut self, fields: &(impl IdList + ?Sized)) -> Result<usize, Error> {
+        let count = fields.len() / 2;
+        let mut unseen = Vec::new();
+        unseen.try_reserve_exact(count)?;
+        let mut forget_before = None;
+        let mut left_out = 0;
+        for index in 0..count {
+            match read_field(fields.get(2 * index), fields.get(2 * index + 1)) {
+                Some(Field::Unseen(id, at)) => unseen.push(Impression { id: id.to_owned(), at }),
+                Some(Field::ForgetBefore(at)) => forget_before = forget_before.max(Some(at)),
+                None => left_out += 1,
+            }
+        }
+        unseen.sort_by_key(|entry| Reverse(entry.at));
+        left_out += unseen.len().saturating_sub(MAX_SNAPSHOT_UNSEEN);
+        unseen.truncate(MAX_SNAPSHOT_UNSEEN);
+        self.restore(&unseen, forget_before)?;
+        Ok(left_out)
+    }
+}
+
+enum Field<'a> {
+    Unseen(&'a str, Time),
+    ForgetBefore(Time),
+}
+
+fn read_field<'a>(name: &'a [u8], value: &[u8]) -> Option<Field<'a>> {
+    let name = std::str::from_utf8(name).ok()?;
+    let number: u64 = std::str::from_utf8(value).ok()?.parse().ok()?;
+    if name == FORGET_BEFORE {
+        return (number <= LAST_SECOND).then(|| Field::ForgetBefore(Time::from_unix_seconds(number)));
+    }
+    let id = name.strip_prefix(UNSEEN)?;
+    (number / 1000 <= LAST_SECOND).then(|| Field::Unseen(id, Time::from_unix_ms(number)))
+}

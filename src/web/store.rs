@@ -1,0 +1,54 @@
+//! What the stores of `js/server/store/` ask: names of keys, and what to keep of devices' pending impressions.
+
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+
+use super::chain::kept_since;
+use super::{failure, to_js};
+use crate::chain::{MAX_PENDING_DEVICES, PENDING_SECONDS, PendingToKeep, StoreKeys};
+use crate::time::Time;
+
+/// The keys of a user: of the list, of the hash beside it, and of what devices have pending.
+#[wasm_bindgen(js_name = storeKeys)]
+pub fn store_keys(prefix: &str, user: &str, is_cluster: bool) -> Result<JsValue, JsValue> {
+    let StoreKeys { list, meta, pending } = StoreKeys::of(prefix, user, is_cluster).map_err(failure)?;
+    Ok(to_js(&[list, meta, pending]))
+}
+
+/// What to keep of what came as `Seen-Pending`, as the arguments of `keep.lua`; undefined if nothing.
+#[wasm_bindgen(js_name = pendingToKeep)]
+pub fn pending_to_keep(
+    text: &str,
+    namespace: Option<String>,
+    now_seconds: f64,
+    pending_seconds: Option<u32>,
+) -> JsValue {
+    let Some(pending) = PendingToKeep::of(text, namespace.as_deref()) else {
+        return JsValue::UNDEFINED;
+    };
+    to_js(&[
+        pending.device(),
+        pending.counter(),
+        pending.shard().to_owned(),
+        (now_seconds as u64).to_string(),
+        pending_seconds.unwrap_or(PENDING_SECONDS).to_string(),
+        MAX_PENDING_DEVICES.to_string(),
+    ])
+}
+
+/// The lines of what is kept from now on; undefined if nothing changes.
+#[wasm_bindgen(js_name = keepPending)]
+pub fn keep_pending(
+    kept: &str,
+    text: &str,
+    namespace: Option<String>,
+    now_seconds: f64,
+    pending_seconds: Option<u32>,
+) -> Result<Option<String>, JsValue> {
+    let now = Time::from_unix_seconds(now_seconds as u64);
+    match PendingToKeep::of(text, namespace.as_deref()) {
+        Some(pending) => pending
+            .into_lines(kept, now, kept_since(now_seconds, pending_seconds))
+            .map_err(failure),
+        None => Ok(None),
+    }
+}

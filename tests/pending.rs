@@ -1,0 +1,376 @@
+//! What devices have pending: how a page leaves it out, and what a store keeps of it.
+#![cfg(not(target_arch = "wasm32"))]
+
+mod common;
+
+use common::{START, ids, options, seconds};
+use seenguard::hash::hash_id;
+use seenguard::{
+    BloomFilter, ChainOptions, MAX_PENDING_DEVICES, PageRequest, Parameters, Pending, PendingToKeep, SeenItems, Shard,
+    ShardChain, Split, Time,
+};
+
+/// A shard of a device, made for what it holds.
+fn shard(ids: &[&str], epoch: u32, expires: u32) -> String {
+    let filter = BloomFilter::new(Parameters::for_capacity(ids.len() as u32, 0.001).unwrap(), 0);
+    let mut shard = Shard::new(filter, epoch, expires);
+    for id in ids {
+        shard.insert(id);
+    }
+    shard.to_base64().unwrap()
+}
+
+/// What a device of a namespace tells.
+fn text(device: &str, counter: &str, ids: &[&str]) -> String {
+    format!("{device}.{counter}.{}", shard(ids, START as u32, 0))
+}
+
+/// The name of a device of a namespace, as the documentation has it.
+fn device(namespace: &str, number: u64) -> String {
+    let digits = |mut value: u64, length: usize| {
+        let mut text = String::new();
+        for _ in 0..length {
+            text.insert(0, char::from_digit((value % 36) as u32, 36).unwrap());
+            value /= 36;
+        }
+        text
+    };
+    digits(hash_id(namespace.as_bytes(), 0), 4) + &digits(number, 8)
+}
+
+/// What is kept after these texts were told, a second apart.
+fn kept(texts: &[&str]) -> String {
+    texts.iter().zip(START..).fold(String::new(), |kept, (text, now)| {
+        let pending = PendingToKeep::of(text, None).unwrap();
+        let lines = pending.into_lines(&kept, seconds(now), Time::default()).unwrap();
+        lines.unwrap_or(kept)
+    })
+}
+
+fn chain(ids: &[&str]) -> ShardChain {
+    let mut chain = ShardChain::new(ChainOptions::RECOMMENDED).unwrap();
+    chain.record(ids, seconds(START)).unwrap();
+    chain
+}
+
+const POOL: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+/// Which of the pool are fresh for a device that asks.
+fn fresh(chain: &ShardChain, pending: Pending<'_>) -> Vec<&'static str> {
+    let fresh = chain.filter(&POOL, pending, seconds(START + 60)).unwrap();
+    fresh.into_iter().map(|index| POOL[index as usize]).collect()
+}
+
+#[test]
+fn what_another_device_has_pending_is_left_out() {
+    let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
+    let chain = chain(&["a"]);
+    let before = chain.clone();
+    let kept = kept(&[&text(&phone, "1", &["b"]), &text(&tablet, "1", &["c"])]);
+    let asking = text(&phone, "2", &["d"]);
+    let own = Some(asking.as_str());
+    let pending = Pending {
+        own,
+        kept: &kept,
+        ..Pending::default()
+    };
+    // The asking device's own as it came with the request, never as it was kept.
+    assert_eq!(fresh(&chain, pending), ["b", "e"]);
+    let asks_without = format!("{phone}.2.");
+    assert_eq!(
+        fresh(
+            &chain,
+            Pending {
+                own: Some(&asks_without),
+                ..pending
+            }
+        ),
+        ["b", "d", "e"]
+    );
+    // Of a device that has no name, or tells none, all others are others.
+    assert_eq!(fresh(&chain, Pending { own: None, ..pending }), ["d", "e"]);
+    for asking in [text("", "2", &["d"]), shard(&["d"], START as u32, 0)] {
+        assert_eq!(
+            fresh(
+                &chain,
+                Pending {
+                    own: Some(&asking),
+                    ..pending
+                }
+            ),
+            ["e"]
+        );
+    }
+    // None of it enters the chain or a snapshot.
+    let request = PageRequest {
+        size: 9,
+        pending,
+        ..PageRequest::default()
+    };
+    let page = chain.page(&POOL, &request, seconds(START + 60)).unwrap();
+    assert_eq!(page.snapshot, before.snapshot(seconds(START + 60), None).unwrap());
+}
+
+#[test]
+fn it_comes_last_among_what_was_seen() {
+    let kept = kept(&[&text(&device("home:ada", 1), "1", &["a", "d"])]);
+    let pending = Pending {
+        kept: &kept,
+        ..Pending::default()
+    };
+    let chain = chain(&["a", "b"]);
+    let (fresh, seen) = (vec![2, 4], vec![1, 0, 3]);
+    assert_eq!(
+        chain.split(&POOL, pending, seconds(START)).unwrap(),
+        Split { fresh, seen }
+    );
+    let request = PageRequest {
+        size: 5,
+        seen: SeenItems::Last,
+        pending,
+        ..PageRequest::default()
+    };
+    assert_eq!(
+        chain.page(&POOL, &request, seconds(START)).unwrap().items,
+        [2, 4, 1, 0, 3]
+    );
+}
+
+#[test]
+fn another_device_stops_no_id_that_the_chain_lists_as_unseen() {
+    let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
+    let mut chain = chain(&["a", "b"]);
+    chain.unsee(&["a", "b"], seconds(START)).unwrap();
+    let kept = kept(&[&text(&phone, "1", &["a", "c"])]);
+    let asking = text(&tablet, "1", &["b"]);
+    let pending = Pending {
+        own: Some(&asking),
+        kept: &kept,
+        ..Pending::default()
+    };
+    // The asking device knows what it has shown since.
+    assert_eq!(fresh(&chain, pending), ["a", "d", "e"]);
+}
+
+#[test]
+fn a_shard_from_before_the_deletion_or_past_its_expiry_is_left_out() {
+    let mut chain = chain(&["a"]);
+    let devices: Vec<String> = (1..=4).map(|number| device("home:ada", number)).collect();
+    chain.forget(seconds(START + 10)).unwrap();
+    let (before, after) = (START as u32 + 9, START as u32 + 10);
+    let texts = [
+        format!("{}.1.{}", devices[0], shard(&["a"], before, 0)),
+        format!("{}.1.{}", devices[1], shard(&["b"], after, 0)),
+        format!("{}.1.{}", devices[2], shard(&["c"], after, START as u32 + 60)),
+        format!("{}.1.{}", devices[3], shard(&["d"], after, START as u32 + 61)),
+    ];
+    let kept = kept(&texts.each_ref().map(String::as_str));
+    assert_eq!(
+        fresh(
+            &chain,
+            Pending {
+                kept: &kept,
+                ..Pending::default()
+            }
+        ),
+        ["a", "c", "e"]
+    );
+    for (text, expected) in texts
+        .iter()
+        .zip([&POOL[..], &["a", "c", "d", "e"], &POOL, &["a", "b", "c", "e"]])
+    {
+        assert_eq!(fresh(&chain, Some(text.as_str()).into()), expected);
+    }
+}
+
+#[test]
+fn what_is_of_another_namespace_counts_for_nothing_where_that_is_known() {
+    let chain = chain(&["a"]);
+    let (own, other) = (device("home:ada", 1), device("home:bob", 1));
+    let kept = kept(&[&text(&own, "1", &["b"]), &text(&other, "1", &["c"])]);
+    let asking = text(&device("home:bob", 2), "1", &["d"]);
+    let pending = Pending {
+        own: Some(&asking),
+        kept: &kept,
+        ..Pending::default()
+    };
+    assert_eq!(fresh(&chain, pending), ["e"]);
+    let pending = Pending {
+        namespace: Some("home:ada"),
+        ..pending
+    };
+    assert_eq!(fresh(&chain, pending), ["c", "d", "e"]);
+    assert_eq!(PendingToKeep::of(&asking, Some("home:ada")), None);
+    assert!(PendingToKeep::of(&asking, Some("home:bob")).is_some());
+    // Without a name nothing tells whose it is; it counts for this request alone.
+    let unnamed = text("", "1", &["d"]);
+    assert_eq!(
+        fresh(
+            &chain,
+            Pending {
+                own: Some(&unnamed),
+                ..pending
+            }
+        ),
+        ["c", "e"]
+    );
+    assert_eq!(PendingToKeep::of(&unnamed, Some("home:ada")), None);
+}
+
+#[test]
+fn of_a_device_the_text_with_the_highest_counter_is_kept() {
+    let phone = device("home:ada", 1);
+    let told = |texts: &[(&str, &[&str])]| {
+        let texts: Vec<String> = texts.iter().map(|(counter, ids)| text(&phone, counter, ids)).collect();
+        kept(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    // Numbers to the base 36: "10" is higher than "z".
+    assert_eq!(
+        told(&[("z", &["a"]), ("10", &["b"]), ("z", &["c"]), ("0z", &["c"])]),
+        told(&[("z", &["a"]), ("10", &["b"])])
+    );
+    assert!(told(&[("z", &["a"]), ("10", &["b"])]).starts_with(&format!("{phone} {} 10 ", START + 1)));
+    // Of one counter the latest.
+    assert_ne!(told(&[("z", &["a"]), ("z", &["b"])]), told(&[("z", &["a"])]));
+}
+
+#[test]
+fn what_has_not_changed_is_not_kept_anew() {
+    let told = text(&device("home:ada", 1), "z", &["a"]);
+    let kept = kept(&[&told]);
+    let pending = PendingToKeep::of(&told, None).unwrap();
+    assert_eq!(pending.into_lines(&kept, seconds(START + 9), Time::default()), Ok(None));
+    let empty = format!("{}.0.", device("home:ada", 2));
+    let nothing = PendingToKeep::of(&empty, None).unwrap();
+    assert_eq!(nothing.into_lines(&kept, seconds(START + 9), Time::default()), Ok(None));
+}
+
+#[test]
+fn an_empty_shard_removes_what_was_kept_unless_it_is_older() {
+    let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
+    let (first, other) = (text(&phone, "5", &["a"]), text(&tablet, "1", &["b"]));
+    assert_eq!(kept(&[&first, &other, &format!("{phone}.4.")]), kept(&[&first, &other]));
+    let removed = kept(&[&first, &other, &format!("{phone}.6.")]);
+    assert_eq!(
+        fresh(
+            &chain(&[]),
+            Pending {
+                kept: &removed,
+                ..Pending::default()
+            }
+        ),
+        ["a", "c", "d", "e"]
+    );
+}
+
+#[test]
+fn the_latest_devices_are_kept_and_no_more() {
+    let pool = ids("item", 0..MAX_PENDING_DEVICES + 2);
+    let texts: Vec<String> = (1..)
+        .zip(&pool)
+        .map(|(number, id)| text(&device("home:ada", number), "1", &[id]))
+        .collect();
+    let mut told: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let again = text(&device("home:ada", 1), "2", &["item-0"]);
+    told.insert(MAX_PENDING_DEVICES, &again);
+    let kept = kept(&told);
+    let pending = Pending {
+        kept: &kept,
+        ..Pending::default()
+    };
+    assert_eq!(chain(&[]).filter(&pool, pending, seconds(START)).unwrap(), [1, 2]);
+}
+
+#[test]
+fn what_was_kept_too_long_ago_counts_no_more_and_goes_with_the_next_change() {
+    let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
+    let (first, second) = (text(&phone, "1", &["a"]), text(&tablet, "1", &["b"]));
+    let kept = kept(&[&first, &second]);
+    let since = seconds(START + 1);
+    let pending = Pending {
+        kept: &kept,
+        kept_since: since,
+        ..Pending::default()
+    };
+    assert_eq!(fresh(&chain(&[]), pending), ["a", "c", "d", "e"]);
+    let third = text(&device("home:ada", 3), "1", &["c"]);
+    let lines = PendingToKeep::of(&third, None)
+        .unwrap()
+        .into_lines(&kept, seconds(START + 9), since);
+    assert_eq!(lines.unwrap().unwrap().lines().count(), 2);
+}
+
+#[test]
+fn what_is_no_pending_text_is_not_kept_and_stops_nothing() {
+    let phone = device("home:ada", 1);
+    let valid = text(&phone, "1", &["a"]);
+    let broken = [
+        String::new(),
+        valid.replace('.', ":"),
+        valid.replace("U0dT", "U0dU"),
+        valid[..valid.len() - 4].into(),
+        format!("{phone}.1.!"),
+        format!("{phone}.1.{}\n", shard(&["a"], 0, 0)),
+        format!("{phone}x.1.{}", shard(&["a"], 0, 0)),
+        format!("{valid}{}", "A".repeat(4_096)),
+    ];
+    for text in &broken {
+        assert_eq!(PendingToKeep::of(text, None), None, "{text}");
+        let lines = format!("{phone} {START} 1 {text}\n{text}\n");
+        let pending = Pending {
+            own: Some(text),
+            kept: &lines,
+            ..Pending::default()
+        };
+        assert_eq!(fresh(&chain(&[]), pending), POOL, "{text}");
+    }
+}
+
+#[test]
+fn stores_are_made_for_what_a_plan_says() {
+    let plan = seenguard::plan(&seenguard::PlanOptions::new(150.0, 30.0, 0.005)).unwrap();
+    assert_eq!(plan.chain, ChainOptions::RECOMMENDED);
+    let guava = ChainOptions::recommended(seenguard::Format::Guava);
+    assert_eq!((guava.ttl_seconds, guava.capacity), (0, 281));
+    ShardChain::new(guava).unwrap();
+    assert_eq!(
+        ShardChain::new(options(7, 5, 3_600)).unwrap().life_seconds(),
+        3_600 + 900
+    );
+}
+
+#[test]
+fn damaged_fields_beside_the_shards_are_left_out() {
+    let mut first = chain(&["a", "b", "c"]);
+    first.unsee(&["a", "b"], seconds(START)).unwrap();
+    let stored = first.stored(seconds(START)).unwrap();
+    let (mut again, _) = ShardChain::from_shards(&stored.shards, ChainOptions::RECOMMENDED).unwrap();
+    let fields: Vec<&str> = stored
+        .fields
+        .iter()
+        .flat_map(|(name, value)| [&**name, value])
+        .collect();
+    assert_eq!(again.restore_fields(&fields), Ok(0));
+    assert_eq!(again.stored(seconds(START)), Ok(stored.clone()));
+    for damage in [
+        ["forgetBefore", "1e99"],
+        ["forgetBefore", "4294967296"],
+        ["forgetBefore", ""],
+        ["unseen:c", "-1"],
+        ["unseen:c", "99999999999999999999"],
+        ["unseen:c", "4294967296000"],
+        ["other", "1"],
+    ] {
+        let mut fields = fields.clone();
+        fields.extend(damage);
+        let (mut again, _) = ShardChain::from_shards(&stored.shards, ChainOptions::RECOMMENDED).unwrap();
+        assert_eq!(again.restore_fields(&fields), Ok(1), "{damage:?}");
+        assert_eq!(again.stored(seconds(START)), Ok(stored.clone()), "{damage:?}");
+    }
+    let many: Vec<String> = (0..1_010)
+        .flat_map(|id| [format!("unseen:{id}"), id.to_string()])
+        .collect();
+    assert_eq!(chain(&["1009"]).restore_fields(&many), Ok(10));
+    let broken: [&[u8]; 2] = [b"unseen:\xff", b"1"];
+    assert_eq!(chain(&["a"]).restore_fields(&broken), Ok(1));
+}
