@@ -5,12 +5,8 @@ import type { Feed, IdOf, Identified, ItemId, SeenGuard } from "../types/seengua
 export type FeedViewOptions<T> = SeenFeedOptions & { readonly id?: IdOf<T> };
 
 /** The feed that a guard makes by an adapter's options. */
-export function feedOf(
-  guard: SeenGuard | undefined,
-  key: SeenFeedOptions["key"],
-  seen: SeenFeedOptions["seen"],
-): Feed | undefined {
-  return guard?.feed({ ...(key !== undefined && { key }), ...(seen !== undefined && { seen }) });
+export function feedOf(guard: SeenGuard, key: SeenFeedOptions["key"], seen: SeenFeedOptions["seen"]): Feed {
+  return guard.feed({ ...(key !== undefined && { key }), ...(seen !== undefined && { seen }) });
 }
 
 /** The list of one component. */

@@ -1,10 +1,11 @@
 "use client";
 /** The entry `seenguard/react`: hooks. */
 import { useCallback, useEffect, useMemo, useReducer, useRef, useState, useSyncExternalStore } from "react";
-import type { SeenFeed, SharedGuardOptions } from "../types/react.js";
-import type { Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "../types/seenguard.js";
+import type { SeenFeed, SeenPages, SeenPagesOptions, SharedGuardOptions } from "../types/react.js";
+import type { FetchPage, Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "../types/seenguard.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
 import { idsKey, withLatest } from "./latest.js";
+import { pageListOf, WAITING, type PageListState } from "./page-list.js";
 import { holdGuard, openGuard } from "./shared-guards.js";
 import { trackElement, type TrackedElement } from "./tracked-element.js";
 
@@ -43,7 +44,7 @@ export function useSeenFeed<T>(
   options: FeedViewOptions<T> = {},
 ): SeenFeed<T> {
   const { key, seen } = options;
-  const feed = useMemo(() => feedOf(guard, key, seen), [guard, key, seen]);
+  const feed = useMemo(() => guard && feedOf(guard, key, seen), [guard, key, seen]);
   const [view] = useState(() => new FeedView<T>());
   const [, render] = useReducer((count: number) => count + 1, 0);
   const reset = useCallback(() => {
@@ -51,6 +52,43 @@ export function useSeenFeed<T>(
     render();
   }, [view, feed]);
   return { items: view.show(feed, items, options), reset };
+}
+
+export function useSeenPages<T, C = string>(
+  guard: SeenGuard | undefined,
+  fetchPage: FetchPage<T, C>,
+  options: SeenPagesOptions & { id: IdOf<T> },
+): SeenPages<T>;
+export function useSeenPages<T extends Identified, C = string>(
+  guard: SeenGuard | undefined,
+  fetchPage: FetchPage<T, C>,
+  options: SeenPagesOptions,
+): SeenPages<T>;
+export function useSeenPages<T, C>(
+  guard: SeenGuard | undefined,
+  fetchPage: FetchPage<T, C>,
+  options: SeenPagesOptions & { id?: IdOf<T> },
+): SeenPages<T> {
+  const { key, seen } = options;
+  const latest = useLatest({ ...options, fetchPage });
+  const list = useMemo(() => pageListOf<T, C>(guard, key, seen), [guard, key, seen]);
+  const actions = useMemo(
+    () => ({
+      loadMore: async () => list?.loadMore(latest.current),
+      reset: async () => list?.reset(latest.current),
+    }),
+    [list, latest],
+  );
+  const subscribe = useCallback(
+    (onChange: () => void) => list?.hold(latest.current, onChange) ?? (() => {}),
+    [list, latest],
+  );
+  const state = useSyncExternalStore<PageListState<T>>(
+    subscribe,
+    () => list?.state ?? WAITING,
+    () => WAITING,
+  );
+  return { ...state, ...actions };
 }
 
 export function useSeenRef(

@@ -1,9 +1,10 @@
 /** The entry `seenguard/svelte`: for runes, and an action. */
 import { createSubscriber } from "svelte/reactivity";
-import type { SeenElement, SeenFeed, SharedGuardOptions } from "../types/svelte.js";
-import type { Feed, SeenGuard } from "../types/seenguard.js";
+import type { SeenElement, SeenFeed, SeenPages, SeenPagesOptions, SharedGuardOptions } from "../types/svelte.js";
+import type { Feed, FetchPage, IdOf, SeenGuard } from "../types/seenguard.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
 import { withLatest } from "./latest.js";
+import { pageListOf, WAITING, type PageList, type PageListState } from "./page-list.js";
 import { holdGuard, openGuard } from "./shared-guards.js";
 import { trackElement } from "./tracked-element.js";
 
@@ -43,7 +44,7 @@ export function seenFeed<T>(
     const wanted = [guard(), key, seen] as const;
     if (wanted.some((each, index) => each !== made[index])) {
       made = wanted;
-      feed = feedOf(...wanted);
+      feed = wanted[0] && feedOf(wanted[0], key, seen);
     }
     return feed;
   };
@@ -60,6 +61,49 @@ export function seenFeed<T>(
       view.reset(currentFeed());
       update();
     },
+  };
+}
+
+export function seenPages<T, C>(
+  guard: () => SeenGuard | undefined,
+  fetchPage: FetchPage<T, C>,
+  options: (SeenPagesOptions & { id?: IdOf<T> }) | (() => SeenPagesOptions & { id?: IdOf<T> }),
+): SeenPages<T> {
+  let made: readonly unknown[] = [];
+  let list: PageList<T, C> | undefined;
+  let subscribe = () => {};
+  const source = () => ({ ...valueOf(options), fetchPage });
+  const currentList = () => {
+    const { key, seen } = valueOf(options);
+    const wanted = [guard(), key, seen] as const;
+    if (wanted.some((each, index) => each !== made[index])) {
+      made = wanted;
+      const current = pageListOf<T, C>(...wanted);
+      list = current;
+      subscribe = current ? createSubscriber((update) => current.hold(source(), update)) : () => {};
+    }
+    return list;
+  };
+  const state = (): PageListState<T> => {
+    const current = currentList();
+    subscribe();
+    return current?.state ?? WAITING;
+  };
+  return {
+    get items() {
+      return state().items;
+    },
+    get loading() {
+      return state().loading;
+    },
+    get error() {
+      return state().error;
+    },
+    get end() {
+      return state().end;
+    },
+    loadMore: async () => currentList()?.loadMore(source()),
+    reset: async () => currentList()?.reset(source()),
   };
 }
 

@@ -1,9 +1,9 @@
 /** `seenguard/svelte`; its one peer is svelte, 5.7 or newer. For runes, and for server rendering. */
 import type { Action } from "svelte/action";
-import type { SeenFeed, SeenFeedOptions, SharedGuardOptions } from "./react.js";
-import type { Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "./seenguard.js";
+import type { SeenFeed, SeenFeedOptions, SeenPages, SeenPagesOptions, SharedGuardOptions } from "./react.js";
+import type { FetchPage, Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "./seenguard.js";
 
-export type { SeenFeed, SeenFeedOptions, SharedGuardOptions };
+export type { SeenFeed, SeenFeedOptions, SeenPages, SeenPagesOptions, SharedGuardOptions };
 
 /**
  * The guard of a namespace as `current`, for markup, effects and deriveds: shared by all that read it there, and closed
@@ -25,6 +25,21 @@ export declare function seenFeed<T>(
   items: () => readonly T[],
   options: (SeenFeedOptions & { id: IdOf<T> }) | (() => SeenFeedOptions & { id: IdOf<T> }),
 ): SeenFeed<T>;
+
+/**
+ * A list that loads its own pages: the first ones as soon as it is read while the guard is open, more with `loadMore`.
+ * What is being fetched is aborted when nothing reads the list any more.
+ */
+export declare function seenPages<T, C = string>(
+  guard: () => SeenGuard | undefined,
+  fetchPage: FetchPage<T, C>,
+  options: (SeenPagesOptions & { id: IdOf<T> }) | (() => SeenPagesOptions & { id: IdOf<T> }),
+): SeenPages<T>;
+export declare function seenPages<T extends Identified, C = string>(
+  guard: () => SeenGuard | undefined,
+  fetchPage: FetchPage<T, C>,
+  options: SeenPagesOptions | (() => SeenPagesOptions),
+): SeenPages<T>;
 
 /** An element that shows an item. */
 export interface SeenElement extends ObserveOptions {

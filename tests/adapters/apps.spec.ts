@@ -1,6 +1,6 @@
 /** The same app in each framework: what the adapters promise all of them. */
 import { frameworks } from "./build.js";
-import { expect, idsOfPages, test } from "./pages.js";
+import { expect, idsOfPages, KNOWN, test } from "./pages.js";
 
 for (const framework of frameworks) {
   test.describe(framework, () => {
@@ -74,6 +74,28 @@ for (const framework of frameworks) {
       expect(await outcome()).toBe("applied");
       await reader.page.evaluate(() => window.adapterApp.unmount());
       await expect.poll(outcome).toBe("closed");
+      expect(reader.complaints).toEqual([]);
+    });
+
+    test("a list that loads its own pages fetches each once, to the end, and records what is rendered anew", async ({
+      reader,
+    }) => {
+      const asked: string[] = [];
+      reader.page.on("request", (request) => {
+        if (request.url().includes("/api/feed")) asked.push(new URL(request.url()).search);
+      });
+      await reader.open("/pages");
+      await expect(reader.items).toHaveText(idsOfPages(0));
+      await expect(reader.page.locator("p")).toHaveText("There is more");
+      await reader.haveSeen(["item-0", "item-1"]);
+      await reader.press("More");
+      await expect(reader.items).toHaveText(idsOfPages(0, 1, 2).filter((id) => id !== KNOWN));
+      await expect(reader.page.locator("p")).toHaveText("The end");
+      expect(asked).toEqual(["?page=0", "?page=1", "?page=2"]);
+      const seen = await reader.seen(idsOfPages(0));
+      await reader.press("Refresh");
+      await expect(reader.items.first()).not.toHaveText("item-0");
+      expect((await reader.ids()).filter((id) => seen.includes(id))).toEqual([]);
       expect(reader.complaints).toEqual([]);
     });
   });

@@ -19,6 +19,12 @@ export const frameworks: readonly Framework[] = ["react", "vue", "svelte"];
 const endings = { react: "", vue: ".vue", svelte: ".svelte" } as const;
 const kinds = { react: "tsx adapter", vue: "vue adapter", svelte: "svelte adapter" } as const;
 
+/** The pages of an app for the browser, by the names of their scripts; and what a documented one contains. */
+const sides = { client: "Pages", pages: "Pages", example: "Pages", query: "useInfiniteQuery" } as const;
+type Side = keyof typeof sides;
+const sidesOf = (framework: Framework): readonly Side[] =>
+  framework === "react" ? ["client", "pages", "example", "query"] : ["client", "pages", "example"];
+
 export interface BuiltApp {
   /** For the browser, by path: the app's, and those of the documented example. */
   readonly scripts: ReadonlyMap<string, string>;
@@ -47,18 +53,20 @@ const compilers = (isServer: boolean): Plugin => ({
 });
 
 export async function buildApp(framework: Framework): Promise<BuiltApp> {
+  const scripts: [string, string][] = [];
+  for (const side of sidesOf(framework)) scripts.push(...(await clientScripts(framework, side)));
   return {
-    scripts: new Map([...(await clientScripts(framework, "client")), ...(await clientScripts(framework, "example"))]),
+    scripts: new Map(scripts),
     render: (await serverModule(framework)).render,
   };
 }
 
 /** The scripts for the browser by their paths, `side`.js among them. */
-async function clientScripts(framework: Framework, side: "client" | "example"): Promise<Map<string, string>> {
+async function clientScripts(framework: Framework, side: Side): Promise<Map<string, string>> {
   const chunks = await chunksOf({
     resolve: {
       conditions: ["browser", "development", "module"],
-      alias: { [`documented-example${endings[framework]}`]: writeExample(exampleWith(kinds[framework], "Feed")) },
+      alias: { [`documented-example${endings[framework]}`]: writeExample(exampleWith(kinds[framework], sides[side])) },
     },
     // The builds that look for mistakes.
     define: {
@@ -102,5 +110,5 @@ async function chunksOf(config: InlineConfig): Promise<Rolldown.OutputChunk[]> {
   return built.output.filter((output) => output.type === "chunk");
 }
 
-const inputOf = (framework: Framework, side: "client" | "example" | "server") =>
+const inputOf = (framework: Framework, side: Side | "server") =>
   `${here}apps/${framework}/${side}.ts${framework === "react" ? "x" : ""}`;

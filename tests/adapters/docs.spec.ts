@@ -24,3 +24,27 @@ for (const framework of frameworks) {
     });
   });
 }
+
+test.describe("the documented feed with TanStack Query", () => {
+  test("loses nothing of a request that fails, and keeps what it shows when it is fetched again", async ({
+    reader,
+  }) => {
+    const { page } = reader;
+    const { delivered } = reader.site;
+    const before = delivered.length;
+    await page.route("**/api/feed?page=1", (route) => route.abort(), { times: 1 });
+    await reader.open("/query");
+    await expect(reader.items).toHaveText(idsOfPages(0));
+    await expect.poll(() => delivered.slice(before), { timeout: 20_000 }).toContain("item-0");
+    await reader.press("More");
+    const shown = idsOfPages(0, 1).filter((id) => id !== KNOWN);
+    await expect(reader.items).toHaveText(shown);
+    const again = page.waitForResponse("**/api/feed?page=1");
+    await page.evaluate(() => window.dispatchEvent(new Event("visibilitychange")));
+    await again;
+    await expect(reader.items).toHaveText(shown);
+    await reader.press("Refresh");
+    await expect(reader.items.first()).not.toHaveText("item-0");
+    expect(await reader.everShown()).not.toContain(KNOWN);
+  });
+});

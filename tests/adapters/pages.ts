@@ -33,7 +33,8 @@ async function serve({ scripts, render }: BuiltApp): Promise<Site> {
   const server = fastify({ forceCloseConnections: true });
   const seen = await knownSnapshot();
   server.get<{ Querystring: { page: string } }>("/api/feed", ({ query }) => {
-    return { items: itemsOfPage(Number(query.page)), seen };
+    const page = Number(query.page);
+    return { items: itemsOfPage(page), seen, next: String(page + 1) };
   });
   const delivered: string[] = [];
   server.post<{ Body: Report }>("/api/impressions", ({ body }, reply) => {
@@ -48,7 +49,8 @@ async function serve({ scripts, render }: BuiltApp): Promise<Site> {
       reply.type("text/html").send(documentOf(ssr ? await render(initial) : "", script)),
     );
   }
-  server.get("/example", (_, reply) => reply.type("text/html").send(documentOf("", "", "example")));
+  for (const side of ["pages", "example", "query"])
+    server.get(`/${side}`, (_, reply) => reply.type("text/html").send(documentOf("", "", side)));
   server.get("/*", (_, reply) => reply.type("text/html").send(documentOf("")));
   const origin = await server.listen({ host: "127.0.0.1", port: 0 });
   return { origin, delivered, close: () => server.close() };

@@ -1,9 +1,18 @@
 /** The hooks where no browser is needed: whose guard a rendering gets, and what it shows. */
 import { act, Component, StrictMode, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
-import { SeenGuardError, type Identified, type SeenGuard } from "seenguard";
+import { SeenGuardError, type FeedPage, type Identified, type PageRequest, type SeenGuard } from "seenguard";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
-import { useSeenFeed, useSeenGuard, useSeenRef, type SeenFeed, type SeenFeedOptions } from "seenguard/react";
+import {
+  useSeenFeed,
+  useSeenGuard,
+  useSeenPages,
+  useSeenRef,
+  type SeenFeed,
+  type SeenFeedOptions,
+  type SeenPages,
+  type SeenPagesOptions,
+} from "seenguard/react";
 import { openTestGuard } from "seenguard/testing";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 
@@ -278,6 +287,182 @@ describe("useSeenFeed", () => {
       await show([draft, other]);
       expect(latest().items).toEqual([draft, other]);
     });
+  });
+});
+
+describe("useSeenPages", () => {
+  interface Props {
+    guard: SeenGuard | undefined;
+    options?: Partial<SeenPagesOptions>;
+  }
+
+  /** A source of pages, two items each, that answers when the test says so. */
+  function source(pages = 3) {
+    const asked: PageRequest[] = [];
+    const waiting: ((answer: "page" | "error") => void)[] = [];
+    const fetchPage = (request: PageRequest) =>
+      new Promise<FeedPage<string>>((resolve, reject) => {
+        asked.push(request);
+        const { page } = request;
+        const items = [`item-${String(2 * page)}`, `item-${String(2 * page + 1)}`];
+        const answer = { items, next: page + 1 < pages ? String(page + 1) : null };
+        waiting.push((how) => (how === "page" ? resolve(answer) : reject(new Error("no network"))));
+      });
+    const answer = (how: "page" | "error" = "page") => inAct(() => waiting.shift()?.(how));
+    const use = ({ guard, options }: Props) => useSeenPages(guard, fetchPage, { want: 2, ...options });
+    return { asked, answer, use, pagesAsked: () => asked.map(({ page }) => page) };
+  }
+  const items = (...numbers: number[]) => numbers.map((number) => `item-${String(number)}`);
+  const start = (props: Props, { use } = source()) => renderHook<Props, SeenPages<string>>(use, props);
+
+  test("loads as soon as there is a guard, once under StrictMode, and more on request, to the end", async () => {
+    const guard = await testGuard();
+    const pages = source();
+    const { latest, show } = await start({ guard: undefined }, pages);
+    expect(latest()).toMatchObject({ items: [], loading: true, error: undefined, end: false });
+    expect(pages.asked).toEqual([]);
+    await show({ guard });
+    expect(pages.pagesAsked()).toEqual([0]);
+    await answerAll(pages, 1);
+    expect(latest()).toMatchObject({ items: items(0, 1), loading: false, error: undefined, end: false });
+    const before = latest().items;
+    await inAct(() => {
+      void latest().loadMore();
+      void latest().loadMore();
+    });
+    expect(latest()).toMatchObject({ loading: true });
+    expect(latest().items).toBe(before);
+    await answerAll(pages, 1);
+    expect(latest()).toMatchObject({ items: items(0, 1, 2, 3), loading: false, end: false });
+    await inAct(() => void latest().loadMore());
+    await answerAll(pages, 1);
+    expect(latest()).toMatchObject({ items: items(0, 1, 2, 3, 4, 5), loading: false, end: true });
+    await inAct(() => void latest().loadMore());
+    expect(pages.pagesAsked()).toEqual([0, 1, 2]);
+  });
+
+  const answerAll = async ({ answer }: ReturnType<typeof source>, count: number) => {
+    for (let index = 0; index < count; index++) await answer();
+    await settle();
+  };
+
+  test("shows what came before an error beside it, and tries again", async () => {
+    const guard = await testGuard();
+    const pages = source();
+    const { latest } = await start({ guard, options: { want: 4 } }, pages);
+    await pages.answer();
+    await settle();
+    await pages.answer("error");
+    await settle();
+    expect(latest()).toMatchObject({ items: items(0, 1), loading: false, end: false });
+    expect(latest().error).toBeInstanceOf(Error);
+    const ended = vi.fn();
+    await inAct(() => void latest().loadMore().then(ended));
+    expect(latest()).toMatchObject({ loading: true, error: undefined });
+    expect(ended).not.toHaveBeenCalled();
+    await answerAll(pages, 2);
+    expect(ended).toHaveBeenCalledTimes(1);
+    expect(latest()).toMatchObject({ items: items(0, 1, 2, 3, 4, 5), error: undefined, end: true });
+    expect(pages.pagesAsked()).toEqual([0, 1, 1, 2]);
+  });
+
+  test("with reset shows the old list until the new one is there, and takes nothing of the old run", async () => {
+    const guard = await testGuard();
+    const pages = source();
+    const { latest } = await start({ guard }, pages);
+    await answerAll(pages, 1);
+    guard.record(items(0));
+    await inAct(() => void latest().loadMore());
+    const stale = pages.asked.at(-1);
+    await inAct(() => void latest().reset());
+    expect(stale?.signal.aborted).toBe(true);
+    expect(latest()).toMatchObject({ items: items(0, 1), loading: true, end: false });
+    await answerAll(pages, 1);
+    expect(latest()).toMatchObject({ items: items(0, 1), loading: true });
+    await answerAll(pages, 2);
+    expect(latest()).toMatchObject({ items: items(1, 2, 3), loading: false });
+    expect(pages.pagesAsked()).toEqual([0, 1, 0, 1]);
+  });
+
+  test("shows the old list beside an error after reset, too, and loads the new one then", async () => {
+    const guard = await testGuard();
+    const pages = source();
+    const { latest } = await start({ guard }, pages);
+    await answerAll(pages, 1);
+    guard.record(items(0));
+    await inAct(() => void latest().reset());
+    await pages.answer("error");
+    await settle();
+    expect(latest()).toMatchObject({ items: items(0, 1), loading: false, error: new Error("no network") });
+    await inAct(() => void latest().loadMore());
+    await answerAll(pages, 2);
+    expect(latest()).toMatchObject({ items: items(1, 2, 3), error: undefined });
+  });
+
+  test("aborts when its component has gone", async () => {
+    const guard = await testGuard();
+    const pages = source();
+    const { unmount } = await start({ guard }, pages);
+    await unmount();
+    await settle();
+    expect(pages.asked.map(({ signal }) => signal.aborted)).toEqual([true]);
+  });
+
+  test("begins anew for another guard, and takes nothing that was fetched for the one before", async () => {
+    const [guard, other] = [await testGuard(), await testGuard()];
+    other.record(items(0));
+    const pages = source();
+    const { latest, show, results } = await start({ guard }, pages);
+    await show({ guard: other });
+    await settle();
+    expect(pages.asked.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+    await answerAll(pages, 3);
+    expect(latest().items).toEqual(items(1, 2, 3));
+    expect(results.flatMap((result) => result.items)).not.toContain("item-0");
+  });
+
+  test("with a key shows the same list when the component is back, without fetching it", async () => {
+    const guard = await testGuard();
+    const pages = source();
+    const props = { guard, options: { key: "home" } };
+    const first = await start(props, pages);
+    await answerAll(pages, 1);
+    guard.record(items(0, 1));
+    await first.unmount();
+    await settle();
+    const { latest, results } = await start(props, pages);
+    await settle();
+    expect(results[0]).toMatchObject({ items: items(0, 1), loading: false });
+    expect(pages.pagesAsked()).toEqual([0]);
+    await inAct(() => void latest().loadMore());
+    await answerAll(pages, 1);
+    expect(latest().items).toEqual(items(0, 1, 2, 3));
+    expect(pages.pagesAsked()).toEqual([0, 1]);
+    await inAct(() => void latest().reset());
+    await answerAll(pages, 2);
+    expect(latest().items).toEqual(items(2, 3));
+  });
+
+  test("puts what was seen last if it is told to, and takes an id function", async () => {
+    const guard = await testGuard();
+    guard.record(items(1, 2));
+    const pages = source();
+    const { latest } = await start({ guard, options: { seen: "last", want: 9 } }, pages);
+    await answerAll(pages, 3);
+    expect(latest()).toMatchObject({ items: items(0, 3, 4, 5, 1, 2), end: true });
+    const posts = [{ key: 1 }, { key: 2 }];
+    guard.record(1);
+    const fetchPosts = () => Promise.resolve({ items: posts, next: null });
+    const keyed = await renderHook(() => useSeenPages(guard, fetchPosts, { want: 1, id: ({ key }) => key }), undefined);
+    await settle();
+    expect(keyed.latest().items).toEqual([posts[1]]);
+  });
+
+  test("tells of wrong options", async () => {
+    const guard = await testGuard();
+    const { latest } = await start({ guard, options: { want: NaN } });
+    await settle();
+    expect(latest()).toMatchObject({ items: [], loading: false, error: { code: "bad-option" } });
   });
 });
 

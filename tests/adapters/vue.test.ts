@@ -1,8 +1,8 @@
 /** The composables where no browser is needed: what they take, and when they follow it. */
-import { SeenGuardError, type SeenGuard } from "seenguard";
+import { SeenGuardError, type PageRequest, type SeenGuard } from "seenguard";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import { openTestGuard } from "seenguard/testing";
-import { useSeenFeed, useSeenGuard, vSeen, type SeenElement } from "seenguard/vue";
+import { useSeenFeed, useSeenGuard, useSeenPages, vSeen, type SeenElement } from "seenguard/vue";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createApp, effectScope, h, reactive, ref, shallowRef, withDirectives } from "vue";
 
@@ -94,6 +94,43 @@ test("useSeenGuard opens the guard by the function that it is given", async () =
   await settle();
   expect(guard?.value).toBeInstanceOf(FormatsGuard);
   scope.stop();
+});
+
+test("useSeenPages follows its guard and its options, fetches once, and aborts with its scope", async () => {
+  const [guard, other] = [await testGuard(), await testGuard()];
+  other.record("page-0");
+  const [source, options] = [shallowRef<SeenGuard>(), ref({ want: 1 })];
+  const asked: PageRequest[] = [];
+  const fetchPage = (request: PageRequest) => {
+    asked.push(request);
+    const { page } = request;
+    if (page > 3) return new Promise<never>(() => undefined);
+    return Promise.resolve({ items: [`page-${String(page)}`], next: "more" });
+  };
+  const scope = effectScope();
+  const pages = scope.run(() => useSeenPages<string>(source, fetchPage, options));
+  if (!pages) throw new Error("the scope is not active");
+  const state = () => [pages.items.value, pages.loading.value, pages.error.value, pages.end.value];
+  expect(state()).toEqual([[], true, undefined, false]);
+  source.value = guard;
+  await settle();
+  expect(state()).toEqual([["page-0"], false, undefined, false]);
+  options.value = { want: 2 };
+  await pages.loadMore();
+  expect(pages.items.value).toEqual(["page-0", "page-1", "page-2"]);
+  source.value = other;
+  expect(state()).toEqual([[], true, undefined, false]);
+  await settle();
+  expect(pages.items.value).toEqual(["page-1", "page-2"]);
+  other.record("page-1");
+  await pages.reset();
+  expect(pages.items.value).toEqual(["page-2", "page-3"]);
+  void pages.loadMore();
+  expect(pages.loading.value).toBe(true);
+  await settle();
+  scope.stop();
+  await settle();
+  expect(asked.map(({ signal }) => signal.aborted)).toEqual([...Array<boolean>(asked.length - 1).fill(false), true]);
 });
 
 test("vSeen tracks anew what changes, and goes on with what is only written anew", async () => {

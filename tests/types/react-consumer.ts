@@ -1,11 +1,14 @@
 /** The same for the entry of React. */
-import { SeenGuard } from "seenguard";
+import { SeenGuard, type FetchPage } from "seenguard";
 import {
   useSeenFeed,
   useSeenGuard,
+  useSeenPages,
   useSeenRef,
   type SeenFeed,
   type SeenFeedOptions,
+  type SeenPages,
+  type SeenPagesOptions,
   type SharedGuardOptions,
 } from "seenguard/react";
 
@@ -13,7 +16,9 @@ interface Post {
   readonly key: number;
 }
 const posts: readonly Post[] = [{ key: 1 }];
+const fetchPosts: FetchPage<Post, number> = ({ cursor = 0 }) => Promise.resolve({ items: posts, next: cursor + 1 });
 const shared: SharedGuardOptions = { namespace: "home:ada", open: SeenGuard.open };
+const wanted: SeenPagesOptions = { want: 20, maxPages: 3, key: "home", seen: "last" };
 const options: SeenFeedOptions = { ssr: true, key: "home", seen: "last" };
 
 export function useAll(): void {
@@ -22,6 +27,11 @@ export function useAll(): void {
   const { items, reset }: SeenFeed<string> = useSeenFeed(guard, ["a", "b"]);
   useSeenFeed(guard, [{ id: 1n }], options).reset();
   useSeenGuard(shared);
+  const pages: SeenPages<Post> = useSeenPages(guard, fetchPosts, { ...wanted, id: ({ key }) => key });
+  const { loadMore, error }: SeenPages<string> = useSeenPages(guard, () => Promise.resolve({ items: ["a"] }), wanted);
+  const shown: readonly Post[] = pages.loading || pages.end ? [] : pages.items;
+  if (error === undefined) void loadMore().then(pages.reset);
+  console.log(shown.length);
   feed.reset();
   reset();
   const refs: ((element: object | null) => void)[] = [

@@ -1,5 +1,5 @@
 /** What the apps have in common: people, the server's pages, and what the tests ask them. */
-import { SeenGuard, type ObserveOptions } from "seenguard";
+import { SeenGuard, type FeedPage, type ObserveOptions, type PageRequest } from "seenguard";
 
 export const users = ["ada", "grace"] as const;
 export type User = (typeof users)[number];
@@ -46,6 +46,12 @@ export const observing: ObserveOptions = { dwellMs: 200 };
 export async function fetchPage(user: User, page: number): Promise<Item[]> {
   const response = await fetch(`/api/feed?user=${user}&page=${String(page)}`);
   return ((await response.json()) as { items: Item[] }).items;
+}
+
+/** For lists that load their own pages: there are three. */
+export async function fetchFeedPage({ page, signal }: PageRequest): Promise<FeedPage<Item>> {
+  const response = await fetch(`/api/feed?page=${String(page)}`, { signal });
+  return { ...((await response.json()) as FeedPage<Item>), next: page < 2 ? "more" : null };
 }
 
 const markerOf = (user: User) => `marker-of-${user}`;

@@ -1,0 +1,4 @@
+import { mount } from "svelte";
+import Pages from "./Pages.svelte";
+
+mount(Pages, { target: document.querySelector("#app") ?? document.body });
