@@ -5,6 +5,7 @@ use seenguard::DeliveryBatch;
 use super::chance::Chance;
 use super::conditions::{Kind, MINUTE};
 use super::device::Device;
+use super::elsewhere::DeviceTold;
 use super::exceptions::listed;
 use super::items::Item;
 use super::ledger::Arrival;
@@ -104,8 +105,10 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
     for &(item, at) in &unseen {
         check_unseen_due(device, tab, item, at);
     }
+    let told = DeviceTold::by(device, tab, clocks, scene.now, scene.items);
     let page = &mut device.tabs[tab];
     page.flights.push(Flight {
+        told,
         batch,
         impressions,
         unseen,
@@ -206,6 +209,7 @@ fn arrive(device: &mut Device, tab: usize, flight: usize, scene: &mut Scene<'_>)
     if std::mem::replace(&mut flight.has_arrived, true) {
         return;
     }
+    scene.server.devices.receive(&flight.told, scene.now);
     let Flight { sent_ms, sent_at, .. } = *flight;
     let impressions = flight.impressions.iter().map(|&told| (told, false));
     for ((item, at), is_unseen) in impressions.chain(flight.unseen.iter().map(|&told| (told, true))) {

@@ -8,6 +8,7 @@ use seenguard::{Explanation, Guard};
 use super::bounds;
 use super::chance::Chance;
 use super::device::Device;
+use super::elsewhere;
 use super::items::Item;
 use super::knowing::missed_of_item;
 use super::ledger::Recording;
@@ -29,6 +30,7 @@ pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let candidates = lists::candidates(device, scene);
     let passed = filter(device, tab, &candidates, scene);
     lists::show(device, tab, &candidates.posts, scene);
+    elsewhere::check_page(device, tab, &candidates, scene);
     if scene.random.percent(10) {
         lists::check_server_list(scene.server, &candidates.posts, scene.now, scene.items);
     }

@@ -17,7 +17,7 @@ const MOST_FAILURES: usize = 5;
 const ENOUGH_USERS: usize = 300;
 
 /// What a run must have met.
-const TO_BE_REACHED: [&str; 57] = [
+const TO_BE_REACHED: [&str; 58] = [
     "a batch fails",
     "a compaction finds that another was quicker",
     "a clear is done",
@@ -28,6 +28,7 @@ const TO_BE_REACHED: [&str; 57] = [
     "a false positive covers an impression",
     "a key vanishes between listing and reading",
     "a list decides anew what was taken back",
+    "a page leaves out what another device has shown",
     "a promise outlives its page and a coverage",
     "a shard alone stops what this device has forgotten",
     "a shipped shard is past its expiry",

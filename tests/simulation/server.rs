@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use seenguard::hash::hash_id;
-use seenguard::{ChainOptions, ChainSnapshot, Impression, Report, Shard, ShardChain, Split, Time};
+use seenguard::{ChainOptions, ChainSnapshot, Impression, Pending, Report, Shard, ShardChain, Split, Time};
 
 use super::chance::Chance;
 use super::conditions::{Conditions, SECOND};
+use super::elsewhere::Devices;
 use super::exceptions::{Exceptions, seconds_of};
 use super::items::{Item, Items};
 use super::lists::{self, Post};
@@ -56,6 +57,8 @@ pub struct Server {
     last_version: u64,
     /// What must be taken back, and since when the history counts.
     pub exceptions: Exceptions,
+    /// What devices have pending, beside the chain.
+    pub devices: Devices,
     changed: bool,
     current: Rc<State>,
     history: Vec<Past>,
@@ -77,6 +80,7 @@ impl Server {
             promised_from: 0,
             last_version: 0,
             exceptions: Exceptions::default(),
+            devices: Devices::default(),
             changed: true,
             current: Rc::default(),
             history: Vec::new(),
@@ -221,6 +225,15 @@ impl Server {
         state
     }
 
+    /// What passes of these items for a device, by what devices have pending.
+    pub fn filter(&self, ids: &[Item], pending: Pending<'_>, now: u64, items: &Items) -> BTreeSet<Item> {
+        let fresh = self
+            .chain
+            .filter(&items.texts(ids), pending, ms(now))
+            .expect("there is memory");
+        fresh.into_iter().map(|index| ids[index as usize]).collect()
+    }
+
     /// A list in two, as the chain answers it.
     pub fn split(&self, posts: &[Post], now: u64, items: &Items) -> Split {
         let split = self.chain.split(&lists::ids_of(posts, items), None, ms(now));
@@ -346,6 +359,7 @@ impl Server {
     pub fn delete_history(&mut self, now: u64) {
         self.chain.forget(ms(now)).expect("a chain knows such times");
         self.exceptions.forget(now);
+        self.devices.clear();
         self.forget_promises();
         self.inserted.clear();
     }

@@ -23,9 +23,11 @@ pub enum Question {
     KeptTooLong,
     /// Items of which the server's chain has refused all impressions since the history was deleted, and contains.
     Forgotten,
+    /// Items that no device has shown and that a page leaves out, against the rates of what devices have pending.
+    Elsewhere,
 }
 
-const QUESTIONS: f64 = 3.0;
+const QUESTIONS: f64 = 4.0;
 
 /// How often something was expected at most, and how often it was seen.
 #[derive(Debug, Clone, Copy, Default)]

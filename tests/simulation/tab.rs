@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use seenguard::{Guard, Notices, Operation, Received, Storage};
 
+use super::elsewhere::DeviceTold;
 use super::items::Item;
 use super::job::Job;
 use super::ledger::{Ledger, Recording};
@@ -51,6 +52,8 @@ pub struct Flight {
     /// The number of the latest clear that the tab knew of.
     pub clear: u64,
     pub has_arrived: bool,
+    /// What the report tells of what is pending.
+    pub told: DeviceTold,
 }
 
 /// What a tab knows of the deliveries of an impression.

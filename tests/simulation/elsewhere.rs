@@ -1,0 +1,218 @@
+//! What a person's devices have pending, as the server keeps it: a page leaves out what another device has shown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seenguard::{MAX_PENDING_DEVICES, Now, PENDING_SECONDS, Pending, PendingToKeep, Shard, Time};
+
+use super::conditions::SECOND;
+use super::device::Device;
+use super::items::{Item, Items};
+use super::lists::Candidates;
+use super::scene::Scene;
+use super::server::Server;
+use super::statistics::Question;
+
+/// So many of the newest pending ids fit into what a device tells.
+const SURELY_TOLD: usize = 1_500;
+
+/// What a device has told with a request or a report.
+#[derive(Debug, Clone)]
+pub struct DeviceTold {
+    pub text: String,
+    /// What was pending, and what of that must be in it.
+    pending: BTreeSet<Item>,
+    newest: BTreeSet<Item>,
+    at_ms: u64,
+}
+
+/// The parts of a text.
+struct Parts<'a> {
+    device: &'a str,
+    counter: u64,
+    shard: Option<Shard>,
+}
+
+impl DeviceTold {
+    /// What a tab tells now.
+    pub fn by(device: &Device, tab: usize, clocks: Now, now: u64, items: &Items) -> DeviceTold {
+        let guard = &device.tabs[tab].guard;
+        let pending = guard.pending(usize::MAX, clocks);
+        let items_of = |texts: &[String]| {
+            let items = texts.iter().map(|text| items.of(text).expect("an item of this feed"));
+            items.collect()
+        };
+        let told = DeviceTold {
+            text: guard.device_pending(usize::MAX, clocks).expect("there is memory"),
+            pending: items_of(&pending),
+            newest: items_of(&pending[pending.len().saturating_sub(SURELY_TOLD)..]),
+            at_ms: now,
+        };
+        let Parts { device, shard, .. } = told.parts();
+        assert_eq!(
+            !device.is_empty(),
+            guard.device_name().is_some(),
+            "elsewhere: a device tells its name if it has one"
+        );
+        assert_eq!(
+            shard.is_none(),
+            pending.is_empty(),
+            "elsewhere: a shard is told if anything is pending"
+        );
+        told
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        let parts: Vec<&str> = self.text.splitn(3, '.').collect();
+        Parts {
+            device: parts[0],
+            counter: u64::from_str_radix(parts[1], 36).expect("counters are to the base 36"),
+            shard: (!parts[2].is_empty())
+                .then(|| Shard::from_base64(parts[2]).expect("a device tells what can be read")),
+        }
+    }
+
+    /// Whether it counts for a server that knows of this deletion of the history; Unix seconds.
+    fn counts(&self, forget_before: u32) -> bool {
+        self.parts().shard.is_some_and(|shard| shard.epoch >= forget_before)
+    }
+
+    fn contains(&self, item: Item, items: &Items) -> bool {
+        self.parts()
+            .shard
+            .is_some_and(|shard| shard.filter.contains(items.text(item)))
+    }
+
+    fn rate(&self) -> f64 {
+        self.parts()
+            .shard
+            .map_or(0.0, |shard| shard.filter.false_positive_rate())
+    }
+}
+
+/// What the store has, and what each device has told last.
+#[derive(Debug, Default)]
+pub struct Devices {
+    lines: String,
+    latest: BTreeMap<String, DeviceTold>,
+}
+
+impl Devices {
+    /// A request or a report has come.
+    pub fn receive(&mut self, told: &DeviceTold, now: u64) {
+        let (at, since) = (Time::from_unix_ms(now), kept_since(now));
+        if let Some(to_keep) = PendingToKeep::of(&told.text, None)
+            && let Some(lines) = to_keep.into_lines(&self.lines, at, since).expect("there is memory")
+        {
+            self.lines = lines;
+        }
+        self.latest
+            .retain(|_, told| told.at_ms / SECOND * SECOND >= since.unix_ms());
+        let Parts { device, counter, shard } = told.parts();
+        let known = self.latest.get(device);
+        if device.is_empty() || known.is_some_and(|known| counter < known.parts().counter) {
+            return;
+        }
+        if shard.is_none() {
+            self.latest.remove(device);
+            return;
+        }
+        // What is told again changes nothing, and is kept no longer.
+        let again = known.filter(|known| known.text == told.text);
+        let at_ms = again.map_or(now, |known| known.at_ms);
+        self.latest
+            .insert(device.to_owned(), DeviceTold { at_ms, ..told.clone() });
+    }
+
+    pub fn clear(&mut self) {
+        *self = Devices::default();
+    }
+
+    /// Those that a store must keep: the latest, if all of them were told something.
+    fn surely_kept(&self) -> impl Iterator<Item = (&String, &DeviceTold)> {
+        let mut times: Vec<u64> = self.latest.values().map(|told| told.at_ms / SECOND).collect();
+        times.sort_unstable();
+        let oldest = times.iter().rev().nth(MAX_PENDING_DEVICES).copied();
+        self.latest
+            .iter()
+            .filter(move |(_, told)| oldest.is_none_or(|oldest| told.at_ms / SECOND > oldest))
+    }
+}
+
+fn kept_since(now: u64) -> Time {
+    Time::from_unix_ms(now.saturating_sub(u64::from(PENDING_SECONDS) * SECOND))
+}
+
+/// A device asks for a page of these candidates.
+pub fn check_page(device: &Device, tab: usize, candidates: &Candidates, scene: &mut Scene<'_>) {
+    let clocks = device.clocks(tab, scene.now);
+    let asking = DeviceTold::by(device, tab, clocks, scene.now, scene.items);
+    let Scene { server, items, now, .. } = scene;
+    let now = *now;
+    server.devices.receive(&asking, now);
+    let ids = candidates.ids();
+    let pending = Pending {
+        own: Some(&asking.text),
+        kept: &server.devices.lines,
+        kept_since: kept_since(now),
+        namespace: None,
+    };
+    let passed: BTreeSet<Item> = server.filter(&ids, pending, now, items);
+    for item in ids {
+        let why = why(server, &asking, item, now, items);
+        let passes = passed.contains(&item);
+        assert!(
+            !passes || !why.must_be_left_out,
+            "elsewhere: {item:?} is on the page, and a device has shown it"
+        );
+        if why.must_be_left_out && !why.is_own && !why.is_in_chain {
+            scene.tally.reach("a page leaves out what another device has shown");
+        }
+        assert!(
+            passes || why.may_be_left_out,
+            "elsewhere: {item:?} is left out for no reason"
+        );
+        if why.is_fresh {
+            scene.tally.ask(Question::Elsewhere, why.rate, !passes);
+        }
+    }
+}
+
+struct Why {
+    must_be_left_out: bool,
+    may_be_left_out: bool,
+    is_own: bool,
+    is_in_chain: bool,
+    /// Whether neither the chain nor any device has it.
+    is_fresh: bool,
+    /// The rate at which devices' shards leave such an item out.
+    rate: f64,
+}
+
+fn why(server: &Server, asking: &DeviceTold, item: Item, now: u64, items: &Items) -> Why {
+    let forget_before = server.exceptions.forget_before;
+    let device = asking.parts().device.to_owned();
+    let is_taken_back = server.exceptions.contains(item);
+    let is_in_chain = server.newest_shard(item, now, items).is_some();
+    let is_own = asking.counts(forget_before) && asking.newest.contains(&item);
+    let others = || {
+        let others = server.devices.latest.iter().filter(|&(name, _)| *name != device);
+        others.map(|(_, told)| told).filter(|told| told.counts(forget_before))
+    };
+    let mut surely = server.devices.surely_kept();
+    let is_elsewhere =
+        surely.any(|(name, told)| *name != device && told.counts(forget_before) && told.newest.contains(&item));
+    let counting = || {
+        others()
+            .filter(|_| !is_taken_back)
+            .chain(Some(asking).filter(|asking| asking.counts(forget_before)))
+    };
+    let is_in_any = counting().any(|told| told.contains(item, items));
+    Why {
+        must_be_left_out: is_in_chain || is_own || (is_elsewhere && !is_taken_back),
+        may_be_left_out: is_in_chain || is_in_any,
+        is_own,
+        is_in_chain,
+        is_fresh: !is_in_chain && counting().all(|told| !told.pending.contains(&item)),
+        rate: counting().map(DeviceTold::rate).sum(),
+    }
+}
