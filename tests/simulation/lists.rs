@@ -226,7 +226,11 @@ fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scen
     let must_pass = |id| page.must_pass(ledger, id, clocks.wall_ms);
     for verdict in verdicts.of.values() {
         for &id in &verdict.stopped_by {
-            let own = ledger.of(id).next_back();
+            // One that its tab had not heard of may hide what was taken back, until it has expired.
+            let own = ledger
+                .of(id)
+                .next_back()
+                .filter(|(_, own)| own.missed_of_item.is_empty());
             let is_own_since = own.is_some_and(|(index, recording)| recording.unseen && index >= verdict.recordings);
             let listed = page.view.unseen.get(&id).map(|taken_back| taken_back.stated);
             let is_listed_since = listed.is_some() && verdicts.listed.get(&id).copied() != listed;
