@@ -13,9 +13,16 @@ const ofTheGuard = [
 
 /** Tests in Node that start many processes: the command, Redis, compilers of examples. */
 const ofProcesses = [
-  ...["docs-examples", "inspect", "near-duplicates-example", "stores", "demo/redis", "demo/seen"].map(
-    (name) => `tests/node/${name}.test.ts`,
-  ),
+  ...[
+    "docs-examples",
+    "inspect",
+    "near-duplicates-example",
+    "stores",
+    "store-faults",
+    "store-pages",
+    "demo/redis",
+    "demo/seen",
+  ].map((name) => `tests/node/${name}.test.ts`),
   "tests/conditions/outage.test.ts",
 ];
 

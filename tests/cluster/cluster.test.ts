@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { Cluster } from "ioredis";
 import { createCluster } from "redis";
-import { redisStore, type SeenStore } from "seenguard/server";
+import { redisStore, ShardChain, type SeenStore } from "seenguard/server";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { migrateSlotOf, startCluster, type Node } from "./nodes.ts";
 import { CHAIN, GROUP, STREAM } from "./stream.ts";
@@ -66,6 +66,29 @@ describe("a Redis Cluster of three nodes", () => {
     }
   });
 
+  test("keeps all keys of a user in one slot whatever the names, and each user's apart", async () => {
+    for (const [index, client] of [cluster, nodeRedis].entries()) {
+      for (const prefix of ["seen:", "seen{}:", "{", "{}", "}", "a{b"]) {
+        const store = redisStore(client, { ...CHAIN, prefix: prefix + String(index) });
+        const users = ["}", "}x", "{}", "{", "a}b", "%7D", "a{b}c", "{a}", "a"];
+        for (const user of users) {
+          const now = Date.now();
+          const pending = `0123456789ab.1.${await pendingShard(`${user} pending`)}`;
+          const report = { namespace: user, now, impressions: [{ id: user, at: now }], pending };
+          await store.take(user, await store.receive(user, report));
+          await store.update(user, (chain) => chain.record("taken back"));
+          await store.unsee(user, "taken back");
+        }
+        for (const user of users) {
+          const ranked = [...users, ...users.map((user) => `${user} pending`), "taken back"];
+          const { items } = await store.page(user, ranked, { size: 100 });
+          expect(items).toEqual(ranked.filter((id) => id !== user && id !== `${user} pending`));
+        }
+        for (const user of users) await store.forget(user);
+      }
+    }
+  });
+
   test("loses nothing while consumers are killed every second and a slot is migrated", async () => {
     await cluster.xgroup("CREATE", STREAM, GROUP, "0", "MKSTREAM");
     await addImpressions();
@@ -100,6 +123,14 @@ describe("a Redis Cluster of three nodes", () => {
     }
   });
 });
+
+async function pendingShard(id: string): Promise<string> {
+  const chain = await ShardChain.create({ capacity: 100 });
+  chain.record(id);
+  const [shard = ""] = chain.snapshot().shards;
+  chain.free();
+  return shard;
+}
 
 /** The impressions of all users, in turn. */
 async function addImpressions(): Promise<void> {

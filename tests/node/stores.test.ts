@@ -233,17 +233,24 @@ test("two clients read what the other one has written, with any prefix", async (
   for (const store of [one, other]) expect(store && (await missing(store, "ada", ["a", "b", "c"]))).toEqual(["c"]);
 });
 
-test("an update begun on one connection and lost with it is neither lost nor made twice", async () => {
-  const other = new Redis(redis.url);
-  onTestFinished(() => {
-    other.disconnect();
-  });
-  const store = redisStore(other);
-  const updates = idsOf("item", 100).map((id) => store.update("ada", (chain) => chain.record(id)));
-  await redis.client.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
-  await Promise.all(updates);
-  expect(await missing(store, "ada", idsOf("item", 100))).toEqual([]);
-});
+test.each(["ioredis", "node-redis"])(
+  "an update whose connection is lost is neither lost nor made twice: %s",
+  async (name) => {
+    const [one, other] = [new Redis(redis.url), createClient({ url: redis.url, socket: { reconnectStrategy: 20 } })];
+    other.on("error", () => undefined);
+    await other.connect();
+    onTestFinished(() => {
+      one.disconnect();
+      other.destroy();
+    });
+    const store = redisStore(name === "ioredis" ? one : other);
+    await store.update("ada", (chain) => chain.record("before"));
+    const updates = idsOf("item", 100).map((id) => store.update("ada", (chain) => chain.record(id)));
+    await redis.client.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    await Promise.all(updates);
+    expect(await missing(store, "ada", ["before", ...idsOf("item", 100)])).toEqual([]);
+  },
+);
 
 test.each([
   ["nothing", undefined],

@@ -1,0 +1,311 @@
+/** The calls of a store that answer a device: pages, reports and what the person's other devices have pending. */
+import { createClient } from "redis";
+import {
+  memoryStore,
+  pageOf,
+  parseReport,
+  redisStore,
+  ShardChain,
+  type Page,
+  type ReceivedReport,
+  type SeenGuardError,
+  type SeenStore,
+  type StoreOptions,
+} from "seenguard/server";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { startRedis, type RunningRedis } from "../demo/processes.ts";
+import { Device } from "./devices.js";
+import { DAY_SECONDS, idsOf, openGuard } from "./support.js";
+
+let redis: RunningRedis;
+let nodeRedis: ReturnType<typeof createClient>;
+beforeAll(async () => {
+  redis = await startRedis();
+  nodeRedis = createClient({ url: redis.url });
+  await nodeRedis.connect();
+});
+afterAll(async () => {
+  nodeRedis.destroy();
+  await redis.stop();
+});
+beforeEach(() => redis.client.flushall());
+
+const POOL = ["a", "b", "c", "d", "e"];
+const namespaceOf = (user: string) => `home:${user}`;
+const stores: [string, (options?: StoreOptions) => SeenStore][] = [
+  ["memoryStore", (options) => memoryStore(options)],
+  ["redisStore with ioredis", (options) => redisStore(redis.client, options)],
+  ["redisStore with node-redis", (options) => redisStore(nodeRedis, options)],
+];
+
+/** The ids of the page that a device gets, which tells what it has pending. */
+async function pageFor(store: SeenStore, pending?: string, options = {}): Promise<string[]> {
+  return (await store.page("ada", POOL, { size: 5, pending, ...options })).items;
+}
+
+describe.each(stores)("%s", (_, open) => {
+  test("answers with the page that the chain has", async () => {
+    const store = open();
+    await store.update("ada", (chain) => chain.record(["a", "c"]));
+    const chain = await store.read("ada");
+    const now = Math.floor(Date.now() / 1000);
+    for (const seen of ["drop", "last"] as const) {
+      for (let cursor: string | null = null; ;) {
+        const page: Page<string> = await store.page("ada", POOL, { size: 2, seen, cursor, now });
+        expect(page).toEqual(pageOf(chain, POOL, { size: 2, seen, cursor, now }));
+        cursor = page.next;
+        if (cursor === null) break;
+      }
+    }
+    const posts = [{ key: 1 }, { key: 2 }];
+    const { items } = await store.page("ada", posts, { size: 1, id: ({ key }) => key });
+    expect(items).toEqual([{ key: 1 }]);
+    chain.free();
+  });
+
+  test("ships references to what the device holds", async () => {
+    const store = open();
+    await store.update("ada", (chain) => chain.record("a"));
+    const { seen } = await store.page("ada", POOL, { size: 5 });
+    expect(seen.shards).toHaveLength(1);
+    const { guard } = await openGuard();
+    guard.apply(seen);
+    const { seen: again } = await store.page("ada", POOL, { size: 5, held: guard.held() });
+    expect(again.shards).toEqual([expect.stringMatching(/^~/)]);
+  });
+
+  test("leaves out what another device of the person has told with a page's request", async () => {
+    const store = open({ namespaceOf });
+    const [phone, tablet] = [new Device("home:ada", 1), new Device("home:ada", 2)];
+    expect(await pageFor(store, await phone.pending(["a"]))).toEqual(["b", "c", "d", "e"]);
+    expect(await pageFor(store, await tablet.pending(["b"]))).toEqual(["c", "d", "e"]);
+    expect(await pageFor(store)).toEqual(["c", "d", "e"]);
+    // The asking device's own as it comes with the request.
+    expect(await pageFor(store, await phone.pending([]))).toEqual(["a", "c", "d", "e"]);
+    expect(await pageFor(store, await tablet.pending(["b", "d"]))).toEqual(["a", "c", "e"]);
+    // It is nobody else's.
+    expect((await store.page("eve", POOL, { size: 5 })).items).toEqual(POOL);
+    // And no part of the chain or the snapshot.
+    expect((await store.page("ada", POOL, { size: 5 })).seen.shards).toEqual([]);
+    expect((await store.read("ada")).has("b")).toBe(false);
+  });
+
+  test("leaves out what another device has told with a report, before any stream has brought it", async () => {
+    const store = open({ namespaceOf });
+    const phone = new Device("home:ada", 1);
+    const report = await phone.report(["a", "b"]);
+    const received = await store.receive("ada", JSON.stringify(report));
+    expect(received).toMatchObject({ namespace: "home:ada", impressions: report.impressions, pending: report.pending });
+    expect(await pageFor(store, await new Device("home:ada", 2).pending([]))).toEqual(["c", "d", "e"]);
+    expect((await store.read("ada")).has("a")).toBe(false);
+  });
+
+  test("keeps no text that is older than what it has of the device", async () => {
+    const store = open();
+    const phone = new Device("home:ada", 1);
+    await pageFor(store, await phone.pending(["a"], 36 ** 2));
+    for (const older of [await phone.pending(["b"], 36 ** 2 - 1), await phone.pending([], 35)]) {
+      await pageFor(store, older);
+      expect(await pageFor(store)).toEqual(["b", "c", "d", "e"]);
+    }
+    await pageFor(store, await phone.pending(["c"], 36 ** 2));
+    expect(await pageFor(store)).toEqual(["a", "b", "d", "e"]);
+    await pageFor(store, await phone.pending([], 36 ** 3));
+    expect(await pageFor(store)).toEqual(POOL);
+  });
+
+  test("keeps the latest of 8 devices", async () => {
+    const store = open();
+    const pool = idsOf("item", 10);
+    const now = Math.floor(Date.now() / 1000);
+    for (const [index, id] of pool.entries()) {
+      const pending = await new Device("home:ada", index).pending([id]);
+      await store.page("ada", pool, { size: 1, pending, now: now + index });
+    }
+    const { items } = await store.page("ada", pool, { size: 10, now: now + 10 });
+    expect(items).toEqual(["item-0", "item-1"]);
+  });
+
+  test("keeps it for 2 days after its last change, or as long as it is told to", async () => {
+    const now = Math.floor(Date.now() / 1000);
+    for (const [pendingSeconds, seconds] of [
+      [undefined, 2 * DAY_SECONDS],
+      [60, 60],
+    ] as const) {
+      const store = open({ ...(pendingSeconds && { pendingSeconds }) });
+      const [phone, tablet] = [new Device("home:ada", 1), new Device("home:ada", 2)];
+      await pageFor(store, await phone.pending(["a"]), { now });
+      await pageFor(store, await tablet.pending(["b"]), { now: now + 10 });
+      expect(await pageFor(store, undefined, { now: now + seconds })).toEqual(["c", "d", "e"]);
+      expect(await pageFor(store, undefined, { now: now + seconds + 1 })).toEqual(["a", "c", "d", "e"]);
+      await redis.client.flushall();
+    }
+  });
+
+  test("passes what was taken back, although another device has it pending", async () => {
+    const store = open();
+    await store.update("ada", (chain) => chain.record("a"));
+    await pageFor(store, await new Device("home:ada", 1).pending(["a", "b"]));
+    await store.unsee("ada", new Set(["a", "b"]));
+    expect(await pageFor(store)).toEqual(["a", "c", "d", "e"]);
+  });
+
+  test("forgets what devices have told with the history", async () => {
+    const store = open();
+    const phone = new Device("home:ada", 1);
+    await store.update("ada", (chain) => chain.record("b"));
+    await pageFor(store, await phone.pending(["a"]));
+    await store.forget("ada");
+    expect(await pageFor(store)).toEqual(POOL);
+    expect((await store.page("ada", POOL, { size: 5 })).seen.forgetBefore).toBeGreaterThan(0);
+    // A device that has not heard of it yet tells it once more.
+    const stale = await phone.pending(["a"]);
+    await pageFor(store, stale);
+    expect(await pageFor(store)).toEqual(POOL);
+    // Also if the chain has been deleted in this very second.
+    await store.forget("ada");
+    expect(await redis.client.exists("seen:ada:pending")).toBe(0);
+  });
+
+  test("refuses a report of another namespace before anything is kept, and ignores its devices", async () => {
+    const store = open({ namespaceOf });
+    const stranger = new Device("home:bob", 1);
+    const report = await stranger.report(["a"]);
+    const refusal = expect.objectContaining({ code: "wrong-namespace" }) as Error;
+    await expect(store.receive("ada", report)).rejects.toThrow(refusal);
+    await expect(store.take("ada", parseReport(report))).rejects.toThrow(refusal);
+    expect(await pageFor(store)).toEqual(POOL);
+    expect(await pageFor(store, report.pending)).toEqual(POOL);
+    expect(await pageFor(store)).toEqual(POOL);
+    expect(await redis.client.keys("*")).toEqual([]);
+    expect(await store.receive("bob", report)).toMatchObject({ namespace: "home:bob" });
+    // A device without a name tells for its own request alone.
+    const unnamed = (await stranger.pending(["a"])).slice(stranger.name.length);
+    expect(await pageFor(store, unnamed)).toEqual(["b", "c", "d", "e"]);
+    expect(await pageFor(store)).toEqual(POOL);
+  });
+
+  test("takes a report, at once or long afterwards", async () => {
+    const store = open({ namespaceOf });
+    const phone = new Device("home:ada", 1);
+    const received = await store.receive("ada", await phone.report(["a", "b"]));
+    expect(await store.take("ada", JSON.parse(JSON.stringify(received)) as ReceivedReport)).toBe(2);
+    expect(await store.take("ada", received)).toBe(0);
+    expect(await pageFor(store, await phone.pending([]))).toEqual(["c", "d", "e"]);
+  });
+
+  test("has the recommended chain by default, of which a given option replaces one", async () => {
+    const recommended = { capacity: 281, shards: 20, falsePositiveRate: 0.00025, ttlSeconds: 30 * DAY_SECONDS };
+    for (const [options, full] of [
+      [{}, recommended],
+      [{ capacity: 100 }, { ...recommended, capacity: 100 }],
+      [{ ttlSeconds: 0 }, { ...recommended, ttlSeconds: 0 }],
+      [{ format: "guava" }, { ...recommended, ttlSeconds: 0, format: "guava" }],
+      [{ format: { kind: "go-bloomfilter" } }, { ...recommended, ttlSeconds: 0, format: { kind: "go-bloomfilter" } }],
+    ] as const) {
+      const user = JSON.stringify(options);
+      const now = Math.floor(Date.now() / 1000);
+      const ids = idsOf("item", 300);
+      const store = open(options);
+      await store.update(user, (chain) => chain.record(ids, { now }));
+      const chain = await ShardChain.create(full);
+      chain.record(ids, { now });
+      const stored = await store.read(user);
+      expect(stored.snapshot({ now })).toEqual(chain.snapshot({ now }));
+      chain.free();
+      stored.free();
+    }
+  });
+
+  test.each([
+    ["no list", (store: SeenStore) => store.page("ada", undefined as unknown as string[], { size: 1 }), "bad-option"],
+    ["no size", (store: SeenStore) => store.page("ada", POOL, {} as { size: number }), "bad-option"],
+    ["half of a character", (store: SeenStore) => store.page("a\ud800", POOL, { size: 1 }), "bad-option"],
+    ["the same for a report", (store: SeenStore) => store.receive("\udc00", {}), "bad-option"],
+    ["the same for a change", (store: SeenStore) => store.forget("\udc00a"), "bad-option"],
+    ["no report", (store: SeenStore) => store.receive("ada", "what is this"), "bad-report"],
+    ["a report that was not received", (store: SeenStore) => store.take("ada", {} as ReceivedReport), "bad-report"],
+    ["a user whose key is another one's", (store: SeenStore) => store.read("ada:pending"), "bad-option"],
+  ])("refuses %s", async (what, use, code) => {
+    if (what.startsWith("a user") && _ === "memoryStore") return;
+    await expect(use(open())).rejects.toThrow(expect.objectContaining({ code }) as Error);
+  });
+
+  test.each([{ namespaceOf: "home" }, { onError: 7 }, { pendingSeconds: 0 }, { namespace: "home" }])(
+    "refuses the option %j",
+    (options) => {
+      expect(() => open(options as unknown as StoreOptions)).toThrow(
+        expect.objectContaining({ code: "bad-option" }) as Error,
+      );
+    },
+  );
+
+  test("refuses a namespaceOf that returns no text", async () => {
+    const store = open({ namespaceOf: () => undefined as unknown as string });
+    await expect(store.page("ada", POOL, { size: 1 })).rejects.toThrow(/namespaceOf/);
+  });
+});
+
+describe.each(stores.slice(1))("%s", (_, open) => {
+  test("keeps a hash from the device name to time, counter and shard", async () => {
+    const store = open();
+    const phone = new Device("home:ada", 1);
+    const pending = await phone.pending(["a"], 71);
+    await store.page("ada", POOL, { size: 1, pending, now: 1_764_000_000.7 });
+    const [, , shard = ""] = pending.split(".");
+    expect(await redis.client.hgetall("seen:ada:pending")).toEqual({ [phone.name]: `1764000000 1z ${shard}` });
+    expect(await redis.client.ttl("seen:ada:pending")).toBeGreaterThan(2 * DAY_SECONDS - 60);
+    await store.page("ada", POOL, { size: 1, pending: await phone.pending([]) });
+    expect(await redis.client.keys("*")).toEqual([]);
+  });
+
+  test("asks Redis once for a page, whatever the device tells, and writes only what has changed", async () => {
+    const store = open();
+    const phone = new Device("home:ada", 1);
+    const pending = await phone.pending(["a"]);
+    await pageFor(store, pending);
+    await redis.client.call("CONFIG", "RESETSTAT");
+    await redis.client.expire("seen:ada:pending", 1000);
+    await pageFor(store, pending);
+    const said = await redis.client.info("commandstats");
+    expect(said).toMatch(/^cmdstat_evalsha:calls=1,/m);
+    expect(said).not.toMatch(/hset/);
+    expect(await redis.client.ttl("seen:ada:pending")).toBeLessThanOrEqual(1000);
+  });
+
+  test("counts what is not its own in the hash for nothing", async () => {
+    const store = open();
+    const phone = new Device("home:ada", 1);
+    const [, , shard = ""] = (await phone.pending(["a"])).split(".");
+    await redis.client.hset("seen:ada:pending", {
+      [phone.name]: "",
+      [new Device("home:ada", 2).name]: `soon 1 ${shard}`,
+      "no device": `1764000000 1 ${shard}`,
+      [new Device("home:ada", 3).name]: Buffer.from([0xff, 0x0a, 0x20]),
+    });
+    const tablet = new Device("home:ada", 4);
+    expect(await pageFor(store, await tablet.pending(["b"]))).toEqual(["a", "c", "d", "e"]);
+    expect(await pageFor(store, await phone.pending(["c"]))).toEqual(["a", "d", "e"]);
+    for (let number = 5; number < 12; number++)
+      await pageFor(store, await new Device("home:ada", number).pending(["b"]));
+    expect(await redis.client.hlen("seen:ada:pending")).toBe(8);
+  });
+
+  test("answers the page where the key is another thing, and says so", async () => {
+    const errors: SeenGuardError[] = [];
+    const store = open({ onError: (error) => errors.push(error) });
+    await redis.client.set("seen:ada:pending", "a text");
+    expect(await pageFor(store, await new Device("home:ada", 1).pending(["a"]))).toEqual(["b", "c", "d", "e"]);
+    expect(errors.map(({ code, message }) => [code, message.includes("WRONGTYPE")])).toEqual([["storage", true]]);
+  });
+});
+
+test("what is told without a listener is warned of once", async () => {
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  const store = redisStore(redis.client);
+  await redis.client.lpush("seen:ada", "damaged", "damaged");
+  await store.page("ada", POOL, { size: 1 });
+  await store.page("ada", POOL, { size: 1 });
+  expect(warn.mock.calls.map(([text]) => String(text))).toEqual([expect.stringMatching(/shard 0 of ada/)]);
+  warn.mockRestore();
+});
