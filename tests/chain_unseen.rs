@@ -8,8 +8,8 @@ use common::random::Random;
 use common::{DAY, START, at, at_ms, guard, ids, milliseconds, options, seconds};
 use seenguard::wire::Reference;
 use seenguard::{
-    BloomFilter, ChainOptions, ChainSnapshot, Error, Format, Impression, ItemIds, Parameters, Report, Shard,
-    ShardChain, Snapshot, Split,
+    BloomFilter, ChainOptions, ChainSnapshot, Error, Format, Impression, ItemIds, Parameters, ReceivedReport, Report,
+    Shard, ShardChain, Snapshot, Split,
 };
 
 const START_MS: u64 = START * 1000;
@@ -381,6 +381,11 @@ fn a_time_in_the_future_counts_as_now() {
         impressions(&[("a", START_MS + 1_000)])
     );
     assert!(chain.contains("b", seconds(START + 1)).unwrap());
+    // Also in a report that somebody else has put into the server's time.
+    let received = report(START_MS + 1_500, &[], &[("b", START_MS)]).received(milliseconds(START_MS + 1_500));
+    let unseen = impressions(&[("b", u64::MAX)]);
+    chain.take(&ReceivedReport { unseen, ..received }).unwrap();
+    assert_eq!(shipped(&chain, START + 2).unseen[0].at, milliseconds(START_MS + 1_500));
     // And one before all time as before everything.
     let report = report(u64::MAX, &[("a", 0)], &[]);
     chain.take(&report.received(milliseconds(START_MS + 2_000))).unwrap();

@@ -1,4 +1,4 @@
-/** The job's jar: compiled by javac, with the two scripts that it shares with `redisStore`. */
+/** The job's jar: compiled by javac, with the scripts that it shares with `redisStore`. */
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { inProject } from "../../scripts/lib/paths.mjs";
@@ -34,7 +34,12 @@ export async function buildJob() {
   const classes = inProject("target", "flink", "classes");
   const jar = inProject("target", "flink", "seenguard-flink.jar");
   await compile(classes, jobSources());
-  const files = ["-C", classes, ".", ...["read.lua", "replace.lua"].flatMap((name) => ["-C", scripts, name])];
+  const files = [
+    "-C",
+    classes,
+    ".",
+    ...["state", "keep", "read", "replace"].flatMap((name) => ["-C", scripts, `${name}.lua`]),
+  ];
   await run("jar", ["--create", "--file", jar, "--main-class", jobClass, ...files]);
   return jar;
 }

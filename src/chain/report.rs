@@ -95,14 +95,16 @@ impl ShardChain {
         let mut ids = Vec::new();
         ids.try_reserve_exact(report.impressions.len())?;
         let counts_from = self.counts_from();
-        for Impression { id, at } in &report.unseen {
-            if *at >= counts_from {
-                self.unseen.insert(id.as_bytes(), *at);
+        // What was not made by `Report::received` may have times after its arrival.
+        let at = |impression: &Impression| impression.at.min(report.received_at);
+        for unseen in &report.unseen {
+            if at(unseen) >= counts_from {
+                self.unseen.insert(unseen.id.as_bytes(), at(unseen));
             }
         }
         let counts = |impression: &&Impression| {
             let unseen_since = self.unseen.since(impression.id.as_bytes());
-            impression.at >= counts_from && unseen_since.is_none_or(|since| impression.at > since)
+            at(impression) >= counts_from && unseen_since.is_none_or(|since| at(impression) > since)
         };
         let counting = report.impressions.iter().filter(counts);
         ids.extend(counting.map(|impression| impression.id.as_str()));

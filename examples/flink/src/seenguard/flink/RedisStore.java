@@ -19,13 +19,14 @@ import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Users' lists and hashes in Redis, as {@code redisStore} of seenguard/server keeps them: read and replaced by its two
+ * Users' lists and hashes in Redis, as {@code redisStore} of seenguard/server keeps them: read and replaced by its
  * scripts, many users at a time. Nothing is stored over what somebody else has stored meanwhile.
  */
 final class RedisStore implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(RedisStore.class);
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String META = ":meta";
+    private static final String PENDING = ":pending";
 
     /** With the pauses, about 5 seconds. */
     private static final int MOST_ATTEMPTS = 60;
@@ -43,19 +44,27 @@ final class RedisStore implements Closeable {
         this.prefix = prefix;
         this.options = options;
         redis = new RespConnection(address);
-        readScript = load("read.lua");
-        replaceScript = load("replace.lua");
+        readScript = load("state.lua", "keep.lua", "read.lua");
+        replaceScript = load("state.lua", "replace.lua");
     }
 
-    private String load(String name) throws IOException {
-        try (InputStream script = RedisStore.class.getResourceAsStream("/" + name)) {
-            return (String) redis.call("SCRIPT", "LOAD", new String(script.readAllBytes(), UTF_8));
+    /** A script of these parts, as in js/server/store/scripts.ts. */
+    private String load(String... names) throws IOException {
+        StringBuilder text = new StringBuilder();
+        for (String name : names) {
+            try (InputStream part = RedisStore.class.getResourceAsStream("/" + name)) {
+                text.append(new String(part.readAllBytes(), UTF_8));
+            }
         }
+        return (String) redis.call("SCRIPT", "LOAD", text.toString());
     }
+
+    /** What is stored, and the name of its state. */
+    private record Found(StoredSeen seen, String state) {}
 
     /** A list's key must not be that of another user's hash. */
     static boolean canKeep(String user) {
-        return !user.isEmpty() && !user.endsWith(META);
+        return !user.isEmpty() && !user.endsWith(META) && !user.endsWith(PENDING);
     }
 
     /** How often somebody else was quicker. */
@@ -84,14 +93,15 @@ final class RedisStore implements Closeable {
     private Map<String, List<SeenEvent>> tryTake(Map<String, List<SeenEvent>> events)
             throws IOException {
         for (String user : events.keySet()) {
-            redis.send(List.of("EVALSHA", readScript, "2", prefix + user, prefix + user + META));
+            String list = prefix + user;
+            redis.send(List.of("EVALSHA", readScript, "3", list, list + META, list + PENDING));
         }
         Map<String, List<String>> replacements = new LinkedHashMap<>();
-        Map<String, StoredSeen> stored = readAnswers(events.keySet());
+        Map<String, Found> stored = readAnswers(events.keySet());
         stored.forEach(
                 (user, before) -> {
-                    StoredSeen after = taken(user, before, events.get(user));
-                    if (!after.equals(before)) {
+                    StoredSeen after = taken(user, before.seen(), events.get(user));
+                    if (!after.equals(before.seen())) {
                         replacements.put(user, replacement(user, before, after));
                     }
                 });
@@ -108,12 +118,13 @@ final class RedisStore implements Closeable {
     }
 
     /** A user whose keys are of another type, which no event will ever mend, is left out. */
-    private Map<String, StoredSeen> readAnswers(Iterable<String> users) throws IOException {
-        Map<String, StoredSeen> stored = new LinkedHashMap<>();
+    private Map<String, Found> readAnswers(Iterable<String> users) throws IOException {
+        Map<String, Found> stored = new LinkedHashMap<>();
         for (String user : users) {
             try {
                 List<?> answer = (List<?>) redis.receive();
-                stored.put(user, new StoredSeen(textsOf(answer.get(0)), fieldsOf(answer.get(1))));
+                StoredSeen seen = new StoredSeen(textsOf(answer.get(0)), fieldsOf(answer.get(1)));
+                stored.put(user, new Found(seen, (String) answer.get(2)));
             } catch (RespConnection.Refusal refusal) {
                 if (!refusal.getMessage().contains("WRONGTYPE")) {
                     throw refusal;
@@ -135,13 +146,12 @@ final class RedisStore implements Closeable {
     }
 
     /** The command that stores {@code after}; js/server/store/scripts.ts explains the arguments. */
-    private List<String> replacement(String user, StoredSeen before, StoredSeen after) {
+    private List<String> replacement(String user, Found found, StoredSeen after) {
+        StoredSeen before = found.seen();
         Difference difference = Difference.between(before.shards(), after.shards());
         List<String> command = new ArrayList<>(List.of("EVALSHA", replaceScript, "2"));
         command.addAll(List.of(prefix + user, prefix + user + META));
-        command.add(Integer.toString(before.shards().size()));
-        command.add(before.shards().isEmpty() ? "" : before.shards().get(0));
-        command.add(json(before.fields()));
+        command.add(found.state());
         command.add(Integer.toString(difference.first()));
         command.add(Integer.toString(difference.last()));
         command.add(after.fields().equals(before.fields()) ? "" : json(after.fields()));
@@ -162,8 +172,8 @@ final class RedisStore implements Closeable {
                     return new Difference(added, first, first + rest.size() - 1);
                 }
             }
-            // From the second to the first: none.
-            return new Difference(after.size(), 1, 0);
+            // None.
+            return new Difference(after.size(), before.size(), before.size() - 1);
         }
     }
 
