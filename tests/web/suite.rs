@@ -244,7 +244,7 @@ fn perform(guard: &mut Guard, store: &mut BTreeMap<String, String>, steady: f64)
 }
 
 fn record(guard: &mut Guard, ids: &[&str]) -> Value {
-    parsed(guard.record(&separated(ids), WALL, 0.0).unwrap())
+    parsed(guard.record(&separated(ids), false, WALL, 0.0).unwrap())
 }
 
 fn fresh(guard: &mut Guard, ids: &[&str]) -> Vec<u32> {
@@ -300,7 +300,7 @@ fn what_an_earlier_batch_left_is_no_part_of_an_id() {
     let mut batch = separated(&["看見看見看見"]);
     for id in ["é", "éé", "a"] {
         rewrite(&mut batch, &[id]);
-        guard.record(&batch, WALL, 0.0).unwrap();
+        guard.record(&batch, false, WALL, 0.0).unwrap();
         assert!(has(&guard, id, WALL, 0.0));
     }
 }
@@ -317,7 +317,7 @@ fn impossible_ends_and_lengths_trap_nothing() {
         write(batch.reserve_ends(4), &ends);
         guard.filter(&mut batch, WALL, 0.0).unwrap();
         batch.separated(length);
-        guard.record(&batch, WALL, 0.0).unwrap();
+        guard.record(&batch, false, WALL, 0.0).unwrap();
     }
     assert_eq!(batch.reserve(usize::MAX), 0);
     assert_eq!(batch.reserve_ends(usize::MAX / 2), 0);
