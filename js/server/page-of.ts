@@ -1,33 +1,9 @@
 /** `pageOf`: a page of a ranked list. Which items it has, and where the next one begins, the module decides. */
 import { readGiven, refuse } from "../errors.js";
-import { aFunction, anything, checkOptions, isFunction, REQUIRED, wholeNumber, type Rules } from "../options.js";
+import { isFunction } from "../options.js";
 import type { IdOf, Page, PageOptions, ShardChain } from "../types/server.js";
-import { requestedHeld, requestedPending, requestedText, serverClock, timeRule } from "./call-options.js";
+import { checkPage } from "./page-request.js";
 import type { ShardChain as OwnShardChain } from "./shard-chain.js";
-
-/** A request for a page, as it is checked. */
-export interface CheckedPage<T> {
-  readonly size: number;
-  readonly seen: "drop" | "last";
-  readonly now: number;
-  readonly cursor: string | undefined;
-  readonly held: string | undefined;
-  readonly pending: string | undefined;
-  readonly id: IdOf<T> | undefined;
-}
-
-/** The longest cursor there is, with the marks of 500 ids. */
-const MAX_CURSOR_LENGTH = 2_100;
-
-const rules = {
-  size: wholeNumber(1, 10_000, REQUIRED),
-  cursor: anything,
-  held: anything,
-  pending: anything,
-  seen: ['"drop" or "last"', (value) => value === "drop" || value === "last", "drop"],
-  now: timeRule,
-  id: aFunction,
-} satisfies Rules;
 
 export function pageOf<T>(chain: ShardChain, ranked: readonly T[], options: PageOptions & { id?: IdOf<T> }): Page<T> {
   readGiven("bad-option", "what pageOf was given", () => {
@@ -36,25 +12,4 @@ export function pageOf<T>(chain: ShardChain, ranked: readonly T[], options: Page
   });
   const request = checkPage<T>("pageOf", ranked, options);
   return (chain as OwnShardChain).page(ranked, request);
-}
-
-/** Checks the list of candidates and what is asked for. What comes from a request may be anything. */
-export function checkPage<T>(method: string, ranked: unknown, options: unknown): CheckedPage<T> {
-  readGiven("bad-option", `what ${method} was given`, () => {
-    if (!Array.isArray(ranked)) refuse(`${method} takes a list of candidates: is it awaited?`);
-  });
-  const {
-    cursor,
-    held,
-    pending,
-    now = serverClock(),
-    ...checked
-  } = checkOptions(method, options, rules) as Partial<CheckedPage<T>>;
-  return {
-    ...(checked as Pick<CheckedPage<T>, "size" | "seen" | "id">),
-    now,
-    cursor: requestedText(cursor, MAX_CURSOR_LENGTH),
-    held: requestedHeld(held),
-    pending: requestedPending(pending),
-  };
 }

@@ -23,7 +23,7 @@ import {
 } from "./call-options.js";
 import { checkChainOptions, withOptions, type GivenOptions } from "./chain-options.js";
 import { call, callWithAll, callWithParts, loadServerEngine, type ServerEngine } from "./engine.js";
-import type { CheckedPage } from "./page-of.js";
+import type { CheckedPage } from "./page-request.js";
 import { checkReceived } from "./report.js";
 import { checkStored, type StoredChain } from "./stored.js";
 

@@ -5,7 +5,7 @@ import { aFunction, checkOptions, isFunction, isText, wholeNumber, type Rules } 
 import type * as Api from "../../types/server.js";
 import { checkTime } from "../call-options.js";
 import { chainRules, withFormat, type GivenOptions } from "../chain-options.js";
-import { checkPage } from "../page-of.js";
+import { checkPage } from "../page-request.js";
 import { checkReceived, parseReport } from "../report.js";
 import { ShardChain } from "../shard-chain.js";
 import { retry } from "./retry.js";
