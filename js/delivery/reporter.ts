@@ -67,8 +67,8 @@ export class Reporter {
   private readonly encoder = new TextEncoder();
   private cancelTimer = (): void => {};
   private sending: Promise<void> | undefined;
-  /** Settles when what went out as the page hid is no longer under way. */
-  private lastDelivered: Promise<unknown> = Promise.resolve();
+  /** The batches that are under way. */
+  private readonly inFlight = new Set<Promise<boolean>>();
   private inFlightBytes = 0;
   private failures = 0;
   /** How long the server asked to be left alone when it refused a batch. */
@@ -94,7 +94,7 @@ export class Reporter {
 
   /** Delivers at once what waits, though it was to wait after a failure, until nothing is left or a batch fails. */
   async deliverNow(): Promise<void> {
-    await this.lastDelivered;
+    await Promise.all(this.inFlight);
     await this.sending;
     await this.send("deliver");
   }
@@ -102,7 +102,7 @@ export class Reporter {
   /** Delivers what waits as when the page hides. Resolves when nothing is under way any more. */
   async leave(): Promise<void> {
     if (!this.isStopped) this.deliverLast(false);
-    await Promise.all([this.lastDelivered, this.sending]);
+    await Promise.all(this.inFlight);
   }
 
   stop(): void {
@@ -192,7 +192,13 @@ export class Reporter {
   }
 
   /** Delivers a batch. Whether it arrived. `mayEnd`: the page may be gone before an answer comes. */
-  private async deliver(batch: Batch, reason: Reason, mayEnd = false): Promise<boolean> {
+  private deliver(batch: Batch, reason: Reason, mayEnd = false): Promise<boolean> {
+    const delivery = this.tryToDeliver(batch, reason, mayEnd);
+    this.inFlight.add(delivery);
+    return delivery.finally(() => this.inFlight.delete(delivery));
+  }
+
+  private async tryToDeliver(batch: Batch, reason: Reason, mayEnd: boolean): Promise<boolean> {
     const { impressions, unseen = [] } = batch.report;
     const count = impressions.length + unseen.length;
     this.inFlightBytes += batch.bytes;
@@ -276,7 +282,7 @@ export class Reporter {
     for (;;) {
       const batch = this.begin(MAX_IN_FLIGHT_BYTES - this.inFlightBytes);
       if (!batch) return;
-      this.lastDelivered = Promise.all([this.lastDelivered, this.deliver(batch, "hide", mayEnd)]);
+      void this.deliver(batch, "hide", mayEnd);
     }
   }
 }

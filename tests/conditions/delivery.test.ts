@@ -151,9 +151,7 @@ describe("report", () => {
     guard.report(report);
     guard.record(idsOf("a", 300));
     guard.report(report)();
-    const closing = guard.close();
-    await pass(0);
-    await closing;
+    await guard.close();
     expect(requests.flatMap(({ ids }) => ids)).toEqual(idsOf("a", 300));
     await pass(10 * MINUTE_MS);
     const next = await openGuard({ storage, namespace }, newPage());
@@ -181,9 +179,11 @@ describe("report", () => {
     guard.report({ send });
     guard.record("a");
     const { "Seen-Pending": pending } = guard.headers();
-    await pass(5000);
+    await pass(5100);
     guard.record("b");
-    await guard.deliver();
+    const delivering = guard.deliver();
+    await pass(100);
+    await delivering;
     guard.record("c");
     await guard.close();
     expect(reports.map(([, reason]) => reason)).toEqual(["interval", "deliver", "hide"]);
@@ -235,7 +235,9 @@ describe("a request", () => {
     expect(init).toEqual({ method: "POST", keepalive: true });
     expect(headers).toEqual({ "content-type": "application/json", authorization: "Bearer token" });
     const namespace = expect.any(String) as string;
-    expect(JSON.parse(body as string)).toEqual({ namespace, now: at + 5000, impressions: [{ id: "a", at }] });
+    const pending = expect.stringMatching(/^[0-9a-z]{0,12}\.1\.U0dTMQ/) as string;
+    const impressions = [{ id: "a", at }];
+    expect(JSON.parse(body as string)).toEqual({ namespace, now: at + 5000, impressions, pending });
   });
 });
 

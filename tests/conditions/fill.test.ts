@@ -381,17 +381,19 @@ describe("a page's next", () => {
 test("each request tells what the device holds and what is pending, as of then", async () => {
   const { guard, feed } = await feedWith();
   const snapshot = await shippedSnapshot(["a"]);
-  const empty = guard.headers();
   const asked: Pick<PageRequest, "held" | "pending" | "headers">[] = [];
+  const known: typeof asked = [];
   const fetchPage = ({ page, held, pending, headers }: PageRequest) => {
     asked.push({ held, pending, headers });
+    known.push({ held: guard.held(), pending: guard.pendingShard(), headers: guard.headers() });
     guard.record("b");
     return Promise.resolve({ ...pageOf(`item-${String(page)}`), seen: snapshot });
   };
   await feed.fill(fetchPage, 2);
-  expect(asked).toEqual([
-    { held: "", pending: "", headers: empty },
-    { held: guard.held(), pending: guard.pendingShard(), headers: guard.headers() },
+  expect(asked).toEqual(known);
+  expect(asked.map(({ held, pending }) => [held !== "", pending !== ""])).toEqual([
+    [false, false],
+    [true, true],
   ]);
   expect(guard.held()).toMatch(/^[0-9a-f]{12}$/);
   expect(guard.pendingShard()).not.toBe("");

@@ -90,7 +90,9 @@ export async function route(client: object, user: string, body: unknown, cursor:
   const { receivedAt, impressions, unseen, pending } = report;
   const storeOptions: StoreOptions = {
     namespaceOf: (user) => `home:${user}`,
-    onError: ({ code }: SeenGuardError) => console.warn(code),
+    onError: ({ code }: SeenGuardError) => {
+      if (code === "trap") throw new Error(code);
+    },
     pendingSeconds: receivedAt + impressions.length + unseen.length + (pending?.length ?? 0),
   };
   const store: SeenStore =
