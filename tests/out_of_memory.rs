@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::ptr::null_mut;
 
 use common::{START, at, guard, ids, options, seconds};
-use seenguard::{Error, Impression, ReceivedReport, ShardChain};
+use seenguard::{Error, Impression, PageRequest, ReceivedReport, SeenItems, ShardChain};
 
 /// What is smaller does not grow with an input of a thousand ids.
 const LARGE: usize = 4096;
@@ -84,6 +84,27 @@ fn a_chain_answers_that_there_is_no_memory_for_a_list() {
     assert!(fail_each(|| chain.filter(&list, None, seconds(START))) >= 4);
     // And the seen ones, where they were seen, and the answer of them.
     assert!(fail_each(|| chain.split(&list, None, seconds(START))) >= 7);
+}
+
+#[test]
+fn a_chain_answers_that_there_is_no_memory_for_a_page() {
+    let mut chain = ShardChain::new(options(1000, 5, 0)).unwrap();
+    chain.record(&ids("item", 0..2_000), seconds(START)).unwrap();
+    let ranked = ids("item", 0..6_000);
+    let page = |size, seen| {
+        chain.page(
+            &ranked,
+            &PageRequest {
+                size,
+                seen,
+                ..PageRequest::default()
+            },
+            seconds(START),
+        )
+    };
+    assert!(fail_each(|| page(10, SeenItems::Drop)) >= 3);
+    // And what follows the fresh ones.
+    assert!(fail_each(|| page(5_000, SeenItems::Last)) >= 8);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! shown stops an id unless the chain lists it as unseen. Neither ever enters the chain or a snapshot: what it contains
 //! is not covered.
 
-use super::kept_pending::{kept_lines, read_device_shard};
+use super::kept_pending::{MAX_PENDING_DEVICES, kept_lines, read_device_shard};
 use crate::device_name::DeviceName;
 use crate::device_pending::DevicePending;
 use crate::hash::HashedId;
@@ -57,6 +57,7 @@ impl PendingShards {
         let others = kept_lines(pending.kept)
             .filter(|line| line.at >= pending.kept_since && Some(line.device) != device && is_of_user(line.device))
             .filter_map(|line| read_device_shard(line.shard).filter(counts))
+            .take(MAX_PENDING_DEVICES)
             .collect();
         PendingShards {
             own: own.filter(counts),

@@ -72,15 +72,16 @@ impl ShardChain {
         let mut left_out = 0;
         for index in 0..count {
             match read_field(fields.get(2 * index), fields.get(2 * index + 1)) {
-                Some(Field::Unseen(id, at)) => unseen.push(Impression { id: id.to_owned(), at }),
+                Some(Field::Unseen(id, at)) => unseen.push((id, at)),
                 Some(Field::ForgetBefore(at)) => forget_before = forget_before.max(Some(at)),
                 None => left_out += 1,
             }
         }
-        unseen.sort_by_key(|entry| Reverse(entry.at));
+        unseen.sort_unstable_by_key(|&(id, at)| (Reverse(at), id));
         left_out += unseen.len().saturating_sub(MAX_SNAPSHOT_UNSEEN);
-        unseen.truncate(MAX_SNAPSHOT_UNSEEN);
-        self.restore(&unseen, forget_before)?;
+        let newest = unseen.iter().take(MAX_SNAPSHOT_UNSEEN);
+        let newest: Vec<Impression> = newest.map(|&(id, at)| Impression { id: id.to_owned(), at }).collect();
+        self.restore(&newest, forget_before)?;
         Ok(left_out)
     }
 }

@@ -250,8 +250,13 @@ pub(super) fn kept_since(now_seconds: f64, pending_seconds: Option<u32>) -> Time
 
 /// Times of a device by the server's clock, both in Unix milliseconds, of a report that was sent and received then.
 #[wasm_bindgen(js_name = serverTimes)]
-pub fn server_times(times_ms: &[f64], sent_ms: f64, received_ms: f64) -> Vec<f64> {
+pub fn server_times(times_ms: &[f64], sent_ms: f64, received_ms: f64) -> Result<Vec<f64>, JsValue> {
     let [sent, received] = [sent_ms, received_ms].map(|time| Time::from_unix_ms(time as u64));
     let translated = |&at: &f64| server_time(Time::from_unix_ms(at as u64), sent, received).unix_ms() as f64;
-    times_ms.iter().map(translated).collect()
+    let mut times = Vec::new();
+    times
+        .try_reserve_exact(times_ms.len())
+        .map_err(|error| failure(error.into()))?;
+    times.extend(times_ms.iter().map(translated));
+    Ok(times)
 }
