@@ -274,6 +274,7 @@ fn the_latest_devices_are_kept_and_no_more() {
     let again = text(&device("home:ada", 1), "2", &["item-0"]);
     told.insert(MAX_PENDING_DEVICES, &again);
     let kept = kept(&told);
+    assert_eq!(kept.lines().count(), MAX_PENDING_DEVICES);
     let pending = Pending {
         kept: &kept,
         ..Pending::default()
