@@ -5,6 +5,7 @@ import {
   pageOf,
   parseReport,
   redisStore,
+  seenOf,
   ShardChain,
   type Page,
   type ReceivedReport,
@@ -15,7 +16,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";
 import { Device } from "./devices.js";
-import { DAY_SECONDS, idsOf, openGuard } from "./support.js";
+import { DAY_SECONDS, idsOf, MapStorage, newPage, openGuard } from "./support.js";
 
 let redis: RunningRedis;
 let nodeRedis: ReturnType<typeof createClient>;
@@ -244,6 +245,32 @@ describe.each(stores)("%s", (_, open) => {
     const store = open({ namespaceOf: () => undefined as unknown as string });
     await expect(store.page("ada", POOL, { size: 1 })).rejects.toThrow(/namespaceOf/);
   });
+});
+
+test.each(stores)("a person's guards show nothing twice while no stream brings anything: %s", async (_, open) => {
+  const store = open({ namespaceOf });
+  const ranked = idsOf("item", 400);
+  const devices = await Promise.all(
+    [1, 2, 3].map(async () => (await openGuard({ namespace: "home:ada", storage: new MapStorage() }, newPage())).guard),
+  );
+  const shown: string[] = [];
+  for (let refresh = 0; refresh < 12; refresh++) {
+    const guard = devices[refresh % 3];
+    if (!guard) throw new Error("there are three");
+    const request = new Request("http://localhost/feed", { headers: guard.headers() });
+    const page = await store.page("ada", ranked, { size: 10, ...seenOf(request) });
+    guard.apply(page.seen);
+    expect(guard.filter(page.items)).toEqual(page.items);
+    shown.push(...page.items);
+    guard.record(page.items);
+    // What is shown last is told by a report.
+    const reported: unknown[] = [];
+    const stop = guard.report({ send: (report) => Promise.resolve(void reported.push(report)) });
+    await guard.deliver();
+    stop();
+    for (const report of reported) await store.receive("ada", JSON.stringify(report));
+  }
+  expect(shown).toEqual(ranked.slice(0, 120));
 });
 
 describe.each(stores.slice(1))("%s", (_, open) => {
