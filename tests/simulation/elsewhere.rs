@@ -23,6 +23,8 @@ pub struct DeviceTold {
     pending: BTreeSet<Item>,
     newest: BTreeSet<Item>,
     at_ms: u64,
+    /// Whether a store must have kept it: there were not too many devices since.
+    is_surely_kept: bool,
 }
 
 /// The parts of a text.
@@ -46,6 +48,7 @@ impl DeviceTold {
             pending: items_of(&pending),
             newest: items_of(&pending[pending.len().saturating_sub(SURELY_TOLD)..]),
             at_ms: now,
+            is_surely_kept: true,
         };
         let Parts { device, shard, .. } = told.parts();
         assert_eq!(
@@ -121,20 +124,23 @@ impl Devices {
         let at_ms = again.map_or(now, |known| known.at_ms);
         self.latest
             .insert(device.to_owned(), DeviceTold { at_ms, ..told.clone() });
+        self.drop_oldest();
     }
 
     pub fn clear(&mut self) {
         *self = Devices::default();
     }
 
-    /// Those that a store must keep: the latest, if all of them were told something.
-    fn surely_kept(&self) -> impl Iterator<Item = (&String, &DeviceTold)> {
-        let mut times: Vec<u64> = self.latest.values().map(|told| told.at_ms / SECOND).collect();
-        times.sort_unstable();
-        let oldest = times.iter().rev().nth(MAX_PENDING_DEVICES).copied();
-        self.latest
-            .iter()
-            .filter(move |(_, told)| oldest.is_none_or(|oldest| told.at_ms / SECOND > oldest))
+    /// Of too many devices, those leave that have told something least lately.
+    fn drop_oldest(&mut self) {
+        let mut kept: Vec<&mut DeviceTold> = self.latest.values_mut().filter(|told| told.is_surely_kept).collect();
+        if kept.len() > MAX_PENDING_DEVICES {
+            let seconds = |told: &DeviceTold| told.at_ms / SECOND;
+            let oldest = kept.iter().map(|told| seconds(told)).min();
+            for told in kept.iter_mut().filter(|told| Some(seconds(told)) == oldest) {
+                told.is_surely_kept = false;
+            }
+        }
     }
 }
 
@@ -198,9 +204,7 @@ fn why(server: &Server, asking: &DeviceTold, item: Item, now: u64, items: &Items
         let others = server.devices.latest.iter().filter(|&(name, _)| *name != device);
         others.map(|(_, told)| told).filter(|told| told.counts(forget_before))
     };
-    let mut surely = server.devices.surely_kept();
-    let is_elsewhere =
-        surely.any(|(name, told)| *name != device && told.counts(forget_before) && told.newest.contains(&item));
+    let is_elsewhere = others().any(|told| told.is_surely_kept && told.newest.contains(&item));
     let counting = || {
         others()
             .filter(|_| !is_taken_back)
