@@ -16,8 +16,8 @@ pub struct Fill<'a> {
     ids: Ids<'a>,
     fresh: Vec<usize>,
     held_back: Vec<usize>,
-    /// Where the next request begins; nothing if no more follow.
-    cursor: Option<usize>,
+    /// Whether the latest answer was the last one.
+    is_over: bool,
     page: Page,
 }
 
@@ -28,15 +28,14 @@ impl<'a> Fill<'a> {
             ids,
             fresh: Vec::new(),
             held_back: Vec::new(),
-            cursor: Some(0),
+            is_over: false,
             page: Page::default(),
         }
     }
 
-    /// Where the next request is to begin, if there is to be one.
-    pub fn next_request(&self) -> Option<usize> {
-        let is_over = self.is_filled() || self.page.requests == MAX_REQUESTS;
-        self.cursor.filter(|_| !is_over)
+    /// Whether there is to be another request.
+    pub fn wants_more(&self) -> bool {
+        !self.is_over && !self.is_filled() && self.page.requests < MAX_REQUESTS
     }
 
     fn is_filled(&self) -> bool {
@@ -52,7 +51,7 @@ impl<'a> Fill<'a> {
     /// Takes an answer; the guard says what of it is fresh.
     pub fn take(&mut self, answer: Answer, guard: &mut Guard) -> Result<()> {
         self.page.requests += 1;
-        self.cursor = answer.next;
+        self.is_over = answer.is_last;
         let fresh = guard.filter(&self.ids_at(&answer.places), self.now())?;
         let mut is_fresh = vec![false; answer.places.len()];
         fresh.into_iter().for_each(|index| is_fresh[index as usize] = true);
@@ -71,7 +70,7 @@ impl<'a> Fill<'a> {
         let size = self.ask.refresh.size;
         self.page.looked_at = match self.fresh.get(size - 1) {
             Some(last) => last + 1,
-            None if self.cursor.is_none() => self.ask.ranked.len(),
+            None if self.is_over => self.ask.ranked.len(),
             None => self
                 .fresh
                 .iter()
@@ -138,11 +137,10 @@ mod tests {
             seen,
         };
         let mut fill = Fill::new(&ask, Ids(&ids));
-        while let Some(cursor) = fill.next_request() {
-            let answer = Answer {
-                places: (cursor..(cursor + 4).min(40)).collect(),
-                next: (cursor + 4 < 40).then_some(cursor + 4),
-            };
+        let mut cursor = 0;
+        while fill.wants_more() {
+            let answer = Answer::of_all(ask.ranked, cursor, 4);
+            cursor += 4;
             fill.take(answer, &mut guard).expect("memory");
         }
         fill.finish(&mut guard).expect("memory")

@@ -51,68 +51,58 @@ pub struct Page {
 pub struct Answer {
     /// Places in the ranked list.
     pub places: Vec<usize>,
-    /// Where the next request goes on; nothing if no more follow.
-    pub next: Option<usize>,
+    /// Nothing follows it.
+    pub is_last: bool,
+}
+
+impl Answer {
+    /// That of a server that filters nothing: the candidates from the place `from` on.
+    pub fn of_all(ranked: &[u32], from: usize, size: usize) -> Self {
+        let to = (from + size).min(ranked.len());
+        Answer {
+            places: (from..to).collect(),
+            is_last: to == ranked.len(),
+        }
+    }
 }
 
 /// What a server leaves out of a page.
-pub struct ServerFilter<'a> {
-    pub chain: &'a ShardChain,
-    pub pending: Option<&'a str>,
+struct ServerFilter<'a> {
+    chain: &'a ShardChain,
     /// Left out beside what the chain contains.
-    pub also: &'a dyn Fn(u32) -> bool,
-    pub ids: Ids<'a>,
+    also: &'a dyn Fn(u32) -> bool,
+    ids: Ids<'a>,
 }
 
 impl ServerFilter<'_> {
-    /// The next fresh candidates from the place `cursor` on, as `pageOf` gives them.
-    pub fn next_fresh(&self, ask: &Ask<'_>, cursor: usize) -> Result<Answer> {
+    /// The places of a page of fresh candidates.
+    fn fresh(&self, ask: &Ask<'_>) -> Result<Vec<usize>> {
         let mut places = Vec::new();
-        let mut from = cursor;
-        while places.len() <= ask.refresh.size && from < ask.ranked.len() {
-            let to = (from + CHUNK).min(ask.ranked.len());
-            let chunk = &ask.ranked[from..to];
-            let ids = self.ids.all(chunk);
-            let fresh = self.chain.filter(&ids, self.pending, ask.time())?;
-            let fresh = fresh.into_iter().map(|index| from + index as usize);
+        for (index, chunk) in ask.ranked.chunks(CHUNK).enumerate() {
+            let fresh = self.chain.filter(&self.ids.all(chunk), None, ask.time())?;
+            let fresh = fresh.into_iter().map(|place| index * CHUNK + place as usize);
             places.extend(fresh.filter(|&place| !(self.also)(ask.ranked[place])));
-            from = to;
+            if places.len() >= ask.refresh.size {
+                break;
+            }
         }
-        let has_more = places.len() > ask.refresh.size;
         places.truncate(ask.refresh.size);
-        let next = places.last().filter(|_| has_more).map(|last| last + 1);
-        Ok(Answer { places, next })
+        Ok(places)
     }
 
-    /// All candidates: the fresh ones, then the others, what was seen longest ago first; what is left out beside the
-    /// chain is taken for the latest.
-    pub fn fresh_then_seen(&self, ask: &Ask<'_>) -> Result<Ordered> {
-        let ids = self.ids.all(ask.ranked);
-        let split = self.chain.split(&ids, self.pending, ask.time())?;
+    /// The places of a page, and how many of them are there because nothing fresh was left: what was seen longest ago
+    /// first; what is left out beside the chain is taken for the latest.
+    fn fresh_then_seen(&self, ask: &Ask<'_>) -> Result<(Vec<usize>, usize)> {
+        let split = self.chain.split(&self.ids.all(ask.ranked), None, ask.time())?;
         let is_also = |place: &usize| (self.also)(ask.ranked[*place]);
         let places = |indices: Vec<u32>| indices.into_iter().map(|index| index as usize);
         let (also, fresh): (Vec<usize>, Vec<usize>) = places(split.fresh).partition(is_also);
         let (also_seen, seen): (Vec<usize>, Vec<usize>) = places(split.seen).partition(is_also);
         let fresh_count = fresh.len();
-        let order = [fresh, seen, also_seen, also].concat();
-        Ok(Ordered { order, fresh_count })
-    }
-}
-
-/// Places, the fresh ones first.
-pub struct Ordered {
-    pub order: Vec<usize>,
-    pub fresh_count: usize,
-}
-
-impl Ordered {
-    /// The next of them, `cursor` being how many were given.
-    pub fn next(&self, size: usize, cursor: usize) -> Answer {
-        let to = (cursor + size).min(self.order.len());
-        Answer {
-            places: self.order[cursor.min(to)..to].to_vec(),
-            next: (to < self.order.len()).then_some(to),
-        }
+        let mut places = [fresh, seen, also_seen, also].concat();
+        places.truncate(ask.refresh.size);
+        let fillers = places.len().saturating_sub(fresh_count);
+        Ok((places, fillers))
     }
 }
 
@@ -121,20 +111,13 @@ pub fn page_of_server(ask: &Ask<'_>, store: &mut Store<'_>, also: &dyn Fn(u32) -
     let filter = ServerFilter {
         ids: store.ids(),
         chain: store.read(),
-        pending: None,
         also,
     };
-    let size = ask.refresh.size;
     let (places, fillers) = match ask.seen {
-        Seen::Drop => (filter.next_fresh(ask, 0)?.places, 0),
-        Seen::Last => {
-            let ordered = filter.fresh_then_seen(ask)?;
-            let places = ordered.next(size, 0).places;
-            let fillers = places.len().saturating_sub(ordered.fresh_count);
-            (places, fillers)
-        }
+        Seen::Drop => (filter.fresh(ask)?, 0),
+        Seen::Last => filter.fresh_then_seen(ask)?,
     };
-    let is_full = places.len() == size;
+    let is_full = places.len() == ask.refresh.size;
     Ok(Page {
         looked_at: if is_full {
             places.iter().max().map_or(0, |last| last + 1)

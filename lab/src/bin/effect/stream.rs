@@ -2,11 +2,14 @@
 
 use std::collections::VecDeque;
 
-use seenguard::{ChainOptions, ShardChain, Time};
+use seenguard::{ChainOptions, PENDING_SECONDS, PendingToKeep, ShardChain, Time};
 use seenguard_lab::report::Result;
 
 use crate::people::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS};
 use crate::recall::mix;
+
+/// The person's feed.
+pub const NAMESPACE: &str = "feed:reader";
 
 /// What happens on the way from an impression to the answer of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -116,6 +119,8 @@ pub struct Store<'a> {
     ids: Ids<'a>,
     chain: ShardChain,
     replica: ShardChain,
+    /// What devices have pending, beside the chain.
+    kept: String,
     on_the_way: VecDeque<Event>,
     to_the_replica: VecDeque<Event>,
     is_flushed: bool,
@@ -132,6 +137,7 @@ impl<'a> Store<'a> {
             ids,
             chain: chain.clone(),
             replica: chain.clone(),
+            kept: String::new(),
             on_the_way: VecDeque::new(),
             to_the_replica: VecDeque::new(),
             is_flushed: false,
@@ -158,6 +164,7 @@ impl<'a> Store<'a> {
         if is_flushed_now {
             take_in(&mut self.chain, &mut self.on_the_way, self.measured_from, 0)?;
             self.chain = ShardChain::new(*self.chain.options())?;
+            self.kept.clear();
             self.is_flushed = true;
         }
         if self.condition.replica_behind_ms.is_some() {
@@ -170,7 +177,7 @@ impl<'a> Store<'a> {
         Ok(is_flushed_now)
     }
 
-    /// The chain that answers the next request.
+    /// The chain that answers the next request, if the server only reads.
     pub fn read(&mut self) -> &ShardChain {
         self.reads += 1;
         if self.condition.replica_behind_ms.is_some() && mix(self.reads).is_multiple_of(2) {
@@ -179,6 +186,28 @@ impl<'a> Store<'a> {
             &self.chain
         }
     }
+
+    /// Keeps what the asking device has pending, and reads all that is kept of devices and the chain: in one script,
+    /// which writes, so no replica answers.
+    pub fn keep_and_read(&mut self, pending: &str, at: u64) -> Result<(&ShardChain, &str)> {
+        self.keep(pending, at)?;
+        Ok((&self.chain, &self.kept))
+    }
+
+    /// Keeps what a device has pending. Calls come in order of time.
+    pub fn keep(&mut self, pending: &str, at: u64) -> Result<()> {
+        if let Some(pending) = PendingToKeep::of(pending, Some(NAMESPACE))
+            && let Some(kept) = pending.into_lines(&self.kept, Time::from_unix_ms(at), kept_since(at))?
+        {
+            self.kept = kept;
+        }
+        Ok(())
+    }
+}
+
+/// What was kept before counts no more.
+pub fn kept_since(now: u64) -> Time {
+    Time::from_unix_ms(now - 1_000 * u64::from(PENDING_SECONDS))
 }
 
 /// Records what arrived at least `behind` ago, as of its arrival: so a replica's shards are the primary's of that time.
@@ -272,5 +301,18 @@ mod tests {
         assert_eq!((&later, &replica), (&primary, &primary));
         let reads = (0..100).filter(|_| store.read().shards().count() == 1);
         assert_eq!(reads.count(), 100);
+    }
+
+    #[test]
+    fn no_replica_answers_who_keeps() {
+        let chain = ShardChain::new(chain_options()).expect("options");
+        let ids = ["a".to_string()];
+        let mut store = Store::new(condition("replica 5 min behind"), &chain, Ids(&ids), MIDNIGHT);
+        store.send("a", MIDNIGHT);
+        store.advance(MIDNIGHT + MINUTE_MS).expect("a time");
+        for number in 0..100 {
+            let (chain, _) = store.keep_and_read("", MIDNIGHT + MINUTE_MS + number).expect("a text");
+            assert_eq!(chain.shards().count(), 1);
+        }
     }
 }

@@ -102,33 +102,35 @@ pub fn sensitivity(variants: &[Variant]) -> Table {
 /// Who was simulated, and how sure the figures are.
 pub fn confidence(compared: &[ByCondition]) -> String {
     let server_alone = &of(compared, Kind::ServerAlone)[LAG_10_MIN];
-    let seenguard = &of(compared, Kind::Seenguard)[LAG_10_MIN];
+    let ids_up = &of(compared, Kind::IdsUp)[LAG_10_MIN];
     let people = PEOPLE as f64;
     let a_month = server_alone.shown * Habits::default().viewed * 30.0 / people;
     wrap(&format!(
         "{PEOPLE} people ask for {} pages of {} items on the measured day, which makes about {} impressions a person \
          and month. The figures are means of these people. Other people would give others: with a confidence of 95%, \
          at a lag of 10 minutes, {} repeats per 1,000 on the same device for the server alone, and {} on the other \
-         device for Seenguard. The JSON has this margin for each figure.",
+         device for seen ids sent up. A 0 is none on all of these pages. The JSON has this margin for each figure.",
         count(server_alone.pages),
         significant(server_alone.shown / server_alone.pages, 3),
         significant(a_month, 2),
         interval(server_alone.same_device),
-        interval(seenguard.other_device),
+        interval(ids_up.other_device),
     ))
 }
 
 /// For the README.
 pub fn summary(compared: &[ByCondition]) -> String {
-    let server_alone = &of(compared, Kind::ServerAlone)[LAG_10_MIN];
-    let seenguard = &of(compared, Kind::SeenguardPending)[LAG_10_MIN];
+    let conditions = [LAG_10_MIN, STANDS_STILL];
+    let [lags, still] = conditions.map(|condition| of(compared, Kind::ServerAlone)[condition].repeats);
+    let seenguard = conditions.map(|condition| of(compared, Kind::Seenguard)[condition]);
+    let [in_lag, in_outage] = seenguard.map(|figures| rate(figures.repeats));
+    let [cost_in_lag, cost_in_outage] = seenguard.map(|figures| bytes(figures.up.value + figures.down.value));
     wrap(&format!(
         "In a [simulation of {PEOPLE} people](docs/effect.md), a stream that lags 10 minutes makes {} of 1,000 items \
-         repeats if the server alone filters. Seenguard leaves {}, all of them seen on another device, for {} a \
-         refresh.",
-        rate(server_alone.repeats),
-        rate(seenguard.repeats),
-        bytes(seenguard.up.value + seenguard.down.value),
+         repeats if the server alone filters, and one that stands still for a day {}. With Seenguard it is {in_lag} \
+         and {in_outage}, on all of a person's devices together, for {cost_in_lag} and {cost_in_outage} a refresh.",
+        rate(lags),
+        rate(still),
     ))
 }
 

@@ -25,13 +25,10 @@ impl Remedy for DeviceAlone {
     fn page(&mut self, ask: &Ask<'_>, store: &mut Store<'_>) -> Result<Page> {
         let mut fill = Fill::new(ask, store.ids());
         let guard = &mut self.devices[ask.refresh.device];
-        while let Some(cursor) = fill.next_request() {
-            let to = (cursor + ask.refresh.size).min(ask.ranked.len());
-            let answer = Answer {
-                places: (cursor..to).collect(),
-                next: (to < ask.ranked.len()).then_some(to),
-            };
-            fill.take(answer, guard)?;
+        let mut cursor = 0;
+        while fill.wants_more() {
+            fill.take(Answer::of_all(ask.ranked, cursor, ask.refresh.size), guard)?;
+            cursor += ask.refresh.size;
         }
         fill.finish(guard)
     }

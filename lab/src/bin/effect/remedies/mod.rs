@@ -19,7 +19,7 @@ pub struct Past {
     pub chain: ShardChain,
     /// Of each device: what it showed, as a guard that was never told of the server.
     pub tables: Vec<Guard>,
-    /// The same with the server's shards; all is delivered and covered.
+    /// The same with a name and the server's shards; all is delivered and covered.
     pub guards: Vec<Guard>,
     /// What each device showed, oldest first.
     pub seen: Vec<Vec<u32>>,
@@ -45,17 +45,15 @@ pub enum Kind {
     IdsUp,
     DeviceAlone,
     Seenguard,
-    SeenguardPending,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 6] = [
+    pub const ALL: [Kind; 5] = [
         Kind::ServerAlone,
         Kind::LastServed,
         Kind::IdsUp,
         Kind::DeviceAlone,
         Kind::Seenguard,
-        Kind::SeenguardPending,
     ];
 
     pub fn name(self) -> &'static str {
@@ -65,7 +63,6 @@ impl Kind {
             Kind::IdsUp => "seen ids sent up",
             Kind::DeviceAlone => "device alone",
             Kind::Seenguard => "Seenguard",
-            Kind::SeenguardPending => "Seenguard, pending sent up",
         }
     }
 
@@ -76,8 +73,7 @@ impl Kind {
             Kind::LastServed => Box::new(last_served::LastServed::default()),
             Kind::IdsUp => Box::new(ids_up::IdsUp::new(past)),
             Kind::DeviceAlone => Box::new(device_alone::DeviceAlone::new(past)),
-            Kind::Seenguard => Box::new(seenguard::Seenguard::new(past, false)),
-            Kind::SeenguardPending => Box::new(seenguard::Seenguard::new(past, true)),
+            Kind::Seenguard => Box::new(seenguard::Seenguard::new(past)),
         }
     }
 }

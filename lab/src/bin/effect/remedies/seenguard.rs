@@ -1,81 +1,118 @@
-//! Seenguard: the server leaves out what the stream has brought and ships its shards; the device leaves out what they
-//! contain and what it has shown itself. With `sends_pending` each request carries the pending shard.
+//! Seenguard: each request and each report of a device carries its pending shard, and the server keeps the latest of
+//! each device. The server leaves out what these contain and what the stream has brought, and ships its shards; the
+//! device leaves out what they contain and what it has shown itself.
 
 use std::collections::HashSet;
 
-use seenguard::{ChainSnapshot, Guard, Now, Snapshot, Time};
+use seenguard::{ChainSnapshot, Guard, Now, PageRequest, Pending, SeenItems, Snapshot, Time};
 use seenguard_lab::report::Result;
 
 use super::{Past, Remedy};
 use crate::fill::Fill;
-use crate::page::{Ask, Page, Seen, ServerFilter};
-use crate::stream::Store;
+use crate::page::{Answer, Ask, Page, Seen};
+use crate::people::SECOND_MS;
+use crate::stream::{NAMESPACE, Store, kept_since};
 
 /// A delivery, as the package's reporter has it.
 const MAX_BATCH: usize = 200;
 const MAX_BATCH_BYTES: usize = 60_000;
+const REPORT_INTERVAL_MS: u64 = 5 * SECOND_MS;
+/// Most characters of `Seen-Held` and `Seen-Pending` together, and of a report's `pending`.
+const MAX_PENDING_CHARACTERS: usize = 4_000;
 
 pub struct Seenguard {
     devices: Vec<Device>,
-    sends_pending: bool,
+    /// Bytes that reports have carried since the latest page.
+    reported: usize,
 }
 
 struct Device {
     guard: Guard,
     /// What it has recorded and sent since its guard was asked what there is to deliver.
     sent: Vec<u32>,
+    /// When its next report goes out, if there is anything to report.
+    report_at: Option<u64>,
 }
 
 impl Seenguard {
-    pub fn new(past: &Past, sends_pending: bool) -> Self {
+    pub fn new(past: &Past) -> Self {
         let guards = past.guards.iter().cloned();
         let device = |guard| Device {
             guard,
             sent: Vec::new(),
+            report_at: None,
         };
         Seenguard {
             devices: guards.map(device).collect(),
-            sends_pending,
+            reported: 0,
         }
+    }
+
+    /// Sends the report of a device that is due, or that goes out because the page hides.
+    fn report(&mut self, device: usize, at: u64, store: &mut Store<'_>) -> Result<()> {
+        let device = &mut self.devices[device];
+        device.report_at = None;
+        let pending = device.guard.device_pending(MAX_PENDING_CHARACTERS, now(at))?;
+        self.reported += pending.len();
+        store.keep(&pending, at)
     }
 }
 
 impl Remedy for Seenguard {
     fn page(&mut self, ask: &Ask<'_>, store: &mut Store<'_>) -> Result<Page> {
-        let Device { guard, sent } = &mut self.devices[ask.refresh.device];
-        deliver_again(guard, sent, ask.refresh.at, store);
+        let at = ask.refresh.at;
+        for device in 0..self.devices.len() {
+            if let Some(due) = self.devices[device].report_at {
+                self.report(device, due.min(at), store)?;
+            }
+        }
+        let Device { guard, sent, .. } = &mut self.devices[ask.refresh.device];
+        deliver_again(guard, sent, at, store);
+        let ids = store.ids().all(ask.ranked);
         let mut fill = Fill::new(ask, store.ids());
-        while let Some(cursor) = fill.next_request() {
+        fill.add_bytes(std::mem::take(&mut self.reported), 0);
+        let mut cursor = None;
+        while fill.wants_more() {
             let held = guard.held();
-            let pending = if self.sends_pending {
-                pending_text(guard, ask.refresh.at)?
-            } else {
-                None
+            let own = guard.device_pending(MAX_PENDING_CHARACTERS.saturating_sub(held.len()), now(at))?;
+            let (chain, kept) = store.keep_and_read(&own, at)?;
+            let request = PageRequest {
+                size: ask.refresh.size,
+                cursor: cursor.as_deref(),
+                seen: match ask.seen {
+                    Seen::Drop => SeenItems::Drop,
+                    Seen::Last => SeenItems::Last,
+                },
+                held: Some(&held),
+                pending: Pending {
+                    own: Some(&own),
+                    kept,
+                    kept_since: kept_since(at),
+                    namespace: Some(NAMESPACE),
+                },
             };
-            let filter = ServerFilter {
-                ids: store.ids(),
-                chain: store.read(),
-                pending: pending.as_deref(),
-                also: &|_| false,
+            let page = chain.page(&ids, &request, ask.time())?;
+            fill.add_bytes(held.len() + own.len(), serde_json::to_string(&page.snapshot)?.len());
+            apply(guard, &page.snapshot, at)?;
+            let answer = Answer {
+                places: page.items.into_iter().map(|item| item as usize).collect(),
+                is_last: page.next.is_none(),
             };
-            let answer = match ask.seen {
-                Seen::Drop => filter.next_fresh(ask, cursor)?,
-                Seen::Last => filter.fresh_then_seen(ask)?.next(ask.refresh.size, cursor),
-            };
-            let snapshot = filter.chain.snapshot(ask.time(), Some(&held))?;
-            let up = held.len() + pending.map_or(0, |pending| pending.len());
-            fill.add_bytes(up, serde_json::to_string(&snapshot)?.len());
-            apply(guard, &snapshot, ask.refresh.at)?;
             fill.take(answer, guard)?;
+            cursor = page.next;
         }
         fill.finish(guard)
     }
 
     fn record(&mut self, item: u32, device: usize, at: u64, store: &mut Store<'_>) -> Result<()> {
+        if let Some(due) = self.devices[device].report_at.filter(|&due| due <= at) {
+            self.report(device, due, store)?;
+        }
         let id = store.ids().of(item);
         let device = &mut self.devices[device];
-        device.guard.record(&[id], Now::at(Time::from_unix_ms(at)))?;
+        device.guard.record(&[id], now(at))?;
         device.sent.push(item);
+        device.report_at.get_or_insert(at + REPORT_INTERVAL_MS);
         store.send(id, at);
         Ok(())
     }
@@ -93,25 +130,24 @@ fn deliver_again(guard: &mut Guard, sent: &mut Vec<u32>, at: u64, store: &mut St
     });
 }
 
-fn pending_text(guard: &Guard, at: u64) -> Result<Option<String>> {
-    let pending = guard.pending_shard(usize::MAX, Now::at(Time::from_unix_ms(at)))?;
-    Ok(pending.map(|shard| shard.to_base64()).transpose()?)
-}
-
 /// Gives a device what the server shipped.
 pub fn apply(guard: &mut Guard, snapshot: &ChainSnapshot, at: u64) -> Result<()> {
-    guard.apply(Snapshot::from(snapshot), Now::at(Time::from_unix_ms(at)))?;
+    guard.apply(Snapshot::from(snapshot), now(at))?;
     Ok(())
 }
 
 /// Delivers what the guard has to deliver, for the first time or again.
 pub fn deliver(guard: &mut Guard, at: u64, mut send: impl FnMut(&str)) {
     loop {
-        let batch = guard.begin_batch(MAX_BATCH, MAX_BATCH_BYTES, Now::at(Time::from_unix_ms(at)));
+        let batch = guard.begin_batch(MAX_BATCH, MAX_BATCH_BYTES, now(at));
         if batch.number == 0 {
             return;
         }
         batch.impressions.iter().for_each(|impression| send(&impression.id));
-        guard.end_batch(batch.number, true, Now::at(Time::from_unix_ms(at)));
+        guard.end_batch(batch.number, true, now(at));
     }
+}
+
+fn now(unix_ms: u64) -> Now {
+    Now::at(Time::from_unix_ms(unix_ms))
 }
