@@ -22,9 +22,9 @@ const BROWSER_MS = 60_000;
 const COMPILER_MS = 300_000;
 
 const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
-/** By tests/capacitor (`ts`), tests/adapters (adapters and test runners), docs-servers.test.ts and tests/news. */
+/** By tests/capacitor (`ts`), tests/adapters (adapters and test runners), docs-servers and clients.test.ts, tests/news. */
 const RUN_ELSEWHERE =
-  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$|^tsx? news$/;
+  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$|^tsx? news$|^ts (?:client|accounts)$|^js offline$/;
 /** Of an app that tests/platforms runs: the rest of the kind is the file that has the code. */
 const OF_AN_APP = /^jsx? (next-ssr\/\S+)$/;
 const TEXT = ["sh", "text"];
@@ -151,7 +151,7 @@ describe("in a browser", () => {
 });
 
 test("the examples in TypeScript compile under strict rules", { timeout: COMPILER_MS }, async () => {
-  const files = examplesOf("ts", "tsx page", "tsx adapter").map(writeExample);
+  const files = examplesOf("ts", "ts client", "ts accounts", "tsx page", "tsx adapter").map(writeExample);
   const options = ["--noEmit", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler"];
   const tsc = [`${root}node_modules/typescript/bin/tsc`, "--ignoreConfig", "--skipLibCheck", "--jsx", "react-jsx"];
   const { stdout } = await run(process.execPath, [...tsc, ...options, ...files], { cwd: root }).catch(

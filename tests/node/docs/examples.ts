@@ -5,6 +5,7 @@
  *     ```js node     in Node; its comments `// → …` are what it prints, in their order
  *     ```js redis    the same, with REDIS_URL naming a Redis
  *     ```js express  a server; fastify and hono alike: docs-servers.test.ts runs them
+ *     ```ts client   in Node, against a server; `ts accounts` and `js offline` in Chromium: clients.test.ts runs them
  *     ```js page     in Chromium, on the page that browser.ts serves; js, ts and tsx alike
  *     ```vue adapter in Chromium, on a page that tests/adapters serves; tsx, vue and svelte alike
  *     ```tsx news    a part of examples/news, which tests/news runs; ts and tsx alike

@@ -1,0 +1,181 @@
+/**
+ * The recipes of docs/clients.md, each as it stands there: clients in Node against a server over HTTP, a cache and a
+ * switch of accounts in Chromium.
+ */
+import express from "express";
+import { buildSchema, graphql } from "graphql";
+import type { FillResult, SeenGuard } from "seenguard";
+import { memoryStore, seenOf, type Page } from "seenguard/server";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { openExample, KNOWN, type OpenPage } from "./docs/browser.ts";
+import { examplesOf, writeExample, type Example } from "./docs/examples.ts";
+import { idsOf, openGuard } from "./support.js";
+
+interface Item {
+  readonly id: string;
+}
+interface PostView {
+  readonly post: { readonly ap_id: string };
+}
+/** What each recipe exports: a list that brings as many fresh items, or more, with each call. */
+interface Recipe {
+  readonly openFeed: (guard: SeenGuard, baseUrl: string) => (want: number) => Promise<FillResult<Item | PostView>>;
+}
+
+const USER = "ada";
+const SIZE = 10;
+const RANKED = idsOf("article", 100).map((id) => ({ id }));
+
+let store: ReturnType<typeof memoryStore>;
+/** What the requests for pages said, and what they were answered, oldest first. */
+let served: { asked: ReturnType<typeof seenOf>; page: Page<Item> }[];
+let baseUrl: string;
+let stop: () => void;
+
+beforeAll(async () => {
+  const server = feedServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  baseUrl = `http://127.0.0.1:${String((server.address() as { port: number }).port)}`;
+  stop = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+});
+afterAll(() => stop());
+
+beforeEach(() => {
+  store = memoryStore({ namespaceOf: (user) => `home:${user}` });
+  served = [];
+});
+
+/** The feed in each form in which a recipe asks for it. Only what is asked for its pages says what is seen. */
+function feedServer(): express.Express {
+  const pageFor = async (request: unknown, cursor: unknown) => {
+    const asked = seenOf(request);
+    const page = await store.page(USER, RANKED, { size: SIZE, cursor: cursor as string, ...asked });
+    served.push({ asked, page });
+    return page;
+  };
+  const app = express();
+  app.get("/api/feed", async (request, response) => {
+    response.json(await pageFor(request, request.query.cursor));
+  });
+  app.get("/api/posts", async (request, response) => {
+    const { items, next, seen } = await pageFor(request, request.query.page_cursor);
+    response.json({ posts: items.map(({ id }) => ({ post: { ap_id: id } })), next_page: next, seen });
+  });
+  app.post("/graphql", express.json(), async (request, response) => {
+    const { query, variables } = request.body as { query: string; variables: Record<string, unknown> };
+    let seen: unknown;
+    const feed = async ({ cursor }: { cursor?: string }) => {
+      const page = await pageFor(request, cursor);
+      seen = page.seen;
+      return page;
+    };
+    const answer = await graphql({ schema: SCHEMA, source: query, variableValues: variables, rootValue: { feed } });
+    response.json({ ...answer, extensions: { seen } });
+  });
+  return app;
+}
+
+const SCHEMA = buildSchema(`
+  scalar Snapshot
+  type Item { id: ID! }
+  type Page { items: [Item!]!, next: String, seen: Snapshot }
+  type Query { feed(cursor: String): Page! }
+`);
+
+const idsIn = ({ items }: { items: readonly (Item | PostView)[] }) =>
+  items.map((item) => ("post" in item ? item.post.ap_id : item.id));
+
+async function recipeOf(example: Example): Promise<Recipe> {
+  return (await import(/* @vite-ignore */ writeExample(example))) as Recipe;
+}
+
+describe.each(examplesOf("ts client"))("the client of $page at line $line", (example) => {
+  test("tells what the device has shown and holds, and takes the snapshots", async () => {
+    const { openFeed } = await recipeOf(example);
+    const { guard, errors } = await openGuard({ namespace: `home:${USER}` });
+    const impressions = idsOf("article", 3).map((id) => ({ id, at: Date.now() }));
+    await store.take(USER, await store.receive(USER, { namespace: `home:${USER}`, now: Date.now(), impressions }));
+
+    const more = openFeed(guard, baseUrl);
+    expect(idsIn(await more(SIZE))).toEqual(idsOf("article", SIZE, 3));
+    expect(served[0]?.asked).toEqual({ pending: expect.stringMatching(/\.$/) as string });
+    expect(guard.has("article-0")).toBe(true);
+
+    // The stream stands still. One request fills the page nevertheless, and brings no shard again.
+    guard.record(idsOf("article", 5, 3));
+    const refreshed = openFeed(guard, baseUrl);
+    expect(idsIn(await refreshed(SIZE))).toEqual(idsOf("article", SIZE, 8));
+    expect(idsIn(await refreshed(SIZE))).toEqual(idsOf("article", SIZE, 18));
+    expect(served).toHaveLength(3);
+    for (const { asked, page } of served.slice(1)) {
+      expect(asked.held).toBe(guard.held());
+      expect(page.seen.shards).toEqual([expect.stringMatching(/^~/)]);
+    }
+    expect(errors).toEqual([]);
+  });
+
+  test("ends with the source, and hands on what fails", async () => {
+    const { openFeed } = await recipeOf(example);
+    const { guard } = await openGuard();
+    const more = openFeed(guard, baseUrl);
+    for (let page = 0; page < 9; page++) expect(await more(SIZE)).toMatchObject({ end: "filled", done: false });
+    expect(await more(2 * SIZE)).toMatchObject({ end: "exhausted", done: true });
+
+    const failed = await openFeed(guard, "http://127.0.0.1:1")(SIZE);
+    expect(failed).toMatchObject({ end: "error", items: [] });
+    expect(failed.error).toBeDefined();
+  });
+});
+
+describe("in Chromium", () => {
+  async function open(kind: string, entry: string): Promise<OpenPage> {
+    const [example] = examplesOf(kind);
+    if (example === undefined) throw new Error(`docs/clients.md has no example ${kind}`);
+    const opened = await openExample(example, entry);
+    onTestFinished(() => opened.close());
+    return opened;
+  }
+
+  test("a cached page is shown offline without what this device has shown", async () => {
+    const entry = `
+      import { load, record } from "./example";
+      const ids = async () => { const { items, error } = await load(); if (error) throw error; return items.map(({ id }) => id); };
+      Object.assign(globalThis, { ids, record });`;
+    const { page } = await open("js offline", entry);
+    await page.waitForFunction("globalThis.ids !== undefined");
+    const fresh = idsOf("article", 12).filter((id) => id !== KNOWN);
+    expect(await page.evaluate("ids()")).toEqual(fresh);
+
+    await page.context().setOffline(true);
+    await page.evaluate(`record(["article-0", "article-1"])`);
+    expect(await page.evaluate("ids()")).toEqual(fresh.slice(2));
+  });
+
+  test("a switch of accounts delivers what waits, and goes on for the other person", async () => {
+    const entry = `
+      import { feedFetch, switchTo } from "./example";
+      const signedIn = [];
+      const signIn = async (user) => void signedIn.push(user);
+      const record = async (user, id) => (await switchTo(user, signIn)).record(id);
+      const isStopped = async (user, ...ids) => {
+        const guard = await switchTo(user, signIn);
+        const { items } = await (await feedFetch("/api/feed?page=0")).json();
+        return ids.map((id) => items.some((item) => item.id === id) && guard.has(id));
+      };
+      Object.assign(globalThis, { isStopped, record, signedIn });`;
+    const { page, posted } = await open("ts accounts", entry);
+    await page.waitForFunction("globalThis.record !== undefined");
+    await page.evaluate(`record("ada", "article-7")`);
+    expect(posted).toEqual([]);
+
+    expect(await page.evaluate(`isStopped("bob", "article-7", "${KNOWN}")`)).toEqual([false, true]);
+    const impression = { id: "article-7", at: expect.any(Number) as number };
+    const delivered = expect.objectContaining({ namespace: "home:ada", impressions: [impression] }) as unknown;
+    await vi.waitFor(() => expect(posted.map(({ body }) => body)).toEqual([delivered]), 3_000);
+    expect(await page.evaluate(`isStopped("ada", "article-7")`)).toEqual([true]);
+    expect(await page.evaluate("signedIn")).toEqual(["ada", "bob", "ada"]);
+  });
+});
