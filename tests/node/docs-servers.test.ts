@@ -1,5 +1,5 @@
 /**
- * The servers that docs/server.md shows, each as it stands there: Express and Fastify over a real Redis, Hono in
+ * The servers that the documentation shows, each as it stands there: Express and Fastify over a real Redis, Hono in
  * workerd. A device pages through them while its impressions arrive.
  */
 import { build } from "esbuild";
@@ -40,7 +40,7 @@ describe.each(servers)("the server %s", (kind, startServer) => {
   let server: Server;
   beforeAll(async () => {
     const [example] = examplesOf(kind);
-    if (example === undefined) throw new Error(`docs/server.md has no server ${kind}`);
+    if (example === undefined) throw new Error(`the documentation has no server ${kind}`);
     expect(example.code.split("\n").length).toBeLessThan(MOST_LINES);
     await redis.client.flushall();
     server = await startServer(writeExample(example));
@@ -58,9 +58,10 @@ describe.each(servers)("the server %s", (kind, startServer) => {
     now: Date.now(),
     impressions: ids.map((id) => ({ id, at: Date.now() })),
   });
-  const page = async (user: string, { cursor = "", held = "", pending = "" }: Partial<PageRequest> = {}) => {
-    const headers = { "X-User": user, "Seen-Held": held, "Seen-Pending": pending };
-    const response = await fetch(`${server.url}/api/feed?cursor=${cursor}`, { headers });
+  const page = async (user: string, { cursor = "", headers = {} }: Partial<PageRequest> = {}) => {
+    const response = await fetch(`${server.url}/api/feed?cursor=${cursor}`, {
+      headers: { "X-User": user, ...headers },
+    });
     expect(response.status).toBe(200);
     expect(response.headers.get("cache-control")).toBe("private, no-store");
     return (await response.json()) as FeedPage<Article> & { items: Article[] };
@@ -97,10 +98,10 @@ describe.each(servers)("the server %s", (kind, startServer) => {
     const before = await page("ada");
     expect((await post("ada", reportOf("ada", idsIn(before).slice(0, 5)))).status).toBe(204);
     guard.record(idsIn(before).slice(5));
-    const after = await page("ada", { pending: guard.pendingShard() });
+    const after = await page("ada", { headers: guard.headers() });
     expect(idsIn(after)).toEqual(idsOf("article", 10, 10));
     guard.apply(after.seen);
-    const { seen } = await page("ada", { held: guard.held() });
+    const { seen } = await page("ada", { headers: guard.headers() });
     expect(seen?.shards).toEqual([expect.stringMatching(/^~/)]);
   });
 
