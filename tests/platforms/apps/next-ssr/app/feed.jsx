@@ -53,8 +53,8 @@ export function Feed({ user, first }) {
 }
 
 async function fetchPage(guard, cursor) {
-  const headers = { "Seen-Held": guard.held() };
-  const response = await fetch(`/api/feed?cursor=${encodeURIComponent(cursor)}`, { headers }).catch(() => undefined);
+  const url = `/api/feed?cursor=${encodeURIComponent(cursor)}`;
+  const response = await fetch(url, { headers: guard.headers() }).catch(() => undefined);
   if (!response?.ok) return undefined;
   const page = await response.json();
   guard.apply(page.seen); // before the items are rendered

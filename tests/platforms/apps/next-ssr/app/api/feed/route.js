@@ -1,13 +1,12 @@
 /** The next pages. */
+import { seenOf } from "seenguard/server";
 import { readPage } from "../../../server/feed.js";
 import { currentUser } from "../../../server/session.js";
 
 export async function GET(request) {
   const user = await currentUser();
   if (user === undefined) return new Response(null, { status: 403 });
-  const page = await readPage(user, {
-    cursor: request.nextUrl.searchParams.get("cursor"),
-    held: request.headers.get("seen-held"),
-  });
+  const cursor = request.nextUrl.searchParams.get("cursor");
+  const page = await readPage(user, { cursor, ...seenOf(request) });
   return Response.json(page, { headers: { "cache-control": "private, no-store" } });
 }

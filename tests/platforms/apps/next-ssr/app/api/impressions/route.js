@@ -1,23 +1,18 @@
 /** Takes what devices report: JSON, or, from a page that is left, the same as text/plain. */
-import { parseReport } from "seenguard/server";
 import { store } from "../../../server/feed.js";
 import { currentUser } from "../../../server/session.js";
+
+/** The latter: of a tab of somebody who has signed out. It keeps what it has to report. */
+const STATUS = { "bad-report": 400, "wrong-namespace": 409 };
 
 export async function POST(request) {
   const user = await currentUser();
   if (user === undefined) return new Response(null, { status: 403 });
-  const report = read(await request.text());
-  if (report === undefined) return new Response(null, { status: 400 });
-  // A tab of somebody who has signed out: it keeps what it has to report.
-  if (report.namespace !== `home:${user}`) return new Response(null, { status: 409 });
-  await store.update(user, (chain) => chain.take(report));
-  return new Response(null, { status: 204 });
-}
-
-function read(body) {
   try {
-    return parseReport(body);
-  } catch {
-    return undefined;
+    await store.take(user, await store.receive(user, await request.text()));
+  } catch (error) {
+    if (!(error.code in STATUS)) throw error;
+    return new Response(null, { status: STATUS[error.code] });
   }
+  return new Response(null, { status: 204 });
 }
