@@ -1,8 +1,10 @@
 /** The Python examples of docs/other-languages.md: redis-py with a real RedisBloom; a writer of the native format. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Snapshot } from "seenguard";
+import { SeenGuard, type Snapshot } from "seenguard";
+import { memoryStore } from "seenguard/server";
 import { redisBloomModule } from "../../scripts/lib/servers.mjs";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";
+import { Device, deviceName } from "../node/devices.ts";
 import { readVectors } from "../node/support.ts";
 import { answersOf, expectReferences, ids, makeTempDirectory, preparePython } from "./tools.ts";
 
@@ -116,4 +118,72 @@ describe("the native format, written in Python from the page alone", () => {
   function expiryOf(base64: string): number {
     return Buffer.from(base64, "base64").readUInt32LE(28);
   }
+});
+
+describe("what devices have pending, kept in Python", () => {
+  const directory = makeTempDirectory();
+  afterAll(directory.remove);
+  const [NOW, DAY] = [1_764_000_000, 86_400];
+  const namespace = "home:ada";
+
+  /** Keeps the texts, and asks for each id whether the page for the device of the last one leaves it out. */
+  async function serve(texts: [at: number, text: string][], { forgetBefore = 0, ask = ids } = {}) {
+    preparePython(directory.path, "native", "keep.py");
+    const drive = preparePython(directory.path, "pending", "keep.py");
+    const result = JSON.parse(await drive([], JSON.stringify({ texts, forgetBefore, ask }))) as {
+      answers: boolean[];
+      devices: string[];
+    };
+    return { ...result, leftOut: ask.filter((_, index) => result.answers[index]) };
+  }
+
+  test.each([1, 3, 40, 1_000])("leaves out what a guard and a store do, of %i pending ids", async (count) => {
+    const guard = await SeenGuard.open({ namespace, storage: "none" });
+    guard.record(ids.slice(0, count));
+    const { "Seen-Pending": text = "" } = guard.headers();
+    await guard.close();
+    const [, counter = "", shard = ""] = text.split(".");
+    const phone = `${deviceName(namespace, 1)}.${counter}.${shard}`;
+    const page = await memoryStore().page("ada", ids, { size: ids.length, pending: phone });
+    const wanted = ids.filter((id) => !page.items.includes(id));
+    expect(wanted).toEqual(expect.arrayContaining(ids.slice(0, count)));
+
+    const laptop = `${deviceName(namespace, 2)}.1.`;
+    for (const texts of [[phone], [phone, laptop], [text]]) {
+      const served = await serve(texts.map((sent) => [NOW, sent]));
+      expect(served.leftOut).toEqual(wanted);
+    }
+  });
+
+  test("keeps the latest of each device, of 8 devices, for 2 days", async () => {
+    const [one, two] = [new Device(namespace, 1), new Device(namespace, 2)];
+    const [a = "", b = "", c = ""] = ids;
+    const [older, newer, empty] = [await one.pending([a]), await one.pending([b]), await one.pending([])];
+    const other = await two.pending([c]);
+    const ask = [a, b, c];
+    const leftOut = async (...texts: [number, string][]) => (await serve(texts, { ask })).leftOut;
+    expect(await leftOut([NOW, newer], [NOW, older], [NOW, other])).toEqual([b, c]);
+    expect(await leftOut([NOW, newer], [NOW, empty], [NOW, other])).toEqual([c]);
+    expect(await leftOut([NOW, newer], [NOW + 2 * DAY + 1, other])).toEqual([c]);
+    expect(await leftOut([NOW, newer], [NOW, "no text"])).toEqual([b]);
+    const nine = await Promise.all(ids.slice(0, 9).map((id, number) => new Device(namespace, number).pending([id])));
+    const { devices } = await serve(nine.map((text, index) => [NOW + index, text]));
+    expect(devices).toEqual([8, 7, 6, 5, 4, 3, 2, 1].map((number) => deviceName(namespace, number)));
+  });
+
+  test("counts nothing that is damaged or from before a deletion", async () => {
+    const [a = ""] = ids;
+    const text = await new Device(namespace, 1).pending([a]);
+    for (const sent of [
+      text.slice(0, -4),
+      `${text.slice(0, -9)}A${text.slice(-8)}`,
+      "",
+      ".0.",
+      `.0.${"A".repeat(400)}`,
+    ])
+      expect((await serve([[NOW, sent]], { ask: [a] })).leftOut).toEqual([]);
+    const forgetBefore = Math.ceil(Date.now() / 1000) + 60;
+    expect((await serve([[NOW, text]], { ask: [a], forgetBefore })).leftOut).toEqual([]);
+    expect((await serve([[NOW, text]], { ask: [a] })).leftOut).toEqual([a]);
+  });
 });
