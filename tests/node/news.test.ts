@@ -4,12 +4,12 @@ import ts from "typescript";
 import { expect, test } from "vitest";
 import { examplesIn, readPage, root } from "./docs/examples.ts";
 
-const MOST_LINES = 40;
+const MOST_LINES = 36;
 
 /** What the product itself calls what it has of Seenguard, and what it passes on for it. */
 const OWN_NAMES = [
-  ...["guard", "useGuard", "useSeenStory", "idsOf", "reset", "held", "pending"],
-  ...["seen", "chain", "report", "reports", "/api/seen", "bad-report"],
+  ...["guard", "useGuard", "useSeenStory", "idsOf", "reset"],
+  ...["seen", "report", "reports", "/api/seen", "bad-report"],
 ];
 
 interface Source {

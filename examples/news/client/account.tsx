@@ -1,6 +1,7 @@
 /** Who reads: the session, which all tabs share, and what this account has seen. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext } from "react";
+import { SeenGuard } from "seenguard";
 import { useSeenGuard } from "seenguard/react";
 import type { Account } from "../shared/story.ts";
 import { request, requestFor } from "./api.ts";
@@ -13,7 +14,7 @@ export const useAccount = () => useContext(AccountContext);
 
 export const useRequest = () => requestFor(useAccount());
 
-export const useGuard = () => useSeenGuard({ namespace: useAccount().id });
+export const useGuard = () => useSeenGuard({ namespace: useAccount().id, open: SeenGuard.open });
 
 /** `null`: nobody is signed in; `undefined`: the server has not answered yet. */
 export function useSession(): Account | null | undefined {

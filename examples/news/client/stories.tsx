@@ -22,8 +22,8 @@ export function Stories({ path, title, old }: StoriesProps) {
   const guard = useGuard();
 
   async function fetchPage(cursor: string, signal: AbortSignal) {
-    const query = new URLSearchParams({ cursor, held: guard?.held() ?? "", pending: guard?.pendingShard(3000) ?? "" });
-    const { seen, ...page } = await request<FeedPage<Story>>("GET", `${path}?${query}`, { signal });
+    const init = { headers: guard?.headers(), signal };
+    const { seen, ...page } = await request<FeedPage<Story>>("GET", `${path}?cursor=${cursor}`, init);
     guard?.apply(seen);
     return page;
   }

@@ -11,7 +11,7 @@
  */
 import { fileURLToPath } from "node:url";
 import express, { Router, type ErrorRequestHandler, type RequestHandler } from "express";
-import { pageOf, parseReport } from "seenguard/server";
+import { seenOf } from "seenguard/server";
 import { idsOf, type Story } from "../shared/story.ts";
 import { accountOf, currentAccount, signedIn, signIn, signOut } from "./accounts.ts";
 import { articleOf, stories, storiesOf, storyOf } from "./catalogue.ts";
@@ -33,13 +33,10 @@ const session = Router()
 
 /** Answers with a page of stories. `old`: what becomes of those that this reader has seen. */
 function page(ranked: (topic: string) => readonly Story[], old: "drop" | "last"): RequestHandler {
-  return async ({ params, query }, response) => {
-    const { cursor, held, pending } = query as Record<string, string | undefined>;
-    const chain = await seen.read(accountOf(response));
-    response.json(
-      pageOf(chain, ranked(String(params.topic)), { id: idsOf, size: PAGE_SIZE, cursor, held, pending, seen: old }),
-    );
-    chain.free();
+  return async (request, response) => {
+    const options = { id: idsOf, size: PAGE_SIZE, cursor: String(request.query.cursor ?? ""), seen: old };
+    const candidates = ranked(String(request.params.topic));
+    response.json(await seen.page(accountOf(response), candidates, { ...options, ...seenOf(request) }));
   };
 }
 
@@ -51,9 +48,7 @@ const articles = Router().get("/:id", ({ params }, response) => {
 
 /** Devices send their reports as JSON; pages that are left, as text/plain. */
 const reports = Router().post("/", express.text({ type: "*/*", limit: "1mb" }), async ({ body }, response) => {
-  const report = parseReport(body);
-  if (report.namespace !== accountOf(response)) return void response.sendStatus(409);
-  await enqueue(accountOf(response), report);
+  await enqueue(accountOf(response), await seen.receive(accountOf(response), body));
   response.sendStatus(202);
 });
 
@@ -64,7 +59,7 @@ const history = Router()
   })
   .delete("/", async (_request, response) => {
     await readingHistory.clear(accountOf(response));
-    await seen.update(accountOf(response), (chain) => chain.forget());
+    await seen.forget(accountOf(response));
     response.sendStatus(204);
   })
   .put("/:id", async ({ params }, response) => {
@@ -76,8 +71,11 @@ const history = Router()
     response.sendStatus(204);
   });
 
+/** Of what `receive` refuses. A device keeps what is another account's. */
+const STATUS_OF: Record<string, number> = { "bad-report": 400, "wrong-namespace": 409 };
+
 const failed: ErrorRequestHandler = (error: Error & { status?: number; code?: string }, _request, response, _next) => {
-  const status = error.code === "bad-report" ? 400 : (error.status ?? 500);
+  const status = STATUS_OF[error.code ?? ""] ?? error.status ?? 500;
   if (status >= 500) console.error(error);
   response.status(status).json({ error: error.message });
 };

@@ -4,5 +4,5 @@ import { redisStore } from "seenguard/server";
 
 export const redis = new Redis(process.env.REDIS_URL ?? "redis://localhost:6379");
 
-const DAY = 86_400;
-export const seen = redisStore(redis, { capacity: 281, shards: 20, falsePositiveRate: 0.00025, ttlSeconds: 30 * DAY });
+/** A device's namespace is its account. */
+export const seen = redisStore(redis, { namespaceOf: (account) => account });
