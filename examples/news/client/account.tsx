@@ -30,8 +30,10 @@ export function useSignIn() {
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ name }),
       }),
-    onSuccess: (account) => {
+    onSuccess: async (account) => {
       remember(account.name);
+      // An answer that is still under way is of the time before.
+      await queries.cancelQueries({ queryKey: SESSION });
       queries.setQueryData(SESSION, account);
     },
   }).mutate;
@@ -41,7 +43,8 @@ export function useSignOut() {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: () => request("DELETE", "/api/session"),
-    onSuccess: () => {
+    onSuccess: async () => {
+      await queries.cancelQueries();
       queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
       queries.setQueryData(SESSION, null);
     },
