@@ -1,7 +1,8 @@
 /**
  * The server's routes: pages of items, reports of devices, and the controls of the demo's stream.
  *
- *     GET    /api/users/:user/feed?turn=7&size=10   a page, with the state that it was filtered against
+ *     GET    /api/users/:user/feed?turn=7&size=10   a page, with the state that it was filtered against, and what of it
+ *                                                   another device has shown
  *     GET    /api/users/:user/pool?cursor=…&size=10   a page of this person's small pool, what was seen at its end
  *     POST   /api/users/:user/impressions           a report: {"namespace": "…", "now": 1764000000000,
  *                                                   "impressions": [{"id": "…", "at": 1764000000000}], "unseen": []}
@@ -14,16 +15,18 @@
  *     GET    /api/status                            the store's state, what has gone wrong lately, and Flink's page
  *
  * Where a state is shipped, the request's header `Seen-Held` says which shards the device holds, and these are shipped
- * as references: such a response is for this device alone (`Cache-Control: private`).
+ * as references; `Seen-Pending` says what it has shown that no state has had yet. Such a response is for this device
+ * alone (`Cache-Control: private`).
  *
  * A report's times are Unix milliseconds of the device's clock. Sending one again changes nothing. A beacon carries the
  * same JSON as text/plain. Errors are {"error": {"code", "message"}}.
  */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import fastifyStatic from "@fastify/static";
-import { pageOf, parseReport, SeenGuardError, type ShardChain } from "seenguard/server";
+import { seenOf, SeenGuardError, type ShardChain } from "seenguard/server";
 import { idsOf, type Item } from "./catalogue.ts";
 import { stateOf, withChain } from "./chain.ts";
+import { shownElsewhere } from "./devices.ts";
 import { eventsOf } from "./events.ts";
 import { poolOf, recallPage } from "./recall.ts";
 import { MOST_LAG_SECONDS, StoreUnavailable, StreamFull, type Store, type StreamControl } from "./store.ts";
@@ -128,11 +131,14 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
       const { user } = request.params;
       const { turn, size } = request.query;
       // Replicas take turns, as behind a balancer: the state flaps when one of them lags.
+      const { held, pending } = seenOf(request);
       const reading = Number(turn) % 2 === 0 ? store.replicaSeen(user) : store.seen(user);
-      return answerPage(request, reply, reading, (chain) => ({
+      // One answer for both columns: what a server offers that knows the stream alone, and what is to be left out of it.
+      const page = await answerPage(request, reply, reading, (chain) => ({
         items: recallPage(catalogue, user, Number(turn), Number(size ?? 10), (all) => chain.filter(all, { id: idsOf })),
-        seen: chain.snapshot({ held: heldBy(request) }),
+        seen: chain.snapshot({ held }),
       }));
+      return { ...page, elsewhere: await shownElsewhere(store, user, page.items, pending) };
     },
   );
 
@@ -142,10 +148,9 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
     async (request, reply) => {
       const { user } = request.params;
       const { cursor, size } = request.query;
-      const page = { id: idsOf, size: Number(size ?? 10), cursor: cursor ?? null, held: heldBy(request) };
-      return answerPage(request, reply, store.seen(user), (chain) =>
-        pageOf(chain, poolOf(catalogue, user), { ...page, seen: "last" }),
-      );
+      forThisDevice(reply);
+      const page = { size: Number(size ?? 10), cursor, ...seenOf(request) };
+      return store.page(user, poolOf(catalogue, user), { ...page, seen: "last" });
     },
   );
 
@@ -153,7 +158,7 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
     "/api/users/:user/impressions",
     { schema: { params: PARAMS } },
     async ({ params: { user }, body }, reply) => {
-      const events = eventsOf(parseReport(body));
+      const events = eventsOf(await store.receive(user, body));
       await store.accept(user, events);
       return reply.code(202).send({ accepted: events.length });
     },
@@ -180,15 +185,9 @@ function answerPage<T extends { seen: object }>(
   });
 }
 
-/** Which shards the device says that it holds. */
-function heldBy({ headers }: FastifyRequest): string | null {
-  const held = headers["seen-held"];
-  return typeof held === "string" ? held : null;
-}
-
 /** No shared cache may give an answer with references to another device, and no old answer may pass for a new one. */
 function forThisDevice(reply: FastifyReply): void {
-  reply.header("cache-control", "private, no-cache").header("vary", "seen-held");
+  reply.header("cache-control", "private, no-cache").header("vary", "seen-held, seen-pending");
 }
 
 function addStreamRoutes(app: FastifyInstance, store: Store, flink: AppOptions["flink"]): void {
@@ -200,7 +199,7 @@ function addStreamRoutes(app: FastifyInstance, store: Store, flink: AppOptions["
       forThisDevice(reply);
       const stream = await store.stream(user);
       return withChain(store.seen(user), (chain) => {
-        const seen = chain.snapshot({ held: heldBy(request) });
+        const seen = chain.snapshot({ held: seenOf(request).held });
         const state = stateOf(chain);
         const status = { stream, unreadable: chain.rejected, state };
         return state === request.query.state ? status : { ...status, seen };

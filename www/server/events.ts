@@ -1,7 +1,7 @@
 /**
  * What travels in the stream: one event for each item that was seen, or taken back.
  *
- * A device's clock may be off, and only a report's arrival shows by how much. `parseReport` translates its times to the
+ * A device's clock may be off, and only a report's arrival shows by how much. `SeenStore.receive` translates its times to the
  * server's clock, so a consumer may take the events in as late as it likes.
  */
 import type { Impression, ReceivedReport, ShardChain } from "seenguard/server";
@@ -13,7 +13,7 @@ export interface SeenEvent {
   readonly at: number;
 }
 
-/** The events of a report as `parseReport` returns it, in its order. */
+/** The events of a received report, in its order. */
 export function eventsOf({ impressions, unseen }: ReceivedReport): SeenEvent[] {
   const event = (kind: SeenEvent["kind"], { id, at }: Impression): SeenEvent => ({ kind, id, at });
   return [...impressions.map((seen) => event("seen", seen)), ...unseen.map((taken) => event("unseen", taken))];

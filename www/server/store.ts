@@ -3,7 +3,8 @@
  *
  * There are two: `memory/store.ts` for trying the demo, and `redis/store.ts`, laid out as a large feed runs it.
  */
-import type { ShardChain } from "seenguard/server";
+import type { Page, PageOptions, ReceivedReport, ShardChain } from "seenguard/server";
+import type { Item } from "./catalogue.ts";
 import type { Unreadable } from "./chain.ts";
 import type { SeenEvent } from "./events.ts";
 
@@ -61,6 +62,10 @@ export interface Store {
   seen(user: string): Promise<ShardChain>;
   /** The same as the lagging replica has it; as `seen` while no replica lags. */
   replicaSeen(user: string): Promise<ShardChain>;
+  /** As `SeenStore.page`: what a device tells of itself is kept for the pages of this person's others. */
+  page(user: string, ranked: readonly Item[], options: PageOptions): Promise<Page<Item>>;
+  /** As `SeenStore.receive`: the same of a report. */
+  receive(user: string, body: unknown): Promise<ReceivedReport>;
   /** Puts events into the stream. When this resolves, they are not lost any more, but for those that are to be. */
   accept(user: string, events: readonly SeenEvent[]): Promise<void>;
   control(user: string, change: Partial<StreamControl>): Promise<StreamControl>;

@@ -3,8 +3,10 @@
  * history that was deleted; and items with several ids, and a small pool.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { idsOf } from "../../../www/server/catalogue.ts";
+import { SeenGuard } from "seenguard";
+import { idsOf, type Item } from "../../../www/server/catalogue.ts";
 import { CHAIN_OPTIONS } from "../../../www/server/chain.ts";
+import { MapStorage } from "../support.ts";
 import {
   SOON,
   arrived,
@@ -38,7 +40,7 @@ for (const [name, start] of stores) {
       const pageFor = async (held: string): Promise<Page["seen"]> => {
         const url = `/api/users/${user}/feed?turn=1`;
         const answer = await server.app.inject({ url, headers: { "seen-held": held } });
-        expect(answer.headers).toMatchObject({ "cache-control": "private, no-cache", vary: "seen-held" });
+        expect(answer.headers).toMatchObject({ "cache-control": "private, no-cache", vary: "seen-held, seen-pending" });
         return answer.json<Page>().seen;
       };
       const heldOf = (shards: readonly string[]): string =>
@@ -144,6 +146,32 @@ for (const [name, start] of stores) {
         }
       },
     );
+
+    test("what one device tells of is left out for another, with its copies, and counts for nothing after a flush", async () => {
+      const user = someone();
+      await control(server, user, { running: false });
+      const guard = await SeenGuard.open({ namespace: user, storage: new MapStorage() });
+      const { items } = await page(server, user, 1, 60);
+      const seen = new Set(items.slice(0, 20).flatMap(idsOf));
+      guard.record(seen);
+      const isSeen = (item: Item): boolean => idsOf(item).some((id) => seen.has(id));
+      const seenOn = (answer: Page): string[] => answer.items.filter(isSeen).map(({ id }) => id);
+
+      // The device itself leaves out what it has shown.
+      expect((await page(server, user, 1, 60, guard.headers())).elsewhere).toEqual([]);
+      const other = await page(server, user, 1, 60);
+      expect(other.items).toEqual(items);
+      expect(other.elsewhere).toEqual(seenOn(other));
+      expect(seenOn(other).length).toBeGreaterThanOrEqual(20);
+
+      await server.app.inject({ method: "POST", url: `/api/users/${user}/flush` });
+      expect((await page(server, user, 1, 60)).elsewhere).toEqual([]);
+      await report(server, user, { pending: guard.headers()["Seen-Pending"] ?? "" });
+      expect((await page(server, user, 1, 60)).elsewhere).toEqual(seenOn(other));
+      await server.app.inject({ method: "DELETE", url: `/api/users/${user}/history` });
+      expect((await page(server, user, 1, 60)).elsewhere).toEqual([]);
+      await guard.close();
+    });
 
     test("a small pool is all there, and what was seen comes last", async () => {
       const user = someone();

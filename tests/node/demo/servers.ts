@@ -17,6 +17,7 @@ export const catalogue = await readCatalogue();
 
 export interface Page {
   items: Item[];
+  elsewhere?: string[];
   next?: string | null;
   seen: {
     version: number;
@@ -84,8 +85,15 @@ export function serveRedis(url: string): TestServer {
   };
 }
 
-export async function page({ app }: TestServer, user: string, turn: number, size = 10): Promise<Page> {
-  const answer = await app.inject(`/api/users/${user}/feed?turn=${String(turn)}&size=${String(size)}`);
+export async function page(
+  { app }: TestServer,
+  user: string,
+  turn: number,
+  size = 10,
+  headers: Record<string, string> = {},
+): Promise<Page> {
+  const url = `/api/users/${user}/feed?turn=${String(turn)}&size=${String(size)}`;
+  const answer = await app.inject({ url, headers });
   expect(answer.statusCode).toBe(200);
   return answer.json<Page>();
 }

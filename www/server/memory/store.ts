@@ -3,7 +3,16 @@
  *
  * It keeps what the Redis store keeps, and its consumer is a timer.
  */
-import { memoryStore, ShardChain, type SeenStore, type Snapshot } from "seenguard/server";
+import {
+  memoryStore,
+  ShardChain,
+  type Page,
+  type PageOptions,
+  type ReceivedReport,
+  type SeenStore,
+  type Snapshot,
+} from "seenguard/server";
+import { idsOf, type Item } from "../catalogue.ts";
 import { CHAIN_OPTIONS, withChain } from "../chain.ts";
 import { takeEvents, type SeenEvent } from "../events.ts";
 import {
@@ -29,7 +38,7 @@ interface Person {
   lost: number;
   /** In the order of arrival. */
   waiting: { readonly event: SeenEvent; readonly arrivedAt: number }[];
-  /** This person's chain alone. */
+  /** This person's chain, and what their devices have pending. */
   seen: SeenStore;
   /** As it was when the replica stopped following. */
   replica: Snapshot;
@@ -52,6 +61,14 @@ export class MemoryStore implements Store {
   replicaSeen(user: string): Promise<ShardChain> {
     const { control, replica, seen } = this.person(user);
     return control.replicaLags ? ShardChain.from(replica, CHAIN_OPTIONS) : seen.read(user);
+  }
+
+  page(user: string, ranked: readonly Item[], options: PageOptions): Promise<Page<Item>> {
+    return this.person(user).seen.page(user, ranked, { ...options, id: idsOf });
+  }
+
+  receive(user: string, body: unknown): Promise<ReceivedReport> {
+    return this.person(user).seen.receive(user, body);
   }
 
   accept(user: string, events: readonly SeenEvent[]): Promise<void> {
@@ -79,9 +96,7 @@ export class MemoryStore implements Store {
   }
 
   forget(user: string): Promise<void> {
-    return this.person(user).seen.update(user, (chain) => {
-      chain.forget();
-    });
+    return this.person(user).seen.forget(user);
   }
 
   flush(user: string): Promise<void> {

@@ -6,6 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import { Redis, type ChainableCommander } from "ioredis";
+import { SeenGuardError } from "seenguard/server";
 import { StoreUnavailable } from "../store.ts";
 
 /** A connection that knows `carry.lua`, which returns what its first lines say. */
@@ -48,9 +49,13 @@ export function connect(url: string, report: (what: string) => void): ScriptedRe
   return redis as ScriptedRedis;
 }
 
-/** What a command that found no connection rejects with; answers of Redis itself are `ReplyError`s. */
+/**
+ * What a command that found no connection rejects with. Answers of Redis itself are `ReplyError`s; a report that is none
+ * is its device's fault.
+ */
 export function asUnavailable(error: unknown): Error {
   const reason = error instanceof Error ? error : new Error(String(error));
+  if (reason instanceof SeenGuardError && reason.code === "bad-report") return reason;
   if (reason.name === "ReplyError" && !/^(LOADING|READONLY|MASTERDOWN|OOM|MISCONF)\b/.test(reason.message))
     return reason;
   return new StoreUnavailable(reason.message);

@@ -2,7 +2,8 @@
  * Which keys hold what.
  *
  *     seen:<user>            list    the person's shards, and
- *     seen:<user>:meta       hash    what was taken back and deleted: both as `redisStore` keeps them
+ *     seen:<user>:meta       hash    what was taken back and deleted, and
+ *     seen:<user>:pending    hash    what this person's devices have pending: all as `redisStore` keeps them
  *     impressions            stream  user, kind, id, at: what was seen or taken back, on its way to the consumers
  *       recorders            group   its consumers; an entry is acknowledged when it is taken in, and then deleted
  *     impressions:unreadable stream  entries that no consumer could read, for whoever wants to know (the latest 1,000)
@@ -25,7 +26,8 @@ export const REPLICA_PREFIX = "replica:";
 
 export const seenKey = (user: string): string => `seen:${user}`;
 export const replicaKey = (user: string): string => REPLICA_PREFIX + user;
-/** The hash beside a list. No person's name has a colon in it. */
+/** The hashes beside a list. No person's name has a colon in it. */
 export const metaKey = (list: string): string => `${list}:meta`;
+export const pendingKey = (list: string): string => `${list}:pending`;
 export const underWayKey = (user: string): string => `underway:${user}`;
 export const controlKey = (user: string): string => `control:${user}`;

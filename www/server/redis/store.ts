@@ -8,7 +8,6 @@ import {
   DEFAULT_CONTROL,
   MOST_WAITING,
   StreamFull,
-  describeUnreadable,
   loseSome,
   type Problem,
   type ProblemLog,
@@ -17,8 +16,16 @@ import {
   type StreamControl,
   type StreamStatus,
 } from "../store.ts";
-import { redisStore, type SeenStore, type ShardChain } from "seenguard/server";
-import { CHAIN_OPTIONS, WINDOW_SECONDS, changeSeen } from "../chain.ts";
+import {
+  redisStore,
+  type Page,
+  type PageOptions,
+  type ReceivedReport,
+  type SeenStore,
+  type ShardChain,
+} from "seenguard/server";
+import { idsOf, type Item } from "../catalogue.ts";
+import { CHAIN_OPTIONS, WINDOW_SECONDS } from "../chain.ts";
 import type { SeenEvent } from "../events.ts";
 import { asUnavailable, carryOut, connect, type ScriptedRedis } from "./connection.ts";
 import {
@@ -28,6 +35,7 @@ import {
   UNDER_WAY,
   controlKey,
   metaKey,
+  pendingKey,
   replicaKey,
   seenKey,
   underWayKey,
@@ -61,6 +69,14 @@ export class RedisStore implements Store {
   async replicaSeen(user: string): Promise<ShardChain> {
     const { replicaLags } = await this.stream(user);
     return this.ask(() => (replicaLags ? this.replica : this.stored).read(user));
+  }
+
+  page(user: string, ranked: readonly Item[], options: PageOptions): Promise<Page<Item>> {
+    return this.ask(() => this.stored.page(user, ranked, { ...options, id: idsOf }));
+  }
+
+  receive(user: string, body: unknown): Promise<ReceivedReport> {
+    return this.ask(() => this.stored.receive(user, body));
   }
 
   async accept(user: string, events: readonly SeenEvent[]): Promise<void> {
@@ -125,17 +141,12 @@ export class RedisStore implements Store {
     };
   }
 
-  async forget(user: string): Promise<void> {
-    const unreadable = await this.ask(() =>
-      changeSeen(this.stored, user, (chain) => {
-        chain.forget();
-      }),
-    );
-    for (const element of unreadable) this.problems.add(describeUnreadable(element), user);
+  forget(user: string): Promise<void> {
+    return this.ask(() => this.stored.forget(user));
   }
 
   async flush(user: string): Promise<void> {
-    await this.ask((redis) => redis.del(seenKey(user), metaKey(seenKey(user))));
+    await this.ask((redis) => redis.del(seenKey(user), metaKey(seenKey(user)), pendingKey(seenKey(user))));
   }
 
   async status(): Promise<StoreStatus> {

@@ -1,0 +1,22 @@
+/** What one device of a person has shown is left out on the others, before the stream has brought it. */
+import { idsOf, type Item } from "./catalogue.ts";
+import { withChain } from "./chain.ts";
+import type { Store } from "./store.ts";
+
+/**
+ * The ids of these items that the stored page leaves out for another device alone. It is compared with a page that
+ * knows the stream and the asking device, which is read first: what arrives in between is left out of both.
+ */
+export async function shownElsewhere(
+  store: Store,
+  user: string,
+  items: readonly Item[],
+  pending: string | undefined,
+): Promise<string[]> {
+  const alone = await withChain(store.seen(user), (chain) => chain.filter(items, { id: idsOf, pending }));
+  const page = await store.page(user, items, { size: Math.max(1, items.length), pending });
+  const fresh = new Set(page.items);
+  const shown = new Set(alone.filter((item) => !fresh.has(item)).flatMap(idsOf));
+  // A copy of such an item, which neither page has beside it.
+  return items.filter((item) => idsOf(item).some((id) => shown.has(id))).map(({ id }) => id);
+}
