@@ -164,7 +164,7 @@ export class Reader {
 }
 
 /** Each item's own id, and of a copy its group's. */
-async function idsOf(items: Locator): Promise<string[][]> {
+export async function idsOf(items: Locator): Promise<string[][]> {
   return items.evaluateAll((elements) =>
     elements.map((element) => ["data-seen-id", "data-group-id"].flatMap((name) => element.getAttribute(name) ?? [])),
   );

@@ -16,14 +16,18 @@ export function idsOf({ id, copyOf }: Item): readonly string[] {
   return copyOf === undefined ? [id] : [id, copyOf.id];
 }
 
-/** One page of the feed, and the state that the server filtered it against. */
+/** One page of the feed, as a server makes it that knows the stream alone, and the state that it was filtered against. */
 export interface Page {
   readonly items: readonly Item[];
+  /** Ids of items that another device of this person has shown, and no stream has brought yet. */
+  readonly elsewhere: readonly string[];
   readonly seen: Snapshot;
 }
 
 /** One page of the small pool; `next` is where the next one begins. */
-export interface PoolPage extends Page {
+export interface PoolPage {
+  readonly items: readonly Item[];
+  readonly seen: Snapshot;
   readonly next: string | null;
 }
 
@@ -48,6 +52,8 @@ export interface ServerStatus {
   readonly flink?: { readonly dashboard: string };
 }
 
+type Headers = Record<string, string>;
+
 const TIMEOUT_MS = 10_000;
 
 export class Api {
@@ -60,17 +66,17 @@ export class Api {
     this.impressionsUrl = `${this.base}/impressions`;
   }
 
-  /** `held` of these three: what the guard says that it holds, which the server then does not send again. */
-  page(turn: number, size: number, held: string): Promise<Page> {
-    return this.ask(`feed?turn=${String(turn)}&size=${String(size)}`, holding(held));
+  /** `headers` of these three: those of the guard. */
+  page(turn: number, size: number, headers: Headers): Promise<Page> {
+    return this.ask(`feed?turn=${String(turn)}&size=${String(size)}`, { headers });
   }
 
-  pool(cursor: string, size: number, held: string): Promise<PoolPage> {
-    return this.ask(`pool?cursor=${cursor}&size=${String(size)}`, holding(held));
+  pool(cursor: string, size: number, headers: Headers): Promise<PoolPage> {
+    return this.ask(`pool?cursor=${cursor}&size=${String(size)}`, { headers });
   }
 
-  status(state: string | undefined, held: string): Promise<Status> {
-    return this.ask(state === undefined ? "status" : `status?state=${state}`, holding(held));
+  status(state: string | undefined, headers: Headers): Promise<Status> {
+    return this.ask(state === undefined ? "status" : `status?state=${state}`, { headers });
   }
 
   control(change: Partial<StreamControl>): Promise<StreamControl> {
@@ -104,10 +110,6 @@ async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {
   const response = await fetch(path, { signal: AbortSignal.timeout(TIMEOUT_MS), ...init });
   if (!response.ok) throw new Error(await reasonOf(response));
   return (response.status === 204 ? undefined : await response.json()) as T;
-}
-
-function holding(held: string): Pick<RequestInit, "headers"> {
-  return held === "" ? {} : { headers: { "seen-held": held } };
 }
 
 function json(body: unknown): Pick<RequestInit, "headers" | "body"> {

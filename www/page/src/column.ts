@@ -10,14 +10,14 @@ export interface Block {
   readonly shown: readonly ShownItem[];
   /** How many of these, at their end, were seen before and are shown all the same. */
   readonly repeated: number;
-  readonly stopped: readonly Item[];
+  readonly stopped: readonly ShownItem[];
 }
 
 export interface ColumnParts {
   /** Says why an item was stopped, when somebody asks. */
-  readonly explain: (item: Item) => string;
+  readonly explain: (item: ShownItem) => string;
   /** Shows a stopped item again; the list's answer is the item, or nothing where it cannot. */
-  readonly showAgain: (item: Item) => ShownItem | undefined;
+  readonly showAgain: (item: ShownItem) => ShownItem | undefined;
   /** Hears of each element that is shown. */
   readonly onShown: (element: HTMLElement) => void;
 }
@@ -66,7 +66,7 @@ export class Column {
     for (const element of elements) this.parts.onShown(element);
   }
 
-  private stoppedElement(stopped: readonly Item[], block: Element): HTMLElement {
+  private stoppedElement(stopped: readonly ShownItem[], block: Element): HTMLElement {
     const details = make("details", "stopped");
     const list = make("ul", "");
     for (const item of stopped) list.append(this.stoppedItem(item, block));
@@ -74,7 +74,7 @@ export class Column {
     return details;
   }
 
-  private stoppedItem(item: Item, block: Element): HTMLElement {
+  private stoppedItem(item: ShownItem, block: Element): HTMLElement {
     const entry = make("li", "stopped-item");
     const why = make("button", "why");
     const again = make("button", "again quiet", "Show again");

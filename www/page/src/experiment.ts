@@ -4,6 +4,7 @@
  * it.
  */
 import type { Snapshot } from "seenguard";
+import { isOnPhone, onDevice } from "./device.ts";
 import { SeenRecord, type RecordEntries } from "./seen-record.ts";
 
 export type Side = "unguarded" | "guarded";
@@ -13,8 +14,10 @@ export interface Counts {
   impressions: number;
   repeatsUnguarded: number;
   repeatsGuarded: number;
-  /** Items that the feed offered again, and the guard kept back. */
+  /** Items that the feed offered again, and that were kept back. */
   stopped: number;
+  /** Of these, what the server left out because another device had shown it. It knows before the record here does. */
+  elsewhere: number;
   /** Items that the guard kept back though this person had never seen them: its false positives. */
   mistaken: number;
   /** States of the server that came after newer ones, and were refused. */
@@ -26,6 +29,7 @@ const NOTHING: Counts = {
   repeatsUnguarded: 0,
   repeatsGuarded: 0,
   stopped: 0,
+  elsewhere: 0,
   mistaken: 0,
   olderStates: 0,
 };
@@ -66,7 +70,12 @@ export class Experiment {
 
   /** Of all of this reader's tabs together. */
   get counts(): Counts {
-    return [...this.tabs.values()].reduce((sum, counts) => combined(sum, counts, (a, b) => a + b), NOTHING);
+    return sumOf([...this.tabs.values()]);
+  }
+
+  /** Of the tabs of this reader's phones. */
+  get phoneCounts(): Counts {
+    return sumOf([...this.tabs].filter(([tab]) => isOnPhone(tab)).map(([, counts]) => counts));
   }
 
   add(change: Partial<Counts>): void {
@@ -147,6 +156,10 @@ export class Experiment {
   }
 }
 
+function sumOf(all: readonly Counts[]): Counts {
+  return all.reduce((sum, counts) => combined(sum, counts, (a, b) => a + b), NOTHING);
+}
+
 function combined(one: Counts, other: Counts, combine: (a: number, b: number) => number): Counts {
   const result = { ...NOTHING };
   for (const name of Object.keys(NOTHING) as (keyof Counts)[]) result[name] = combine(one[name], other[name]);
@@ -155,10 +168,11 @@ function combined(one: Counts, other: Counts, combine: (a: number, b: number) =>
 
 /** The same after a reload. */
 function tabName(): string {
-  const made = String(crypto.getRandomValues(new Uint32Array(1))[0]);
+  const made = onDevice(String(crypto.getRandomValues(new Uint32Array(1))[0]));
+  const key = onDevice("demo-tab");
   try {
-    const known = sessionStorage.getItem("demo-tab");
-    if (known === null) sessionStorage.setItem("demo-tab", made);
+    const known = sessionStorage.getItem(key);
+    if (known === null) sessionStorage.setItem(key, made);
     return known ?? made;
   } catch {
     return made;

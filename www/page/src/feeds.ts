@@ -3,8 +3,9 @@ import type { Explanation, Feed, FeedPage, PageRequest, SeenGuard } from "seengu
 import { idsOf, type Api, type Item } from "./api.ts";
 import { Column, one } from "./column.ts";
 import type { Experiment, Side } from "./experiment.ts";
-import { copyReason, plural, reason } from "./format.ts";
-import type { KeptList, KeptPage, ShownItem } from "./kept-list.ts";
+import { onDevice } from "./device.ts";
+import { copyReason, elsewhereReason, plural, reason } from "./format.ts";
+import { withoutMarks, type KeptList, type KeptPage, type ShownItem } from "./kept-list.ts";
 import type { ViewabilityOracle } from "./viewability-oracle.ts";
 
 const PAGE_SIZE = 10;
@@ -47,11 +48,11 @@ export class Feeds {
 
   constructor(private readonly parts: FeedsParts) {
     // By their keys they keep their verdicts over a reload, and over a way to an article and back.
-    this.feed = parts.guard.feed({ key: "catalogue" });
-    this.poolFeed = parts.guard.feed({ key: "pool", seen: "last" });
+    this.feed = parts.guard.feed({ key: onDevice("catalogue") });
+    this.poolFeed = parts.guard.feed({ key: onDevice("pool"), seen: "last" });
     const columnParts = {
-      explain: (item: Item) => this.explain(item),
-      showAgain: (item: Item) => this.showAgain(item),
+      explain: (item: ShownItem) => this.explain(item),
+      showAgain: (item: ShownItem) => this.showAgain(item),
       onShown: (element: HTMLElement) => parts.oracle.watch(element),
     };
     this.columns = { unguarded: new Column("unguarded", columnParts), guarded: new Column("guarded", columnParts) };
@@ -79,7 +80,7 @@ export class Feeds {
     this.unasked = MOST_UNASKED;
     for (const page of kept.pages) {
       this.parts.kept.add(page);
-      this.show({ ...page, admitted: this.currentFeed.admit(page.offered, idsOf) });
+      this.show({ ...page, admitted: this.admit(page.offered) });
     }
     scrollTo({ top: kept.scrollY, behavior: "instant" });
     return true;
@@ -163,15 +164,25 @@ export class Feeds {
   /** Nothing if another list has begun meanwhile. */
   private async fetchPage(fresh: boolean, list: number): Promise<Arrival | undefined> {
     const { api, guard, experiment } = this.parts;
-    const { items, seen } = await api.page(experiment.nextTurn(), PAGE_SIZE, guard.held());
+    const { items, elsewhere, seen } = await api.page(experiment.nextTurn(), PAGE_SIZE, guard.headers());
     if (list !== this.list) return undefined;
     if (fresh) this.feed.reset();
     const { applied, reason: refusal } = guard.apply(seen);
     if (applied) experiment.heard(seen);
     else if (refusal === "older-version") experiment.add({ olderStates: 1 });
     this.ended = items.length === 0;
-    const arrived = this.withTimes(items);
-    return { arrived, offered: arrived, repeated: 0, admitted: this.feed.admit(arrived, idsOf) };
+    const arrived = this.withTimes(items).map((item) =>
+      elsewhere.includes(item.id) ? { ...item, isElsewhere: true as const } : item,
+    );
+    return { arrived, offered: arrived, repeated: 0, admitted: this.admit(arrived) };
+  }
+
+  /** What another device has shown is left out of the page; of the rest, the guard decides. */
+  private admit(items: readonly ShownItem[]): ShownItem[] {
+    return this.currentFeed.admit(
+      items.filter(({ isElsewhere }) => isElsewhere !== true),
+      idsOf,
+    );
   }
 
   /** As many pages as it takes until there are enough fresh items; at the pool's end, what was seen longest ago. */
@@ -179,17 +190,22 @@ export class Feeds {
     const { api, experiment } = this.parts;
     if (fresh) this.poolFeed.reset();
     const arrived: ShownItem[] = [];
-    const fetchPage = async ({ cursor, held }: PageRequest): Promise<FeedPage<ShownItem>> => {
-      const { items, seen, next } = await api.pool(cursor ?? "", PAGE_SIZE, held);
+    const fetchPage = async ({ cursor, headers }: PageRequest): Promise<FeedPage<ShownItem>> => {
+      const { items, seen, next } = await api.pool(cursor ?? "", PAGE_SIZE, headers);
       experiment.heard(seen);
       const shown = this.withTimes(items);
       arrived.push(...shown);
       return { items: shown, seen, next };
     };
-    const { items, repeated, end, error } = await this.poolFeed.fill(fetchPage, PAGE_SIZE, { id: idsOf });
+    const { items, end, error, ...filled } = await this.poolFeed.fill(fetchPage, PAGE_SIZE, { id: idsOf });
     if (end === "aborted") return undefined;
     if (end === "error") throw error;
     this.ended = end === "exhausted" && items.length < PAGE_SIZE;
+    // What other devices have shown the server has put last, too; this guard knows nothing of it.
+    const firstFresh = items
+      .slice(0, items.length - filled.repeated)
+      .findLastIndex(({ seenAt }) => seenAt === undefined);
+    const repeated = items.length - firstFresh - 1;
     return { arrived, offered: items, repeated, admitted: items };
   }
 
@@ -236,8 +252,12 @@ export class Feeds {
   }
 
   /** Was it right to stop this item? */
-  private judge(item: Item): void {
+  private judge(item: ShownItem): void {
     const { experiment } = this.parts;
+    if (item.isElsewhere === true) {
+      experiment.add({ stopped: 1, elsewhere: 1 });
+      return;
+    }
     const why = this.whyStopped(item);
     const wasSeen = experiment.seenAt(idsOf(item)) !== undefined || (why.seen && why.by === "pending");
     if (wasSeen) experiment.add({ stopped: 1 });
@@ -251,8 +271,9 @@ export class Feeds {
     return explanations.find(({ seen }) => seen) ?? { seen: false };
   }
 
-  private explain(item: Item): string {
+  private explain(item: ShownItem): string {
     const { guard, experiment } = this.parts;
+    if (item.isElsewhere === true) return elsewhereReason(experiment.seenAt(idsOf(item)));
     const why = this.whyStopped(item);
     const text = reason(why, experiment.seenAt(idsOf(item)), guard.stats().serverFalsePositiveRate);
     if (item.copyOf === undefined) return text;
@@ -267,12 +288,12 @@ export class Feeds {
   }
 
   /** Takes the item back, unless it is already, and adds it to the list; nothing if it is in the list already. */
-  private showAgain(item: Item): ShownItem | undefined {
-    if (this.whyStopped(item).seen) {
+  private showAgain(item: ShownItem): ShownItem | undefined {
+    if (item.isElsewhere === true || this.whyStopped(item).seen) {
       this.parts.guard.unsee(idsOf(item));
       this.tookBack(idsOf(item));
     }
-    const [shown] = this.feed.admit(this.withTimes([item]), idsOf);
+    const [shown] = this.feed.admit(this.withTimes([withoutMarks(item)]), idsOf);
     if (shown !== undefined) this.announcement.textContent = `${item.title} is shown again.`;
     return shown;
   }

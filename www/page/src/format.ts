@@ -51,6 +51,12 @@ export function storageState(state: GuardStats["storage"]): string {
   }
 }
 
+/** Why the server has left an item out that this device knows nothing of. */
+export function elsewhereReason(seenAt: number | undefined): string {
+  const when = seenAt === undefined ? "" : ` ${ago(seenAt)}`;
+  return `Left out by the server: another of your devices showed it${when}, and said so before any stream.`;
+}
+
 /** How long ago, roughly. */
 export function ago(atMs: number): string {
   const seconds = Math.max(0, Math.round((Date.now() - atMs) / 1000));

@@ -3,10 +3,13 @@
  * the same items are shown in the same place. The guard keeps its verdicts on them by the feed's key.
  */
 import type { Item } from "./api.ts";
+import { onDevice } from "./device.ts";
 
-/** An item, and when it was seen before it was shown: then showing it is a repeat. */
 export interface ShownItem extends Item {
+  /** When it was seen before it was shown: then showing it is a repeat. */
   readonly seenAt?: number;
+  /** Another device has shown it, and the guarded feed leaves it out. */
+  readonly isElsewhere?: true;
 }
 
 export interface KeptPage {
@@ -47,7 +50,7 @@ export class KeptList {
   /** An item was taken back: showing it is no repeat any more. */
   takeBack(id: string): void {
     const cleared = (items: readonly ShownItem[]): ShownItem[] =>
-      items.map(({ seenAt, ...item }) => (item.id === id || seenAt === undefined ? item : { ...item, seenAt }));
+      items.map((item) => (item.id === id ? withoutMarks(item) : item));
     this.pages = this.pages.map((page) => ({ ...page, offered: cleared(page.offered) }));
     this.save();
   }
@@ -73,8 +76,13 @@ export class KeptList {
   }
 
   private get key(): string {
-    return `demo-list:${this.user}`;
+    return onDevice(`demo-list:${this.user}`);
   }
+}
+
+/** As it is to be shown again. */
+export function withoutMarks({ seenAt: _seenAt, isElsewhere: _isElsewhere, ...item }: ShownItem): ShownItem {
+  return item;
 }
 
 /** A reload or a way back in the history. */

@@ -3,6 +3,7 @@
  *
  *     ?user=NAME   who reads; made up and kept if it is not given
  *     ?dwell=200   how long an item must be looked at to count, in milliseconds; 1000 if it is not given
+ *     ?phone       has a second device beside this one; `?device=phone` is that device
  *     ?storage=local   keeps impressions in localStorage, which is small enough to be filled on every device
  */
 // With all formats: before its first answer the page does not know what the server's store is kept in.
@@ -12,11 +13,13 @@ import { Api } from "./api.ts";
 import { one } from "./column.ts";
 import { Conditions } from "./conditions.ts";
 import { writeCounters } from "./counters.ts";
+import { device, phoneStorage } from "./device.ts";
 import { Experiment, currentReader, newReader } from "./experiment.ts";
 import { Feeds } from "./feeds.ts";
 import { showPool, wireHistory } from "./history.ts";
 import { KeptList } from "./kept-list.ts";
 import { clearNotice, notify, notifyServerTrouble as onTrouble } from "./notices.ts";
+import { wirePhone } from "./phone.ts";
 import { StreamPanel } from "./stream.ts";
 import { ViewabilityOracle } from "./viewability-oracle.ts";
 
@@ -24,13 +27,14 @@ const DEFAULT_DWELL_MS = 1000;
 const REPORT_INTERVAL_MS = 1000;
 
 async function start(): Promise<void> {
+  document.documentElement.dataset.device = device;
   const experiment = new Experiment(currentReader());
   const address = new URL(location.href).searchParams;
   const dwellMs = Number(address.get("dwell")) || DEFAULT_DWELL_MS;
   const api = new Api(experiment.user);
   const guard = await SeenGuard.open({
     namespace: `demo:${experiment.user}`,
-    storage: address.get("storage") === "local" ? "local" : "indexeddb",
+    storage: device === "phone" ? phoneStorage : address.get("storage") === "local" ? "local" : "indexeddb",
     onError: notifyGuardTrouble,
   });
   const oracle = new ViewabilityOracle(dwellMs, (element) => {
@@ -54,7 +58,7 @@ async function start(): Promise<void> {
   new Conditions({ api, guard, onTrouble });
   new StreamPanel({
     api,
-    held: () => guard.held(),
+    headers: () => guard.headers(),
     onStatus: ({ seen }) => {
       const applied = seen === undefined || guard.apply(seen).applied;
       if (seen !== undefined && applied) experiment.heard(seen);
@@ -67,6 +71,7 @@ async function start(): Promise<void> {
   wireHistory({ api, feeds, onTrouble });
   wireReader(experiment.user);
   wireFeedButtons(feeds);
+  if (device === "desk") wirePhone();
   wirePanels(guard, feeds);
   writeCounters(guard, experiment);
   if (feeds.restore()) showPool(feeds);

@@ -7,7 +7,7 @@ const POLL_MS = 1500;
 
 export interface StreamParts {
   readonly api: Api;
-  readonly held: () => string;
+  readonly headers: () => Record<string, string>;
   /** Whether the seen state that the status brought, if any, could be used. */
   readonly onStatus: (status: Status) => boolean;
   readonly onTrouble: (error: unknown) => void;
@@ -61,7 +61,7 @@ export class StreamPanel {
   private async ask(): Promise<void> {
     const changes = this.changing;
     try {
-      const status = await this.parts.api.status(this.state, this.parts.held());
+      const status = await this.parts.api.status(this.state, this.parts.headers());
       if (changes === this.changing) this.show(status.stream);
       this.showTraffic(status);
       if (this.parts.onStatus(status)) this.state = status.state;

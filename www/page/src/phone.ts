@@ -1,0 +1,35 @@
+/** The person's second device: this page once more, as a phone in a frame beside the feeds. */
+import { one } from "./column.ts";
+
+const PARAMETER = "phone";
+
+/** Whether it is there is in the address, so that a reload, or an article and the way back, change nothing. */
+export function wirePhone(): void {
+  const toggle = one(document, "#with-phone") as HTMLInputElement;
+  toggle.checked = new URL(location.href).searchParams.has(PARAMETER);
+  show(toggle.checked);
+  toggle.addEventListener("change", () => {
+    const address = new URL(location.href);
+    if (toggle.checked) address.searchParams.set(PARAMETER, "on");
+    else address.searchParams.delete(PARAMETER);
+    history.replaceState(history.state, "", address);
+    show(toggle.checked);
+    // Where one feed is shown at a time.
+    (one(document, `.view[data-view="${toggle.checked ? "phone" : "guarded"}"]`) as HTMLElement).click();
+  });
+}
+
+function show(visible: boolean): void {
+  one(document, "#feeds").classList.toggle("with-phone", visible);
+  one(document, "#phone .screen").replaceChildren(...(visible ? [frame()] : []));
+}
+
+function frame(): HTMLIFrameElement {
+  const address = new URL(location.href);
+  address.searchParams.delete(PARAMETER);
+  address.searchParams.set("device", "phone");
+  const element = document.createElement("iframe");
+  element.title = "Your phone";
+  element.src = address.href;
+  return element;
+}
