@@ -21,6 +21,7 @@ mod simulation {
     pub mod coverage;
     pub mod delivery;
     pub mod device;
+    pub mod elsewhere;
     pub mod ending;
     pub mod events;
     pub mod exceptions;
