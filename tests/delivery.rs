@@ -7,7 +7,7 @@ mod common;
 use std::collections::VecDeque;
 
 use common::{START, apply, at, at_ms, guard, ids, milliseconds, seconds, shard_of, shard_of_everything, unsaved};
-use seenguard::{ChainOptions, DeliveryBatch, Guard, Impression, Now, ShardChain};
+use seenguard::{ChainOptions, DEFAULT_REMEMBER, DeliveryBatch, Guard, Impression, Now, ShardChain};
 
 const MANY: usize = 10_000;
 const MINUTE: u64 = 60;
@@ -132,6 +132,27 @@ fn what_another_tab_recorded_is_delivered_there() {
     here.merge(&[unsaved(&mut there)], at(START)).unwrap();
     assert_eq!((here.undelivered(), begin(&mut here, at(START)).1.len()), (0, 0));
     assert_eq!(deliver(&mut there, at(START)), ["there"]);
+}
+
+#[test]
+fn what_was_delivered_before_the_storage_had_loaded_is_no_sign_for_what_went_with_it() {
+    let mut writer = reporting();
+    writer.record(&["stored"], at(START)).unwrap();
+    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
+    guard.start_reporting();
+    guard.record(&["a", "b", "c"], at(START + 1)).unwrap();
+    // Its table is read, and its storage has more to read.
+    guard.load(&[unsaved(&mut writer)], at(START + 1)).unwrap();
+    assert_eq!(deliver(&mut guard, at(START + 1)), ["stored", "a", "b", "c"]);
+    guard.finish_loading();
+    cover(&mut guard, &["a", "b", "c"], at(START + 2));
+    assert_eq!(deliver(&mut guard, at(START + 60 * MINUTE)), [""; 0]);
+
+    // Three that were delivered later are.
+    guard.record(&["d", "e", "f"], at(START + 60 * MINUTE)).unwrap();
+    assert_eq!(deliver(&mut guard, at(START + 60 * MINUTE)), ["d", "e", "f"]);
+    cover(&mut guard, &["a", "b", "c", "d", "e", "f"], at(START + 61 * MINUTE));
+    assert_eq!(deliver(&mut guard, at(START + 120 * MINUTE)), ["stored"]);
 }
 
 #[test]

@@ -80,7 +80,7 @@ pub(crate) struct Deliveries {
 impl Deliveries {
     /// Notes that a snapshot has covered an impression for the first time.
     pub(crate) fn note_covered(&mut self, unsettled: &Unsettled, steady_ms: u64) {
-        if unsettled.delivery.times > 0 {
+        if unsettled.delivery.times > 0 && !unsettled.delivery.is_provisional() {
             self.progress.add(unsettled.delivery.first, steady_ms);
         }
     }

@@ -204,18 +204,17 @@ impl Impressions {
         if self.provisional.take().is_none() {
             return;
         }
-        let last = self.counter + early.len() as u64;
         for early in early {
             let seq = self.next_seq();
-            self.change(early.hash, |recording| {
-                recording.seq = seq;
-                // Delivered before it was numbered: no sign that the stream has passed this counts before the next.
-                if let Some(unsettled) = &mut recording.unsettled
-                    && unsettled.delivery.times > 0
-                {
-                    unsettled.delivery.first = last;
-                }
-            });
+            self.change(early.hash, |recording| recording.seq = seq);
+        }
+        // What was delivered meanwhile: no sign that the stream has passed it counts before the next recording.
+        for recording in self.recordings.values_mut() {
+            if let Some(unsettled) = &mut recording.unsettled
+                && unsettled.delivery.is_provisional()
+            {
+                unsettled.delivery.first = self.counter;
+            }
         }
         self.evict();
     }
@@ -375,7 +374,7 @@ impl Impressions {
 
     /// Notes that an impression has arrived at the server.
     pub(crate) fn set_delivered(&mut self, hash: u64, now_ms: u64) {
-        let counter = self.counter;
+        let counter = self.provisional.unwrap_or(self.counter);
         self.change(hash, |recording| {
             recording.delivered = true;
             if let Some(unsettled) = &mut recording.unsettled {

@@ -83,6 +83,11 @@ impl Unsettled {
 }
 
 impl Delivery {
+    /// Whether the first one was made before the storage had loaded, when the table had no counter yet.
+    pub(crate) fn is_provisional(self) -> bool {
+        self.first > MAX_SEQ
+    }
+
     fn merge(self, other: Delivery) -> Delivery {
         let first = match (self.times, other.times) {
             (0, _) => other.first,
