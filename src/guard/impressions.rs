@@ -30,6 +30,8 @@ pub(crate) const MAX_UNSEEN: usize = 1_000;
 
 /// Before the storage has loaded, recordings are numbered from here, above all that it may hold.
 const PROVISIONAL_SEQ: u64 = 1 << 62;
+/// So much lower are those of what no server is to learn of.
+const LOCAL: u64 = 1 << 61;
 
 /// The impressions of one namespace.
 #[derive(Debug, Clone)]
@@ -43,6 +45,9 @@ pub(crate) struct Impressions {
     provisional: Option<u64>,
     reporting: bool,
     forgotten: Option<Forgotten>,
+    /// The latest deletion that was heard of before the storage had loaded, and the provisional number of the last
+    /// recording before that.
+    heard_early: (u32, u64),
     /// The number of the latest clear that is known; 0: none.
     clear: u64,
     /// Whether a clear of this copy has not reached the storage yet.
@@ -67,6 +72,7 @@ impl Impressions {
             provisional: Some(PROVISIONAL_SEQ),
             reporting: false,
             forgotten: None,
+            heard_early: (0, 0),
             clear: 0,
             is_clearing: false,
             device_name: None,
@@ -172,10 +178,9 @@ impl Impressions {
             None
         };
         self.take(id.unseeded());
-        // What no server is to learn of yields to what the storage has of the id.
-        let yields = covered && delivered && self.provisional.is_some();
+        let is_early_local = covered && delivered && self.provisional.is_some();
         let recording = Recording {
-            seq: if yields { 0 } else { self.next_seq() },
+            seq: self.next_seq() - if is_early_local { LOCAL } else { 0 },
             at,
             kind,
             covered,
@@ -249,7 +254,10 @@ impl Impressions {
             if let Some(unsettled) = &mut recording.unsettled {
                 unsettled.own |= own;
             }
-            recording = known.merge(recording);
+            // What no server is to learn of changes nothing about what is stopped, though that was not known yet.
+            let is_early_local = (LOCAL..PROVISIONAL_SEQ).contains(&known.seq);
+            let yields = is_early_local && recording.kind == Kind::Seen && self.is_live(&recording, known.at);
+            recording = if yields { recording } else { known.merge(recording) };
         }
         // Also if it was taken back before, for that may have expired.
         let is_news = recording.is_taken_back() && known_rank != Some(Rank::of(hash, &recording));
@@ -273,18 +281,24 @@ impl Impressions {
         self.unseen_revision += 1;
         self.counter = self.counter.max(forgotten.max_seq());
         self.unsaved.header = true;
-        // What has no number yet was recorded without knowing of this deletion. What was taken back then stays so: clocks
-        // are set, and what was shown since the deletion must not hide it.
+        // What has no number yet was recorded without knowing of this deletion, unless it was heard of by then. What was
+        // taken back then stays so: clocks are set, and what was shown since the deletion must not hide it.
+        let (heard, last) = self.heard_early;
         let is_older = |recording: &Recording| {
-            is_provisional(recording) && recording.kind == Kind::Seen && recording.at < forgotten.at
+            let knows = forgotten.before <= heard && recording.seq > last;
+            is_provisional(recording) && recording.kind == Kind::Seen && recording.at < forgotten.at && !knows
         };
         self.retain(|recording| !forgotten.covers(recording) && !is_older(recording));
+        if let Some(last) = self.provisional
+            && forgotten.before > heard
+        {
+            self.heard_early = (forgotten.before, last);
+        }
     }
 
     /// Clears the table. What segments of a lower number than this clear's have counts only if it was recorded since.
     pub(crate) fn clear(&mut self, now_ms: u64) {
         self.retain(|_| false);
-        self.forgotten = None;
         self.begin_clear(now_ms.max(self.clear) + 1);
         self.is_clearing = true;
     }
@@ -306,13 +320,11 @@ impl Impressions {
             self.begin_clear(number + 1);
             return true;
         }
-        // Of what was recorded and heard before the storage had loaded, such a number tells nothing.
-        let is_since = |at| at >= number && at <= now_ms;
-        let is_loading = self.provisional.is_some();
-        self.retain(|recording| is_since(recording.at) || (is_ahead && is_provisional(recording)));
-        self.forgotten = self
-            .forgotten
-            .filter(|forgotten| is_since(forgotten.at) || (is_ahead && is_loading));
+        // Of what was recorded before the storage had loaded, such a number tells nothing.
+        self.retain(|recording| {
+            let is_since = recording.at >= number && recording.at <= now_ms;
+            is_since || (is_ahead && is_provisional(recording))
+        });
         self.begin_clear(number);
         true
     }
@@ -324,8 +336,9 @@ impl Impressions {
         self.unsaved = Unsaved {
             recordings: self.recordings.keys().copied().collect(),
             covered: Vec::new(),
-            header: self.reporting || self.forgotten.is_some(),
+            header: self.reporting,
         };
+        self.forgotten = None;
         self.device_name = None;
         self.is_named = false;
     }
@@ -481,7 +494,7 @@ impl Impressions {
 
 /// Whether it was recorded before the storage had loaded, and so has no number yet.
 fn is_provisional(recording: &Recording) -> bool {
-    recording.seq > PROVISIONAL_SEQ || recording.seq == 0
+    recording.seq > MAX_SEQ
 }
 
 fn with_slack(limit: usize) -> usize {
