@@ -115,8 +115,8 @@ test("modules are shipped as they were written, what is generated and script-tag
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
   const linesOf = async (name: string) => {
     const lines = (await readFile(join(dist, name), "utf8")).split("\n");
-    // Modules as text and the panel's stylesheet are one line each.
-    const isData = (line: string) => /[0-9a-f]{300}|":host\{|':host\{/.test(line);
+    // Modules as text, the panel's stylesheet and a call of the glue are one line each.
+    const isData = (line: string) => /[0-9a-f]{300}|":host\{|':host\{|^\s*wasm\.\w+\(/.test(line);
     return { lines: lines.length, long: lines.filter((line) => line.length > 400 && !isData(line)) };
   };
   for (const name of written) {
