@@ -1,10 +1,11 @@
 /**
- * The load: readers who each ask for a page every 10 to 30 s and report what they have looked at, through the server's
- * HTTP API. What fails is tried again, as a page does; a ledger outside of the server keeps what was acknowledged.
+ * The load: readers who each ask for a page every 10 to 30 s, on one of two devices, and report what they have looked
+ * at, through the server's HTTP API. What fails is tried again, as a page does; a ledger outside of the server keeps what
+ * was acknowledged, and what each device has told before the other one asked.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { build, type Histogram } from "hdr-histogram-js";
-import type { Impression, Report } from "seenguard";
+import { SeenGuard, type Impression, type Report, type SeenStorage, type Snapshot } from "seenguard";
 import { randomOf, type Random } from "../../../www/server/random.ts";
 
 /** How long a reader looks at a page before the impressions are reported, and then before the next page. */
@@ -19,12 +20,18 @@ const LAST_RETRY_MS = 60_000;
 const TIMEOUT_MS = 30_000;
 const PAGE_SIZE = 10;
 
+interface Device {
+  readonly guard: SeenGuard;
+  /** Looked at and not acknowledged yet. */
+  waiting: Impression[];
+  /** What it had pending when a report was acknowledged last while all parts ran. */
+  told: ReadonlySet<string>;
+}
+
 interface Reader {
   readonly user: string;
   readonly random: Random;
   readonly acknowledged: Set<string>;
-  /** Looked at and not acknowledged yet. */
-  waiting: Impression[];
   turn: number;
   /** In a row. */
   failures: number;
@@ -39,6 +46,10 @@ export class Load {
   failed = 0;
   /** Answers that no kill explains. */
   readonly unexpected: string[] = [];
+  /** What came on a device although it, or the other one, had shown it. */
+  readonly repeats: string[] = [];
+  /** Items that pages left out because the other device had shown them. */
+  leftOut = 0;
   /** Whether a part is down or has just been started again. */
   isDisturbed = false;
   private readonly readers: readonly Reader[];
@@ -53,7 +64,6 @@ export class Load {
       user: userOf(number),
       random: randomOf(seed + number),
       acknowledged: new Set(),
-      waiting: [],
       turn: 0,
       failures: 0,
     }));
@@ -73,29 +83,42 @@ export class Load {
 
   private async read(reader: Reader, rampMs: number): Promise<void> {
     await pause(reader.random() * rampMs);
+    const [phone, tablet] = [await openDevice(`phone:${reader.user}`), await openDevice(`tablet:${reader.user}`)];
     while (!this.isOver) {
-      const ids = await this.askPage(reader);
+      const [device, other] = reader.random() < 0.5 ? [phone, tablet] : [tablet, phone];
+      const ids = await this.askPage(reader, device, other);
       await this.rest(reader, LOOK_MS);
       const looked = ids.slice(0, 1 + Math.floor(reader.random() * MOST_LOOKED_AT));
-      reader.waiting.push(...looked.map((id) => ({ id, at: Date.now() })));
-      await this.report(reader);
+      device.guard.record(looked);
+      device.waiting.push(...looked.map((id) => ({ id, at: Date.now() })));
+      await this.report(reader, device);
       await this.rest(reader, REST_MS);
     }
-    while (reader.waiting.length > 0 && !(await this.report(reader))) await this.backOff(reader);
+    for (const device of [phone, tablet]) {
+      while (device.waiting.length > 0 && !(await this.report(reader, device))) await this.backOff(reader);
+      await device.guard.close();
+    }
   }
 
   private async rest({ random }: Reader, [least, most]: readonly [number, number]): Promise<void> {
     if (!this.isOver) await pause(least + random() * (most - least));
   }
 
-  private async askPage(reader: Reader): Promise<string[]> {
+  private async askPage(reader: Reader, { guard }: Device, other: Device): Promise<string[]> {
     while (!this.isOver) {
       const path = `/api/users/${reader.user}/feed?turn=${String(reader.turn)}&size=${String(PAGE_SIZE)}`;
-      const page = await this.ask<{ items: { id: string }[] }>(path, this.isDisturbed ? this.disturbed : this.calm);
+      const told = new Set([...guard.pending(), ...other.told]);
+      const times = this.isDisturbed ? this.disturbed : this.calm;
+      const page = await this.ask<Page>(path, times, { headers: guard.headers() });
       if (page !== undefined) {
         reader.turn++;
         reader.failures = 0;
-        return page.items.map(({ id }) => id);
+        guard.apply(page.seen);
+        const elsewhere = new Set(page.elsewhere);
+        this.leftOut += elsewhere.size;
+        const shown = guard.filter(page.items.map(({ id }) => id)).filter((id) => !elsewhere.has(id));
+        this.repeats.push(...shown.filter((id) => told.has(id)).map((id) => `${reader.user} ${id}`));
+        return shown;
       }
       await this.backOff(reader);
     }
@@ -108,14 +131,18 @@ export class Load {
   }
 
   /** Whether what waits was acknowledged. */
-  private async report(reader: Reader): Promise<boolean> {
-    const impressions = reader.waiting;
-    const body: Report = { namespace: `home:${reader.user}`, now: Date.now(), impressions };
+  private async report(reader: Reader, device: Device): Promise<boolean> {
+    const impressions = device.waiting;
+    const [pending, told] = [device.guard.headers()["Seen-Pending"] ?? "", new Set(device.guard.pending())];
+    const body: Report = { namespace: `home:${reader.user}`, now: Date.now(), impressions, pending };
     const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+    const wasDisturbed = this.isDisturbed;
     const answer = await this.ask<object>(`/api/users/${reader.user}/impressions`, this.reports, init);
     if (answer === undefined) return false;
     for (const { id } of impressions) reader.acknowledged.add(id);
-    reader.waiting = reader.waiting.slice(impressions.length);
+    device.waiting = device.waiting.slice(impressions.length);
+    // While a part is down what a device tells may not be kept, and the report counts all the same.
+    device.told = wasDisturbed || this.isDisturbed ? new Set() : told;
     reader.failures = 0;
     return true;
   }
@@ -139,6 +166,25 @@ export class Load {
       return undefined;
     }
   }
+}
+
+interface Page {
+  readonly items: readonly { readonly id: string }[];
+  readonly seen: Snapshot;
+  /** Of these, what another device has shown. */
+  readonly elsewhere: readonly string[];
+}
+
+/** With a storage, since a guard without one has no device name. Those of one process are told apart by namespaces. */
+async function openDevice(namespace: string): Promise<Device> {
+  const values = new Map<string, string>();
+  const storage: SeenStorage = {
+    get: (key) => values.get(key),
+    set: (key, value) => void values.set(key, value),
+    remove: (key) => void values.delete(key),
+    keys: () => [...values.keys()],
+  };
+  return { guard: await SeenGuard.open({ namespace, storage }), waiting: [], told: new Set() };
 }
 
 export const userOf = (number: number): string => `reader-${String(number)}`;

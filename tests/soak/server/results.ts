@@ -9,6 +9,13 @@ export function checksOf(outcome: ServerOutcome): Check[] {
   return [
     none("acknowledged and lost", lost),
     none("answers that no kill explains", load.unexpected),
+    none("shown again on either device", load.repeats),
+    {
+      what: "pages leave out what the other device has shown",
+      isMet: load.leftOut > 0,
+      found: `${count(load.leftOut)} items`,
+      isAsserted: true,
+    },
     {
       what: "each part was killed",
       isMet: PARTS.every((part) => kills.get(part) === options.kills),
