@@ -18,13 +18,15 @@ const MOST_LOOKED_AT = 6;
 const RETRY_MS = 1_000;
 const LAST_RETRY_MS = 60_000;
 const TIMEOUT_MS = 30_000;
+/** A report that took no longer has waited for no part that was down. */
+const PROMPT_MS = 1_000;
 const PAGE_SIZE = 10;
 
 interface Device {
   readonly guard: SeenGuard;
   /** Looked at and not acknowledged yet. */
   waiting: Impression[];
-  /** What it had pending when a report was acknowledged last while all parts ran. */
+  /** What it had pending when a report was acknowledged last, if at once. */
   told: ReadonlySet<string>;
 }
 
@@ -136,13 +138,13 @@ export class Load {
     const [pending, told] = [device.guard.headers()["Seen-Pending"] ?? "", new Set(device.guard.pending())];
     const body: Report = { namespace: `home:${reader.user}`, now: Date.now(), impressions, pending };
     const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-    const wasDisturbed = this.isDisturbed;
+    const start = performance.now();
     const answer = await this.ask<object>(`/api/users/${reader.user}/impressions`, this.reports, init);
     if (answer === undefined) return false;
     for (const { id } of impressions) reader.acknowledged.add(id);
     device.waiting = device.waiting.slice(impressions.length);
-    // While a part is down what a device tells may not be kept, and the report counts all the same.
-    device.told = wasDisturbed || this.isDisturbed ? new Set() : told;
+    // If a part went down meanwhile, what a device tells may not be kept, and the report counts all the same.
+    device.told = performance.now() - start > PROMPT_MS ? new Set() : told;
     reader.failures = 0;
     return true;
   }
