@@ -132,10 +132,10 @@ fn restored(options: ChainOptions, stored: &[ShardInput<'_>], times: usize) -> O
         assert_eq!(rejected.is_none(), is_read, "{rejected:?} of {:?}", shard.error());
         if let (Some(rejected), Some(error), true) = (rejected, shard.error(), fits && !shard.is_reference()) {
             let is_text = std::str::from_utf8(&shard.text.text).is_ok();
-            assert!(
-                !is_text || rejected.error.code() == error.code(),
-                "{rejected:?} and {error:?}"
-            );
+            let codes = (rejected.error.code(), error.code());
+            // What a header claims is too much for the chain before the payload is looked at.
+            let is_right = codes.0 == codes.1 || codes == ("too-large", "bad-payload");
+            assert!(!is_text || is_right, "{rejected:?} and {error:?}");
         }
         if is_read {
             (taken, bits) = (taken + 1, bits + shard.bits());
