@@ -18,15 +18,13 @@ const MOST_LOOKED_AT = 6;
 const RETRY_MS = 1_000;
 const LAST_RETRY_MS = 60_000;
 const TIMEOUT_MS = 30_000;
-/** A report that took no longer has waited for no part that was down. */
-const PROMPT_MS = 1_000;
 const PAGE_SIZE = 10;
 
 interface Device {
   readonly guard: SeenGuard;
   /** Looked at and not acknowledged yet. */
   waiting: Impression[];
-  /** What it had pending when a report was acknowledged last, if at once. */
+  /** What it had pending when a report was acknowledged last, unless Redis was down meanwhile. */
   told: ReadonlySet<string>;
 }
 
@@ -52,6 +50,8 @@ export class Load {
   readonly repeats: string[] = [];
   /** Items that pages left out because the other device had shown them. */
   leftOut = 0;
+  /** How often Redis went down and came back: odd while it is down. */
+  storeEvents = 0;
   /** Whether a part is down or has just been started again. */
   isDisturbed = false;
   private readonly readers: readonly Reader[];
@@ -88,9 +88,9 @@ export class Load {
     const [phone, tablet] = [await openDevice(`phone:${reader.user}`), await openDevice(`tablet:${reader.user}`)];
     while (!this.isOver) {
       const [device, other] = reader.random() < 0.5 ? [phone, tablet] : [tablet, phone];
-      const ids = await this.askPage(reader, device, other);
+      const items = await this.askPage(reader, device, other);
       await this.rest(reader, LOOK_MS);
-      const looked = ids.slice(0, 1 + Math.floor(reader.random() * MOST_LOOKED_AT));
+      const looked = items.slice(0, 1 + Math.floor(reader.random() * MOST_LOOKED_AT)).flatMap(idsOf);
       device.guard.record(looked);
       device.waiting.push(...looked.map((id) => ({ id, at: Date.now() })));
       await this.report(reader, device);
@@ -106,7 +106,7 @@ export class Load {
     if (!this.isOver) await pause(least + random() * (most - least));
   }
 
-  private async askPage(reader: Reader, { guard }: Device, other: Device): Promise<string[]> {
+  private async askPage(reader: Reader, { guard }: Device, other: Device): Promise<Item[]> {
     while (!this.isOver) {
       const path = `/api/users/${reader.user}/feed?turn=${String(reader.turn)}&size=${String(PAGE_SIZE)}`;
       const told = new Set([...guard.pending(), ...other.told]);
@@ -118,8 +118,13 @@ export class Load {
         guard.apply(page.seen);
         const elsewhere = new Set(page.elsewhere);
         this.leftOut += elsewhere.size;
-        const shown = guard.filter(page.items.map(({ id }) => id)).filter((id) => !elsewhere.has(id));
-        this.repeats.push(...shown.filter((id) => told.has(id)).map((id) => `${reader.user} ${id}`));
+        const shown = guard.filter(page.items, idsOf).filter(({ id }) => !elsewhere.has(id));
+        this.repeats.push(
+          ...shown
+            .flatMap(idsOf)
+            .filter((id) => told.has(id))
+            .map((id) => `${reader.user} ${id}`),
+        );
         return shown;
       }
       await this.backOff(reader);
@@ -138,13 +143,14 @@ export class Load {
     const [pending, told] = [device.guard.headers()["Seen-Pending"] ?? "", new Set(device.guard.pending())];
     const body: Report = { namespace: `home:${reader.user}`, now: Date.now(), impressions, pending };
     const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-    const start = performance.now();
+    const before = this.storeEvents;
     const answer = await this.ask<object>(`/api/users/${reader.user}/impressions`, this.reports, init);
     if (answer === undefined) return false;
     for (const { id } of impressions) reader.acknowledged.add(id);
     device.waiting = device.waiting.slice(impressions.length);
-    // If a part went down meanwhile, what a device tells may not be kept, and the report counts all the same.
-    device.told = performance.now() - start > PROMPT_MS ? new Set() : told;
+    // While Redis is down, what a device tells may not be kept, and the report counts all the same.
+    const isKept = before % 2 === 0 && before === this.storeEvents;
+    device.told = isKept ? told : new Set();
     reader.failures = 0;
     return true;
   }
@@ -170,8 +176,16 @@ export class Load {
   }
 }
 
+interface Item {
+  readonly id: string;
+  readonly copyOf?: { readonly id: string };
+}
+
+/** A copy has the id of its original, too. */
+const idsOf = ({ id, copyOf }: Item): string[] => (copyOf ? [id, copyOf.id] : [id]);
+
 interface Page {
-  readonly items: readonly { readonly id: string }[];
+  readonly items: readonly Item[];
   readonly seen: Snapshot;
   /** Of these, what another device has shown. */
   readonly elsewhere: readonly string[];

@@ -105,7 +105,9 @@ class Chaos {
   private async kill(part: Part): Promise<void> {
     this.load.isDisturbed = true;
     const start = performance.now();
+    if (part === "Redis") this.load.storeEvents++;
     await this.deployment.killAndRestart(part);
+    if (part === "Redis") this.load.storeEvents++;
     const ms = performance.now() - start;
     this.say(`${part} killed, ready again after ${(ms / 1000).toFixed(1)} s`);
     this.kills.set(part, (this.kills.get(part) ?? 0) + 1);
