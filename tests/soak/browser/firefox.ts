@@ -7,6 +7,7 @@ import { residentBytesOf } from "./processes.ts";
 
 /** What all sites together may store, in kilobytes: it is filled whole. */
 const STORAGE_KB = 60_000;
+const NEW_TAB_ATTEMPTS = 3;
 
 export const firefoxDriver: Driver = {
   name: "firefox",
@@ -32,9 +33,19 @@ class DrivenFirefox implements DrivenBrowser {
   ) {}
 
   async newTab(url: string): Promise<Tab> {
-    const page = await this.browser.newPage();
+    const page = await this.newPage();
     await page.goto(url);
     return new FirefoxTab(page);
+  }
+
+  /** Firefox replaces the first document of a new tab, and refuses the tab if it was looking at that one. */
+  private async newPage(attempts = NEW_TAB_ATTEMPTS): Promise<Page> {
+    try {
+      return await this.browser.newPage();
+    } catch (error) {
+      if (attempts === 1 || !String(error).includes("DiscardedBrowsingContextError")) throw error;
+      return this.newPage(attempts - 1);
+    }
   }
 
   async setOffline(isOffline: boolean): Promise<void> {
