@@ -6,8 +6,8 @@ mod common;
 use common::{START, apply, at, guard, ids, next_visit, shard_of, unsaved};
 use seenguard::wire::Reference;
 use seenguard::{
-    BloomFilter, Explanation, Format, Guard, IdList, Impression, ItemIds, NotApplied, Parameters, Received, Shard,
-    Snapshot, Split, Time,
+    BloomFilter, DEFAULT_REMEMBER, Explanation, Format, Guard, IdList, Impression, ItemIds, NotApplied, Parameters,
+    Received, Shard, Snapshot, Split, Time,
 };
 
 fn text_of(ids: &[String], epoch: u32) -> String {
@@ -387,6 +387,20 @@ fn a_taking_back_of_this_device_ends_when_the_server_has_listed_it_and_does_so_n
     let mut later = next_visit(&[unsaved(&mut guard)]);
     apply(&mut later, None, &texts, at(START + 6)).unwrap();
     assert!(later.has("a", at(START + 6)) && !later.has("b", at(START + 6)));
+}
+
+#[test]
+fn it_ends_so_too_if_the_storage_had_not_loaded_when_the_server_listed_it() {
+    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
+    let texts = [text_of(&["a".into()], 1)];
+    guard.unsee(&["a"], at(START)).unwrap();
+    guard
+        .apply(snapshot(&texts, &[taken_back("a", 1)]), at(START + 2))
+        .unwrap();
+    guard.finish_loading();
+    assert!(!guard.has("a", at(START + 3)));
+    guard.apply(snapshot(&texts, &[]), at(START + 4)).unwrap();
+    assert!(guard.has("a", at(START + 4)));
 }
 
 #[test]

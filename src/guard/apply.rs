@@ -111,12 +111,12 @@ impl Guard {
                 && is_listed_anew
                 && recording.kind == Kind::Unseen
             {
-                entry.own = recording.seq;
+                entry.own = Some(recording.at);
             }
         }
         let before = std::mem::replace(&mut self.taken_back, next);
         for (&hash, &TakenBackAt { own, .. }) in &before.by_hash {
-            let is_own = |recording: &Recording| recording.kind == Kind::Unseen && recording.seq == own;
+            let is_own = |recording: &Recording| recording.kind == Kind::Unseen && Some(recording.at) == own;
             if self.taken_back.get(hash).is_none() && self.impressions.get(hash).is_some_and(is_own) {
                 self.impressions.set_covered(hash);
             }

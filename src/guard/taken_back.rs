@@ -19,8 +19,9 @@ pub(crate) struct TakenBackAt {
     pub(crate) stated: u64,
     /// By this device's clock, at the latest, Unix milliseconds.
     pub(crate) at: u64,
-    /// The counter of this device's own taking back that the snapshot was the first to list; 0: there was none.
-    pub(crate) own: u64,
+    /// The time of this device's own taking back that the snapshot was the first to list. It tells it from a later one;
+    /// a counter may change until the storage has loaded.
+    pub(crate) own: Option<u64>,
 }
 
 /// The ids that the snapshot in use takes back.
@@ -72,7 +73,7 @@ impl TakenBack {
             }
             let at = stated.min(stated.saturating_add_signed(offset)).min(now_ms);
             let known = known.get(hash).filter(|known| known.stated == stated);
-            let entry = known.unwrap_or(TakenBackAt { stated, at, own: 0 });
+            let entry = known.unwrap_or(TakenBackAt { stated, at, own: None });
             // A later snapshot must not reach further: what was recorded in between stays recorded.
             taken_back.by_hash.insert(
                 hash,
