@@ -5,17 +5,20 @@
 //!     cargo run --example recall_server
 //!
 //! The store is a map here. In production it holds of each user what the map does: a list of base64 shards, newest
-//! first, and beside it the unseen ids and when the history was deleted.
+//! first, beside it the unseen ids and when the history was deleted, and what each device has pending.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use seenguard::{
-    ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Impression, Now, ReceivedReport, ShardChain, Snapshot,
-    Time,
+    ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Impression, Now, Outcome, PENDING_SECONDS,
+    PageRequest, Pending, PendingToKeep, ReceivedReport, Report, ShardChain, Snapshot, Storage, Time,
 };
 
 const DAY: u64 = 24 * 60 * 60;
+const WINDOW_DAYS: f64 = 30.0;
+/// What servers let through in a header.
+const MAX_HEADER_CHARACTERS: usize = 4_000;
 
 /// One for all users. Whoever reads a shard finds its parameters in the shard itself, so they may change from one
 /// release to the next.
@@ -28,15 +31,22 @@ const OPTIONS: ChainOptions = ChainOptions::RECOMMENDED;
 /// The server: what it knows of its users, and how it answers.
 #[derive(Default)]
 pub struct RecallServer {
-    store: HashMap<String, ChainSnapshot>,
+    store: HashMap<String, Stored>,
+}
+
+#[derive(Default)]
+struct Stored {
+    chain: Option<ChainSnapshot>,
+    /// What the user's devices have pending, a line each.
+    pending: String,
 }
 
 /// What a device sends along when it asks for a page. All of it may be missing, and may be anything.
 #[derive(Default)]
-pub struct PageRequest<'a> {
-    /// `guard.pendingShard()`: what it has shown and the stream has not brought yet.
+pub struct Request<'a> {
+    /// `Seen-Pending`: what it has shown and the stream has not brought yet.
     pub pending: Option<&'a str>,
-    /// `guard.held()`: the shards that need not be sent again.
+    /// `Seen-Held`: the shards that need not be sent again.
     pub held: Option<&'a str>,
 }
 
@@ -48,10 +58,15 @@ pub struct Page {
     pub seen: ChainSnapshot,
 }
 
+/// What devices open their guards with: the feed, and whose it is.
+fn namespace_of(user: &str) -> String {
+    format!("home:{user}")
+}
+
 impl RecallServer {
     /// Goes on from what is stored.
     fn chain_of(&self, user: &str) -> Result<ShardChain, Error> {
-        let Some(stored) = self.store.get(user) else {
+        let Some(stored) = self.store.get(user).and_then(|stored| stored.chain.as_ref()) else {
             return ShardChain::new(OPTIONS);
         };
         let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, OPTIONS)?;
@@ -69,10 +84,31 @@ impl RecallServer {
     }
 
     /// What the stream's consumer does with what a device of a user reported. A report that comes twice changes nothing
-    /// the second time; one that comes late changes nothing that became unseen or was deleted meanwhile. Its times are
-    /// the server's since it was received, before the stream: `Report::received` has read the device's clock.
+    /// the second time; one that comes late changes nothing that became unseen or was deleted meanwhile.
     pub fn consume(&mut self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
         self.update(user, report.received_at, |chain| chain.take(report).map(drop))
+    }
+
+    /// A report arrives: what the device has pending is kept at once, and what is returned may wait in a stream. Its
+    /// times are the server's. Nothing for a report of another namespace: of a tab of somebody who has signed out.
+    pub fn receive(&mut self, user: &str, report: Report, now: Time) -> Result<Option<ReceivedReport>, Error> {
+        if report.namespace != namespace_of(user) {
+            return Ok(None);
+        }
+        self.keep_pending(user, report.pending.as_deref(), now)?;
+        Ok(Some(report.received(now)))
+    }
+
+    /// Keeps the latest of each device, for its user's other devices.
+    fn keep_pending(&mut self, user: &str, pending: Option<&str>, now: Time) -> Result<(), Error> {
+        let Some(told) = pending.and_then(|text| PendingToKeep::of(text, Some(&namespace_of(user)))) else {
+            return Ok(());
+        };
+        let kept = self.store.get(user).map_or("", |stored| &stored.pending);
+        if let Some(lines) = told.into_lines(kept, now, pending_since(now))? {
+            self.store.entry(user.into()).or_default().pending = lines;
+        }
+        Ok(())
     }
 
     /// "Show again": these items are fresh until they have been on the screen again.
@@ -97,31 +133,59 @@ impl RecallServer {
     ) -> Result<(), Error> {
         let mut chain = self.chain_of(user)?;
         change(&mut chain)?;
-        self.store.insert(user.into(), chain.snapshot(now, None)?);
+        self.store.entry(user.into()).or_default().chain = Some(chain.snapshot(now, None)?);
         Ok(())
     }
 
     /// Fills a page from candidates, best first, and ships the state that they were filtered against.
     ///
-    /// The device's pending shard is tested for this request alone and never united with the chain, to which the stream
-    /// will bring the same items.
+    /// What devices have pending is left out, and never united with the chain, to which the stream will bring the same
+    /// items.
     pub fn page(
-        &self,
+        &mut self,
         user: &str,
         candidates: &[&str],
         size: usize,
-        request: &PageRequest<'_>,
+        request: &Request<'_>,
         now: Time,
     ) -> Result<Page, Error> {
-        let chain = self.chain_of(user)?;
-        let fresh = chain.filter(candidates, request.pending, now)?;
-        let fresh = fresh.iter().map(|&index| candidates[index as usize]);
-        let items = fresh.take(size).map(String::from).collect();
+        self.keep_pending(user, request.pending, now)?;
+        let request = PageRequest {
+            size,
+            held: request.held,
+            pending: Pending {
+                own: request.pending,
+                kept: self.store.get(user).map_or("", |stored| &stored.pending),
+                kept_since: pending_since(now),
+                namespace: Some(&namespace_of(user)),
+            },
+            ..PageRequest::default()
+        };
         // The state as it was before this page: a server that records what it serves, and ships the state after,
         // filters its own page away.
-        let seen = chain.snapshot(now, request.held)?;
-        Ok(Page { items, seen })
+        let page = self.chain_of(user)?.page(candidates, &request, now)?;
+        let items = page.items.iter().map(|&index| candidates[index as usize].into());
+        Ok(Page {
+            items: items.collect(),
+            seen: page.snapshot,
+        })
     }
+}
+
+/// What was kept of a device before counts no more.
+fn pending_since(now: Time) -> Time {
+    Time::from_unix_seconds(now.unix_seconds().saturating_sub(PENDING_SECONDS.into()))
+}
+
+/// A guard over an empty storage, by which it has its device name: without one, what it has pending is kept nowhere.
+pub fn new_device(namespace: &str, random_seed: u64, now: Now) -> Result<Guard, Error> {
+    let mut guard = Guard::new(WINDOW_DAYS, DEFAULT_REMEMBER)?;
+    let mut storage = Storage::new(namespace, WINDOW_DAYS, DEFAULT_REMEMBER, random_seed);
+    storage.begin(false, false, None);
+    storage.next(&mut guard, now);
+    storage.complete(&mut guard, storage.operation(), Outcome::Keys(Vec::new()), now);
+    storage.next(&mut guard, now);
+    Ok(guard)
 }
 
 /// What the device does with a page, which in a browser the npm package does: takes the state, filters, and records
@@ -134,6 +198,18 @@ pub fn show(guard: &mut Guard, page: &Page, now: Now) -> Result<Vec<String>, Err
     Ok(shown)
 }
 
+/// A device asks for a page of ten, and says what it has pending and what it holds, as `guard.headers()` does in a
+/// browser.
+pub fn ask(server: &mut RecallServer, guard: &Guard, candidates: &[&str], now: Time) -> Result<Page, Error> {
+    let held = guard.held();
+    let pending = guard.device_pending(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), Now::at(now))?;
+    let request = Request {
+        pending: Some(&pending),
+        held: Some(&held),
+    };
+    server.page("ada", candidates, 10, &request, now)
+}
+
 /// Impressions as a device reports them.
 pub fn impressions(ids: &[impl AsRef<str>], at: Time) -> Vec<Impression> {
     let impression = |id: &str| Impression { id: id.into(), at };
@@ -142,87 +218,79 @@ pub fn impressions(ids: &[impl AsRef<str>], at: Time) -> Vec<Impression> {
 
 pub fn main() -> Result<(), Error> {
     let now = Time::from(SystemTime::now());
-    let candidates: Vec<String> = (1..=40).map(|number| format!("article-{number}")).collect();
+    let candidates: Vec<String> = (1..=60).map(|number| format!("article-{number}")).collect();
     let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
     let mut server = RecallServer::default();
-    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
-    // Nothing is kept across visits here, so there is nothing to wait for.
-    guard.finish_loading();
-    let report = |server: &mut RecallServer, ids: &[&str], at: Time| {
-        let report = ReceivedReport {
+    let mut desk = new_device("home:ada", 1, Now::at(now))?;
+    let mut phone = new_device("home:ada", 2, Now::at(now))?;
+    let consume = |server: &mut RecallServer, ids: &[&str], at: Time| {
+        let report = Report {
             namespace: "home:ada".into(),
-            received_at: at,
+            now: at,
             impressions: impressions(ids, at),
             unseen: Vec::new(),
             pending: None,
         };
-        server.consume("ada", &report)
+        match server.receive("ada", report, at)? {
+            Some(report) => server.consume("ada", &report),
+            None => Ok(()),
+        }
     };
 
     // Last week's impressions have long come through the stream.
     let last_week = Time::from(SystemTime::now() - Duration::from_secs(7 * DAY));
-    report(&mut server, &candidates[..8], last_week)?;
-    let first = server.page("ada", &candidates, 10, &PageRequest::default(), now)?;
-    let shown = show(&mut guard, &first, Now::at(now))?;
-    println!("8 of 40 candidates were seen; the page: {shown:?}");
+    consume(&mut server, &candidates[..8], last_week)?;
+    let first = ask(&mut server, &desk, &candidates, now)?;
+    let shown = show(&mut desk, &first, Now::at(now))?;
+    println!("8 of 60 candidates were seen; the page: {shown:?}");
 
-    // Ten seconds later the stream has brought nothing of it. The server offers the same page again, and the device
-    // stops it. It holds the server's shard already, so that a reference goes in its place.
+    // Ten seconds later the stream has brought nothing of it. A request that says nothing of the device is answered by
+    // the same page again, and the device stops it.
     let now = now + Duration::from_secs(10);
-    let held = guard.held();
-    let request = PageRequest {
-        held: Some(&held),
-        ..PageRequest::default()
-    };
-    let second = server.page("ada", &candidates, 10, &request, now)?;
-    let repeats = second.items.len();
-    let shown_of_it = show(&mut guard, &second, Now::at(now))?.len();
+    let silent = server.page("ada", &candidates, 10, &Request::default(), now)?;
+    let repeats = silent.items.len();
+    let shown_of_it = show(&mut desk, &silent, Now::at(now))?.len();
     println!("refreshed while the stream lags: {repeats} offered again, {shown_of_it} shown of them");
-    println!("sent of the server's shards: {:?}", second.seen.shards);
 
-    // With the device's pending shard in the request, the next page is full at once.
-    let pending = guard
-        .pending_shard(usize::MAX, Now::at(now))?
-        .map(|shard| shard.to_base64())
-        .transpose()?;
-    let request = PageRequest {
-        pending: pending.as_deref(),
-        ..request
-    };
-    let third = server.page("ada", &candidates, 10, &request, now)?;
-    show(&mut guard, &third, Now::at(now))?;
+    // One that says what the device has pending and what it holds is answered by ten others, and by references in place
+    // of shards.
+    let third = ask(&mut server, &desk, &candidates, now)?;
+    show(&mut desk, &third, Now::at(now))?;
+    println!("with what is pending in the request: {:?}", third.items);
+    println!("sent of the server's shards: {:?}", third.seen.shards);
+
+    // The server has kept that. What the desk showed first does not come on the phone either, though the stream has
+    // brought none of it.
+    let on_phone = ask(&mut server, &phone, &candidates, now)?;
+    let again = show(&mut phone, &on_phone, Now::at(now))?;
+    let again = again.iter().filter(|id| shown.contains(id)).count();
     println!(
-        "with the pending shard ({} bytes) in the request: {:?}",
-        pending.as_ref().map_or(0, String::len),
-        third.items
+        "on the phone: {:?}, of which the desk had told: {again}",
+        on_phone.items
     );
 
     // When the stream has caught up with the first page, the state that is shipped covers it, and it is pending no
     // longer.
     let now = now + Duration::from_secs(60);
-    report(&mut server, &shown.iter().map(String::as_str).collect::<Vec<_>>(), now)?;
-    let fourth = server.page("ada", &candidates, 10, &PageRequest::default(), now)?;
-    show(&mut guard, &fourth, Now::at(now))?;
-    let stats = guard.stats(Now::at(now));
-    let bytes: usize = fourth.seen.shards.iter().map(String::len).sum();
+    consume(&mut server, &shown.iter().map(String::as_str).collect::<Vec<_>>(), now)?;
+    let fourth = ask(&mut server, &desk, &candidates, now)?;
+    show(&mut desk, &fourth, Now::at(now))?;
+    let stats = desk.stats(Now::at(now));
     println!(
         "the stream has caught up with the first page; its lag was {} ms at most",
         stats.lag.last_ms.unwrap_or(0)
     );
-    println!(
-        "{} impressions are pending; the state shipped has {bytes} bytes",
-        stats.pending
-    );
+    println!("{} impressions are pending", stats.pending);
 
     // The person wants to see an item again, and then deletes the history.
     let now = now + Duration::from_secs(60);
     server.show_again("ada", &["article-1"], now)?;
-    let fifth = server.page("ada", &candidates, 1, &PageRequest::default(), now)?;
-    println!("unseen, and offered again: {:?}", fifth.items);
+    let fifth = ask(&mut server, &desk, &candidates, now)?;
+    println!("unseen, and offered again: {:?}", fifth.items.first());
     server.delete_history("ada", now)?;
     let now = now + Duration::from_secs(1);
-    let sixth = server.page("ada", &candidates, 10, &PageRequest::default(), now)?;
-    let shown = show(&mut guard, &sixth, Now::at(now))?;
+    let sixth = server.page("ada", &candidates, 10, &Request::default(), now)?;
+    let shown = show(&mut desk, &sixth, Now::at(now))?;
     println!("after the history was deleted: {shown:?}");
     Ok(())
 }

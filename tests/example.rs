@@ -7,20 +7,30 @@ mod common;
 #[path = "../examples/recall_server.rs"]
 mod recall_server;
 
-use common::{START, ids, milliseconds, seconds};
-use recall_server::{PageRequest, RecallServer, impressions, show};
-use seenguard::{Error, Now, ReceivedReport, Time};
+use common::{START, at, ids, milliseconds, seconds};
+use recall_server::{RecallServer, Request, ask, impressions, new_device, show};
+use seenguard::{Error, Guard, Report};
 
-/// What a device showed a second ago reaches the server at once.
-fn consume(server: &mut RecallServer, ids: &[&str]) -> Result<(), Error> {
-    let report = ReceivedReport {
+/// A device sends what it showed a second ago, and what it has pending.
+fn report(guard: Option<&Guard>, ids: &[&str]) -> Result<Report, Error> {
+    let pending = guard.map(|guard| guard.device_pending(4_000, at(START)));
+    Ok(Report {
         namespace: "home:ada".into(),
-        received_at: seconds(START),
+        now: seconds(START),
         impressions: impressions(ids, seconds(START - 1)),
         unseen: Vec::new(),
-        pending: None,
-    };
-    server.consume("ada", &report)
+        pending: pending.transpose()?,
+    })
+}
+
+/// What a device showed reaches the chain at once.
+fn consume(server: &mut RecallServer, ids: &[&str]) -> Result<(), Error> {
+    let received = server.receive("ada", report(None, ids)?, seconds(START))?;
+    server.consume("ada", &received.expect("it is of the user's namespace"))
+}
+
+fn device() -> Result<Guard, Error> {
+    new_device("home:ada", 1, at(START))
 }
 
 #[test]
@@ -29,32 +39,25 @@ fn it_runs() -> Result<(), Error> {
 }
 
 #[test]
-fn a_person_behind_a_stream_that_stands_still_sees_nothing_twice() -> Result<(), Error> {
+fn a_person_behind_a_stream_that_stands_still_sees_nothing_twice_on_either_device() -> Result<(), Error> {
     let mut server = RecallServer::default();
-    let mut guard = common::guard();
+    let mut guards = [1, 2].map(|seed| new_device("home:ada", seed, at(START)).expect("the options are a guard's"));
     let candidates = ids("article", 0..500);
     let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
     consume(&mut server, &candidates[..100])?;
     let mut shown = Vec::new();
     for refresh in 0..30 {
-        let now = START + refresh * 10;
-        let pending = guard
-            .pending_shard(usize::MAX, Now::at(Time::from_unix_seconds(now)))?
-            .map(|shard| shard.to_base64())
-            .transpose()?;
-        let held = guard.held();
-        let request = PageRequest {
-            // Every other request goes without it.
-            pending: pending.as_deref().filter(|_| refresh % 2 == 0),
-            held: Some(&held),
-        };
-        let page = server.page("ada", &candidates, 10, &request, seconds(now))?;
+        let now = START + 1 + refresh * 10;
+        let guard = &mut guards[refresh as usize % 2];
+        let page = ask(&mut server, guard, &candidates, seconds(now))?;
         let is_reference = |text: &String| text.starts_with('~');
-        assert_eq!(page.seen.shards.iter().all(is_reference), refresh > 0);
+        assert_eq!(page.seen.shards.iter().all(is_reference), refresh > 1);
         assert_eq!(page.items.len(), 10);
-        shown.extend(show(&mut guard, &page, Now::at(Time::from_unix_seconds(now)))?);
+        shown.extend(show(guard, &page, at(now))?);
+        // What it showed last it tells with its report.
+        server.receive("ada", report(Some(guard), &[])?, seconds(now))?;
     }
-    assert_eq!(shown.len(), 150);
+    assert_eq!(shown.len(), 300);
     let distinct: std::collections::HashSet<&String> = shown.iter().collect();
     assert_eq!(distinct.len(), shown.len());
     assert!(!shown.iter().any(|id| candidates[..100].contains(&id.as_str())));
@@ -62,40 +65,49 @@ fn a_person_behind_a_stream_that_stands_still_sees_nothing_twice() -> Result<(),
 }
 
 #[test]
-fn a_pending_shard_that_cannot_be_read_stops_no_page() -> Result<(), Error> {
+fn what_a_request_says_that_cannot_be_read_stops_no_page() -> Result<(), Error> {
     let mut server = RecallServer::default();
     consume(&mut server, &["a"])?;
-    let request = PageRequest {
+    let request = Request {
         pending: Some("no shard"),
         held: Some("no reference"),
     };
     let page = server.page("ada", &["a", "b"], 10, &request, seconds(START))?;
     assert_eq!(page.items, ["b"]);
-    let stranger = server.page(
-        "somebody else",
-        &["a", "b"],
-        10,
-        &PageRequest::default(),
-        seconds(START),
-    )?;
+    let stranger = server.page("somebody else", &["a", "b"], 10, &Request::default(), seconds(START))?;
     assert_eq!((stranger.items.len(), stranger.seen.version), (2, Some(0)));
+    Ok(())
+}
+
+#[test]
+fn a_report_of_another_session_changes_nothing() -> Result<(), Error> {
+    let mut server = RecallServer::default();
+    let mut guard = device()?;
+    guard.record(&["a"], at(START))?;
+    assert_eq!(
+        server.receive("bob", report(Some(&guard), &["a"])?, seconds(START))?,
+        None
+    );
+    let page = server.page("bob", &["a", "b"], 10, &Request::default(), seconds(START))?;
+    assert_eq!(page.items, ["a", "b"]);
     Ok(())
 }
 
 #[test]
 fn what_is_unseen_or_was_deleted_is_shown_again() -> Result<(), Error> {
     let mut server = RecallServer::default();
-    let mut guard = common::guard();
-    let mut shown = |server: &RecallServer, now: u64| {
-        let page = server.page("ada", &["a", "b", "c"], 10, &PageRequest::default(), seconds(now))?;
-        show(&mut guard, &page, Now::at(Time::from_unix_seconds(now)))
+    let mut guard = device()?;
+    let mut shown = |server: &mut RecallServer, now: u64| {
+        let page = ask(server, &guard, &["a", "b", "c"], seconds(now))?;
+        show(&mut guard, &page, at(now))
     };
     consume(&mut server, &["a", "b", "c"])?;
-    assert_eq!(shown(&server, START)?, [""; 0]);
+    assert_eq!(shown(&mut server, START)?, [""; 0]);
     server.show_again("ada", &["a"], milliseconds(START * 1000 + 5_000))?;
-    assert_eq!(shown(&server, START + 6)?, ["a"]);
-    assert_eq!(shown(&server, START + 7)?, [""; 0]);
+    assert_eq!(shown(&mut server, START + 6)?, ["a"]);
+    assert_eq!(shown(&mut server, START + 7)?, [""; 0]);
     server.delete_history("ada", milliseconds(START * 1000 + 10_000))?;
-    assert_eq!(shown(&server, START + 11)?, ["a", "b", "c"]);
+    // The request still says that "a" is pending, by a shard from before the deletion.
+    assert_eq!(shown(&mut server, START + 11)?, ["a", "b", "c"]);
     Ok(())
 }
