@@ -26,7 +26,7 @@ interface Deliveries {
   beginBatch(maxImpressions: number, maxBytes: number): BegunBatch;
   endBatch(batch: number, arrived: boolean): void;
   /** What this device tells of what is pending. */
-  devicePending(maxCharacters: number): string;
+  devicePending(): string;
   readonly report: ErrorListener;
 }
 
@@ -39,7 +39,6 @@ const MANY = 50;
 /** All requests together that may outlive a page: browsers allow 64 KB. */
 const MAX_IN_FLIGHT_BYTES = 60_000;
 const BATCH_BYTES = 40_000;
-const MAX_PENDING_CHARACTERS = 4_000;
 /** How long a request, or `send`, may take, and how long `headers`. What comes later counts as not arrived. */
 const REQUEST_MS = 30_000;
 const HEADERS_MS = 10_000;
@@ -187,7 +186,7 @@ export class Reporter {
       now: this.clock.wallMs(),
       impressions,
       ...(unseen.length > 0 ? { unseen } : {}),
-      pending: this.deliveries.devicePending(MAX_PENDING_CHARACTERS),
+      pending: this.deliveries.devicePending(),
     };
   }
 

@@ -393,8 +393,8 @@ export class GuardCore {
     return { ...(held !== "" && { [HELD]: held }), [PENDING]: pending };
   }
 
-  /** What this device tells of its pending impressions: its name, its counter and a shard. */
-  devicePending(maxCharacters: number): string {
+  /** What this device tells of its pending impressions: its name, its counter and a shard; 4,096 characters at most. */
+  devicePending(maxCharacters?: number): string {
     const pending = () => this.call((guard, now) => guard.devicePending(limitOf(maxCharacters), ...now));
     return unlessOutOfMemory(pending) ?? "";
   }
