@@ -302,6 +302,63 @@ fn a_clear_lists_once_more_for_what_was_written_meanwhile() {
 }
 
 #[test]
+fn a_clear_removes_what_was_gone_when_it_was_read_and_is_there_again() {
+    let mut store = Store::with_segments(1);
+    let mut page = Page::opened(&mut store);
+    let before = segment_of_one("before", page.now_ms);
+    page.now_ms += 10;
+    store.put("s/0/late/1", &before);
+    page.storage.clear(&mut page.guard, at_ms(page.now_ms));
+    loop {
+        let operation = page.next();
+        if matches!(&operation, Operation::Read(keys) if keys.contains(&format!("{PREFIX}s/0/late/1"))) {
+            // Another tab has removed it, and its write was still on its way.
+            let without = Outcome::Texts(Vec::new());
+            store.asked.push(operation);
+            page.complete(without);
+            break;
+        }
+        let outcome = store.perform(operation);
+        page.complete(outcome);
+    }
+    page.work(&mut store);
+    assert!(!page.storage.is_clearing());
+    assert!(!store.texts("s").contains(&&before));
+}
+
+#[test]
+fn a_key_that_is_listed_and_has_no_value_is_read_twice_at_most_for_each_look() {
+    let mut store = Store::with_segments(2);
+    let mut page = Page::of(DEFAULT_REMEMBER, 1, START * 1000);
+    let mut reads = 0;
+    let mut work = |page: &mut Page, store: &mut Store| {
+        for _ in 0..100 {
+            match page.next() {
+                Operation::Wait { until_ms } if until_ms > page.now_ms => break,
+                Operation::Read(keys) => {
+                    reads += 1;
+                    let has_value = |(key, _): &(&String, &String)| keys.contains(key) && !key.contains("writer1");
+                    let texts = store.values.iter().filter(has_value);
+                    let texts = texts.map(|(key, text)| (key.clone(), text.clone())).collect();
+                    page.complete(Outcome::Texts(texts));
+                }
+                operation => {
+                    let outcome = store.perform(operation);
+                    page.complete(outcome);
+                }
+            }
+        }
+        std::mem::take(&mut reads)
+    };
+    assert!((1..=2).contains(&work(&mut page, &mut store)));
+    assert!(page.storage.is_loaded() && page.guard.has("stored-0", at(START)));
+    for _ in 0..3 {
+        page.storage.look();
+        assert!((1..=2).contains(&work(&mut page, &mut store)));
+    }
+}
+
+#[test]
 fn what_could_not_be_written_before_a_clear_is_not_written_after_it() {
     let mut store = Store::default();
     let mut page = Page::opened(&mut store);

@@ -95,7 +95,7 @@ impl Listing {
                 continue;
             };
             // A key that two places list is there once.
-            if self.get(&key).is_some() || (self.missed.contains(&key) && kind != Kind::Stash) {
+            if self.get(&key).is_some() {
                 continue;
             }
             let place = known.iter().position(|entry| entry.key == key && kind != Kind::Stash);
@@ -114,13 +114,14 @@ impl Listing {
         });
     }
 
-    /// Notes that listed keys had no value: none is read again as long as it is listed, but for a stash. Returns whether
-    /// it knows any of them.
+    /// Notes that listed keys had no value. Returns whether it is news of any that is known: a storage may list for ever
+    /// what it has no value for.
     pub(super) fn miss(&mut self, keys: Vec<String>) -> bool {
-        let count = self.entries.len();
+        let is_news = |key: &String| self.get(key).is_some() && !self.missed.contains(key);
+        let is_news = keys.iter().any(is_news);
         self.remove(&keys);
         self.missed.extend(keys);
-        self.entries.len() < count
+        is_news
     }
 
     pub(super) fn remove(&mut self, keys: &[String]) {
