@@ -131,15 +131,22 @@ impl Devices {
         *self = Devices::default();
     }
 
-    /// Of too many devices, those leave that have told something least lately.
+    /// Of too many devices, those leave that have told something least lately: of several in one second, it is not known
+    /// which.
     fn drop_oldest(&mut self) {
-        let mut kept: Vec<&mut DeviceTold> = self.latest.values_mut().filter(|told| told.is_surely_kept).collect();
-        if kept.len() > MAX_PENDING_DEVICES {
-            let seconds = |told: &DeviceTold| told.at_ms / SECOND;
-            let oldest = kept.iter().map(|told| seconds(told)).min();
-            for told in kept.iter_mut().filter(|told| Some(seconds(told)) == oldest) {
-                told.is_surely_kept = false;
-            }
+        let kept: Vec<&DeviceTold> = self.latest.values().filter(|told| told.is_surely_kept).collect();
+        let too_many = kept.len().saturating_sub(MAX_PENDING_DEVICES);
+        let seconds = |told: &DeviceTold| told.at_ms / SECOND;
+        let Some(oldest) = kept.iter().map(|told| seconds(told)).min().filter(|_| too_many > 0) else {
+            return;
+        };
+        let is_known = kept.iter().filter(|told| seconds(told) == oldest).count() == too_many;
+        let is_oldest = |told: &DeviceTold| told.is_surely_kept && seconds(told) == oldest;
+        if is_known {
+            return self.latest.retain(|_, told| !is_oldest(told));
+        }
+        for told in self.latest.values_mut().filter(|told| is_oldest(told)) {
+            told.is_surely_kept = false;
         }
     }
 }

@@ -118,11 +118,15 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
         .collect();
     let mut kept = 0;
     for item in pending {
+        let (ledger, page) = (&place.ledger, &place.tabs[tab]);
+        if page.view.shards.is_empty() {
+            // The store was that of before a deletion: what it ships is older, and taken on the next visit.
+            continue;
+        }
         assert!(
-            !world.server.contains(item, world.now, &world.items) || place.tabs[tab].view.shards.is_empty(),
+            !world.server.contains(item, world.now, &world.items),
             "pending ends at 0: {item:?} is pending, and the server's chain holds it"
         );
-        let (ledger, page) = (&place.ledger, &place.tabs[tab]);
         let is_kept = |(index, recording): (usize, &Recording)| {
             page.must_keep_text(ledger, index) && !ledger.may_be_deleted(recording)
         };
