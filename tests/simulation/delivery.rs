@@ -191,8 +191,9 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
         device.ledger.of(item).collect::<Vec<_>>()
     );
     // Tabs that hear of each other late count apart.
-    let hears_at_once = scene.conditions.has_signals && scene.conditions.hangs_per_mille == 0;
-    let knows_order = scene.conditions.kind == Kind::Plain && hears_at_once;
+    let conditions = scene.conditions;
+    let hears_at_once = conditions.has_signals && conditions.hangs_per_mille == 0 && !conditions.fills_up;
+    let knows_order = conditions.kind == Kind::Plain && hears_at_once;
     assert!(
         !knows_order || page.misleading_signs >= SIGNS,
         "redelivery: {item:?} goes again, and the stream was merely late"
