@@ -30,7 +30,9 @@ pub fn check_settled(
         let text = scene.items.text(item);
         let may_be_pending = |(index, recording): (usize, &Recording)| {
             let has_expired = clocks.wall_ms >= recording.at + ledger.window_ms;
-            !recording.unseen && !has_expired && !page.settled.contains(&index)
+            // What was dropped may come back from a segment that was written before it was covered.
+            let is_settled = page.settled.contains(&index) && page.must_remember(ledger, index);
+            !recording.unseen && !has_expired && !is_settled
         };
         let mut candidates = page.candidates(ledger, item);
         is_covered(text, item) && !before.iter().any(|pending| pending == text) && candidates.any(may_be_pending)

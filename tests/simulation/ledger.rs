@@ -246,6 +246,8 @@ impl Ledger {
         for recording in self.recordings.iter_mut().filter(|recording| !is_since(recording)) {
             recording.stored.retain(|stored| stored.clear >= clear);
         }
+        self.stored_coverages.retain(|_, stored| stored.clear >= clear);
+        self.stored_deliveries.retain(|_, (_, stored)| stored.clear >= clear);
     }
 
     /// What was in storage may be gone: somebody has damaged it.
