@@ -154,8 +154,8 @@ pub mod wire;
 
 pub use bloom::BloomFilter;
 pub use chain::{
-    ChainOptions, ChainSnapshot, MAX_PAGE_SIZE, MAX_PENDING_DEVICES, PENDING_SECONDS, Page, PageRequest, Pending,
-    PendingToKeep, ReceivedReport, Rejected, Report, SeenItems, ShardChain, StoreKeys, StoredChain,
+    ChainOptions, ChainSnapshot, ListChange, MAX_PAGE_SIZE, MAX_PENDING_DEVICES, PENDING_SECONDS, Page, PageRequest,
+    Pending, PendingToKeep, ReceivedReport, Rejected, Report, SeenItems, ShardChain, StoreKeys, StoredChain,
 };
 pub use error::Error;
 pub use guard::{

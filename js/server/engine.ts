@@ -8,6 +8,7 @@ import start, {
   initSync,
   Inspection,
   keepPending,
+  listChange,
   NearDuplicates,
   pendingToKeep,
   plan,
@@ -23,7 +24,7 @@ import type { ItemId } from "../types/server.js";
 /** By their names: of a whole module, bundlers make an object by a loop over what `Object.prototype` has, too. */
 const classes = {
   ...{ Chain, GivenOptions, Inspection, NearDuplicates, TextBatch },
-  ...{ keepPending, pendingToKeep, plan, serverTimes, simhash, storeKeys },
+  ...{ keepPending, listChange, pendingToKeep, plan, serverTimes, simhash, storeKeys },
 };
 
 export type ServerEngine = Engine<typeof classes>;

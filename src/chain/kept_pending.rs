@@ -1,7 +1,7 @@
 //! What a store keeps of devices' pending impressions: of each the latest that it has told.
 //!
 //! In Redis it is a hash, from the device name to `<unix seconds> <counter> <shard>`. Here it is lines, each of a name
-//! and this. `js/server/store/keep.lua` does in Redis what [`PendingToKeep::into_lines`] does in memory.
+//! and this. `server/lua/keep.lua` does in Redis what [`PendingToKeep::into_lines`] does in memory.
 
 use std::cmp::Reverse;
 use std::fmt::Write;

@@ -19,6 +19,7 @@
 mod cursor;
 mod kept_pending;
 mod link;
+mod list_change;
 mod live_shards;
 mod options;
 mod page;
@@ -36,6 +37,7 @@ mod unseen;
 mod verdict;
 
 pub use kept_pending::{MAX_PENDING_DEVICES, PENDING_SECONDS, PendingToKeep};
+pub use list_change::ListChange;
 pub use options::ChainOptions;
 pub(crate) use options::{MAX_SHARDS_WITH_TTL, MAX_TTL_SECONDS};
 pub use page::{MAX_PAGE_SIZE, Page, PageRequest, SeenItems};

@@ -2,9 +2,10 @@
 
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
+use super::batch::TextBatch;
 use super::chain::kept_since;
 use super::{failure, to_js};
-use crate::chain::{MAX_PENDING_DEVICES, PENDING_SECONDS, PendingToKeep, StoreKeys};
+use crate::chain::{ListChange, MAX_PENDING_DEVICES, PENDING_SECONDS, PendingToKeep, StoreKeys};
 use crate::time::Time;
 
 /// The keys of a user: of the list, of the hash beside it, and of what devices have pending.
@@ -12,6 +13,18 @@ use crate::time::Time;
 pub fn store_keys(prefix: &str, user: &str, is_cluster: bool) -> Result<JsValue, JsValue> {
     let StoreKeys { list, meta, pending } = StoreKeys::of(prefix, user, is_cluster).map_err(failure)?;
     Ok(to_js(&[list, meta, pending]))
+}
+
+/// How to make one list of shards of another: how many new ones come first, from which element of the old list on stay
+/// how many. The batch has the old list's texts before those of the new one.
+#[wasm_bindgen(js_name = listChange)]
+pub fn list_change(texts: &TextBatch, before: usize) -> Vec<u32> {
+    let text = |index| texts.get(index);
+    let before = before.min(texts.len());
+    let old: Vec<&[u8]> = (0..before).map(text).collect();
+    let new: Vec<&[u8]> = (before..texts.len()).map(text).collect();
+    let ListChange { added, first, kept, .. } = ListChange::between(&old, &new);
+    [added, first, kept].map(|number| number as u32).to_vec()
 }
 
 /// What to keep of what came as `Seen-Pending`, as the arguments of `keep.lua`; undefined if nothing.

@@ -2,7 +2,7 @@
 import { readGiven, refuse } from "../../errors.js";
 import { isObject } from "../../options.js";
 import type { SeenStore, StoreOptions } from "../../types/server.js";
-import { call, loadServerEngine } from "../engine.js";
+import { call, callWithAll, loadServerEngine } from "../engine.js";
 import { isWriteRefused, runnerOf, type ScriptRunner } from "./redis-client.js";
 import { KEEP, READ, REPLACE } from "./scripts.js";
 import { ChainStore, isWellFormed, type Asking, type Backend, type Replacement } from "./seen-store.js";
@@ -54,11 +54,11 @@ class RedisBackend implements Backend<RedisSeen> {
 
   async replace(user: string, replacement: Replacement<RedisSeen>): Promise<boolean> {
     const { before, after, areFieldsSame, lifeSeconds, forgets } = replacement;
-    const { added, first, last } = difference(before.shards, after.shards);
+    const { added, first, last } = await changeOf(before.shards, after.shards);
     const [list, meta, pending] = await this.keysOf(user);
     const keys = forgets ? [list, meta, pending] : [list, meta];
     const fields = areFieldsSame ? "" : JSON.stringify(Object.fromEntries(pairsOf(after.fields)));
-    const args = [before.state, String(first), String(last), fields, String(lifeSeconds), ...added.reverse()];
+    const args = [before.state, String(first), String(last), fields, String(lifeSeconds), ...added];
     return Number(await this.runner.change(REPLACE, keys, args)) === 1;
   }
 
@@ -76,6 +76,15 @@ async function argumentsOf({ pending, namespace, now, pendingSeconds }: Asking):
   return call(engine, toKeep);
 }
 
+/** How to make one list of another: which of its elements stay, and what comes before, the oldest first. */
+async function changeOf(before: readonly string[], after: readonly string[]) {
+  const engine = await loadServerEngine();
+  const { batch } = engine.writer;
+  const change = () => engine.classes.listChange(batch, before.length);
+  const [added = 0, first = 0, kept = 0] = callWithAll(engine, { ids: [...before, ...after] }, change);
+  return { added: after.slice(0, added).reverse(), first, last: first + kept - 1 };
+}
+
 function readSeen(answer: unknown): ReadSeen<RedisSeen> {
   const [shards, fields, state, kept, refused] = answer as Answer;
   const lines = pairsOf(kept.map(String)).map(([device, value]) => `${device} ${value}\n`);
@@ -91,16 +100,4 @@ const refusalOf = (refused: unknown) => (String(refused) === "" ? undefined : re
 /** A list of names, each followed by its value. */
 function pairsOf(list: readonly string[]): [string, string][] {
   return list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1] ?? ""] as [string, string]] : []));
-}
-
-/** How to make one list of another: which of its elements stay, from the first to the last, and what comes before. */
-function difference(before: readonly string[], after: readonly string[]) {
-  for (let added = 0; added < after.length; added++) {
-    const rest = after.slice(added);
-    const first = before.indexOf(after[added] ?? "");
-    if (first >= 0 && rest.every((shard, index) => shard === before[first + index]))
-      return { added: after.slice(0, added), first, last: first + rest.length - 1 };
-  }
-  // None.
-  return { added: [...after], first: before.length, last: before.length - 1 };
 }

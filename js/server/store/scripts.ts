@@ -1,11 +1,12 @@
 /**
  * The scripts that run in Redis. Their keys are those of the list (one shard an element, newest first), of the hash
- * beside it, and of the hash with what devices have pending. The job in examples/flink/ runs them, too.
+ * beside it, and of the hash with what devices have pending. The crate in server/ and the job in examples/flink/ run
+ * them, too.
  */
-import keepText from "./keep.lua";
-import readText from "./read.lua";
-import replaceText from "./replace.lua";
-import stateText from "./state.lua";
+import keepText from "../../../server/lua/keep.lua";
+import readText from "../../../server/lua/read.lua";
+import replaceText from "../../../server/lua/replace.lua";
+import stateText from "../../../server/lua/state.lua";
 
 export interface Script {
   readonly text: string;

@@ -1,0 +1,71 @@
+//! How a store makes one list of shards of another: most of them stay where they are.
+
+use crate::id_list::IdList;
+
+/// A change of a list: new elements come before those that stay, and all others go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListChange {
+    /// How many elements of the new list come before those that stay.
+    pub added: usize,
+    /// The index in the old list of the first element that stays; its length if none does.
+    pub first: usize,
+    /// How many elements stay.
+    pub kept: usize,
+}
+
+impl ListChange {
+    /// The change from one list to another.
+    ///
+    /// ```
+    /// use seenguard::ListChange;
+    /// let change = ListChange::between(&["b", "c", "d"], &["a", "c", "d"]);
+    /// assert_eq!((change.added, change.first, change.kept), (1, 1, 2));
+    /// ```
+    pub fn between(before: &(impl IdList + ?Sized), after: &(impl IdList + ?Sized)) -> Self {
+        let place_of = |text| (0..before.len()).find(|&index| before.get(index) == text);
+        let stays = |added: usize, first: usize| {
+            let kept = after.len() - added;
+            first + kept <= before.len() && (0..kept).all(|index| after.get(added + index) == before.get(first + index))
+        };
+        let change = (0..after.len()).find_map(|added| {
+            let first = place_of(after.get(added)).filter(|&first| stays(added, first))?;
+            Some(ListChange {
+                added,
+                first,
+                kept: after.len() - added,
+            })
+        });
+        change.unwrap_or(ListChange {
+            added: after.len(),
+            first: before.len(),
+            kept: 0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_change_makes_the_new_list_of_the_old_one() {
+        let lists: [&[&str]; 8] = [
+            &[],
+            &["a"],
+            &["b", "a"],
+            &["c", "b", "a"],
+            &["c", "b"],
+            &["d", "b", "a"],
+            &["d", "c"],
+            &["x", "y"],
+        ];
+        for before in lists {
+            for after in lists {
+                let ListChange { added, first, kept } = ListChange::between(before, after);
+                let made = [&after[..added], &before[first..first + kept]].concat();
+                assert_eq!(made, after, "{before:?} to {after:?}: {added}, {first}, {kept}");
+            }
+        }
+    }
+}
