@@ -224,13 +224,8 @@ pub fn main() -> Result<(), Error> {
     let mut desk = new_device("home:ada", 1, Now::at(now))?;
     let mut phone = new_device("home:ada", 2, Now::at(now))?;
     let consume = |server: &mut RecallServer, ids: &[&str], at: Time| {
-        let report = Report {
-            namespace: "home:ada".into(),
-            now: at,
-            impressions: impressions(ids, at),
-            unseen: Vec::new(),
-            pending: None,
-        };
+        let mut report = Report::new("home:ada", at);
+        report.impressions = impressions(ids, at);
         match server.receive("ada", report, at)? {
             Some(report) => server.consume("ada", &report),
             None => Ok(()),

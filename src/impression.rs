@@ -1,11 +1,11 @@
 //! An id and a time: an item that was on the screen, or an id that is unseen again.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
 /// An impression as it is delivered, or an unseen id.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Impression {
     /// The item's id.
     pub id: String,

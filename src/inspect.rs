@@ -13,6 +13,7 @@ use crate::wire::{self, Encoding, Format};
 
 /// What one shard holds.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Inspection {
     /// How long it is before base64. Of a go-bloomfilter's record without the count, of RedisBloom's chunks without the
     /// header.
@@ -23,6 +24,7 @@ pub struct Inspection {
 
 /// One filter of a shard.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct InspectedFilter {
     /// The bits, and what the header tells beside them. Its count is the estimate where none is stored.
     pub shard: Shard,

@@ -34,6 +34,7 @@ const QUOTES_AND_COMMA: f64 = 3.0;
 
 /// How much a feed shows a person.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct PlanOptions {
     /// Impressions of one person a day, on average.
     pub per_day: f64,
@@ -105,6 +106,7 @@ impl PlanOptions {
 
 /// A chain, and what it costs: of a user whose shards are all full, which few are.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Plan {
     /// The chain's options; the false positive rate is that of each full shard.
     pub chain: ChainOptions,

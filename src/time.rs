@@ -1,12 +1,15 @@
 //! Points in time. The crate has no clock: whoever calls it says what time it is, and says in which unit.
 
+use std::fmt;
 use std::ops::Add;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::{Serialize, Serializer};
+use serde::de::{self, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A point in time, to the millisecond. Seconds and milliseconds are named where one is made and where it is read, so
-/// that neither is taken for the other. It is serialized as Unix milliseconds.
+/// that neither is taken for the other. It is serialized as Unix milliseconds; whoever reads one takes a fraction of
+/// them, too, as JavaScript's clocks have it, and rounds it down.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -65,6 +68,39 @@ impl Add<Duration> for Time {
     }
 }
 
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Number).map(Time::from_unix_ms)
+    }
+}
+
+/// Reads a number that is not negative, and rounds it down.
+struct Number;
+
+impl Visitor<'_> for Number {
+    type Value = u64;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a time, as a number that is not negative")
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<u64, E> {
+        Ok(number)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<u64, E> {
+        u64::try_from(number).map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<u64, E> {
+        if number >= 0.0 && number.is_finite() {
+            Ok(number as u64)
+        } else {
+            Err(E::invalid_value(Unexpected::Float(number), &self))
+        }
+    }
+}
+
 /// Serializes a time, if there is one, as whole Unix seconds: as snapshots have it.
 pub(crate) fn as_unix_seconds<T: Copy + Into<Option<Time>>, S: Serializer>(
     time: &T,
@@ -72,6 +108,12 @@ pub(crate) fn as_unix_seconds<T: Copy + Into<Option<Time>>, S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     let time: Option<Time> = (*time).into();
     time.map(Time::unix_seconds).serialize(serializer)
+}
+
+/// Reads what [`as_unix_seconds`] has written of one that is there.
+pub(crate) fn from_unix_seconds<'de, D: Deserializer<'de>, T: From<Time>>(deserializer: D) -> Result<T, D::Error> {
+    let seconds = deserializer.deserialize_any(Number)?;
+    Ok(Time::from_unix_seconds(seconds).into())
 }
 
 #[cfg(test)]

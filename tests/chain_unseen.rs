@@ -49,13 +49,10 @@ fn take(chain: &mut ShardChain, shown: &[(&str, u64)], unseen: &[(&str, u64)], n
 
 /// What a device reports at a time of its clock.
 fn report(sent_ms: u64, shown: &[(&str, u64)], unseen: &[(&str, u64)]) -> Report {
-    Report {
-        namespace: "home:ada".into(),
-        now: milliseconds(sent_ms),
-        impressions: impressions(shown),
-        unseen: impressions(unseen),
-        pending: None,
-    }
+    let mut report = Report::new("home:ada", milliseconds(sent_ms));
+    report.impressions = impressions(shown);
+    report.unseen = impressions(unseen);
+    report
 }
 
 fn unseen_ids(chain: &ShardChain, now: u64) -> Vec<String> {
@@ -382,9 +379,9 @@ fn a_time_in_the_future_counts_as_now() {
     );
     assert!(chain.contains("b", seconds(START + 1)).unwrap());
     // Also in a report that somebody else has put into the server's time.
-    let received = report(START_MS + 1_500, &[], &[("b", START_MS)]).received(milliseconds(START_MS + 1_500));
-    let unseen = impressions(&[("b", u64::MAX)]);
-    chain.take(&ReceivedReport { unseen, ..received }).unwrap();
+    let mut received = report(START_MS + 1_500, &[], &[("b", START_MS)]).received(milliseconds(START_MS + 1_500));
+    received.unseen = impressions(&[("b", u64::MAX)]);
+    chain.take(&received).unwrap();
     assert_eq!(shipped(&chain, START + 2).unseen[0].at, milliseconds(START_MS + 1_500));
     // And one before all time as before everything.
     let report = report(u64::MAX, &[("a", 0)], &[]);

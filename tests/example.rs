@@ -14,13 +14,10 @@ use seenguard::{Error, Guard, Report};
 /// A device sends what it showed a second ago, and what it has pending.
 fn report(guard: Option<&Guard>, ids: &[&str]) -> Result<Report, Error> {
     let pending = guard.map(|guard| guard.device_pending(4_000, at(START)));
-    Ok(Report {
-        namespace: "home:ada".into(),
-        now: seconds(START),
-        impressions: impressions(ids, seconds(START - 1)),
-        unseen: Vec::new(),
-        pending: pending.transpose()?,
-    })
+    let mut report = Report::new("home:ada", seconds(START));
+    report.impressions = impressions(ids, seconds(START - 1));
+    report.pending = pending.transpose()?;
+    Ok(report)
 }
 
 /// What a device showed reaches the chain at once.

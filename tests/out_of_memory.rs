@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::ptr::null_mut;
 
 use common::{START, at, guard, ids, options, seconds};
-use seenguard::{Error, Impression, PageRequest, ReceivedReport, SeenItems, ShardChain};
+use seenguard::{Error, Impression, PageRequest, Report, SeenItems, ShardChain};
 
 /// What is smaller does not grow with an input of a thousand ids.
 const LARGE: usize = 4096;
@@ -110,14 +110,9 @@ fn a_chain_answers_that_there_is_no_memory_for_a_page() {
 #[test]
 fn a_chain_answers_that_there_is_no_memory_for_a_report() {
     let impression = |id| Impression { id, at: seconds(START) };
-    let impressions: Vec<Impression> = ids("item", 0..1_000).into_iter().map(impression).collect();
-    let report = ReceivedReport {
-        namespace: "home:ada".into(),
-        received_at: seconds(START),
-        impressions,
-        unseen: Vec::new(),
-        pending: None,
-    };
+    let mut report = Report::new("home:ada", seconds(START));
+    report.impressions = ids("item", 0..1_000).into_iter().map(impression).collect();
+    let report = report.received(seconds(START));
     let chain = ShardChain::new(options(4_000, 5, 0)).unwrap();
     // The ids that count, and the shard.
     assert_eq!(fail_each(|| chain.clone().take(&report)), 2);

@@ -13,6 +13,7 @@ pub const MAX_PAGE_SIZE: usize = 10_000;
 
 /// What becomes of candidates that the person has seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SeenItems {
     /// They are left out.
     #[default]
@@ -38,6 +39,7 @@ pub struct PageRequest<'a> {
 
 /// A page.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Page {
     /// The indices of its items, the fresh ones first.
     pub items: Vec<u32>,

@@ -1,13 +1,25 @@
 //! What a device reports, whenever that arrives.
 
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
+
 use super::seconds::shard_seconds;
 use super::shard_chain::ShardChain;
 use crate::error::Error;
 use crate::impression::Impression;
 use crate::time::Time;
 
-/// What a device recorded, and which ids it made unseen, in its own time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a device recorded, and which ids it made unseen, in its own time. As JSON it is what the npm package posts.
+///
+/// ```
+/// use seenguard::{Report, Time};
+/// let body = r#"{ "namespace": "home:ada", "now": 1764000000500, "impressions": [{ "id": "a", "at": 1764000000000 }] }"#;
+/// let report: Report = serde_json::from_str(body)?;
+/// assert_eq!(report.impressions[0].at, Time::from_unix_seconds(1_764_000_000));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Report {
     /// What the device's guard was opened with: who is signed in, and in which feed.
     pub namespace: String,
@@ -16,13 +28,21 @@ pub struct Report {
     /// What was on the screen.
     pub impressions: Vec<Impression>,
     /// What became unseen.
+    #[serde(default)]
     pub unseen: Vec<Impression>,
-    /// What the device has pending: see [`PendingToKeep`](crate::PendingToKeep).
+    /// What the device has pending: see [`PendingToKeep`](crate::PendingToKeep). Whatever it is, the impressions count.
+    #[serde(
+        default,
+        deserialize_with = "text_or_nothing",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub pending: Option<String>,
 }
 
 /// A report in the server's time: it means the same however long it waits in a stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ReceivedReport {
     /// That of the report.
     pub namespace: String,
@@ -31,12 +51,29 @@ pub struct ReceivedReport {
     /// What was on the screen.
     pub impressions: Vec<Impression>,
     /// What became unseen.
+    #[serde(default)]
     pub unseen: Vec<Impression>,
     /// That of the report.
+    #[serde(
+        default,
+        deserialize_with = "text_or_nothing",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub pending: Option<String>,
 }
 
 impl Report {
+    /// A report of nothing yet.
+    pub fn new(namespace: impl Into<String>, now: Time) -> Self {
+        Report {
+            namespace: namespace.into(),
+            now,
+            impressions: Vec::new(),
+            unseen: Vec::new(),
+            pending: None,
+        }
+    }
+
     /// The report as it arrives. The device's clock need not be right: its times are read by how long before the report
     /// was sent they were. One in the future counts as the arrival.
     pub fn received(mut self, at: Time) -> ReceivedReport {
@@ -51,6 +88,20 @@ impl Report {
             pending: self.pending,
         }
     }
+}
+
+/// A text; nothing for anything else.
+fn text_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Anything {
+        Text(String),
+        Other(IgnoredAny),
+    }
+    Ok(match Anything::deserialize(deserializer)? {
+        Anything::Text(text) => Some(text),
+        Anything::Other(_) => None,
+    })
 }
 
 /// A time of a device by the server's clock.
@@ -71,13 +122,8 @@ impl ShardChain {
     /// let arrived = Time::from_unix_seconds(1_764_000_000);
     /// // This device's clock is an hour ahead.
     /// let sent = arrived + Duration::from_secs(3_600);
-    /// let report = Report {
-    ///     namespace: "home:ada".into(),
-    ///     now: sent,
-    ///     impressions: vec![Impression { id: "article-17".into(), at: sent }],
-    ///     unseen: Vec::new(),
-    ///     pending: None,
-    /// };
+    /// let mut report = Report::new("home:ada", sent);
+    /// report.impressions.push(Impression { id: "article-17".into(), at: sent });
     /// let report = report.received(arrived);
     /// let mut chain = ShardChain::new(ChainOptions::default())?;
     /// assert_eq!(chain.take(&report)?, 1);

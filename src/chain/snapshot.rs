@@ -1,38 +1,44 @@
 //! What a chain ships.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::impression::Impression;
 use crate::shard::Shard;
 use crate::snapshot::Snapshot;
-use crate::time::{Time, as_unix_seconds};
+use crate::time::{Time, as_unix_seconds, from_unix_seconds};
 use crate::wire::Format;
 
 /// The part of a derived version that counts within a shard: 21 bits.
 const COUNT_BITS: u32 = 21;
 
 /// What the server ships beside a feed's items.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ChainSnapshot {
     /// Grows with every change; 0 for an empty chain. Absent in a format whose shards have no epoch: a list that was
     /// stored in it does not say how many shards came before.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
     /// The shards' texts, newest first; of what the device holds, the references.
     pub shards: Vec<String>,
     /// What they are written in.
-    #[serde(skip_serializing_if = "Format::is_native")]
+    #[serde(default, skip_serializing_if = "Format::is_native")]
     pub format: Format,
     /// The server's clock, in whole seconds.
-    #[serde(serialize_with = "as_unix_seconds")]
+    #[serde(serialize_with = "as_unix_seconds", deserialize_with = "from_unix_seconds")]
     pub now: Time,
     /// Ids that are fresh although a shard contains them, the newest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<Impression>,
     /// When the history was deleted, in whole seconds: devices forget what they recorded before. Snapshots are ordered
     /// by this, then by the version.
-    #[serde(serialize_with = "as_unix_seconds", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        serialize_with = "as_unix_seconds",
+        deserialize_with = "from_unix_seconds",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub forget_before: Option<Time>,
 }
 

@@ -8,6 +8,7 @@ const PENDING: &str = ":pending";
 
 /// A user's three keys. On a cluster they share a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StoreKeys {
     /// Of the list of shards, newest first.
     pub list: String,

@@ -59,6 +59,7 @@ impl StreamProgress {
 
 /// Impressions and takings back that are delivered together.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct DeliveryBatch {
     /// What [`crate::Guard::end_batch`] takes; 0 if there is nothing to deliver.
     #[serde(rename = "batch")]

@@ -11,6 +11,7 @@ const SAMPLES: usize = 1_000;
 /// The distribution of the latest lags, milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Lag {
     /// How many impressions were covered in this visit.
     pub count: u64,

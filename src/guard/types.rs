@@ -38,6 +38,7 @@ impl Now {
 /// What became of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Applied {
     /// Why it was not taken; nothing if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,6 +61,7 @@ pub struct Applied {
 /// Why a snapshot was not taken, though nothing is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum NotApplied {
     /// It is older than the one in use.
     OlderVersion,
@@ -70,6 +72,7 @@ pub enum NotApplied {
 /// Characters of shards that snapshots brought, and that references spared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct Received {
     pub characters: u64,
     pub spared: u64,
@@ -78,6 +81,7 @@ pub struct Received {
 /// A pending impression that a snapshot covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct CoveredImpression {
     /// The item's id.
     pub id: String,
@@ -113,6 +117,7 @@ pub enum Explanation {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct Filtered {
     pub passed: u64,
     pub pending: u64,
@@ -124,6 +129,7 @@ pub struct Filtered {
 /// What a guard holds and has done.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct GuardStats {
     /// Shards in use.
     pub shards: usize,
@@ -148,6 +154,7 @@ pub struct GuardStats {
 /// What came of recording impressions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Recorded {
     /// How many ids were not known on this device.
     pub unknown: usize,

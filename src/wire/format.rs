@@ -1,6 +1,7 @@
 //! The formats of shards, and what a chain needs to know of each.
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 #[cfg(feature = "formats")]
 use super::{go_bloomfilter, guava};
@@ -10,6 +11,7 @@ use crate::params::Parameters;
 
 /// The format of a snapshot's or a chain's shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Format {
     /// Seenguard's own; see `wire::native`.
     #[default]
@@ -180,6 +182,34 @@ impl Serialize for Format {
                 let kind = "go-bloomfilter";
                 WithHashes { kind, hashes }.serialize(serializer)
             }
+        }
+    }
+}
+
+/// As it is serialized.
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Named {
+            Kind(String),
+            WithHashes { kind: String, hashes: u32 },
+        }
+        let (kind, hashes) = match Named::deserialize(deserializer)? {
+            Named::Kind(kind) => (kind, None),
+            Named::WithHashes { kind, hashes } => (kind, Some(hashes)),
+        };
+        match (kind.as_str(), hashes) {
+            ("seenguard", None) => Ok(Format::Native),
+            #[cfg(feature = "formats")]
+            ("guava", None) => Ok(Format::Guava),
+            #[cfg(feature = "formats")]
+            ("bits-and-blooms", None) => Ok(Format::BitsAndBlooms),
+            #[cfg(feature = "formats")]
+            ("redisbloom", None) => Ok(Format::RedisBloom),
+            #[cfg(feature = "formats")]
+            ("go-bloomfilter", Some(hashes)) => Ok(Format::GoBloomfilter { hashes, bits: None }),
+            _ => Err(D::Error::custom("no format that this build of the crate knows")),
         }
     }
 }

@@ -121,19 +121,13 @@ impl Server {
             id: items.text(item).to_owned(),
             at: ms(at),
         }];
-        let (impressions, unseen) = if told.is_unseen {
-            (Vec::new(), one)
+        // The time in the stream is not the device's.
+        let mut report = Report::new("", ms(told.sent_at + (out_ms - arrived_ms)));
+        if told.is_unseen {
+            report.unseen = one;
         } else {
-            (one, Vec::new())
-        };
-        let report = Report {
-            namespace: String::new(),
-            // The time in the stream is not the device's.
-            now: ms(told.sent_at + (out_ms - arrived_ms)),
-            impressions,
-            unseen,
-            pending: None,
-        };
+            report.impressions = one;
+        }
         self.chain.take(&report.received(ms(out_ms))).expect("there is memory");
         let since_sent = i128::from(arrived_ms) - i128::from(told.sent_at);
         let at_ms = (i128::from(at) + since_sent).clamp(0, i128::from(out_ms)) as u64;

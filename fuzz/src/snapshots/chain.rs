@@ -206,16 +206,10 @@ impl Server {
     }
 
     fn take(&mut self, report: &ReportInput) {
-        let impressions: Vec<Impression> = report.impressions.0.iter().map(impression).collect();
-        let unseen: Vec<Impression> = report.unseen.0.iter().map(impression).collect();
-        let report = Report {
-            namespace: String::new(),
-            now: report.now.get(),
-            impressions,
-            unseen,
-            pending: None,
-        };
-        let report = report.received(self.time());
+        let mut sent = Report::new("", report.now.get());
+        sent.impressions = report.impressions.0.iter().map(impression).collect();
+        sent.unseen = report.unseen.0.iter().map(impression).collect();
+        let report = sent.received(self.time());
         let unknown = self.chain.take(&report).expect("there is memory");
         assert!(unknown <= report.impressions.len());
     }
