@@ -1,0 +1,168 @@
+//! Real servers of Redis on free ports of the loopback, which end with what started them.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use redis::{Client, Commands, Connection, cmd};
+
+const SLOTS: usize = 16_384;
+const NODES: usize = 3;
+/// On a machine that is busy with other things.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A port that is free now.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback has a free port");
+    listener.local_addr().expect("it is bound").port()
+}
+
+/// A server of Redis. It writes nothing to disk.
+pub struct RedisServer {
+    process: Child,
+    pub port: u16,
+    settings: Vec<String>,
+    directory: PathBuf,
+}
+
+impl RedisServer {
+    /// Starts one with more of its settings, such as `["--maxmemory", "2mb"]`.
+    pub fn start(settings: &[&str]) -> Self {
+        let port = free_port();
+        let directory = std::env::temp_dir().join(format!("seenguard-redis-{}-{port}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory for temporary files");
+        let settings = settings.iter().map(|&setting| setting.to_owned()).collect();
+        let server = RedisServer {
+            process: launch(port, &settings, &directory),
+            port,
+            settings,
+            directory,
+        };
+        server.wait();
+        server
+    }
+
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// A connection of the test's own.
+    pub fn client(&self) -> Connection {
+        let client = Client::open(self.url()).expect("it is an URL");
+        client.get_connection().expect("Redis answers")
+    }
+
+    /// Ends it in the midst of whatever it does.
+    pub fn kill(&mut self) {
+        self.process.kill().expect("it is our process");
+        self.process.wait().expect("it is our process");
+    }
+
+    /// Starts it again on its port, empty.
+    pub fn start_again(&mut self) {
+        self.process = launch(self.port, &self.settings, &self.directory);
+        self.wait();
+    }
+
+    fn wait(&self) {
+        eventually("Redis answers", || {
+            let client = Client::open(self.url()).ok()?;
+            let mut connection = client.get_connection_with_timeout(Duration::from_secs(1)).ok()?;
+            connection.ping::<String>().ok()
+        });
+    }
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+fn launch(port: u16, settings: &Vec<String>, directory: &PathBuf) -> Child {
+    let mut command = Command::new("redis-server");
+    command.args([
+        "--port",
+        &port.to_string(),
+        "--bind",
+        "127.0.0.1",
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        "--dir",
+    ]);
+    command.arg(directory).args(settings).stdout(Stdio::null());
+    command.spawn().expect("redis-server is on PATH: npm run setup")
+}
+
+/// Waits for an answer.
+fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(begun.elapsed() < PATIENCE, "in vain: {what}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// A Redis, and a cluster of three nodes.
+pub struct Servers {
+    pub single: RedisServer,
+    pub cluster: Vec<RedisServer>,
+}
+
+impl Servers {
+    pub fn start() -> Self {
+        let servers = Servers {
+            single: RedisServer::start(&[]),
+            cluster: (0..NODES).map(|_| start_node()).collect(),
+        };
+        servers.form_cluster();
+        servers
+    }
+
+    fn form_cluster(&self) {
+        let first = &self.cluster[0];
+        for (index, node) in self.cluster.iter().enumerate() {
+            let [from, to] = [index, index + 1].map(|part| part * SLOTS / NODES);
+            let bus = node.settings.last().expect("a node's last setting is its bus's port");
+            let mut client = node.client();
+            cmd("CLUSTER")
+                .arg(&["ADDSLOTSRANGE", &from.to_string(), &(to - 1).to_string()])
+                .exec(&mut client)
+                .unwrap();
+            cmd("CLUSTER")
+                .arg(&["SET-CONFIG-EPOCH", &(index + 1).to_string()])
+                .exec(&mut client)
+                .unwrap();
+            let meet = ["MEET", "127.0.0.1", &node.port.to_string(), bus];
+            cmd("CLUSTER").arg(&meet).exec(&mut first.client()).unwrap();
+        }
+        for node in &self.cluster {
+            eventually("the cluster is one", || {
+                let info: String = cmd("CLUSTER").arg("INFO").query(&mut node.client()).ok()?;
+                let is_one = info.contains("cluster_state:ok") && info.contains("cluster_known_nodes:3");
+                is_one.then_some(())
+            });
+        }
+    }
+}
+
+fn start_node() -> RedisServer {
+    let bus = free_port().to_string();
+    RedisServer::start(&[
+        "--cluster-enabled",
+        "yes",
+        "--cluster-node-timeout",
+        "5000",
+        "--cluster-port",
+        &bus,
+    ])
+}

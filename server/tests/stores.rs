@@ -1,0 +1,20 @@
+//! What every store promises, over each backend: in memory, in Redis, on a Redis Cluster; and what those in Redis do when
+//! Redis forgets, refuses or goes away.
+
+mod backends;
+#[allow(dead_code)]
+#[path = "../../examples/recall_server.rs"]
+mod recall_server;
+mod redis_server;
+
+use libtest_mimic::Arguments;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    // What only lists its tests starts no Redis.
+    let servers = (!arguments.list).then(redis_server::Servers::start);
+    let trials = backends::trials(servers.as_ref());
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    drop(servers);
+    conclusion.exit();
+}
