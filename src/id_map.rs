@@ -15,7 +15,7 @@ static FACTOR: OnceLock<u64> = OnceLock::new();
 
 /// Sets the factor of all maps, unless one was made already. For targets on which the standard library has no source of
 /// randomness, such as wasm32-unknown-unknown.
-#[cfg_attr(not(target_arch = "wasm32"), allow(dead_code))]
+#[cfg(all(target_arch = "wasm32", any(feature = "client", feature = "server")))]
 pub(crate) fn set_random_factor(random: u64) {
     let _ = FACTOR.set(random | 1);
 }

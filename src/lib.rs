@@ -147,7 +147,7 @@ pub mod simhash;
 mod snapshot;
 mod storage;
 mod time;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", any(feature = "client", feature = "server")))]
 #[doc(hidden)]
 pub mod web;
 pub mod wire;

@@ -34,7 +34,6 @@ const QUOTES_AND_COMMA: f64 = 3.0;
 
 /// How much a feed shows a person.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
 pub struct PlanOptions {
     /// Impressions of one person a day, on average.
     pub per_day: f64,

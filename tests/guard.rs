@@ -25,16 +25,9 @@ fn a_snapshot_in_use_is_replaced_whole() {
     let mut guard = guard();
     apply(&mut guard, Some(1), &[text_of(&ids("one", 0..9), 1)], at(START)).unwrap();
     let applied = apply(&mut guard, Some(2), &[text_of(&ids("two", 0..9), 2)], at(START)).unwrap();
-    let expected = Applied {
-        reason: None,
-        shards: 1,
-        reused: 0,
-        expired: 0,
-        covered: 0,
-        saturated: false,
-        lags: vec![],
-    };
-    assert_eq!(applied, expected);
+    assert_eq!((applied.reason, applied.shards), (None, 1));
+    assert_eq!((applied.reused, applied.expired, applied.covered), (0, 0, 0));
+    assert!(!applied.saturated && applied.lags.is_empty());
     assert!(!guard.has("one-0", at(START)) && guard.has("two-0", at(START)));
     assert_eq!(guard.version(), Some(2));
 }

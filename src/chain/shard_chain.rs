@@ -18,7 +18,6 @@ use crate::wire::{self, Reference};
 
 /// A stored shard that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Rejected {
     /// Its index in what was given.
     pub index: usize,

@@ -42,6 +42,20 @@ pub struct ChainSnapshot {
     pub forget_before: Option<Time>,
 }
 
+impl ChainSnapshot {
+    /// Native shards as of a time, and nothing else: without a version, or anything that was taken back or deleted.
+    pub fn new(shards: Vec<String>, now: Time) -> Self {
+        ChainSnapshot {
+            version: None,
+            shards,
+            format: Format::Native,
+            now,
+            unseen: Vec::new(),
+            forget_before: None,
+        }
+    }
+}
+
 impl<'a> From<&'a ChainSnapshot> for Snapshot<'a, [String]> {
     /// As a guard takes it.
     fn from(shipped: &'a ChainSnapshot) -> Self {

@@ -61,7 +61,6 @@ pub struct Applied {
 /// Why a snapshot was not taken, though nothing is wrong with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum NotApplied {
     /// It is older than the one in use.
     OlderVersion,
@@ -81,7 +80,6 @@ pub struct Received {
 /// A pending impression that a snapshot covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[non_exhaustive]
 pub struct CoveredImpression {
     /// The item's id.
     pub id: String,
@@ -117,7 +115,6 @@ pub enum Explanation {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)]
-#[non_exhaustive]
 pub struct Filtered {
     pub passed: u64,
     pub pending: u64,
@@ -154,7 +151,6 @@ pub struct GuardStats {
 /// What came of recording impressions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[non_exhaustive]
 pub struct Recorded {
     /// How many ids were not known on this device.
     pub unknown: usize,

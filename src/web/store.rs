@@ -6,6 +6,7 @@ use super::batch::TextBatch;
 use super::chain::kept_since;
 use super::{failure, to_js};
 use crate::chain::{ListChange, MAX_PENDING_DEVICES, PENDING_SECONDS, PendingToKeep, StoreKeys};
+use crate::id_list::IdList;
 use crate::time::Time;
 
 /// The keys of a user: of the list, of the hash beside it, and of what devices have pending.

@@ -55,7 +55,7 @@ impl Format {
     /// # Errors
     /// [`Error::BadSnapshot`] for a format that this module cannot read; as [`Format::go_bloomfilter`] for a size out
     /// of range.
-    #[cfg(any(target_arch = "wasm32", test))]
+    #[cfg(any(all(target_arch = "wasm32", any(feature = "client", feature = "server")), test))]
     pub(crate) fn from_arguments(kind: u8, number: u32, rate: f64) -> Result<Self, Error> {
         // Without the other formats there is no use for these.
         let _ = (number, rate);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use seenguard::{ChainOptions, ChainSnapshot, Format, Impression, Parameters};
+use seenguard::{ChainOptions, ChainSnapshot, Impression, Parameters};
 
 use super::reference::ReferenceShard;
 use super::{base64_of, milliseconds, seconds};
@@ -200,18 +200,12 @@ impl ModelChain {
         let mut live = self.clone();
         live.drop_expired(now);
         let version = |link: &Link| u64::from(link.shard.epoch) * (1 << 21) + u64::from(link.shard.count);
-        ChainSnapshot {
-            version: Some(live.newest_first.first().map_or(0, version)),
-            shards: live
-                .newest_first
-                .iter()
-                .map(|link| base64_of(&link.shard.to_bytes()))
-                .collect(),
-            format: Format::Native,
-            now: seconds(now),
-            unseen: live.unseen_newest_first(),
-            forget_before: self.forget_before.map(|before| seconds(before.into())),
-        }
+        let texts = live.newest_first.iter().map(|link| base64_of(&link.shard.to_bytes()));
+        let mut snapshot = ChainSnapshot::new(texts.collect(), seconds(now));
+        snapshot.version = Some(live.newest_first.first().map_or(0, version));
+        snapshot.unseen = live.unseen_newest_first();
+        snapshot.forget_before = self.forget_before.map(|before| seconds(before.into()));
+        snapshot
     }
 
     /// What is left of the chain when it was stored and goes on elsewhere.

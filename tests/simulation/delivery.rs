@@ -82,6 +82,7 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
         number: batch,
         impressions,
         unseen,
+        ..
     } = page.guard.begin_batch(most, BATCH_BYTES, clocks);
     assert_eq!(
         batch == 0,
