@@ -1,0 +1,256 @@
+//! The command line, and the variables of the environment that stand for it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use seenguard::{ChainOptions, PENDING_SECONDS};
+
+/// What {user} stands for in a namespace.
+const USER: &str = "{user}";
+
+/// Never shows a person anything twice: a service that filters and pages ranked ids, for a ranker in any language.
+///
+/// Without options it keeps everything in memory, and answers at http://127.0.0.1:8080. Ask it for a page:
+///
+///     curl -d '{"ranked": ["a", "b", "c"], "size": 2}' http://127.0.0.1:8080/v1/users/ada/page
+///
+/// /openapi.json describes all routes.
+#[derive(Debug, Parser)]
+#[command(
+    name = "seenguard-server",
+    version,
+    verbatim_doc_comment,
+    args_conflicts_with_subcommands = true
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub serve: Serve,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Takes what the service has appended to a stream (--stream) into the users' chains. Run as many as you like
+    Consume(Consume),
+}
+
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// The address and port to listen at; beyond the loopback only with --token-file
+    #[arg(
+        long,
+        env = "SEENGUARD_LISTEN",
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:8080"
+    )]
+    pub listen: SocketAddr,
+    #[command(flatten)]
+    pub listening: Listening,
+    /// Append reports to this stream in Redis, for `seenguard-server consume`; without it they are taken in at once
+    #[arg(long, env = "SEENGUARD_STREAM", value_name = "NAME", requires = "redis")]
+    pub stream: Option<String>,
+    /// Most bytes of a request's body
+    #[arg(long, env = "SEENGUARD_MAX_BODY_BYTES", value_name = "BYTES", default_value_t = 2 << 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_body_bytes: u32,
+    /// Most ids of a request's list
+    #[arg(long, env = "SEENGUARD_MAX_IDS", value_name = "IDS", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_ids: u32,
+    /// After so many seconds a request is given up, and answered by 503
+    #[arg(long, env = "SEENGUARD_TIMEOUT_SECONDS", value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    timeout_seconds: u64,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Debug, Args)]
+pub struct Consume {
+    /// The stream in Redis
+    #[arg(long, env = "SEENGUARD_STREAM", value_name = "NAME", required = true)]
+    pub stream: String,
+    /// The group of consumers that share it
+    #[arg(long, env = "SEENGUARD_GROUP", value_name = "NAME", default_value = "seenguard")]
+    pub group: String,
+    /// This consumer's name in the group, other than those that run beside it
+    #[arg(long, env = "HOSTNAME", value_name = "NAME", default_value_t = format!("process-{}", std::process::id()))]
+    pub name: String,
+    /// Most reports that are taken in at once
+    #[arg(long, env = "SEENGUARD_BATCH", value_name = "REPORTS", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub batch: u32,
+    /// After so many seconds another consumer takes over what one was given and has not acknowledged
+    #[arg(long, env = "SEENGUARD_CLAIM_SECONDS", value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    claim_seconds: u64,
+    /// Where to serve /healthz, /readyz and /metrics; beyond the loopback only with --token-file. Without it, nowhere
+    #[arg(long, env = "SEENGUARD_LISTEN", value_name = "ADDRESS")]
+    pub listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub listening: Listening,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Debug, Args)]
+pub struct Listening {
+    /// A file with the token that requests have to bring: `Authorization: Bearer <token>`
+    #[arg(long, env = "SEENGUARD_TOKEN_FILE", value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// How many seconds to wait, when it is to end, for what it has begun
+    #[arg(
+        long,
+        env = "SEENGUARD_SHUTDOWN_SECONDS",
+        value_name = "SECONDS",
+        default_value_t = 30
+    )]
+    shutdown_seconds: u64,
+}
+
+/// What the service and the consumer have in common.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// Where Redis is: redis://[user:password@]host[:port][/database]; of a cluster any of its nodes, or several
+    #[arg(
+        long,
+        env = "SEENGUARD_REDIS",
+        value_name = "URL",
+        value_delimiter = ',',
+        hide_env_values = true
+    )]
+    pub redis: Vec<String>,
+    /// What the names of the keys in Redis begin with
+    #[arg(long, env = "SEENGUARD_PREFIX", value_name = "TEXT", default_value = "seen:")]
+    pub prefix: String,
+    /// The namespace of a user's devices, as the page opens its guard, such as "home:{user}". Always give it: without
+    /// it, what a tab sends whose person has signed out counts for the next one
+    #[arg(long, env = "SEENGUARD_NAMESPACE", value_name = "TEMPLATE")]
+    pub namespace: Option<String>,
+    /// How many seconds to keep what a device has pending
+    #[arg(long, env = "SEENGUARD_PENDING_SECONDS", value_name = "SECONDS", default_value_t = PENDING_SECONDS)]
+    pub pending_seconds: u32,
+    #[command(flatten)]
+    chain: Chain,
+    #[command(flatten)]
+    logs: Logs,
+}
+
+/// The same for all users; GET /v1/plan says what a feed needs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Chains")]
+struct Chain {
+    /// Items a shard
+    #[arg(long, env = "SEENGUARD_CAPACITY", value_name = "ITEMS", default_value_t = ChainOptions::RECOMMENDED.capacity)]
+    capacity: u32,
+    /// Shards that are kept
+    #[arg(long, env = "SEENGUARD_SHARDS", value_name = "SHARDS", default_value_t = ChainOptions::RECOMMENDED.shards)]
+    shards: usize,
+    /// The share of fresh items that a full shard stops wrongly
+    #[arg(long, env = "SEENGUARD_FALSE_POSITIVE_RATE", value_name = "RATE", default_value_t = ChainOptions::RECOMMENDED.false_positive_rate)]
+    false_positive_rate: f64,
+    /// Seconds for which nothing is shown again; 0: as long as the shards hold it
+    #[arg(long, env = "SEENGUARD_TTL_SECONDS", value_name = "SECONDS", default_value_t = ChainOptions::RECOMMENDED.ttl_seconds)]
+    ttl_seconds: u32,
+    /// Seed of the hashes, one for a deployment
+    #[arg(long, env = "SEENGUARD_SEED", value_name = "NUMBER", default_value_t = ChainOptions::RECOMMENDED.seed)]
+    seed: u64,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Logs, on standard error")]
+pub struct Logs {
+    /// What to log: off, error, warn, info, debug or trace
+    #[arg(long, env = "SEENGUARD_LOG", value_name = "LEVEL", default_value = "info")]
+    pub log: tracing::level_filters::LevelFilter,
+    /// How to write it
+    #[arg(long, env = "SEENGUARD_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
+    pub log_format: LogFormat,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    Text,
+    /// An object a line
+    Json,
+}
+
+impl Cli {
+    /// What both commands have.
+    pub fn common(&self) -> (&Common, &Logs) {
+        let common = match &self.command {
+            None => &self.serve.common,
+            Some(Command::Consume(consume)) => &consume.common,
+        };
+        (common, &common.logs)
+    }
+}
+
+impl Serve {
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout_seconds)
+    }
+}
+
+impl Consume {
+    pub fn claim_after(&self) -> Duration {
+        Duration::from_secs(self.claim_seconds)
+    }
+}
+
+impl Listening {
+    pub fn shutdown_patience(&self) -> Duration {
+        Duration::from_secs(self.shutdown_seconds)
+    }
+}
+
+impl Common {
+    /// Refuses what the types of the options let pass.
+    pub fn checked(&self) -> Result<(), String> {
+        match &self.namespace {
+            Some(template) if !template.contains(USER) => Err(format!(
+                "--namespace {template:?} is the same for all users: put {USER} where the user's name goes"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn namespace_of(&self) -> Option<impl Fn(&str) -> String + Send + Sync + 'static> {
+        let template = self.namespace.clone()?;
+        Some(move |user: &str| template.replace(USER, user))
+    }
+
+    pub fn chain_options(&self) -> ChainOptions {
+        ChainOptions {
+            capacity: self.chain.capacity,
+            shards: self.chain.shards,
+            false_positive_rate: self.chain.false_positive_rate,
+            ttl_seconds: self.chain.ttl_seconds,
+            seed: self.chain.seed,
+            ..ChainOptions::RECOMMENDED
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_namespace_is_made_of_its_template() {
+        let cli = Cli::parse_from(["seenguard-server", "--namespace", "home:{user}"]);
+        let (common, _) = cli.common();
+        assert_eq!(common.checked(), Ok(()));
+        assert_eq!(
+            common.namespace_of().map(|namespace_of| namespace_of("ada")),
+            Some("home:ada".to_owned())
+        );
+        let cli = Cli::parse_from(["seenguard-server", "--namespace", "home"]);
+        assert!(cli.common().0.checked().is_err());
+    }
+}

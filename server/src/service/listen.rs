@@ -1,0 +1,76 @@
+//! Connections: accepted until the program is to end, and each with timeouts.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutStream;
+
+use crate::{Failure, shutdown};
+
+/// How long a request's headers may take, and a connection may wait for its next request.
+const HEADERS_WITHIN: Duration = Duration::from_secs(60);
+/// How long a client may take nothing of what is sent.
+const TAKEN_WITHIN: Duration = Duration::from_secs(30);
+/// After a connection could not be accepted, as where there are too many files.
+const PAUSE: Duration = Duration::from_millis(100);
+
+pub async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| format!("cannot listen at {address}: {error}").into())
+}
+
+/// Serves until the program is to end; then finishes the requests that have begun, for so long at most.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    mut stopping: watch::Receiver<bool>,
+    patience: Duration,
+) -> Result<(), Failure> {
+    // For whoever has started it, as a script that gave port 0.
+    println!("listening on http://{}", listener.local_addr()?);
+    let connections = GracefulShutdown::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => begin(stream, router.clone(), &connections),
+                Err(error) => {
+                    tracing::warn!(%error, "a connection cannot be accepted");
+                    sleep(PAUSE).await;
+                }
+            },
+            () = shutdown::wait(&mut stopping) => break,
+        }
+    }
+    drop(listener);
+    if timeout(patience, connections.shutdown()).await.is_err() {
+        tracing::warn!("some requests have not ended in time, and are given up");
+    }
+    Ok(())
+}
+
+fn begin(stream: TcpStream, router: Router, connections: &GracefulShutdown) {
+    // An answer is one write or few: it must not wait for the next one.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection has ended before it began");
+    }
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(TAKEN_WITHIN));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_WITHIN)
+        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
+    let connection = connections.watch(connection);
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection has ended early");
+        }
+    });
+}

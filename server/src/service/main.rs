@@ -1,0 +1,50 @@
+//! The program `seenguard-server`: a service beside a ranker in any language, over HTTP and JSON, and the consumer of
+//! its stream of reports.
+
+#![forbid(unsafe_code)]
+
+mod auth;
+mod cli;
+mod consumer;
+mod http;
+mod ids;
+mod listen;
+mod logs;
+mod monitoring;
+mod problem;
+mod routes;
+mod schema;
+mod shutdown;
+mod store;
+mod stream;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let (common, logs) = cli.common();
+    logs::start(logs);
+    let result = common.checked().map_err(Into::into).and_then(|()| run(cli));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What ends the program: it is told to a person.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+#[tokio::main]
+async fn run(cli: Cli) -> Result<(), Failure> {
+    match cli.command {
+        None => http::serve(cli.serve).await,
+        Some(Command::Consume(options)) => consumer::consume(options).await,
+    }
+}

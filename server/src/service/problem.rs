@@ -1,0 +1,140 @@
+//! What goes wrong with a request, as RFC 9457 has it: `application/problem+json`.
+
+use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use seenguard_server::Error;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Why a request was refused or has failed, and what to do.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Problem {
+    /// A URI that names the kind of the problem, made of its code.
+    #[serde(rename = "type")]
+    #[schema(example = "urn:seenguard:wrong-namespace")]
+    kind: String,
+    /// The status in words.
+    #[schema(example = "Conflict")]
+    title: &'static str,
+    /// The status of the response.
+    #[schema(example = 409)]
+    status: u16,
+    /// What is wrong with this request, and what to do. For people: it may change.
+    detail: String,
+    /// Stable, for programs.
+    #[schema(example = "wrong-namespace")]
+    code: &'static str,
+    /// What is for the log alone.
+    #[serde(skip)]
+    cause: String,
+}
+
+impl Problem {
+    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Problem {
+            kind: format!("urn:seenguard:{code}"),
+            title: status.canonical_reason().unwrap_or("Problem"),
+            status: status.as_u16(),
+            detail: detail.into(),
+            code,
+            cause: String::new(),
+        }
+    }
+
+    pub fn bad_request(detail: impl Into<String>) -> Self {
+        Problem::new(StatusCode::BAD_REQUEST, "bad-request", detail)
+    }
+
+    pub fn too_large(detail: impl Into<String>) -> Self {
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail)
+    }
+
+    /// The storage, or this process, will do again what it does not now.
+    pub fn unavailable(code: &'static str, detail: impl Into<String>) -> Self {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let (code, text) = (error.code(), error.to_string());
+        match error {
+            Error::BadReport(_) => {
+                let todo = "pass the body on as the device posted it";
+                Problem::new(StatusCode::BAD_REQUEST, code, format!("{text}; {todo}"))
+            }
+            Error::WrongNamespace => {
+                let todo = "answer the device by 409, too: then it keeps its impressions until its person is back";
+                Problem::new(StatusCode::CONFLICT, code, format!("{text}; {todo}"))
+            }
+            Error::Core(seenguard::Error::OutOfMemory) => Problem::unavailable(code, text),
+            Error::Core(_) => Problem::new(StatusCode::BAD_REQUEST, code, text),
+            Error::Conflict => Problem::unavailable(code, text),
+            error => {
+                // Where the storage is, and how it fails, is nobody else's business.
+                tracing::error!(code, %error, "the storage fails");
+                Problem::unavailable(
+                    code,
+                    "the storage does not do what it is asked for: try again in a moment",
+                )
+            }
+        }
+    }
+}
+
+impl From<BytesRejection> for Problem {
+    fn from(rejection: BytesRejection) -> Self {
+        match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                Problem::too_large("the body is too large: send fewer ids, or raise --max-body-bytes")
+            }
+            _ => Problem::bad_request("the body has not arrived whole"),
+        }
+    }
+}
+
+impl From<PathRejection> for Problem {
+    fn from(rejection: PathRejection) -> Self {
+        Problem::bad_request(format!(
+            "the user in the address is not percent-encoded UTF-8: {}",
+            rejection.body_text()
+        ))
+    }
+}
+
+impl From<QueryRejection> for Problem {
+    fn from(rejection: QueryRejection) -> Self {
+        Problem::bad_request(rejection.body_text())
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, axum::Json(&self)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response.extensions_mut().insert(Reason {
+            code: self.code,
+            cause: self.cause,
+        });
+        response
+    }
+}
+
+/// Of a response that is a problem, for logs.
+#[derive(Debug, Clone, Default)]
+pub struct Reason {
+    pub code: &'static str,
+    pub cause: String,
+}

@@ -1,0 +1,391 @@
+//! The routes, and what each takes and answers.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Query, Request, State};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
+use metrics::counter;
+use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, SeenItems, Time, plan};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, OpenApi, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ids::{Ids, OwnIds};
+use crate::monitoring::note_taken;
+use crate::problem::Problem;
+use crate::schema::{self, Description};
+use crate::store::Store;
+use crate::stream::Stream;
+
+/// What the routes need.
+pub struct Service {
+    pub store: Arc<Store>,
+    /// Where reports go; without one they are taken in at once.
+    pub stream: Option<Stream>,
+    pub max_ids: usize,
+}
+
+pub fn router(service: Service, max_body_bytes: usize) -> Router {
+    let (router, description) = OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(page))
+        .routes(routes!(impressions))
+        .routes(routes!(snapshot))
+        .routes(routes!(unsee))
+        .routes(routes!(forget))
+        .routes(routes!(plan_chain))
+        .with_state(Arc::new(service))
+        .split_for_parts();
+    let description = Json(description);
+    router
+        .route("/openapi.json", axum::routing::get(async move || description.clone()))
+        .method_not_allowed_fallback(async || {
+            let detail = "this address takes another method: /openapi.json has them all";
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", detail)
+        })
+        .fallback(async || {
+            let detail = "there is nothing at this address: /openapi.json has all that there are";
+            Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
+        })
+        .layer(DefaultBodyLimit::max(max_body_bytes))
+}
+
+/// A page of ranked ids.
+///
+/// `ranked` is all candidates, the best first, the seen ones among them. Send `next` as `cursor` for the page after
+/// this one, and `seen` to the device as it is.
+#[utoipa::path(
+    post,
+    path = "/v1/users/{user}/page",
+    params(
+        ("user" = String, Path, description = "Whose page it is"),
+        ("Seen-Held" = Option<String>, Header, description = "The device's, passed on: which shards it holds"),
+        ("Seen-Pending" = Option<String>, Header, description = "The device's, passed on: what it has shown lately"),
+    ),
+    request_body = PageBody,
+    responses(
+        (status = 200, description = "The page", body = schema::Page),
+        (status = 400, description = "It cannot be made of this", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "More than a request may have", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+async fn page(
+    State(service): State<Arc<Service>>,
+    User(user): User,
+    device: Device,
+    Body(body): Body<PageBody>,
+) -> Result<Response, Problem> {
+    service.check_count(body.ranked.len())?;
+    let request = PageRequest {
+        size: body.size,
+        cursor: body.cursor.as_deref(),
+        seen: match body.seen {
+            Seen::Drop => SeenItems::Drop,
+            Seen::Last => SeenItems::Last,
+        },
+        held: device.held.as_deref(),
+        pending: device.pending.as_deref().into(),
+    };
+    let page = service.store.page(&user, &body.ranked, &request, now()).await?;
+    if page.items.len() < body.size {
+        counter!("seenguard_short_pages_total").increment(1);
+    }
+    Ok(private(&PageAnswer {
+        items: OwnIds {
+            ids: &body.ranked,
+            items: &page.items,
+        },
+        next: page.next.as_deref(),
+        seen: &page.snapshot,
+    }))
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct PageBody {
+    /// All candidates, the best first: of each its id, or the list of its ids, its own first.
+    #[schema(value_type = Vec<schema::ItemIds>)]
+    ranked: Ids,
+    /// How many items.
+    #[schema(minimum = 1, maximum = 10_000)]
+    size: usize,
+    /// `next` of the page before. What is no cursor is the first page.
+    #[serde(default)]
+    cursor: Option<String>,
+    #[serde(default)]
+    seen: Seen,
+}
+
+/// What becomes of candidates that the person has seen: "drop" leaves them out; with "last" they follow where there are
+/// too few fresh ones, those seen longest ago first.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Seen {
+    #[default]
+    Drop,
+    Last,
+}
+
+#[derive(Serialize)]
+struct PageAnswer<'a> {
+    items: OwnIds<'a>,
+    next: Option<&'a str>,
+    seen: &'a ChainSnapshot,
+}
+
+/// What a device reports.
+///
+/// Pass the body on as the device posted it, whatever its type says. It is answered when it is stored: in the user's
+/// chain, or in the stream.
+#[utoipa::path(
+    post,
+    path = "/v1/users/{user}/impressions",
+    params(("user" = String, Path, description = "Whose device it is")),
+    request_body = schema::Report,
+    responses(
+        (status = 204, description = "It is stored"),
+        (status = 400, description = "It is no report", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "It is of another namespace: answer the device so, too", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "More than a request may have", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+async fn impressions(
+    State(service): State<Arc<Service>>,
+    User(user): User,
+    Raw(body): Raw,
+) -> Result<StatusCode, Problem> {
+    let now = now();
+    let report = service.store.receive(&user, &body, now).await?;
+    service.check_count(report.impressions.len() + report.unseen.len())?;
+    match &service.stream {
+        Some(stream) => stream.append(&user, &report).await?,
+        None => {
+            let reports = [report];
+            service.store.take_all(&user, &reports, now).await?;
+            note_taken(&reports, now);
+        }
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What to ship to a device, without a page.
+#[utoipa::path(
+    get,
+    path = "/v1/users/{user}/snapshot",
+    params(
+        ("user" = String, Path, description = "Whose device it is"),
+        ("Seen-Held" = Option<String>, Header, description = "The device's, passed on: which shards it holds"),
+    ),
+    responses(
+        (status = 200, description = "What is known to be seen", body = schema::Snapshot),
+        (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+async fn snapshot(State(service): State<Arc<Service>>, User(user): User, device: Device) -> Result<Response, Problem> {
+    let snapshot = service.store.snapshot(&user, device.held.as_deref(), now()).await?;
+    Ok(private(&snapshot))
+}
+
+/// Takes ids back.
+///
+/// They are fresh until they have been on the screen again. The newest 1,000 are kept.
+#[utoipa::path(
+    post,
+    path = "/v1/users/{user}/unsee",
+    params(("user" = String, Path, description = "Who wants to see them again")),
+    request_body = UnseeBody,
+    responses(
+        (status = 204, description = "They are fresh"),
+        (status = 400, description = "These are no ids", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+async fn unsee(
+    State(service): State<Arc<Service>>,
+    User(user): User,
+    Body(body): Body<UnseeBody>,
+) -> Result<StatusCode, Problem> {
+    service.check_count(body.ids.len())?;
+    service.store.unsee(&user, &body.ids, now()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct UnseeBody {
+    /// Which ones.
+    #[schema(value_type = Vec<String>)]
+    ids: Ids,
+}
+
+/// Deletes the history.
+///
+/// All devices forget with their next page, and what they have not reported yet counts no more.
+#[utoipa::path(
+    delete,
+    path = "/v1/users/{user}/history",
+    params(("user" = String, Path, description = "Whose history it is")),
+    responses(
+        (status = 204, description = "It is deleted"),
+        (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+async fn forget(State(service): State<Arc<Service>>, User(user): User) -> Result<StatusCode, Problem> {
+    service.store.forget(&user, now()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// How large chains should be.
+///
+/// The options of a chain for what a feed shows a person, as the flags of this program, and what it costs in bytes.
+#[utoipa::path(
+    get,
+    path = "/v1/plan",
+    params(PlanQuery),
+    responses(
+        (status = 200, description = "The plan", body = PlanAnswer),
+        (status = 400, description = "It fits into no chain", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+async fn plan_chain(
+    query: Result<Query<PlanQuery>, axum::extract::rejection::QueryRejection>,
+) -> Result<Response, Problem> {
+    let Query(query) = query?;
+    let mut options = PlanOptions::new(query.per_day, query.window_days, query.false_positive_rate);
+    options.per_refresh = query.per_refresh.unwrap_or(options.per_refresh);
+    let plan = plan(&options).map_err(seenguard_server::Error::from)?;
+    Ok(Json(PlanAnswer {
+        capacity: plan.chain.capacity,
+        shards: plan.chain.shards,
+        false_positive_rate: plan.chain.false_positive_rate,
+        ttl_seconds: plan.chain.ttl_seconds,
+        bytes_stored: plan.bytes_stored,
+        bytes_first_page: plan.bytes_first_page,
+        bytes_refresh: plan.bytes_refresh,
+    })
+    .into_response())
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct PlanQuery {
+    /// Impressions of one user a day, on average.
+    per_day: f64,
+    /// Days for which nothing is to be shown again.
+    window_days: f64,
+    /// The share of fresh items that may be stopped wrongly, by all shards together when they are full.
+    false_positive_rate: f64,
+    /// Impressions between two refreshes; 10.
+    per_refresh: Option<f64>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct PlanAnswer {
+    /// Items a shard: `--capacity`.
+    capacity: u32,
+    /// Shards that are kept: `--shards`.
+    shards: usize,
+    /// Of each full shard: `--false-positive-rate`.
+    false_positive_rate: f64,
+    /// `--ttl-seconds`.
+    ttl_seconds: u32,
+    /// Of a user whose shards are all full.
+    bytes_stored: u64,
+    /// Of the snapshot for a device that holds no shard.
+    bytes_first_page: u64,
+    /// Of the snapshot for a device that holds the shards of its last refresh, on average.
+    bytes_refresh: u64,
+}
+
+impl Service {
+    fn check_count(&self, ids: usize) -> Result<(), Problem> {
+        if ids <= self.max_ids {
+            return Ok(());
+        }
+        let most = self.max_ids;
+        Err(Problem::too_large(format!(
+            "{ids} ids are more than {most}: send fewer, or raise --max-ids"
+        )))
+    }
+}
+
+fn now() -> Time {
+    Time::from(SystemTime::now())
+}
+
+/// Of one user: no cache may give it to another.
+fn private(answer: &impl Serialize) -> Response {
+    ([(header::CACHE_CONTROL, "private, no-store")], Json(answer)).into_response()
+}
+
+/// The user in the address.
+struct User(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for User {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(user) = Path::from_request_parts(parts, state).await?;
+        Ok(User(user))
+    }
+}
+
+/// What the device says of itself. What cannot be read is as if it were not there.
+struct Device {
+    held: Option<String>,
+    pending: Option<String>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Device {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        let text = |name: &str| {
+            parts
+                .headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_owned)
+        };
+        Ok(Device {
+            held: text("seen-held"),
+            pending: text("seen-pending"),
+        })
+    }
+}
+
+/// A body as it came.
+struct Raw(Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Raw {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        Ok(Raw(Bytes::from_request(request, state).await?))
+    }
+}
+
+/// A body that is JSON, whatever its type says.
+struct Body<T>(T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let Raw(bytes) = Raw::from_request(request, state).await?;
+        let parsed = seenguard_server::json::from_slice(&bytes);
+        Ok(Body(parsed.map_err(|error| {
+            Problem::bad_request(format!("the body is not what it must be: {error}"))
+        })?))
+    }
+}

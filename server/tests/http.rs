@@ -1,0 +1,23 @@
+//! What the service promises, over real HTTP: with users' chains in memory, in Redis and on a Redis Cluster.
+
+#[path = "backends/devices.rs"]
+#[allow(dead_code)]
+mod devices;
+#[allow(dead_code)]
+#[path = "../../examples/recall_server.rs"]
+mod recall_server;
+#[allow(dead_code)]
+mod redis_server;
+mod service;
+
+use libtest_mimic::Arguments;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    // What only lists its tests starts no Redis.
+    let servers = (!arguments.list).then(redis_server::Servers::start);
+    let trials = service::trials(servers.as_ref());
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    drop(servers);
+    conclusion.exit();
+}

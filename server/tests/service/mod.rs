@@ -1,0 +1,100 @@
+//! The tests, as trials.
+
+mod operation;
+mod program;
+mod routes;
+mod streams;
+
+use libtest_mimic::Trial;
+
+use crate::redis_server::Servers;
+
+/// Where a test has the program keep users' chains.
+#[derive(Clone)]
+pub struct Place {
+    /// Arguments of the program.
+    pub arguments: Vec<String>,
+    /// Of a Redis; of none in memory.
+    pub url: String,
+}
+
+impl Place {
+    fn in_redis(url: String, prefix: &str) -> Self {
+        let arguments = ["--redis", &url, "--prefix", prefix].map(str::to_owned).to_vec();
+        Place { arguments, url }
+    }
+}
+
+/// All tests. Without servers, which those who only list them need not have, none of those in Redis would pass.
+pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
+    let single = servers.map(|servers| servers.single.url()).unwrap_or_default();
+    // Of a cluster one node tells of the others.
+    let cluster = servers.map(|servers| servers.cluster[1].url()).unwrap_or_default();
+    let mut trials = Vec::new();
+    macro_rules! each {
+        ($module:ident: $($test:ident),* $(,)?) => {$(
+            for (name, url) in [("redis", &single), ("cluster", &cluster)] {
+                let place = Place::in_redis(url.clone(), concat!(stringify!($test), ":"));
+                trials.push(trial(name, stringify!($test), move || $module::$test(&place)));
+            }
+        )*};
+    }
+    macro_rules! in_memory {
+        ($module:ident: $($test:ident),* $(,)?) => {$(
+            let place = Place { arguments: Vec::new(), url: String::new() };
+            trials.push(trial("memory", stringify!($test), move || $module::$test(&place)));
+        )*};
+    }
+    macro_rules! once {
+        ($module:ident: $($test:ident),* $(,)?) => {$(
+            trials.push(trial("program", stringify!($test), $module::$test));
+        )*};
+    }
+    macro_rules! everywhere {
+        ($module:ident: $($test:ident),* $(,)?) => {
+            in_memory!($module: $($test),*);
+            each!($module: $($test),*);
+        };
+    }
+    everywhere!(routes:
+        what_was_reported_is_left_out_of_pages,
+        a_page_goes_on_where_the_one_before_ended,
+        what_a_device_holds_is_sent_as_references,
+        what_one_device_has_pending_does_not_come_on_another,
+        what_is_taken_back_comes_again_and_a_deleted_history_too,
+    );
+    once!(routes:
+        an_item_is_stopped_by_any_of_its_ids,
+        seen_items_fill_up_pages_if_they_may,
+        a_request_that_is_wrong_is_told_what_to_do,
+        a_request_may_have_so_much_and_no_more,
+        a_chain_is_planned_as_the_crate_plans_it,
+        the_description_has_what_is_answered,
+    );
+    once!(operation:
+        beyond_the_loopback_it_asks_for_a_token,
+        wrong_options_end_it_and_are_told,
+        a_request_that_takes_too_long_is_given_up,
+        what_has_begun_is_finished_before_it_ends,
+        without_redis_it_is_not_ready_and_says_so,
+        its_numbers_are_those_of_what_was_done,
+        what_it_logs_is_of_no_user,
+    );
+    each!(streams:
+        reports_reach_the_chains_through_the_stream,
+        a_consumer_takes_over_what_a_dead_one_has_left,
+        consumers_that_are_killed_lose_nothing,
+    );
+    once!(streams:
+        what_is_no_report_stays_in_the_stream_and_holds_up_nothing,
+        nothing_is_acknowledged_that_is_not_stored,
+    );
+    trials
+}
+
+fn trial(place: &str, name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::test(format!("{place}: {}", name.replace('_', " ")), move || {
+        test();
+        Ok(())
+    })
+}

@@ -1,0 +1,230 @@
+//! How the program is run: who may ask it, how it ends, what it tells its operator.
+
+use std::fs;
+
+use seenguard::Time;
+
+use super::program::{Program, command, eventually, now, rest, send};
+use crate::devices::body;
+use crate::redis_server::RedisServer;
+
+pub fn beyond_the_loopback_it_asks_for_a_token() {
+    let refused = command(["--listen", "0.0.0.0:0"].map(str::to_owned)).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("--token-file"),
+        "{refused:?}"
+    );
+
+    let file = std::env::temp_dir().join(format!("seenguard-token-{}", std::process::id()));
+    fs::write(&file, "s3cret\n").unwrap();
+    let program = Program::start(["--listen", "0.0.0.0:0", "--token-file", &file.to_string_lossy()].map(str::to_owned));
+    fs::remove_file(&file).unwrap();
+    let ask = |path: &str, value: &str| program.request("GET", path, &[("Authorization", value)], "");
+    for path in ["/v1/users/ada/snapshot", "/metrics", "/openapi.json", "/anything"] {
+        assert_eq!(program.get(path).code(401), "unauthorized", "{path}");
+        for wrong in ["Bearer s3cre", "Bearer s3crets", "Bearer", "Basic s3cret", "s3cret", ""] {
+            assert_eq!(ask(path, wrong).code(401), "unauthorized", "{path}, {wrong}");
+        }
+    }
+    assert_eq!(ask("/v1/users/ada/snapshot", "Bearer s3cret").status, 200);
+    assert_eq!(ask("/metrics", "bearer s3cret").status, 200);
+    // Whoever starts it anew need not have the token.
+    assert_eq!(
+        (program.get("/healthz").status, program.get("/readyz").status),
+        (200, 200)
+    );
+}
+
+pub fn wrong_options_end_it_and_are_told() {
+    for (arguments, status, said) in [
+        (vec!["--capacity", "0"], 1, "capacity"),
+        (vec!["--capacity", "many"], 2, "--capacity"),
+        (vec!["--namespace", "home"], 1, "{user}"),
+        (vec!["--token-file", "/nowhere"], 1, "/nowhere"),
+        (vec!["--stream", "reports"], 2, "--redis"),
+        (vec!["--redis", "redis://127.0.0.1:1"], 1, "--redis"),
+        (vec!["--redis", "nothing"], 1, "--redis"),
+        (vec!["consume", "--stream", "reports"], 1, "--redis"),
+        (vec!["consume"], 2, "--stream"),
+    ] {
+        let mut program = command(
+            ["--listen", "127.0.0.1:0"]
+                .map(str::to_owned)
+                .into_iter()
+                .filter(|_| arguments[0] != "consume"),
+        );
+        let ended = program.args(&arguments).output().unwrap();
+        let text = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(status), "{arguments:?}: {text}");
+        assert!(text.contains(said), "{arguments:?}: {text}");
+    }
+}
+
+pub fn a_request_that_takes_too_long_is_given_up() {
+    let program = Program::serve(&[], &["--timeout-seconds", "1"]);
+    let mut stream = program.connect();
+    send(
+        &mut stream,
+        "POST /v1/users/ada/page HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{",
+    );
+    let answer = rest(stream);
+    assert!(
+        answer.starts_with("HTTP/1.1 503") && answer.contains(r#""code":"timeout""#),
+        "{answer}"
+    );
+    assert_eq!(program.page("ada", &["a"], 1), ["a"]);
+}
+
+pub fn what_has_begun_is_finished_before_it_ends() {
+    let program = Program::serve(&[], &[]);
+    let report = String::from_utf8(body("ada", &["a"], now(), None)).unwrap();
+    let (first, second) = report.split_at(report.len() / 2);
+    let mut stream = program.connect();
+    let length = report.len();
+    let head = format!("POST /v1/users/ada/impressions HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n");
+    send(&mut stream, &(head + first));
+    // It has begun with this one when it has answered a later one.
+    eventually("it has read the beginning", || {
+        (program.get("/healthz").status == 200).then_some(())
+    });
+    let idle = program.connect();
+    program.ask_to_end();
+    eventually("it takes no more", || (!program.is_listening()).then_some(()));
+    send(&mut stream, second);
+    let answer = rest(stream);
+    assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
+    assert_eq!(rest(idle), "");
+    let (status, log) = program.ended();
+    assert!(status.success(), "{log}");
+}
+
+pub fn without_redis_it_is_not_ready_and_says_so() {
+    let mut redis = RedisServer::start(&[]);
+    let arguments = ["--redis".to_owned(), redis.url()];
+    let program = Program::serve(&arguments, &[]);
+    program.report("ada", &["a"]);
+    assert_eq!(program.get("/readyz").body, "ready\n");
+    redis.kill();
+    assert_eq!(program.get("/readyz").code(503), "storage");
+    assert_eq!(program.get("/healthz").body, "ok\n");
+    let page = program.post("/v1/users/ada/page", r#"{"ranked": ["a"], "size": 1}"#);
+    assert_eq!(page.code(503), "storage");
+    let posted = program.post("/v1/users/ada/impressions", body("ada", &["a"], now(), None));
+    assert_eq!(posted.code(503), "storage");
+    // Where Redis is, is for the log.
+    assert!(
+        !page.body.contains(&redis.port.to_string()) && !page.body.contains("127.0.0.1"),
+        "{page:?}"
+    );
+    redis.start_again();
+    eventually("it is ready again", || {
+        (program.get("/readyz").status == 200).then_some(())
+    });
+    assert_eq!(program.page("ada", &["a", "b"], 2), ["a", "b"]);
+}
+
+pub fn its_numbers_are_those_of_what_was_done() {
+    let program = Program::serve(&[], &[]);
+    let minute_ago = Time::from_unix_ms(now().unix_ms() - 60_000);
+    let mut report: serde_json::Value = serde_json::from_slice(&body("ada", &["a", "b"], minute_ago, None)).unwrap();
+    report["now"] = now().unix_ms().into();
+    assert_eq!(
+        program.post("/v1/users/ada/impressions", report.to_string()).status,
+        204
+    );
+    program.page("ada", &["a", "b", "c"], 2);
+    program.page("ada", &["c", "d"], 2);
+    assert_eq!(program.number("seenguard_reports_total"), 1.0);
+    assert_eq!(program.number("seenguard_impressions_total"), 2.0);
+    assert_eq!(program.number("seenguard_short_pages_total"), 1.0);
+    assert_eq!(program.number("seenguard_conflicts_total"), 0.0);
+    assert_eq!(program.number("seenguard_retries_total"), 0.0);
+    // By the device's clock they were shown a minute before.
+    assert_eq!(program.number("seenguard_lag_seconds_count"), 2.0);
+    let sum = program.number("seenguard_lag_seconds_sum");
+    assert!((119.0..300.0).contains(&sum), "{sum}");
+    let page = r#"route="/v1/users/{user}/page""#;
+    assert_eq!(
+        program.number(&format!(
+            r#"seenguard_requests_total{{{page},method="POST",status="200"}}"#
+        )),
+        2.0
+    );
+    assert_eq!(
+        program.number(&format!("seenguard_request_seconds_count{{{page}}}")),
+        2.0
+    );
+}
+
+pub fn what_it_logs_is_of_no_user() {
+    let mut redis = RedisServer::start(&[]);
+    let url = format!("redis://:s3cret@127.0.0.1:{}", redis.port);
+    let arguments = ["--redis".to_owned(), redis.url()];
+    let more = ["--log", "trace", "--log-format", "json"];
+    let program = Program::serve(&arguments, &more);
+    program.report("ada-lovelace", &["article-17"]);
+    program.page("ada-lovelace", &["article-17", "article-18"], 2);
+    program.post(
+        "/v1/users/ada-lovelace/impressions",
+        body("bob-the-builder", &["article-19"], now(), None),
+    );
+    program.post("/v1/users/ada-lovelace/impressions", r#"{"namespace": "article-20"}"#);
+    program.post(
+        "/v1/users/ada-lovelace:meta/page",
+        r#"{"ranked": ["article-21"], "size": 1}"#,
+    );
+    // Something damaged.
+    let mut client = redis.client();
+    redis::cmd("LPUSH")
+        .arg("seen:ada-lovelace")
+        .arg("article-22")
+        .exec(&mut client)
+        .unwrap();
+    redis::cmd("HSET")
+        .arg("seen:ada-lovelace:meta")
+        .arg("unseen:article-23")
+        .arg("x")
+        .exec(&mut client)
+        .unwrap();
+    program.page("ada-lovelace", &["article-24"], 1);
+    redis.kill();
+    program.post(
+        "/v1/users/ada-lovelace/page",
+        r#"{"ranked": ["article-25"], "size": 1}"#,
+    );
+    program.post(
+        "/v1/users/ada-lovelace/impressions",
+        body("ada-lovelace", &["article-26"], now(), None),
+    );
+    program.ask_to_end();
+    let (status, log) = program.ended();
+    assert!(status.success(), "{log}");
+    for private in ["ada", "lovelace", "bob", "article"] {
+        assert!(!log.contains(private), "{private} is in {log}");
+    }
+    // It has told all that, each line an object.
+    let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for told in [
+        "wrong-namespace",
+        "bad-report",
+        "bad-option",
+        "bad-base64",
+        "bad-snapshot",
+        "storage",
+    ] {
+        assert!(lines.iter().any(|line| line["code"] == told), "{told} is not in {log}");
+    }
+
+    // A password is for Redis alone.
+    let refused = command(["--redis", &url].map(str::to_owned)).output().unwrap();
+    assert!(
+        !String::from_utf8_lossy(&refused.stderr).contains("s3cret"),
+        "{refused:?}"
+    );
+    let help = command(["--help".to_owned()])
+        .env("SEENGUARD_REDIS", &url)
+        .output()
+        .unwrap();
+    assert!(!String::from_utf8_lossy(&help.stdout).contains("s3cret"), "{help:?}");
+}

@@ -1,0 +1,249 @@
+//! The program as a process of its own, and requests to it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::process::{Pid, Signal, kill_process};
+use seenguard::Time;
+use serde_json::Value;
+
+/// On a machine that is busy with other things.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running program. It ends with the test.
+pub struct Program {
+    process: Child,
+    address: String,
+    log: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Program {
+    /// The service, for the namespaces `home:<user>`.
+    pub fn serve(arguments: &[String], more: &[&str]) -> Self {
+        let own = ["--listen", "127.0.0.1:0", "--namespace", "home:{user}"].map(str::to_owned);
+        let more = more.iter().map(|&argument| argument.to_owned());
+        Program::start(arguments.iter().cloned().chain(own).chain(more))
+    }
+
+    /// A consumer of a stream, which serves its numbers.
+    pub fn consume(arguments: &[String], more: &[&str]) -> Self {
+        let own = ["consume", "--listen", "127.0.0.1:0", "--namespace", "home:{user}"].map(str::to_owned);
+        let more = more.iter().map(|&argument| argument.to_owned());
+        Program::start(own.into_iter().chain(arguments.iter().cloned()).chain(more))
+    }
+
+    pub fn start(arguments: impl IntoIterator<Item = String>) -> Self {
+        let mut process = command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let log = Arc::new(Mutex::new(String::new()));
+        let (kept, stderr) = (Arc::clone(&log), process.stderr.take().unwrap());
+        let reader = spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                *kept.lock().unwrap() += &(line + "\n");
+            }
+        });
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let address = line.trim().strip_prefix("listening on http://").map(str::to_owned);
+        let address = address.unwrap_or_else(|| panic!("it does not listen: {line}{}", log.lock().unwrap()));
+        Program {
+            process,
+            address: address.replace("0.0.0.0", "127.0.0.1"),
+            log,
+            reader: Some(reader),
+        }
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.request("GET", path, &[], "")
+    }
+
+    pub fn post(&self, path: &str, body: impl AsRef<[u8]>) -> Answer {
+        self.request("POST", path, &[], body)
+    }
+
+    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Answer {
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .allow_non_standard_methods(true)
+            .timeout_global(Some(PATIENCE));
+        let agent: ureq::Agent = config.build().into();
+        let mut request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("http://{}{path}", self.address));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut response = agent.run(request.body(body.as_ref()).unwrap()).unwrap();
+        let header = |name: &str| {
+            response
+                .headers()
+                .get(name)
+                .map(|value| value.to_str().unwrap().to_owned())
+        };
+        let (kind, caching) = (
+            header("content-type").unwrap_or_default(),
+            header("cache-control").unwrap_or_default(),
+        );
+        Answer {
+            status: response.status().as_u16(),
+            kind,
+            caching,
+            body: response.body_mut().read_to_string().unwrap(),
+        }
+    }
+
+    /// The first page of so many items.
+    pub fn page(&self, user: &str, ranked: &[&str], size: usize) -> Vec<String> {
+        let answer = self.page_for(user, ranked, size, &[]);
+        texts(&answer["items"])
+    }
+
+    /// The same for a device that says this of itself, as it is answered.
+    pub fn page_for(&self, user: &str, ranked: &[&str], size: usize, headers: &[(&str, &str)]) -> Value {
+        let body = serde_json::json!({ "ranked": ranked, "size": size }).to_string();
+        self.request("POST", &format!("/v1/users/{user}/page"), headers, body)
+            .json(200)
+    }
+
+    /// A report as a device posts it.
+    pub fn report(&self, user: &str, ids: &[&str]) {
+        let body = crate::devices::body(user, ids, now(), None);
+        assert_eq!(self.post(&format!("/v1/users/{user}/impressions"), body).status, 204);
+    }
+
+    /// A number among those for Prometheus, by its line's beginning.
+    pub fn number(&self, name: &str) -> f64 {
+        let numbers = self.get("/metrics").body;
+        let line = numbers
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {name} in {numbers}"))
+            .parse()
+            .unwrap()
+    }
+
+    /// A connection by which a test sends byte by byte.
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// Whether it takes a connection.
+    pub fn is_listening(&self) -> bool {
+        TcpStream::connect(&self.address).is_ok()
+    }
+
+    /// What it has logged so far.
+    pub fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// Asks it to end, as an operator does.
+    pub fn ask_to_end(&self) {
+        kill_process(Pid::from_child(&self.process), Signal::TERM).unwrap();
+    }
+
+    /// Waits until it has ended. Returns how, and all that it has logged.
+    pub fn ended(mut self) -> (ExitStatus, String) {
+        let status = eventually("it ends", || self.process.try_wait().unwrap());
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+        (status, self.log())
+    }
+
+    /// Ends it in the midst of whatever it does.
+    pub fn kill(mut self) {
+        self.process.kill().unwrap();
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Without what this process has in its environment for it.
+pub fn command(arguments: impl IntoIterator<Item = String>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_seenguard-server"));
+    command.args(arguments).env_remove("HOSTNAME").stdin(Stdio::null());
+    command
+}
+
+/// An answer over HTTP.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub kind: String,
+    pub caching: String,
+    pub body: String,
+}
+
+impl Answer {
+    /// Its JSON, if it has this status.
+    pub fn json(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{self:?}");
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The code of a problem with this status, which says what to do.
+    pub fn code(&self, status: u16) -> String {
+        assert_eq!(self.kind, "application/problem+json", "{self:?}");
+        let problem = self.json(status);
+        assert_eq!(problem["status"], status, "{self:?}");
+        assert_eq!(
+            problem["type"],
+            format!("urn:seenguard:{}", problem["code"].as_str().unwrap())
+        );
+        assert!(problem["detail"].as_str().unwrap().len() > 20, "{self:?}");
+        assert!(!problem["title"].as_str().unwrap().is_empty(), "{self:?}");
+        problem["code"].as_str().unwrap().to_owned()
+    }
+}
+
+/// Sends a part of a request.
+pub fn send(stream: &mut TcpStream, part: &str) {
+    stream.write_all(part.as_bytes()).unwrap();
+}
+
+/// What comes until the connection ends.
+pub fn rest(mut stream: TcpStream) -> String {
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+pub fn texts(list: &Value) -> Vec<String> {
+    let list = list.as_array().unwrap().iter();
+    list.map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+pub fn now() -> Time {
+    Time::from(SystemTime::now())
+}
+
+/// Waits for an answer.
+pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(begun.elapsed() < PATIENCE, "in vain: {what}");
+        sleep(Duration::from_millis(20));
+    }
+}

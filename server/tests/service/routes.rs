@@ -1,0 +1,296 @@
+//! What the routes take and answer.
+
+use seenguard::{ChainSnapshot, DEFAULT_REMEMBER, Guard, Now, PlanOptions, Snapshot, plan};
+use serde_json::{Value, json};
+
+use super::Place;
+use super::program::{Program, now, texts};
+use crate::devices::{body, namespace_of};
+use crate::recall_server::new_device;
+
+const RANKED: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+pub fn what_was_reported_is_left_out_of_pages(place: &Place) {
+    let program = Program::serve(&place.arguments, &[]);
+    assert_eq!(program.page("ada", &RANKED, 3), ["a", "b", "c"]);
+    program.report("ada", &["a", "c"]);
+    assert_eq!(program.page("ada", &RANKED, 3), ["b", "d", "e"]);
+    assert_eq!(program.page("bob", &RANKED, 3), ["a", "b", "c"]);
+    // As a beacon posts it, and for a name that an address cannot have as it is.
+    let name = "a/b é?";
+    let posted = program.request(
+        "POST",
+        "/v1/users/a%2Fb%20%C3%A9%3F/impressions",
+        &[("Content-Type", "text/plain;charset=UTF-8")],
+        body(name, &["a"], now(), None),
+    );
+    assert_eq!(posted.status, 204, "{posted:?}");
+    assert_eq!(program.page("a%2Fb%20%C3%A9%3F", &RANKED, 2), ["b", "c"]);
+}
+
+pub fn a_page_goes_on_where_the_one_before_ended(place: &Place) {
+    let program = Program::serve(&place.arguments, &[]);
+    let first = program.page_for("ada", &RANKED, 2, &[]);
+    program.report("ada", &["a", "b"]);
+    let ask = |cursor: &Value| {
+        let request = json!({ "ranked": RANKED, "size": 2, "cursor": cursor }).to_string();
+        program.post("/v1/users/ada/page", request).json(200)
+    };
+    let second = ask(&first["next"]);
+    assert_eq!(texts(&second["items"]), ["c", "d"]);
+    let third = ask(&second["next"]);
+    assert_eq!(
+        (texts(&third["items"]), &third["next"]),
+        (vec!["e".into(), "f".into()], &Value::Null)
+    );
+    // What is no cursor is the first page.
+    assert_eq!(texts(&ask(&json!("no cursor"))["items"]), ["c", "d"]);
+}
+
+pub fn what_a_device_holds_is_sent_as_references(place: &Place) {
+    // Each shard is full at once, so that several are sealed.
+    let program = Program::serve(&place.arguments, &["--capacity", "2"]);
+    program.report("ada", &RANKED);
+    let whole = program.get("/v1/users/ada/snapshot");
+    assert_eq!(whole.caching, "private, no-store");
+    let whole: ChainSnapshot = serde_json::from_str(&whole.body).unwrap();
+    assert_eq!(whole.shards.len(), 3);
+    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
+    guard.apply(Snapshot::from(&whole), Now::at(now())).unwrap();
+
+    let held = guard.held();
+    let page = program.page_for("ada", &["a", "g"], 1, &[("Seen-Held", &held)]);
+    let alone = program
+        .request("GET", "/v1/users/ada/snapshot", &[("Seen-Held", &held)], "")
+        .json(200);
+    for seen in [&page["seen"], &alone] {
+        let seen: ChainSnapshot = serde_json::from_value(seen.clone()).unwrap();
+        assert!(seen.shards.iter().all(|shard| shard.starts_with('~')), "{seen:?}");
+        guard.apply(Snapshot::from(&seen), Now::at(now())).unwrap();
+        assert_eq!(guard.filter(&["a", "g"], Now::at(now())).unwrap(), [1]);
+    }
+}
+
+pub fn what_one_device_has_pending_does_not_come_on_another(place: &Place) {
+    let program = Program::serve(&place.arguments, &[]);
+    let [mut desk, mut phone] = [1, 2].map(|seed| new_device(&namespace_of("ada"), seed, Now::at(now())).unwrap());
+    let pending = |device: &mut Guard, ids: &[&str]| {
+        device.record(ids, Now::at(now())).unwrap();
+        device.device_pending(4_000, Now::at(now())).unwrap()
+    };
+    let shown = pending(&mut desk, &["a", "b"]);
+    let page = program.page_for("ada", &RANKED, 2, &[("Seen-Pending", &shown)]);
+    assert_eq!(texts(&page["items"]), ["c", "d"]);
+    let nothing = pending(&mut phone, &[]);
+    let page = program.page_for("ada", &RANKED, 2, &[("seen-pending", &nothing)]);
+    assert_eq!(texts(&page["items"]), ["c", "d"]);
+    // A report tells of it, too.
+    let shown = pending(&mut desk, &["c"]);
+    let posted = program.post("/v1/users/ada/impressions", body("ada", &["a"], now(), Some(shown)));
+    assert_eq!(posted.status, 204);
+    assert_eq!(program.page("ada", &RANKED, 2), ["d", "e"]);
+    // Of another person's device nothing counts.
+    let mut other = new_device(&namespace_of("bob"), 3, Now::at(now())).unwrap();
+    let others = pending(&mut other, &["d"]);
+    program.page_for("ada", &RANKED, 2, &[("Seen-Pending", &others)]);
+    assert_eq!(program.page("ada", &RANKED, 2), ["d", "e"]);
+}
+
+pub fn what_is_taken_back_comes_again_and_a_deleted_history_too(place: &Place) {
+    let program = Program::serve(&place.arguments, &[]);
+    program.report("ada", &RANKED);
+    assert_eq!(
+        program.post("/v1/users/ada/unsee", r#"{"ids": ["b", "d"]}"#).status,
+        204
+    );
+    let page = program.page_for("ada", &RANKED, 6, &[]);
+    assert_eq!(texts(&page["items"]), ["b", "d"]);
+    assert_eq!(page["seen"]["unseen"].as_array().map(Vec::len), Some(2));
+    let deleted = program.request("DELETE", "/v1/users/ada/history", &[], "");
+    assert_eq!(deleted.status, 204);
+    let page = program.page_for("ada", &RANKED, 6, &[]);
+    assert_eq!(texts(&page["items"]), RANKED);
+    assert!(page["seen"]["forgetBefore"].as_u64() >= Some(now().unix_seconds() - 60));
+}
+
+pub fn an_item_is_stopped_by_any_of_its_ids() {
+    let program = Program::serve(&[], &[]);
+    program.report("ada", &["story-7"]);
+    let request = json!({ "ranked": [["a", "story-7"], "b", ["c", "story-8"], ["d", "story-8"]], "size": 4 });
+    let page = program.post("/v1/users/ada/page", request.to_string()).json(200);
+    assert_eq!(texts(&page["items"]), ["b", "c"]);
+}
+
+pub fn seen_items_fill_up_pages_if_they_may() {
+    let program = Program::serve(&[], &[]);
+    program.report("ada", &["a", "b"]);
+    let ask = |seen: &str| {
+        let request = json!({ "ranked": ["a", "b", "c"], "size": 2, "seen": seen }).to_string();
+        program.post("/v1/users/ada/page", request).json(200)
+    };
+    assert_eq!(texts(&ask("drop")["items"]), ["c"]);
+    assert_eq!(texts(&ask("last")["items"]), ["c", "a"]);
+}
+
+pub fn a_request_that_is_wrong_is_told_what_to_do() {
+    let program = Program::serve(&[], &[]);
+    let (page, report, unsee) = ("/v1/users/ada/page", "/v1/users/ada/impressions", "/v1/users/ada/unsee");
+    let another = r#"{"namespace": "home:bob", "now": 1, "impressions": []}"#;
+    for (method, path, body, status, code) in [
+        ("POST", page, "", 400, "bad-request"),
+        ("POST", page, "{", 400, "bad-request"),
+        ("POST", page, r#"{"size": 1}"#, 400, "bad-request"),
+        ("POST", page, r#"{"ranked": [], "size": -1}"#, 400, "bad-request"),
+        ("POST", page, r#"{"ranked": [17], "size": 1}"#, 400, "bad-request"),
+        ("POST", page, r#"{"ranked": [[]], "size": 1}"#, 400, "bad-request"),
+        (
+            "POST",
+            page,
+            r#"{"ranked": [], "size": 1, "seen": "first"}"#,
+            400,
+            "bad-request",
+        ),
+        (
+            "POST",
+            page,
+            r#"{"ranked": [], "size": 1, "curser": "a"}"#,
+            400,
+            "bad-request",
+        ),
+        ("POST", page, r#"{"ranked": [], "size": 0}"#, 400, "bad-option"),
+        ("POST", page, r#"{"ranked": [], "size": 10001}"#, 400, "bad-option"),
+        ("POST", report, "not JSON", 400, "bad-report"),
+        (
+            "POST",
+            report,
+            r#"{"namespace": "home:ada", "now": 1}"#,
+            400,
+            "bad-report",
+        ),
+        ("POST", report, another, 409, "wrong-namespace"),
+        ("POST", unsee, r#"{"ids": "a"}"#, 400, "bad-request"),
+        (
+            "POST",
+            "/v1/users/ada:meta/page",
+            r#"{"ranked": [], "size": 1}"#,
+            400,
+            "bad-option",
+        ),
+        ("GET", "/v1/users/%ff/snapshot", "", 400, "bad-request"),
+        ("GET", "/v1/plan?perDay=10&windowDays=30", "", 400, "bad-request"),
+        (
+            "GET",
+            "/v1/plan?perDay=0&windowDays=30&falsePositiveRate=0.1",
+            "",
+            400,
+            "bad-option",
+        ),
+        (
+            "GET",
+            "/v1/plan?perDay=1e9&windowDays=30&falsePositiveRate=0.1",
+            "",
+            400,
+            "too-large",
+        ),
+        ("GET", page, "", 405, "method-not-allowed"),
+        ("GET", "/v1/users//snapshot", "", 400, "bad-option"),
+        ("GET", "/v2", "", 404, "not-found"),
+    ] {
+        let answer = program.request(method, path, &[], body);
+        assert_eq!(answer.code(status), code, "{method} {path} {body}: {answer:?}");
+    }
+    // Nothing of them was taken, and the program goes on.
+    assert_eq!(program.page("ada", &RANKED, 6), RANKED);
+}
+
+pub fn a_request_may_have_so_much_and_no_more() {
+    let program = Program::serve(&[], &["--max-body-bytes", "1000", "--max-ids", "5"]);
+    let ranked = |ids: usize| json!({ "ranked": vec!["id"; ids], "size": 1 }).to_string();
+    assert_eq!(program.post("/v1/users/ada/page", ranked(5)).status, 200);
+    for body in [ranked(6), ranked(200)] {
+        assert_eq!(
+            program.post("/v1/users/ada/page", &body).code(413),
+            "too-large",
+            "{body}"
+        );
+    }
+    let posted = program.post("/v1/users/ada/impressions", body("ada", &RANKED, now(), None));
+    assert_eq!(posted.code(413), "too-large");
+    assert_eq!(program.page("ada", &["a"], 1), ["a"]);
+}
+
+pub fn a_chain_is_planned_as_the_crate_plans_it() {
+    let program = Program::serve(&[], &[]);
+    let planned = program
+        .get("/v1/plan?perDay=300&windowDays=14&falsePositiveRate=0.01&perRefresh=20")
+        .json(200);
+    let mut options = PlanOptions::new(300.0, 14.0, 0.01);
+    options.per_refresh = 20.0;
+    let plan = plan(&options).unwrap();
+    let expected = json!({
+        "capacity": plan.chain.capacity,
+        "shards": plan.chain.shards,
+        "falsePositiveRate": plan.chain.false_positive_rate,
+        "ttlSeconds": plan.chain.ttl_seconds,
+        "bytesStored": plan.bytes_stored,
+        "bytesFirstPage": plan.bytes_first_page,
+        "bytesRefresh": plan.bytes_refresh,
+    });
+    assert_eq!(planned, expected);
+}
+
+pub fn the_description_has_what_is_answered() {
+    let program = Program::serve(&[], &[]);
+    let description = program.get("/openapi.json").json(200);
+    let paths = description["paths"].as_object().unwrap();
+    let mut routes = Vec::new();
+    for (path, methods) in paths {
+        for (method, operation) in methods.as_object().unwrap() {
+            routes.push(format!("{} {path}", method.to_uppercase()));
+            // It is there, and what it says of wrong requests is what it answers.
+            let answer = program.request(&method.to_uppercase(), &path.replace("{user}", "ada"), &[], "[");
+            let status = answer.status.to_string();
+            assert!(
+                operation["responses"].get(&status).is_some(),
+                "{method} {path}: {answer:?}"
+            );
+        }
+    }
+    routes.sort();
+    let expected = [
+        "DELETE /v1/users/{user}/history",
+        "GET /v1/plan",
+        "GET /v1/users/{user}/snapshot",
+        "POST /v1/users/{user}/impressions",
+        "POST /v1/users/{user}/page",
+        "POST /v1/users/{user}/unsee",
+    ];
+    assert_eq!(routes, expected);
+
+    // With all that an answer may have.
+    program.report("bob", &RANKED);
+    program.post("/v1/users/bob/unsee", r#"{"ids": ["a"]}"#);
+    let page = program.page_for("bob", &RANKED, 1, &[]);
+    let schema = |name: &str| &description["components"]["schemas"][name];
+    expect_described(&page, schema("Page"));
+    expect_described(&page["seen"], schema("Snapshot"));
+    expect_described(&page["seen"]["unseen"][0], schema("Impression"));
+    program.request("DELETE", "/v1/users/bob/history", &[], "");
+    expect_described(&program.get("/v1/users/bob/snapshot").json(200), schema("Snapshot"));
+    expect_described(&program.get("/v2").json(404), schema("Problem"));
+    let planned = program
+        .get("/v1/plan?perDay=300&windowDays=14&falsePositiveRate=0.01")
+        .json(200);
+    expect_described(&planned, schema("PlanAnswer"));
+}
+
+/// An object has the properties that its schema requires, and no others than it names.
+fn expect_described(object: &Value, schema: &Value) {
+    let properties = schema["properties"].as_object().unwrap_or_else(|| panic!("{schema}"));
+    for name in object.as_object().unwrap().keys() {
+        assert!(properties.contains_key(name), "{name} of {object} is not in {schema}");
+    }
+    for name in texts(&schema["required"]) {
+        assert!(object.get(&name).is_some(), "{object} lacks {name}");
+    }
+}

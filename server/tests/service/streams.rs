@@ -1,0 +1,225 @@
+//! Reports by way of a stream, and its consumers.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use redis::{Client, Commands, Connection, RedisResult, cmd};
+
+use super::Place;
+use super::program::{Program, eventually, now};
+use crate::devices::body;
+use crate::redis_server::RedisServer;
+
+const USERS: usize = 40;
+const ROUNDS: usize = 15;
+const KILLS: usize = 4;
+
+/// A stream in this test's Redis.
+struct Stream<'a> {
+    place: &'a Place,
+    name: String,
+}
+
+impl<'a> Stream<'a> {
+    /// Of a cluster its node is asked for each command.
+    fn new(place: &'a Place) -> Self {
+        let name = format!("{}reports", place.arguments.get(3).map_or("", |prefix| prefix));
+        Stream { place, name }
+    }
+
+    fn serve(&self) -> Program {
+        Program::serve(&self.place.arguments, &["--stream", &self.name])
+    }
+
+    fn consume(&self, name: &str, claim_seconds: &str) -> Program {
+        let options = [
+            "--stream",
+            &self.name,
+            "--name",
+            name,
+            "--claim-seconds",
+            claim_seconds,
+            "--batch",
+            "10",
+        ];
+        Program::consume(&self.place.arguments, &options)
+    }
+
+    /// Asks the node that has the stream.
+    fn ask<T>(&self, ask: impl Fn(&mut Connection, &str) -> RedisResult<T>) -> T {
+        let answer = ask(&mut connection(&self.place.url), &self.name);
+        match answer {
+            // "MOVED 12182 127.0.0.1:7001"
+            Err(error) if error.code() == Some("MOVED") => {
+                let address = error
+                    .detail()
+                    .and_then(|detail| detail.split(' ').next_back())
+                    .unwrap()
+                    .to_owned();
+                ask(&mut connection(&format!("redis://{address}")), &self.name).unwrap()
+            }
+            answer => answer.unwrap(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.ask(|connection, name| connection.xlen(name))
+    }
+
+    /// How many entries were given to consumers and not acknowledged.
+    fn unacknowledged(&self) -> usize {
+        let pending: (usize, Option<String>, Option<String>, redis::Value) =
+            self.ask(|connection, name| cmd("XPENDING").arg(name).arg("seenguard").query(connection));
+        pending.0
+    }
+}
+
+fn connection(url: &str) -> Connection {
+    Client::open(url).unwrap().get_connection().unwrap()
+}
+
+pub fn reports_reach_the_chains_through_the_stream(place: &Place) {
+    let stream = Stream::new(place);
+    let service = stream.serve();
+    service.report("ada", &["a"]);
+    service.report("ada", &["b"]);
+    service.report("bob", &["c"]);
+    // They wait there, and are nowhere else.
+    assert_eq!(
+        (stream.len(), service.page("ada", &["a", "b"], 2)),
+        (3, vec!["a".to_owned(), "b".to_owned()])
+    );
+    let refused = service.post("/v1/users/ada/impressions", body("bob", &["a"], now(), None));
+    assert_eq!((refused.code(409).as_str(), stream.len()), ("wrong-namespace", 3));
+
+    let consumer = stream.consume("first", "30");
+    eventually("all are taken in", || (stream.len() == 0).then_some(()));
+    assert_eq!(service.page("ada", &["a", "b", "c"], 3), ["c"]);
+    assert_eq!(service.page("bob", &["a", "b", "c"], 3), ["a", "b"]);
+    assert_eq!(consumer.number("seenguard_reports_total"), 3.0);
+    assert_eq!(consumer.number("seenguard_lag_seconds_count"), 3.0);
+    assert_eq!(consumer.get("/readyz").status, 200);
+    service.report("bob", &["a"]);
+    eventually("it goes on", || (stream.len() == 0).then_some(()));
+    assert_eq!(service.page("bob", &["a", "b", "c"], 3), ["b"]);
+    consumer.ask_to_end();
+    let (status, log) = consumer.ended();
+    assert!(status.success(), "{log}");
+    assert_eq!(stream.unacknowledged(), 0);
+}
+
+pub fn a_consumer_takes_over_what_a_dead_one_has_left(place: &Place) {
+    let stream = Stream::new(place);
+    let service = stream.serve();
+    for user in ["ada", "bob", "eve"] {
+        service.report(user, &["a"]);
+    }
+    // It was given two of them, and is never heard of again.
+    stream.ask(|connection, name| {
+        cmd("XGROUP")
+            .arg("CREATE")
+            .arg(name)
+            .arg("seenguard")
+            .arg("0")
+            .exec(connection)?;
+        let read = ["GROUP", "seenguard", "dead", "COUNT", "2", "STREAMS", name, ">"];
+        cmd("XREADGROUP").arg(&read).exec(connection)
+    });
+    assert_eq!(stream.unacknowledged(), 2);
+    let consumer = stream.consume("alive", "1");
+    eventually("all are taken in", || (stream.len() == 0).then_some(()));
+    for user in ["ada", "bob", "eve"] {
+        assert_eq!(service.page(user, &["a", "b"], 2), ["b"]);
+    }
+    assert_eq!(consumer.number("seenguard_claimed_total"), 2.0);
+}
+
+pub fn consumers_that_are_killed_lose_nothing(place: &Place) {
+    let stream = Stream::new(place);
+    let service = stream.serve();
+    let users: Vec<String> = (0..USERS).map(|user| format!("user-{user}")).collect();
+    let ids: Vec<String> = (0..ROUNDS).map(|round| format!("article-{round}")).collect();
+    let mut kills = 0;
+    let mut consumer = stream.consume("one", "1");
+    let other = stream.consume("other", "1");
+    for (round, id) in ids.iter().enumerate() {
+        for user in &users {
+            service.report(user, &[id]);
+        }
+        if round % (ROUNDS / KILLS) == 0 {
+            consumer.kill();
+            kills += 1;
+            consumer = stream.consume("one", "1");
+        }
+    }
+    eventually("all are taken in", || (stream.len() == 0).then_some(()));
+    assert!(kills >= KILLS);
+    let mut ranked: Vec<&str> = ids.iter().map(String::as_str).collect();
+    ranked.push("never shown");
+    for user in &users {
+        assert_eq!(service.page(user, &ranked, ranked.len()), ["never shown"], "{user}");
+    }
+    assert_eq!(stream.unacknowledged(), 0);
+    drop((consumer, other));
+}
+
+pub fn what_is_no_report_stays_in_the_stream_and_holds_up_nothing() {
+    let redis = RedisServer::start(&[]);
+    let place = Place {
+        arguments: ["--redis".to_owned(), redis.url()].to_vec(),
+        url: redis.url(),
+    };
+    let stream = Stream::new(&place);
+    let service = stream.serve();
+    let add = |fields: &[&str]| {
+        stream.ask(|connection, name| cmd("XADD").arg(name).arg("*").arg(fields).exec(connection));
+    };
+    let report = r#"{"namespace":"home:ada","receivedAt":1764000000000,"impressions":[{"id":"a","at":1764000000000}]}"#;
+    add(&["user", "ada"]);
+    add(&["report", report]);
+    add(&["user", "ada", "report", "no JSON"]);
+    add(&["user", "ada:meta", "report", report]);
+    service.report("ada", &["b"]);
+    let consumer = stream.consume("one", "1");
+    eventually("the report is taken in", || (stream.len() == 4).then_some(()));
+    assert_eq!(service.page("ada", &["a", "b"], 2), ["a"]);
+    assert_eq!(consumer.number("seenguard_unreadable_entries_total"), 4.0);
+    // They do not come again.
+    sleep(Duration::from_secs(3));
+    assert_eq!(
+        (
+            stream.unacknowledged(),
+            consumer.number("seenguard_unreadable_entries_total")
+        ),
+        (0, 4.0)
+    );
+}
+
+pub fn nothing_is_acknowledged_that_is_not_stored() {
+    let redis = RedisServer::start(&[]);
+    let place = Place {
+        arguments: ["--redis".to_owned(), redis.url()].to_vec(),
+        url: redis.url(),
+    };
+    let stream = Stream::new(&place);
+    let service = stream.serve();
+    service.report("ada", &["a"]);
+    service.report("bob", &["a"]);
+    // A full Redis takes nothing more.
+    let limit = |bytes: &str| {
+        cmd("CONFIG")
+            .arg(&["SET", "maxmemory", bytes])
+            .exec(&mut redis.client())
+            .unwrap()
+    };
+    limit("1");
+    let consumer = stream.consume("one", "1");
+    eventually("it has failed", || consumer.log().contains("OOM").then_some(()));
+    sleep(Duration::from_secs(2));
+    assert_eq!(stream.len(), 2);
+    limit("0");
+    eventually("all are taken in", || (stream.len() == 0).then_some(()));
+    for user in ["ada", "bob"] {
+        assert_eq!(service.page(user, &["a", "b"], 2), ["b"]);
+    }
+}
