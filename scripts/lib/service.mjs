@@ -1,0 +1,52 @@
+/** The service of server/, built by cargo and run as a process of its own. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { fromEnvironment, inProject } from "./paths.mjs";
+import { CommandFailed, run } from "./run.mjs";
+
+/**
+ * @typedef {object} RunningService
+ * @property {string} url
+ * @property {import("node:child_process").ChildProcess} process
+ * @property {(signal?: NodeJS.Signals) => Promise<void>} stop asks it to end, and waits until it has
+ */
+
+/** Builds it. Resolves to the program's path. */
+export async function buildService() {
+  await run("cargo", ["build", "--quiet", "--package", "seenguard-server"]);
+  const ending = process.platform === "win32" ? ".exe" : "";
+  return join(fromEnvironment("CARGO_TARGET_DIR") ?? inProject("target"), "debug", `seenguard-server${ending}`);
+}
+
+/**
+ * Resolves when it listens, on a free port of the loopback unless the arguments say otherwise. It ends when this
+ * process exits.
+ * @param {string} program
+ * @param {readonly string[]} [args] such as `["--redis", url]`
+ * @returns {Promise<RunningService>}
+ */
+export async function startService(program, args = []) {
+  const listen = args.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
+  const service = spawn(program, [...args, ...listen], { stdio: ["ignore", "pipe", "inherit"] });
+  const endAtOnce = () => service.kill("SIGKILL");
+  process.once("exit", endAtOnce);
+  const ended = once(service, "exit").finally(() => process.removeListener("exit", endAtOnce));
+  const url = await new Promise((resolve, reject) => {
+    let said = "";
+    service.stdout.on("data", (/** @type {Buffer} */ chunk) => {
+      said += chunk.toString();
+      const address = /^listening on (\S+)$/m.exec(said)?.[1];
+      if (address !== undefined) resolve(address);
+    });
+    service.once("error", reject);
+    service.once("exit", () => {
+      reject(new CommandFailed("seenguard-server ended before it listened: its log says why"));
+    });
+  });
+  const stop = async (/** @type {NodeJS.Signals} */ signal = "SIGTERM") => {
+    service.kill(signal);
+    await ended;
+  };
+  return { url, process: service, stop };
+}
