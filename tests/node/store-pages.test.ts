@@ -95,7 +95,7 @@ describe.each(stores)("%s", (_, open) => {
     const store = open({ namespaceOf });
     const phone = new Device("home:ada", 1);
     const report = await phone.report(["a", "b"]);
-    const received = await store.receive("ada", JSON.stringify(report));
+    const received = await store.receive("ada", JSON.stringify(report), { now: report.now / 1000 });
     expect(received).toMatchObject({ namespace: "home:ada", impressions: report.impressions, pending: report.pending });
     expect(await pageFor(store, await new Device("home:ada", 2).pending([]))).toEqual(["c", "d", "e"]);
     expect((await store.read("ada")).has("a")).toBe(false);
