@@ -14,7 +14,15 @@ import { inProject, root, toolDirectory } from "./lib/paths.mjs";
 import { withProgress } from "./lib/progress.mjs";
 import { programs, which } from "./lib/programs.mjs";
 import { CommandFailed, output, run } from "./lib/run.mjs";
-import { findCargoTool, minimumRust, wasmBindgenTool, wasmPack, wasmTarget, wasmTestRunner } from "./lib/rust.mjs";
+import {
+  findCargoTool,
+  minimumRust,
+  semverChecks,
+  wasmBindgenTool,
+  wasmPack,
+  wasmTarget,
+  wasmTestRunner,
+} from "./lib/rust.mjs";
 import { python, pythonEnvironment, pythonRequirements, pythonStamp } from "./lib/servers.mjs";
 
 /** @typedef {"start" | "test"} Level */
@@ -39,6 +47,7 @@ export async function setUp(level, meanwhile) {
   if (level === "start") return;
   await cargoTool(wasmTestRunner);
   await cargoTool(wasmPack);
+  await cargoTool(semverChecks);
   await pythonPackages();
 }
 
