@@ -70,6 +70,16 @@ export default defineConfig({
       },
       { test: { ...patient, name: "cluster", include: ["tests/cluster/**/*.test.ts"], testTimeout: 900_000 } },
       {
+        // The service is compiled first, if that was not done before.
+        test: {
+          ...patient,
+          name: "together",
+          include: ["tests/together/**/*.test.ts"],
+          fileParallelism: false,
+          hookTimeout: 1_200_000,
+        },
+      },
+      {
         // A cluster of JVMs on a machine with little.
         test: {
           ...patient,

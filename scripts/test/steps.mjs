@@ -12,6 +12,7 @@ import { modules } from "../build/wasm.mjs";
 import { checkInstructions } from "./instructions.mjs";
 import { checkPublish } from "./publish.mjs";
 import { checkRustImports } from "./rust-imports.mjs";
+import { checkSemver } from "./semver.mjs";
 import { checkSizes } from "./sizes.mjs";
 
 /**
@@ -88,6 +89,17 @@ async function checkLab() {
   }
 }
 
+/** The member in server/, compiled as quickly as may be: what its tests wait for is Redis. */
+async function checkServer() {
+  const member = ["--package", "seenguard-server"];
+  await cargo("test", "--profile", "dev", "--no-fail-fast", ...member);
+  // Its library alone, as those compile it who want the stores and nothing else, and with each of its parts.
+  for (const features of ["", "redis", "formats"]) {
+    await cargo("clippy", "--lib", ...member, "--no-default-features", "--features", features, ...denyWarnings);
+  }
+  await run("cargo", ["doc", "--no-deps", ...member], { env: { RUSTDOCFLAGS: "-D warnings" } });
+}
+
 /** A server's build of the crate has nothing of the browser in it. */
 async function coreWithoutWasm() {
   const tree = await output("cargo", ["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}"]);
@@ -102,8 +114,8 @@ const denyWarnings = ["--", "-D", "warnings"];
 async function clippy() {
   await cargo("clippy", "--all-targets", ...denyWarnings);
   await cargo("clippy", "--lib", "--tests", "--target", wasmTarget, ...denyWarnings);
-  // And on the modules that have a part of it.
-  for (const { features } of modules) {
+  // And on the modules that have a part of it, and on what an app in Rust has of it.
+  for (const features of [...modules.map((module) => module.features), ""]) {
     const part = ["--no-default-features", "--features", features];
     await cargo("clippy", "--lib", ...part, "--target", wasmTarget, ...denyWarnings);
   }
@@ -300,6 +312,13 @@ export const steps = [
     slow: true,
   },
   {
+    name: "semver",
+    what: "a change of the crates' API that breaks users' code is told in CHANGELOG.md",
+    run: checkSemver,
+    reads: allRust,
+    slow: true,
+  },
+  {
     name: "fuzz",
     what: "the fuzz targets over their corpus, 40 seconds each",
     run: () => run(process.execPath, [inProject("fuzz", "run.mjs"), "--seconds", "40"]),
@@ -350,6 +369,13 @@ export const steps = [
     slow: true,
   },
   {
+    name: "together",
+    what: "the service in Rust and the store in Node serve the same users at the same time",
+    run: () => vitest("--project", "together"),
+    needs: ["build"],
+    slow: true,
+  },
+  {
     name: "programs",
     what: "programs made at random against the API",
     run: () => vitest("--project", "programs"),
@@ -362,6 +388,13 @@ export const steps = [
     run: () => vitest("--project", "node-js-engine"),
     reads: packageAndTests,
     needs: ["build"],
+    slow: true,
+  },
+  {
+    name: "server",
+    what: "the stores in Rust and the service, over memory, Redis and a cluster, while consumers are killed",
+    run: checkServer,
+    reads: /^(src|server)\/|^examples\/recall_server\.rs$|^rustfmt\.toml$/,
     slow: true,
   },
   {
