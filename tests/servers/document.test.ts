@@ -4,6 +4,9 @@ import { foreignExamples } from "./tools.ts";
 
 test("every example in another language is one that a test here runs", () => {
   const kinds = [
+    "go client",
+    "java Seenguard",
+    "python client",
     "go seen",
     "go list",
     "java Seen",

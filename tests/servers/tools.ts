@@ -83,13 +83,13 @@ export async function buildGo(directory: string, example: string, driver: string
   return program;
 }
 
-/** Compiles Java examples with a driver. Returns a function that runs it with an input. */
+/** Compiles Java examples with a driver. Returns a function that runs it with an input, and arguments if it has any. */
 export async function buildJava(
   directory: string,
   classes: readonly string[],
   driver: string,
   withFlink = false,
-): Promise<(input: string) => Promise<string>> {
+): Promise<(input: string, args?: readonly string[]) => Promise<string>> {
   const files = classes.map((name) => {
     const file = join(directory, `${name}.java`);
     writeFileSync(file, exampleOf(`java ${name}`));
@@ -109,7 +109,8 @@ export async function buildJava(
     directory,
   ];
   await run("javac", [...flags, ...files, driverFile("java", `${driver}.java`)], { cwd: directory });
-  return (input) => run("java", ["-XX:TieredStopAtLevel=1", "-cp", classPath, driver], { cwd: directory, input });
+  const start = ["-XX:TieredStopAtLevel=1", "-cp", classPath, driver];
+  return (input, args = []) => run("java", [...start, ...args], { cwd: directory, input });
 }
 
 /** Writes a Python example where the driver imports it. Returns a function that runs the driver. */
