@@ -15,8 +15,9 @@ use tokio_io_timeout::TimeoutStream;
 
 use crate::{Failure, shutdown};
 
-/// How long a request's headers may take, and a connection may wait for its next request.
-const HEADERS_WITHIN: Duration = Duration::from_secs(60);
+/// How long a request's headers may take, and a connection may wait for its next request: for longer than clients keep
+/// one, which would send a request while it is being closed.
+const HEADERS_WITHIN: Duration = Duration::from_secs(120);
 /// How long a client may take nothing of what is sent.
 const TAKEN_WITHIN: Duration = Duration::from_secs(30);
 /// After a connection could not be accepted, as where there are too many files.

@@ -1,6 +1,8 @@
 //! What `/openapi.json` says of JSON that the crate `seenguard` reads and writes.
 
-use utoipa::{OpenApi, ToSchema};
+use utoipa::openapi::OpenApi as Document;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::{Modify, OpenApi, ToSchema};
 
 /// The description, without the routes.
 #[derive(OpenApi)]
@@ -9,9 +11,23 @@ use utoipa::{OpenApi, ToSchema};
         title = "Seenguard",
         description = "Never shows a person anything twice: filters and pages ranked ids, and takes what devices report.",
     ),
-    tags()
+    modifiers(&Token)
 )]
 pub struct Description;
+
+/// What requests bring where the program was given a token's file; elsewhere nothing is needed.
+struct Token;
+
+impl Modify for Token {
+    fn modify(&self, document: &mut Document) {
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("token", scheme);
+        let nothing = SecurityRequirement::default();
+        let token = SecurityRequirement::new("token", Vec::<String>::new());
+        document.security = Some(vec![nothing, token]);
+    }
+}
 
 /// A page.
 #[derive(ToSchema)]
