@@ -161,7 +161,7 @@ fn text_of(format: Format, bytes: Vec<u8>, layout: u8) -> Vec<u8> {
             let chunks: Vec<String> = rest.chunks(1 + usize::from(layout) * 16).map(base64_of).collect();
             [vec![base64_of(header)], chunks].concat().join(",").into_bytes()
         }
-        Format::Guava | Format::BitsAndBlooms => base64_of(&bytes).into_bytes(),
+        _ => base64_of(&bytes).into_bytes(),
     }
 }
 
@@ -174,6 +174,7 @@ impl Made<'_> {
             Format::BitsAndBlooms => (self.bits_and_blooms(), Vec::new()),
             Format::RedisBloom => (self.redisbloom(), Vec::new()),
             Format::GoBloomfilter { bits, .. } => (self.payload(bits.unwrap_or(self.size.bits()), 4), Vec::new()),
+            format => unreachable!("shards in {format:?} are not made yet"),
         };
         for change in changes {
             change.apply(&mut bytes);
