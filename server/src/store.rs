@@ -2,7 +2,7 @@
 //! npm package's stores.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use seenguard::{
@@ -295,15 +295,20 @@ pub trait SeenStore: Send + Sync {
     }
 }
 
-/// Pauses between attempts, random, longer and longer, about 5 seconds in all: of those who contend, each has its turn.
+/// For how long to try again what passes. An attempt may take a while itself, as to a Redis that does not answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Pauses between attempts, random, longer and longer, until about 5 seconds have passed: of those who contend, each has
+/// its turn.
 pub(crate) fn pauses() -> impl Iterator<Item = Duration> + Send {
-    ExponentialBuilder::default()
+    let begun = Instant::now();
+    let pauses = ExponentialBuilder::default()
         .with_jitter()
         .with_min_delay(Duration::from_millis(1))
         .with_max_delay(Duration::from_millis(100))
         .without_max_times()
-        .with_total_delay(Some(Duration::from_secs(5)))
-        .build()
+        .build();
+    pauses.take_while(move |_| begun.elapsed() < PATIENCE)
 }
 
 async fn make_change<S: SeenStore + ?Sized, R>(

@@ -71,14 +71,14 @@ impl From<Error> for Problem {
             Error::Core(seenguard::Error::OutOfMemory) => Problem::unavailable(code, text),
             Error::Core(_) => Problem::new(StatusCode::BAD_REQUEST, code, text),
             Error::Conflict => Problem::unavailable(code, text),
-            error => {
-                // Where the storage is, and how it fails, is nobody else's business.
-                tracing::error!(code, %error, "the storage fails");
-                Problem::unavailable(
+            // Where the storage is, and how it fails, is for the log.
+            _ => Problem {
+                cause: text,
+                ..Problem::unavailable(
                     code,
                     "the storage does not do what it is asked for: try again in a moment",
                 )
-            }
+            },
         }
     }
 }

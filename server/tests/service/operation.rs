@@ -203,7 +203,7 @@ pub fn what_it_logs_is_of_no_user() {
     for private in ["ada", "lovelace", "bob", "article"] {
         assert!(!log.contains(private), "{private} is in {log}");
     }
-    // It has told all that, each line an object.
+    // It has told all that, each line an object, and why the storage has failed.
     let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for told in [
         "wrong-namespace",
@@ -215,6 +215,9 @@ pub fn what_it_logs_is_of_no_user() {
     ] {
         assert!(lines.iter().any(|line| line["code"] == told), "{told} is not in {log}");
     }
+
+    let failed = lines.iter().find(|line| line["code"] == "storage").unwrap();
+    assert!(failed["cause"].as_str().unwrap().len() > 20, "{failed}");
 
     // A password is for Redis alone.
     let refused = command(["--redis", &url].map(str::to_owned)).output().unwrap();
