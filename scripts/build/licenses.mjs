@@ -43,35 +43,20 @@ export async function thirdPartyLicenses() {
   return [HEADER, ...sections].join("\n");
 }
 
-/** @typedef {{ id: string, name: string, version: string, license: string, manifest_path: string }} Crate */
+/** @typedef {{ name: string, version: string, license: string, manifest_path: string }} Crate */
 
 /** The crates that are compiled into the Wasm modules. */
 async function crates() {
-  const args = ["metadata", "--format-version", "1", "--locked", "--filter-platform", wasmTarget];
-  const text = await output("cargo", args);
-  if (text === undefined) throw new CommandFailed("cargo metadata failed");
-  /**
-   * @type {{
-   *   packages: (Crate & { targets: { kind: string[] }[] })[],
-   *   resolve: {
-   *     root: string,
-   *     nodes: { id: string, deps: { pkg: string, dep_kinds: { kind: string | null }[] }[] }[],
-   *   },
-   * }}
-   */
-  const { packages, resolve } = JSON.parse(text);
-  const isMacro = (/** @type {string} */ id) =>
-    packages.some((found) => found.id === id && found.targets.some(({ kind }) => kind.includes("proc-macro")));
-  const needed = new Set([resolve.root]);
-  for (const id of needed) {
-    const deps = resolve.nodes.find((node) => node.id === id)?.deps ?? [];
-    const compiledIn = deps.filter(
-      ({ pkg, dep_kinds }) => dep_kinds.some(({ kind }) => kind === null) && !isMacro(pkg),
-    );
-    for (const { pkg } of compiledIn) needed.add(pkg);
-  }
+  const platform = ["--locked", "--package", "seenguard", "--target", wasmTarget];
+  const plain = ["--edges", "normal,no-proc-macro", "--prefix", "none", "--format", "{p}"];
+  const tree = await output("cargo", ["tree", ...platform, ...plain]);
+  // Where each is. Of the whole workspace: its features are those that any member wants.
+  const text = await output("cargo", ["metadata", "--format-version", "1", "--locked"]);
+  if (tree === undefined || text === undefined) throw new CommandFailed("cargo does not tell the crates");
+  const needed = new Set(tree.split("\n").map((line) => line.split(" ").slice(0, 2).join(" ")));
+  const { packages } = /** @type {{ packages: (Crate & { source: string | null })[] }} */ (JSON.parse(text));
   return packages
-    .filter(({ id }) => needed.has(id) && id !== resolve.root)
+    .filter(({ name, version, source }) => source !== null && needed.has(`${name} v${version}`))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ name, version, license, manifest_path }) => {
       const what = "compiled into the Wasm modules";
