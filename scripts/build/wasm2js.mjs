@@ -15,12 +15,10 @@ const features = ["bulk-memory", "bulk-memory-opt", "mutable-globals", "sign-ext
 /** Without optimisation the product is twice as large, and half as quick. */
 const wasm2jsFlags = [...features, "-O3"];
 
-export const declarations = `import type { Guard, TextBatch } from "../formats/seenguard.js";
+export const declarations = `import type * as glue from "./seenguard.js";
 
 /** The engine as JavaScript, with a memory of its own. */
-export function createEngine(): {
-  readonly Guard: typeof Guard;
-  readonly TextBatch: typeof TextBatch;
+export function createEngine(): Omit<typeof glue, "default" | "initSync"> & {
   readonly memory: { readonly buffer: ArrayBuffer };
 };
 `;
@@ -57,14 +55,39 @@ const binaryen = (name, ...args) =>
  * @param {string} glue wasm-bindgen's, for the target web
  */
 function createEngineOf(module, glue) {
-  return `/* The engine as JavaScript: wasm2js of formats.wasm, and its glue. */
+  const names = Array.from(glue.matchAll(/^export (?:class|function) (\w+)/gm), ([, name]) => name);
+  return `/* The engine as JavaScript: wasm2js of the module beside it, and its glue. */
 export function createEngine() {
-${withReportedGrowth(withoutModuleSyntax(module))}
+${withLoopsThatEndInTheirCondition(withReportedGrowth(withoutModuleSyntax(module)))}
 ${withComparedViews(withoutModuleSyntax(glue))}
 const { memory } = __wbg_finalize_init({ exports: asmFunc(__wbg_get_imports()) });
-return { Guard, TextBatch, memory };
+return { ${names.join(", ")}, memory };
 }
 `;
+}
+
+/**
+ * wasm2js writes each loop as `while (1) { …; break; }`. The minifier of rolldown 1.2.1 to 1.2.3 drops a `continue` at
+ * the end of a labelled block in such a loop, and what follows the block ends the loop. One that has its condition at
+ * its end is the same to every other engine, and is left alone by that minifier.
+ * @param {string} module
+ */
+function withLoopsThatEndInTheirCondition(module) {
+  /** Of the loops that are open: how far each is indented. @type {string[]} */
+  const open = [];
+  const lines = module.split("\n").map((line) => {
+    const [, indent = "", label = ""] = /^( *)(\w+ : )?while \(1\) \{$/.exec(line) ?? [];
+    if (line.endsWith("while (1) {")) {
+      open.push(indent);
+      return `${indent}${label}do {`;
+    }
+    const end = open.at(-1);
+    if (end === undefined || !line.startsWith(`${end}}`)) return line;
+    open.pop();
+    return `${end}} while (1)${line.slice(end.length + 1)}`;
+  });
+  if (open.length > 0) throw new CommandFailed("what wasm2js makes has loops whose end was not found");
+  return lines.join("\n");
 }
 
 /**

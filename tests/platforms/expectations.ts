@@ -7,12 +7,12 @@ import { openPage } from "../packaging/chromium.js";
 import { expectGuarded, expectServed, type ServerOutcome } from "../packaging/scenarios.js";
 
 /** What a page's code is tried with: the package's engines and entries, in the page and in a worker of it. */
-export type Part = "page" | "engine-js" | "formats" | "worker";
+export type Part = "page" | "engine-js" | "formats" | "formats-engine-js" | "worker";
 
 export type Outcomes = Partial<Record<Part, Outcome>>;
 
 export interface Expected {
-  /** @default page, engine-js and formats */
+  /** @default all but worker */
   readonly parts?: readonly Part[];
   /** @default "indexeddb" */
   readonly storage?: Outcome["storage"];
@@ -28,13 +28,13 @@ declare global {
   }
 }
 
-export const PAGE_PARTS = ["page", "engine-js", "formats"] as const;
+export const PAGE_PARTS = ["page", "engine-js", "formats", "formats-engine-js"] as const;
 
 export function expectOutcomes(outcomes: Outcomes, expected: Expected = {}): void {
   const { parts = PAGE_PARTS, storage = "indexeddb", engine = "wasm", errors = [] } = expected;
   for (const part of parts) {
-    const file = part === "formats" ? "guava-scenario.json" : "scenario.json";
-    expectGuarded(outcomes[part], storage, file, { engine: part === "engine-js" ? "js" : engine, errors });
+    const file = part.startsWith("formats") ? "guava-scenario.json" : "scenario.json";
+    expectGuarded(outcomes[part], storage, file, { engine: part.endsWith("engine-js") ? "js" : engine, errors });
   }
 }
 

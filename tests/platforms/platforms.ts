@@ -55,7 +55,6 @@ const bundlers: readonly Platform[] = [
     tools: ["vite"],
     serves: "dist",
     parts: WITH_WORKER,
-    needs: '`worker: { format: "es" }`, or a worker has the JavaScript engine in its one file, too',
   }),
   bundled({ name: "webpack 5", app: "webpack", tools: ["webpack", "webpack-cli"], serves: ".", parts: WITH_WORKER }),
   bundled({
@@ -72,7 +71,7 @@ const bundlers: readonly Platform[] = [
     tools: ["esbuild"],
     serves: ".",
     parts: PAGE_PARTS,
-    needs: "`--splitting`, or the page has the JavaScript engine in its one file, too",
+    needs: "`--splitting`, or what is imported on demand is in the page's one file, too",
   }),
   bundled({ name: "Parcel", app: "parcel", tools: ["parcel"], serves: "dist", parts: WITH_WORKER }),
   bundled({ name: "rspack", app: "rspack", tools: ["@rspack/core", "@rspack/cli"], serves: ".", parts: WITH_WORKER }),
@@ -202,8 +201,7 @@ const pages: readonly Platform[] = [
     query: "?type=module",
     use: "`dist/index.js`",
     tested: "a service worker",
-    parts: ["page"],
-    needs: "Wasm: a service worker may not `import()` the JavaScript engine",
+    needs: "the fallback by an `import` of its own: a service worker has no `import()`",
   }),
   {
     name: "Content security policy without Wasm",

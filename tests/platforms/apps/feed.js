@@ -2,7 +2,7 @@
 import { guardFeeds } from "./shared.js";
 
 /**
- * @param {Pick<typeof import("seenguard"), "SeenGuard">} seenguard
+ * @param {Parameters<typeof guardFeeds>[0]} seenguard
  * @param {() => Promise<typeof import("seenguard/formats")>} loadFormats
  * @param {() => Worker} [startWorker]
  */
