@@ -231,14 +231,14 @@ async function bundleFiles(options) {
     const others = imports.map(({ path }) => path).filter((path) => !isMeant(path));
     if (others.length > 0) throw new Error(`${output} imports ${others.join(", ")}`);
   }
-  for (const { path, text } of result.outputFiles)
-    writeWhole(path, path.endsWith(".map") ? text : withOwnExports(text));
+  const plain = (/** @type {string} */ script) => withoutBareImports(withOwnExports(script));
+  for (const { path, text } of result.outputFiles) writeWhole(path, path.endsWith(".map") ? text : plain(text));
   return outputs
     .filter(([output]) => output.endsWith(".js"))
     .map(([output, { exports }]) => {
       const path = inProject(output);
       const file = result.outputFiles.find((file) => file.path === path);
-      return { path, text: withOwnExports(file?.text ?? ""), exports };
+      return { path, text: plain(file?.text ?? ""), exports };
     });
 }
 
@@ -252,4 +252,13 @@ function withOwnExports(script) {
     /for ?\(var (\w+) in (\w+)\)(?=\s*\w+\(\w+, ?\1, ?\{ ?get: ?\2\[\1\])/,
     "for (var $1 of Object.keys($2))",
   );
+}
+
+/**
+ * esbuild keeps the order of files that are shared by imports of which nothing is used. None of them does anything when
+ * it is imported, as package.json says, too, so that bundlers warn of such an import.
+ * @param {string} script
+ */
+function withoutBareImports(script) {
+  return script.replace(/^import "\.\/shared-\w+\.js";$/gm, "");
 }

@@ -36,8 +36,13 @@ export async function translate(directory, wasmOptFlags) {
     const features = wasmOptFlags.filter((flag) => flag.startsWith("--enable-"));
     await binaryen("wasm-opt", join(directory, "seenguard.wasm"), "--output", lowered, ...features, ...lowering);
     await binaryen("wasm2js", lowered, "--output", translated, ...wasm2jsFlags);
-    const glue = readFileSync(join(directory, "seenguard.js"), "utf8");
-    return createEngineOf(readFileSync(translated, "utf8"), glue);
+    const [module = "", glue = ""] = [translated, join(directory, "seenguard.js")].map((file) =>
+      readFileSync(file, "utf8"),
+    );
+    // The glue passes a BigInt for 64 bits, and wasm2js takes two numbers.
+    if (module.includes("legalstub$"))
+      throw new CommandFailed(`${directory}: something exported takes or returns 64 bits`);
+    return createEngineOf(module, glue);
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }
@@ -58,12 +63,23 @@ function createEngineOf(module, glue) {
   const names = Array.from(glue.matchAll(/^export (?:class|function) (\w+)/gm), ([, name]) => name);
   return `/* The engine as JavaScript: wasm2js of the module beside it, and its glue. */
 export function createEngine() {
-${withLoopsThatEndInTheirCondition(withReportedGrowth(withoutModuleSyntax(module)))}
+${withLoopsThatEndInTheirCondition(withLargestNumbers(withReportedGrowth(withoutModuleSyntax(module))))}
 ${withComparedViews(withoutModuleSyntax(glue))}
 const { memory } = __wbg_finalize_init({ exports: asmFunc(__wbg_get_imports()) });
 return { ${names.join(", ")}, memory };
 }
 `;
+}
+
+/**
+ * The lowering of saturating conversions takes the largest 32-bit number for one too many.
+ * @param {string} module
+ */
+function withLargestNumbers(module) {
+  const unsigned = replaced(module, /(\S+) < 4294967295\.0 & \1 >= 0\.0/g, (_, number) => {
+    return `${number} < 4294967296.0 & ${number} >= 0.0`;
+  });
+  return unsigned.replace(/(Math_abs\(\S+\)) < 2147483647\.0/g, "$1 < 2147483648.0");
 }
 
 /**
