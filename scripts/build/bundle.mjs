@@ -173,7 +173,8 @@ async function writeCommonJs({ path, text }, minify = false) {
   const script = text.replace(/^\/\/# sourceMappingURL=.*$/m, "");
   const options = /** @type {const} */ ({ format: "cjs", target, platform: "neutral", charset: "ascii", minify });
   const { code } = await esbuild.transform(script, options);
-  writeWhole(path.replace(/\.js$/, ".cjs"), code.replace(/\brequire\("(\.\/[^"]+)\.js"\)/g, 'require("$1.cjs")'));
+  const exporting = withOwnExports(code);
+  writeWhole(path.replace(/\.js$/, ".cjs"), exporting.replace(/\brequire\("(\.\/[^"]+)\.js"\)/g, 'require("$1.cjs")'));
 }
 
 /** For script tags. A page that has no bundler has no choice of entries: it gets all formats. */
