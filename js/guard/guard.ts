@@ -16,7 +16,7 @@ import {
   splitItems,
   type CollectedIds,
 } from "../ids.js";
-import { misuseOfElement, misuseOfHost, misuseOfList, misuseOfRoot } from "../misuse.js";
+import { misuseOfElement, misuseOfHost, misuseOfList, misuseOfRoot, misuseOfServer } from "../misuse.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
 import { isOnDevice } from "../page.js";
 import { clearStorages, removeSignal, removeStashes } from "../storage/clear.js";
@@ -34,6 +34,7 @@ import {
   checkObserveOptions,
   checkRecordOptions,
   checkReportOptions,
+  type OpenOptions,
 } from "./options.js";
 import { clearVerdicts, findCore, hold, noteClearing, release, sharedVerdicts } from "./registry.js";
 
@@ -242,7 +243,7 @@ export function seenGuardWith(engines: Engines) {
       const checked = checkGuardOptions(options);
       engines.check(checked);
       const user = { onError: misuseOnce(checked.onError ?? warnOncePerCode()), onLag: checked.onLag };
-      const core = rendersOnServer(checked) ? new GuardCore(checked, engines) : await hold(checked, engines, user);
+      const core = rendersOnServer(checked) ? coreForNobody(checked, engines, user) : await hold(checked, engines, user);
       // Whoever waits for this goes on first.
       queueMicrotask(() => core.startListening());
       return new SeenGuard(core, user);
@@ -277,4 +278,11 @@ export type SeenGuardClass = ReturnType<typeof seenGuardWith>;
 /** The app has not said that there is anything to remember. */
 function rendersOnServer({ storage }: Api.GuardOptions): boolean {
   return storage === undefined && !isOnDevice();
+}
+
+/** Lets everything pass, which an app that is no server has not expected. */
+function coreForNobody(options: OpenOptions, engines: Engines, { onError }: GuardUser): GuardCore {
+  const error = misuseOfServer();
+  if (error) callBack(onError, error);
+  return new GuardCore(options, engines);
 }
