@@ -34,15 +34,17 @@ interface Bundled extends Omit<Platform, "run" | "tested"> {
   /** What a server serves of the app. */
   readonly serves: string;
   readonly parts: readonly Part[];
+  /** The list that docs/ has for it. */
+  readonly list?: true | undefined;
 }
 
 /** A page that is built by the app's script "build". */
-const bundled = ({ serves, parts, ...platform }: Bundled): Platform => ({
+const bundled = ({ serves, parts, list, ...platform }: Bundled): Platform => ({
   ...platform,
   tested: parts === PAGE_PARTS ? "a page" : "a page, a worker",
   run: async (directory) => {
     await runScript(directory, "build");
-    await expectPage(await serve(join(directory, serves)), { parts });
+    await expectPage(await serve(join(directory, serves)), { parts, list });
   },
 });
 
@@ -93,31 +95,77 @@ const next = (bundler: string, build: string): Platform => ({
   },
 });
 
+/** A page that the app's server renders. */
+const renderedPage = (name: string, app: string, tools: string[]): Platform => ({
+  name,
+  app,
+  tools,
+  tested: "the page in the browser, its rendering on the server",
+  run: async (directory) => {
+    await runScript(directory, "build");
+    await expectPage(await startServer(directory, "start"), { server: true });
+  },
+});
+
+interface Rendered extends Omit<Platform, "run" | "tested"> {
+  /** What runs on the server. */
+  readonly server: string;
+  /** The list that docs/ has for it. */
+  readonly list?: true | undefined;
+}
+
+/** Client and server of an app, with an endpoint. */
+const rendered = ({ server, list, ...platform }: Rendered): Platform => ({
+  ...platform,
+  tested: `the page in the browser, ${server} on the server`,
+  run: async (directory) => {
+    await runScript(directory, "build");
+    const address = await startServer(directory, "start");
+    await expectEndpoint(`${address}/api/node`);
+    await expectPage(address, { server: true, list });
+  },
+});
+
 const frameworks: readonly Platform[] = [
   next("Turbopack", "build"),
   next("webpack", "build:webpack"),
-  {
-    name: "Vite with server rendering",
-    app: "vite-ssr",
-    tools: ["vite"],
-    tested: "the page in the browser, its rendering on the server",
-    run: async (directory) => {
-      await runScript(directory, "build");
-      await expectPage(await startServer(directory, "start"), { server: true });
-    },
-  },
-  {
+  renderedPage("Vite with server rendering", "vite-ssr", ["vite"]),
+  rendered({
     name: "SvelteKit",
     app: "sveltekit",
     tools: ["@sveltejs/kit", "svelte"],
-    tested: "the page in the browser, `load` and an endpoint on the server",
-    run: async (directory) => {
-      await runScript(directory, "build");
-      const address = await startServer(directory, "start");
-      await expectEndpoint(`${address}/api/node`);
-      await expectPage(address, { server: true });
-    },
-  },
+    server: "`load` and an endpoint",
+  }),
+  rendered({
+    name: "React Router",
+    app: "react-router",
+    tools: ["react-router"],
+    server: "`loader` and a resource route",
+  }),
+  rendered({
+    name: "TanStack Start",
+    app: "tanstack-start",
+    tools: ["@tanstack/react-start"],
+    server: "a server function and a server route",
+  }),
+  rendered({
+    name: "SolidStart",
+    app: "solid-start",
+    tools: ["@solidjs/start", "solid-js"],
+    server: "a server function and an API route",
+    list: true,
+  }),
+  rendered({ name: "Astro", app: "astro", tools: ["astro"], server: "the page and an endpoint", list: true }),
+  renderedPage("Qwik", "qwik", ["@builder.io/qwik", "vite-6"]),
+  bundled({
+    name: "Angular",
+    app: "angular",
+    tools: ["@angular/core", "@angular/build"],
+    serves: "dist/browser",
+    parts: PAGE_PARTS,
+    list: true,
+  }),
+  bundled({ name: "Lit", app: "lit", tools: ["lit", "vite"], serves: "dist", parts: PAGE_PARTS, list: true }),
 ];
 
 /** Tests of an app, by a test runner that the app brings. */
@@ -147,7 +195,7 @@ const runtime = (name: string, app: string, tool: string): Platform => ({
   app,
   tools: [tool],
   tested: "a server's program",
-  run: async (directory) => expectServed(JSON.parse(await runScript(directory, "start")) as ServerOutcome),
+  run: async (directory) => expectServed(JSON.parse((await runScript(directory, "start")).stdout) as ServerOutcome),
 });
 
 const runtimes: readonly Platform[] = [
