@@ -102,6 +102,20 @@ async function expectList(page: Page, delivered: ReadonlySet<string>): Promise<v
   expect(again.filter((id) => delivered.has(id) || !fresh.includes(id))).toEqual([]);
 }
 
+/** The page guards its feed, and does so again without a network: then nothing comes that it has recorded. */
+export async function expectOffline(url: string): Promise<void> {
+  const { page, complaints } = await newPage();
+  await page.goto(url);
+  const online = await outcomesOn(page, complaints);
+  expectOutcomes(online, { parts: ["page"] });
+  await page.evaluate(async () => void (await navigator.serviceWorker.ready));
+  await page.context().setOffline(true);
+  await page.reload();
+  const offline = await outcomesOn(page, complaints);
+  expect(offline.page?.before).toEqual(online.page?.after);
+  expect(complaints).toEqual([]);
+}
+
 export async function expectEndpoint(url: string): Promise<void> {
   const response = await fetch(url);
   const text = await response.text();

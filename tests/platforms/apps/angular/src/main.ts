@@ -8,7 +8,7 @@ import { SeenFeed } from "./feed";
 @Component({ selector: "app-root", imports: [SeenFeed], template: `<app-feed userId="ada" />` })
 class App implements OnInit {
   ngOnInit(): void {
-    void showFeed({ SeenGuard }, () => import("seenguard/formats"));
+    void showFeed({ SeenGuard });
   }
 }
 

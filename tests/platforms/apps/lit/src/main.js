@@ -3,4 +3,4 @@ import { SeenGuard } from "seenguard";
 import { showFeed } from "../../feed.js";
 import "./seen-feed.js";
 
-showFeed({ SeenGuard }, () => import("seenguard/formats"));
+showFeed({ SeenGuard });

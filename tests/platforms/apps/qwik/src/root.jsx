@@ -10,7 +10,7 @@ export default component$(() => {
   useTask$(async () => {
     outcome.value = await serve({ SeenGuard, ShardChain, plan }, scenario);
   });
-  useVisibleTask$(() => showFeed({ SeenGuard }, () => import("seenguard/formats")));
+  useVisibleTask$(() => showFeed({ SeenGuard }));
   return (
     <>
       <head>

@@ -9,7 +9,7 @@ export const loader = () => serve({ SeenGuard, ShardChain, plan }, scenario);
 
 export default function Home({ loaderData }) {
   useEffect(() => {
-    showFeed({ SeenGuard }, () => import("seenguard/formats"));
+    showFeed({ SeenGuard });
   }, []);
   return (
     <>

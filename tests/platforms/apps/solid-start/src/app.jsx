@@ -7,7 +7,7 @@ import { load } from "./load.js";
 
 export default function App() {
   const [outcome] = createResource(load);
-  onMount(() => showFeed({ SeenGuard }, () => import("seenguard/formats")));
+  onMount(() => showFeed({ SeenGuard }));
   return (
     <>
       <Feed userId="ada" />

@@ -15,7 +15,7 @@ const load = createServerFn().handler(async () =>
 function Home() {
   const outcome = Route.useLoaderData();
   useEffect(() => {
-    showFeed({ SeenGuard }, () => import("seenguard/formats"));
+    showFeed({ SeenGuard });
   }, []);
   return (
     <>
