@@ -1,8 +1,8 @@
 /** What is in the package, and what is not. */
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { execFile } from "node:child_process";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build, transform, type Platform } from "esbuild";
@@ -20,6 +20,7 @@ import {
   specifierOf,
   written,
 } from "../../scripts/build/entries.mjs";
+import { packedPage } from "../../scripts/build/package.mjs";
 import { licensesFile, thirdPartyLicenses } from "../../scripts/build/licenses.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -54,7 +55,8 @@ test("the package holds what users need and nothing else", () => {
   const packed = inject("packedFiles").filter((path) => !isShared(basename(path)));
   expect(packed).toEqual(
     [
-      ...["LICENSE-APACHE", "LICENSE-MIT", licensesFile, "README.md", "SECURITY.md", "package.json"],
+      ...["LICENSE-APACHE", "LICENSE-MIT", licensesFile],
+      ...["CHANGELOG.md", "README.md", "SECURITY.md", "package.json"],
       ...folders.map((name) => `${name}/package.json`),
       ...pages,
       ...dist.map((name) => `dist/${name}`),
@@ -65,6 +67,35 @@ test("the package holds what users need and nothing else", () => {
 test("it tells the licences of all that others have written of it", async () => {
   const shipped = await readFile(join(inject("installed"), "node_modules/seenguard", licensesFile), "utf8");
   expect(shipped, "node scripts/build/licenses.mjs --update").toBe(await thirdPartyLicenses());
+});
+
+describe("a link in the package's pages", () => {
+  const linksOf = (text: string) => [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, target = ""]) => target);
+
+  test("leads to what is packed, or to the web", async () => {
+    const installed = join(inject("installed"), "node_modules/seenguard");
+    const pages = inject("packedFiles").filter((path) => path.endsWith(".md"));
+    const links = await Promise.all(
+      pages.map(async (page) =>
+        linksOf(await readFile(join(installed, page), "utf8")).map((target) => ({ page, target })),
+      ),
+    );
+    const own = links.flat().filter(({ target }) => !target.startsWith("https:"));
+    expect(own.length).toBeGreaterThan(100);
+    const broken = own.filter(({ page, target }) => !existsSync(join(installed, dirname(page), target)));
+    expect(broken).toEqual([]);
+  });
+
+  test("leads into the repository, once the manifest names one, if what it names is not packed", () => {
+    const text = "![a picture](a.png) [b](../src/b.rs#c) [d](d.md)\n```js\n[e](e)\n```\n";
+    const packed = new Set(["docs/d.md"]);
+    const repository = { url: "git+https://example.com/us/seenguard.git" };
+    expect(packedPage("docs/page.md", text, packed, { repository })).toBe(
+      "![a picture](https://example.com/us/seenguard/raw/HEAD/docs/a.png) " +
+        "[b](https://example.com/us/seenguard/blob/HEAD/src/b.rs#c) [d](d.md)\n```js\n[e](e)\n```\n",
+    );
+    expect(packedPage("docs/page.md", text, packed, {})).toBe("_a picture_ b [d](d.md)\n```js\n[e](e)\n```\n");
+  });
 });
 
 test("it depends on no other package, and demands none", async () => {
