@@ -108,7 +108,7 @@ export async function expectOffline(url: string): Promise<void> {
   await page.goto(url);
   const online = await outcomesOn(page, complaints);
   expectOutcomes(online, { parts: ["page"] });
-  await page.evaluate(async () => void (await navigator.serviceWorker.ready));
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
   await page.context().setOffline(true);
   await page.reload();
   const offline = await outcomesOn(page, complaints);
