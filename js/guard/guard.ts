@@ -243,7 +243,9 @@ export function seenGuardWith(engines: Engines) {
       const checked = checkGuardOptions(options);
       engines.check(checked);
       const user = { onError: misuseOnce(checked.onError ?? warnOncePerCode()), onLag: checked.onLag };
-      const core = rendersOnServer(checked) ? coreForNobody(checked, engines, user) : await hold(checked, engines, user);
+      const core = rendersOnServer(checked)
+        ? coreForNobody(checked, engines, user)
+        : await hold(checked, engines, user);
       // Whoever waits for this goes on first.
       queueMicrotask(() => core.startListening());
       return new SeenGuard(core, user);
