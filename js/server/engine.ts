@@ -72,7 +72,7 @@ async function start(): Promise<ServerEngine> {
     if (typeof WebAssembly === "undefined") throw new Error("WebAssembly is not defined");
     return new Engine("wasm", classes, (await startWasm({ module_or_path: ownWasm() })).memory);
   } catch (cause) {
-    const { createEngine } = await loadScript(cause);
+    const { createEngine } = await loadScript(cause as Error);
     const { memory, ...own } = createEngine();
     return new Engine("js", own, memory);
   }

@@ -2,6 +2,6 @@
 import type * as inlined from "./own-engine.js";
 import wasm from "../generated/server/seenguard.wasm";
 
-export const ownWasm: typeof inlined.ownWasm = () => wasm as unknown as WebAssembly.Module;
+export const ownWasm: typeof inlined.ownWasm = () => wasm;
 
-export const loadScript: typeof inlined.loadScript = (whyNotWasm) => Promise.reject(whyNotWasm as Error);
+export const loadScript: typeof inlined.loadScript = (whyNotWasm) => Promise.reject(whyNotWasm);

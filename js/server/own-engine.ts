@@ -7,6 +7,6 @@ export function ownWasm(): BufferSource | WebAssembly.Module {
 }
 
 /** The engine as JavaScript, which takes the place of the Wasm that did not start. */
-export function loadScript(_whyNotWasm: unknown): Promise<typeof import("../generated/server/engine-js.js")> {
+export function loadScript(_whyNotWasm: Error): Promise<typeof import("../generated/server/engine-js.js")> {
   return import("../entries/server/engine-js.js");
 }
