@@ -21,7 +21,7 @@ async function serve(context: BrowserContext, html: string, policy: string): Pro
     } else if (name === "app.js") {
       // The tests open their guards as on any other page.
       const body = `import { SeenGuard } from "/index.js";
-        const fallback = () => import("/engine-js.js?" + Math.random());
+        const fallback = () => import("/engine-js.js");
         const open = (options) => SeenGuard.open({ fallback, ...options });
         globalThis.Seenguard = { SeenGuard: { open } };`;
       await route.fulfill({ contentType: "text/javascript", body });
