@@ -1,6 +1,7 @@
 /** The entry `seenguard/formats`: the same as `seenguard`, with the filters of other libraries. */
-import { withAllFormats } from "./all-formats.js";
+import { provideAllFormats } from "./all-formats.js";
 
-export const SeenGuard = withAllFormats({ remedy: 'fallback: () => import("seenguard/formats/engine-js")' });
+provideAllFormats(() => import("./engine-js.js"));
 
 export { SeenGuardError } from "../errors.js";
+export { SeenGuard } from "../guard/guard.js";

@@ -1,16 +1,14 @@
 /** The entry `seenguard/slim`: the app says where `seenguard.wasm` is, or `formats.wasm`. */
-import { Engines } from "../engine/load.js";
+import { provideEngine } from "../engine/load.js";
 import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../formats.js";
-import start, { Guard, TextBatch } from "../generated/slim/seenguard.js";
-import { seenGuardWith } from "../guard/guard.js";
 
-export const SeenGuard = seenGuardWith(
-  new Engines({
-    wasm: { glue: { start, Guard, TextBatch }, module: compileSource },
-    remedy: 'fallback: () => import("seenguard/engine-js"), or "seenguard/formats/engine-js"',
-    readShards: readFormats,
-  }),
-);
+provideEngine({
+  glue: () => import("../generated/formats/seenguard.js"),
+  wasm: compileSource,
+  js: () => import("./engine-js.js"),
+  readShards: readFormats,
+});
 
 export { SeenGuardError } from "../errors.js";
+export { SeenGuard } from "../guard/guard.js";

@@ -1,7 +1,8 @@
 /** The engine as the server's classes use it: what has no answer throws, since whoever stores a chain must know. */
 import { Engine } from "../engine/engine.js";
+import { ownModule } from "../engine/wasm-hex.js";
 import { failure, SeenGuardError } from "../errors.js";
-import startWasm, {
+import start, {
   Chain,
   GivenOptions,
   initSync,
@@ -16,9 +17,9 @@ import startWasm, {
   storeKeys,
   TextBatch,
 } from "../generated/server/seenguard.js";
+import ownWasm from "../generated/server/seenguard.wasm";
 import type { ItemIdList } from "../ids.js";
 import type { ItemId } from "../types/server.js";
-import { loadScript, ownWasm } from "./own-engine.js";
 
 /** By their names: of a whole module, bundlers make an object by a loop over what `Object.prototype` has, too. */
 const classes = {
@@ -26,28 +27,25 @@ const classes = {
   ...{ keepPending, listChange, pendingToKeep, plan, serverTimes, simhash, storeKeys },
 };
 
-type Classes = typeof classes;
-export type ServerEngine = Engine<Classes>;
+export type ServerEngine = Engine<typeof classes>;
 
 /** The engine of this copy of the package, once it runs. */
 let engine: ServerEngine | undefined;
-/** While it starts with waiting. */
-let starting: Promise<ServerEngine> | undefined;
 
 /** Starts the engine without waiting. Throws `wasm-unavailable` where that is not possible, and `trap` after a trap. */
 export function serverEngine(): ServerEngine {
   try {
-    engine ??= new Engine("wasm", classes, initSync({ module: ownWasm() }).memory);
+    engine ??= engineIn(initSync({ module: ownModule(ownWasm) }));
   } catch (cause) {
     const remedy = "await ShardChain.create() or NearDuplicates.create() first";
-    throw failure("wasm-unavailable", `the engine cannot start here without waiting: ${remedy}`, cause);
+    throw failure("wasm-unavailable", `WebAssembly cannot start here without waiting: ${remedy}`, cause);
   }
   return usable(engine);
 }
 
 /**
- * The same engine anywhere: on its main thread, Chrome before 114 compiles no module over 4 KB without waiting; and
- * where the runtime compiles none at all it runs as JavaScript. Rejects with `trap` after one.
+ * The same engine wherever there is WebAssembly: on its main thread, Chrome before 114 compiles no module over 4 KB
+ * without waiting. Rejects with `wasm-unavailable`, or with `trap` after one.
  */
 export async function loadServerEngine(): Promise<ServerEngine> {
   try {
@@ -56,26 +54,16 @@ export async function loadServerEngine(): Promise<ServerEngine> {
     // It may with waiting; one that has trapped is refused below.
   }
   try {
-    // Two who wait at once get the same one.
-    const started = await (starting ??= start());
-    engine ??= started;
+    const exports = await start({ module_or_path: ownModule(ownWasm) });
+    engine ??= engineIn(exports);
   } catch (cause) {
-    starting = undefined;
-    throw failure("wasm-unavailable", "the server's engine does not start", cause);
+    throw failure("wasm-unavailable", "the server's WebAssembly does not start", cause);
   }
   return usable(engine);
 }
 
-async function start(): Promise<ServerEngine> {
-  try {
-    // Told before the glue looks for classes of fetch, which Node then loads, and which end it where there is no Wasm.
-    if (typeof WebAssembly === "undefined") throw new Error("WebAssembly is not defined");
-    return new Engine("wasm", classes, (await startWasm({ module_or_path: ownWasm() })).memory);
-  } catch (cause) {
-    const { createEngine } = await loadScript(cause as Error);
-    const { memory, ...own } = createEngine();
-    return new Engine("js", own, memory);
-  }
+function engineIn({ memory }: { readonly memory: WebAssembly.Memory }): ServerEngine {
+  return new Engine("wasm", classes, memory);
 }
 
 /** Throws `trap` after one. */
@@ -116,5 +104,5 @@ function outOfMemory(): SeenGuardError {
 }
 
 function trapped(): SeenGuardError {
-  return new SeenGuardError("trap", "the server's engine trapped: this process has to be started anew");
+  return new SeenGuardError("trap", "the server's Wasm module trapped: this process has to be started anew");
 }

@@ -11,60 +11,53 @@ import { inProject } from "../lib/paths.mjs";
 
 /**
  * @typedef {object} Entry
- * @property {string} name of `seenguard/<name>`
+ * @property {string} name of dist/<name>.*, and of `seenguard/<name>`
  * @property {string} [source] of js/<source>.ts, if it is not entries/<name>
  * @property {string} [types] of js/types/<types>.d.ts, if it is not <name>
+ * @property {true} [inlinesWasm] for workers that compile no bytes it is also built with its Wasm as an import
+ * @property {true} [isShared] other entries import it instead of having a copy in them
  * @property {true} [isGenerated] nobody debugs it: it is minified, without a source map
- * @property {true} [isEsmOnly] there is no CommonJS module of it
- * @property {true} [hasWasmFile] it imports its Wasm as a file
- * @property {string} [inReactNative] what React Native takes in its place
  * @property {readonly string[]} [peers] no core in it: imports `seenguard` and these packages by their names
  * @property {true} [hasEffect] importing it does something: bundlers keep an import of which nothing is used
  */
 
 /** @type {readonly Entry[]} */
 export const entries = [
-  { name: "index", types: "seenguard", inReactNative: "react-native" },
-  { name: "formats", inReactNative: "formats/react-native" },
+  { name: "index", types: "seenguard", inlinesWasm: true },
+  { name: "formats", inlinesWasm: true },
   { name: "slim" },
-  { name: "server" },
-  { name: "server/workerd", source: "entries/server", types: "server", hasWasmFile: true, isEsmOnly: true },
+  { name: "server", inlinesWasm: true },
   { name: "react", source: "adapters/react", peers: ["react"] },
   { name: "vue", source: "adapters/vue", peers: ["vue"] },
   { name: "svelte", source: "adapters/svelte", peers: ["svelte/reactivity"] },
-  { name: "engine-js", isGenerated: true },
-  { name: "formats/engine-js", types: "engine-js", isGenerated: true },
+  { name: "engine-js", isShared: true, isGenerated: true },
   { name: "testing", source: "adapters/testing", peers: [] },
   { name: "devtools", peers: [], hasEffect: true },
 ];
 
-/** In dist/ as the entries are, and not for apps to import. @type {readonly Entry[]} */
-const internal = [
-  // All entries have one class of errors.
-  { name: "errors", source: "errors", peers: [] },
-  // What `seenguard/server` imports where no Wasm is compiled.
-  { name: "server/engine-js", isGenerated: true, isEsmOnly: true },
-  ...["react-native", "formats/react-native"].map(
-    (name) => /** @type {const} */ ({ name, isEsmOnly: true, peers: [] }),
-  ),
-  // `npx seenguard`, for Node alone.
-  { name: "cli", source: "../cli/main", isEsmOnly: true, peers: [] },
-];
+/** In dist/ as the entries are, and no entry itself. So all ES entries have one class of errors. @type {Entry} */
+const errors = { name: "errors", source: "errors", isShared: true };
 
-/** All that is bundled as modules: what is minified, and what is as it was written. */
-export const bundles = [...entries, ...internal];
-export const generated = bundles.filter(({ isGenerated }) => isGenerated);
-export const written = bundles.filter(({ isGenerated }) => !isGenerated);
+/** All that is bundled as an ES and a CommonJS module. */
+export const bundles = [...entries, errors];
+
+/**
+ * Builds of the entries that inline their Wasm, named after the export condition that they are for.
+ *
+ * - workerd: its modules import a `.wasm` file as a `WebAssembly.Module`, with no configuration in wrangler.
+ * - edge-light: Vercel and Next.js do so for an address that ends with `?module`.
+ */
+export const workerBuilds = /** @type {const} */ ([
+  { condition: "workerd", suffix: "" },
+  { condition: "edge-light", suffix: "?module" },
+]);
 
 /**
  * Whether the ES module of an entry is apart from its bundle, `<name>.bundle.js`: in no bundler pays for the guard who
  * imports the class of the errors alone.
  * @param {Entry} entry
  */
-export const isApart = ({ isGenerated, hasWasmFile, peers }) => !isGenerated && !hasWasmFile && !peers;
-
-/** An entry's file in dist/, without its extension. @param {Pick<Entry, "name">} entry */
-export const fileOf = ({ name }) => name.replaceAll("/", "-");
+export const isApart = ({ isShared, peers }) => !isShared && !peers;
 
 /** @param {Entry} entry */
 export const specifierOf = ({ name }) => (name === "index" ? "seenguard" : `seenguard/${name}`);
@@ -83,20 +76,19 @@ export function manifestExports() {
 }
 
 /** @param {Entry} entry */
-function conditionsOf(entry) {
-  const file = `./dist/${fileOf(entry)}`;
-  const types = `${file}.d.ts`;
-  const asModule = { types, default: `${file}.js` };
-  if (entry.isEsmOnly) return asModule;
-  const { inReactNative } = entry;
+function conditionsOf({ name, inlinesWasm }) {
+  const types = `./dist/${name}.d.ts`;
+  const inlined = {
+    import: { types, default: `./dist/${name}.js` },
+    require: { types: `./dist/${name}.d.cts`, default: `./dist/${name}.cjs` },
+  };
+  if (!inlinesWasm) return inlined;
   return {
-    ...(inReactNative !== undefined && {
-      "react-native": { types, default: `./dist/${fileOf({ name: inReactNative })}.js` },
-    }),
-    // Of bundlers: for `require`, too, which may meet an import of the same package.
-    module: asModule,
-    import: asModule,
-    require: { types: `${file}.d.cts`, default: `${file}.cjs` },
+    workerd: { types, default: `./dist/${name}.workerd.js` },
+    "edge-light": { types, default: `./dist/${name}.edge-light.js` },
+    // Other tools for workers at the edge. webpack and rspack set it for a page's workers, too, and import no Wasm.
+    worker: { types, webpack: `./dist/${name}.js`, default: `./dist/${name}.workerd.js` },
+    ...inlined,
   };
 }
 
@@ -104,7 +96,7 @@ function conditionsOf(entry) {
 export function manifestSideEffects() {
   return entries
     .filter(({ hasEffect }) => hasEffect)
-    .flatMap((entry) => [`./dist/${fileOf(entry)}.js`, `./dist/${fileOf(entry)}.cjs`]);
+    .flatMap(({ name }) => [`./dist/${name}.js`, `./dist/${name}.cjs`]);
 }
 
 /**
@@ -114,11 +106,10 @@ export function manifestSideEffects() {
 export function stubManifests() {
   const subpaths = entries.filter(({ name }) => name !== "index");
   return Object.fromEntries(
-    subpaths.map((entry) => {
-      const dist = `${entry.name.replace(/[^/]+/g, "..")}/dist`;
-      const file = (/** @type {string} */ extension) => `${dist}/${fileOf(entry)}.${extension}`;
-      const [main, sideEffects] = [file(entry.isEsmOnly ? "js" : "cjs"), entry.hasEffect === true];
-      return [entry.name, { main, module: file("js"), types: file("d.ts"), sideEffects }];
+    subpaths.map(({ name, hasEffect }) => {
+      const file = (/** @type {string} */ extension) => `../dist/${name}.${extension}`;
+      const sideEffects = hasEffect === true;
+      return [name, { main: file("cjs"), module: file("js"), types: file("d.ts"), sideEffects }];
     }),
   );
 }

@@ -1,15 +1,13 @@
 /** What every page does: guards its feeds, shows the first, and leaves the outcomes to the test. */
-import { guardFeeds, runScenario, scenario } from "./shared.js";
+import { guardFeeds } from "./shared.js";
 
 /**
- * @param {Parameters<typeof guardFeeds>[0]} seenguard
- * @param {() => Promise<typeof import("seenguard/formats")>} [loadFormats] without it `seenguard` alone is tried, with Wasm
+ * @param {Pick<typeof import("seenguard"), "SeenGuard">} seenguard
+ * @param {() => Promise<typeof import("seenguard/formats")>} loadFormats
  * @param {() => Worker} [startWorker]
  */
 export async function showFeed(seenguard, loadFormats, startWorker) {
-  const outcomes = loadFormats
-    ? await guardFeeds(seenguard, loadFormats)
-    : { page: await runScenario(seenguard, scenario) };
+  const outcomes = await guardFeeds(seenguard, loadFormats);
   for (const id of outcomes.page.before) {
     const entry = document.createElement("li");
     entry.textContent = id;

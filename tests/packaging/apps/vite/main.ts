@@ -5,5 +5,4 @@ import scenario from "../scenario.json";
 import { runScenario } from "../scenario.js";
 import { show } from "../show.js";
 
-const fallback = () => import("seenguard/engine-js");
-show(await runScenario(seenguard, location.search === "?guava" ? guavaScenario : scenario, { fallback }));
+show(await runScenario(seenguard, location.search === "?guava" ? guavaScenario : scenario));

@@ -1,6 +1,3 @@
-import cloudflare from "@sveltejs/adapter-cloudflare";
-import node from "@sveltejs/adapter-node";
+import adapter from "@sveltejs/adapter-node";
 
-const adapter = process.env.ADAPTER === "cloudflare" ? cloudflare() : node();
-
-export default { kit: { adapter } };
+export default { kit: { adapter: adapter() } };

@@ -6,9 +6,7 @@ import { showFeed } from "../../feed.js";
 
 export function Reader() {
   useEffect(() => {
-    const fallback = () => import("seenguard/engine-js");
-    const formatsFallback = () => import("seenguard/formats/engine-js");
-    showFeed({ SeenGuard, fallback, formatsFallback }, () => import("seenguard/formats"));
+    showFeed({ SeenGuard }, () => import("seenguard/formats"));
   }, []);
   return <ol id="feed" />;
 }

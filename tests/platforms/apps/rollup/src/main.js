@@ -2,11 +2,4 @@
 import { SeenGuard } from "seenguard";
 import { showFeed } from "../../feed.js";
 
-showFeed(
-  {
-    SeenGuard,
-    fallback: () => import("seenguard/engine-js"),
-    formatsFallback: () => import("seenguard/formats/engine-js"),
-  },
-  () => import("seenguard/formats"),
-);
+showFeed({ SeenGuard }, () => import("seenguard/formats"));

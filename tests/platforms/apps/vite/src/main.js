@@ -3,11 +3,7 @@ import { SeenGuard } from "seenguard";
 import { showFeed } from "../../feed.js";
 
 showFeed(
-  {
-    SeenGuard,
-    fallback: () => import("seenguard/engine-js"),
-    formatsFallback: () => import("seenguard/formats/engine-js"),
-  },
+  { SeenGuard },
   () => import("seenguard/formats"),
   () => new Worker(new URL("./worker.js", import.meta.url), { type: "module" }),
 );

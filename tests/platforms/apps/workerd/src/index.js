@@ -3,10 +3,8 @@ import { SeenGuard } from "seenguard";
 import { plan, ShardChain } from "seenguard/server";
 import { scenario, serve } from "../../shared.js";
 
-const fallback = () => import("seenguard/engine-js");
-
 export default {
   async fetch() {
-    return Response.json(await serve({ SeenGuard, ShardChain, plan, fallback }, scenario));
+    return Response.json(await serve({ SeenGuard, ShardChain, plan }, scenario));
   },
 };
