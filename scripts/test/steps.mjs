@@ -23,8 +23,8 @@ import { checkSizes } from "./sizes.mjs";
  * @property {true} [slow] it runs only with --all
  * @property {RegExp} [reads] which files of the project it reads; without it any
  * @property {readonly string[]} [needs] steps that must have passed; and the build, which others wait for, goes first
- * @property {string} [lane] no two steps of one lane run side by side: those that wait for one lock of cargo, or that
- *   would have two browsers run at once
+ * @property {string} [lane] no two steps of one lane run side by side: those that wait for one lock of cargo or compile
+ *   what another's documentation examples link to, or that would have two browsers run at once
  * @property {true} [alone] nothing runs beside it
  * @property {true} [makesFiles] others need what it makes, so it is never skipped
  */
@@ -373,6 +373,7 @@ export const steps = [
     what: "the service in Rust and the store in Node serve the same users at the same time",
     run: () => vitest("--project", "together"),
     needs: ["build"],
+    lane: "cargo",
     slow: true,
   },
   {
@@ -395,6 +396,7 @@ export const steps = [
     what: "the stores in Rust and the service, over memory, Redis and a cluster, while consumers are killed",
     run: checkServer,
     reads: /^(src|server)\/|^examples\/recall_server\.rs$|^rustfmt\.toml$/,
+    lane: "cargo",
     slow: true,
   },
   {
@@ -402,6 +404,7 @@ export const steps = [
     what: "servers in other languages, with the real libraries, and what docs/other-languages.md shows of them",
     run: () => vitest("--project", "servers"),
     needs: ["build"],
+    lane: "cargo",
     slow: true,
   },
   {
@@ -409,6 +412,7 @@ export const steps = [
     what: "the hot path takes no more instructions than before",
     run: checkInstructions,
     reads: allRust,
+    lane: "cargo",
     slow: true,
   },
   {
@@ -431,6 +435,7 @@ export const steps = [
     what: "the registries of npm and Rust would take the package, and warn of nothing",
     run: checkPublish,
     needs: ["build"],
+    lane: "cargo",
     slow: true,
   },
   {
