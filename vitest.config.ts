@@ -11,6 +11,9 @@ const ofTheGuard = [
   ...["record", "several-ids", "storage", "storage-held", "vectors"],
 ];
 
+/** Which are of chains. */
+const ofChains = ["chain", "chain-exceptions", "near-duplicates", "page-of", "parse-report", "plan"];
+
 /** Tests in Node that start many processes: the command, Redis, compilers of examples. */
 const ofProcesses = [
   ...[
@@ -34,11 +37,12 @@ export default defineConfig({
       { test: { ...patient, name: "node", include: ["tests/node/**/*.test.ts"], exclude: ofProcesses } },
       { test: { ...patient, name: "processes", include: ofProcesses } },
       {
-        // The same tests of the guard, on the engine as JavaScript.
+        // The same tests of the guard and of chains, on the engine as JavaScript.
         test: {
           ...patient,
           name: "node-js-engine",
-          include: ofTheGuard.map((name) => `tests/node/${name}.test.ts`),
+          include: [...ofTheGuard, ...ofChains].map((name) => `tests/node/${name}.test.ts`),
+          setupFiles: ["tests/node/server-engine-js.ts"],
           env: { SEENGUARD_ENGINE: "js" },
         },
       },

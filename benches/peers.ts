@@ -9,6 +9,8 @@ import type { Item, Peer } from "./peer.ts";
 /** ε of each shard. */
 const FALSE_POSITIVE_RATE = 0.001;
 
+const fallback = () => import("seenguard/engine-js");
+
 const guardOn = (name: string, engine: NonNullable<GuardOptions["engine"]>): Peer => ({
   name,
   async message(shards) {
@@ -21,7 +23,12 @@ const guardOn = (name: string, engine: NonNullable<GuardOptions["engine"]>): Pee
     return message;
   },
   async client() {
-    const guard = await SeenGuard.open({ namespace: `bench:${String(Math.random())}`, storage: "none", engine });
+    const guard = await SeenGuard.open({
+      namespace: `bench:${String(Math.random())}`,
+      storage: "none",
+      engine,
+      fallback,
+    });
     return {
       take(message) {
         const { applied, reused } = guard.apply(JSON.parse(message) as { shards: string[] });

@@ -7,7 +7,7 @@ import { writeTables } from "../scripts/lib/tables.mjs";
 import { bundleAll } from "./places/bundle.ts";
 import { evaluate } from "./places/node.ts";
 import { say } from "./places/place.ts";
-import { measuredRelease, nodeOf, olderReleases } from "./node-releases.mjs";
+import { measuredRelease, nodeOf, olderReleases } from "../scripts/lib/node-releases.mjs";
 import type { Outcome } from "./suite.ts";
 import { significant } from "./tables.ts";
 

@@ -14,7 +14,7 @@ import { inProject } from "../scripts/lib/paths.mjs";
 import { programs } from "../scripts/lib/programs.mjs";
 import { run } from "../scripts/lib/run.mjs";
 import { main, setUp } from "../scripts/setup.mjs";
-import { measuredRelease, nodeOf } from "./node-releases.mjs";
+import { measuredRelease, nodeOf } from "../scripts/lib/node-releases.mjs";
 
 const [program, needed] = process.argv.includes("--scale")
   ? [["scale", "main.ts"], programs.redis]

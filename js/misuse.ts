@@ -49,6 +49,18 @@ export function misuseOfHost({ localName }: Element): SeenGuardError {
   );
 }
 
+let isToldOfServer = false;
+
+/** That `open` remembers nothing here. Once in a process: a server may open a guard for each request. */
+export function misuseOfServer(): SeenGuardError | undefined {
+  if (isToldOfServer) return undefined;
+  isToldOfServer = true;
+  return misuse(
+    "there is neither a document nor IndexedDB here, so the guard remembers nothing and every item passes: " +
+      "where a server renders, open it in the browser alone; on a device without these, pass `storage`",
+  );
+}
+
 function misuseOfNode(node: unknown, isRight: boolean, wanted: string): SeenGuardError | undefined {
   if (isRight || typeof document === "undefined") return undefined;
   return misuse(`${wanted} that is there already; what it was given ${describeValue(node)}`);

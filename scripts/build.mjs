@@ -2,9 +2,8 @@
  * Builds the package into dist/: `npm run build`.
  *
  *     src/ ── cargo ──► target/wasm/ ── wasm-bindgen, wasm-opt ──► js/generated/: three modules and their glue
- *     the module with all formats ── wasm2js ──► js/generated/js/: the engine as JavaScript
- *     js/entries/ + js/generated/ ── esbuild ──► dist/*.js, dist/*.cjs, the script-tag file
- *     cli/ + js/ ── esbuild ──► dist/cli.js, the package's command
+ *     each module ── wasm2js ──► js/generated/<module>/engine-js.js: the engine as JavaScript
+ *     js/entries/ + js/generated/ + cli/ ── esbuild ──► dist/*.js, dist/*.cjs, the script-tag files, the command
  *     js/types/ ──► dist/*.d.ts, dist/*.d.cts
  *     dist/, docs/, a folder for each subpath, for old resolvers ──► target/npm/, which is packed
  *

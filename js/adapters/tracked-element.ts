@@ -1,5 +1,5 @@
 /** An element that shows an item: what React's ref, Vue's directive and Svelte's action do. */
-import type { SeenElement } from "../types/svelte.js";
+import type { SeenElement } from "../types/seenguard.js";
 import { idsKey, withLatest } from "./latest.js";
 
 export interface TrackedElement {

@@ -1,11 +1,12 @@
 /** Loading the engine: once of each kind, when the first guard needs it, for all of them in this copy of the package. */
-import { describe, failure, SeenGuardError } from "../errors.js";
+import { describe, failure, refuse, SeenGuardError } from "../errors.js";
 import type { FormatArguments } from "../format.js";
 import type { GuardOptions, WasmSource } from "../types/seenguard.js";
 import type { EngineMemory } from "./batch.js";
 import { Engine, type GuardClasses } from "./engine.js";
 
 export type EngineChoice = NonNullable<GuardOptions["engine"]>;
+export type Fallback = NonNullable<GuardOptions["fallback"]>;
 
 /** The engine as JavaScript: what the entry `seenguard/engine-js` exports. */
 export interface ScriptModule {
@@ -14,9 +15,9 @@ export interface ScriptModule {
 
 type Wasm = BufferSource | WebAssembly.Module;
 
-/** What wasm-bindgen generated. */
+/** What wasm-bindgen generated. By their names: of a whole module, bundlers make an object of getters. */
 type Glue = GuardClasses & {
-  default(input: { module_or_path: Wasm }): Promise<{ memory: WebAssembly.Memory }>;
+  start(input: { module_or_path: Wasm }): Promise<{ memory: WebAssembly.Memory }>;
 };
 
 /** Reads shards of the format that a snapshot names. What is wrong throws. */
@@ -27,89 +28,108 @@ export type ReadShards = (
 
 /** How an entry gets at its engines; nothing is loaded before it is needed. */
 export interface EngineProvider {
-  readonly glue: () => Promise<Glue>;
-  readonly wasm: (source?: WasmSource) => Wasm | Promise<Wasm>;
-  readonly js?: () => Promise<ScriptModule>;
+  /** Absent: where it runs there is no WebAssembly. */
+  readonly wasm?: {
+    readonly glue: Glue;
+    readonly module: (source?: WasmSource) => Wasm | Promise<Wasm>;
+  };
+  /** The engine as JavaScript, for who does not pass the option. */
+  readonly fallback?: Fallback;
+  /** What to do to have the engine as JavaScript. */
+  readonly remedy: string;
   /** Reads the formats that its engines know. */
   readonly readShards: ReadShards;
 }
 
-let provider: EngineProvider | undefined;
-/** By what was asked for: "auto" is one of the others. What fails is tried again by the next one who asks. */
-const engines = new Map<EngineChoice, Promise<Engine>>();
-
-/** Reads shards of the formats that this entry's engines know. */
-export const readShards: ReadShards = (format, shards) => provided().readShards(format, shards);
-
-export function provideEngine(provided: EngineProvider): void {
-  provider = provided;
+/** What was said of the engine when a guard was opened. */
+export interface EngineOptions {
+  readonly engine: EngineChoice;
+  readonly wasm?: WasmSource;
+  readonly fallback?: Fallback;
 }
 
-/**
- * The engine of this copy of the package. Rejects with `wasm-unavailable`, after which the next call tries again; with
- * `trap` after a trap; with `bad-option` if nobody says where the module is.
- */
-export async function loadEngine(choice: EngineChoice, source?: WasmSource): Promise<Engine> {
-  const engine = await loadOnce(choice, source);
-  engine.assertUsable();
-  return engine;
-}
+export class Engines {
+  readonly readShards: ReadShards;
+  private readonly provider: EngineProvider;
+  /** By what was asked for: "auto" is one of the others. What fails is tried again by the next one who asks. */
+  private readonly engines = new Map<EngineChoice, Promise<Engine>>();
 
-function loadOnce(choice: EngineChoice, source?: WasmSource): Promise<Engine> {
-  const known = engines.get(choice);
-  if (known) return known;
-  const loading = load[choice](source);
-  engines.set(choice, loading);
-  loading.catch(() => engines.delete(choice));
-  return loading;
-}
+  constructor(provider: EngineProvider) {
+    this.provider = provider;
+    this.readShards = provider.readShards;
+  }
 
-const load: Readonly<Record<EngineChoice, (source?: WasmSource) => Promise<Engine>>> = {
-  async wasm(source) {
+  /** Throws `bad-option` if the JavaScript engine is asked for, and nobody says where it is. */
+  check({ engine, fallback }: EngineOptions): void {
+    const { remedy, fallback: own } = this.provider;
+    if (engine === "js" && !(fallback ?? own)) refuse(`engine "js" needs ${remedy}`);
+  }
+
+  /**
+   * The engine of this copy of the package. Rejects with `wasm-unavailable`, after which the next call tries again; with
+   * `trap` after a trap; with `bad-option` if nobody says where the module is.
+   */
+  async load(options: EngineOptions): Promise<Engine> {
+    const engine = await this.loadOnce(options.engine, options);
+    engine.assertUsable();
+    return engine;
+  }
+
+  private loadOnce(choice: EngineChoice, options: EngineOptions): Promise<Engine> {
+    const known = this.engines.get(choice);
+    if (known) return known;
+    const loading = this[choice](options);
+    this.engines.set(choice, loading);
+    loading.catch(() => this.engines.delete(choice));
+    return loading;
+  }
+
+  private async wasm({ wasm: source }: EngineOptions): Promise<Engine> {
     try {
+      const { wasm } = this.provider;
       // Told before anything is fetched for it.
-      if (typeof WebAssembly === "undefined") throw new Error("WebAssembly is not defined");
-      // Where they are files of their own, both are fetched at once.
-      const [glue, wasm] = await Promise.all([provided().glue(), provided().wasm(source)]);
-      const { memory } = await glue.default({ module_or_path: wasm });
-      return new Engine("wasm", glue, memory);
+      if (!wasm || typeof WebAssembly === "undefined") throw new Error("WebAssembly is not defined");
+      const { memory } = await wasm.glue.start({ module_or_path: await wasm.module(source) });
+      return new Engine("wasm", wasm.glue, memory);
     } catch (cause) {
-      throw unavailable("WebAssembly is not available", cause);
+      throw unavailable("WebAssembly is not available: everything passes", cause);
     }
-  },
+  }
 
-  async js() {
+  private async js({ fallback = this.provider.fallback }: EngineOptions): Promise<Engine> {
     try {
-      const { js } = provided();
-      if (!js) throw new Error("this entry has none");
-      const { memory, ...classes } = (await js()).createEngine();
+      const module = (await fallback?.()) as Partial<ScriptModule> | undefined;
+      if (typeof module?.createEngine !== "function") throw new Error(`pass ${this.provider.remedy}`);
+      const { memory, ...classes } = module.createEngine();
       return new Engine("js", classes, memory);
     } catch (cause) {
-      throw unavailable("the JavaScript engine is not available", cause);
+      throw unavailable("the JavaScript engine is not available: everything passes", cause);
     }
-  },
+  }
 
-  async auto(source) {
+  private async auto(options: EngineOptions): Promise<Engine> {
     try {
-      return await loadOnce("wasm", source);
+      return await this.loadOnce("wasm", options);
     } catch (wasmError) {
       const { code, cause } = wasmError as SeenGuardError;
-      if (code !== "wasm-unavailable" || canCompile()) throw wasmError;
-      return loadOnce("js").catch((jsError: unknown) => {
+      if (code !== "wasm-unavailable" || (this.provider.wasm && canCompile())) throw wasmError;
+      const { remedy, fallback = options.fallback } = this.provider;
+      // Another guard's fallback serves this one, too.
+      if (!fallback && !this.engines.has("js")) throw unavailable(withoutFallback(remedy), cause);
+      return this.loadOnce("js", options).catch((jsError: unknown) => {
         throw noneAvailable(cause, (jsError as SeenGuardError).cause);
       });
     }
-  },
-};
+  }
+}
 
-function provided(): EngineProvider {
-  if (!provider) throw new Error("no entry of the package was imported");
-  return provider;
+function withoutFallback(remedy: string): string {
+  return `WebAssembly is not available here, and everything passes; for the same engine as JavaScript pass ${remedy}`;
 }
 
 function unavailable(message: string, cause: unknown): SeenGuardError {
   if (cause instanceof SeenGuardError) return cause;
-  return failure("wasm-unavailable", `${message}: everything passes`, cause);
+  return failure("wasm-unavailable", message, cause);
 }
 
 function noneAvailable(wasmCause: unknown, jsCause: unknown): SeenGuardError {

@@ -1,16 +1,6 @@
-/**
- * The Wasm module as the entries have it: hexadecimal text, which brotli compresses nearly as well as the bytes; or,
- * where no bytes may be compiled, the module itself.
- */
+/** The Wasm module as the entries have it: hexadecimal text, which brotli compresses nearly as well as the bytes. */
 
 const [CODE_0, CODE_9, CODE_A] = [48, 57, 97];
-
-/** What to instantiate. */
-export function ownModule(wasm: string | WebAssembly.Module): BufferSource | WebAssembly.Module {
-  if (typeof wasm === "string") return bytesOfHex(wasm);
-  // Next's edge runtime imports it from another realm: wasm-bindgen's glue knows modules by their prototype.
-  return Object.setPrototypeOf(wasm, WebAssembly.Module.prototype) as WebAssembly.Module;
-}
 
 /** The bytes of hexadecimal text in lower case. */
 export function bytesOfHex(hex: string): Uint8Array<ArrayBuffer> {

@@ -1,16 +1,22 @@
-/** The engine that knows the filters of other libraries, for the entries that bring it. */
-import { provideEngine, type EngineProvider } from "../engine/load.js";
-import { ownModule } from "../engine/wasm-hex.js";
+/** The guard with the filters of other libraries, and with its Wasm module inlined. */
+import { Engines, type EngineProvider } from "../engine/load.js";
+import { bytesOfHex } from "../engine/wasm-hex.js";
 import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../formats.js";
+import start, { Guard, TextBatch } from "../generated/formats/seenguard.js";
 import ownWasm from "../generated/formats/seenguard.wasm";
+import { seenGuardWith, type SeenGuardClass } from "../guard/guard.js";
 
-/** `js`: how the entry gets at the engine as JavaScript. */
-export function provideAllFormats(js: NonNullable<EngineProvider["js"]>): void {
-  provideEngine({
-    glue: () => import("../generated/formats/seenguard.js"),
-    wasm: (source) => (source === undefined ? ownModule(ownWasm) : compileSource(source)),
-    js,
-    readShards: readFormats,
-  });
+/** How the entry gets at the engine as JavaScript. */
+export function withAllFormats(js: Pick<EngineProvider, "fallback" | "remedy">): SeenGuardClass {
+  return seenGuardWith(
+    new Engines({
+      wasm: {
+        glue: { start, Guard, TextBatch },
+        module: (source) => (source === undefined ? bytesOfHex(ownWasm) : compileSource(source)),
+      },
+      ...js,
+      readShards: readFormats,
+    }),
+  );
 }

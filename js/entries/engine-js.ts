@@ -1,2 +1,2 @@
-/** The entry `seenguard/engine-js`: the engine as JavaScript, which the others import where there is no WebAssembly. */
-export { createEngine } from "../generated/js/seenguard.js";
+/** The entry `seenguard/engine-js`: the engine as JavaScript, for the option `fallback` of `seenguard`. */
+export { createEngine } from "../generated/client/engine-js.js";

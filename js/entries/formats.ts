@@ -1,7 +1,6 @@
 /** The entry `seenguard/formats`: the same as `seenguard`, with the filters of other libraries. */
-import { provideAllFormats } from "./all-formats.js";
+import { withAllFormats } from "./all-formats.js";
 
-provideAllFormats(() => import("./engine-js.js"));
+export const SeenGuard = withAllFormats({ remedy: 'fallback: () => import("seenguard/formats/engine-js")' });
 
 export { SeenGuardError } from "../errors.js";
-export { SeenGuard } from "../guard/guard.js";

@@ -1,14 +1,16 @@
 /** The entry `seenguard/slim`: the app says where `seenguard.wasm` is, or `formats.wasm`. */
-import { provideEngine } from "../engine/load.js";
+import { Engines } from "../engine/load.js";
 import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../formats.js";
+import start, { Guard, TextBatch } from "../generated/slim/seenguard.js";
+import { seenGuardWith } from "../guard/guard.js";
 
-provideEngine({
-  glue: () => import("../generated/formats/seenguard.js"),
-  wasm: compileSource,
-  js: () => import("./engine-js.js"),
-  readShards: readFormats,
-});
+export const SeenGuard = seenGuardWith(
+  new Engines({
+    wasm: { glue: { start, Guard, TextBatch }, module: compileSource },
+    remedy: 'fallback: () => import("seenguard/engine-js"), or "seenguard/formats/engine-js"',
+    readShards: readFormats,
+  }),
+);
 
 export { SeenGuardError } from "../errors.js";
-export { SeenGuard } from "../guard/guard.js";

@@ -8,7 +8,7 @@ import { CLOCK, deviceClock, type Clock } from "../clock.js";
 import { Reporter } from "../delivery/reporter.js";
 import type { EngineKind } from "../engine/engine.js";
 import { EngineGuard, unlessOutOfMemory } from "../engine/engine-guard.js";
-import { loadEngine, readShards } from "../engine/load.js";
+import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
 import { countItems, firstOfEach, idsOfItem, type ItemIdList } from "../ids.js";
 import { clearStorages } from "../storage/clear.js";
@@ -57,6 +57,7 @@ export interface GuardUser {
 /** One that was never started lets everything pass. */
 export class GuardCore {
   readonly options: OpenOptions;
+  readonly engines: Engines;
   readonly clock: Clock;
   readonly users = new Set<GuardUser>();
   /** Who wants to hear of each decision. */
@@ -80,8 +81,9 @@ export class GuardCore {
   private isSaturated = false;
   private readonly reporters = new Set<Reporter>();
 
-  constructor(options: OpenOptions) {
+  constructor(options: OpenOptions, engines: Engines) {
     this.options = options;
+    this.engines = engines;
     this.clock = options[CLOCK] ?? deviceClock;
     this.choices = choicesOf(options.storage);
   }
@@ -103,7 +105,7 @@ export class GuardCore {
 
   private async startEngine(): Promise<StoragePerformer | undefined> {
     try {
-      const engine = await loadEngine(this.options.engine, this.options.wasm);
+      const engine = await this.engines.load(this.options);
       this.engineKind = engine.kind;
       engine.onTrap.add(this.onFailure);
       this.stopListening = () => engine.onTrap.delete(this.onFailure);
@@ -165,7 +167,7 @@ export class GuardCore {
   apply(snapshot: unknown): ApplyReport {
     if (!this.guard) return refused("no-engine");
     try {
-      const { format, shards, version, nowMs, unseen, forgetBefore } = checkSnapshot(snapshot, readShards);
+      const { format, shards, version, nowMs, unseen, forgetBefore } = checkSnapshot(snapshot, this.engines.readShards);
       const texts = [...shards, ...unseen.map(({ id }) => id)];
       const unseenAt = Float64Array.from(unseen, ({ at }) => at);
       const outcome = this.guard.callWithAll(texts, (guard, batch, now) => {
@@ -468,7 +470,7 @@ export class GuardCore {
     // Nothing can have been recorded here yet.
     if (!this.performer) await this.started.catch(() => {});
     if (this.isAlive) await this.performer?.clear(calledAtMs);
-    else await clearStorages(this.options.namespace, this.choices, calledAtMs, false);
+    else await clearStorages(this.options.namespace, this.choices, calledAtMs, false, this.engines);
   }
 
   /** Gives the memory back: afterwards everything passes. */

@@ -1,6 +1,7 @@
 /** `SeenGuard`: one handle of a namespace. */
 import { deviceClock } from "../clock.js";
 import type { Reporter } from "../delivery/reporter.js";
+import type { Engines } from "../engine/load.js";
 import { callBack, failure, misuseOnce, warnOncePerCode, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
 import { Verdicts } from "../feed/verdicts.js";
@@ -15,7 +16,7 @@ import {
   splitItems,
   type CollectedIds,
 } from "../ids.js";
-import { misuseOfElement, misuseOfHost, misuseOfList, misuseOfRoot } from "../misuse.js";
+import { misuseOfElement, misuseOfHost, misuseOfList, misuseOfRoot, misuseOfServer } from "../misuse.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
 import { isOnDevice } from "../page.js";
 import { clearStorages, removeSignal, removeStashes } from "../storage/clear.js";
@@ -33,6 +34,7 @@ import {
   checkObserveOptions,
   checkRecordOptions,
   checkReportOptions,
+  type OpenOptions,
 } from "./options.js";
 import { clearVerdicts, findCore, hold, noteClearing, release, sharedVerdicts } from "./registry.js";
 
@@ -51,48 +53,18 @@ interface Handle {
   readonly reporters: Set<Reporter>;
 }
 
-export class SeenGuard implements Api.SeenGuard {
+/** What a guard does once it is open, whatever its engine. */
+class OpenGuard implements Api.SeenGuard {
   /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
   private readonly handle: () => Handle;
 
-  private constructor(core: GuardCore, user: GuardUser) {
+  constructor(core: GuardCore, user: GuardUser) {
     const handle: Handle = { user, core, isClosed: false, stops: new Set(), reporters: new Set() };
     this.handle = () => handle;
   }
 
   private core(): GuardCore {
     return this.handle().core;
-  }
-
-  static async open(options: Api.GuardOptions): Promise<SeenGuard> {
-    const checked = checkGuardOptions(options);
-    const user = { onError: misuseOnce(checked.onError ?? warnOncePerCode()), onLag: checked.onLag };
-    const core = rendersOnServer(checked) ? new GuardCore(checked) : await hold(checked, user);
-    // Whoever waits for this goes on first.
-    queueMicrotask(() => core.startListening());
-    return new SeenGuard(core, user);
-  }
-
-  static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
-    checkClearArguments(namespace, storage);
-    const core = findCore(namespace);
-    const calledAtMs = (core?.clock ?? deviceClock).wallMs();
-    const choices = choicesOf(storage);
-    const others = choices.filter((choice) => !core?.isKeptIn(choice));
-    // Called before anything is waited for: what is recorded from here on stays.
-    const own = core?.clear(calledAtMs);
-    clearVerdicts(namespace);
-    const hasWebKeys = choices.some((choice) => typeof choice === "string");
-    if (hasWebKeys) removeStashes(namespace);
-    const othersCleared = clearStorages(namespace, others, calledAtMs, others.length < choices.length);
-    const clearing = inTime(CLEAR_TIMEOUT_MS, "the storage", Promise.all([own, othersCleared]));
-    noteClearing(namespace, clearing);
-    try {
-      await clearing;
-    } catch (cause) {
-      throw failure("storage", "the namespace is not cleared: the storage failed", cause);
-    }
-    if (hasWebKeys) removeSignal(namespace);
   }
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport {
@@ -258,13 +230,61 @@ export class SeenGuard implements Api.SeenGuard {
     const leaving = Promise.all(Array.from(handle.reporters, (reporter) => reporter.leave()));
     for (const stop of [...handle.stops]) stop();
     const { core, user } = handle;
-    handle.core = new GuardCore(core.options);
+    handle.core = new GuardCore(core.options, core.engines);
     await withTimeout(LEAVE_TIMEOUT_MS, leaving);
     await release(core, user);
   }
 }
 
+/** `SeenGuard` of an entry, which runs these engines. */
+export function seenGuardWith(engines: Engines) {
+  return class SeenGuard extends OpenGuard {
+    static async open(options: Api.GuardOptions): Promise<SeenGuard> {
+      const checked = checkGuardOptions(options);
+      engines.check(checked);
+      const user = { onError: misuseOnce(checked.onError ?? warnOncePerCode()), onLag: checked.onLag };
+      const core = rendersOnServer(checked)
+        ? coreForNobody(checked, engines, user)
+        : await hold(checked, engines, user);
+      // Whoever waits for this goes on first.
+      queueMicrotask(() => core.startListening());
+      return new SeenGuard(core, user);
+    }
+
+    static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
+      checkClearArguments(namespace, storage);
+      const core = findCore(namespace);
+      const calledAtMs = (core?.clock ?? deviceClock).wallMs();
+      const choices = choicesOf(storage);
+      const others = choices.filter((choice) => !core?.isKeptIn(choice));
+      // Called before anything is waited for: what is recorded from here on stays.
+      const own = core?.clear(calledAtMs);
+      clearVerdicts(namespace);
+      const hasWebKeys = choices.some((choice) => typeof choice === "string");
+      if (hasWebKeys) removeStashes(namespace);
+      const othersCleared = clearStorages(namespace, others, calledAtMs, others.length < choices.length, engines);
+      const clearing = inTime(CLEAR_TIMEOUT_MS, "the storage", Promise.all([own, othersCleared]));
+      noteClearing(namespace, clearing);
+      try {
+        await clearing;
+      } catch (cause) {
+        throw failure("storage", "the namespace is not cleared: the storage failed", cause);
+      }
+      if (hasWebKeys) removeSignal(namespace);
+    }
+  };
+}
+
+export type SeenGuardClass = ReturnType<typeof seenGuardWith>;
+
 /** The app has not said that there is anything to remember. */
 function rendersOnServer({ storage }: Api.GuardOptions): boolean {
   return storage === undefined && !isOnDevice();
+}
+
+/** Lets everything pass, which an app that is no server has not expected. */
+function coreForNobody(options: OpenOptions, engines: Engines, { onError }: GuardUser): GuardCore {
+  const error = misuseOfServer();
+  if (error) callBack(onError, error);
+  return new GuardCore(options, engines);
 }

@@ -61,6 +61,7 @@ const guardRules = {
   windowDays: upTo(MAX_WINDOW_DAYS, " of days", false, 30),
   remember: wholeNumber(1, MAX_REMEMBER, 10_000),
   engine: [`"${ENGINES.join('", "')}"`, (value) => ENGINES.includes(value as string), "auto"],
+  fallback: ['a function such as () => import("seenguard/engine-js")', isFunction],
   onError: aFunction,
   onLag: aFunction,
   wasm: anything,

@@ -4,6 +4,7 @@
  * meet.
  */
 import { CLOCK } from "../clock.js";
+import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError } from "../errors.js";
 import { removeSaved, SharedVerdicts } from "../feed/shared-verdicts.js";
 import type { Verdicts } from "../feed/verdicts.js";
@@ -29,11 +30,11 @@ function registry(): Registry {
 }
 
 /** The core of a namespace, started, and held by `user`. Rejects for wrong options alone. */
-export async function hold(options: OpenOptions, user: GuardUser): Promise<GuardCore> {
+export async function hold(options: OpenOptions, engines: Engines, user: GuardUser): Promise<GuardCore> {
   const { namespace } = options;
   let core = findCore(namespace);
   if (!core || core.hasFailed) {
-    core = new GuardCore(options);
+    core = new GuardCore(options, engines);
     core.started = core.start(registry().clearings.get(namespace));
     registry().cores.set(namespace, core);
   } else if (differs(core.options, options)) {

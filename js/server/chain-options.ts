@@ -71,10 +71,10 @@ export function withOptions<T>(
   areStores: boolean,
   run: (options: InstanceType<ServerEngine["classes"]["GivenOptions"]>) => T,
 ): T {
-  const options = call(
-    engine,
-    () => new engine.classes.GivenOptions(areStores, ...format, capacity, shards, falsePositiveRate, seed, ttlSeconds),
-  );
+  const options = call(engine, () => {
+    const sizes = [capacity, shards, falsePositiveRate] as const;
+    return new engine.classes.GivenOptions(areStores, ...format, ...sizes, seed?.toString(), ttlSeconds);
+  });
   try {
     return run(options);
   } finally {

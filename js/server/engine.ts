@@ -1,8 +1,7 @@
 /** The engine as the server's classes use it: what has no answer throws, since whoever stores a chain must know. */
 import { Engine } from "../engine/engine.js";
-import { ownModule } from "../engine/wasm-hex.js";
 import { failure, SeenGuardError } from "../errors.js";
-import start, {
+import startWasm, {
   Chain,
   GivenOptions,
   initSync,
@@ -17,9 +16,9 @@ import start, {
   storeKeys,
   TextBatch,
 } from "../generated/server/seenguard.js";
-import ownWasm from "../generated/server/seenguard.wasm";
 import type { ItemIdList } from "../ids.js";
 import type { ItemId } from "../types/server.js";
+import { loadScript, ownWasm } from "./own-engine.js";
 
 /** By their names: of a whole module, bundlers make an object by a loop over what `Object.prototype` has, too. */
 const classes = {
@@ -27,25 +26,28 @@ const classes = {
   ...{ keepPending, listChange, pendingToKeep, plan, serverTimes, simhash, storeKeys },
 };
 
-export type ServerEngine = Engine<typeof classes>;
+type Classes = typeof classes;
+export type ServerEngine = Engine<Classes>;
 
 /** The engine of this copy of the package, once it runs. */
 let engine: ServerEngine | undefined;
+/** While it starts with waiting. */
+let starting: Promise<ServerEngine> | undefined;
 
 /** Starts the engine without waiting. Throws `wasm-unavailable` where that is not possible, and `trap` after a trap. */
 export function serverEngine(): ServerEngine {
   try {
-    engine ??= engineIn(initSync({ module: ownModule(ownWasm) }));
+    engine ??= new Engine("wasm", classes, initSync({ module: ownWasm() }).memory);
   } catch (cause) {
     const remedy = "await ShardChain.create() or NearDuplicates.create() first";
-    throw failure("wasm-unavailable", `WebAssembly cannot start here without waiting: ${remedy}`, cause);
+    throw failure("wasm-unavailable", `the engine cannot start here without waiting: ${remedy}`, cause);
   }
   return usable(engine);
 }
 
 /**
- * The same engine wherever there is WebAssembly: on its main thread, Chrome before 114 compiles no module over 4 KB
- * without waiting. Rejects with `wasm-unavailable`, or with `trap` after one.
+ * The same engine anywhere: on its main thread, Chrome before 114 compiles no module over 4 KB without waiting; and
+ * where the runtime compiles none at all it runs as JavaScript. Rejects with `trap` after one.
  */
 export async function loadServerEngine(): Promise<ServerEngine> {
   try {
@@ -54,16 +56,26 @@ export async function loadServerEngine(): Promise<ServerEngine> {
     // It may with waiting; one that has trapped is refused below.
   }
   try {
-    const exports = await start({ module_or_path: ownModule(ownWasm) });
-    engine ??= engineIn(exports);
+    // Two who wait at once get the same one.
+    const started = await (starting ??= start());
+    engine ??= started;
   } catch (cause) {
-    throw failure("wasm-unavailable", "the server's WebAssembly does not start", cause);
+    starting = undefined;
+    throw failure("wasm-unavailable", "the server's engine does not start", cause);
   }
   return usable(engine);
 }
 
-function engineIn({ memory }: { readonly memory: WebAssembly.Memory }): ServerEngine {
-  return new Engine("wasm", classes, memory);
+async function start(): Promise<ServerEngine> {
+  try {
+    // Told before the glue looks for classes of fetch, which Node then loads, and which end it where there is no Wasm.
+    if (typeof WebAssembly === "undefined") throw new Error("WebAssembly is not defined");
+    return new Engine("wasm", classes, (await startWasm({ module_or_path: ownWasm() })).memory);
+  } catch (cause) {
+    const { createEngine } = await loadScript(cause as Error);
+    const { memory, ...own } = createEngine();
+    return new Engine("js", own, memory);
+  }
 }
 
 /** Throws `trap` after one. */
@@ -104,5 +116,5 @@ function outOfMemory(): SeenGuardError {
 }
 
 function trapped(): SeenGuardError {
-  return new SeenGuardError("trap", "the server's Wasm module trapped: this process has to be started anew");
+  return new SeenGuardError("trap", "the server's engine trapped: this process has to be started anew");
 }

@@ -2,7 +2,7 @@
 import { deviceClock } from "../clock.js";
 import type { Engine } from "../engine/engine.js";
 import { EngineGuard } from "../engine/engine-guard.js";
-import { loadEngine } from "../engine/load.js";
+import type { Engines } from "../engine/load.js";
 import type { KeyValueStore } from "./key-value-store.js";
 import { StoragePerformer } from "./performer.js";
 import { openStore, type Opening, type StorageChoice } from "./store.js";
@@ -20,6 +20,7 @@ export async function clearStorages(
   choices: readonly StorageChoice[],
   calledAtMs: number,
   isKeptElsewhere: boolean,
+  engines: Engines,
 ): Promise<void> {
   const prefix = `seenguard/${nameOf(namespace)}/`;
   let isCleared = isKeptElsewhere;
@@ -28,7 +29,7 @@ export async function clearStorages(
     if (!store) continue;
     try {
       if (isCleared && !(await listed)?.some((key) => key.startsWith(prefix))) continue;
-      const engine = await loadEngine("auto").catch(() => undefined);
+      const engine = await engines.load({ engine: "auto" }).catch(() => undefined);
       if (engine) await clearStore(namespace, engine, store, listed, calledAtMs);
       // Without one, as after a trap, nothing of it may stay.
       else await store.remove(await store.keys(prefix));

@@ -218,14 +218,16 @@ export interface ReceivedReport {
 }
 /**
  * A report's body, parsed, as text or as bytes (beacons come as text/plain), checked, its times translated to the
- * server's clock. `now`: Unix seconds. Throws a SeenGuardError with the code "bad-report".
+ * server's clock. `now`: Unix seconds. Throws a SeenGuardError with the code "bad-report"; "wasm-unavailable" as
+ * `simhash`, where a store's `receive` waits by itself.
  */
 export declare function parseReport(body: unknown, options?: { now?: number }): ReceivedReport;
 
 /**
  * A Simhash of 64 bits, as 16 hexadecimal digits, of features (words, shingles) with weights: 0 to 2^53, by default 1.
  * A feature that occurs twice has the sum of both weights. Their order changes nothing. Without features it is all
- * zeros: leave such items out, or all of them are one group.
+ * zeros: leave such items out, or all of them are one group. Where no Wasm is compiled it throws `wasm-unavailable`
+ * until `ShardChain.create()` or `NearDuplicates.create()` has resolved once.
  */
 export declare function simhash(features: Iterable<string | readonly [feature: string, weight: number]>): string;
 /** Finds what lies within `distance` bits (0 to 3) of fingerprints added before. */
@@ -246,7 +248,7 @@ export declare class NearDuplicates {
  * The options of a chain for so many impressions, and what it costs: how many shards make a refresh smallest, and how
  * large they must be so that nothing of the window is forgotten, on days that are busier than the average, too. Bytes
  * are those of a user whose every shard is full; of a refresh, the mean for a device that holds the shards of the last
- * one. Throws `bad-option`; `bad-parameters` and `too-large` for what fits into no chain.
+ * one. Throws `bad-option`; `bad-parameters` and `too-large` for what fits into no chain; `wasm-unavailable` as `simhash`.
  */
 export declare function plan(options: {
   /** Impressions of one user, on average. */

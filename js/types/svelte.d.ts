@@ -1,9 +1,9 @@
 /** `seenguard/svelte`; its one peer is svelte, 5.7 or newer. For runes, and for server rendering. */
 import type { Action } from "svelte/action";
 import type { SeenFeed, SeenFeedOptions, SeenPages, SeenPagesOptions, SharedGuardOptions } from "./react.js";
-import type { FetchPage, Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "./seenguard.js";
+import type { FetchPage, Identified, IdOf, SeenElement, SeenGuard } from "./seenguard.js";
 
-export type { SeenFeed, SeenFeedOptions, SeenPages, SeenPagesOptions, SharedGuardOptions };
+export type { SeenElement, SeenFeed, SeenFeedOptions, SeenPages, SeenPagesOptions, SharedGuardOptions };
 
 /**
  * The guard of a namespace as `current`, for markup, effects and deriveds: shared by all that read it there, and closed
@@ -41,10 +41,5 @@ export declare function seenPages<T extends Identified, C = string>(
   options: SeenPagesOptions | (() => SeenPagesOptions),
 ): SeenPages<T>;
 
-/** An element that shows an item. */
-export interface SeenElement extends ObserveOptions {
-  guard: SeenGuard | undefined;
-  id: ItemId | readonly ItemId[];
-}
 /** An action, `use:seen={{ guard, id }}`: records the element's item when it has been in view. */
 export declare const seen: Action<Element, SeenElement>;

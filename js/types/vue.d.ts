@@ -1,8 +1,7 @@
 /** `seenguard/vue`; its one peer is vue, 3.4 or newer. For server rendering, too. */
 import type { ComputedRef, MaybeRefOrGetter, ObjectDirective } from "vue";
 import type { SeenFeedOptions, SeenPagesOptions, SharedGuardOptions } from "./react.js";
-import type { FetchPage, Identified, IdOf, SeenGuard } from "./seenguard.js";
-import type { SeenElement } from "./svelte.js";
+import type { FetchPage, Identified, IdOf, SeenElement, SeenGuard } from "./seenguard.js";
 
 export type { SeenElement, SeenFeedOptions, SeenPagesOptions, SharedGuardOptions };
 

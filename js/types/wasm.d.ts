@@ -1,5 +1,5 @@
-/** A Wasm module as the build inlines it, hexadecimal text; or as workers at the edge import it. */
+/** A Wasm module as the build inlines it: hexadecimal text. */
 declare module "*.wasm" {
-  const wasm: string | WebAssembly.Module;
+  const wasm: string;
   export default wasm;
 }

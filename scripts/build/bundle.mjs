@@ -1,10 +1,10 @@
-/** The entries of the package, each an ES and a CommonJS module; the script-tag file; the command. */
+/** The entries of the package, each an ES and a CommonJS module; the script-tag files; the command. */
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as esbuild from "esbuild";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { bundles, isApart, workerBuilds } from "./entries.mjs";
+import { bundles, fileOf, generated, isApart, written } from "./entries.mjs";
 import { modules } from "./wasm.mjs";
 
 /** @typedef {import("./entries.mjs").Entry} Entry */
@@ -16,15 +16,30 @@ const target = ["chrome96", "safari15", "node20"];
  * Inlines a Wasm module as hexadecimal text, the default export. Compressors find the module's patterns in it, and not
  * in base64.
  */
-const wasmAsHex = /** @satisfies {import("esbuild").Plugin} */ ({
-  name: "wasm-as-hex",
+const wasmAsText = /** @satisfies {import("esbuild").Plugin} */ ({
+  name: "wasm-as-text",
   setup(build) {
-    build.onLoad({ filter: /\.wasm$/ }, async ({ path }) => ({
-      contents: await readFile(path, "hex"),
-      loader: "text",
+    build.onLoad({ filter: /\.wasm$/ }, async ({ path }) => ({ contents: await textModuleOf(path) }));
+  },
+});
+
+/** @param {string} path of a Wasm module */
+const textModuleOf = async (path) => `export default "${await readFile(path, "hex")}";\n`;
+
+/** Leaves it an import of the file in dist/ that has the text: it is no source of a source map. */
+const wasmAsTextFile = /** @satisfies {import("esbuild").Plugin} */ ({
+  name: "wasm-as-text-file",
+  setup(build) {
+    build.onResolve({ filter: /\.wasm$/ }, ({ path }) => ({
+      path: `./${textFileOf(basename(dirname(path)))}`,
+      external: true,
+      sideEffects: false,
     }));
   },
 });
+
+/** @param {string} name of a Wasm module */
+const textFileOf = (name) => `${name}-wasm.js`;
 
 /** A module that exports a text, with its lines as they are. @param {string} text */
 const moduleOf = (text) => `export default \`${text.replace(/[\\`$]/g, "\\$&")}\`;`;
@@ -50,127 +65,148 @@ const cssAsText = /** @satisfies {import("esbuild").Plugin} */ ({
   },
 });
 
-/**
- * Leaves a Wasm module an import of the file in dist/ that has it.
- * @param {string} suffix of the address
- * @returns {import("esbuild").Plugin}
- */
-const wasmAsImport = (suffix) => ({
-  name: "wasm-as-import",
+/** Has the server's Wasm imported as the file in dist/ that has it, and nothing in its place. */
+const wasmAsFile = /** @satisfies {import("esbuild").Plugin} */ ({
+  name: "wasm-as-file",
   setup(build) {
-    build.onResolve({ filter: /\.wasm$/ }, ({ path }) => {
-      const name = basename(dirname(path));
-      const file = modules.find((module) => module.name === name)?.file;
-      if (file === undefined) throw new Error(`${path} is no file of dist/`);
-      return { path: `./${file}${suffix}`, external: true };
-    });
+    build.onResolve({ filter: /\.wasm$/ }, () => ({ path: "./server.wasm", external: true }));
+    build.onResolve({ filter: /\/own-engine\.js$/ }, () => ({ path: inProject("js/server/own-engine-workerd.ts") }));
   },
 });
 
-/**
- * Leaves what entries share an import of the file that has it, which lies beside them.
- * @param {Entry} importer
- * @param {string} extension
- * @returns {import("esbuild").Plugin}
- */
-const sharedAsImport = (importer, extension) => ({
-  name: "shared-as-import",
+/** Leaves the engines as JavaScript imports of the files in dist/ that have them. */
+const generatedAsFile = /** @satisfies {import("esbuild").Plugin} */ ({
+  name: "generated-as-file",
   setup(build) {
-    const shared = bundles.filter((entry) => entry.isShared && entry !== importer);
-    build.onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => {
+    build.onResolve({ filter: /\/engine-js\.js$/ }, ({ path, resolveDir }) => {
       const source = join(resolveDir, path.replace(/\.js$/, ".ts"));
-      const entry = shared.find((entry) => sourceOf(entry) === source);
-      return entry && { path: `./${entry.name}${extension}`, external: true, sideEffects: false };
+      const entry = generated.find((entry) => sourceOf(entry) === source);
+      return entry && { path: `./${fileOf(entry)}.js`, external: true, sideEffects: false };
     });
   },
 });
 
 export async function bundle() {
-  await Promise.all([...bundles.flatMap(bundleEntry), bundleScripts(), bundleCommand()]);
-}
-
-/** As written: bundlers minify, and people debug. @param {Entry} entry */
-function bundleEntry(entry) {
-  const { name, inlinesWasm, peers, isGenerated = false } = entry;
-  const external = peers ? ["seenguard", ...peers] : [];
-  const options = { entryPoints: [sourceOf(entry)], external, minify: isGenerated, sourcemap: !isGenerated };
-  const outfile = (/** @type {string} */ ending) => inProject("dist", `${name}${ending}`);
-  const esm = /** @type {const} */ ({ ...options, format: "esm" });
-  const shared = sharedAsImport(entry, ".js");
-  const workers = inlinesWasm ? workerBuilds : [];
-  return [
-    isApart(entry)
-      ? bundleApart(name, { ...esm, outfile: outfile(".bundle.js"), plugins: [wasmAsHex, shared] })
-      : bundleFile({ ...esm, outfile: outfile(".js"), plugins: [wasmAsHex, shared] }),
-    bundleFile({
-      ...options,
-      outfile: outfile(".cjs"),
-      format: "cjs",
-      plugins: [wasmAsHex, sharedAsImport(entry, ".cjs")],
-      // What is imported on demand is required then: an ES module beside it would be another copy.
-      supported: { "dynamic-import": false },
-    }),
-    ...workers.map(({ condition, suffix }) =>
-      bundleFile({ ...esm, outfile: outfile(`.${condition}.js`), plugins: [wasmAsImport(suffix), shared] }),
-    ),
-  ];
+  await Promise.all([bundleModules(), ...modules.map(writeText), ...generated.map(bundleGenerated), bundleScripts()]);
 }
 
 /**
- * Bundles an entry, and writes the module that exports what is in the bundle and the class of the errors.
- * @param {string} name
- * @param {Parameters<typeof bundleFile>[0]} options
+ * The text of a Wasm module as a module. Who takes the CommonJS one has files: bundlers take ES modules, for `require`,
+ * too.
+ * @param {import("./wasm.mjs").WasmModule} module
  */
-async function bundleApart(name, options) {
-  const others = (await bundleFile(options)).filter((exported) => exported !== "SeenGuardError");
+async function writeText({ name, file }) {
+  const path = inProject("dist", textFileOf(name));
+  writeWhole(path, await textModuleOf(inProject("js", "generated", name, "seenguard.wasm")));
+  const lines = [
+    `const { readFileSync } = require("node:fs");`,
+    `Object.defineProperty(exports, "__esModule", { value: true });`,
+    `Object.defineProperty(exports, "default", { get: () => readFileSync(\`\${__dirname}/${file}\`, "hex") });`,
+  ];
+  writeWhole(path.replace(/\.js$/, ".cjs"), `${lines.join("\n")}\n`);
+}
+
+/** As written: bundlers minify, and people debug. */
+const asModules = /** @satisfies {import("esbuild").BuildOptions} */ ({
+  format: "esm",
+  outdir: inProject("dist"),
+  external: ["seenguard", "node:*", ...bundles.flatMap(({ peers = [] }) => peers)],
+});
+
+/** What several entries have in them is in a file that they share. */
+async function bundleModules() {
+  const together = written.filter(({ hasWasmFile }) => !hasWasmFile);
+  const points = together.map((entry) => [`${fileOf(entry)}${isApart(entry) ? ".bundle" : ""}`, sourceOf(entry)]);
+  const files = await bundleFiles({
+    ...asModules,
+    entryPoints: Object.fromEntries(points),
+    splitting: true,
+    chunkNames: "shared-[hash]",
+    plugins: [wasmAsTextFile, generatedAsFile],
+  });
+  const esmOnly = new Set(written.flatMap((entry) => (entry.isEsmOnly ? [`${fileOf(entry)}.js`] : [])));
+  const both = files.filter(({ path }) => !esmOnly.has(basename(path)));
+  for (const entry of together.filter(isApart)) both.push(writeApart(entry, files));
+  await Promise.all(both.map((file) => writeCommonJs(file)));
+  await Promise.all(written.filter(({ hasWasmFile }) => hasWasmFile).map(bundleAlone));
+}
+
+/**
+ * Writes the module that exports what is in an entry's bundle, and the class of the errors.
+ * @param {Entry} entry
+ * @param {readonly BundledFile[]} files
+ * @returns {BundledFile}
+ */
+function writeApart(entry, files) {
+  const name = fileOf(entry);
+  const exports = files.find(({ path }) => basename(path) === `${name}.bundle.js`)?.exports ?? [];
+  const others = exports.filter((exported) => exported !== "SeenGuardError");
   const lines = [
     `export { ${others.join(", ")} } from "./${name}.bundle.js";`,
     `export { SeenGuardError } from "./errors.js";`,
   ];
-  writeWhole(inProject("dist", `${name}.js`), `${lines.join("\n")}\n`);
+  const file = { path: inProject("dist", `${name}.js`), text: `${lines.join("\n")}\n`, exports };
+  writeWhole(file.path, file.text);
+  return file;
+}
+
+/** @param {Entry} entry */
+async function bundleAlone(entry) {
+  const entryPoints = { [fileOf(entry)]: sourceOf(entry) };
+  await bundleFiles({ ...asModules, entryPoints, plugins: [wasmAsFile] });
+}
+
+/** @param {Entry} entry */
+async function bundleGenerated(entry) {
+  const entryPoints = { [fileOf(entry)]: sourceOf(entry) };
+  const files = await bundleFiles({ ...asModules, entryPoints, minify: true, sourcemap: false });
+  if (!entry.isEsmOnly) await Promise.all(files.map((file) => writeCommonJs(file, true)));
+}
+
+/**
+ * The same file as a CommonJS module. What is imported on demand is imported there, too: nothing but the server's
+ * engine as JavaScript.
+ * @param {BundledFile} file
+ * @param {boolean} [minify]
+ */
+async function writeCommonJs({ path, text }, minify = false) {
+  const script = text.replace(/^\/\/# sourceMappingURL=.*$/m, "");
+  const options = /** @type {const} */ ({ format: "cjs", target, platform: "neutral", charset: "ascii", minify });
+  const { code } = await esbuild.transform(script, options);
+  const exporting = withOwnExports(code);
+  writeWhole(path.replace(/\.js$/, ".cjs"), exporting.replace(/\brequire\("(\.\/[^"]+)\.js"\)/g, 'require("$1.cjs")'));
 }
 
 /** For script tags. A page that has no bundler has no choice of entries: it gets all formats. */
 async function bundleScripts() {
   const script = (/** @type {string} */ name) => inProject("js", "entries", `${name}.ts`);
-  const options = { plugins: [wasmAsHex], format: /** @type {const} */ ("iife"), minify: true };
+  const options = { plugins: [wasmAsText], format: /** @type {const} */ ("iife"), minify: true, sourcemap: false };
   await Promise.all([
-    bundleFile({
+    bundleFiles({
       ...options,
       entryPoints: [script("script-tag")],
       outfile: inProject("dist", "seenguard.iife.js"),
       globalName: "Seenguard",
     }),
-    bundleFile({
+    bundleFiles({
       ...options,
       entryPoints: [script("engine-js-script-tag")],
       outfile: inProject("dist", "seenguard-engine-js.iife.js"),
-      sourcemap: false,
     }),
   ]);
-}
-
-/** `npx seenguard`, for Node alone. */
-async function bundleCommand() {
-  const outfile = inProject("dist", "cli.js");
-  await bundleFile({
-    entryPoints: [inProject("cli", "main.ts")],
-    outfile,
-    plugins: [wasmAsHex],
-    format: "esm",
-    platform: "node",
-    target: "node20",
-  });
 }
 
 /** @param {Entry} entry */
 const sourceOf = ({ name, source = `entries/${name}` }) => inProject("js", `${source}.ts`);
 
+/** @typedef {{ path: string, text: string, exports: string[] }} BundledFile */
+
 /**
- * Returns what the file exports.
- * @param {import("esbuild").BuildOptions & { outfile: string }} options
+ * Returns the scripts, and what they export.
+ * @param {import("esbuild").BuildOptions} options
+ * @returns {Promise<BundledFile[]>}
  */
-async function bundleFile(options) {
+async function bundleFiles(options) {
   const result = await esbuild.build({
     platform: "neutral",
     target,
@@ -187,14 +223,24 @@ async function bundleFile(options) {
     metafile: true,
     write: false,
   });
-  const isMeant = (/** @type {string} */ path) =>
-    options.platform === "node" ? path.startsWith("node:") : path.startsWith("./") || options.external?.includes(path);
-  const imports = Object.values(result.metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
-  const others = imports.filter((path) => !isMeant(path));
-  if (others.length > 0) throw new Error(`${options.outfile} imports ${others.join(", ")}`);
-  for (const { path, text } of result.outputFiles)
-    writeWhole(path, path.endsWith(".map") ? withoutWasm(text) : withOwnExports(text));
-  return Object.values(result.metafile.outputs).flatMap((output) => output.exports);
+  const outputs = Object.entries(result.metafile.outputs);
+  for (const [output, { imports, entryPoint }] of outputs) {
+    const isMeant = (/** @type {string} */ path) =>
+      path.startsWith("./") ||
+      result.metafile.outputs[path] !== undefined ||
+      (path.startsWith("node:") ? entryPoint?.startsWith("cli/") : options.external?.includes(path));
+    const others = imports.map(({ path }) => path).filter((path) => !isMeant(path));
+    if (others.length > 0) throw new Error(`${output} imports ${others.join(", ")}`);
+  }
+  const plain = (/** @type {string} */ script) => withoutBareImports(withOwnExports(script));
+  for (const { path, text } of result.outputFiles) writeWhole(path, path.endsWith(".map") ? text : plain(text));
+  return outputs
+    .filter(([output]) => output.endsWith(".js"))
+    .map(([output, { exports }]) => {
+      const path = inProject(output);
+      const file = result.outputFiles.find((file) => file.path === path);
+      return { path, text: plain(file?.text ?? ""), exports };
+    });
 }
 
 /**
@@ -210,13 +256,10 @@ function withOwnExports(script) {
 }
 
 /**
- * A source map without the modules as text, which nobody debugs.
- * @param {string} map
+ * esbuild keeps the order of files that are shared by imports of which nothing is used. None of them does anything when
+ * it is imported, as package.json says, too, so that bundlers warn of such an import.
+ * @param {string} script
  */
-function withoutWasm(map) {
-  const { sources, sourcesContent, ...rest } = /** @type {{ sources: string[], sourcesContent: string[] }} */ (
-    JSON.parse(map)
-  );
-  const contents = sourcesContent.map((content, index) => (sources[index]?.endsWith(".wasm") ? null : content));
-  return JSON.stringify({ ...rest, sources, sourcesContent: contents });
+function withoutBareImports(script) {
+  return script.replace(/^import "\.\/shared-\w+\.js";$/gm, "");
 }

@@ -11,53 +11,60 @@ import { inProject } from "../lib/paths.mjs";
 
 /**
  * @typedef {object} Entry
- * @property {string} name of dist/<name>.*, and of `seenguard/<name>`
+ * @property {string} name of `seenguard/<name>`
  * @property {string} [source] of js/<source>.ts, if it is not entries/<name>
  * @property {string} [types] of js/types/<types>.d.ts, if it is not <name>
- * @property {true} [inlinesWasm] for workers that compile no bytes it is also built with its Wasm as an import
- * @property {true} [isShared] other entries import it instead of having a copy in them
  * @property {true} [isGenerated] nobody debugs it: it is minified, without a source map
+ * @property {true} [isEsmOnly] there is no CommonJS module of it
+ * @property {true} [hasWasmFile] it imports its Wasm as a file
+ * @property {string} [inReactNative] what React Native takes in its place
  * @property {readonly string[]} [peers] no core in it: imports `seenguard` and these packages by their names
  * @property {true} [hasEffect] importing it does something: bundlers keep an import of which nothing is used
  */
 
 /** @type {readonly Entry[]} */
 export const entries = [
-  { name: "index", types: "seenguard", inlinesWasm: true },
-  { name: "formats", inlinesWasm: true },
+  { name: "index", types: "seenguard", inReactNative: "react-native" },
+  { name: "formats", inReactNative: "formats/react-native" },
   { name: "slim" },
-  { name: "server", inlinesWasm: true },
+  { name: "server" },
+  { name: "server/workerd", source: "entries/server", types: "server", hasWasmFile: true, isEsmOnly: true },
   { name: "react", source: "adapters/react", peers: ["react"] },
   { name: "vue", source: "adapters/vue", peers: ["vue"] },
   { name: "svelte", source: "adapters/svelte", peers: ["svelte/reactivity"] },
-  { name: "engine-js", isShared: true, isGenerated: true },
+  { name: "engine-js", isGenerated: true },
+  { name: "formats/engine-js", types: "engine-js", isGenerated: true },
   { name: "testing", source: "adapters/testing", peers: [] },
   { name: "devtools", peers: [], hasEffect: true },
 ];
 
-/** In dist/ as the entries are, and no entry itself. So all ES entries have one class of errors. @type {Entry} */
-const errors = { name: "errors", source: "errors", isShared: true };
+/** In dist/ as the entries are, and not for apps to import. @type {readonly Entry[]} */
+const internal = [
+  // All entries have one class of errors.
+  { name: "errors", source: "errors", peers: [] },
+  // What `seenguard/server` imports where no Wasm is compiled.
+  { name: "server/engine-js", isGenerated: true, isEsmOnly: true },
+  ...["react-native", "formats/react-native"].map(
+    (name) => /** @type {const} */ ({ name, isEsmOnly: true, peers: [] }),
+  ),
+  // `npx seenguard`, for Node alone.
+  { name: "cli", source: "../cli/main", isEsmOnly: true, peers: [] },
+];
 
-/** All that is bundled as an ES and a CommonJS module. */
-export const bundles = [...entries, errors];
-
-/**
- * Builds of the entries that inline their Wasm, named after the export condition that they are for.
- *
- * - workerd: its modules import a `.wasm` file as a `WebAssembly.Module`, with no configuration in wrangler.
- * - edge-light: Vercel and Next.js do so for an address that ends with `?module`.
- */
-export const workerBuilds = /** @type {const} */ ([
-  { condition: "workerd", suffix: "" },
-  { condition: "edge-light", suffix: "?module" },
-]);
+/** All that is bundled as modules: what is minified, and what is as it was written. */
+export const bundles = [...entries, ...internal];
+export const generated = bundles.filter(({ isGenerated }) => isGenerated);
+export const written = bundles.filter(({ isGenerated }) => !isGenerated);
 
 /**
  * Whether the ES module of an entry is apart from its bundle, `<name>.bundle.js`: in no bundler pays for the guard who
  * imports the class of the errors alone.
  * @param {Entry} entry
  */
-export const isApart = ({ isShared, peers }) => !isShared && !peers;
+export const isApart = ({ isGenerated, hasWasmFile, peers }) => !isGenerated && !hasWasmFile && !peers;
+
+/** An entry's file in dist/, without its extension. @param {Pick<Entry, "name">} entry */
+export const fileOf = ({ name }) => name.replaceAll("/", "-");
 
 /** @param {Entry} entry */
 export const specifierOf = ({ name }) => (name === "index" ? "seenguard" : `seenguard/${name}`);
@@ -76,19 +83,20 @@ export function manifestExports() {
 }
 
 /** @param {Entry} entry */
-function conditionsOf({ name, inlinesWasm }) {
-  const types = `./dist/${name}.d.ts`;
-  const inlined = {
-    import: { types, default: `./dist/${name}.js` },
-    require: { types: `./dist/${name}.d.cts`, default: `./dist/${name}.cjs` },
-  };
-  if (!inlinesWasm) return inlined;
+function conditionsOf(entry) {
+  const file = `./dist/${fileOf(entry)}`;
+  const types = `${file}.d.ts`;
+  const asModule = { types, default: `${file}.js` };
+  if (entry.isEsmOnly) return asModule;
+  const { inReactNative } = entry;
   return {
-    workerd: { types, default: `./dist/${name}.workerd.js` },
-    "edge-light": { types, default: `./dist/${name}.edge-light.js` },
-    // Other tools for workers at the edge. webpack and rspack set it for a page's workers, too, and import no Wasm.
-    worker: { types, webpack: `./dist/${name}.js`, default: `./dist/${name}.workerd.js` },
-    ...inlined,
+    ...(inReactNative !== undefined && {
+      "react-native": { types, default: `./dist/${fileOf({ name: inReactNative })}.js` },
+    }),
+    // Of bundlers: for `require`, too, which may meet an import of the same package.
+    module: asModule,
+    import: asModule,
+    require: { types: `${file}.d.cts`, default: `${file}.cjs` },
   };
 }
 
@@ -96,7 +104,7 @@ function conditionsOf({ name, inlinesWasm }) {
 export function manifestSideEffects() {
   return entries
     .filter(({ hasEffect }) => hasEffect)
-    .flatMap(({ name }) => [`./dist/${name}.js`, `./dist/${name}.cjs`]);
+    .flatMap((entry) => [`./dist/${fileOf(entry)}.js`, `./dist/${fileOf(entry)}.cjs`]);
 }
 
 /**
@@ -106,10 +114,11 @@ export function manifestSideEffects() {
 export function stubManifests() {
   const subpaths = entries.filter(({ name }) => name !== "index");
   return Object.fromEntries(
-    subpaths.map(({ name, hasEffect }) => {
-      const file = (/** @type {string} */ extension) => `../dist/${name}.${extension}`;
-      const sideEffects = hasEffect === true;
-      return [name, { main: file("cjs"), module: file("js"), types: file("d.ts"), sideEffects }];
+    subpaths.map((entry) => {
+      const dist = `${entry.name.replace(/[^/]+/g, "..")}/dist`;
+      const file = (/** @type {string} */ extension) => `${dist}/${fileOf(entry)}.${extension}`;
+      const [main, sideEffects] = [file(entry.isEsmOnly ? "js" : "cjs"), entry.hasEffect === true];
+      return [entry.name, { main, module: file("js"), types: file("d.ts"), sideEffects }];
     }),
   );
 }

@@ -1,9 +1,16 @@
 /** The folder that is packed: `npm pack ./target/npm`, `npm publish ./target/npm`. */
 import { readdirSync, readFileSync } from "node:fs";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, dirname, join, posix, relative } from "node:path";
 import { filesBelow, removeOutdated, writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
 import { stubManifests } from "./entries.mjs";
+
+/**
+ * @typedef {object} Manifest
+ * @property {string[]} files
+ * @property {object} scripts
+ * @property {{ url: string }} [repository] there is none yet
+ */
 
 export const packageDirectory = inProject("target", "npm");
 
@@ -14,14 +21,41 @@ export const packageDirectory = inProject("target", "npm");
 export function assemblePackage(directory = packageDirectory) {
   const text = readFileSync(inProject("package.json"), "utf8");
   // Nothing that the scripts run is packed, and all that is in the folder is.
-  const { files, scripts: _, ...manifest } = /** @type {{ files: string[], scripts: object }} */ (JSON.parse(text));
-  for (const path of ["README.md", ...files].flatMap(matching)) {
-    writeWhole(join(directory, path), readFileSync(inProject(path)));
+  const { files, scripts: _, ...manifest } = /** @type {Manifest} */ (JSON.parse(text));
+  const packed = new Set(["README.md", ...files].flatMap(matching));
+  for (const path of packed) {
+    const content = readFileSync(inProject(path));
+    const isPage = path.endsWith(".md");
+    writeWhole(join(directory, path), isPage ? packedPage(path, content.toString(), packed, manifest) : content);
   }
   for (const [name, content] of Object.entries({ ".": manifest, ...stubManifests() })) {
     writeWhole(join(directory, name, "package.json"), `${JSON.stringify(content, undefined, 2)}\n`);
   }
   removeOutdated(directory);
+}
+
+/** A fenced block of code, in which nothing is a link. */
+const FENCED = /(^```[^]*?^```$)/m;
+
+/**
+ * A page as it is packed. What is not in the package it names without a link; or links to in the repository, once
+ * package.json says where that is.
+ * @param {string} path
+ * @param {string} text
+ * @param {ReadonlySet<string>} packed the files that are
+ * @param {Pick<Manifest, "repository">} manifest
+ */
+export function packedPage(path, text, packed, { repository }) {
+  const base = repository?.url.replace(/^git\+|\.git$/g, "");
+  const packedLink = (/** @type {string[]} */ ...[link = "", image = "", label = "", target = "", anchor = ""]) => {
+    const file = posix.join(posix.dirname(path), target);
+    if (target.startsWith("https:") || packed.has(file)) return link;
+    if (base === undefined) return image ? `_${label}_` : label;
+    return `${image}[${label}](${base}/${image ? "raw" : "blob"}/HEAD/${file}${anchor})`;
+  };
+  const links = /(!?)\[([^\]]+)\]\(([^)#\s]+)(#[^)\s]*)?\)/g;
+  const parts = text.split(FENCED);
+  return parts.map((part, index) => (index % 2 === 1 ? part : part.replace(links, packedLink))).join("");
 }
 
 /**

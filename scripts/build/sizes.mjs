@@ -1,11 +1,11 @@
 /** What the package costs an app: each entry bundled and minified, and the files that are loaded as they are. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { brotliSize } from "../lib/brotli.mjs";
 import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { entries, isApart, specifierOf } from "./entries.mjs";
+import { entries, fileOf, specifierOf } from "./entries.mjs";
 
 /** @typedef {{ bytes: number, gzip: number, brotli: number }} Size */
 
@@ -16,9 +16,9 @@ const path = inProject("target", "sizes.json");
 /** Writes target/sizes.json and returns a table. */
 export async function measureSizes() {
   const hash = hashOf(
-    [...entries.map((entry) => `${entry.name}${isApart(entry) ? ".bundle.js" : ".js"}`), ...files].map((file) =>
-      inProject("dist", file),
-    ),
+    readdirSync(inProject("dist"))
+      .filter((name) => /\.(js|wasm)$/.test(name))
+      .map((name) => inProject("dist", name)),
   );
   const kept = readIfThere(path)?.toString() ?? '{"hash":"","sizes":{}}';
   const known = /** @type {{ hash: string, sizes: Record<string, Size> }} */ (JSON.parse(kept));
@@ -41,10 +41,10 @@ async function measure() {
  * adapter is for, and without what is imported on demand.
  * @param {import("./entries.mjs").Entry} entry
  */
-async function minified({ name, peers = [] }) {
+async function minified({ peers = [], ...entry }) {
   const { outputFiles } = await build({
-    entryPoints: [inProject("dist", `${name}.js`)],
-    external: ["seenguard", ...peers, "./engine-js.js"],
+    entryPoints: [inProject("dist", `${fileOf(entry)}.js`)],
+    external: ["seenguard", ...peers, "./server-engine-js.js", "*.wasm"],
     bundle: true,
     minify: true,
     format: "esm",

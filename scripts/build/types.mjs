@@ -2,16 +2,18 @@
 import { readFileSync } from "node:fs";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { entries } from "./entries.mjs";
+import { entries, fileOf } from "./entries.mjs";
 
 export function copyTypes() {
-  for (const { name, types = name } of entries) {
+  for (const entry of entries) {
+    const { name, types = name, isEsmOnly } = entry;
     const declarations = readFileSync(inProject("js", "types", `${types}.d.ts`), "utf8");
     for (const [extension, suffix] of /** @type {const} */ ([
       ["ts", ".js"],
       ["cts", ".cjs"],
     ])) {
-      writeWhole(inProject("dist", `${name}.d.${extension}`), withSpecifiers(declarations, suffix));
+      if (isEsmOnly && extension === "cts") continue;
+      writeWhole(inProject("dist", `${fileOf(entry)}.d.${extension}`), withSpecifiers(declarations, suffix));
     }
   }
 }
@@ -25,6 +27,6 @@ function withSpecifiers(declarations, suffix) {
   return declarations.replace(/(?<=\b(?:from|import\()\s*)"(\.[^"]+)"/g, (_, /** @type {string} */ specifier) => {
     const entry = entries.find(({ name, types = name }) => specifier === `./${types}.js`);
     if (entry === undefined) throw new Error(`a declaration imports ${specifier}, which is not packed`);
-    return `"./${entry.name}${suffix}"`;
+    return `"./${fileOf(entry)}${suffix}"`;
   });
 }

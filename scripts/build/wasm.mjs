@@ -12,7 +12,7 @@ import { declarations, translate } from "./wasm2js.mjs";
  * @typedef {object} WasmModule
  * @property {string} name its directory in js/generated/
  * @property {string} features of the crate
- * @property {string} [file] its place in dist/, if it is shipped as a file of its own
+ * @property {string} file its place in dist/
  */
 
 /** @type {readonly WasmModule[]} */
@@ -54,8 +54,8 @@ async function compile(features) {
 export async function bindModules() {
   const flags = await wasmOptFlags();
   await withProgress("wasm-bindgen, wasm-opt", () => Promise.all(modules.map((module) => bind(module, flags))));
-  checkGlue();
-  await withProgress("wasm2js", () => translateEngine(flags));
+  copyGlue();
+  await withProgress("wasm2js", () => Promise.all(modules.map(({ name }) => translateModule(name, flags))));
 }
 
 /**
@@ -78,7 +78,7 @@ async function bind({ name, file }, flags) {
     }
     writeWhole(stampFile, stamp());
   }
-  if (file !== undefined) writeWhole(inProject("dist", file), readFileSync(join(directory, "seenguard.wasm")));
+  writeWhole(inProject("dist", file), readFileSync(join(directory, "seenguard.wasm")));
 }
 
 /**
@@ -97,19 +97,20 @@ async function generate(compiled, directory, flags) {
 }
 
 /**
- * Makes js/generated/js/, the engine as JavaScript. It knows all formats, whichever entry loads it.
+ * Makes the engine as JavaScript, beside its module.
+ * @param {string} name the module's
  * @param {readonly string[]} flags wasm-opt's
  */
-async function translateEngine(flags) {
-  const [source, directory] = [inProject("js", "generated", "formats"), inProject("js", "generated", "js")];
-  const products = ["seenguard.js", "seenguard.d.ts"].map((product) => join(directory, product));
+async function translateModule(name, flags) {
+  const directory = inProject("js", "generated", name);
+  const products = ["engine-js.js", "engine-js.d.ts"].map((product) => join(directory, product));
   const [script = "", types = ""] = products;
-  const inputs = ["seenguard.wasm", "seenguard.js"].map((input) => join(source, input));
+  const inputs = ["seenguard.wasm", "seenguard.js"].map((input) => join(directory, input));
   const recipe = inProject("scripts", "build", "wasm2js.mjs");
-  const stampFile = inProject("target", "wasm", "js.stamp");
+  const stampFile = inProject("target", "wasm", `${name}-js.stamp`);
   const stamp = () => [hashOf([...inputs, ...products, recipe]), ...flags].join(" ");
   if (readIfThere(stampFile)?.toString() === stamp()) return;
-  writeWhole(script, await translate(source, flags));
+  writeWhole(script, await translate(directory, flags));
   writeWhole(types, declarations);
   writeWhole(stampFile, stamp());
 }
@@ -138,10 +139,12 @@ async function cargoMetadata() {
   return metadata;
 }
 
-/** `seenguard/slim` is given either module, and has the glue of one. */
-function checkGlue() {
-  const [client, formats] = ["client", "formats"].map((name) =>
-    readFileSync(inProject("js", "generated", name, "seenguard.js"), "utf8"),
-  );
-  if (client !== formats) throw new CommandFailed("the glue of formats.wasm is not that of seenguard.wasm");
+/** `seenguard/slim` is given either module, and has the glue of one: a copy, since a glue has one module's memory. */
+function copyGlue() {
+  const read = (/** @type {string} */ name, /** @type {string} */ file) =>
+    readFileSync(inProject("js", "generated", name, file), "utf8");
+  if (read("client", "seenguard.js") !== read("formats", "seenguard.js"))
+    throw new CommandFailed("the glue of formats.wasm is not that of seenguard.wasm");
+  for (const file of ["seenguard.js", "seenguard.d.ts"])
+    writeWhole(inProject("js", "generated", "slim", file), read("formats", file));
 }

@@ -385,7 +385,7 @@ export const steps = [
   },
   {
     name: "vitest-js-engine",
-    what: "the guard in Node on the JavaScript engine",
+    what: "the guard and chains in Node on the JavaScript engine",
     run: () => vitest("--project", "node-js-engine"),
     reads: packageAndTests,
     needs: ["build"],

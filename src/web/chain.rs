@@ -37,6 +37,8 @@ struct ShippedPage {
     seen: ChainSnapshot,
 }
 
+const BAD_SEED: Error = Error::BadOption("the seed must be a whole number from 0 to 2^64 - 1");
+
 /// The options that were given; the others have their defaults.
 #[wasm_bindgen]
 pub struct GivenOptions {
@@ -45,7 +47,8 @@ pub struct GivenOptions {
 
 #[wasm_bindgen]
 impl GivenOptions {
-    /// `are_stores`: the defaults are those of stores. The three arguments after it tell the format.
+    /// `are_stores`: the defaults are those of stores. The three arguments after it tell the format. `seed` is decimal:
+    /// the engine as JavaScript takes no 64 bits.
     #[wasm_bindgen(constructor)]
     #[allow(clippy::too_many_arguments)]
     pub fn new(
@@ -56,7 +59,7 @@ impl GivenOptions {
         capacity: Option<u32>,
         shards: Option<usize>,
         false_positive_rate: Option<f64>,
-        seed: Option<u64>,
+        seed: Option<String>,
         ttl_seconds: Option<u32>,
     ) -> Result<GivenOptions, JsValue> {
         let defaults = |format| match are_stores {
@@ -74,11 +77,12 @@ impl GivenOptions {
             kind => Format::from_arguments(kind, format_number, format_rate),
         };
         let defaults = defaults(format.map_err(failure)?);
+        let seed = seed.map(|text| text.parse().map_err(|_| BAD_SEED)).transpose();
         let options = ChainOptions {
             capacity,
             false_positive_rate,
             shards: shards.unwrap_or(defaults.shards),
-            seed: seed.unwrap_or(defaults.seed),
+            seed: seed.map_err(failure)?.unwrap_or(defaults.seed),
             ttl_seconds: ttl_seconds.unwrap_or(defaults.ttl_seconds),
             ..defaults
         };

@@ -1,9 +1,10 @@
-/** A guard on pages without WebAssembly: the JavaScript engine comes by itself, and everything works as ever. */
+/** A guard on pages without WebAssembly: with the JavaScript engine as its fallback everything works as ever. */
 import { readFileSync } from "node:fs";
 import type { BrowserContext, Page } from "@playwright/test";
 import { codes, expect, fresh, openGuard, record, SITE, test } from "./support.js";
 
-const FILES = /^(index|index\.bundle|errors|engine-js|seenguard\.iife|seenguard-engine-js\.iife)\.js$/;
+const FILES =
+  /^(index|index\.bundle|errors|client-wasm|shared-\w+|engine-js|seenguard\.iife|seenguard-engine-js\.iife)\.js$/;
 const MODULE_PAGE = '<!doctype html><title>A feed</title><script type="module" src="/app.js"></script>';
 const SCRIPT_PAGE = `<!doctype html><title>A feed</title><script src="/seenguard.iife.js"></script>
 <script src="/seenguard-engine-js.iife.js"></script>`;
@@ -18,7 +19,11 @@ async function serve(context: BrowserContext, html: string, policy: string): Pro
       const headers = { "content-security-policy": policy };
       await route.fulfill({ contentType: "text/html", body: html, headers });
     } else if (name === "app.js") {
-      const body = 'import * as Seenguard from "/index.js"; globalThis.Seenguard = Seenguard;';
+      // The tests open their guards as on any other page.
+      const body = `import { SeenGuard } from "/index.js";
+        const fallback = () => import("/engine-js.js");
+        const open = (options) => SeenGuard.open({ fallback, ...options });
+        globalThis.Seenguard = { SeenGuard: { open } };`;
       await route.fulfill({ contentType: "text/javascript", body });
     } else if (FILES.test(name)) {
       const body = readFileSync(new URL(`../../dist/${name}`, import.meta.url));

@@ -1,18 +1,21 @@
 /** `seenguard/slim` in a page that fetches its Wasm: compiled while it arrives, or as well as the server lets it. */
 import { readFileSync } from "node:fs";
 import type { BrowserContext, Page } from "@playwright/test";
+import type { GuardOptions } from "seenguard";
 import { codes, expect, fresh, NAMESPACE, record, SITE, test } from "./support.js";
 
 declare global {
   interface Window {
     /** Which of the functions that compile a module were called. */
     compilers: string[];
+    fallback: NonNullable<GuardOptions["fallback"]>;
   }
 }
 
-const FILES = /^(slim|slim\.bundle|errors|engine-js)\.js$/;
+const FILES = /^(slim|slim\.bundle|errors|shared-\w+|engine-js)\.js$/;
 const PAGE = '<!doctype html><title>A feed</title><script type="module" src="/app.js"></script>';
-const APP = 'import * as Seenguard from "/slim.js"; globalThis.Seenguard = Seenguard;';
+const APP = `import * as Seenguard from "/slim.js";
+  Object.assign(globalThis, { Seenguard, fallback: () => import("/engine-js.js") });`;
 
 const wasm = readFileSync(new URL("../../dist/seenguard.wasm", import.meta.url));
 
@@ -56,7 +59,8 @@ async function openSlim(page: Page): Promise<string> {
   return page.evaluate(async (namespace) => {
     window.codes = [];
     const onError = ({ code }: { code: string }) => window.codes.push(code);
-    window.guard = await window.Seenguard.SeenGuard.open({ namespace, onError, wasm: "/seenguard.wasm" });
+    const { fallback } = window;
+    window.guard = await window.Seenguard.SeenGuard.open({ namespace, onError, wasm: "/seenguard.wasm", fallback });
     return window.guard.stats().engine;
   }, NAMESPACE);
 }

@@ -1,9 +1,7 @@
 /** The guard in Hermes, React Native's engine: without WebAssembly, encoders and a clock that only grows. */
-import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { build } from "esbuild";
 import ts from "typescript";
 import { beforeAll, expect, test } from "vitest";
@@ -11,13 +9,7 @@ import guava from "../vectors/guava.json";
 import native from "../vectors/native.json";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import type { Outcome } from "./hermes/app.js";
-
-const directories: Partial<Record<NodeJS.Platform, string>> = {
-  linux: "linux64-bin",
-  darwin: "osx-bin",
-  win32: "win64-bin",
-};
-const hermes = inProject("node_modules", "hermes-engine-cli", directories[process.platform] ?? "", "hermes");
+import { runHermes } from "./hermes/program.js";
 
 let outcome: Outcome;
 
@@ -26,9 +18,7 @@ beforeAll(async () => {
   try {
     const script = join(directory, "app.js");
     await writeFile(script, await bundled());
-    // Its warnings are about names that a browser has.
-    const { stdout } = await promisify(execFile)(hermes, ["-w", script], { maxBuffer: 1 << 24 });
-    outcome = JSON.parse(stdout) as Outcome;
+    outcome = JSON.parse(await runHermes(inProject(), script)) as Outcome;
   } finally {
     await rm(directory, { recursive: true });
   }
@@ -37,7 +27,8 @@ beforeAll(async () => {
 /** One script of the app and the package, in the language that Hermes 0.12 knows: no classes, no block scopes. */
 async function bundled(): Promise<string> {
   const entryPoint = inProject("tests", "engines", "hermes", "app.ts");
-  const { outputFiles } = await build({ entryPoints: [entryPoint], bundle: true, format: "iife", write: false });
+  const options = { entryPoints: [entryPoint], bundle: true, format: "iife", write: false } as const;
+  const { outputFiles } = await build({ ...options, conditions: ["react-native"] });
   const lowered = { target: "ES5", downlevelIteration: true, module: "ESNext" };
   const { options: compilerOptions } = ts.convertCompilerOptionsFromJson(lowered, inProject());
   const { outputText } = ts.transpileModule(outputFiles[0]?.text ?? "", { compilerOptions });

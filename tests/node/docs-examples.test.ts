@@ -26,7 +26,7 @@ const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
 const RUN_ELSEWHERE =
   /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$|^tsx? news$|^ts (?:client|accounts)$|^js offline$/;
 /** Of an app that tests/platforms runs: the rest of the kind is the file that has the code. */
-const OF_AN_APP = /^jsx? (next-ssr\/\S+)$/;
+const OF_AN_APP = /^\w+ (\S+\/\S+)$/;
 const TEXT = ["sh", "text"];
 
 test("every example is of a kind that some test runs", () => {

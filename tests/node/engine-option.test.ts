@@ -1,8 +1,12 @@
 /** Which engine a guard runs: as the option `engine` says, and as the platform allows. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import * as index from "seenguard";
+import type { EngineModule } from "seenguard";
 import * as formats from "seenguard/formats";
 import * as slim from "seenguard/slim";
-import { describe, expect, test } from "vitest";
-import { openGuard, openPage, readScript, shippedSnapshot, uniqueNamespace } from "./support.js";
+import { describe, expect, test, vi } from "vitest";
+import { openGuard, openPage, readScript, shippedSnapshot, uniqueNamespace, type Package } from "./support.js";
 
 const WITHOUT_WASM = "globalThis.before = WebAssembly; delete globalThis.WebAssembly";
 
@@ -100,6 +104,69 @@ describe("where there is no WebAssembly", () => {
     expect(codes()).toEqual(["wasm-unavailable"]);
     expect(errors[0]?.message).toMatch(/^the JavaScript engine is not available: everything passes: /);
   });
+});
+
+describe("the option fallback", () => {
+  const lines = { seenguard: index, "seenguard/formats": formats, "seenguard/slim": slim };
+
+  test.each(Object.entries(lines))('of %s is what engine "js" needs, and the error says how', async (entry, module) => {
+    const specifier = entry === "seenguard/formats" ? "seenguard/formats/engine-js" : "seenguard/engine-js";
+    const opening = module.SeenGuard.open({ namespace: uniqueNamespace(), storage: "none", engine: "js" });
+    const message = expect.stringContaining(`fallback: () => import("${specifier}")`) as string;
+    await expect(opening).rejects.toMatchObject({ code: "bad-option", message });
+  });
+
+  test("is not called where there is Wasm", async () => {
+    const fallback = vi.fn(() => import("seenguard/engine-js"));
+    await expectGuarding(openGuard({ engine: "auto", fallback }), "wasm");
+    expect(fallback).not.toHaveBeenCalled();
+  });
+
+  test("takes the engine from wherever the app has it", async () => {
+    const page = openPage(WITHOUT_WASM);
+    await expectGuarding(openGuard({ fallback: () => import("seenguard/formats/engine-js") }, page.seenguard), "js");
+  });
+
+  test("may fail, or bring something else: everything passes, and the error says why", async () => {
+    const page = openPage(WITHOUT_WASM);
+    for (const [fallback, message] of [
+      [
+        () => Promise.reject(new Error("it is gone")),
+        /neither WebAssembly .* nor the JavaScript engine \(.*it is gone\)/,
+      ],
+      [() => Promise.resolve(formats as object as EngineModule), /pass a second script tag/],
+    ] as const) {
+      const { guard, errors } = await openGuard({ engine: "auto", fallback }, page.seenguard);
+      expect(errors).toMatchObject([{ code: "wasm-unavailable", message: expect.stringMatching(message) as string }]);
+      expect(guard.filter(["a", "a"])).toEqual(["a"]);
+    }
+  });
+
+  test("must be a function", async () => {
+    await expect(openGuard({ fallback: "seenguard/engine-js" as never })).rejects.toMatchObject({
+      code: "bad-option",
+      message: expect.stringContaining('() => import("seenguard/engine-js")') as string,
+    });
+  });
+});
+
+test("without WebAssembly and without a fallback everything passes, and the error says the line to add", async () => {
+  const script = `
+    const { SeenGuard } = await import("seenguard");
+    const onError = ({ code, message }) => console.log(code, message);
+    const guard = await SeenGuard.open({ namespace: "home:ada", storage: "none", onError });
+    guard.record("a");
+    console.log(guard.stats().engine, guard.filter(["a", "b"]).join());`;
+  const args = ["--jitless", "--input-type=module", "--eval", script];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  expect(stdout).toMatch(/^wasm-unavailable .*pass fallback: \(\) => import\("seenguard\/engine-js"\).*\nnone a,b\n$/);
+});
+
+test("React Native's builds have no Wasm, and the JavaScript engine by themselves", async () => {
+  const index = (await import(new URL("../../dist/react-native.js", import.meta.url).href)) as Package;
+  const formats = (await import(new URL("../../dist/formats-react-native.js", import.meta.url).href)) as Package;
+  await expectGuarding(openGuard({ engine: "auto" }, index), "js");
+  await expectGuarding(openGuard({ engine: "auto" }, formats), "js");
 });
 
 test("a Wasm file that cannot be had is reported, and not made up for by the JavaScript engine", async () => {

@@ -299,10 +299,17 @@ describe("a guard that was closed", () => {
 });
 
 describe("where there is no document", () => {
-  test("and no storage is named, everything passes and nothing is wrong", async () => {
+  test("and no storage is named, everything passes, which is told once", async () => {
     expect(typeof document).toBe("undefined");
-    const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
-    const guard = await SeenGuard.open({ namespace: uniqueNamespace() });
+    const { SeenGuard: Guard } = newPage();
+    const errors: string[] = [];
+    const onError = ({ code, message }: SeenGuardError) => errors.push(`${code}: ${message}`);
+    for (let request = 0; request < 3; request++) await Guard.open({ namespace: uniqueNamespace(), onError });
+    expect(errors).toEqual([expect.stringMatching(/^misuse: there is neither a document nor IndexedDB .*`storage`/)]);
+  });
+
+  test("and no storage is named, nothing is done", async () => {
+    const guard = await SeenGuard.open({ namespace: uniqueNamespace(), onError: () => {} });
     expect(guard.record("a")).toBe(0);
     expect(guard.filter(["a", "a", { id: "b" }])).toEqual(["a", { id: "b" }]);
     expect(guard.apply(await shippedSnapshot(["a"]))).toMatchObject({ applied: false, reason: "no-engine" });
@@ -311,8 +318,6 @@ describe("where there is no document", () => {
     await guard.flush();
     await guard.close();
     expect(guard.apply(null)).toMatchObject({ reason: "closed" });
-    expect(warn).not.toHaveBeenCalled();
-    warn.mockRestore();
   });
 
   test("observing does nothing and throws nothing but for wrong options", async () => {

@@ -1,5 +1,8 @@
 /** Realms of their own, which have the language alone, and copies of the package in them. */
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import vm from "node:vm";
 
 /** What a realm has beyond the ECMAScript of 2020, and what embedders take away. */
@@ -13,18 +16,29 @@ export function bareRealm(): { realm: vm.Context; run: (code: string) => unknown
   return { realm, run };
 }
 
-/** Imports a module of dist/, as CommonJS, into a realm. */
-export function importInto(realm: vm.Context, name: string): object {
-  const source = readFileSync(new URL(`../../dist/${name}.cjs`, import.meta.url), "utf8");
-  const wrapper = vm.runInContext(`(function (module, exports, require) {${source}\n})`, realm) as (
-    module: object,
+/** Imports a module of dist/, as CommonJS, into a realm: each file once. */
+export function importInto(realm: vm.Context, name: string, modules = new Map<string, object>()): object {
+  const known = modules.get(name);
+  if (known) return known;
+  const file = fileURLToPath(new URL(`../../dist/${name}.cjs`, import.meta.url));
+  const source = readFileSync(file, "utf8");
+  const wrapper = vm.runInContext(`(function (module, exports, require, __dirname) {${source}\n})`, realm) as (
+    module: { exports: object },
     exports: object,
     require: (path: string) => object,
+    directory: string,
   ) => void;
   const module = { exports: {} };
-  wrapper(module, module.exports, (path) => importInto(realm, path.replace(/^\.\/(.*)\.cjs$/, "$1")));
+  const require = (path: string) => {
+    const own = /^\.\/(.*)\.cjs$/.exec(path)?.[1];
+    return own === undefined ? (requireOfNode(path) as object) : importInto(realm, own, modules);
+  };
+  wrapper(module, module.exports, require, dirname(file));
+  modules.set(name, module.exports);
   return module.exports;
 }
+
+const requireOfNode = createRequire(import.meta.url);
 
 /** A copy of the server's entry whose Wasm module was changed. */
 export function serverWith(change: (wasm: Uint8Array) => Uint8Array<ArrayBuffer>) {

@@ -36,6 +36,12 @@ export interface OpenedGuard {
   readonly codes: () => string[];
 }
 
+/** `SeenGuard` of each page. */
+const pages = new WeakSet<Package["SeenGuard"]>();
+
+/** The engine as JavaScript, for guards of any entry. */
+const fallback = () => import("seenguard/formats/engine-js");
+
 /** Opens a guard that keeps nothing, unless the options say otherwise, and closes it when the test is over. */
 export async function openGuard(
   options: Partial<GuardOptions> = {},
@@ -45,7 +51,9 @@ export async function openGuard(
   const onError = (error: SeenGuardError) => errors.push(error);
   // Without the option it is Wasm, as users have it.
   const engine = ENGINE === "js" ? ENGINE : "auto";
-  const guard = await Guard.open({ namespace: uniqueNamespace(), storage: "none", engine, onError, ...options });
+  const asked = { namespace: uniqueNamespace(), storage: "none", engine, onError, ...options } as const;
+  // Pages have the engine of a script tag.
+  const guard = await Guard.open(asked.engine === "js" && !pages.has(Guard) ? { fallback, ...asked } : asked);
   // Nobody waits for it: a storage of this test may never answer again.
   onTestFinished(() => void guard.close());
   return { guard, errors, codes: () => errors.map(({ code }) => code) };
@@ -73,7 +81,9 @@ export function openPage(before = ""): { seenguard: Package; run: (code: string 
   run(before);
   run(readScript("seenguard.iife.js"));
   if (ENGINE === "js") run(readScript("seenguard-engine-js.iife.js"));
-  return { seenguard: run("Seenguard") as Package, run };
+  const seenguard = run("Seenguard") as Package;
+  pages.add(seenguard.SeenGuard);
+  return { seenguard, run };
 }
 
 const scripts = new Map<string, vm.Script>();

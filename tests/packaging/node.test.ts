@@ -63,6 +63,14 @@ test.each(["server.mjs", "server.cjs"])("node/%s filters, records and ships", as
   expectServed(JSON.parse(stdout) as ServerOutcome);
 });
 
+test.each(["server.mjs", "server.cjs"])(
+  "node --jitless node/%s does the same by the JavaScript engine",
+  async (app) => {
+    const { stdout } = await runNode("--jitless", join(inject("installed"), "node", app));
+    expectServed(JSON.parse(stdout) as ServerOutcome);
+  },
+);
+
 test("seenguard/server keeps a server's own records, and has no guard in it", async () => {
   const script = `
     import { createRequire } from "node:module";

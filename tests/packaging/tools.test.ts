@@ -10,7 +10,7 @@ import { Miniflare } from "miniflare";
 import { build as buildByVite } from "vite";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import webpack from "webpack";
-import { entries, specifierOf } from "../../scripts/build/entries.mjs";
+import { entries, fileOf, specifierOf } from "../../scripts/build/entries.mjs";
 import type { Outcome } from "./apps/scenario.js";
 import { openPage, serve } from "./chromium.js";
 import { expectGuarded, expectServed, type ServerOutcome } from "./scenarios.js";
@@ -43,13 +43,13 @@ test("an app bundled by webpack guards its feed in a page and in a worker", asyn
 });
 
 test("a resolver that knows no exports finds the subpaths", async () => {
-  const specifiers = entries.filter(({ peers = [] }) => peers.length === 0).map(specifierOf);
+  const chosen = entries.filter(({ peers = [], hasWasmFile }) => peers.length === 0 && !hasWasmFile);
+  const specifiers = chosen.map(specifierOf);
   const app = installed("old-resolver.cjs");
   await writeFile(app, specifiers.map((specifier) => `require("${specifier}");`).join("\n"));
   const output = { path: installed("old-resolver") };
   const files = await compile({ entry: app, target: "web", output, resolve: { exportsFields: [] } });
-  for (const { name, peers = [] } of entries)
-    if (peers.length === 0) expect(files).toContain(installed(`node_modules/seenguard/dist/${name}.js`));
+  for (const entry of chosen) expect(files).toContain(installed(`node_modules/seenguard/dist/${fileOf(entry)}.js`));
 });
 
 describe("of a bundle", () => {
@@ -118,7 +118,7 @@ async function compile(configuration: webpack.Configuration): Promise<string[]> 
   return [...compilation.fileDependencies];
 }
 
-test("a worker at the edge guards a feed and keeps chains in workerd, and is told nothing", async () => {
+test.each(["/", "/wasm"])("a worker at the edge guards a feed and keeps chains in workerd, at %s", async (path) => {
   const outdir = installed("workerd/dist");
   // As wrangler bundles: Wasm files stay modules of their own.
   await build({
@@ -141,10 +141,10 @@ test("a worker at the edge guards a feed and keeps chains in workerd, and is tol
     compatibilityDate: "2026-01-01",
   });
   onTestFinished(() => worker.dispose());
-  const response = await worker.dispatchFetch("http://localhost/");
+  const response = await worker.dispatchFetch(`http://localhost${path}`);
   const { served, guarded } = (await response.json()) as { served: ServerOutcome; guarded: Outcome };
   expectServed(served);
-  expectGuarded(guarded, "none");
+  expectGuarded(guarded, "none", "scenario.json", { engine: "js" });
 });
 
 test("Jest tests a feed in jsdom", async () => {

@@ -1,14 +1,16 @@
 /** The installed package's types, by each way that TypeScript has of finding them. */
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, writeFile } from "node:fs/promises";
+import { copyFile, cp, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, inject, test } from "vitest";
 
-const compiler = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
+const modules = fileURLToPath(new URL("../../node_modules", import.meta.url));
+const compiler = join(modules, "typescript/bin/tsc");
 
 const DOM = ["es2022", "dom", "dom.iterable"];
+const checks = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, types: [], noEmit: true };
 
 test.each([
   { name: "node16-esm", type: "module", module: "node16", moduleResolution: "node16", lib: DOM, finds: ".d.ts" },
@@ -24,14 +26,32 @@ test.each([
   await copyFile(join(app, "../consumer.ts"), join(app, "consumer.ts"));
   await writeFile(join(app, "package.json"), JSON.stringify({ name, type, private: true }));
   const compilerOptions = { module, moduleResolution, target: "es2022", lib, ignoreDeprecations: "6.0" };
-  const checks = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, types: [], noEmit: true };
   await writeFile(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions: { ...compilerOptions, ...checks } }));
   const { code, stdout } = await compile(app);
-  expect(stdout.split("\n").filter((line) => line.includes("error TS"))).toEqual([]);
+  expect(errorsIn(stdout)).toEqual([]);
   expect(code).toBe(0);
   for (const entry of ["index", "formats", "slim", "server"])
     expect(stdout).toContain(`node_modules/seenguard/dist/${entry}${finds}\n`);
 });
+
+test.each([
+  { adapter: "react", peers: [] },
+  { adapter: "vue", peers: ["vue"] },
+  { adapter: "svelte", peers: ["svelte"] },
+])("an app with the types of seenguard/$adapter needs no other framework", async ({ adapter, peers }) => {
+  const app = join(inject("installed"), "types", `alone-${adapter}`);
+  await mkdir(join(app, "node_modules"), { recursive: true });
+  await cp(join(inject("installed"), "node_modules/seenguard"), join(app, "node_modules/seenguard"), {
+    recursive: true,
+  });
+  for (const peer of peers) await symlink(join(modules, peer), join(app, "node_modules", peer));
+  await writeFile(join(app, "main.ts"), `import * as adapter from "seenguard/${adapter}";\nexport { adapter };\n`);
+  const compilerOptions = { module: "esnext", moduleResolution: "bundler", target: "es2022", lib: DOM };
+  await writeFile(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions: { ...compilerOptions, ...checks } }));
+  expect(errorsIn((await compile(app)).stdout)).toEqual([]);
+});
+
+const errorsIn = (stdout: string) => stdout.split("\n").filter((line) => line.includes("error TS"));
 
 async function compile(app: string): Promise<{ code: unknown; stdout: string }> {
   try {

@@ -1,10 +1,13 @@
 /** Every platform that the package is tried on: a row of the table in docs/platforms.md each. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { expect, inject } from "vitest";
+import { runHermes } from "../engines/hermes/program.js";
 import { serve } from "../packaging/chromium.js";
 import { expectServed, type ServerOutcome } from "../packaging/scenarios.js";
 import {
   expectEndpoint,
+  expectOffline,
   expectOutcomes,
   expectPage,
   PAGE_PARTS,
@@ -12,7 +15,9 @@ import {
   type Outcomes,
   type Part,
 } from "./expectations.js";
+import { expectExtension } from "./extension.js";
 import { runScript, startServer } from "./programs.js";
+import { expectTypes } from "./types.js";
 
 export interface Platform {
   readonly name: string;
@@ -31,18 +36,22 @@ export interface Platform {
 }
 
 interface Bundled extends Omit<Platform, "run" | "tested"> {
+  /** The script that builds it. @default "build" */
+  readonly script?: string;
   /** What a server serves of the app. */
   readonly serves: string;
   readonly parts: readonly Part[];
+  /** The list that docs/ has for it. */
+  readonly list?: true | undefined;
 }
 
-/** A page that is built by the app's script "build". */
-const bundled = ({ serves, parts, ...platform }: Bundled): Platform => ({
+/** A page that is built. */
+const bundled = ({ script = "build", serves, parts, list, ...platform }: Bundled): Platform => ({
   ...platform,
-  tested: parts === PAGE_PARTS ? "a page" : "a page, a worker",
+  tested: parts.includes("worker") ? "a page, a worker" : "a page",
   run: async (directory) => {
-    await runScript(directory, "build");
-    await expectPage(await serve(join(directory, serves)), { parts });
+    await runScript(directory, script);
+    await expectPage(await serve(join(directory, serves)), { parts, list });
   },
 });
 
@@ -53,9 +62,18 @@ const bundlers: readonly Platform[] = [
     name: "Vite",
     app: "vite",
     tools: ["vite"],
+    use: "`vite build`",
     serves: "dist",
     parts: WITH_WORKER,
-    needs: '`worker: { format: "es" }`, or a worker has the JavaScript engine in its one file, too',
+  }),
+  bundled({
+    name: "Vite 6",
+    app: "vite",
+    tools: ["vite-6"],
+    use: "`vite build`",
+    script: "build:6",
+    serves: "dist",
+    parts: WITH_WORKER,
   }),
   bundled({ name: "webpack 5", app: "webpack", tools: ["webpack", "webpack-cli"], serves: ".", parts: WITH_WORKER }),
   bundled({
@@ -72,7 +90,7 @@ const bundlers: readonly Platform[] = [
     tools: ["esbuild"],
     serves: ".",
     parts: PAGE_PARTS,
-    needs: "`--splitting`, or the page has the JavaScript engine in its one file, too",
+    needs: "`--splitting`, or what is imported on demand is in the page's one file, too",
   }),
   bundled({ name: "Parcel", app: "parcel", tools: ["parcel"], serves: "dist", parts: WITH_WORKER }),
   bundled({ name: "rspack", app: "rspack", tools: ["@rspack/core", "@rspack/cli"], serves: ".", parts: WITH_WORKER }),
@@ -94,31 +112,95 @@ const next = (bundler: string, build: string): Platform => ({
   },
 });
 
+/** A page that the app's server renders. */
+const renderedPage = (name: string, app: string, tools: string[]): Platform => ({
+  name,
+  app,
+  tools,
+  tested: "the page in the browser, its rendering on the server",
+  run: async (directory) => {
+    await runScript(directory, "build");
+    await expectPage(await startServer(directory, "start"), { server: true, parts: ["page"] });
+  },
+});
+
+interface Rendered extends Omit<Platform, "run" | "tested"> {
+  /** What the scripts "build" and "start" have behind their names. */
+  readonly variant?: string;
+  /** What runs on the server. */
+  readonly server: string;
+  /** The list that docs/ has for it. */
+  readonly list?: true | undefined;
+}
+
+/** Client and server of an app, with an endpoint. */
+const rendered = ({ variant = "", server, list, ...platform }: Rendered): Platform => ({
+  ...platform,
+  tested: `the page in the browser, ${server} on the server`,
+  run: async (directory) => {
+    await runScript(directory, `build${variant}`);
+    const address = await startServer(directory, `start${variant}`);
+    await expectEndpoint(`${address}/api/node`);
+    await expectPage(address, { server: true, parts: ["page"], list });
+  },
+});
+
 const frameworks: readonly Platform[] = [
   next("Turbopack", "build"),
   next("webpack", "build:webpack"),
-  {
-    name: "Vite with server rendering",
-    app: "vite-ssr",
-    tools: ["vite"],
-    tested: "the page in the browser, its rendering on the server",
-    run: async (directory) => {
-      await runScript(directory, "build");
-      await expectPage(await startServer(directory, "start"), { server: true });
-    },
-  },
-  {
+  renderedPage("Vite with server rendering", "vite-ssr", ["vite"]),
+  rendered({
     name: "SvelteKit",
     app: "sveltekit",
     tools: ["@sveltejs/kit", "svelte"],
-    tested: "the page in the browser, `load` and an endpoint on the server",
-    run: async (directory) => {
-      await runScript(directory, "build");
-      const address = await startServer(directory, "start");
-      await expectEndpoint(`${address}/api/node`);
-      await expectPage(address, { server: true });
-    },
-  },
+    use: "`vite build`, `node build`",
+    server: "`load` and an endpoint",
+  }),
+  rendered({
+    name: "SvelteKit on Cloudflare",
+    app: "sveltekit",
+    tools: ["@sveltejs/adapter-cloudflare", "@sveltejs/kit", "workerd"],
+    use: "`vite build`, `wrangler dev`",
+    variant: ":cloudflare",
+    server: "`load` and an endpoint",
+  }),
+  rendered({
+    name: "Nuxt on Cloudflare",
+    app: "nuxt",
+    tools: ["nuxt", "nitropack", "workerd"],
+    use: '`nuxt build` with `preset: "cloudflare_module"`, `wrangler dev`',
+    server: "`useFetch` and an endpoint",
+  }),
+  rendered({
+    name: "React Router",
+    app: "react-router",
+    tools: ["react-router"],
+    server: "`loader` and a resource route",
+  }),
+  rendered({
+    name: "TanStack Start",
+    app: "tanstack-start",
+    tools: ["@tanstack/react-start"],
+    server: "a server function and a server route",
+  }),
+  rendered({
+    name: "SolidStart",
+    app: "solid-start",
+    tools: ["@solidjs/start", "solid-js"],
+    server: "a server function and an API route",
+    list: true,
+  }),
+  rendered({ name: "Astro", app: "astro", tools: ["astro"], server: "the page and an endpoint", list: true }),
+  renderedPage("Qwik", "qwik", ["@builder.io/qwik", "vite-6"]),
+  bundled({
+    name: "Angular",
+    app: "angular",
+    tools: ["@angular/core", "@angular/build"],
+    serves: "dist/browser",
+    parts: ["page"],
+    list: true,
+  }),
+  bundled({ name: "Lit", app: "lit", tools: ["lit", "vite"], serves: "dist", parts: ["page"], list: true }),
 ];
 
 /** Tests of an app, by a test runner that the app brings. */
@@ -148,13 +230,37 @@ const runtime = (name: string, app: string, tool: string): Platform => ({
   app,
   tools: [tool],
   tested: "a server's program",
-  run: async (directory) => expectServed(JSON.parse(await runScript(directory, "start")) as ServerOutcome),
+  run: async (directory) => expectServed(JSON.parse((await runScript(directory, "start")).stdout) as ServerOutcome),
 });
 
 const runtimes: readonly Platform[] = [
   runtime("Node", "node", "node"),
   runtime("Bun", "bun", "bun"),
   runtime("Deno", "deno", "deno"),
+  {
+    name: "Yarn, Plug'n'Play",
+    app: "yarn-pnp",
+    tools: ["@yarnpkg/cli-dist", "esbuild"],
+    tested: "a server's program, a page",
+    run: async (directory) => {
+      await runScript(directory, "add");
+      expectServed(JSON.parse((await runScript(directory, "start")).stdout) as ServerOutcome);
+      await runScript(directory, "build");
+      await expectPage(await serve(directory), { parts: ["page"] });
+    },
+  },
+  {
+    name: "Metro, Hermes",
+    app: "metro",
+    tools: ["metro", "@react-native/babel-preset", "hermes-engine-cli"],
+    tested: "an app in React Native, without its views",
+    needs: "`storage`: see [React Native](#react-native)",
+    run: async (directory) => {
+      await runScript(directory, "build");
+      const outcomes = JSON.parse(await runHermes(inject("tools"), join(directory, "bundle.js"))) as Outcomes;
+      expectOutcomes(outcomes, { parts: ["page"], storage: "custom", engine: "js" });
+    },
+  },
   {
     name: "workerd",
     app: "workerd",
@@ -202,13 +308,43 @@ const pages: readonly Platform[] = [
     query: "?type=module",
     use: "`dist/index.js`",
     tested: "a service worker",
-    parts: ["page"],
-    needs: "Wasm: a service worker may not `import()` the JavaScript engine",
+    needs: "the fallback by an `import` of its own: a service worker has no `import()`",
   }),
+  {
+    name: "PWA (Workbox)",
+    app: "pwa",
+    tools: ["vite-plugin-pwa", "workbox-build", "vite"],
+    tested: "a page, online and offline; its build warns of nothing",
+    run: async (directory) => {
+      const { stdout, stderr } = await runScript(directory, "build");
+      expect(stdout + stderr).not.toMatch(/warn|\(!\)/i);
+      await expectOffline(await serve(join(directory, "dist")));
+    },
+  },
+  {
+    name: "Extension",
+    app: "extension",
+    tools: ["chromium", "esbuild"],
+    tested: "a page of it, its background's service worker, a content script",
+    needs: "`wasm-unsafe-eval` in the manifest: see [Content security policy](#content-security-policy)",
+    run: async (directory) => {
+      await runScript(directory, "build");
+      await expectExtension(directory, `${await serve(directory)}/site.html`);
+    },
+  },
+  {
+    name: "TypeScript",
+    app: "typescript",
+    tools: ["typescript-5.0", "typescript-newest"],
+    use: '`tsc` with `skipLibCheck: false` and `moduleResolution: "bundler"`',
+    tested: "`seenguard/react`, `seenguard/vue` and `seenguard/svelte`, each without the others' frameworks",
+    run: expectTypes,
+  },
   {
     name: "Content security policy without Wasm",
     app: "vite",
     tools: ["vite", "chromium"],
+    use: "`vite build`",
     tested: "a page and a worker with `script-src 'self'`",
     run: async (directory) => {
       await runScript(directory, "build");

@@ -1,30 +1,43 @@
 /** Runs an app's npm scripts as its developers would, and tells what they said when they fail. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { basename } from "node:path";
+import { readFileSync } from "node:fs";
+import { basename, delimiter, dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { onTestFailed, onTestFinished } from "vitest";
+import { measuredRelease, nodeOf } from "../../scripts/lib/node-releases.mjs";
 import { freePort } from "../../scripts/lib/ports.mjs";
 
 const LINES_TOLD = 30;
 const START_TIMEOUT_MS = 60_000;
 
-/** Runs a script of the app's package.json to its end, and returns what it wrote to its standard output. */
-export async function runScript(directory: string, script: string): Promise<string> {
-  const program = start(directory, script);
-  let stdout = "";
-  program.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
+interface Manifest {
+  readonly scripts: Readonly<Record<string, string>>;
+  /** Stands in those of apps whose framework needs a newer Node than the package does. */
+  readonly engines?: { readonly node: string };
+}
+
+export const manifestOf = (directory: string): Manifest =>
+  JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
+
+/** Runs a script of the app's package.json to its end, and returns what it wrote. */
+export async function runScript(directory: string, script: string): Promise<{ stdout: string; stderr: string }> {
+  const program = await start(directory, script);
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    program[name].setEncoding("utf8").on("data", (text: string) => {
+      said[name] += text;
+    });
+  }
   const [code, signal] = (await once(program, "close")) as [number | null, string | null];
   if (code !== 0) throw new Error(`npm run ${script} ended with ${signal ?? `exit code ${String(code)}`}`);
-  return stdout;
+  return said;
 }
 
 /** Starts a script that serves pages at the port of the variable PORT until the test is over. Returns the address. */
 export async function startServer(directory: string, script: string): Promise<string> {
   const port = await freePort();
-  const program = start(directory, script, { PORT: String(port), HOST: "127.0.0.1" });
+  const program = await start(directory, script, { PORT: String(port), HOST: "127.0.0.1" });
   const address = `http://127.0.0.1:${String(port)}`;
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (!(await answers(address))) {
@@ -36,10 +49,12 @@ export async function startServer(directory: string, script: string): Promise<st
 }
 
 /** A script that ends with the test at the latest. If the test fails, what it said last is printed. */
-function start(directory: string, script: string, env: Record<string, string> = {}) {
+async function start(directory: string, script: string, env: Record<string, string> = {}) {
+  // Node's directory comes first, so that it runs npm and whatever that starts.
+  const PATH = [dirname(await nodeFor(directory)), process.env.PATH].join(delimiter);
   const program = spawn("npm", ["run", "--silent", script], {
     cwd: directory,
-    env: { ...environment(), ...env },
+    env: { ...environment(), PATH, ...env },
     stdio: ["ignore", "pipe", "pipe"],
     // A group of its own, so that what npm has started ends with it.
     detached: true,
@@ -63,10 +78,21 @@ function start(directory: string, script: string, env: Record<string, string> = 
   return program;
 }
 
+/** The Node that runs the tests, or the current release for an app that asks for more. */
+async function nodeFor(directory: string): Promise<string> {
+  const newer = manifestOf(directory).engines && (await nodeOf(measuredRelease));
+  return newer ?? process.execPath;
+}
+
+const SILENT = {
+  ...{ ASTRO_TELEMETRY_DISABLED: "1", NEXT_TELEMETRY_DISABLED: "1", NG_CLI_ANALYTICS: "false" },
+  ...{ NUXT_TELEMETRY_DISABLED: "1", WRANGLER_SEND_METRICS: "false" },
+};
+
 /** Ours, less what the test runner and npm have set for themselves; and nothing calls home. */
 function environment(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(npm_|VITEST|NODE_|TEST$|DEV$|PROD$)/.test(name));
-  return { ...Object.fromEntries(own), CI: "1", NEXT_TELEMETRY_DISABLED: "1", WRANGLER_SEND_METRICS: "false" };
+  return { ...Object.fromEntries(own), CI: "1", ...SILENT };
 }
 
 async function answers(address: string): Promise<boolean> {

@@ -6,6 +6,7 @@ import { format, resolveConfig } from "prettier";
 import { inject } from "vitest";
 import { chromiumVersion } from "../packaging/chromium.js";
 import type { Platform } from "./platforms.js";
+import { manifestOf } from "./programs.js";
 
 const page = fileURLToPath(new URL("../../docs/platforms.md", import.meta.url));
 const BEGIN = "<!-- platforms: written by `npx vitest run --project platforms --update` -->";
@@ -20,27 +21,26 @@ const HEADINGS = ["Platform", "Versions", "Used as", "Tried", "What it needs"] a
 export function rowOf(platform: Platform, directory: string): Row {
   return {
     Platform: platform.name,
-    Versions: platform.tools.map((tool) => `${tool} ${versionOf(tool)}`).join(", "),
+    Versions: platform.tools.map(toolWithVersion).join(", "),
     "Used as": platform.use ?? scriptsOf(directory),
     Tried: platform.tested,
     "What it needs": platform.needs ?? "nothing",
   };
 }
 
-function versionOf(tool: string): string {
-  if (tool === "node") return process.versions.node;
-  if (tool === "chromium") return chromiumVersion();
+/** @param tool may be the alias of another version, such as `vite-6` */
+function toolWithVersion(tool: string): string {
+  if (tool === "node") return `node ${process.versions.node}`;
+  if (tool === "chromium") return `chromium ${chromiumVersion()}`;
   const manifest = readFileSync(join(inject("tools"), "node_modules", tool, "package.json"), "utf8");
-  return (JSON.parse(manifest) as { version: string }).version;
+  const { name, version } = JSON.parse(manifest) as { name: string; version: string };
+  return `${name} ${version}`;
 }
 
-function scriptsOf(directory: string): string {
-  const manifest = readFileSync(join(directory, "package.json"), "utf8");
-  const { scripts } = JSON.parse(manifest) as { scripts: Record<string, string> };
-  return Object.values(scripts)
+const scriptsOf = (directory: string): string =>
+  Object.values(manifestOf(directory).scripts)
     .map((script) => `\`${script}\``)
     .join(", ");
-}
 
 /** The rows that docs/platforms.md has. */
 export function readRows(): Row[] {

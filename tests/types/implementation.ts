@@ -26,7 +26,7 @@ export type Entries = [
 ];
 
 export type Instances = [
-  Declares<declaredIndex.SeenGuard, index.SeenGuard>,
+  Declares<declaredIndex.SeenGuard, InstanceType<typeof index.SeenGuard>>,
   Declares<declaredIndex.SeenGuardError, index.SeenGuardError>,
   Declares<declaredDevtools.SeenGuardPanel, devtools.SeenGuardPanel>,
   Declares<declaredServer.ShardChain, server.ShardChain>,

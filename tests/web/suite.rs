@@ -497,7 +497,8 @@ fn a_batch_to_deliver_goes_out_with_its_number() {
 }
 
 fn chain(capacity: u32, shards: usize, rate: f64, ttl: u32, stored: &[&str]) -> Result<Chain, JsValue> {
-    let (capacity, shards, rate, seed, ttl) = (Some(capacity), Some(shards), Some(rate), Some(u64::MAX), Some(ttl));
+    let seed = Some(u64::MAX.to_string());
+    let (capacity, shards, rate, ttl) = (Some(capacity), Some(shards), Some(rate), Some(ttl));
     let options = GivenOptions::new(false, 0, 0, 0.0, capacity, shards, rate, seed, ttl)?;
     Chain::new(&options, &separated(stored))
 }
@@ -511,6 +512,8 @@ fn options_without_meaning_are_thrown_by_their_code() {
     assert_eq!(code(chain(1000, 5, 1e-12, 0, &[])), "bad-parameters");
     assert_eq!(code(chain(1_100_000, 5, 0.001, 0, &[])), "too-large");
     assert!(chain(1000, 32, 0.001, 60, &[]).is_ok());
+    let with_seed = |seed: &str| GivenOptions::new(false, 0, 0, 0.0, None, None, None, Some(seed.into()), None);
+    assert_eq!(thrown(with_seed("18446744073709551616"))["code"], "bad-option");
     for (window, remember) in [(0.0, 1), (f64::NAN, 1), (30.0, 0), (30.0, 50_001)] {
         assert_eq!(thrown(Guard::new("home", window, remember, &[]))["code"], "bad-option");
     }

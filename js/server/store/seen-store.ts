@@ -5,6 +5,7 @@ import { aFunction, checkOptions, isFunction, isText, wholeNumber, type Rules } 
 import type * as Api from "../../types/server.js";
 import { checkTime } from "../call-options.js";
 import { chainRules, withFormat, type GivenOptions } from "../chain-options.js";
+import { loadServerEngine } from "../engine.js";
 import { checkPage } from "../page-request.js";
 import { checkReceived, parseReport } from "../report.js";
 import { ShardChain } from "../shard-chain.js";
@@ -109,6 +110,7 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
   async receive(user: string, body: unknown, options?: { now?: number }): Promise<Api.ReceivedReport> {
     const namespace = this.namespaceFor(user);
     const now = checkTime("receive", options);
+    await loadServerEngine();
     const report = parseReport(body, { now });
     refuseAnother(report, namespace);
     const { pending } = report;

@@ -1,6 +1,6 @@
 /** What an app in React Native does with a guard. It prints what came of it as JSON. */
-import type { Report } from "seenguard/slim";
-import { SeenGuard } from "seenguard/slim";
+import type { Report } from "seenguard/formats";
+import { SeenGuard } from "seenguard/formats";
 import guava from "../../vectors/guava.json";
 import ids from "../../vectors/ids.json";
 import native from "../../vectors/native.json";

@@ -10,6 +10,7 @@
  *     ```vue adapter in Chromium, on a page that tests/adapters serves; tsx, vue and svelte alike
  *     ```tsx news    a part of examples/news, which tests/news runs; ts and tsx alike
  *     ```js vitest   by that test runner; tests/adapters runs it
+ *     ```js lit/src/seen-feed.js  a part of that file in tests/platforms/apps, which runs there; of any language
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

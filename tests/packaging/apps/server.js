@@ -1,6 +1,6 @@
 /**
- * What every server does with the package: plans its chains, which does not wait; then filters a page by what its store
- * holds, records it, and ships the shards.
+ * What every server does with the package: filters a page by what its store holds, records it, ships the shards, and
+ * plans its chains, which does not wait.
  */
 
 /**
@@ -8,15 +8,16 @@
  * @param {typeof import("seenguard/server").ShardChain} entries.ShardChain
  * @param {typeof import("seenguard/server").plan} entries.plan
  * @param {typeof import("seenguard").SeenGuard} entries.SeenGuard
+ * @param {import("seenguard").GuardOptions["fallback"]} [entries.fallback] where no Wasm is compiled
  * @param {import("./scenario.js").Scenario} scenario
  */
-export async function serve({ ShardChain, plan, SeenGuard }, { snapshot, page }) {
-  const { capacity, shards } = plan({ perDay: 150, windowDays: 30, falsePositiveRate: 0.005 });
+export async function serve({ ShardChain, plan, SeenGuard, fallback }, { snapshot, page }) {
   const chain = await ShardChain.from(snapshot);
   const fresh = chain.filter(page).map(({ id }) => id);
   const recorded = chain.record(fresh);
   const shipped = chain.snapshot();
-  const guard = await SeenGuard.open({ namespace: "home:reader", storage: "none" });
+  const { capacity, shards } = plan({ perDay: 150, windowDays: 30, falsePositiveRate: 0.005 });
+  const guard = await SeenGuard.open({ namespace: "home:reader", storage: "none", ...(fallback && { fallback }) });
   const { applied } = guard.apply(shipped);
   const left = guard.filter([...page, { id: "another" }]).map(({ id }) => id);
   await guard.close();

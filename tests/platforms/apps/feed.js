@@ -1,13 +1,15 @@
 /** What every page does: guards its feeds, shows the first, and leaves the outcomes to the test. */
-import { guardFeeds } from "./shared.js";
+import { guardFeeds, runScenario, scenario } from "./shared.js";
 
 /**
- * @param {Pick<typeof import("seenguard"), "SeenGuard">} seenguard
- * @param {() => Promise<typeof import("seenguard/formats")>} loadFormats
+ * @param {Parameters<typeof guardFeeds>[0]} seenguard
+ * @param {() => Promise<typeof import("seenguard/formats")>} [loadFormats] without it `seenguard` alone is tried, with Wasm
  * @param {() => Worker} [startWorker]
  */
 export async function showFeed(seenguard, loadFormats, startWorker) {
-  const outcomes = await guardFeeds(seenguard, loadFormats);
+  const outcomes = loadFormats
+    ? await guardFeeds(seenguard, loadFormats)
+    : { page: await runScenario(seenguard, scenario) };
   for (const id of outcomes.page.before) {
     const entry = document.createElement("li");
     entry.textContent = id;

@@ -5,15 +5,24 @@ import { runScenario } from "./scenario.js";
 export { runScenario, scenario };
 export { serve } from "./server.js";
 
+/** @typedef {import("seenguard").GuardOptions["fallback"]} Fallback */
+
 /**
  * What a page's code does: with `seenguard`, with its engine as JavaScript, and with `seenguard/formats`.
- * @param {Pick<typeof import("seenguard"), "SeenGuard">} seenguard
+ * @param {Pick<typeof import("seenguard"), "SeenGuard"> & { fallback?: Fallback, formatsFallback?: Fallback }} seenguard
+ *   with the engines as JavaScript, which a page of script tags does not name
  * @param {() => Promise<typeof import("seenguard/formats")>} loadFormats from a chunk of its own, where there are chunks
  */
-export async function guardFeeds(seenguard, loadFormats) {
+export async function guardFeeds({ SeenGuard, fallback, formatsFallback }, loadFormats) {
+  const ofFormats = { namespace: "home:formats", fallback: formatsFallback };
   return {
-    page: await runScenario(seenguard, scenario),
-    "engine-js": await runScenario(seenguard, scenario, { namespace: "home:engine-js", engine: "js" }),
-    formats: await runScenario(await loadFormats(), guavaScenario, { namespace: "home:formats" }),
+    page: await runScenario({ SeenGuard }, scenario, { fallback }),
+    "engine-js": await runScenario({ SeenGuard }, scenario, { namespace: "home:engine-js", engine: "js", fallback }),
+    formats: await runScenario(await loadFormats(), guavaScenario, ofFormats),
+    "formats-engine-js": await runScenario(await loadFormats(), guavaScenario, {
+      ...ofFormats,
+      namespace: "home:formats-js",
+      engine: "js",
+    }),
   };
 }

@@ -5,4 +5,5 @@ import scenario from "../scenario.json";
 import { runScenario } from "../scenario.js";
 import { show } from "../show.js";
 
-show(await runScenario(seenguard, location.search === "?guava" ? guavaScenario : scenario));
+const fallback = () => import("seenguard/engine-js");
+show(await runScenario(seenguard, location.search === "?guava" ? guavaScenario : scenario, { fallback }));

@@ -8,7 +8,9 @@ const { SeenGuard } = require("seenguard");
 const { guardFeeds } = require("../shared.cjs");
 
 test("the page guards its feed", async () => {
-  const outcomes = await guardFeeds({ SeenGuard }, () => require("seenguard/formats"));
+  const fallback = async () => require("seenguard/engine-js");
+  const formatsFallback = async () => require("seenguard/formats/engine-js");
+  const outcomes = await guardFeeds({ SeenGuard, fallback, formatsFallback }, () => require("seenguard/formats"));
   expect(outcomes.page.applied).toBe(true);
   writeFileSync("jsdom.json", JSON.stringify(outcomes));
 });

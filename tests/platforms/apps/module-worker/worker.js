@@ -2,4 +2,7 @@
 import { SeenGuard } from "../node_modules/seenguard/dist/index.js";
 import { guardFeeds } from "../shared.js";
 
-postMessage(await guardFeeds({ SeenGuard }, () => import("../node_modules/seenguard/dist/formats.js")));
+const fallback = () => import("../node_modules/seenguard/dist/engine-js.js");
+const formatsFallback = () => import("../node_modules/seenguard/dist/formats-engine-js.js");
+const loadFormats = () => import("../node_modules/seenguard/dist/formats.js");
+postMessage(await guardFeeds({ SeenGuard, fallback, formatsFallback }, loadFormats));

@@ -1,3 +1,6 @@
-import adapter from "@sveltejs/adapter-node";
+import cloudflare from "@sveltejs/adapter-cloudflare";
+import node from "@sveltejs/adapter-node";
 
-export default { kit: { adapter: adapter() } };
+const adapter = process.env.ADAPTER === "cloudflare" ? cloudflare() : node();
+
+export default { kit: { adapter } };

@@ -9,7 +9,9 @@ import { expect, test } from "vitest";
 import { guardFeeds } from "../shared.js";
 
 test("the page guards its feed", async () => {
-  const outcomes = await guardFeeds({ SeenGuard }, () => import("seenguard/formats"));
+  const fallback = () => import("seenguard/engine-js");
+  const formatsFallback = () => import("seenguard/formats/engine-js");
+  const outcomes = await guardFeeds({ SeenGuard, fallback, formatsFallback }, () => import("seenguard/formats"));
   expect(outcomes.page.applied).toBe(true);
   writeFileSync("jsdom.json", JSON.stringify(outcomes));
 });

@@ -6,7 +6,9 @@ import { showFeed } from "../../feed.js";
 
 export function Reader() {
   useEffect(() => {
-    showFeed({ SeenGuard }, () => import("seenguard/formats"));
+    const fallback = () => import("seenguard/engine-js");
+    const formatsFallback = () => import("seenguard/formats/engine-js");
+    showFeed({ SeenGuard, fallback, formatsFallback }, () => import("seenguard/formats"));
   }, []);
   return <ol id="feed" />;
 }

@@ -2,4 +2,11 @@
 import { SeenGuard } from "seenguard";
 import { showFeed } from "../../feed.js";
 
-showFeed({ SeenGuard }, () => import("seenguard/formats"));
+showFeed(
+  {
+    SeenGuard,
+    fallback: () => import("seenguard/engine-js"),
+    formatsFallback: () => import("seenguard/formats/engine-js"),
+  },
+  () => import("seenguard/formats"),
+);

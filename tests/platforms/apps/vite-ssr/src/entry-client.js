@@ -2,4 +2,4 @@
 import { SeenGuard } from "seenguard";
 import { showFeed } from "../../feed.js";
 
-showFeed({ SeenGuard }, () => import("seenguard/formats"));
+showFeed({ SeenGuard });

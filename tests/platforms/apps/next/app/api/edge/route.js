@@ -5,6 +5,8 @@ import { scenario, serve } from "../../../../shared.js";
 
 export const runtime = "edge";
 
+const fallback = () => import("seenguard/engine-js");
+
 export async function GET() {
-  return Response.json(await serve({ SeenGuard, ShardChain, plan }, scenario));
+  return Response.json(await serve({ SeenGuard, ShardChain, plan, fallback }, scenario));
 }

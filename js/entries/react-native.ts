@@ -1,0 +1,15 @@
+/** The entry `seenguard` in React Native, where there is no WebAssembly: the guard over the engine as JavaScript. */
+import { Engines } from "../engine/load.js";
+import { seenGuardWith } from "../guard/guard.js";
+import { readNative } from "../guard/snapshot.js";
+import { createEngine } from "./engine-js.js";
+
+export const SeenGuard = seenGuardWith(
+  new Engines({
+    fallback: () => Promise.resolve({ createEngine }),
+    remedy: 'fallback: () => import("seenguard/engine-js")',
+    readShards: readNative,
+  }),
+);
+
+export { SeenGuardError } from "../errors.js";

@@ -1,0 +1,12 @@
+/** The engine as `seenguard/server` brings it: Wasm as text, and for where none is compiled a file of its own. */
+import { bytesOfHex } from "../engine/wasm-hex.js";
+import wasm from "../generated/server/seenguard.wasm";
+
+export function ownWasm(): BufferSource | WebAssembly.Module {
+  return bytesOfHex(wasm);
+}
+
+/** The engine as JavaScript, which takes the place of the Wasm that did not start. */
+export function loadScript(_whyNotWasm: Error): Promise<typeof import("../generated/server/engine-js.js")> {
+  return import("../entries/server/engine-js.js");
+}

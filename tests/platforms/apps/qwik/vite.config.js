@@ -1,0 +1,3 @@
+import { qwikVite } from "@builder.io/qwik/optimizer";
+
+export default { plugins: [qwikVite()] };
