@@ -27,8 +27,13 @@ beforeAll(async () => {
 /** One script of the app and the package, in the language that Hermes 0.12 knows: no classes, no block scopes. */
 async function bundled(): Promise<string> {
   const entryPoint = inProject("tests", "engines", "hermes", "app.ts");
-  const options = { entryPoints: [entryPoint], bundle: true, format: "iife", write: false } as const;
-  const { outputFiles } = await build({ ...options, conditions: ["react-native"] });
+  const { outputFiles } = await build({
+    entryPoints: [entryPoint],
+    bundle: true,
+    format: "iife",
+    conditions: ["react-native"],
+    write: false,
+  });
   const lowered = { target: "ES5", downlevelIteration: true, module: "ESNext" };
   const { options: compilerOptions } = ts.convertCompilerOptionsFromJson(lowered, inProject());
   const { outputText } = ts.transpileModule(outputFiles[0]?.text ?? "", { compilerOptions });

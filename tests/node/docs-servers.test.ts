@@ -6,7 +6,6 @@ import { build } from "esbuild";
 import { Miniflare } from "miniflare";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import type { FeedPage, PageRequest } from "seenguard";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { freePort } from "../../scripts/lib/ports.mjs";
