@@ -159,19 +159,17 @@ async function bundleAlone(entry) {
 /** @param {Entry} entry */
 async function bundleGenerated(entry) {
   const entryPoints = { [fileOf(entry)]: sourceOf(entry) };
-  const files = await bundleFiles({ ...asModules, entryPoints, minify: true, sourcemap: false });
-  if (!entry.isEsmOnly) await Promise.all(files.map((file) => writeCommonJs(file, true)));
+  await bundleFiles({ ...asModules, entryPoints, minify: true, sourcemap: false });
 }
 
 /**
  * The same file as a CommonJS module. What is imported on demand is imported there, too: nothing but the server's
  * engine as JavaScript.
  * @param {BundledFile} file
- * @param {boolean} [minify]
  */
-async function writeCommonJs({ path, text }, minify = false) {
+async function writeCommonJs({ path, text }) {
   const script = text.replace(/^\/\/# sourceMappingURL=.*$/m, "");
-  const options = /** @type {const} */ ({ format: "cjs", target, platform: "neutral", charset: "ascii", minify });
+  const options = /** @type {const} */ ({ format: "cjs", target, platform: "neutral", charset: "ascii" });
   const { code } = await esbuild.transform(script, options);
   const exporting = withOwnExports(code);
   writeWhole(path.replace(/\.js$/, ".cjs"), exporting.replace(/\brequire\("(\.\/[^"]+)\.js"\)/g, 'require("$1.cjs")'));

@@ -15,7 +15,8 @@ import { inProject } from "../lib/paths.mjs";
  * @property {string} [source] of js/<source>.ts, if it is not entries/<name>
  * @property {string} [types] of js/types/<types>.d.ts, if it is not <name>
  * @property {true} [isGenerated] nobody debugs it: it is minified, without a source map
- * @property {true} [isEsmOnly] there is no CommonJS module of it
+ * @property {true} [isEsmOnly] there is no CommonJS module of it: what is imported on demand needs none, for CommonJS
+ *   has `import()`, too
  * @property {true} [hasWasmFile] it imports its Wasm as a file
  * @property {string} [inReactNative] what React Native takes in its place
  * @property {readonly string[]} [peers] no core in it: imports `seenguard` and these packages by their names
@@ -32,8 +33,8 @@ export const entries = [
   { name: "react", source: "adapters/react", peers: ["react"] },
   { name: "vue", source: "adapters/vue", peers: ["vue"] },
   { name: "svelte", source: "adapters/svelte", peers: ["svelte/reactivity"] },
-  { name: "engine-js", isGenerated: true },
-  { name: "formats/engine-js", types: "engine-js", isGenerated: true },
+  { name: "engine-js", isGenerated: true, isEsmOnly: true },
+  { name: "formats/engine-js", types: "engine-js", isGenerated: true, isEsmOnly: true },
   { name: "testing", source: "adapters/testing", peers: [] },
   { name: "devtools", peers: [], hasEffect: true },
 ];

@@ -204,12 +204,12 @@ const frameworks: readonly Platform[] = [
 ];
 
 /** Tests of an app, by a test runner that the app brings. */
-const testRunner = (name: string, app: string, tools: string[], pages: string[]): Platform => ({
+const testRunner = (name: string, app: string, tools: string[], pages: string[], needs: string[]): Platform => ({
   name,
   app,
   tools: [app, ...tools],
   tested: `tests of a server's code, tests of a page's code (${pages.join(", ")})`,
-  needs: "`localStorage` is used, since there is no IndexedDB",
+  needs: ["`localStorage` is used, since there is no IndexedDB", ...needs].join("; "),
   run: async (directory) => {
     await runScript(directory, "test");
     expectServed(await readAnswer<ServerOutcome>(directory, "server.json"));
@@ -220,8 +220,8 @@ const testRunner = (name: string, app: string, tools: string[], pages: string[])
 });
 
 const testRunners: readonly Platform[] = [
-  testRunner("Jest", "jest", ["jest-environment-jsdom"], ["jsdom"]),
-  testRunner("Vitest", "vitest", ["jsdom", "happy-dom"], ["jsdom", "happy-dom"]),
+  testRunner("Jest", "jest", ["jest-environment-jsdom"], ["jsdom"], ["`fallback`: `node --experimental-vm-modules`"]),
+  testRunner("Vitest", "vitest", ["jsdom", "happy-dom"], ["jsdom", "happy-dom"], []),
 ];
 
 /** A program that prints what it answers. */
