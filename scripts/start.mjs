@@ -8,20 +8,32 @@ import { build } from "./build.mjs";
 import { inProject, root } from "./lib/paths.mjs";
 import { main, setUpFlink } from "./setup.mjs";
 
-const USAGE = `usage: npm start [-- --flink]
+const USAGE = `usage: npm start [-- --server rust] [-- --flink]
 
-  --flink     a Flink job takes the impressions in; starts Redis and Flink, and ends them with the demo
-  -h, --help  prints this
+  --server rust  pages come from seenguard-server, in Rust, whose consumer takes the impressions in; starts Redis and
+                 both, and ends them with the demo
+  --flink        a Flink job takes the impressions in; starts Redis and Flink, and ends them with the demo
+  -h, --help     prints this
 
 www/README.md lists the environment variables.`;
 
 /** What was asked for; ends the process where that is help, or nothing that there is. */
 function readArguments() {
   try {
-    const { values } = parseArgs({ options: { flink: { type: "boolean" }, help: { type: "boolean", short: "h" } } });
-    if (values.help !== true) return values;
-    console.log(USAGE);
-    process.exit(0);
+    const options = /** @type {const} */ ({
+      flink: { type: "boolean" },
+      server: { type: "string", default: "node" },
+      help: { type: "boolean", short: "h" },
+    });
+    const { values } = parseArgs({ options });
+    if (values.help === true) {
+      console.log(USAGE);
+      process.exit(0);
+    }
+    if (!["node", "rust"].includes(values.server)) throw new Error(`--server is ${values.server}: node or rust`);
+    if (values.flink && values.server === "rust")
+      throw new Error("--flink and --server rust are two consumers: one of them");
+    return values;
   } catch (error) {
     const [reason] = /** @type {Error} */ (error).message.split(". ");
     console.error(`${reason}\n\n${USAGE}`);
@@ -29,7 +41,7 @@ function readArguments() {
   }
 }
 
-const { flink = false } = readArguments();
+const { flink = false, server: kind } = readArguments();
 
 await main(async () => {
   await build({ sizes: false });
@@ -37,7 +49,7 @@ await main(async () => {
   const server = spawn(process.execPath, ["--import", "tsx", inProject("www", "server", "main.ts")], {
     cwd: root,
     stdio: "inherit",
-    env: flink ? { ...process.env, CONSUMER: "flink" } : process.env,
+    env: { ...process.env, SERVER: kind, ...(flink && { CONSUMER: "flink" }) },
   });
   // A terminal sends Ctrl-C to both; the server ends in its own time, and this script with it. Who ends this script
   // alone means the server too.

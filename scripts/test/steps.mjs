@@ -45,6 +45,16 @@ const vitest = (...args) => npmTool("vitest/vitest.mjs", "run", ...args);
 /** @param {...string} args */
 const playwright = (...args) => npmTool("@playwright/test/cli.js", "test", ...args);
 
+/** What the server has a part in, over seenguard-server and Redis. */
+function overRust() {
+  const specs = ["lag", "devices", "history", "conditions", "outage", "news"].map((name) => `${name}.spec.ts`);
+  const others = "in memory|go-bloomfilter|accessible|storage|keyboard|panel|a reload|article|list goes on|repost";
+  const args = ["--project=demo", "--project=news", ...specs, "--grep-invert", others];
+  return run(process.execPath, [inProject("node_modules", "@playwright", "test", "cli.js"), "test", ...args], {
+    env: { SERVER: "rust" },
+  });
+}
+
 /**
  * Runs the test programs that are for Wasm alone: the others would be compiled for nothing. That none ran is no
  * success.
@@ -169,6 +179,15 @@ export const steps = [
     what: "the demo in Chromium, as a person uses it",
     run: () => playwright("--project", "demo"),
     needs: ["build"],
+    lane: "browser",
+    slow: true,
+  },
+  {
+    name: "over-rust",
+    what: "the demo and the news product over seenguard-server, in Chromium",
+    run: overRust,
+    // It compiles the service.
+    needs: ["build", "together"],
     lane: "browser",
     slow: true,
   },

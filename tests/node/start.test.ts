@@ -8,7 +8,7 @@ const start = (...args: string[]) =>
 
 test("--help names the options, and starts nothing", () => {
   const { status, stdout, stderr } = start("--help");
-  expect(stdout).toContain("usage: npm start [-- --flink]");
+  expect(stdout).toContain("usage: npm start [-- --server rust] [-- --flink]");
   expect([status, stderr]).toEqual([0, ""]);
 });
 
@@ -16,6 +16,15 @@ test("an option that does not exist is named, beside those that do", () => {
   const { status, stdout, stderr } = start("--flnk");
   expect(stderr).toMatch(/^Unknown option '--flnk'\n\nusage: npm start/);
   expect([status, stdout]).toEqual([2, ""]);
+});
+
+test.each([
+  { args: ["--server", "go"], says: /^--server is go: node or rust\n\nusage/ },
+  { args: ["--server", "rust", "--flink"], says: /^--flink and --server rust are two consumers: one of them\n\nusage/ },
+])("$args is refused", ({ args, says }) => {
+  const { status, stderr } = start(...args);
+  expect(stderr).toMatch(says);
+  expect(status).toBe(2);
 });
 
 test("an argument that is no option is refused", () => {

@@ -7,6 +7,8 @@
  *     SHARD_FORMAT  what is kept there: "seenguard", the default, or "go-bloomfilter", a list as a Go service has it
  *     CONSUMER      the name of this server's consumer in Redis, default "server"; "none" when others consume; "flink"
  *                   to start Flink for it, and a Redis if REDIS_URL names none
+ *     SERVER        "rust": pages come from seenguard-server, and its consumer takes the impressions in; both are
+ *                   built and started, and a Redis if REDIS_URL names none
  *     LOG_LEVEL     default "warn"
  */
 import type { AddressInfo } from "node:net";
@@ -18,10 +20,11 @@ import { startFlink, type RunningFlink } from "./flink/flink.ts";
 import { MemoryStore } from "./memory/store.ts";
 import { Consumer } from "./redis/consumer.ts";
 import { RedisStore } from "./redis/store.ts";
-import { DEFAULT_CONTROL, ProblemLog, type Store } from "./store.ts";
+import { startRustServer, type RunningRustServer } from "./rust/server.ts";
+import { ProblemLog, type Store } from "./store.ts";
 
 const { PORT = "4173", HOST = "127.0.0.1", REDIS_URL = "", SHARD_FORMAT } = process.env;
-const { CONSUMER = "server", LOG_LEVEL = "warn" } = process.env;
+const { CONSUMER = "server", SERVER = "node", LOG_LEVEL = "warn" } = process.env;
 
 const problems = new ProblemLog(({ what, user }) => {
   console.error(user === undefined ? what : `${what} (${user})`);
@@ -32,9 +35,11 @@ const stops: (() => Promise<void>)[] = [];
 
 async function main(): Promise<void> {
   const pageDirectory = await buildPage(say);
-  const redisUrl = REDIS_URL === "" && CONSUMER === "flink" ? await startOwnRedis() : REDIS_URL;
+  const needsRedis = CONSUMER === "flink" || SERVER === "rust";
+  const redisUrl = REDIS_URL === "" && needsRedis ? await startOwnRedis() : REDIS_URL;
   const flink = CONSUMER === "flink" ? await startOwnFlink(redisUrl) : undefined;
-  const store = openStore(redisUrl);
+  const rust = SERVER === "rust" ? await startOwnRustServer(redisUrl) : undefined;
+  const store = openStore(redisUrl, rust);
   const catalogue = await readCatalogue();
   const app = buildApp({ store, catalogue, pageDirectory, logLevel: LOG_LEVEL, ...(flink && { flink }) });
   stops.push(() => app.close());
@@ -43,6 +48,7 @@ async function main(): Promise<void> {
   const kept = redisUrl === "" ? "in memory (set REDIS_URL to keep it in Redis)" : "in Redis";
   const records = SHARD_FORMAT === "go-bloomfilter" ? ", as go-bloomfilter records" : "";
   say(`${String(catalogue.length)} items; what people have seen is kept ${kept}${records}`);
+  if (rust !== undefined) say(`pages come from seenguard-server: ${rust.url}`);
   if (flink !== undefined) say(`Flink takes the impressions in: ${flink.dashboard}`);
   say(`http://${HOST.includes(":") ? `[${HOST}]` : HOST}:${String(port)}/`);
 }
@@ -51,7 +57,7 @@ function say(line: string): void {
   console.log(line);
 }
 
-function openStore(redisUrl: string): Store {
+function openStore(redisUrl: string, rust: RunningRustServer | undefined): Store {
   if (redisUrl === "") {
     const store = new MemoryStore(problems);
     stops.push(() => store.close());
@@ -59,10 +65,11 @@ function openStore(redisUrl: string): Store {
   }
   // Flink's own lag is there to be seen.
   const store = new RedisStore(redisUrl, problems, {
-    lagSeconds: CONSUMER === "flink" ? 0 : DEFAULT_CONTROL.lagSeconds,
+    ...(CONSUMER === "flink" && { lagSeconds: 0 }),
+    ...(rust && { entries: "reports", stored: rust.store }),
   });
   stops.push(() => store.close());
-  if (CONSUMER !== "none" && CONSUMER !== "flink") {
+  if (rust === undefined && CONSUMER !== "none" && CONSUMER !== "flink") {
     const consumer = new Consumer(redisUrl, { name: CONSUMER }, problems);
     stops.push(() => consumer.stop());
   }
@@ -79,6 +86,12 @@ async function startOwnFlink(redisUrl: string): Promise<RunningFlink> {
   const flink = await startFlink(redisUrl, say);
   stops.push(() => flink.stop());
   return flink;
+}
+
+async function startOwnRustServer(redisUrl: string): Promise<RunningRustServer> {
+  const rust = await startRustServer(redisUrl, say);
+  stops.push(() => rust.stop());
+  return rust;
 }
 
 async function stop(): Promise<void> {

@@ -12,6 +12,7 @@
 -- ARGV[2]  now, Unix ms
 -- ARGV[3]  the lag in seconds where the hash has none
 -- ARGV[4]  how many to let through at most
+-- ARGV[5]  'reports' for entries as `seenguard-server consume` reads them, 'events' for those of layout.ts
 --
 -- Returns how many were let through.
 
@@ -20,6 +21,14 @@ local control = redis.call('HMGET', KEYS[2], 'running', 'lagSeconds')
 if control[1] == '0' then
   return 0
 end
+-- A report of one event, which arrived in the stream just now.
+local function report(kind, at, id)
+  local impression = string.format('{"id":%s,"at":%s}', cjson.encode(id), at)
+  local lists = kind == 'seen' and { impression, '' } or { '', impression }
+  local form = '{"namespace":%s,"receivedAt":%s,"impressions":[%s],"unseen":[%s]}'
+  return string.format(form, cjson.encode('demo:' .. ARGV[1]), ARGV[2], lists[1], lists[2])
+end
+
 local latest = tonumber(ARGV[2]) - tonumber(control[2] or ARGV[3]) * 1000
 
 for carried = 0, tonumber(ARGV[4]) - 1 do
@@ -33,7 +42,9 @@ for carried = 0, tonumber(ARGV[4]) - 1 do
     return carried
   end
   redis.call('LPOP', KEYS[1])
-  if arrival then
+  if arrival and ARGV[5] == 'reports' then
+    redis.call('XADD', KEYS[3], 'MAXLEN', '~', KEPT, '*', 'user', ARGV[1], 'report', report(kind, at, id))
+  elseif arrival then
     redis.call('XADD', KEYS[3], 'MAXLEN', '~', KEPT, '*', 'user', ARGV[1], 'kind', kind, 'id', id, 'at', at)
   else
     redis.call('XADD', KEYS[3], 'MAXLEN', '~', KEPT, '*', 'unreadable', entry)

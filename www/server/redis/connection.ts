@@ -7,6 +7,7 @@
 import { readFileSync } from "node:fs";
 import { Redis, type ChainableCommander } from "ioredis";
 import { SeenGuardError } from "seenguard/server";
+import { Refused } from "../rust/client.ts";
 import { StoreUnavailable } from "../store.ts";
 
 /** A connection that knows `carry.lua`, which returns what its first lines say. */
@@ -50,12 +51,13 @@ export function connect(url: string, report: (what: string) => void): ScriptedRe
 }
 
 /**
- * What a command that found no connection rejects with. Answers of Redis itself are `ReplyError`s; a report that is none
- * is its device's fault.
+ * What a command that found no connection rejects with. Answers of Redis itself are `ReplyError`s; a report that is none,
+ * or of another person, is its device's fault.
  */
 export function asUnavailable(error: unknown): Error {
   const reason = error instanceof Error ? error : new Error(String(error));
   if (reason instanceof SeenGuardError && reason.code === "bad-report") return reason;
+  if (reason instanceof Refused && reason.status < 500) return reason;
   if (reason.name === "ReplyError" && !/^(LOADING|READONLY|MASTERDOWN|OOM|MISCONF)\b/.test(reason.message))
     return reason;
   return new StoreUnavailable(reason.message);

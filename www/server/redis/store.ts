@@ -44,9 +44,23 @@ import {
 const TICK_MS = 50;
 const CARRIED_AT_ONCE = 1000;
 
+export interface RedisStoreOptions {
+  /** Of people who have not set it. */
+  readonly lagSeconds?: number;
+  /** What an entry of the stream is: see `carry.lua`. */
+  readonly entries?: "events" | "reports";
+  /** What makes pages and changes lists in this Redis; otherwise `redisStore`. */
+  readonly stored?: KnownStore;
+}
+
+/** What a server asks of the store that its pages come from. */
+export interface KnownStore extends Pick<SeenStore, "read" | "receive" | "forget"> {
+  page(user: string, ranked: readonly Item[], options: PageOptions & { id: typeof idsOf }): Promise<Page<Item>>;
+}
+
 export class RedisStore implements Store {
   private readonly redis: ScriptedRedis;
-  private readonly stored: SeenStore;
+  private readonly stored: KnownStore;
   private readonly replica: SeenStore;
   private timer: NodeJS.Timeout | undefined;
   private carrying: Promise<void> = Promise.resolve();
@@ -54,10 +68,10 @@ export class RedisStore implements Store {
   constructor(
     url: string,
     private readonly problems: ProblemLog,
-    private readonly defaults: Pick<StreamControl, "lagSeconds"> = DEFAULT_CONTROL,
+    private readonly options: RedisStoreOptions = {},
   ) {
     this.redis = connect(url, (what) => problems.add(what));
-    this.stored = redisStore(this.redis, CHAIN_OPTIONS);
+    this.stored = options.stored ?? redisStore(this.redis, CHAIN_OPTIONS);
     this.replica = redisStore(this.redis, { ...CHAIN_OPTIONS, prefix: REPLICA_PREFIX });
     this.carryAfter(TICK_MS);
   }
@@ -132,7 +146,7 @@ export class RedisStore implements Store {
     };
     return {
       running: is("running"),
-      lagSeconds: Number(fields.lagSeconds ?? this.defaults.lagSeconds),
+      lagSeconds: Number(fields.lagSeconds ?? this.lagSeconds),
       losesEvents: is("losesEvents"),
       replicaLags: is("replicaLags"),
       accepted: Number(fields.accepted ?? 0),
@@ -165,6 +179,10 @@ export class RedisStore implements Store {
     this.redis.disconnect();
   }
 
+  private get lagSeconds(): number {
+    return this.options.lagSeconds ?? DEFAULT_CONTROL.lagSeconds;
+  }
+
   private async ask<T>(question: (redis: ScriptedRedis) => Promise<T>): Promise<T> {
     try {
       return await question(this.redis);
@@ -194,8 +212,9 @@ export class RedisStore implements Store {
         UNDER_WAY,
         user,
         Date.now(),
-        this.defaults.lagSeconds,
+        this.lagSeconds,
         CARRIED_AT_ONCE,
+        this.options.entries ?? "events",
       );
     }
   }

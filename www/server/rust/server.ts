@@ -1,0 +1,42 @@
+/** `seenguard-server` and its consumer, built and run in processes of their own, over the Redis of `redis/store.ts`. */
+import { ShardChain } from "seenguard/server";
+import { withProgress } from "../../../scripts/lib/progress.mjs";
+import { buildService, startService } from "../../../scripts/lib/service.mjs";
+import { CHAIN_OPTIONS } from "../chain.ts";
+import { IMPRESSIONS } from "../redis/layout.ts";
+import type { KnownStore } from "../redis/store.ts";
+import { ServiceClient } from "./client.ts";
+
+/** Reads a chain from what the service ships, so that the recommender filters as over the other stores. */
+class ServiceStore extends ServiceClient implements KnownStore {
+  async read(user: string): Promise<ShardChain> {
+    return ShardChain.from(await this.snapshot(user), CHAIN_OPTIONS);
+  }
+}
+
+export interface RunningRustServer {
+  readonly url: string;
+  readonly store: KnownStore;
+  stop(): Promise<void>;
+}
+
+/** Resolves when the service listens and the consumer reads the stream. */
+export async function startRustServer(redisUrl: string, say: (line: string) => void): Promise<RunningRustServer> {
+  if (CHAIN_OPTIONS.format !== undefined)
+    throw new Error("seenguard-server writes native shards: leave SHARD_FORMAT out");
+  say("compiling seenguard-server");
+  const program = await withProgress("cargo", buildService);
+  const { capacity, shards, falsePositiveRate, ttlSeconds } = CHAIN_OPTIONS;
+  const chain = { capacity, shards, "false-positive-rate": falsePositiveRate, "ttl-seconds": ttlSeconds };
+  const options = Object.entries(chain).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const args = ["--redis", redisUrl, "--namespace", "demo:{user}", "--log", "warn", ...options];
+  const service = await startService(program, args);
+  const consumer = await startService(program, ["consume", ...args, "--stream", IMPRESSIONS]);
+  return {
+    url: service.url,
+    store: new ServiceStore(service.url),
+    stop: async () => {
+      await Promise.all([service.stop(), consumer.stop()]);
+    },
+  };
+}
