@@ -9,6 +9,7 @@ mod recall_server;
 #[allow(dead_code)]
 mod redis_server;
 mod service;
+mod waiting;
 
 use libtest_mimic::Arguments;
 

@@ -6,6 +6,7 @@ mod backends;
 #[path = "../../examples/recall_server.rs"]
 mod recall_server;
 mod redis_server;
+mod waiting;
 
 use libtest_mimic::Arguments;
 

@@ -3,15 +3,14 @@
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use redis::{Client, Commands, Connection, cmd};
 
+use crate::waiting::eventually;
+
 const SLOTS: usize = 16_384;
 const NODES: usize = 3;
-/// On a machine that is busy with other things.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A port that is free now.
 fn free_port() -> u16 {
@@ -98,18 +97,6 @@ fn launch(port: u16, settings: &Vec<String>, directory: &PathBuf) -> Child {
     ]);
     command.arg(directory).args(settings).stdout(Stdio::null());
     command.spawn().expect("redis-server is on PATH: npm run setup")
-}
-
-/// Waits for an answer.
-fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(begun.elapsed() < PATIENCE, "in vain: {what}");
-        sleep(Duration::from_millis(20));
-    }
 }
 
 /// A Redis, and a cluster of three nodes.

@@ -4,9 +4,10 @@ use std::fs;
 
 use seenguard::Time;
 
-use super::program::{Program, command, eventually, now, rest, send};
+use super::program::{Program, command, now, rest, send};
 use crate::devices::body;
 use crate::redis_server::RedisServer;
+use crate::waiting::eventually;
 
 pub fn beyond_the_loopback_it_asks_for_a_token() {
     let refused = command(["--listen", "0.0.0.0:0"].map(str::to_owned)).output().unwrap();

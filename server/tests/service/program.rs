@@ -4,15 +4,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
-use std::thread::{JoinHandle, sleep, spawn};
-use std::time::{Duration, Instant, SystemTime};
+use std::thread::{JoinHandle, spawn};
+use std::time::SystemTime;
 
 use rustix::process::{Pid, Signal, kill_process};
 use seenguard::Time;
 use serde_json::Value;
 
-/// On a machine that is busy with other things.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+use crate::waiting::{PATIENCE, eventually};
 
 /// A running program. It ends with the test.
 pub struct Program {
@@ -234,16 +233,4 @@ pub fn texts(list: &Value) -> Vec<String> {
 
 pub fn now() -> Time {
     Time::from(SystemTime::now())
-}
-
-/// Waits for an answer.
-pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(answer) = ask() {
-            return answer;
-        }
-        assert!(begun.elapsed() < PATIENCE, "in vain: {what}");
-        sleep(Duration::from_millis(20));
-    }
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 use redis::{Client, Commands, Connection, RedisResult, cmd};
 
 use super::Place;
-use super::program::{Program, eventually, now};
+use super::program::{Program, now};
 use crate::devices::body;
 use crate::redis_server::RedisServer;
+use crate::waiting::eventually;
 
 const USERS: usize = 40;
 const ROUNDS: usize = 15;
@@ -165,10 +166,7 @@ pub fn consumers_that_are_killed_lose_nothing(place: &Place) {
 
 pub fn what_is_no_report_stays_in_the_stream_and_holds_up_nothing() {
     let redis = RedisServer::start(&[]);
-    let place = Place {
-        arguments: ["--redis".to_owned(), redis.url()].to_vec(),
-        url: redis.url(),
-    };
+    let place = Place::in_redis(redis.url(), "seen:");
     let stream = Stream::new(&place);
     let service = stream.serve();
     let add = |fields: &[&str]| {
@@ -197,10 +195,7 @@ pub fn what_is_no_report_stays_in_the_stream_and_holds_up_nothing() {
 
 pub fn nothing_is_acknowledged_that_is_not_stored() {
     let redis = RedisServer::start(&[]);
-    let place = Place {
-        arguments: ["--redis".to_owned(), redis.url()].to_vec(),
-        url: redis.url(),
-    };
+    let place = Place::in_redis(redis.url(), "seen:");
     let stream = Stream::new(&place);
     let service = stream.serve();
     service.report("ada", &["a"]);
