@@ -196,8 +196,8 @@ pub trait SeenStore: Send + Sync {
         }
     }
 
-    /// Checks what a device posted, keeps what it has pending, and returns the report in the server's time: for a
-    /// stream, or for [`SeenStore::take`]. That what is pending cannot be kept does not lose the impressions.
+    /// Checks what a device posted, keeps what it has pending, and returns the report in the server's time: for
+    /// [`SeenStore::take`]. That what is pending cannot be kept does not lose the impressions.
     ///
     /// ```
     /// # use seenguard::Time;
@@ -222,21 +222,39 @@ pub trait SeenStore: Send + Sync {
         now: Time,
     ) -> impl Future<Output = Result<ReceivedReport, Error>> + Send {
         async move {
-            check_user(user)?;
-            let options = self.options();
-            let report: Report = json::from_slice(body).map_err(Error::BadReport)?;
-            if report.namespace.is_empty() {
-                return Err(Error::BadReport(serde_json::Error::custom("its namespace is empty")));
+            let (report, kept) = check_and_keep(self, user, body, now).await?;
+            if let Err(refusal) = kept {
+                self.options().tell(StoreEvent::NotKept(refusal));
             }
-            let namespace = options.namespace_for(user);
-            refuse_another(&report.namespace, namespace.as_deref())?;
-            let told = report.pending.as_deref();
-            if let Some(told) = told.and_then(|text| PendingToKeep::of(text, namespace.as_deref()))
-                && let Err(refusal) = self.keep(user, told, now).await
-            {
-                options.tell(StoreEvent::NotKept(refusal));
-            }
-            Ok(report.received(now))
+            Ok(report)
+        }
+    }
+
+    /// The same for a stream, which may be late: it fails if what is pending cannot be kept, for nothing else would keep
+    /// it from the person's other devices until the stream has brought it. The device sends the report again.
+    ///
+    /// ```
+    /// use seenguard_server::{Error, SeenStore};
+    /// # use seenguard::Time;
+    ///
+    /// // The front door; a consumer takes the entry from the stream, and gives the report to `take`.
+    /// async fn entry_of(store: &impl SeenStore, user: &str, body: &[u8], now: Time) -> Result<String, Error> {
+    ///     let report = store.receive_for_stream(user, body, now).await?;
+    ///     serde_json::to_string(&report).map_err(|error| Error::Storage(error.into()))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`SeenStore::receive`], and [`Error::Storage`].
+    fn receive_for_stream(
+        &self,
+        user: &str,
+        body: &[u8],
+        now: Time,
+    ) -> impl Future<Output = Result<ReceivedReport, Error>> + Send {
+        async move {
+            let (report, kept) = check_and_keep(self, user, body, now).await?;
+            kept.map(|()| report)
         }
     }
 
@@ -309,6 +327,28 @@ pub(crate) fn pauses() -> impl Iterator<Item = Duration> + Send {
         .without_max_times()
         .build();
     pauses.take_while(move |_| begun.elapsed() < PATIENCE)
+}
+
+/// The report of a body, in the server's time, and whether what is pending could be kept.
+async fn check_and_keep<S: SeenStore + ?Sized>(
+    store: &S,
+    user: &str,
+    body: &[u8],
+    now: Time,
+) -> Result<(ReceivedReport, Result<(), Error>), Error> {
+    check_user(user)?;
+    let report: Report = json::from_slice(body).map_err(Error::BadReport)?;
+    if report.namespace.is_empty() {
+        return Err(Error::BadReport(serde_json::Error::custom("its namespace is empty")));
+    }
+    let namespace = store.options().namespace_for(user);
+    refuse_another(&report.namespace, namespace.as_deref())?;
+    let told = report.pending.as_deref();
+    let kept = match told.and_then(|text| PendingToKeep::of(text, namespace.as_deref())) {
+        Some(told) => store.keep(user, told, now).await,
+        None => Ok(()),
+    };
+    Ok((report.received(now), kept))
 }
 
 async fn make_change<S: SeenStore + ?Sized, R>(

@@ -143,7 +143,7 @@ struct PageAnswer<'a> {
 /// What a device reports.
 ///
 /// Pass the body on as the device posted it, whatever its type says. It is answered when it is stored: in the user's
-/// chain, or in the stream.
+/// chain, or in the stream and, until that has brought it, as what the device has pending.
 #[utoipa::path(
     post,
     path = "/v1/users/{user}/impressions",
@@ -163,7 +163,10 @@ async fn impressions(
     Raw(body): Raw,
 ) -> Result<StatusCode, Problem> {
     let now = now();
-    let report = service.store.receive(&user, &body, now).await?;
+    let report = match service.stream {
+        Some(_) => service.store.receive_for_stream(&user, &body, now).await?,
+        None => service.store.receive(&user, &body, now).await?,
+    };
     service.check_count(report.impressions.len() + report.unseen.len())?;
     match &service.stream {
         Some(stream) => stream.append(&user, &report).await?,

@@ -74,6 +74,11 @@ impl Store {
         with!(self, store => store.receive(user, body, now).await)
     }
 
+    /// The same, but fails if what the device has pending cannot be kept.
+    pub async fn receive_for_stream(&self, user: &str, body: &[u8], now: Time) -> Result<ReceivedReport, Error> {
+        with!(self, store => store.receive_for_stream(user, body, now).await)
+    }
+
     /// Takes in reports of a user, which were received, in one change.
     pub async fn take_all(&self, user: &str, reports: &[ReceivedReport], now: Time) -> Result<(), Error> {
         let change =

@@ -87,6 +87,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     );
     once!(streams:
         what_is_no_report_stays_in_the_stream_and_holds_up_nothing,
+        nothing_is_acknowledged_that_another_device_may_show,
         nothing_is_acknowledged_that_is_not_stored,
     );
     trials

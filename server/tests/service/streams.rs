@@ -7,7 +7,7 @@ use redis::{Client, Commands, Connection, RedisResult, cmd};
 
 use super::Place;
 use super::program::{Program, now};
-use crate::devices::body;
+use crate::devices::{body, device, shows};
 use crate::redis_server::RedisServer;
 use crate::waiting::eventually;
 
@@ -191,6 +191,27 @@ pub fn what_is_no_report_stays_in_the_stream_and_holds_up_nothing() {
         ),
         (0, 4.0)
     );
+}
+
+pub fn nothing_is_acknowledged_that_another_device_may_show() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&place);
+    let service = stream.serve();
+    let pending = shows(&mut device("ada", 1), &["a"], now());
+    let report = || {
+        service.post(
+            "/v1/users/ada/impressions",
+            body("ada", &["a"], now(), Some(pending.clone())),
+        )
+    };
+    // What is no hash takes nothing that a device has pending, and the stream does.
+    let mut client = redis.client();
+    client.set::<_, _, ()>("seen:ada:pending", "no hash").unwrap();
+    assert_eq!((report().code(503).as_str(), stream.len()), ("storage", 0));
+    client.del::<_, ()>("seen:ada:pending").unwrap();
+    assert_eq!((report().status, stream.len()), (204, 1));
+    assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
 }
 
 pub fn nothing_is_acknowledged_that_is_not_stored() {
