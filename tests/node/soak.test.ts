@@ -1,5 +1,7 @@
 /** What judges the soaks finds what it is to find: a repeat, a loss, a rise. */
+import { ShardChain } from "seenguard/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { lostIds } from "../soak/audit.ts";
 import type { Entry, Note, Shown } from "../soak/browser/app.ts";
 import { DAY_MS, VirtualClock } from "../soak/browser/clock.ts";
 import { Ledger, type Visit } from "../soak/browser/ledger.ts";
@@ -151,6 +153,18 @@ describe("something that was stored is lost", () => {
     record(visit, ["a"]);
     expect(ledger.lost(() => first)).toEqual(["ada a"]);
   });
+});
+
+test("what was acknowledged and is in no chain is lost", async () => {
+  const chain = await ShardChain.create();
+  chain.record(["a", "b"]);
+  const snapshot = chain.snapshot();
+  chain.free();
+  const acknowledged = new Map([
+    ["ada", new Set(["a", "lost"])],
+    ["ben", new Set(["b"])],
+  ]);
+  expect(await lostIds(acknowledged, () => Promise.resolve(snapshot))).toEqual(["ada lost"]);
 });
 
 describe("a curve", () => {

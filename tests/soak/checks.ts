@@ -1,4 +1,7 @@
 /** What a run is judged by. */
+import { sum } from "simple-statistics";
+import { count } from "./format.ts";
+import type { Load } from "./readers.ts";
 
 export interface Check {
   readonly what: string;
@@ -14,6 +17,23 @@ export function none(what: string, findings: readonly string[]): Check {
   const shown = findings.slice(0, 10).map((finding) => `\n      ${finding}`);
   const found = findings.length === 0 ? "none" : `${String(findings.length)}${shown.join("")}`;
   return { what, isMet: findings.length === 0, found, isAsserted: true };
+}
+
+/** What holds of the readers of every server. @param lost of what was acknowledged */
+export function loadChecksOf(load: Load<never>, lost: readonly string[]): Check[] {
+  const acknowledged = [...load.acknowledged().values()].map(({ size }) => size);
+  return [
+    none("acknowledged and lost", lost),
+    none("never acknowledged", load.undelivered),
+    none("shown again on either device", load.repeats),
+    none("answers that no fault explains", load.unexpected),
+    {
+      what: "every reader reports something",
+      isMet: acknowledged.every((size) => size > 0),
+      found: `${count(sum(acknowledged))} impressions of ${count(acknowledged.length)} readers`,
+      isAsserted: true,
+    },
+  ];
 }
 
 /** Prints the checks. Returns whether all that are asserted are met. */

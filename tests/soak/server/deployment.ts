@@ -1,10 +1,10 @@
 /** The demo's server, its consumer and a Redis with an append-only file: each can be killed and is started again. */
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startConsumer, startDemo, startRedis, type Running, type RunningRedis } from "../../demo/processes.ts";
 import { freePort } from "../../../scripts/lib/ports.mjs";
+import { residentBytes } from "../processes.ts";
 
 export type Part = "Redis" | "consumer" | "server";
 export const PARTS: readonly Part[] = ["consumer", "server", "Redis"];
@@ -56,8 +56,8 @@ export class Deployment {
     const info = await this.redis.client.info();
     const number = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, "m").exec(info)?.[1] ?? 0);
     return {
-      server: residentBytes(this.server),
-      consumer: residentBytes(this.consumer),
+      server: residentBytes(this.server.process.pid),
+      consumer: residentBytes(this.consumer.process.pid),
       redis: number("used_memory_rss"),
       appendOnlyFile: number("aof_current_size"),
     };
@@ -76,13 +76,3 @@ async function startServer(redisUrl: string, port: number): Promise<Running> {
 }
 
 const startOwnConsumer = (redisUrl: string): Promise<Running> => startConsumer(redisUrl, "soak");
-
-/** 0 where the system does not tell, or the process has just ended. */
-function residentBytes({ process: { pid } }: Running): number {
-  try {
-    const status = readFileSync(`/proc/${String(pid)}/status`, "utf8");
-    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
-  } catch {
-    return 0;
-  }
-}

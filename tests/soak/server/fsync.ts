@@ -5,7 +5,7 @@
 import { build, type Histogram } from "hdr-histogram-js";
 import type { Report } from "seenguard";
 import type { Deployment } from "./deployment.ts";
-import { userOf } from "./readers.ts";
+import { userOf } from "../readers.ts";
 
 export type Policy = "everysec" | "always";
 const POLICIES: readonly Policy[] = ["everysec", "always"];

@@ -3,10 +3,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import { redisStore } from "seenguard/server";
 import { CHAIN_OPTIONS } from "../../../www/server/chain.ts";
 import { controlKey } from "../../../www/server/redis/layout.ts";
-import { lostIds, streamIsDrained } from "./audit.ts";
+import { lostIds } from "../audit.ts";
+import { Load, userOf } from "../readers.ts";
 import { Deployment, PARTS, type Memory, type Part } from "./deployment.ts";
 import { compareFsync, type PolicyCost } from "./fsync.ts";
-import { Load, userOf } from "./readers.ts";
+import { DemoSite } from "./site.ts";
+import { snapshotOf, streamIsDrained } from "./stream.ts";
 
 export interface ServerOptions {
   readonly users: number;
@@ -19,7 +21,9 @@ export interface ServerOptions {
 
 export interface ServerOutcome {
   readonly options: ServerOptions;
-  readonly load: Load;
+  readonly load: DemoLoad;
+  /** Items that pages left out because the other device had shown them. */
+  readonly leftOut: number;
   readonly kills: ReadonlyMap<Part, number>;
   /** How long each part took to be ready again, in milliseconds. */
   readonly restarts: ReadonlyMap<Part, readonly number[]>;
@@ -29,6 +33,8 @@ export interface ServerOutcome {
   readonly lost: readonly string[];
   readonly fsync: readonly PolicyCost[];
 }
+
+type DemoLoad = Load<Parameters<DemoSite["itemsOf"]>[0]>;
 
 /** The stream's lag in seconds: the demo's minute would only lengthen the audit's wait. */
 const LAG_SECONDS = 10;
@@ -45,7 +51,8 @@ export async function soakServer(options: ServerOptions): Promise<ServerOutcome>
   try {
     await fillChains(deployment, users);
     say(`${String(users)} users, each with a full chain; ${String(minutes)} minutes of load begin`);
-    const load = new Load(deployment.url, users, seed);
+    const site = new DemoSite(deployment.url);
+    const load = new Load(site, users, seed);
     const chaos = new Chaos(deployment, load, say);
     const memory: Memory[] = [];
     const sampling = sample(deployment, memory, durationMs);
@@ -53,11 +60,13 @@ export async function soakServer(options: ServerOptions): Promise<ServerOutcome>
     say("the load is over: waiting for the stream");
     await streamIsDrained(deployment);
     const acknowledged = load.acknowledged();
-    const lost = await lostIds(deployment.url, acknowledged);
+    const lost = await lostIds(acknowledged, (user) => snapshotOf(deployment.url, user));
     say("comparing appendfsync everysec and always");
     const fsync = await compareFsync(deployment, users, durationMs * FSYNC_SHARE);
     const count = [...acknowledged.values()].reduce((sum, ids) => sum + ids.size, 0);
-    return { options, load, kills: chaos.kills, restarts: chaos.restarts, memory, acknowledged: count, lost, fsync };
+    const { leftOut } = site;
+    const { kills, restarts } = chaos;
+    return { options, load, leftOut, kills, restarts, memory, acknowledged: count, lost, fsync };
   } finally {
     await deployment.stop();
   }
@@ -88,7 +97,7 @@ class Chaos {
 
   constructor(
     private readonly deployment: Deployment,
-    private readonly load: Load,
+    private readonly load: DemoLoad,
     private readonly say: (line: string) => void,
   ) {}
 

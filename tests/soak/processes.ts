@@ -1,4 +1,4 @@
-/** The processes of a browser, as Linux lists them. */
+/** What processes have of the memory, as Linux tells. */
 import { readdirSync, readFileSync } from "node:fs";
 
 /** Resident bytes of a process and all that it has started; 0 where the system does not tell. */
@@ -19,7 +19,8 @@ function parentOf(pid: string): number {
   return Number(read(`/proc/${pid}/status`, /^PPid:\s+(\d+)/m));
 }
 
-function residentBytes(pid: number): number {
+/** Of a process alone; 0 where the system does not tell, or it has just ended. */
+export function residentBytes(pid: number | undefined): number {
   return 1024 * Number(read(`/proc/${String(pid)}/status`, /^VmRSS:\s+(\d+)/m));
 }
 
