@@ -458,6 +458,18 @@ export const steps = [
     slow: true,
   },
   {
+    name: "soak-service",
+    what: "the service under load for two minutes, over Redis and a cluster, while its parts are killed",
+    run: () =>
+      run(process.execPath, [
+        ...["--import", "tsx", inProject("tests", "soak", "main.ts")],
+        ...["service", "--minutes", "2"],
+      ]),
+    needs: ["build"],
+    alone: true,
+    slow: true,
+  },
+  {
     name: "soak",
     what: "the demo's server under load and kills, then two browsers over 6 virtual days",
     run: () => run(process.execPath, ["--import", "tsx", inProject("tests", "soak", "main.ts"), "step"]),

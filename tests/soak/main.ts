@@ -1,12 +1,14 @@
 /**
- * The soaks, with the package built: run.mjs calls this, and the step `soak` of `npm test -- --all`.
+ * The soaks, with the package built: run.mjs calls this, and the steps `soak` and `soak-service` of `npm test -- --all`.
  *
  *     tsx tests/soak/main.ts browser --browser chromium --days 60
  *     tsx tests/soak/main.ts server --minutes 20 --users 2000
+ *     tsx tests/soak/main.ts service --minutes 20 --users 1000
  *     tsx tests/soak/main.ts step      both browsers for 6 virtual days at once, and a minute of the server
  *
  * `--seed` draws other people, `--strict` asserts times, too, `--record` writes the tables into docs/.
  */
+import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
 import { describeLoad, describeMachine } from "../../benches/machine.ts";
 import { writeTables } from "../../scripts/lib/tables.mjs";
@@ -17,6 +19,8 @@ import { soakBrowser, type BrowserOutcome } from "./browser/soak.ts";
 import { judge } from "./checks.ts";
 import { checksOf as serverChecksOf, rowsOf as serverRowsOf } from "./server/results.ts";
 import { soakServer, type ServerOutcome } from "./server/soak.ts";
+import { checksOf as serviceChecksOf, rowsOf as serviceRowsOf } from "./service/results.ts";
+import { soakService } from "./service/soak.ts";
 
 const DRIVERS = { chromium: chromiumDriver, firefox: firefoxDriver };
 const KILLS = 3;
@@ -29,13 +33,13 @@ const { positionals, values } = parseArgs({
     browser: { type: "string", default: "chromium,firefox" },
     days: { type: "string", default: "60" },
     minutes: { type: "string", default: "20" },
-    users: { type: "string", default: "2000" },
-    seed: { type: "string", default: "1" },
+    users: { type: "string" },
+    seed: { type: "string" },
     strict: { type: "boolean", default: false },
     record: { type: "boolean", default: false },
   },
 });
-const seed = Number(values.seed);
+const seed = Number(values.seed ?? "1");
 
 /** In lines that fit into a document. */
 const machineAndLoad = (): string => describeMachine() + describeLoad().replace(", ", ",\n");
@@ -61,8 +65,16 @@ async function browsers(names: readonly string[], days: number): Promise<boolean
 
 function browserTable(outcomes: readonly BrowserOutcome[]): string {
   const columns = outcomes.map(browserRowsOf);
-  const rows = Object.keys(columns[0] ?? {}).map((what) => [what, ...columns.map((column) => column[what] ?? "")]);
-  return tableOf(["", ...outcomes.map(({ version }) => version)], rows);
+  return besideEachOther(
+    outcomes.map(({ version }) => version),
+    columns,
+  );
+}
+
+function besideEachOther(headings: readonly string[], columns: readonly Record<string, string>[]): string {
+  const names = [...new Set(columns.flatMap((column) => Object.keys(column)))];
+  const rows = names.map((what) => [what, ...columns.map((column) => column[what] ?? "")]);
+  return tableOf(["", ...headings], rows);
 }
 
 async function server(users: number, minutes: number, kills: number): Promise<boolean> {
@@ -74,6 +86,20 @@ async function server(users: number, minutes: number, kills: number): Promise<bo
   return judge("the demo's server", serverChecksOf(outcome), say);
 }
 
+/** Faults strike at other times with each run, unless it is told a seed. */
+async function service(users: number, minutes: number): Promise<boolean> {
+  const machine = machineAndLoad();
+  const seed = Number(values.seed ?? randomInt(2 ** 31));
+  const outcomes = await soakService({ users, minutes, seed, say });
+  const headings = outcomes.map(({ place }) => `over ${place}`);
+  const table = besideEachOther(headings, outcomes.map(serviceRowsOf));
+  say(`\nOn a ${machine}.\n\n${table}`);
+  if (values.record) await writeTables({ "soak-service": `On a ${machine}.\n\n${table}` }, ["docs/service.md"]);
+  return outcomes
+    .map((outcome) => judge(`the service over ${outcome.place}`, serviceChecksOf(outcome), say))
+    .every((isMet) => isMet);
+}
+
 function tableOf(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [headings, headings.map(() => "---"), ...rows];
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
@@ -82,8 +108,9 @@ function tableOf(headings: readonly string[], rows: readonly (readonly string[])
 async function main(): Promise<boolean> {
   const [command] = positionals;
   if (command === "browser") return browsers(values.browser.split(","), Number(values.days));
-  if (command === "server") return server(Number(values.users), Number(values.minutes), KILLS);
-  if (command !== "step") throw new Error("usage: main.ts browser|server|step, see its first lines");
+  if (command === "server") return server(Number(values.users ?? "2000"), Number(values.minutes), KILLS);
+  if (command === "service") return service(Number(values.users ?? "1000"), Number(values.minutes));
+  if (command !== "step") throw new Error("usage: main.ts browser|server|service|step, see its first lines");
   const isServerFine = await server(300, 1, 1);
   return (await browsers(Object.keys(DRIVERS), STEP_DAYS)) && isServerFine;
 }

@@ -1,4 +1,4 @@
-/** The soaks, from nothing: set-up, build, run. `npm run soak -- browser`, `npm run soak -- server`; see README.md. */
+/** The soaks, from nothing: set-up, build, run. `npm run soak -- browser`, `-- server`, `-- service`; see README.md. */
 import { build } from "../../scripts/build.mjs";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { run } from "../../scripts/lib/run.mjs";

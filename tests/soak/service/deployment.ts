@@ -1,0 +1,114 @@
+/**
+ * The service over a place: one that takes reports into the chains at once, one that appends them to a stream, and the
+ * stream's consumer. Each can be killed and is started again; readers use both services in turns.
+ */
+import type { Snapshot } from "seenguard/server";
+import { freePort } from "../../../scripts/lib/ports.mjs";
+import { startService, type RunningService } from "../../../scripts/lib/service.mjs";
+import { until } from "../../waiting.ts";
+import { residentBytes } from "../processes.ts";
+import type { Fault } from "./faults.ts";
+import type { Place } from "./places.ts";
+
+export const STREAM = "reports";
+const GROUP = "seenguard";
+/** Small shards, so that new ones are begun during a run; and enough of them that none is dropped. */
+export const CHAIN = { capacity: 25, shards: 32, falsePositiveRate: 0.000_25 };
+const CHAIN_ARGUMENTS = [
+  ...["--capacity", String(CHAIN.capacity), "--shards", String(CHAIN.shards)],
+  ...["--false-positive-rate", String(CHAIN.falsePositiveRate)],
+];
+/** For the stream to deliver what is in it. */
+const DRAIN_MS = 300_000;
+
+export const PARTS = ["service", "service with a stream", "consumer"] as const;
+export type Part = (typeof PARTS)[number];
+
+/** How a part is started, and as what it runs now. */
+interface Program {
+  readonly arguments: readonly string[];
+  readonly url: string;
+  running: RunningService;
+}
+
+export class Deployment {
+  private constructor(
+    private readonly program: string,
+    readonly place: Place,
+    private readonly programs: ReadonlyMap<Part, Program>,
+  ) {}
+
+  static async start(program: string, place: Place): Promise<Deployment> {
+    const common = ["--redis", place.url, "--namespace", "home:{user}", "--log", "error", ...CHAIN_ARGUMENTS];
+    const argumentsOf: Record<Part, string[]> = {
+      service: common,
+      "service with a stream": [...common, "--stream", STREAM],
+      consumer: ["consume", ...common, "--stream", STREAM, "--name", "soak", "--claim-seconds", "5"],
+    };
+    const programs = new Map<Part, Program>();
+    for (const part of PARTS) {
+      const address = `127.0.0.1:${String(await freePort())}`;
+      const all = [...argumentsOf[part], "--listen", address];
+      programs.set(part, { arguments: all, url: `http://${address}`, running: await startService(program, all) });
+    }
+    return new Deployment(program, place, programs);
+  }
+
+  urlOf(part: Part): string {
+    return this.get(part).url;
+  }
+
+  /** Each part killed by SIGKILL, and started again as a supervisor does. */
+  faults(): Fault[] {
+    return PARTS.map((part) => ({
+      name: `${part} killed and started again`,
+      strike: async () => {
+        const program = this.get(part);
+        await program.running.stop("SIGKILL");
+        program.running = await startService(this.program, program.arguments);
+      },
+    }));
+  }
+
+  /** Resolves when all parts say that they are. */
+  async isReady(): Promise<void> {
+    for (const part of PARTS)
+      await until(`the ${part} over ${this.place.name} is ready`, async () => {
+        const answer = await fetch(`${this.urlOf(part)}/readyz`);
+        await answer.text();
+        return answer.ok;
+      });
+  }
+
+  /** Resident bytes of a part. */
+  memoryOf(part: Part): number {
+    return residentBytes(this.get(part).running.process.pid);
+  }
+
+  /** Resolves when the stream is empty, and no consumer has anything of it. */
+  async isDrained(): Promise<void> {
+    const { client } = this.place;
+    const isEmpty = async () => {
+      const [waiting] = (await client.xpending(STREAM, GROUP)) as [number];
+      return waiting === 0 && (await client.xlen(STREAM)) === 0;
+    };
+    await until(`the stream over ${this.place.name} has delivered what is in it`, isEmpty, DRAIN_MS);
+  }
+
+  async snapshotOf(user: string): Promise<Snapshot> {
+    const answer = await fetch(`${this.urlOf("service")}/v1/users/${user}/snapshot`);
+    if (!answer.ok) throw new Error(`the snapshot of ${user}: ${String(answer.status)} ${await answer.text()}`);
+    return (await answer.json()) as Snapshot;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.programs.values()].map(({ running }) => running.stop("SIGKILL")));
+    await this.place.stop();
+  }
+
+  private get(part: Part): Program {
+    const program = this.programs.get(part);
+    if (program === undefined) throw new Error(`there is no ${part}`);
+    return program;
+  }
+}

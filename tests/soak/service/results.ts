@@ -1,0 +1,77 @@
+/** What a run of the service is judged by, and its table. */
+import { sum } from "simple-statistics";
+import { loadChecksOf, type Check } from "../checks.ts";
+import { count, megabytes, seconds, timesOf } from "../format.ts";
+import { trendOf } from "../trend.ts";
+import { QUIET_FROM, type ServiceOutcome } from "./soak.ts";
+
+/** How often a run may fail by chance alone. */
+const CHANCE = 1e-6;
+/** After the last fault readers try again what has failed: for this share of the run. */
+const SETTLED = 0.1;
+
+export function checksOf({ load, site, memory, lost }: ServiceOutcome): Check[] {
+  const { found, of, expected } = site.falsePositives;
+  return [
+    ...loadChecksOf(load, lost),
+    {
+      what: "seen items are offered again",
+      isMet: site.offeredAgain > 0,
+      found: `${count(site.offeredAgain)} times`,
+      isAsserted: true,
+    },
+    {
+      what: "no more new items are left out than the filters' rate explains",
+      isMet: chanceOf(found, expected) > CHANCE,
+      found: `${count(found)} of ${count(of)}, at most ${expected.toFixed(0)} expected`,
+      isAsserted: true,
+    },
+    ...[...memory].map(([part, points]): Check => {
+      const { median, drift, spread, isFlat } = trendOf(points.filter(({ at }) => at >= QUIET_FROM + SETTLED));
+      const figures = `${megabytes(median)}, grows by ${kilobytes(drift)}, varies by ${kilobytes(spread)}`;
+      return {
+        what: `the memory of the ${part} is flat once the faults are over`,
+        isMet: isFlat,
+        found: figures,
+        isAsserted: true,
+      };
+    }),
+  ];
+}
+
+/** Rows of the table: what, and how much. */
+export function rowsOf({ load, site, strikes, memory, lost }: ServiceOutcome): Record<string, string> {
+  const requests = load.calm.totalCount + load.disturbed.totalCount + load.reports.totalCount;
+  const acknowledged = [...load.acknowledged().values()].map(({ size }) => size);
+  const { found, of, expected } = site.falsePositives;
+  const names = [...new Set(strikes.map(({ name }) => name))].sort();
+  return {
+    readers: count(acknowledged.length),
+    "requests answered; failed and tried again": `${count(requests)}; ${count(load.failed)}`,
+    "impressions acknowledged; of these lost": `${count(sum(acknowledged))}; ${count(lost.length)}`,
+    "seen items offered again; shown again": `${count(site.offeredAgain)}; ${count(load.repeats.length)}`,
+    "new items left out; expected at most": `${count(found)} of ${count(of)}; ${expected.toFixed(0)}`,
+    "a page, all parts running: median, p99, longest": timesOf(load.calm),
+    "a page, during a fault or just after": timesOf(load.disturbed),
+    "a report": timesOf(load.reports),
+    ...Object.fromEntries(
+      [...memory].map(([part, points]) => {
+        const { median, drift } = trendOf(points);
+        return [`memory of the ${part} in the second half; grows by`, `${megabytes(median)}; ${kilobytes(drift)}`];
+      }),
+    ),
+    ...Object.fromEntries(
+      names.map((name) => {
+        const times = strikes.filter((strike) => strike.name === name).map(({ ms }) => ms);
+        return [`${name}; longest until all was ready`, `${count(times.length)} times; ${seconds(Math.max(...times))}`];
+      }),
+    ),
+  };
+}
+
+const kilobytes = (bytes: number): string => `${(bytes / 1024).toFixed(0)} KB`;
+
+/** Chernoff's bound for so many events or more where so many are expected, each by itself. */
+function chanceOf(found: number, expected: number): number {
+  return found <= expected ? 1 : Math.exp(found - expected) * (expected / found) ** found;
+}

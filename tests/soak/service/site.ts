@@ -1,0 +1,58 @@
+/** The service, as its readers ask it: each time one of both, for a page of all that they have seen and a few new items. */
+import type { Snapshot } from "seenguard";
+import { PAGE_SIZE, type Reader, type Site } from "../readers.ts";
+import { CHAIN, type Deployment } from "./deployment.ts";
+
+/** New items of each turn. */
+const NEW = 2 * PAGE_SIZE;
+/** Of the shard of what a device has pending: 0.001, but measured 0.0024 for one item and 0.0011 for four. */
+const PENDING_RATE = 0.0024;
+const DEVICES = 2;
+
+interface Page {
+  readonly items: readonly string[];
+  readonly seen: Snapshot;
+}
+
+export class ServiceSite implements Site<Page> {
+  /** Items that the reader had seen, and that were offered once more to be left out. */
+  offeredAgain = 0;
+  /** New items that a page passed over or the guard stopped, of how many, and how many may be expected. */
+  readonly falsePositives = { found: 0, of: 0, expected: 0 };
+
+  constructor(private readonly deployment: Deployment) {}
+
+  page(reader: Reader): [string, RequestInit] {
+    const body = JSON.stringify({ ranked: [...reader.shown, ...newItems(reader)], size: PAGE_SIZE });
+    return [this.address(reader, "page"), { method: "POST", body }];
+  }
+
+  report(reader: Reader): string {
+    return this.address(reader, "impressions");
+  }
+
+  itemsOf({ items }: Page): string[][] {
+    return items.map((id) => [id]);
+  }
+
+  note(reader: Reader, { items, seen }: Page, passed: readonly string[]): void {
+    this.offeredAgain += reader.shown.size;
+    // What ranks behind the page's last item was not judged.
+    const all = newItems(reader);
+    const judged = items.length < PAGE_SIZE ? all : all.slice(0, all.indexOf(items.at(-1) ?? "") + 1);
+    const isPassed = new Set(passed);
+    this.falsePositives.found += judged.filter((id) => !isPassed.has(id)).length;
+    this.falsePositives.of += judged.length;
+    this.falsePositives.expected +=
+      judged.length * (seen.shards.length * CHAIN.falsePositiveRate + DEVICES * PENDING_RATE);
+  }
+
+  private address({ user, random }: Reader, what: string): string {
+    const url = this.deployment.urlOf(random() < 0.5 ? "service" : "service with a stream");
+    return `${url}/v1/users/${user}/${what}`;
+  }
+}
+
+/** Those of this turn: nobody is offered them before or after. */
+const newItems = ({ turn }: Reader): string[] =>
+  Array.from({ length: NEW }, (_, index) => `article-${String(turn * NEW + index)}`);
