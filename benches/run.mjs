@@ -7,6 +7,7 @@
  *     npm run bench -- --bytes     what everything weighs, and no times: seconds instead of minutes
  *     npm run bench -- --readme    also writes the tables into README.md and docs/performance.md
  *     npm run bench -- --scale     instead: what many users take of a Redis; with --readme into docs/scale.md
+ *     npm run bench -- --servers   instead: the service in Rust beside a server in Node; with --readme into docs/scale.md
  *     npm run bench -- --releases  instead: older releases of Node; with --readme into docs/performance.md
  */
 import { build } from "../scripts/build.mjs";
@@ -18,9 +19,11 @@ import { measuredRelease, nodeOf } from "../scripts/lib/node-releases.mjs";
 
 const [program, needed] = process.argv.includes("--scale")
   ? [["scale", "main.ts"], programs.redis]
-  : process.argv.includes("--releases")
-    ? [["releases.ts"], undefined]
-    : [["main.ts"], programs.chromium];
+  : process.argv.includes("--servers")
+    ? [["servers", "main.ts"], programs.redis]
+    : process.argv.includes("--releases")
+      ? [["releases.ts"], undefined]
+      : [["main.ts"], programs.chromium];
 
 await main(async () => {
   // Only the set-up for all tests knows how to get these.

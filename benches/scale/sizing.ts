@@ -70,12 +70,20 @@ export interface Needs {
 
 const DAY_SECONDS = 86_400;
 
-export function needsOf(load: Load, machines: Machines, measured: Measured): Needs {
-  const ofMasters = load.users * measured.bytesPerUser * measured.fragmentation;
+/** I, u and v: impressions, updates and pages a second at the peak. */
+export function peakOf(load: Load): Readonly<Record<"impressions" | "updates" | "pages", number>> {
   const perDay = load.users * load.activeShare * load.impressionsPerDay;
   const impressions = (perDay * load.peakFactor) / DAY_SECONDS;
-  const updates = impressions / load.impressionsPerUpdate;
-  const pages = impressions / load.impressionsPerRefresh;
+  return {
+    impressions,
+    updates: impressions / load.impressionsPerUpdate,
+    pages: impressions / load.impressionsPerRefresh,
+  };
+}
+
+export function needsOf(load: Load, machines: Machines, measured: Measured): Needs {
+  const ofMasters = load.users * measured.bytesPerUser * measured.fragmentation;
+  const { impressions, updates, pages } = peakOf(load);
   const redisCores = (updates * measured.redisUpdate + pages * measured.redisPage) / 1e6;
   const [consumerCores, serverCores] = [(updates * measured.nodeUpdate) / 1e6, (pages * measured.nodePage) / 1e6];
   const consumers = Math.ceil(consumerCores / machines.coreShare);

@@ -22,7 +22,7 @@ export interface ScaleResults {
 }
 
 /** The example of docs/scale.md: its assumptions. */
-const LOAD: Load = {
+export const LOAD: Load = {
   users: 1e8,
   activeShare: 0.5,
   impressionsPerDay: 200,
@@ -32,7 +32,7 @@ const LOAD: Load = {
   firstShare: 0.05,
   replicas: 1,
 };
-const MACHINES: Machines = { nodeBytes: 64e9, memoryShare: 0.6, coreShare: 0.5 };
+export const MACHINES: Machines = { nodeBytes: 64e9, memoryShare: 0.6, coreShare: 0.5 };
 
 export function tablesOf(results: ScaleResults): Record<string, string> {
   const { machine, load, redisVersion, memory, fragmentation, costs, wire, report, deploy } = results;

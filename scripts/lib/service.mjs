@@ -12,11 +12,15 @@ import { CommandFailed, run } from "./run.mjs";
  * @property {(signal?: NodeJS.Signals) => Promise<void>} stop asks it to end, and waits until it has
  */
 
-/** Builds it. Resolves to the program's path. */
-export async function buildService() {
-  await run("cargo", ["build", "--quiet", "--package", "seenguard-server"]);
+/**
+ * Builds it. Resolves to the program's path.
+ * @param {"debug" | "release"} [profile]
+ */
+export async function buildService(profile = "debug") {
+  const release = profile === "release" ? ["--release"] : [];
+  await run("cargo", ["build", "--quiet", "--package", "seenguard-server", ...release]);
   const ending = process.platform === "win32" ? ".exe" : "";
-  return join(fromEnvironment("CARGO_TARGET_DIR") ?? inProject("target"), "debug", `seenguard-server${ending}`);
+  return join(fromEnvironment("CARGO_TARGET_DIR") ?? inProject("target"), profile, `seenguard-server${ending}`);
 }
 
 /**

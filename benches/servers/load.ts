@@ -1,0 +1,114 @@
+/** What is asked of the servers, by autocannon. */
+import autocannon from "autocannon";
+import { SeenGuard, type Snapshot } from "seenguard";
+import { candidatesOf, shortIds } from "../ids.ts";
+import { storeOptions, namespaceOf } from "./options.ts";
+
+/** Requests that are under way at the same time. */
+export const CONNECTIONS = 16;
+export const CANDIDATES = 2000;
+export const PAGE_SIZE = 20;
+export const IMPRESSIONS = 10;
+/** Of each of many users. */
+export const IMPRESSIONS_OF_MANY = 100;
+
+/** Requests, the next one each time. */
+export type Work = () => autocannon.Request;
+
+export interface Answers {
+  readonly requests: number;
+  readonly requestsPerSecond: number;
+  /** Milliseconds. */
+  readonly p99: number;
+}
+
+/** Asks for so many seconds, or so often. */
+export async function offer(url: string, work: Work, seconds: number, amount?: number): Promise<Answers> {
+  const result = await autocannon({
+    url,
+    connections: CONNECTIONS,
+    ...(amount === undefined ? { duration: seconds } : { amount }),
+    requests: [{ setupRequest: (request) => ({ ...request, ...work() }) }],
+  });
+  const { requests, latency, errors, timeouts, non2xx, duration } = result;
+  if (errors + timeouts + non2xx > 0)
+    throw new Error(`of ${String(requests.total)} requests ${String(errors + timeouts + non2xx)} failed`);
+  return { requests: requests.total, requestsPerSecond: requests.total / duration, p99: latency.p99 };
+}
+
+const nameOf = (user: number) => `user-${String(user)}`;
+const shownTo = (user: number) => shortIds(storeOptions.capacity * (storeOptions.shards - 1), user);
+
+/** Reports as many impressions of each user as the chain holds. */
+export async function fillUsers(url: string, users: number): Promise<void> {
+  for (let user = 0; user < users; user++) {
+    const ids = shownTo(user);
+    for (let from = 0; from < ids.length; from += 1000) {
+      const { path = "", ...request } = reportOf(nameOf(user), ids.slice(from, from + 1000));
+      const answer = await fetch(url + path, request as RequestInit);
+      if (!answer.ok) throw new Error(await answer.text());
+    }
+  }
+}
+
+/** A page each of these users in turn; a quarter of the candidates was seen, and their devices hold the shards. */
+export async function pagesOf(url: string, users: number): Promise<Work> {
+  const requests: autocannon.Request[] = [];
+  for (let user = 0; user < users; user++) {
+    const ranked = candidatesOf(shownTo(user), CANDIDATES, shortIds, 1000 + user);
+    const request = pageOf(nameOf(user), ranked);
+    const answer = await fetch(`${url}/v1/users/${nameOf(user)}/page`, request as RequestInit);
+    const { items, seen } = (await answer.json()) as { items: unknown[]; seen: Snapshot };
+    if (items.length !== PAGE_SIZE || seen.shards.length < storeOptions.shards / 2)
+      throw new Error(`${String(items.length)} items and ${String(seen.shards.length)} shards are not the page meant`);
+    requests.push(pageOf(nameOf(user), ranked, await heldAfter(user, seen)));
+  }
+  return cycle(requests);
+}
+
+async function heldAfter(user: number, seen: Snapshot): Promise<string> {
+  const guard = await SeenGuard.open({ namespace: namespaceOf(nameOf(user)), storage: "none" });
+  guard.apply(seen);
+  const held = guard.held();
+  await guard.close();
+  return held;
+}
+
+/** Reports of these users in turn, each of new impressions. */
+export function reportsOf(url: string, users: number): Work {
+  const [prefix = ""] = shortIds(1, url.length);
+  let made = 0;
+  const next = () => prefix.slice(0, 7) + String(made++).padStart(7, "0");
+  return () => reportOf(nameOf(made % users), Array.from({ length: IMPRESSIONS }, next));
+}
+
+/** A report of each of so many users. */
+export function everyone(): Work {
+  let user = 0;
+  return () => {
+    const name = `one-of-many-${String(++user)}`;
+    return reportOf(name, shortIds(IMPRESSIONS_OF_MANY, user));
+  };
+}
+
+function cycle(requests: readonly autocannon.Request[]): Work {
+  let next = 0;
+  return () => requests[next++ % requests.length] ?? {};
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+function pageOf(user: string, ranked: readonly string[], held?: string): autocannon.Request {
+  return {
+    method: "POST",
+    path: `/v1/users/${user}/page`,
+    headers: { ...JSON_TYPE, ...(held !== undefined && { "seen-held": held }) },
+    body: JSON.stringify({ ranked, size: PAGE_SIZE }),
+  };
+}
+
+function reportOf(user: string, ids: readonly string[]): autocannon.Request {
+  const now = Date.now();
+  const report = { namespace: namespaceOf(user), now, impressions: ids.map((id) => ({ id, at: now })) };
+  return { method: "POST", path: `/v1/users/${user}/impressions`, headers: JSON_TYPE, body: JSON.stringify(report) };
+}
