@@ -149,6 +149,14 @@ describe("useSeenGuard", () => {
   });
 });
 
+test("useSeenGuard passes the fallback on", async () => {
+  const fallback = () => import("seenguard/engine-js");
+  const options = { namespace: uniqueNamespace(), storage: "none", engine: "js", fallback } as const;
+  const { latest } = await renderHook(() => useSeenGuard(options), undefined);
+  await opened(latest);
+  expect(latest()?.stats().engine).toBe("js");
+});
+
 test("useSeenGuard opens the guard by the function that it is given", async () => {
   const namespace = uniqueNamespace();
   const open = vi.fn(FormatsGuard.open);
