@@ -184,7 +184,7 @@ test("references spare most of what a refresh would bring", async ({ page }) => 
     await fetch(`${demo.url}api/users/${user}/impressions`, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ namespace: user, now, impressions }),
+      body: JSON.stringify({ namespace: `demo:${user}`, now, impressions }),
     });
   }
   const reader = new Reader(page, demo.url, user);
