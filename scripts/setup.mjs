@@ -51,6 +51,11 @@ export async function setUp(level, meanwhile) {
   await pythonPackages();
 }
 
+/** What `npm start -- --server rust` needs beside the build. */
+export async function setUpRedis() {
+  await systemPrograms([programs.redis]);
+}
+
 /** What Flink needs, for `npm start -- --flink` and examples/flink. */
 export async function setUpFlink() {
   await systemPrograms([programs.redis, programs.java, programs.python]);

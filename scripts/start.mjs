@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
 import { build } from "./build.mjs";
 import { inProject, root } from "./lib/paths.mjs";
-import { main, setUpFlink } from "./setup.mjs";
+import { main, setUpFlink, setUpRedis } from "./setup.mjs";
 
 const USAGE = `usage: npm start [-- --server rust] [-- --flink]
 
@@ -46,6 +46,7 @@ const { flink = false, server: kind } = readArguments();
 await main(async () => {
   await build({ sizes: false });
   if (flink) await setUpFlink();
+  if (kind === "rust") await setUpRedis();
   const server = spawn(process.execPath, ["--import", "tsx", inProject("www", "server", "main.ts")], {
     cwd: root,
     stdio: "inherit",
