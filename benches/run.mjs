@@ -17,13 +17,14 @@ import { run } from "../scripts/lib/run.mjs";
 import { main, setUp } from "../scripts/setup.mjs";
 import { measuredRelease, nodeOf } from "../scripts/lib/node-releases.mjs";
 
-const [program, needed] = process.argv.includes("--scale")
-  ? [["scale", "main.ts"], programs.redis]
-  : process.argv.includes("--servers")
-    ? [["servers", "main.ts"], programs.redis]
-    : process.argv.includes("--releases")
-      ? [["releases.ts"], undefined]
-      : [["main.ts"], programs.chromium];
+/** What is measured instead: its program, and what that needs of the system. */
+const others = /** @type {const} */ ({
+  "--scale": [["scale", "main.ts"], programs.redis],
+  "--servers": [["servers", "main.ts"], programs.redis],
+  "--releases": [["releases.ts"], undefined],
+});
+const [, [program, needed] = [["main.ts"], programs.chromium]] =
+  Object.entries(others).find(([option]) => process.argv.includes(option)) ?? [];
 
 await main(async () => {
   // Only the set-up for all tests knows how to get these.

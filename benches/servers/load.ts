@@ -2,7 +2,8 @@
 import autocannon from "autocannon";
 import { SeenGuard, type Snapshot } from "seenguard";
 import { candidatesOf, shortIds } from "../ids.ts";
-import { storeOptions, namespaceOf } from "./options.ts";
+import { recommended } from "../scale/chains.ts";
+import { nameOf, namespaceOf } from "./users.ts";
 
 /** Requests that are under way at the same time. */
 export const CONNECTIONS = 16;
@@ -23,11 +24,15 @@ export interface Answers {
 }
 
 /** Asks for so many seconds, or so often. */
-export async function offer(url: string, work: Work, seconds: number, amount?: number): Promise<Answers> {
+export async function offer(
+  url: string,
+  work: Work,
+  howLong: Pick<autocannon.Options, "duration" | "amount">,
+): Promise<Answers> {
   const result = await autocannon({
     url,
     connections: CONNECTIONS,
-    ...(amount === undefined ? { duration: seconds } : { amount }),
+    ...howLong,
     requests: [{ setupRequest: (request) => ({ ...request, ...work() }) }],
   });
   const { requests, latency, errors, timeouts, non2xx, duration } = result;
@@ -36,8 +41,7 @@ export async function offer(url: string, work: Work, seconds: number, amount?: n
   return { requests: requests.total, requestsPerSecond: requests.total / duration, p99: latency.p99 };
 }
 
-const nameOf = (user: number) => `user-${String(user)}`;
-const shownTo = (user: number) => shortIds(storeOptions.capacity * (storeOptions.shards - 1), user);
+const shownTo = (user: number) => shortIds(recommended.capacity * (recommended.shards - 1), user);
 
 /** Reports as many impressions of each user as the chain holds. */
 export async function fillUsers(url: string, users: number): Promise<void> {
@@ -59,7 +63,7 @@ export async function pagesOf(url: string, users: number): Promise<Work> {
     const request = pageOf(nameOf(user), ranked);
     const answer = await fetch(`${url}/v1/users/${nameOf(user)}/page`, request as RequestInit);
     const { items, seen } = (await answer.json()) as { items: unknown[]; seen: Snapshot };
-    if (items.length !== PAGE_SIZE || seen.shards.length < storeOptions.shards / 2)
+    if (items.length !== PAGE_SIZE || seen.shards.length < recommended.shards / 2)
       throw new Error(`${String(items.length)} items and ${String(seen.shards.length)} shards are not the page meant`);
     requests.push(pageOf(nameOf(user), ranked, await heldAfter(user, seen)));
   }

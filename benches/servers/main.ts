@@ -9,9 +9,10 @@ import { startRedis } from "../../scripts/lib/redis.mjs";
 import { buildService } from "../../scripts/lib/service.mjs";
 import { writeTables } from "../../scripts/lib/tables.mjs";
 import { describeLoad, describeMachine } from "../machine.ts";
+import { residentBytes } from "../processes.ts";
 import { measurePage } from "../rust.ts";
 import { everyone, fillUsers, offer, pagesOf, reportsOf, type Work } from "./load.ts";
-import { residentBytes, startNode, startRust, type Server, type Turn } from "./processes.ts";
+import { startNode, startRust, type Server, type Turn } from "./processes.ts";
 import { tablesOf, type Comparison, type Resident } from "./tables.ts";
 
 const { values } = parseArgs({
@@ -74,21 +75,24 @@ async function prepare(place: string, rust: Server, node: Server): Promise<Prepa
 
 async function compare(name: "page" | "update", { place, rust, node }: Prepared): Promise<Comparison> {
   say(`${place}: ${name}s`);
-  const both = [rust, node].map((asked) => ({ ...asked, turns: [] as Turn[] }));
+  const comparison = { place, name, rust: [] as Turn[], node: [] as Turn[] };
+  const both = [
+    { ...rust, turns: comparison.rust },
+    { ...node, turns: comparison.node },
+  ];
   for (const asked of both) await asked.server.ask(asked[name], 1); // warm
   for (let turn = 0; turn < effort.turns; turn++) {
     for (const asked of both) asked.turns.push(await asked.server.ask(asked[name], effort.seconds));
     both.reverse();
   }
-  const turnsOf = ({ server }: Asked) => both.find((asked) => asked.server === server)?.turns ?? [];
-  return { place, name, rust: turnsOf(rust), node: turnsOf(node) };
+  return comparison;
 }
 
 /** What `effort.many` users add to a process who have each reported 100 impressions. */
 async function residentOf(name: string, server: Server): Promise<Resident> {
   say(`${name}: ${effort.many.toLocaleString("en")} users in memory`);
   const before = residentBytes(server.pid);
-  await offer(server.url, everyone(), 0, effort.many);
+  await offer(server.url, everyone(), { amount: effort.many });
   const bytes = residentBytes(server.pid) - before;
   await server.stop();
   return { name, before, bytes };

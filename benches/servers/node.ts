@@ -5,14 +5,15 @@
 import fastify from "fastify";
 import { Redis } from "ioredis";
 import { memoryStore, redisStore, seenOf } from "seenguard/server";
-import { namespaceOf, storeOptions } from "./options.ts";
+import { recommended } from "../scale/chains.ts";
+import { namespaceOf } from "./users.ts";
 
 const { REDIS_URL: url } = process.env;
 
 const store =
   url === undefined
-    ? memoryStore({ ...storeOptions, namespaceOf })
-    : redisStore(new Redis(url, { enableAutoPipelining: true }), { ...storeOptions, namespaceOf });
+    ? memoryStore({ ...recommended, namespaceOf })
+    : redisStore(new Redis(url, { enableAutoPipelining: true }), { ...recommended, namespaceOf });
 
 interface OfUser {
   Params: { user: string };

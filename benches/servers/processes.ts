@@ -2,9 +2,10 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { inProject } from "../../scripts/lib/paths.mjs";
-import { startService } from "../../scripts/lib/service.mjs";
+import { chainFlags, startService } from "../../scripts/lib/service.mjs";
+import { recommended } from "../scale/chains.ts";
 import { offer, type Answers, type Work } from "./load.ts";
-import { serviceFlags } from "./options.ts";
+import { namespaceOf } from "./users.ts";
 
 export interface Turn extends Answers {
   /** Processor time of the server, with all its threads, for each request: microseconds. */
@@ -25,7 +26,8 @@ const pinned: readonly string[] =
 export const isPinned = pinned.length > 0;
 
 export function startRust(program: string, redisUrl?: string): Promise<Server> {
-  return start([program, ...serviceFlags(), ...(redisUrl === undefined ? [] : ["--redis", redisUrl])]);
+  const redis = redisUrl === undefined ? [] : ["--redis", redisUrl];
+  return start([program, ...chainFlags(recommended), "--namespace", namespaceOf("{user}"), "--log", "warn", ...redis]);
 }
 
 /** In the release of Node that runs this. */
@@ -43,7 +45,7 @@ async function start(command: readonly string[]): Promise<Server> {
     pid,
     ask: async (work, seconds) => {
       const before = processorSeconds(pid);
-      const answers = await offer(service.url, work, seconds);
+      const answers = await offer(service.url, work, { duration: seconds });
       return { ...answers, microseconds: ((processorSeconds(pid) - before) * 1e6) / answers.requests };
     },
     stop: () => service.stop(),
@@ -57,10 +59,4 @@ function processorSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${String(pid)}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
-}
-
-/** `VmRSS` of proc(5). */
-export function residentBytes(pid: number): number {
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${String(pid)}/status`, "utf8")) ?? [];
-  return Number(kilobytes) * 1024;
 }

@@ -24,6 +24,15 @@ export async function buildService(profile = "debug") {
 }
 
 /**
+ * What a chain is in the program's flags.
+ * @param {Pick<import("seenguard/server").ChainOptions, "capacity" | "shards" | "falsePositiveRate" | "ttlSeconds">} chain
+ */
+export function chainFlags({ capacity, shards, falsePositiveRate, ttlSeconds }) {
+  const flags = { capacity, shards, "false-positive-rate": falsePositiveRate, "ttl-seconds": ttlSeconds };
+  return Object.entries(flags).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, String(value)]));
+}
+
+/**
  * Resolves when it listens, on a free port of the loopback unless the arguments say otherwise. It ends when this
  * process exits.
  * @param {string} program

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startConsumer, startDemo, startRedis, type Running, type RunningRedis } from "../../demo/processes.ts";
 import { freePort } from "../../../scripts/lib/ports.mjs";
-import { residentBytes } from "../processes.ts";
+import { residentBytes } from "../../../benches/processes.ts";
 
 export type Part = "Redis" | "consumer" | "server";
 export const PARTS: readonly Part[] = ["consumer", "server", "Redis"];

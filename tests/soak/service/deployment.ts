@@ -4,9 +4,9 @@
  */
 import type { Snapshot } from "seenguard/server";
 import { freePort } from "../../../scripts/lib/ports.mjs";
-import { startService, type RunningService } from "../../../scripts/lib/service.mjs";
+import { chainFlags, startService, type RunningService } from "../../../scripts/lib/service.mjs";
 import { until } from "../../waiting.ts";
-import { residentBytes } from "../processes.ts";
+import { residentBytes } from "../../../benches/processes.ts";
 import type { Fault } from "./faults.ts";
 import type { Place } from "./places.ts";
 
@@ -14,10 +14,6 @@ export const STREAM = "reports";
 const GROUP = "seenguard";
 /** Small shards, so that new ones are begun during a run; and enough of them that none is dropped. */
 export const CHAIN = { capacity: 25, shards: 32, falsePositiveRate: 0.000_25 };
-const CHAIN_ARGUMENTS = [
-  ...["--capacity", String(CHAIN.capacity), "--shards", String(CHAIN.shards)],
-  ...["--false-positive-rate", String(CHAIN.falsePositiveRate)],
-];
 /** For the stream to deliver what is in it. */
 const DRAIN_MS = 300_000;
 
@@ -39,7 +35,7 @@ export class Deployment {
   ) {}
 
   static async start(program: string, place: Place): Promise<Deployment> {
-    const common = ["--redis", place.url, "--namespace", "home:{user}", "--log", "error", ...CHAIN_ARGUMENTS];
+    const common = ["--redis", place.url, "--namespace", "home:{user}", "--log", "error", ...chainFlags(CHAIN)];
     const argumentsOf: Record<Part, string[]> = {
       service: common,
       "service with a stream": [...common, "--stream", STREAM],

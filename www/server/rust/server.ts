@@ -1,7 +1,7 @@
 /** `seenguard-server` and its consumer, built and run in processes of their own, over the Redis of `redis/store.ts`. */
 import { ShardChain } from "seenguard/server";
 import { withProgress } from "../../../scripts/lib/progress.mjs";
-import { buildService, startService } from "../../../scripts/lib/service.mjs";
+import { buildService, chainFlags, startService } from "../../../scripts/lib/service.mjs";
 import { CHAIN_OPTIONS } from "../chain.ts";
 import { IMPRESSIONS } from "../redis/layout.ts";
 import type { KnownStore } from "../redis/store.ts";
@@ -26,10 +26,7 @@ export async function startRustServer(redisUrl: string, say: (line: string) => v
     throw new Error("seenguard-server writes native shards: leave SHARD_FORMAT out");
   say("compiling seenguard-server");
   const program = await withProgress("cargo", buildService);
-  const { capacity, shards, falsePositiveRate, ttlSeconds } = CHAIN_OPTIONS;
-  const chain = { capacity, shards, "false-positive-rate": falsePositiveRate, "ttl-seconds": ttlSeconds };
-  const options = Object.entries(chain).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const args = ["--redis", redisUrl, "--namespace", "demo:{user}", "--log", "warn", ...options];
+  const args = ["--redis", redisUrl, "--namespace", "demo:{user}", "--log", "warn", ...chainFlags(CHAIN_OPTIONS)];
   const service = await startService(program, args);
   const consumer = await startService(program, ["consume", ...args, "--stream", IMPRESSIONS]);
   return {
