@@ -28,7 +28,6 @@ import { idsOf, type Item } from "./catalogue.ts";
 import { stateOf, withChain } from "./chain.ts";
 import { shownElsewhere } from "./devices.ts";
 import { eventsOf } from "./events.ts";
-import { Refused } from "./rust/client.ts";
 import { poolOf, recallPage } from "./recall.ts";
 import { MOST_LAG_SECONDS, StoreUnavailable, StreamFull, type Store, type StreamControl } from "./store.ts";
 
@@ -241,7 +240,6 @@ function answerError(error: FastifyError, request: FastifyRequest, reply: Fastif
   }
   if (error instanceof SeenGuardError && error.code === "bad-report")
     return reply.code(400).send(errorBody(error.code, error.message));
-  if (error instanceof Refused) return reply.code(error.status).send(errorBody(error.code, error.message));
   const status = error.statusCode ?? 500;
   if (status < 500)
     return reply.code(status).send(errorBody(error.validation ? "bad-request" : error.code, error.message));

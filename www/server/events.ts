@@ -13,16 +13,24 @@ export interface SeenEvent {
   readonly at: number;
 }
 
-/** The events of a received report, in its order. */
+/** The events of a received report, in its order. Half of a character is U+FFFD, as it is to every shard. */
 export function eventsOf({ impressions, unseen }: ReceivedReport): SeenEvent[] {
-  const event = (kind: SeenEvent["kind"], { id, at }: Impression): SeenEvent => ({ kind, id, at });
+  const event = (kind: SeenEvent["kind"], { id, at }: Impression): SeenEvent => ({
+    kind,
+    id: Buffer.from(id).toString(),
+    at,
+  });
   return [...impressions.map((seen) => event("seen", seen)), ...unseen.map((taken) => event("unseen", taken))];
 }
 
 /** The chain takes in events, in whatever order they come. */
 export function takeEvents(chain: ShardChain, events: readonly SeenEvent[]): void {
+  chain.take(reportOf(events, "stream"));
+}
+
+/** Events as a report that has just been received. */
+export function reportOf(events: readonly SeenEvent[], namespace: string): ReceivedReport {
   const ofKind = (kind: SeenEvent["kind"]): Impression[] =>
     events.filter((event) => event.kind === kind).map(({ id, at }) => ({ id, at }));
-  const [impressions, unseen] = [ofKind("seen"), ofKind("unseen")];
-  chain.take({ namespace: "stream", receivedAt: Date.now(), impressions, unseen });
+  return { namespace, receivedAt: Date.now(), impressions: ofKind("seen"), unseen: ofKind("unseen") };
 }

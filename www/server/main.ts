@@ -66,7 +66,7 @@ function openStore(redisUrl: string, rust: RunningRustServer | undefined): Store
   // Flink's own lag is there to be seen.
   const store = new RedisStore(redisUrl, problems, {
     ...(CONSUMER === "flink" && { lagSeconds: 0 }),
-    ...(rust && { entries: "reports", stored: rust.store }),
+    ...(rust && { stored: rust.stored, fieldsOf: rust.fieldsOf }),
   });
   stops.push(() => store.close());
   if (rust === undefined && CONSUMER !== "none" && CONSUMER !== "flink") {

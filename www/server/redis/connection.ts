@@ -57,7 +57,7 @@ export function connect(url: string, report: (what: string) => void): ScriptedRe
 export function asUnavailable(error: unknown): Error {
   const reason = error instanceof Error ? error : new Error(String(error));
   if (reason instanceof SeenGuardError && reason.code === "bad-report") return reason;
-  if (reason instanceof Refused && reason.status < 500) return reason;
+  if (reason instanceof Refused && reason.statusCode < 500) return reason;
   if (reason.name === "ReplyError" && !/^(LOADING|READONLY|MASTERDOWN|OOM|MISCONF)\b/.test(reason.message))
     return reason;
   return new StoreUnavailable(reason.message);

@@ -47,8 +47,8 @@ const CARRIED_AT_ONCE = 1000;
 export interface RedisStoreOptions {
   /** Of people who have not set it. */
   readonly lagSeconds?: number;
-  /** What an entry of the stream is: see `carry.lua`. */
-  readonly entries?: "events" | "reports";
+  /** The fields of an entry of the stream; otherwise those that `Consumer` reads. */
+  readonly fieldsOf?: (user: string, event: SeenEvent) => readonly string[];
   /** What makes pages and changes lists in this Redis; otherwise `redisStore`. */
   readonly stored?: KnownStore;
 }
@@ -100,7 +100,8 @@ export class RedisStore implements Store {
     if (stream.waiting + events.length > MOST_WAITING) throw new StreamFull();
     const { kept, lost } = loseSome(events, stream.accepted, stream);
     const now = Date.now();
-    const entries = kept.map(({ kind, id, at }) => `${String(now)} ${kind} ${String(at)} ${id}`);
+    const fieldsOf = this.options.fieldsOf ?? fieldsOfEvent;
+    const entries = kept.map((event) => `${String(now)} ${JSON.stringify(fieldsOf(user, event))}`);
     await this.ask((redis) => {
       const commands = redis
         .multi()
@@ -214,11 +215,16 @@ export class RedisStore implements Store {
         Date.now(),
         this.lagSeconds,
         CARRIED_AT_ONCE,
-        this.options.entries ?? "events",
       );
     }
   }
 }
+
+/** As layout.ts describes an entry. */
+const fieldsOfEvent = (user: string, { kind, id, at }: SeenEvent) => [
+  ...["user", user, "kind", kind],
+  ...["id", id, "at", String(at)],
+];
 
 /** What the replica has of a person: copies of the list and of the hash beside it. */
 function copiesOf(user: string): [from: string, to: string][] {

@@ -12,7 +12,7 @@ export class Refused extends Error {
   constructor(
     message: string,
     readonly code: string,
-    readonly status: number,
+    readonly statusCode: number,
   ) {
     super(message);
   }

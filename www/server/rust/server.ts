@@ -3,6 +3,7 @@ import { ShardChain } from "seenguard/server";
 import { withProgress } from "../../../scripts/lib/progress.mjs";
 import { buildService, chainFlags, startService } from "../../../scripts/lib/service.mjs";
 import { CHAIN_OPTIONS } from "../chain.ts";
+import { reportOf, type SeenEvent } from "../events.ts";
 import { IMPRESSIONS } from "../redis/layout.ts";
 import type { KnownStore } from "../redis/store.ts";
 import { ServiceClient } from "./client.ts";
@@ -14,9 +15,19 @@ class ServiceStore extends ServiceClient implements KnownStore {
   }
 }
 
+/** The demo's namespace of a user's devices. */
+const namespaceOf = (user: string): string => `demo:${user}`;
+
+/** The fields of an entry, as the consumer reads them. */
+const fieldsOf = (user: string, event: SeenEvent) => [
+  ...["user", user],
+  ...["report", JSON.stringify(reportOf([event], namespaceOf(user)))],
+];
+
 export interface RunningRustServer {
   readonly url: string;
-  readonly store: KnownStore;
+  readonly stored: KnownStore;
+  readonly fieldsOf: (user: string, event: SeenEvent) => readonly string[];
   stop(): Promise<void>;
 }
 
@@ -26,12 +37,21 @@ export async function startRustServer(redisUrl: string, say: (line: string) => v
     throw new Error("seenguard-server writes native shards: leave SHARD_FORMAT out");
   say("compiling seenguard-server");
   const program = await withProgress("cargo", buildService);
-  const args = ["--redis", redisUrl, "--namespace", "demo:{user}", "--log", "warn", ...chainFlags(CHAIN_OPTIONS)];
+  const args = [
+    "--redis",
+    redisUrl,
+    "--namespace",
+    namespaceOf("{user}"),
+    "--log",
+    "warn",
+    ...chainFlags(CHAIN_OPTIONS),
+  ];
   const service = await startService(program, args);
   const consumer = await startService(program, ["consume", ...args, "--stream", IMPRESSIONS]);
   return {
     url: service.url,
-    store: new ServiceStore(service.url),
+    stored: new ServiceStore(service.url),
+    fieldsOf,
     stop: async () => {
       await Promise.all([service.stop(), consumer.stop()]);
     },
