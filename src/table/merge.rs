@@ -23,13 +23,27 @@ impl Table {
         self.has_looked
     }
 
-    /// All that was stored has been merged. What was seen elsewhere meanwhile is to be stored, unless it was known.
+    /// All that was stored has been merged. What was seen elsewhere meanwhile is to be stored, unless it is known.
     pub(crate) fn finish_look(&mut self) {
         self.has_looked = true;
-        for early in self.in_order(|recording| recording.seq == EARLY_LOCAL) {
-            let seq = self.next_seq(early.at);
-            self.change(early.hash, |recording| recording.seq = seq);
-            self.note_change(early.hash, false);
+        for (hash, at) in std::mem::take(&mut self.early) {
+            let is_stopped =
+                |one: &Recording| one.seq != EARLY_LOCAL && one.kind == Kind::Seen && self.is_live(one, at);
+            let is_forgotten = self.floor.is_some_and(|floor| at < floor.at);
+            if !is_forgotten && !self.get(hash).is_some_and(is_stopped) {
+                self.take(hash);
+                let seq = self.next_seq(at);
+                let local = Recording {
+                    seq,
+                    at,
+                    kind: Kind::Seen,
+                    covered: true,
+                    deliveries: 1,
+                    undelivered: None,
+                };
+                self.insert(hash, local);
+                self.note_change(hash, false);
+            }
         }
     }
 
@@ -59,13 +73,7 @@ impl Table {
             if let Some(undelivered) = &mut recording.undelivered {
                 undelivered.is_for_us |= is_for_us;
             }
-            // Seen elsewhere changes nothing of an id that is stopped, though that was not known yet.
-            let is_known = recording.kind == Kind::Seen && self.is_live(&recording, known.at);
-            if known.seq != EARLY_LOCAL {
-                recording = known.merge(recording);
-            } else if !is_known {
-                recording = known;
-            }
+            recording = known.merge(recording);
         }
         // Also if it was taken back before, for that may have expired.
         let is_news = recording.is_taken_back() && known_rank != Some(Rank::of(hash, &recording));
@@ -110,6 +118,9 @@ impl Table {
         self.floor = None;
         self.device_name = None;
         self.unsaved.clear();
+        if !keeps {
+            self.early.clear();
+        }
         self.keep(|_| keeps);
         for stored in self.in_order(|recording| recording.seq != EARLY_LOCAL) {
             self.note_change(stored.hash, false);

@@ -11,6 +11,8 @@
 mod merge;
 mod recording;
 pub(crate) mod row;
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests;
 
 pub(crate) use merge::Floor;
 pub(crate) use recording::{Kind, MAX_AT, Rank, Recording, Undelivered};
@@ -43,6 +45,8 @@ pub(crate) struct Table {
     counter: u64,
     /// Whether what is stored has been read, or there is nothing that could be.
     has_looked: bool,
+    /// What was recorded as seen elsewhere until then: its hash and time.
+    early: Vec<(u64, u64)>,
     reporting: bool,
     floor: Option<Floor>,
     /// That of the latest clear that is known; 0: none.
@@ -101,6 +105,7 @@ impl Table {
             tally: Tally::default(),
             counter: 0,
             has_looked: true,
+            early: Vec::new(),
             reporting: false,
             floor: None,
             number: 0,
@@ -210,6 +215,11 @@ impl Table {
         };
         self.take(hash);
         let is_early_local = deliveries > 0 && !self.has_looked;
+        if is_early_local {
+            self.early.push((hash, at));
+        } else if kind == Kind::Unseen {
+            self.early.retain(|&(early, _)| early != hash);
+        }
         let recording = Recording {
             seq: if is_early_local { EARLY_LOCAL } else { self.next_seq(at) },
             at,
