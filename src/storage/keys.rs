@@ -12,7 +12,7 @@
 
 use crate::base36::{base36, base36_of_length, from_base36};
 use crate::device_name::DeviceName;
-use crate::table::{Floor, Table};
+use crate::table::{Floor, MAX_AT, Table};
 
 const NUMBER_DIGITS: usize = 11;
 const WRITER_DIGITS: usize = 13;
@@ -81,7 +81,9 @@ pub(super) fn parse(rest: &str) -> Option<(u64, Letter)> {
         ("r", Some(_), Some(n), None) => Letter::Row(from_base36(n.as_bytes())?),
         _ => Letter::Other,
     };
-    Some((from_base36(number.as_bytes())?, letter))
+    // A higher one is no number of ours: nothing above it could be written.
+    let number = from_base36(number.as_bytes()).filter(|&number| number <= MAX_AT)?;
+    Some((number, letter))
 }
 
 /// What is said of the namespace as a whole, as the text

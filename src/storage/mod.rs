@@ -312,13 +312,24 @@ impl Storage {
             return Some(Step::Look);
         }
         let is_kept = self.kept == Some(guard.snapshots()) || self.has_no_room;
-        if can_write && self.wants_keep && !is_kept && table.has_looked() {
+        if can_write && self.wants_keep && guard.has_applied() && !is_kept && table.has_looked() {
             return Some(Step::Keep);
         }
-        if can_pass && (self.wants_pass || self.meta != Some(Meta::of(table, now.wall_ms))) {
+        if can_pass && (self.wants_pass || self.is_meta_due(Meta::of(table, now.wall_ms))) {
             return Some(Step::Pass);
         }
         (self.wants_idle && self.may_pass && !self.is_hidden).then_some(Step::Idle)
+    }
+
+    /// Whether what is stored says less than the table, or is of another day. Tabs with other windows leave it alone.
+    fn is_meta_due(&self, meta: Meta) -> bool {
+        let is_same = |stored: Meta| {
+            meta == Meta {
+                window_days: meta.window_days,
+                ..stored
+            }
+        };
+        !self.meta.is_some_and(is_same)
     }
 
     fn start(&mut self, step: Step) {
@@ -422,7 +433,9 @@ impl Storage {
     }
 
     fn abort(&mut self) {
-        if self.transaction.take().is_some() {
+        if self.transaction.is_some() {
+            self.wants_look = self.is_looking();
+            self.transaction = None;
             self.push(Step::Abort);
         }
     }
@@ -470,7 +483,8 @@ impl Storage {
         match timer {
             Timer::Retry => self.waits_to_retry = false,
             Timer::Hurry => self.waits_to_hurry = false,
-            Timer::Look => self.wants_look |= !guard.table.has_looked() || !self.is_hidden,
+            Timer::Look if guard.table.has_looked() => self.signalled(),
+            Timer::Look => self.wants_look = true,
             Timer::Local => {
                 let due = self.local_due.take().unwrap_or(0);
                 let first = self.local.as_ref().map_or(0, |local| local.last + 1);

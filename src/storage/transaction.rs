@@ -101,6 +101,18 @@ impl Storage {
         let is_elsewhere = |row: &Row| !row.is_local && is_local;
         self.rows
             .retain(|row| is_elsewhere(row) || listed.contains(&(row.key.as_str(), row.is_local)));
+        // What is said of the whole is read before the rows: whether impressions are delivered decides what of them is
+        // kept. Of several, what its place says comes after what lies beside it.
+        let mut metas = Vec::new();
+        let is_missing =
+            |&(key, is_beside): &(&str, bool)| is_beside != is_local || key != self.keys.meta(transaction.number);
+        if listed.iter().all(is_missing) {
+            self.meta = None;
+        }
+        if transaction.step == Step::Look {
+            // A signal from now on asks for another look.
+            self.wants_look = false;
+        }
         for (key, is_beside) in listed {
             let is_beside_local = is_beside && !is_local;
             match self.keys.parse(key) {
@@ -122,7 +134,7 @@ impl Storage {
                 }
                 Some((_, Letter::Meta)) => {
                     self.wants_pass |= is_beside_local;
-                    transaction.reads.push((key.to_owned(), is_beside));
+                    metas.push((key.to_owned(), is_beside));
                 }
                 Some((_, Letter::Snapshot)) if !guard.table.has_looked() && !guard.has_applied() => {
                     transaction.reads.push((key.to_owned(), is_beside));
@@ -130,6 +142,7 @@ impl Storage {
                 _ => {}
             }
         }
+        transaction.reads.extend(metas);
         self.transaction = Some(transaction);
     }
 
@@ -155,7 +168,6 @@ impl Storage {
                 self.merge(guard, key, is_local, text);
             }
             (Some((_, Letter::Row(_))), None) => transaction.has_missed = true,
-            // The last that was listed is read first: what its place says of the whole comes after what lies beside it.
             (Some((_, Letter::Meta)), Some(text)) => {
                 if is_beside {
                     transaction.deletions.push((key, true));
@@ -257,7 +269,7 @@ impl Storage {
                     .push((self.rows[place].key.clone(), self.rows[place].is_local));
             }
             let mut meta = Meta::of(&guard.table, now.wall_ms);
-            if self.meta != Some(meta) {
+            if self.is_meta_due(meta) {
                 let random = self.random.next();
                 meta.device_name.get_or_insert(DeviceName::new(&self.namespace, random));
                 transaction.meta = Some(meta);
@@ -348,15 +360,18 @@ impl Storage {
             self.knows_number = true;
             self.wants_pass |= !self.to_compact(guard, transaction.is_local()).is_empty();
         }
-        if transaction.step != Step::Look || is_first {
-            (self.failures, self.waits_to_retry) = (0, false);
+        // Neither what was read nor what was dropped shows that there is room.
+        let is_well = match transaction.step {
+            Step::Look => self.trouble != Some(Trouble::Full) && (is_first || self.failures == 0),
+            Step::Keep => !self.drops_snapshot,
+            _ => true,
+        };
+        if is_well {
+            (self.failures, self.trouble) = (0, None);
         }
-        if self.failures == 0 {
-            self.trouble = None;
-        }
+        self.waits_to_retry &= transaction.step == Step::Look && !is_first;
         match transaction.step {
             Step::Look => {
-                self.wants_look = false;
                 self.set_timer(Timer::Look, LOOK_MS);
             }
             Step::Keep if self.drops_snapshot => self.drops_snapshot = false,
@@ -492,14 +507,16 @@ impl Storage {
             }
             return;
         }
-        let others = self.rows.iter().filter(|row| row.is_local);
-        let length = others.map(|row| row.length).sum::<usize>() + next.length;
         if let Some(former) = self.local.replace(next) {
             self.remove_local(former.key);
         }
-        if length > MAX_LOCAL_ROWS && self.has_passed && !self.is_away {
-            self.drop_oldest();
-        }
+        while self.has_passed && !self.is_away && self.local_length() > MAX_LOCAL_ROWS && self.drop_oldest() {}
+    }
+
+    /// How long the rows in localStorage are together.
+    fn local_length(&self) -> usize {
+        let others = self.rows.iter().filter(|row| row.is_local).map(|row| row.length);
+        others.sum::<usize>() + self.local.as_ref().map_or(0, |local| local.length)
     }
 }
 
@@ -532,7 +549,8 @@ impl Storage {
 
     /// Whether a look is due or under way.
     pub fn is_looking(&self) -> bool {
-        self.wants_look
+        let is_under_way = |transaction: &Transaction| transaction.step == Step::Look;
+        self.wants_look || self.transaction.as_ref().is_some_and(is_under_way)
     }
 
     /// Whether all is stored that was there at the latest [`Storage::flush`], or something has failed since.

@@ -41,6 +41,22 @@ pub struct Device {
 }
 
 impl Device {
+    /// A device on which no clear is known, and the signal says so.
+    pub fn with_signal() -> Self {
+        Device {
+            signal: Some(0),
+            ..Device::default()
+        }
+    }
+
+    /// One whose IndexedDB is not open.
+    pub fn away() -> Self {
+        Device {
+            is_away: true,
+            ..Device::default()
+        }
+    }
+
     /// The keys below the prefix, of IndexedDB or the app's own store.
     pub fn keys(&self) -> Vec<&str> {
         self.main.keys().map(|key| &key[PREFIX.len()..]).collect()
@@ -285,7 +301,8 @@ impl Tab {
             let is_lower = changes.below.as_ref().is_some_and(|below| key < below);
             !key.starts_with(PREFIX) || !(is_lower || changes.deletions.contains(key))
         });
-        self.storage.completed(&mut self.guard, changes.id, self.now());
+        let now = self.now();
+        self.storage.completed(&mut self.guard, changes.id, now);
     }
 
     /// What was never answered was done all the same, and completes now. It does so after an abort, too, if that came
