@@ -2,7 +2,10 @@
 import { attempt } from "../attempt.js";
 import type { Clock } from "../clock.js";
 import { SeenGuardError } from "../errors.js";
-import type { Guard, TextBatch } from "../generated/client/seenguard.js";
+import type { Guard, Place, TextBatch } from "../generated/client/seenguard.js";
+import type { SnapshotArguments } from "../guard/engine-types.js";
+import { nameOf, prefixOf } from "../storage/keys.js";
+import type { StorageChoice } from "../storage/places.js";
 import type { ItemId } from "../types/seenguard.js";
 import type { Engine } from "./engine.js";
 
@@ -23,11 +26,14 @@ export class EngineGuard {
   private readonly clock: Clock;
   private guard: Guard | undefined;
 
-  constructor(engine: Engine, { namespace, windowDays, remember }: GuardArguments, clock: Clock) {
+  constructor(engine: Engine, options: GuardArguments, choice: StorageChoice | undefined, clock: Clock) {
     this.engine = engine;
     this.clock = clock;
     engine.onTrap.add(this.abandon);
-    this.guard = engine.call(() => new engine.classes.Guard(namespace, windowDays, remember, seed()));
+    const { namespace, windowDays, remember } = options;
+    const prefix = prefixOf(nameOf(namespace));
+    const { Guard, Place } = engine.classes;
+    this.guard = engine.call(() => new Guard(namespace, prefix, placeOf(choice, Place), windowDays, remember, seed()));
   }
 
   /** Whether there is anything that could stop an item. */
@@ -47,8 +53,16 @@ export class EngineGuard {
     return guard && this.engine.call(() => run(guard, [clock.wallMs(), clock.steadyMs()]));
   }
 
+  /** Takes a snapshot; `isStored`: that of an earlier visit. Throws for what the engine refuses. */
+  apply({ format, shards, version, nowMs, unseen, forgetBefore }: SnapshotArguments, isStored: boolean): unknown {
+    const unseenAt = Float64Array.from(unseen, ({ at }) => at);
+    return this.callWithAll([...shards, ...unseen.map(({ id }) => id)], (guard, batch, now) => {
+      return guard.apply(batch, ...format, version, nowMs, unseenAt, forgetBefore, isStored, ...now) as unknown;
+    });
+  }
+
   /** Calls with all texts in the batch; throws `out-of-memory` if there is no memory for them. */
-  callWithAll<T>(texts: readonly string[], run: BatchCall<T>): T | undefined {
+  private callWithAll<T>(texts: readonly string[], run: BatchCall<T>): T | undefined {
     const { writer } = this.engine;
     return this.call((guard, now) => {
       if (!writer.writeAll(texts)) throw new SeenGuardError(OUT_OF_MEMORY, "there is no memory for so long texts");
@@ -87,6 +101,12 @@ export class EngineGuard {
     if (this.guard) this.engine.abandon(this.guard);
     this.guard = undefined;
   };
+}
+
+function placeOf(choice: StorageChoice | undefined, places: typeof Place): Place | undefined {
+  if (choice === undefined) return undefined;
+  if (typeof choice !== "string") return places.Custom;
+  return choice === "local" ? places.Local : places.IndexedDb;
 }
 
 /** Numbers that differ from document to document, though a page's tests may have stubbed any source of them. */

@@ -18,7 +18,10 @@ export interface EngineClasses {
 }
 
 /** Those of the builds for pages. */
-export type GuardClasses = Pick<typeof client, "Guard" | "TextBatch">;
+export type GuardClasses = Pick<
+  typeof client,
+  "Guard" | "TextBatch" | "Place" | "Status" | "Step" | "Timer" | "checksum"
+>;
 
 /** `Classes`: those of the entry's build. */
 export class Engine<Classes extends EngineClasses = GuardClasses> {

@@ -14,7 +14,7 @@ const JSON_OVERHEAD: usize = 30;
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct DeliveryBatch {
-    /// What [`crate::Guard::end_batch`] takes; 0 if there is nothing to deliver.
+    /// What [`crate::device::Guard::end_batch`] takes; 0 if there is nothing to deliver.
     #[serde(rename = "batch")]
     pub number: u32,
     /// What was shown, oldest first.

@@ -110,7 +110,8 @@ pub enum Step {
     Signal,
     /// The timer [`Storage::timer`] is to be started, or started anew.
     Timer,
-    /// Namespaces that are idle are to be removed: see [`Others`].
+    /// What other namespaces have left below the number of their signal is to be deleted; if [`Storage::cleans_up`],
+    /// those that are idle, too: see [`Others`].
     Idle,
 }
 
@@ -198,6 +199,7 @@ pub struct Storage {
     /// Whether the latest pass has missed something that was listed.
     has_missed: bool,
     wants_idle: bool,
+    cleans_up: bool,
 
     rows: Vec<Row>,
     /// As stored under the number that is known.
@@ -256,6 +258,7 @@ impl Storage {
             has_passed: false,
             has_missed: false,
             wants_idle: false,
+            cleans_up: false,
             rows: Vec::new(),
             meta: None,
             local: None,
@@ -461,9 +464,13 @@ impl Storage {
     /// The page hides, and may never run again.
     pub fn hide(&mut self, guard: &Guard) {
         self.is_hidden = true;
-        self.abort();
+        // A put goes on; what it has is put once more, since it may not end.
+        match self.transaction.as_ref().is_some_and(Transaction::reads) {
+            true => self.abort(),
+            false => self.transaction = None,
+        }
         self.wants_look = !guard.table.has_looked();
-        self.knows_number = true;
+        self.knows_number |= guard.table.is_unsaved(true, 0, u64::MAX);
         self.wants_keep |= guard.has_applied() && self.kept.is_none();
         (self.is_hurried, self.waits_to_hurry) = (true, false);
         if self.place == Some(Place::IndexedDb) && guard.table.is_unsaved(true, 0, u64::MAX) {

@@ -63,12 +63,24 @@ impl Transaction {
     fn is_local(&self) -> bool {
         self.place == Place::Local
     }
+
+    /// Whether it is a look or a pass.
+    pub(super) fn reads(&self) -> bool {
+        matches!(self.step, Step::Look | Step::Pass)
+    }
 }
 
 impl Storage {
     /// The number of the transaction that was begun last.
     pub fn transaction(&self) -> u32 {
         self.transactions
+    }
+
+    /// Whether a transaction is under way.
+    pub fn is_under_way(&self, id: u32) -> bool {
+        self.transaction
+            .as_ref()
+            .is_some_and(|transaction| transaction.id == id)
     }
 
     /// The transaction begins in this place: in localStorage while IndexedDB is not open.
@@ -353,10 +365,9 @@ impl Storage {
         let is_first = !guard.table.has_looked() && matches!(transaction.step, Step::Look | Step::Pass);
         if is_first {
             guard.table.finish_look();
-            self.wants_idle = self.place != Some(Place::Custom)
-                && self
-                    .meta
-                    .is_none_or(|meta| meta.day != Meta::of(&guard.table, now.wall_ms).day);
+            let today = Meta::of(&guard.table, now.wall_ms).day;
+            self.cleans_up = self.meta.is_none_or(|meta| meta.day != today);
+            self.wants_idle = self.place != Some(Place::Custom);
             self.knows_number = true;
             self.wants_pass |= !self.to_compact(guard, transaction.is_local()).is_empty();
         }
@@ -540,6 +551,11 @@ impl Storage {
     /// The key of a step.
     pub fn local_key(&self) -> &str {
         &self.current.key
+    }
+
+    /// Whether namespaces that are idle are to be removed: on the first visit of a day.
+    pub fn cleans_up(&self) -> bool {
+        self.cleans_up
     }
 
     /// Whether what was stored is known.

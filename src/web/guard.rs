@@ -369,6 +369,12 @@ impl Guard {
         self.storage.transaction()
     }
 
+    /// Whether one is under way.
+    #[wasm_bindgen(js_name = isUnderWay)]
+    pub fn is_under_way(&self, transaction: u32) -> bool {
+        self.storage.is_under_way(transaction)
+    }
+
     /// It begins in this place.
     pub fn begin(&mut self, place: Place) {
         self.storage.begin(&self.guard, place);
@@ -467,6 +473,12 @@ impl Guard {
     pub fn shard_text(&self, shard: usize) -> Option<String> {
         let text = self.guard.shard_texts().nth(shard)?;
         Some(String::from_utf8_lossy(text).into_owned())
+    }
+
+    /// Whether namespaces that are idle are to be removed.
+    #[wasm_bindgen(getter, js_name = cleansUp)]
+    pub fn cleans_up(&self) -> bool {
+        self.storage.cleans_up()
     }
 
     /// Takes notice of a key of any namespace; `text`: what is stored there, if it was asked for.
