@@ -30,7 +30,7 @@ pub(super) enum Letter {
 }
 
 /// The keys of one namespace, as one writer makes them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Keys {
     prefix: String,
     writer: String,
@@ -132,5 +132,82 @@ impl Meta {
         let (deleted_at, at) = (floor.deleted_at, floor.at);
         let (day, window, reporting) = (self.day, self.window_days, u8::from(self.reporting));
         format!("{day},{window},{reporting},{deleted_at},{at},{name}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_as_they_were_made_and_those_under_lower_numbers_come_before() {
+        let mut keys = Keys::new("seenguard/home/", u64::MAX);
+        for number in [0, 1, 1_764_000_000_000, MAX_AT] {
+            let rows = [7, 7, 3, 9].map(|wall_ms| keys.row(number, wall_ms));
+            let made = [&keys.meta(number), &keys.snapshot(number), &rows[0]].map(|key| keys.parse(key));
+            let n = keys.latest - 3;
+            assert_eq!(
+                made,
+                [Letter::Meta, Letter::Snapshot, Letter::Row(n)].map(|letter| Some((number, letter)))
+            );
+            // No key is used twice, whatever the clock does.
+            assert_eq!(
+                rows.map(|row| keys.parse(&row)),
+                [n, n + 1, n + 2, n + 3].map(|n| Some((number, Letter::Row(n))))
+            );
+            assert!(number == 0 || keys.snapshot(number - 1) < keys.under(number));
+            assert!(keys.meta(number).starts_with(&keys.under(number)));
+        }
+    }
+
+    #[test]
+    fn keys_of_another_letter_are_a_later_versions_and_those_of_no_such_form_nobodys() {
+        let keys = Keys::new("seenguard/home/", 1);
+        for rest in ["z", "m/1", "r", "r/w", "r/w/1/2", "h/1", ""] {
+            assert_eq!(
+                keys.parse(&format!("seenguard/home/0000000000a/{rest}")),
+                Some((10, Letter::Other)),
+                "{rest}"
+            );
+        }
+        for rest in [
+            "0000000000a",
+            "a/m",
+            "0000000000A/m",
+            "zzzzzzzzzzz/m",
+            "0000000000a/r/w/",
+            "0000000000a/r/w/-1",
+            "s/0/w/1",
+        ] {
+            assert_eq!(keys.parse(&format!("seenguard/home/{rest}")), None, "{rest}");
+        }
+        assert_eq!(keys.parse("seenguard/homer/0000000000a/m"), None);
+    }
+
+    #[test]
+    fn what_is_said_of_the_whole_is_read_as_it_was_written_and_of_other_texts_the_day_alone() {
+        let name = DeviceName::new("home", 7);
+        for floor in [
+            None,
+            Some(Floor {
+                deleted_at: 9,
+                at: MAX_AT,
+            }),
+        ] {
+            let meta = Meta {
+                day: 20_000,
+                window_days: 30,
+                reporting: floor.is_some(),
+                floor,
+                device_name: floor.map(|_| name),
+            };
+            assert_eq!(Meta::parse(&meta.text()), Some(meta));
+        }
+        let of_day = |day| Some(Meta { day, ..Meta::default() });
+        assert_eq!(
+            ["7", "8,x,y", "9,,,-1,5,name"].map(Meta::parse),
+            [of_day(7), of_day(8), of_day(9)]
+        );
+        assert_eq!(["", "x", "-1", "1.5"].map(Meta::parse), [None; 4]);
     }
 }

@@ -390,6 +390,31 @@ impl Table {
             place: self.changes,
             can_wait,
         });
+        if self.unsaved.len() > 2 * self.recordings.len() + row::MAX_ROW {
+            self.drop_superseded();
+        }
+    }
+
+    /// Of several changes of one id keeps the latest, and none of an id that is gone: what nothing stores would be ever
+    /// more.
+    fn drop_superseded(&mut self) {
+        let by_id = Rank::sorted(self.unsaved.iter().map(|change| Rank {
+            seq: change.hash,
+            at: change.place,
+            hash: change.hash,
+        }));
+        let is_latest = |place: usize| by_id.get(place + 1).is_none_or(|next| next.hash != by_id[place].hash);
+        let latest = (0..by_id.len()).filter(|&place| is_latest(place) && self.get(by_id[place].hash).is_some());
+        let in_order = Rank::sorted(latest.map(|place| Rank {
+            seq: by_id[place].at,
+            ..by_id[place]
+        }));
+        self.unsaved.clear();
+        self.unsaved.extend(in_order.into_iter().map(|change| Change {
+            hash: change.hash,
+            place: change.at,
+            can_wait: false,
+        }));
     }
 
     /// How many changes there were.
@@ -416,5 +441,6 @@ impl Table {
     pub(crate) fn set_saved(&mut self, first: u64, last: u64) {
         self.unsaved
             .retain(|change| change.place < first || change.place > last);
+        self.unsaved.shrink_to_fit();
     }
 }

@@ -334,6 +334,20 @@ fn whoever_learns_of_a_clear_has_nothing_left_but_what_was_recorded_since() {
     }
 }
 
+// What is unsaved.
+
+#[test]
+fn of_what_nothing_stores_the_latest_change_of_each_id_waits() {
+    let mut table = Table::new(WINDOW_MS, 100);
+    for round in 0..2_000 {
+        record(&mut table, &name(round % 150), NOW);
+        assert!(table.unsaved.len() <= 2 * 110 + MAX_ROW + 1);
+    }
+    // Most of them have been evicted.
+    let rows = rows_of(&mut table);
+    assert_eq!((contents(&merged(&rows)), rows.len()), (contents(&table), 1));
+}
+
 // The counter.
 
 #[test]
