@@ -9,6 +9,7 @@ import {
   NAMESPACE,
   openGuard,
   record,
+  rowsInLocalStorage,
   stats,
   test,
   visit,
@@ -112,7 +113,8 @@ test("a tab that has no guard clears for those that have", async ({ context, sit
   await other.goto(site.origin);
   await other.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
   await expect.poll(() => fresh(guarded, ["a"])).toEqual(["a"]);
-  expect(await other.evaluate(() => Object.keys(localStorage))).toEqual([]);
+  expect(await keysInIndexedDb(other)).toEqual([expect.stringMatching(/^seenguard\/home:reader\/\w{11}\/m$/)]);
+  expect(await rowsInLocalStorage(other)).toEqual([]);
 });
 
 test("tabs see each other though localStorage is full to the brim", async ({ context, site }) => {
@@ -141,14 +143,14 @@ test("over 1,000 visits the keys stay few and nothing recent is forgotten", asyn
     let most = 0;
     const database = await new Promise<IDBDatabase>((resolve) => {
       const opening = indexedDB.open("seenguard");
-      opening.onupgradeneeded = () => opening.result.createObjectStore("segments");
+      opening.onupgradeneeded = () => opening.result.createObjectStore("rows");
       opening.onsuccess = () => {
         resolve(opening.result);
       };
     });
     const countKeys = () =>
       new Promise<number>((resolve) => {
-        const counting = database.transaction("segments").objectStore("segments").count();
+        const counting = database.transaction("rows").objectStore("rows").count();
         counting.onsuccess = () => {
           resolve(counting.result);
         };
