@@ -33,7 +33,7 @@ export class LatestSnapshot implements StoredSnapshot {
       // In place of the references that came, the texts that are held.
       const shards = Array.from({ length: guard.shards }, (_, shard) => guard.shardText(shard));
       if (shards.includes(undefined)) return undefined;
-      const json = JSON.stringify({ ...latest, snapshot: { ...latest.snapshot, shards } });
+      const json = asAscii(JSON.stringify({ ...latest, snapshot: { ...latest.snapshot, shards } }));
       return json.length > MAX_CHARACTERS ? undefined : this.checksum(json) + json;
     });
   }
@@ -60,4 +60,9 @@ export class LatestSnapshot implements StoredSnapshot {
     const sum = this.guard()?.call(() => checksum?.(json)) ?? 0;
     return sum.toString(16).padStart(CHECKSUM_DIGITS, "0");
   }
+}
+
+/** JSON with what is not ASCII, which stands in its texts alone, escaped. */
+function asAscii(json: string): string {
+  return json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
