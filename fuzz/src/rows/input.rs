@@ -1,26 +1,23 @@
-//! Segments as they could lie in a storage that somebody else writes to: of arbitrary recordings or of arbitrary
-//! content, in chunks whose checksums are right, and then perhaps damaged.
+//! Rows as they could lie in a storage that somebody else writes to: of arbitrary recordings or of arbitrary content,
+//! with a checksum that is right, and then perhaps damaged.
 
 use arbitrary::Arbitrary;
 
+use crate::common::device::PREFIX;
 use crate::common::{base64_of, sealed};
 use crate::pieces::{Bytes, Few, Id, Number, Time};
 use crate::shards::Change;
 
 #[derive(Debug, Clone, Arbitrary)]
-pub struct SegmentInput<'a> {
-    /// 0 for the version that is known; else another first line.
-    version: u8,
-    /// What the header's number of recordings is off by.
-    miscount: i8,
-    reporting: bool,
-    forgotten: Option<(Time, Time)>,
-    chunks: Few<ChunkInput<'a>, 6>,
+pub struct RowInput<'a> {
+    /// How many clears its writer knew of.
+    clears: u8,
+    pieces: Few<Piece<'a>, 6>,
     damage: Few<Change, 2>,
 }
 
 #[derive(Debug, Clone, Arbitrary)]
-enum ChunkInput<'a> {
+enum Piece<'a> {
     Recordings(Few<RecordingInput, 24>),
     /// As many recordings of one kind as limits are about: up to some 8,000, few of them often.
     Run {
@@ -28,11 +25,7 @@ enum ChunkInput<'a> {
         count: u8,
         recording: RecordingInput,
     },
-    Content {
-        kind: u8,
-        content: Bytes<'a>,
-    },
-    Line(Bytes<'a>),
+    Content(Bytes<'a>),
 }
 
 #[derive(Debug, Clone, Arbitrary)]
@@ -42,126 +35,108 @@ struct RecordingInput {
     /// By how much its counter is higher than that of the one before.
     count: Number,
     at: Time,
-    deliveries: (u8, Number, Time),
+    deliveries: u8,
+    delivered_at: Time,
 }
 
-/// What a segment says of the device beside its recordings; of most nothing.
-#[derive(Debug, Clone, Copy, Default, Arbitrary)]
-pub struct Mark {
-    /// The number of the latest clear.
-    clear: Option<Time>,
-    device_name: Option<Number>,
+/// What is said of the namespace as a whole.
+#[derive(Debug, Clone, Copy, Arbitrary)]
+pub struct MetaInput {
+    pub reporting: bool,
+    floor: Option<(Time, Time)>,
 }
 
-/// What a recordings chunk is written with.
+/// The counter of the recording before.
 #[derive(Default)]
 struct Content {
     bytes: Vec<u8>,
-    /// Of the recording before.
-    at_ms: u64,
-    recordings: u64,
+    seq: u64,
 }
 
-impl SegmentInput<'_> {
-    pub fn text(&self, mark: Mark) -> Vec<u8> {
-        let (mut lines, mut recordings) = (Vec::new(), 0u64);
-        for chunk in &self.chunks.0 {
-            let (line, count) = chunk.line();
-            recordings += count;
-            lines.push(line);
+impl RowInput<'_> {
+    /// The number of the latest clear that the row stands under.
+    pub fn number(&self) -> u64 {
+        u64::from(self.clears % 3)
+    }
+
+    pub fn key(&self, writer: usize) -> String {
+        format!("{PREFIX}{:011}/r/{writer}/1", self.number())
+    }
+
+    pub fn text(&self) -> String {
+        let mut content = Content::default();
+        for piece in &self.pieces.0 {
+            match piece {
+                Piece::Recordings(recordings) => {
+                    for recording in &recordings.0 {
+                        content.push(recording, recording.id.text().as_bytes());
+                    }
+                }
+                Piece::Run {
+                    first,
+                    count,
+                    recording,
+                } => {
+                    for number in 0..(u32::from(*count).pow(3) >> 11) as u16 {
+                        content.push(recording, format!("run-{}", first.wrapping_add(number)).as_bytes());
+                    }
+                }
+                Piece::Content(bytes) => content.bytes.extend_from_slice(bytes.0),
+            }
         }
-        let count = recordings.saturating_add_signed(self.miscount.into());
-        let forgotten = self.forgotten.map(|(before, at)| (before.seconds(), at.ms()));
-        let header = [
-            count,
-            self.reporting.into(),
-            forgotten.map_or(0, |(before, _)| before.into()),
-            forgotten.map_or(0, |(_, at)| at),
-            mark.device_name.map_or(0, Number::get),
-        ];
-        let version = format!("SGI{}", u16::from(self.version) + 1).into_bytes();
-        let clear = [mark.clear.map_or(0, Time::ms)];
-        lines.splice(0..0, [version, numbers(b'c', &clear), numbers(b'h', &header)]);
-        let mut text = lines.join(&b'\n');
-        text.push(b'\n');
+        let mut text = base64_of(&sealed(content.bytes)).into_bytes();
         for change in &self.damage.0 {
             change.apply(&mut text);
         }
-        text
+        String::from_utf8_lossy(&text).into_owned()
     }
 }
 
-impl ChunkInput<'_> {
-    /// The line, and how many recordings it holds.
-    fn line(&self) -> (Vec<u8>, u64) {
-        let mut content = Content::default();
-        match self {
-            ChunkInput::Recordings(recordings) => {
-                for recording in &recordings.0 {
-                    content.push(recording, recording.id.text().as_bytes());
-                }
-            }
-            ChunkInput::Run {
-                first,
-                count,
-                recording,
-            } => {
-                for number in 0..(u32::from(*count).pow(3) >> 11) as u16 {
-                    let id = format!("run-{}", first.wrapping_add(number));
-                    content.push(recording, id.as_bytes());
-                }
-            }
-            ChunkInput::Content { kind, content } => {
-                let body = [&[*kind], content.0].concat();
-                return (base64_of(&sealed(body)).into_bytes(), 0);
-            }
-            ChunkInput::Line(line) => return (line.0.to_vec(), 0),
-        }
-        let line = base64_of(&sealed([&b"r"[..], &content.bytes].concat()));
-        (line.into_bytes(), content.recordings)
+impl MetaInput {
+    /// The server's time of a deletion and the device's, if there was one.
+    pub fn floor(&self) -> Option<(u32, u64)> {
+        let (deleted_at, at) = self.floor?;
+        let can_be = deleted_at.seconds() > 0 && at.ms() < 1 << 53;
+        can_be.then_some((deleted_at.seconds(), at.ms()))
+    }
+
+    pub fn text(&self) -> String {
+        let (deleted_at, at) = self.floor().unwrap_or((0, 0));
+        format!("20000,30,{},{deleted_at},{at},", u8::from(self.reporting))
     }
 }
 
 impl Content {
     fn push(&mut self, recording: &RecordingInput, id: &[u8]) {
-        let flags = recording.flags & 31;
-        self.bytes.push(flags);
-        push_number(&mut self.bytes, recording.count.get() & (1 << 53) - 1);
-        let at_ms = recording.at.ms() & (1 << 53) - 1;
-        let difference = at_ms as i64 - self.at_ms as i64;
-        push_number(&mut self.bytes, ((difference << 1) ^ (difference >> 63)) as u64);
-        if flags & 8 != 0 {
-            push_number(&mut self.bytes, id.len() as u64);
-            self.bytes.extend_from_slice(id);
-        } else {
-            self.bytes
-                .extend_from_slice(&seenguard::hash::hash_id(id, 0).to_le_bytes());
+        let (flags, deliveries) = (recording.flags & 7, recording.deliveries % 4);
+        self.bytes.push(flags | deliveries << 3);
+        let count = recording.count.get() & (1 << 53) - 1;
+        self.push_number(count);
+        self.seq = self.seq.wrapping_add(count);
+        let at = recording.at.ms() & (1 << 53) - 1;
+        self.push_difference(at, self.seq);
+        if flags & 4 == 0 {
+            let hash = seenguard::hash::hash_id(id, 0);
+            return self.bytes.extend_from_slice(&hash.to_le_bytes());
         }
-        if flags & 16 != 0 {
-            let (times, first, last) = recording.deliveries;
-            self.bytes.push(times);
-            push_number(&mut self.bytes, first.get() & (1 << 53) - 1);
-            push_number(&mut self.bytes, last.ms() & (1 << 53) - 1);
+        self.push_number(id.len() as u64);
+        self.bytes.extend_from_slice(id);
+        if deliveries > 0 {
+            self.push_difference(recording.delivered_at.ms() & (1 << 53) - 1, at);
         }
-        self.at_ms = at_ms;
-        self.recordings += 1;
     }
-}
 
-/// A chunk of numbers, as a line.
-fn numbers(kind: u8, numbers: &[u64]) -> Vec<u8> {
-    let mut body = vec![kind];
-    for &number in numbers {
-        push_number(&mut body, number);
+    fn push_difference(&mut self, number: u64, base: u64) {
+        let difference = number.wrapping_sub(base) as i64;
+        self.push_number(((difference << 1) ^ (difference >> 63)) as u64);
     }
-    base64_of(&sealed(body)).into_bytes()
-}
 
-/// LEB128.
-fn push_number(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
+    /// LEB128.
+    fn push_number(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
     }
-    out.push(value as u8);
 }

@@ -1,18 +1,18 @@
-//! Stored segments, loaded and merged in every order, against a plain model of the table.
+//! Stored rows, read in every order and grouping, against a plain model of the table.
 
 mod input;
 mod model;
 
-use std::collections::HashSet;
-
 use allocation_counter::measure;
 use arbitrary::Arbitrary;
+use seenguard::device::{Guard, MAX_REMEMBER, Now, Place};
 use seenguard::hash::hash_id;
-use seenguard::{Guard, MAX_REMEMBER, Now, SegmentState};
 
+use crate::common::at_ms;
+use crate::common::device::{Device, PREFIX, Tab};
 use crate::pieces::{Few, Id, Time, texts};
-use input::{Mark, SegmentInput};
-use model::{Contents, MAX_CLEAR, MAX_NUMBER, Table};
+use input::{MetaInput, RowInput};
+use model::{MAX_NUMBER, Row, Table};
 
 const WINDOW_DAYS: f64 = 30.0;
 const WINDOW_MS: u64 = 30 * 86_400_000;
@@ -28,66 +28,81 @@ pub struct Input<'a> {
     /// Recordings that are kept.
     remember: u16,
     now: Time,
-    segments: Few<SegmentInput<'a>, 8>,
+    rows: Few<RowInput<'a>, 8>,
+    meta: Option<MetaInput>,
     recorded: Few<Id, 8>,
     taken_back: Few<Id, 4>,
     delivers: bool,
-    /// Of the segments, in their order.
-    marks: Few<Mark, 8>,
     clears: bool,
 }
 
-/// Segments, and what the model makes of them.
+/// Rows, and what the model makes of them.
 struct Stored {
     remember: usize,
     now: Now,
-    texts: Vec<Vec<u8>>,
-    contents: Vec<Contents>,
+    /// The number of the latest clear.
+    number: u64,
+    device: Device,
+    /// Those under this number; none of a damaged one.
+    rows: Vec<Option<Row>>,
     table: Table,
 }
 
-/// Loads an input's segments in several ways.
+/// Reads an input's rows in several ways.
 ///
 /// # Panics
 /// If a property does not hold.
 pub fn check(input: &Input<'_>) {
-    let marks = input.marks.0.iter().copied().chain(std::iter::repeat(Mark::default()));
-    let texts: Vec<Vec<u8>> = input
-        .segments
-        .0
-        .iter()
-        .zip(marks)
-        .map(|(segment, mark)| segment.text(mark))
-        .collect();
-    let contents: Vec<Contents> = texts.iter().map(|text| model::read(text)).collect();
-    let now = Now::at(seenguard::Time::from_unix_ms(input.now.ms().min(1 << 54)));
+    let number = input.rows.0.iter().map(RowInput::number).max().unwrap_or(0);
+    let counted = input.rows.0.iter().filter(|row| row.number() == number);
+    let rows: Vec<Option<Row>> = counted.map(|row| model::read(&row.text())).collect();
+    let reporting = input.meta.is_some_and(|meta| meta.reporting);
+    let floor = input.meta.and_then(|meta| meta.floor()).map_or(0, |(_, at)| at);
+    let mut device = Device::default();
+    device.main = keyed(input, |writer| writer);
+    if let Some(meta) = input.meta {
+        device.main.insert(format!("{PREFIX}{number:011}/m"), meta.text());
+    }
     let stored = Stored {
         remember: usize::from(input.remember).clamp(1, MAX_REMEMBER),
-        now,
-        table: Table::of(&contents, now.wall_ms),
-        texts,
-        contents,
+        now: at_ms(input.now.ms().min(1 << 54)),
+        number,
+        device,
+        table: Table::of(rows.iter().flatten(), reporting, floor),
+        rows,
     };
-    let guard = stored.load(&stored.texts);
-    stored.check_states();
-    stored.check_limits(&guard);
+    let mut tab = stored.open(&mut stored.device.clone());
+    let is_damaged = stored.rows.contains(&None);
+    assert_eq!(tab.storage.take_notices(), (is_damaged, false), "what is told");
+    stored.check_limits(&tab.guard);
     if stored.drops_nothing() {
-        stored.check_answers(&guard);
-        stored.check_order();
-        stored.check_grouping();
-        stored.check_compaction();
+        stored.check_answers(&tab.guard);
+        stored.check_order(input);
+        stored.check_pass();
     } else {
-        stored.check_highest(&guard);
+        stored.check_highest(&tab.guard);
     }
     if input.clears {
-        stored.check_clear(guard.clone());
+        stored.check_clear();
     }
-    stored.go_on(guard, input);
+    stored.go_on(input);
+}
+
+/// The rows by their keys, each of the writer that `name` makes of its place.
+fn keyed(input: &Input<'_>, name: impl Fn(usize) -> usize) -> std::collections::BTreeMap<String, String> {
+    let rows = input.rows.0.iter().enumerate();
+    rows.map(|(place, row)| (row.key(name(place)), row.text())).collect()
 }
 
 impl Stored {
-    fn guard(&self) -> Guard {
-        Guard::new(WINDOW_DAYS, self.remember).expect("the options are those of a guard")
+    fn open(&self, device: &mut Device) -> Tab {
+        let guard = Guard::new(WINDOW_DAYS, self.remember).expect("the options are those of a guard");
+        let mut tab = Tab::with(guard, Place::IndexedDb);
+        tab.now_ms = self.now.wall_ms;
+        let text: usize = device.main.iter().map(|(key, text)| key.len() + text.len()).sum();
+        let memory = measure(|| _ = tab.work(device)).bytes_max as usize;
+        assert!(memory <= 64 * text + LITTLE, "{memory} bytes for {text} of text");
+        tab
     }
 
     /// Whether this time is within the window.
@@ -95,30 +110,9 @@ impl Stored {
         self.now.wall_ms < at.saturating_add(WINDOW_MS)
     }
 
-    /// What is pending by the model.
-    fn pending(&self) -> Vec<String> {
-        self.table.pending(|at| self.is_live(at))
-    }
-
-    fn load(&self, texts: &[Vec<u8>]) -> Guard {
-        let mut guard = self.guard();
-        let memory = measure(|| drop(guard.load(texts, self.now).expect("there is memory"))).bytes_max as usize;
-        guard.finish_loading();
-        let text: usize = texts.iter().map(Vec::len).sum();
-        assert!(memory <= 64 * text + LITTLE, "{memory} bytes for {text} of text");
-        guard
-    }
-
-    fn check_states(&self) {
-        let states = self.guard().load(&self.texts, self.now).expect("there is memory");
-        let states: Vec<Option<SegmentState>> = states.into_iter().map(Some).collect();
-        let expected: Vec<Option<SegmentState>> = self.contents.iter().map(|contents| contents.state).collect();
-        assert_eq!(states, expected, "how the segments could be read");
-    }
-
     /// Whether all that was read is within the limits of a table.
     fn drops_nothing(&self) -> bool {
-        let all = || self.contents.iter().flat_map(|contents| &contents.recordings);
+        let all = || self.rows.iter().flatten().flatten();
         let ids = || all().filter_map(|(_, recording)| recording.id.as_ref());
         let unseen = all().filter(|(_, recording)| !recording.is_seen).count();
         all().count() <= self.remember
@@ -135,32 +129,25 @@ impl Stored {
         assert!(stats.pending <= MAX_TEXTS && pending.len() == stats.pending);
         // What is not Unicode takes up to three bytes for one as text.
         assert!(pending.iter().map(String::len).sum::<usize>() <= 3 * MAX_TEXT_BYTES);
-        let text: usize = self.texts.iter().map(Vec::len).sum();
-        let most = 64 * text.min(4 * (with_slack(self.remember) + 1_000)) + 128 * MAX_TEXTS + MAX_TEXT_BYTES + LITTLE;
-        assert!(stats.bytes <= most, "{} bytes are held, of {text} of text", stats.bytes);
     }
 
     /// The answers are the model's.
     fn check_answers(&self, guard: &Guard) {
-        assert_eq!(guard.clear_number(), self.table.clear);
-        let name = guard.device_name().map(|name| u64::from_str_radix(&name, 36));
-        assert_eq!(name, self.table.device_name.map(Ok));
-        assert_eq!(guard.pending(usize::MAX, self.now), self.pending());
+        assert_eq!(guard.number(), self.number);
+        let told = guard.device_pending(0, self.now).expect("there is memory");
+        let counter = told.split('.').nth(1).map(|counter| u64::from_str_radix(counter, 36));
+        assert_eq!(counter, Some(Ok(self.table.highest_seq)));
+        assert_eq!(
+            guard.pending(usize::MAX, self.now),
+            self.table.pending(|at| self.is_live(at))
+        );
         assert_eq!(guard.undelivered(), self.table.undelivered());
-        let live = || {
-            self.table
-                .recordings
-                .values()
-                .filter(|recording| self.is_live(recording.at))
+        let live = |is_seen: bool| {
+            let all = self.table.recordings.values();
+            all.filter(|one| one.is_seen == is_seen && self.is_live(one.at)).count()
         };
         let stats = guard.stats(self.now);
-        assert_eq!(stats.remembered, live().filter(|recording| recording.is_seen).count());
-        assert_eq!(
-            stats.unseen,
-            live()
-                .filter(|recording| !recording.is_seen && !recording.covered)
-                .count()
-        );
+        assert_eq!((stats.remembered, stats.unseen), (live(true), live(false)));
         for text in (0..=255).map(|number| Id(number).text()) {
             let recording = self.table.recordings.get(&hash_id(text.as_bytes(), 0));
             let is_stopped = recording.is_some_and(|recording| recording.is_seen && self.is_live(recording.at));
@@ -168,68 +155,27 @@ impl Stored {
         }
     }
 
-    /// What a table knows of all that was stored, as one segment.
-    fn compacted(&self, mut guard: Guard) -> String {
-        guard.compact(&self.texts, self.now).expect("there is memory").text
+    /// In which order rows are read, and how often, does not matter.
+    fn check_order(&self, input: &Input<'_>) {
+        let mut device = self.device.clone();
+        device.main.retain(|key, _| key.ends_with("/m"));
+        device.main.extend(keyed(input, |writer| 9 - writer));
+        self.check_answers(&self.open(&mut device).guard);
+        device.main.extend(keyed(input, |writer| writer));
+        self.check_answers(&self.open(&mut device).guard);
     }
 
-    /// In which order segments are read, and how often, does not matter.
-    fn check_order(&self) {
-        let expected = self.compacted(self.load(&self.texts));
-        let mut others = vec![self.texts.clone(), [self.texts.clone(), self.texts.clone()].concat()];
-        others[0].reverse();
-        others[1].rotate_left(self.texts.len() / 2);
-        for texts in others {
-            let mut guard = self.guard();
-            guard.load(&texts, self.now).expect("there is memory");
-            guard.finish_loading();
-            assert_eq!(self.compacted(guard), expected, "the order of segments");
-        }
-    }
-
-    /// Nor does it matter which are read together, if they say the same of the whole table. Of two recordings of one id
-    /// the higher one stays until a clear is heard of that leaves the lower one alone; so with clears each has one.
-    fn check_grouping(&self) {
-        let header = |contents: &Contents| (contents.reporting, contents.forgotten);
-        let is_uniform = self.contents.windows(2).all(|two| header(&two[0]) == header(&two[1]));
-        let knows_same_clear = self.contents.windows(2).all(|two| two[0].clear == two[1].clear);
-        let is_forgetful = self.contents.iter().any(|contents| contents.forgotten.is_some());
-        if !is_uniform || !knows_same_clear && (is_forgetful || self.has_twice()) {
-            return;
-        }
-        let mut one_by_one = self.guard();
-        one_by_one.finish_loading();
-        for text in &self.texts {
-            one_by_one.merge(&[text], self.now).expect("there is memory");
-        }
-        assert_eq!(
-            self.compacted(one_by_one),
-            self.compacted(self.load(&self.texts)),
-            "the grouping of segments"
-        );
-    }
-
-    /// Whether an id has several recordings.
-    fn has_twice(&self) -> bool {
-        let mut hashes = HashSet::new();
-        let mut all = self.contents.iter().flat_map(|contents| &contents.recordings);
-        all.any(|(hash, _)| !hashes.insert(hash))
-    }
-
-    /// A compacted segment stands for those that it was made of.
-    fn check_compaction(&self) {
-        let text = self.compacted(self.load(&self.texts));
-        let contents = model::read(text.as_bytes());
-        assert_eq!(contents.state, Some(SegmentState::Whole));
-        let mut table = Table::of(&[contents], self.now.wall_ms);
-        table.highest_seq = self.table.highest_seq;
-        for (hash, known) in &self.table.recordings {
-            let written = table.recordings.get_mut(hash).expect("each recording is written");
-            written.deliveries.clone_from(&known.deliveries);
-        }
-        assert_eq!(table, self.table, "what is written of what was read");
-        let again = self.load(&[text.into_bytes()]);
-        assert_eq!(again.pending(usize::MAX, self.now), self.pending());
+    /// A pass leaves few rows for many, and they say the same.
+    fn check_pass(&self) {
+        let mut device = self.device.clone();
+        let mut tab = self.open(&mut device);
+        tab.flush(&mut device);
+        let whole = self.rows.iter().flatten().count();
+        assert!(device.rows() <= whole.max(1), "damaged ones are deleted");
+        self.check_answers(&tab.guard);
+        let mut later = self.open(&mut device);
+        assert_eq!(later.storage.take_notices(), (false, false));
+        self.check_answers(&later.guard);
     }
 
     /// Where more is stored than a table keeps, it keeps the highest.
@@ -245,57 +191,50 @@ impl Stored {
     }
 
     /// After a clear nothing is known but what is recorded then, here and on the next visit.
-    fn check_clear(&self, mut guard: Guard) {
-        if self.now.wall_ms.max(self.table.clear) >= MAX_CLEAR {
+    fn check_clear(&self) {
+        let mut device = self.device.clone();
+        let mut tab = self.open(&mut device);
+        let number = self.now.wall_ms.max(self.number + 1);
+        if number > MAX_NUMBER {
             return;
         }
-        guard.clear(self.now);
-        let number = guard.clear_number();
-        assert_eq!(number, self.now.wall_ms.max(self.table.clear) + 1);
-        let only = "only since";
-        guard.record(&[only], self.now).expect("there is memory");
-        let unsaved = guard.take_unsaved(false).map(|segment| segment.text.into_bytes());
-        let next = self.load(&[self.texts.clone(), unsaved.into_iter().collect()].concat());
-        for guard in [&guard, &next] {
-            assert_eq!((guard.clear_number(), guard.device_name()), (number, None));
-            assert_eq!(guard.pending(usize::MAX, self.now), [only]);
+        tab.storage.clear(&mut tab.guard, number, false);
+        device.signal = Some(number);
+        tab.record(&["only since"]);
+        tab.flush(&mut device);
+        let later = self.open(&mut device);
+        for guard in [&tab.guard, &later.guard] {
+            assert_eq!(guard.number(), number);
+            assert_eq!(guard.pending(usize::MAX, self.now), ["only since"]);
             let stats = guard.stats(self.now);
             assert_eq!((stats.remembered, stats.unseen, guard.undelivered()), (1, 0, 1));
         }
     }
 
-    /// What is done from here on is written, and found by the next visit.
-    fn go_on(&self, mut guard: Guard, input: &Input<'_>) {
+    /// What is done from here on is stored, and found by the next visit.
+    fn go_on(&self, input: &Input<'_>) {
+        let mut device = self.device.clone();
+        let mut tab = self.open(&mut device);
         if input.delivers {
-            guard.start_reporting();
-            let batch = guard.begin_batch(100, 4_096, self.now);
-            guard.end_batch(batch.number, true, self.now);
+            tab.guard.start_reporting();
+            let batch = tab.guard.begin_batch(100, 4_096, self.now);
+            tab.guard.end_batch(batch.number, true, self.now);
         }
-        guard
-            .record(&texts(&input.recorded.0), self.now)
-            .expect("there is memory");
-        guard
-            .unsee(&texts(&input.taken_back.0), self.now)
-            .expect("there is memory");
-        let forgets_now = self.now.wall_ms > MAX_NUMBER;
+        tab.record(&texts(&input.recorded.0));
+        tab.unsee(&texts(&input.taken_back.0));
+        tab.flush(&mut device);
         // At the end of its 53 bits a counter can grow no more.
-        if forgets_now || self.table.highest_seq > MAX_NUMBER - 100 || self.table.forgotten.is_some() {
+        if self.now.wall_ms > MAX_NUMBER || self.table.highest_seq > MAX_NUMBER - 100 {
             return;
         }
-        let unsaved = guard.take_unsaved(true).map(|segment| segment.text.into_bytes());
-        let next = self.load(&[self.texts.clone(), unsaved.into_iter().collect()].concat());
+        let later = self.open(&mut device);
+        let has = |id: &Id| [&tab, &later].map(|tab| tab.guard.has(id.text(), self.now));
         for id in &input.taken_back.0 {
-            assert!(
-                !guard.has(id.text(), self.now) && !next.has(id.text(), self.now),
-                "{id:?} was taken back"
-            );
+            assert_eq!(has(id), [false; 2], "{id:?} was taken back");
         }
         let recorded = input.recorded.0.iter().filter(|id| !input.taken_back.0.contains(id));
         for id in recorded.filter(|_| self.remember > 16) {
-            assert!(
-                guard.has(id.text(), self.now) && next.has(id.text(), self.now),
-                "a repeat: {id:?}"
-            );
+            assert_eq!(has(id), [true; 2], "a repeat: {id:?}");
         }
     }
 }
