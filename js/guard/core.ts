@@ -72,6 +72,7 @@ export class GuardCore implements OpenNamespace {
   started = Promise.resolve();
   /** Whether the engine was lost, or never to be had: the next `open` makes a new core. */
   hasFailed = false;
+  private hasRestarted = false;
   /** Where the namespace is kept. */
   readonly choice: StorageChoice | undefined;
   private engineKind: EngineKind | "none" = "none";
@@ -127,10 +128,17 @@ export class GuardCore implements OpenNamespace {
   private stopListening = (): void => {};
 
   private readonly onFailure = (error: SeenGuardError): void => {
-    this.guard = undefined;
-    this.hasFailed = true;
     this.performer?.stop();
+    [this.guard, this.performer] = [undefined, undefined];
+    this.stopListening();
+    this.hasFailed = error.code !== "trap" || this.hasRestarted;
     this.report(error);
+    if (this.hasFailed) return;
+    // A fresh engine takes the place of the one that has trapped, once, and begins with what is stored.
+    this.hasRestarted = true;
+    this.started = this.start().then(() => {
+      if (this.reporters.size > 0) this.call((guard) => guard.startReporting());
+    });
   };
 
   /** Whether there is anything that could stop an item. */

@@ -1,7 +1,8 @@
 /** Clearing a namespace, which needs no engine, and removing what nobody uses any more. */
+import { attempt } from "../attempt.js";
 import type { Clock } from "../clock.js";
 import type { EngineGuard } from "../engine/engine-guard.js";
-import { connect, IndexedDbTransaction } from "./indexeddb.js";
+import { connect, IndexedDbTransaction, useConnection } from "./indexeddb.js";
 import * as keys from "./keys.js";
 import { forEach, local, StoreTransaction, type OnEnd, type StorageChoice, type Transaction } from "./places.js";
 
@@ -17,18 +18,23 @@ export interface OpenNamespace {
 
 /** Runs a transaction in one place. Rejects if it fails. */
 function within(place: StorageChoice, work: (transaction: Transaction) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onEnd: OnEnd = (cause) => (cause === undefined ? resolve() : reject(cause as Error));
-    if (place !== "indexeddb") return work(new StoreTransaction(place === "local" ? local : place, onEnd));
+  const release = useConnection();
+  const ending = new Promise<void>((resolve, reject) => {
+    const onEnd: OnEnd = (cause) => (cause === undefined ? resolve() : reject(cause));
+    if (place !== "indexeddb") {
+      work(new StoreTransaction(place === "local" ? local : place, onEnd));
+      return;
+    }
     connect((database, cause) => {
       try {
         if (!database) throw cause;
         work(new IndexedDbTransaction(database, "readwrite", onEnd));
       } catch (failure) {
-        reject(failure as Error);
+        reject(failure);
       }
     });
   });
+  return ending.finally(release);
 }
 
 /**
@@ -42,7 +48,7 @@ export async function clearNamespace(
   wallMs: number,
 ): Promise<void> {
   const name = keys.nameOf(namespace);
-  const hasUsedLocal = keys.localKeys(keys.ROOT).length > 0;
+  const wasUsed = keys.localKeys(keys.ROOT).length > 0 || keys.signalledNames().length > 0;
   let number = Math.max(Math.floor(wallMs), 1 + Math.max(keys.readSignal(name) ?? 0, open?.number ?? 0));
   const clearedAt = (next: number, keeps: boolean) => {
     number = next;
@@ -68,9 +74,9 @@ export async function clearNamespace(
         );
       });
     }).catch((cause: unknown) => {
-      // In an old private window IndexedDB fails at once, and nothing was ever kept.
-      const isAbsent = place === "indexeddb" && !hasUsedLocal && Date.now() - calledMs < 1_000;
-      if (!isAbsent) throw cause;
+      // Denied, or, as in an old private window, failing at once where nothing was ever kept: there is nothing in it.
+      const isAbsent = isDenied(cause) || (!wasUsed && Date.now() - calledMs < 1_000);
+      if (place !== "indexeddb" || !isAbsent) throw cause;
     });
   };
   const places: readonly StorageChoice[] = store ? [store] : BROWSERS;
@@ -79,6 +85,10 @@ export async function clearNamespace(
   if (failed) throw failed.reason;
   // One place may have raised the number after another was cleared.
   if (!store && keys.hasLocal()) await clearPlace("local");
+}
+
+function isDenied(cause: unknown): boolean {
+  return attempt(() => (cause as Error).name === "SecurityError") ?? false;
 }
 
 /** Deletes what stands below a number, or everything of a namespace, in both of the browser's places. */
@@ -110,7 +120,11 @@ export function removeIdle(guard: EngineGuard, own: string, clock: Clock): void 
           });
         found.forEach((key) => take(key));
         const metas = found.filter((key) => key.endsWith("/m"));
-        forEach(() => metas.pop(), read, () => transaction.commit());
+        forEach(
+          () => metas.pop(),
+          read,
+          () => transaction.commit(),
+        );
       });
     });
   Promise.all(BROWSERS.map(note)).then(

@@ -18,10 +18,25 @@ let database: IDBDatabase | undefined;
 /** Who waits for an opening that is under way, and when another may be begun. */
 let waiting: ((cause?: unknown) => void)[] | undefined;
 let isLate = false;
+/** How many guards use it. */
+let users = 0;
+
+/** Somebody uses the connection. Returns how to give it back: the last one to do so closes it. */
+export function useConnection(): () => void {
+  users++;
+  let isHeld = true;
+  return () => {
+    if (isHeld && --users === 0) disconnect();
+    isHeld = false;
+  };
+}
 
 /** Hands on the open database, at once if it is; else why there is none. */
 export function connect(take: (database: IDBDatabase | undefined, cause?: unknown) => void): void {
-  if (database) return take(database);
+  if (database) {
+    take(database);
+    return;
+  }
   if (waiting) {
     if (isLate) take(undefined, new Error("IndexedDB does not answer"));
     else waiting.push((cause) => take(database, cause));
@@ -59,9 +74,14 @@ function open(end: (cause?: unknown) => void, version?: number): void {
     if (!opened.objectStoreNames.contains(OBJECT_STORE)) {
       // An app's own of that name, or what a failed upgrade has left.
       opened.close();
-      return open(end, opened.version + 1);
+      open(end, opened.version + 1);
+      return;
     }
-    if (database) return opened.close();
+    if (database || users === 0) {
+      opened.close();
+      end();
+      return;
+    }
     database = opened;
     opened.onclose = () => disconnect(opened);
     // So that others can delete or upgrade the database.
@@ -79,38 +99,53 @@ export function disconnect(closed = database): void {
 export class IndexedDbTransaction implements Transaction {
   private readonly transaction: IDBTransaction;
   private readonly store: IDBObjectStore;
+  /** What was thrown between the requests: then it has failed, even if what was asked before is carried out. */
+  private cause: unknown;
 
   /** Throws if the connection is being closed. */
   constructor(opened: IDBDatabase, mode: IDBTransactionMode, onEnd: OnEnd) {
     this.transaction = opened.transaction(OBJECT_STORE, mode);
     this.store = this.transaction.objectStore(OBJECT_STORE);
-    this.transaction.oncomplete = () => onEnd();
+    this.transaction.oncomplete = () => onEnd(this.cause);
     // An error comes first, without the reason; it aborts the transaction.
-    this.transaction.onabort = () => onEnd(this.transaction.error ?? new Error("the transaction was aborted"));
+    this.transaction.onabort = () =>
+      onEnd(this.cause ?? this.transaction.error ?? new Error("the transaction was aborted"));
   }
 
   keys(prefix: string, take: (keys: string[]) => void): void {
     // Between two texts there are only texts.
-    this.after(this.store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST)), (keys) => take(keys as string[]));
+    const range = () => IDBKeyRange.bound(prefix, prefix + LAST);
+    this.request(
+      () => this.store.getAllKeys(range()),
+      (keys) => take(keys as string[]),
+    );
   }
 
   get(key: string, take: (text: string | undefined) => void): void {
-    this.after(this.store.get(key), (value) => take(textOf(value)));
+    this.request(
+      () => this.store.get(key),
+      (value) => take(textOf(value)),
+    );
   }
 
   put(key: string, text: string, done: () => void): void {
-    this.after(this.store.put(text, key), () => done());
+    this.request(
+      () => this.store.put(text, key),
+      () => done(),
+    );
   }
 
   delete(keys: readonly string[], prefix: string, below: string, done: () => void): void {
-    for (const key of keys) this.store.delete(key);
-    if (below !== "") this.store.delete(IDBKeyRange.bound(prefix, below, false, true));
-    done();
+    this.attempt(() => {
+      for (const key of keys) this.store.delete(key);
+      if (below !== "") this.store.delete(IDBKeyRange.bound(prefix, below, false, true));
+      done();
+    });
   }
 
   /** At once: a page that reloads or dies before it hears of the last request's success would lose it. */
   commit(): void {
-    (this.transaction as Partial<IDBTransaction>).commit?.();
+    this.attempt(() => (this.transaction as Partial<IDBTransaction>).commit?.());
   }
 
   abort(): void {
@@ -121,13 +156,19 @@ export class IndexedDbTransaction implements Transaction {
     }
   }
 
-  private after<T>(request: IDBRequest<T>, take: (value: T) => void): void {
-    request.onsuccess = () => {
-      try {
-        take(request.result);
-      } catch {
-        this.abort();
-      }
-    };
+  private request<T>(make: () => IDBRequest<T>, take: (value: T) => void): void {
+    this.attempt(() => {
+      const request = make();
+      request.onsuccess = () => this.attempt(() => take(request.result));
+    });
+  }
+
+  private attempt(step: () => void): void {
+    try {
+      step();
+    } catch (cause) {
+      this.cause ??= cause ?? new Error("the transaction failed");
+      this.abort();
+    }
   }
 }

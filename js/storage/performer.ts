@@ -4,13 +4,13 @@
  */
 import { attempt } from "../attempt.js";
 import type { Clock } from "../clock.js";
-import type { Place as PlaceNumber, Step as StepNumber, Timer as TimerNumber } from "../generated/client/seenguard.js";
 import type { EngineGuard } from "../engine/engine-guard.js";
-import { describe, SeenGuardError, type ErrorListener } from "../errors.js";
+import { describe, failure, SeenGuardError, type ErrorListener } from "../errors.js";
+import type * as generated from "../generated/client/seenguard.js";
 import { isHidden, listen } from "../page.js";
 import type { GuardStats } from "../types/seenguard.js";
 import { removeIdle } from "./cleaning.js";
-import { connect, disconnect, IndexedDbTransaction } from "./indexeddb.js";
+import { connect, disconnect, IndexedDbTransaction, useConnection } from "./indexeddb.js";
 import { hasLocal, localKeys, prefixOf, readLocal, readSignal, removeLocal, signalKey, signalOf } from "./keys.js";
 import { writeLocal, writeSignal } from "./keys.js";
 import { forEach, local, StoreTransaction, type StorageChoice, type Transaction } from "./places.js";
@@ -37,12 +37,14 @@ export class StoragePerformer {
   private readonly snapshot: StoredSnapshot;
   private readonly clock: Clock;
   private readonly report: ErrorListener;
-  private readonly timers = new Map<TimerNumber, () => void>();
+  private readonly timers = new Map<generated.Timer, () => void>();
   private transaction: Transaction | undefined;
   /** Where the latest transaction was. */
   private kind: "indexeddb" | "local" | "custom";
   private waiters: Waiter[] = [];
   private stopListening = (): void => {};
+  private readonly release: () => void;
+  private isAway = false;
   private isStopped = false;
   private willRun = false;
   /** Why the latest transaction failed, and what of it was told. */
@@ -60,6 +62,7 @@ export class StoragePerformer {
     this.guard = guard;
     this.choice = choice;
     this.kind = typeof choice === "string" ? choice : "custom";
+    this.release = choice === "indexeddb" ? useConnection() : () => {};
     this.name = name;
     this.prefix = prefixOf(name);
     this.snapshot = snapshot;
@@ -71,7 +74,7 @@ export class StoragePerformer {
   begin(): Promise<void> {
     this.hear();
     if (this.choice === "indexeddb") for (const key of localKeys(this.prefix)) this.mergeLocal(key, readLocal(key));
-    if (typeof document !== "undefined" && isHidden()) this.guard.call((guard) => guard.hide());
+    if (isHidden()) this.happens("Hide");
     this.listen();
     this.run();
     return this.until("Looked");
@@ -79,14 +82,13 @@ export class StoragePerformer {
 
   /** The page waits no longer for what is stored. */
   opened(): void {
-    this.guard.call((guard) => guard.opened());
+    this.happens("Opened");
     this.run();
   }
 
   private listen(): void {
     const onPageEvent = ({ type }: Event) => {
-      const hides = type === "pagehide" || (typeof document !== "undefined" && isHidden());
-      this.guard.call((guard) => (hides ? guard.hide() : guard.show()));
+      this.happens(type === "pagehide" || isHidden() ? "Hide" : "Show");
       this.run();
     };
     const stop = listen(["pagehide", "pageshow", "visibilitychange", "resume"], onPageEvent);
@@ -99,11 +101,15 @@ export class StoragePerformer {
         this.mergeLocal(key, newValue ?? undefined);
         return;
       } else if (key !== null) return;
-      this.guard.call((guard) => guard.signalled());
+      this.happens("Signalled");
       this.run();
     };
     const stopStorage = this.kind === "custom" ? () => {} : listen(["storage"], onStorageEvent);
     this.stopListening = () => [stop, stopStorage].forEach((each) => each());
+  }
+
+  private happens(event: keyof typeof generated.Event): void {
+    this.guard.call((guard) => guard.happens(this.guard.engine.classes.Event[event]));
   }
 
   private mergeLocal(key: string, text: string | undefined): void {
@@ -138,14 +144,14 @@ export class StoragePerformer {
 
   /** Resolves when all that was recorded so far is stored, or could not be. */
   flush(): Promise<void> {
-    this.guard.call((guard) => guard.flush());
+    this.happens("Flush");
     this.run();
     return this.until("Settled");
   }
 
   /** Where no signal tells of a clear: resolves when what others have written is known. */
   look(): Promise<void> {
-    this.guard.call((guard) => guard.look());
+    this.happens("Look");
     this.run();
     return this.until("Looking", false);
   }
@@ -162,6 +168,7 @@ export class StoragePerformer {
     for (const cancel of this.timers.values()) cancel();
     this.stopListening();
     for (const { resolve } of this.waiters.splice(0)) resolve();
+    this.release();
   }
 
   private until(flag: "Looked" | "Settled" | "Looking", isSet = true): Promise<void> {
@@ -182,33 +189,36 @@ export class StoragePerformer {
     this.settle();
   }
 
-  private perform(step: StepNumber): void {
+  private perform(step: generated.Step): void {
     const { Step, Timer } = this.guard.engine.classes;
-    const localKey = () => this.guard.call((guard) => guard.localKey) ?? "";
     switch (step) {
       case Step.Timer:
-        return this.startTimer(Timer.Limit);
+        this.startTimer(Timer.Limit);
+        break;
       case Step.Abort:
-        return this.transaction?.abort();
+        this.transaction?.abort();
+        break;
       case Step.Signal:
         writeSignal(this.name, this.guard.call((guard) => guard.number) ?? 0);
-        return;
+        break;
       case Step.LocalPut:
         this.guard.call((guard, [wallMs]) => {
           const key = guard.localRow(wallMs);
           if (key !== undefined) guard.localWritten(writeLocal(key, guard.text()));
         });
-        return;
+        break;
       case Step.LocalRemove:
-        return removeLocal([localKey()]);
+        removeLocal([this.guard.call((guard) => guard.localKey) ?? ""]);
+        break;
       case Step.Idle:
-        return removeIdle(this.guard, this.name, this.clock);
+        removeIdle(this.guard, this.name, this.clock);
+        break;
       default:
-        return this.transact(step);
+        this.transact(step);
     }
   }
 
-  private startTimer(limit: TimerNumber): void {
+  private startTimer(limit: generated.Timer): void {
     const [timer = limit, ms = 0] = this.guard.call((guard) => [guard.timer, guard.timerMs] as const) ?? [];
     this.timers.get(timer)?.();
     const onFired = () => {
@@ -223,7 +233,7 @@ export class StoragePerformer {
     this.timers.set(timer, this.clock.after(ms, onFired));
   }
 
-  private transact(step: StepNumber): void {
+  private transact(step: generated.Step): void {
     const { Step, Place } = this.guard.engine.classes;
     const id = this.guard.call((guard) => guard.transaction) ?? 0;
     const onEnd = (cause?: unknown) => {
@@ -234,34 +244,43 @@ export class StoragePerformer {
       this.guard.call((guard, [wallMs]) => (hasFailed ? guard.failed(id, isFull) : guard.completed(id, wallMs)));
       this.run();
     };
-    const begin = (place: PlaceNumber, transaction: Transaction) => {
+    const begin = (place: generated.Place, open: () => Transaction): void => {
+      if (this.isStopped || this.guard.call((guard) => guard.begin(id, place)) !== true) return;
+      const transaction = attempt(open);
+      if (!transaction) {
+        onEnd(new Error("the connection to IndexedDB is closed"));
+        return;
+      }
       this.transaction = transaction;
-      this.guard.call((guard) => guard.begin(place));
       this.carryOut(step, transaction, place === Place.IndexedDb);
     };
-    if (typeof this.choice !== "string") return begin(Place.Custom, new StoreTransaction(this.choice, onEnd));
-    if (this.choice === "local") return begin(Place.Local, new StoreTransaction(local, onEnd));
-    connect((database, cause) => {
-      if (this.isStopped || this.guard.call((guard) => guard.isUnderWay(id)) !== true) return;
-      this.kind = database ? "indexeddb" : "local";
-      if (!database) {
-        this.cause = cause;
-        return begin(Place.Local, new StoreTransaction(local, onEnd));
-      }
-      const opened = attempt(() => new IndexedDbTransaction(database, step === Step.Look ? "readonly" : "readwrite", onEnd));
-      if (opened) begin(Place.IndexedDb, opened);
-      else onEnd(new Error("the connection to IndexedDB is closed"));
-    });
+    const { choice } = this;
+    const inLocal = () => begin(Place.Local, () => new StoreTransaction(local, onEnd));
+    if (typeof choice !== "string") begin(Place.Custom, () => new StoreTransaction(choice, onEnd));
+    else if (choice === "local") inLocal();
+    else
+      connect((database, cause) => {
+        this.kind = database ? "indexeddb" : "local";
+        const wasAway = this.isAway;
+        this.isAway = !database;
+        if (database) {
+          const mode = step === Step.Look ? "readonly" : "readwrite";
+          begin(Place.IndexedDb, () => new IndexedDbTransaction(database, mode, onEnd));
+          return;
+        }
+        if (!wasAway) this.report(failure("storage", 'the storage "indexeddb" is not available', cause));
+        inLocal();
+      });
   }
 
-  private carryOut(step: StepNumber, transaction: Transaction, hasBeside: boolean): void {
+  private carryOut(step: generated.Step, transaction: Transaction, hasBeside: boolean): void {
     const { Step } = this.guard.engine.classes;
     const write = () => {
       const next = () => this.guard.call((guard, [wallMs]) => guard.nextWrite(wallMs));
-      const put = (key: string, done: () => void) => transaction.put(key, this.guard.call((guard) => guard.text()) ?? "", done);
+      const put = (key: string, done: () => void) =>
+        transaction.put(key, this.guard.call((guard) => guard.text()) ?? "", done);
       forEach(next, put, () => {
-        const [deletions = "", below = ""] = this.guard.call((guard) => [guard.deletions(), guard.deletesBelow()] as const) ?? [];
-        const keys = deletions === "" ? [] : deletions.split("\n");
+        const [below = "", ...keys] = (this.guard.call((guard) => guard.deletions()) ?? "").split("\n");
         transaction.delete(keys, this.prefix, below, () => transaction.commit());
       });
     };
@@ -302,13 +321,13 @@ export class StoragePerformer {
       return goesOn;
     });
     if (status === undefined) return 0;
-    const trouble = status & (Status.Full | Status.Unavailable);
-    if (trouble !== 0 && trouble !== this.told) this.report(this.trouble(trouble === Status.Full));
-    this.told = trouble;
-    if (status & Status.DroppedRows) {
-      const message = "localStorage is full: the oldest rows in it are removed, what they had is kept in memory";
-      this.report(new SeenGuardError("storage-full", message));
-    }
+    // Where the oldest rows have made way, what is new was written, and yet there is no room.
+    const isFull = (status & (Status.Full | Status.DroppedRows)) !== 0;
+    const trouble = (isFull ? Status.Full : 0) | (status & Status.Unavailable);
+    const isNew = (trouble & ~this.told) !== 0;
+    // That it is full is told once on a visit; that it fails, again when it has worked meanwhile.
+    this.told = (this.told & Status.Full) | trouble;
+    if (isNew) this.report(this.trouble(isFull));
     if (status & Status.Damaged) this.report(new SeenGuardError("storage", "a stored row is damaged and is left out"));
     return status;
   }
@@ -319,8 +338,8 @@ export class StoragePerformer {
       const message = "the storage is full: what does not fit is kept in memory and tried again";
       return new SeenGuardError("storage-full", message, cause);
     }
-    const failure = cause === NO_ANSWER ? "does not answer" : `failed: ${describe(cause)}`;
-    return new SeenGuardError("storage", `the storage ${failure}`, cause);
+    const what = cause === NO_ANSWER ? "does not answer" : `failed: ${describe(cause)}`;
+    return new SeenGuardError("storage", `the storage ${what}`, cause);
   }
 }
 

@@ -64,7 +64,10 @@ export class StoreTransaction implements Transaction {
   }
 
   get(key: string, take: (text: string | undefined) => void): void {
-    this.run(() => this.store.get(key), (value) => take(textOf(value)));
+    this.run(
+      () => this.store.get(key),
+      (value) => take(textOf(value)),
+    );
   }
 
   put(key: string, text: string, done: () => void): void {
@@ -109,7 +112,7 @@ export class StoreTransaction implements Transaction {
     attempt(() => {
       const value = work();
       if (!isPromise(value)) take(value);
-      else value.then((awaited) => attempt(() => take(awaited as T)), this.fail);
+      else value.then((awaited) => attempt(() => take(awaited)), this.fail);
     });
   }
 }
@@ -126,7 +129,10 @@ export function forEach(
 ): void {
   for (;;) {
     const key = next();
-    if (key === undefined) return end();
+    if (key === undefined) {
+      end();
+      return;
+    }
     let [isDone, isLater] = [false, false];
     one(key, () => {
       isDone = true;

@@ -121,7 +121,7 @@ impl Meta {
             day,
             window_days,
             reporting,
-            floor: (deleted_at > 0).then_some(Floor { deleted_at, at }),
+            floor: (deleted_at > 0 && at <= MAX_AT).then_some(Floor { deleted_at, at }),
             device_name: parts.next().and_then(DeviceName::parse),
         })
     }
@@ -205,7 +205,7 @@ mod tests {
         }
         let of_day = |day| Some(Meta { day, ..Meta::default() });
         assert_eq!(
-            ["7", "8,x,y", "9,,,-1,5,name"].map(Meta::parse),
+            ["7", "8,x,y", "9,0,0,1,9007199254740992,name"].map(Meta::parse),
             [of_day(7), of_day(8), of_day(9)]
         );
         assert_eq!(["", "x", "-1", "1.5"].map(Meta::parse), [None; 4]);

@@ -75,11 +75,12 @@ const MAX_LOCAL_ROWS: usize = 200_000;
 
 /// Where a namespace is kept.
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Place {
     /// IndexedDB, with localStorage beside it.
     IndexedDb,
     /// localStorage.
+    #[default]
     Local,
     /// A store of the app's own, which knows no transactions.
     Custom,
@@ -87,9 +88,10 @@ pub enum Place {
 
 /// What is to be done next.
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Step {
     /// Nothing, until something happens.
+    #[default]
     Wait,
     /// A transaction that writes: [`Storage::begin`], [`Storage::next_write`].
     Put,
@@ -117,7 +119,7 @@ pub enum Step {
 
 /// The timers.
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Timer {
     /// A put or pass that has failed may be tried again.
     Retry,
@@ -132,6 +134,7 @@ pub enum Timer {
     /// The snapshot in use is stored.
     Keep,
     /// The transaction under way has had its time.
+    #[default]
     Limit,
 }
 
@@ -166,7 +169,7 @@ struct LocalRow {
 }
 
 /// A step with what it is about.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Todo {
     step: Step,
     key: String,
@@ -175,7 +178,7 @@ struct Todo {
 }
 
 /// The storage of one namespace in one document.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Storage {
     keys: Keys,
     namespace: String,
@@ -244,40 +247,8 @@ impl Storage {
             namespace: namespace.to_owned(),
             place,
             random,
-            todo: VecDeque::new(),
-            current: Todo::of(Step::Wait),
-            transaction: None,
-            transactions: 0,
-            knows_number: false,
-            is_hidden: false,
-            is_open: false,
-            is_flushing: false,
             wants_look: true,
-            may_pass: false,
-            wants_pass: false,
-            has_passed: false,
-            has_missed: false,
-            wants_idle: false,
-            cleans_up: false,
-            rows: Vec::new(),
-            meta: None,
-            local: None,
-            next_local: None,
-            local_due: None,
-            is_away: false,
-            wants_keep: false,
-            will_keep: false,
-            kept: None,
-            has_no_room: false,
-            drops_snapshot: false,
-            compacts_all: false,
-            trouble: None,
-            failures: 0,
-            waits_to_retry: false,
-            waits_to_hurry: false,
-            is_hurried: false,
-            has_damage: false,
-            has_dropped_rows: false,
+            ..Storage::default()
         }
     }
 
@@ -293,7 +264,7 @@ impl Storage {
                 self.start(step);
             }
         }
-        self.current = self.todo.pop_front().unwrap_or(Todo::of(Step::Wait));
+        self.current = self.todo.pop_front().unwrap_or_default();
         self.current.step
     }
 
@@ -348,22 +319,27 @@ impl Storage {
     }
 
     fn push(&mut self, step: Step) {
-        self.todo.push_back(Todo::of(step));
+        let todo = Todo {
+            step,
+            ..Todo::default()
+        };
+        self.todo.push_back(todo);
     }
 
     fn set_timer(&mut self, timer: Timer, ms: u32) {
-        let step = Step::Timer;
-        self.todo.push_back(Todo {
-            timer,
-            ms,
-            ..Todo::of(step)
-        });
+        let (step, key) = (Step::Timer, String::new());
+        self.todo.push_back(Todo { step, key, timer, ms });
     }
 
     fn remove_local(&mut self, key: String) {
-        let step = Step::LocalRemove;
         self.rows.retain(|row| !row.is_local || row.key != key);
-        self.todo.push_back(Todo { key, ..Todo::of(step) });
+        let (step, timer) = (Step::LocalRemove, Timer::Limit);
+        self.todo.push_back(Todo {
+            step,
+            key,
+            timer,
+            ms: 0,
+        });
     }
 
     /// Has what no put finishes in time written into localStorage.
@@ -373,17 +349,6 @@ impl Storage {
         if is_due && self.local_due.is_none() {
             self.local_due = Some(guard.table.changes());
             self.set_timer(Timer::Local, LOCAL_MS);
-        }
-    }
-}
-
-impl Todo {
-    fn of(step: Step) -> Self {
-        Todo {
-            step,
-            key: String::new(),
-            timer: Timer::Limit,
-            ms: 0,
         }
     }
 }

@@ -1,19 +1,21 @@
 //! Within a transaction: what is read, written and deleted, and what came of it.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use super::keys::{Letter, Meta};
 use super::{FIRST_LOOK_MS, FIRST_RETRY_MS, LAST_RETRY_MS, LOOK_MS, MAX_LOCAL_ROW, MAX_LOCAL_ROWS};
 use super::{LocalRow, Place, Row, Step, Storage, Timer, Trouble};
 use crate::device_name::DeviceName;
 use crate::guard::{Guard, Now};
-use crate::table::Rank;
-use crate::table::row::{self, MAX_ROW};
+use crate::table::{MAX_ROW, Rank, row};
 
 /// More small rows than these are compacted, so many at least.
 const MAX_SMALL_ROWS: usize = 12;
 const LEAST_GROUP: usize = 8;
 
 /// A transaction under way.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Transaction {
     step: Step,
     id: u32,
@@ -43,20 +45,7 @@ impl Transaction {
         Transaction {
             step,
             id,
-            place: Place::Local,
-            number: 0,
-            reads: Vec::new(),
-            read: None,
-            has_missed: false,
-            deletes_below: false,
-            is_planned: false,
-            puts: Vec::new(),
-            rows: Vec::new(),
-            first: u64::MAX,
-            last: 0,
-            meta: None,
-            puts_meta: false,
-            deletions: Vec::new(),
+            ..Transaction::default()
         }
     }
 
@@ -321,14 +310,15 @@ impl Storage {
                 row.is_local == is_local && !row.hashes.is_empty() && !is_own(row)
             }));
         } else if small.len() > MAX_SMALL_ROWS {
-            small.sort_by_key(|&place| self.rows[place].hashes.len());
-            let mut taken = 0;
-            for (count, place) in small.into_iter().enumerate() {
-                let size = self.rows[place].hashes.len();
-                if count >= LEAST_GROUP && size > taken {
-                    break;
-                }
-                taken += size;
+            let mut smallest: BinaryHeap<_> = small
+                .iter()
+                .map(|&place| (Reverse(self.rows[place].hashes.len()), place))
+                .collect();
+            let (mut count, mut taken) = (0, 0);
+            while let Some((Reverse(size), place)) = smallest.pop()
+                && (count < LEAST_GROUP || size <= taken)
+            {
+                (count, taken) = (count + 1, taken + size);
                 compacted.push(place);
             }
         }

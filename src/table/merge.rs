@@ -2,16 +2,7 @@
 //! deletion on the server.
 
 use super::recording::EARLY_LOCAL;
-use super::{Kind, Rank, Recording, Table};
-
-/// A history that the person has deleted on the server: what was recorded before does not exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Floor {
-    /// The server's time of it, Unix seconds.
-    pub(crate) deleted_at: u32,
-    /// The device's time of it, Unix milliseconds.
-    pub(crate) at: u64,
-}
+use super::{Floor, Kind, Rank, Recording, Table};
 
 impl Table {
     /// What is stored has yet to be read.

@@ -8,13 +8,14 @@
 //! device's time. Time decides nothing else but the window, so a clock that jumps drops nothing: what has expired is
 //! skipped, and stays until `remember` higher recordings push it out.
 
+mod floor;
 mod merge;
 mod recording;
 pub(crate) mod row;
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests;
 
-pub(crate) use merge::Floor;
+pub(crate) use floor::Floor;
 pub(crate) use recording::{Kind, MAX_AT, Rank, Recording, Undelivered};
 
 use crate::device_name::DeviceName;
@@ -33,6 +34,9 @@ pub(crate) const MAX_TEXTS: usize = 5_000;
 pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// Most ids that are taken back.
 pub(crate) const MAX_UNSEEN: usize = 1_000;
+
+/// Most recordings of a row.
+pub(crate) const MAX_ROW: usize = 1_000;
 
 /// The impressions of one namespace.
 #[derive(Debug, Clone)]
@@ -390,7 +394,7 @@ impl Table {
             place: self.changes,
             can_wait,
         });
-        if self.unsaved.len() > 2 * self.recordings.len() + row::MAX_ROW {
+        if self.unsaved.len() > 2 * self.recordings.len() + MAX_ROW {
             self.drop_superseded();
         }
     }

@@ -15,9 +15,6 @@ use super::recording::{Kind, MAX_AT, MAX_DELIVERIES, MAX_SEQ, Rank, Recording, U
 use crate::hash::hash_id;
 use crate::wire::base64;
 
-/// Most recordings of a row.
-pub(crate) const MAX_ROW: usize = 1_000;
-
 const UNSEEN: u8 = 1;
 const COVERED: u8 = 2;
 const TEXT: u8 = 4;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::row::{self, MAX_ROW};
+use super::row;
 use super::*;
 use crate::wire::base64;
 

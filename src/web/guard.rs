@@ -37,6 +37,23 @@ pub enum Status {
     DroppedRows = 64,
 }
 
+/// What [`Guard::happens`] takes.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum Event {
+    /// The page waits no longer for the first look.
+    Opened,
+    /// Another tab has changed something.
+    Signalled,
+    /// What others have written is to be known.
+    Look,
+    /// All is to be stored.
+    Flush,
+    /// The page hides, or is shown again.
+    Hide,
+    Show,
+}
+
 /// What `record` tells.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -291,9 +308,16 @@ impl Guard {
         self.storage.fired(&self.guard, timer);
     }
 
-    /// The page waits no longer for the first look.
-    pub fn opened(&mut self) {
-        self.storage.opened();
+    /// Something happens.
+    pub fn happens(&mut self, event: Event) {
+        match event {
+            Event::Opened => self.storage.opened(),
+            Event::Signalled => self.storage.signalled(),
+            Event::Look => self.storage.look(),
+            Event::Flush => self.storage.flush(&self.guard),
+            Event::Hide => self.storage.hide(&self.guard),
+            Event::Show => self.storage.show(),
+        }
     }
 
     /// The number that the signal has; undefined: there is no signal.
@@ -312,35 +336,10 @@ impl Guard {
         self.guard.number() as f64
     }
 
-    /// Another tab has changed something.
-    pub fn signalled(&mut self) {
-        self.storage.signalled();
-    }
-
     /// Another tab has written a row into localStorage.
     #[wasm_bindgen(js_name = mergeLocal)]
     pub fn merge_local(&mut self, key: &str, text: &str) {
         self.storage.merge_local(&mut self.guard, key, text);
-    }
-
-    /// What others have written is to be known.
-    pub fn look(&mut self) {
-        self.storage.look();
-    }
-
-    /// All is to be stored.
-    pub fn flush(&mut self) {
-        self.storage.flush(&self.guard);
-    }
-
-    /// The page hides.
-    pub fn hide(&mut self) {
-        self.storage.hide(&self.guard);
-    }
-
-    /// The page is shown again.
-    pub fn show(&mut self) {
-        self.storage.show();
     }
 
     /// How the storage is: the sum of [`Status`].
@@ -369,15 +368,13 @@ impl Guard {
         self.storage.transaction()
     }
 
-    /// Whether one is under way.
-    #[wasm_bindgen(js_name = isUnderWay)]
-    pub fn is_under_way(&self, transaction: u32) -> bool {
-        self.storage.is_under_way(transaction)
-    }
-
-    /// It begins in this place.
-    pub fn begin(&mut self, place: Place) {
-        self.storage.begin(&self.guard, place);
+    /// It begins in this place, unless it is no longer under way.
+    pub fn begin(&mut self, transaction: u32, place: Place) -> bool {
+        let is_under_way = self.storage.is_under_way(transaction);
+        if is_under_way {
+            self.storage.begin(&self.guard, place);
+        }
+        is_under_way
     }
 
     /// It has found these keys in its place, and in the localStorage beside it.
@@ -422,15 +419,11 @@ impl Guard {
         std::mem::take(&mut self.text)
     }
 
-    /// The keys that are to be deleted.
+    /// What is to be deleted: the key below which all of the namespace's are, empty for none, and then single keys.
     pub fn deletions(&self) -> String {
-        self.storage.deletions().join("\n")
-    }
-
-    /// Every lower key of the namespace is to be deleted.
-    #[wasm_bindgen(js_name = deletesBelow)]
-    pub fn deletes_below(&self) -> Option<String> {
-        self.storage.deletes_below()
+        let mut keys = vec![self.storage.deletes_below().unwrap_or_default()];
+        keys.extend(self.storage.deletions());
+        keys.join("\n")
     }
 
     /// It is complete.
