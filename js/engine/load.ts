@@ -64,9 +64,12 @@ export class Engines {
   }
 
   /** Throws `bad-option` if the JavaScript engine is asked for, and nobody says where it is. */
-  check({ engine, fallback }: EngineOptions): void {
-    const { remedy, fallback: own } = this.provider;
-    if (engine === "js" && !(fallback ?? own)) refuse(`engine "js" needs ${remedy}`);
+  check(options: EngineOptions): void {
+    if (options.engine === "js" && !this.fallbackOf(options)) refuse(`engine "js" needs ${this.provider.remedy}`);
+  }
+
+  private fallbackOf({ fallback }: EngineOptions): Fallback | undefined {
+    return fallback ?? this.provider.fallback;
   }
 
   /**
@@ -109,9 +112,9 @@ export class Engines {
     }
   }
 
-  private async js({ fallback = this.provider.fallback }: EngineOptions): Promise<Engine> {
+  private async js(options: EngineOptions): Promise<Engine> {
     try {
-      const module = (await fallback?.()) as Partial<ScriptModule> | undefined;
+      const module = (await this.fallbackOf(options)?.()) as Partial<ScriptModule> | undefined;
       if (typeof module?.createEngine !== "function") throw new Error(`pass ${this.provider.remedy}`);
       const { memory, ...classes } = module.createEngine();
       return new Engine("js", classes, memory);
@@ -126,9 +129,9 @@ export class Engines {
     } catch (wasmError) {
       const { code, cause } = wasmError as SeenGuardError;
       if (code !== "wasm-unavailable" || (this.provider.wasm && canCompile())) throw wasmError;
-      const { remedy, fallback = options.fallback } = this.provider;
       // Another guard's fallback serves this one, too.
-      if (!fallback && !this.engines.has("js")) throw unavailable(withoutFallback(remedy), cause);
+      if (!this.fallbackOf(options) && !this.engines.has("js"))
+        throw unavailable(withoutFallback(this.provider.remedy), cause);
       return this.loadOnce("js", options).catch((jsError: unknown) => {
         throw noneAvailable(cause, (jsError as SeenGuardError).cause);
       });

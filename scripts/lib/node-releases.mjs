@@ -1,6 +1,7 @@
 /** The releases of Node that measure. Those that do not run already come as an npm package, into the user's cache. */
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { withoutRootSettings } from "./npm.mjs";
 import { toolDirectory } from "./paths.mjs";
 import { withProgress } from "./progress.mjs";
 import { run } from "./run.mjs";
@@ -39,8 +40,9 @@ async function install(version, directory) {
   mkdirSync(toolDirectory, { recursive: true });
   const unfinished = mkdtempSync(join(toolDirectory, "node-"));
   const args = ["install", "--prefix", unfinished, "--no-audit", "--no-fund", "--no-package-lock"];
+  const options = { cwd: unfinished, env: withoutRootSettings() };
   try {
-    await withProgress("npm install", () => run("npm", [...args, `${PACKAGE}@${version}`], { cwd: unfinished }));
+    await withProgress("npm install", () => run("npm", [...args, `${PACKAGE}@${version}`], options));
     renameSync(unfinished, directory);
   } finally {
     rmSync(unfinished, { recursive: true, force: true });

@@ -2,8 +2,20 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { inProject } from "./paths.mjs";
 import { withProgress } from "./progress.mjs";
 import { run } from "./run.mjs";
+
+/**
+ * For the environment of an npm that works in another folder: without what npm hands on of the root's .npmrc to the
+ * scripts that it runs. It would go before the folder's own; and some tools of the tests need a newer Node than the one
+ * that installs them.
+ * @returns {Record<string, undefined>}
+ */
+export function withoutRootSettings() {
+  const settings = readFileSync(inProject(".npmrc"), "utf8").matchAll(/^[\w-]+(?=\s*=)/gm);
+  return Object.fromEntries(Array.from(settings, ([name]) => [`npm_config_${name.replaceAll("-", "_")}`, undefined]));
+}
 
 /**
  * `npm ci`, when what is there was not made from this lock file.
@@ -16,7 +28,8 @@ export async function npmCi(directory, what) {
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   console.log(`set-up: installing ${what} by npm ci`);
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  await withProgress("npm ci", () => run(npm, ["ci", "--no-audit", "--no-fund"], { cwd: directory }));
+  const options = { cwd: directory, env: withoutRootSettings() };
+  await withProgress("npm ci", () => run(npm, ["ci", "--no-audit", "--no-fund"], options));
   writeFileSync(stamp, wanted);
 }
 

@@ -37,23 +37,27 @@ const cargo = (...args) => run("cargo", args);
  * @param {string} path in node_modules
  * @param {...string} args
  */
-const npmTool = (path, ...args) => run(process.execPath, [inProject("node_modules", ...path.split("/")), ...args]);
+const npmTool = (path, ...args) => npmToolIn({}, path, ...args);
+
+/**
+ * The same with more variables in its environment.
+ * @param {Record<string, string>} env
+ * @param {string} path
+ * @param {...string} args
+ */
+const npmToolIn = (env, path, ...args) =>
+  run(process.execPath, [inProject("node_modules", ...path.split("/")), ...args], { env });
 
 /** @param {...string} args */
 const vitest = (...args) => npmTool("vitest/vitest.mjs", "run", ...args);
 
-/** @param {...string} args */
-const playwright = (...args) => npmTool("@playwright/test/cli.js", "test", ...args);
+const PLAYWRIGHT = "@playwright/test/cli.js";
 
-/** What the server has a part in, over seenguard-server and Redis. */
-function overRust() {
-  const specs = ["lag", "devices", "history", "conditions", "outage", "news"].map((name) => `${name}.spec.ts`);
-  const others = "in memory|go-bloomfilter|accessible|storage|keyboard|panel|a reload|article|list goes on|repost";
-  const args = ["--project=demo", "--project=news", ...specs, "--grep-invert", others];
-  return run(process.execPath, [inProject("node_modules", "@playwright", "test", "cli.js"), "test", ...args], {
-    env: { SERVER: "rust" },
-  });
-}
+/** @param {...string} args */
+const playwright = (...args) => npmTool(PLAYWRIGHT, "test", ...args);
+
+/** @param {...string} args */
+const soak = (...args) => run(process.execPath, ["--import", "tsx", inProject("tests", "soak", "main.ts"), ...args]);
 
 /**
  * Runs the test programs that are for Wasm alone: the others would be compiled for nothing. That none ran is no
@@ -185,7 +189,7 @@ export const steps = [
   {
     name: "over-rust",
     what: "the demo and the news product over seenguard-server, in Chromium",
-    run: overRust,
+    run: () => npmToolIn({ SERVER: "rust" }, PLAYWRIGHT, "test", "--grep", "@over-rust"),
     // It has the service compiled by then: compiled anew, it would be another than the examples of `server` link to.
     needs: ["build", "server"],
     lane: "browser",
@@ -460,11 +464,7 @@ export const steps = [
   {
     name: "soak-service",
     what: "the service under load for two minutes, over Redis and a cluster, while its parts are killed",
-    run: () =>
-      run(process.execPath, [
-        ...["--import", "tsx", inProject("tests", "soak", "main.ts")],
-        ...["service", "--minutes", "2"],
-      ]),
+    run: () => soak("service", "--minutes", "2"),
     needs: ["build"],
     alone: true,
     slow: true,
@@ -472,7 +472,7 @@ export const steps = [
   {
     name: "soak",
     what: "the demo's server under load and kills, then two browsers over 6 virtual days",
-    run: () => run(process.execPath, ["--import", "tsx", inProject("tests", "soak", "main.ts"), "step"]),
+    run: () => soak("step"),
     needs: ["build"],
     alone: true,
     slow: true,

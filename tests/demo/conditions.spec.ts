@@ -4,7 +4,7 @@
  */
 import { AxeBuilder } from "@axe-core/playwright";
 import { test, type Page } from "@playwright/test";
-import { startDemo, type RunningDemo } from "./processes.ts";
+import { OVER_RUST, startDemo, type RunningDemo } from "./processes.ts";
 import { DWELL_MS, Reader, expect } from "./reader.ts";
 
 let demo: RunningDemo;
@@ -34,7 +34,7 @@ async function told(page: Page, path: string, action: () => Promise<void>): Prom
   await answered;
 }
 
-test("with 10% of events lost, the lost ones stay pending and do not come back", async ({ page }) => {
+test("with 10% of events lost, the lost ones stay pending and do not come back", OVER_RUST, async ({ page }) => {
   const reader = await readerOf(page, "lossy");
   await reader.expectNothingPending();
   await told(page, "/stream", () => page.getByLabel("Lose 10% of events").check());
@@ -52,20 +52,24 @@ test("with 10% of events lost, the lost ones stay pending and do not come back",
   expect(await reader.counter("repeats-guarded")).toBe(0);
 });
 
-test("from a replica that lags, older states come and are refused, and nothing comes back", async ({ page }) => {
-  const reader = await readerOf(page, "flapping");
-  await reader.expectNothingPending();
-  await told(page, "/stream", () => page.getByLabel("Serve from a lagging replica").check());
-  const repeats = await reader.refreshAndLook(6);
-  await reader.expectNothingPending();
-  const later = await reader.refreshAndLook(4);
-  expect([repeats.guarded, later.guarded]).toEqual([0, 0]);
-  expect(later.unguarded).toBeGreaterThan(0); // though the server's newest state has it all
-  await expect(page.locator("#older-states")).not.toHaveText("0");
-  expect(await reader.counter("repeats-guarded")).toBe(0);
-});
+test(
+  "from a replica that lags, older states come and are refused, and nothing comes back",
+  OVER_RUST,
+  async ({ page }) => {
+    const reader = await readerOf(page, "flapping");
+    await reader.expectNothingPending();
+    await told(page, "/stream", () => page.getByLabel("Serve from a lagging replica").check());
+    const repeats = await reader.refreshAndLook(6);
+    await reader.expectNothingPending();
+    const later = await reader.refreshAndLook(4);
+    expect([repeats.guarded, later.guarded]).toEqual([0, 0]);
+    expect(later.unguarded).toBeGreaterThan(0); // though the server's newest state has it all
+    await expect(page.locator("#older-states")).not.toHaveText("0");
+    expect(await reader.counter("repeats-guarded")).toBe(0);
+  },
+);
 
-test("after the server's store was flushed, nothing comes back", async ({ page }) => {
+test("after the server's store was flushed, nothing comes back", OVER_RUST, async ({ page }) => {
   const reader = await readerOf(page, "flushed");
   await reader.refreshAndLook(2);
   await reader.expectNothingPending();
@@ -77,33 +81,34 @@ test("after the server's store was flushed, nothing comes back", async ({ page }
   expect(repeats.unguarded).toBeGreaterThan(0);
 });
 
-test("two tabs that look at the same time count together, and neither brings back what the other showed", async ({
-  page,
-  context,
-}) => {
-  const first = new Reader(page, demo.url, "twofold");
-  await first.open();
-  await first.setStream(false);
-  await page.getByText("Make it go wrong").click();
-  const opening = context.waitForEvent("page");
-  await page.getByRole("button", { name: "Open a second tab" }).click();
-  const second = new Reader(await opening, demo.url, first.user);
-  await expect(second.page.locator("#feeds:not([aria-busy]) .block").first()).toBeAttached();
-  for (let round = 0; round < 3; round++) {
-    await Promise.all([first.look(), second.look()]);
-    // Each guard has heard of what the other recorded.
-    await expect.poll(() => pendingOfBoth(first, second)).toBe("the same");
-    const seen = new Set([...first.seen, ...second.seen]);
-    await Promise.all([first.refresh(), second.refresh()]);
-    for (const reader of [first, second]) expect(await reader.repeats("guarded", seen)).toEqual([]);
-  }
-  const impressions = await first.counter("impressions");
-  expect(impressions).toBeGreaterThanOrEqual(new Set([...first.looked, ...second.looked]).size);
-  expect(impressions).toBeGreaterThan(first.looked.size);
-  await expect.poll(() => second.counter("impressions")).toBeGreaterThanOrEqual(impressions);
-  expect(await first.counter("repeats-guarded")).toBe(0);
-  expect(await second.counter("repeats-guarded")).toBe(0);
-});
+test(
+  "two tabs that look at the same time count together, and neither brings back what the other showed",
+  OVER_RUST,
+  async ({ page, context }) => {
+    const first = new Reader(page, demo.url, "twofold");
+    await first.open();
+    await first.setStream(false);
+    await page.getByText("Make it go wrong").click();
+    const opening = context.waitForEvent("page");
+    await page.getByRole("button", { name: "Open a second tab" }).click();
+    const second = new Reader(await opening, demo.url, first.user);
+    await expect(second.page.locator("#feeds:not([aria-busy]) .block").first()).toBeAttached();
+    for (let round = 0; round < 3; round++) {
+      await Promise.all([first.look(), second.look()]);
+      // Each guard has heard of what the other recorded.
+      await expect.poll(() => pendingOfBoth(first, second)).toBe("the same");
+      const seen = new Set([...first.seen, ...second.seen]);
+      await Promise.all([first.refresh(), second.refresh()]);
+      for (const reader of [first, second]) expect(await reader.repeats("guarded", seen)).toEqual([]);
+    }
+    const impressions = await first.counter("impressions");
+    expect(impressions).toBeGreaterThanOrEqual(new Set([...first.looked, ...second.looked]).size);
+    expect(impressions).toBeGreaterThan(first.looked.size);
+    await expect.poll(() => second.counter("impressions")).toBeGreaterThanOrEqual(impressions);
+    expect(await first.counter("repeats-guarded")).toBe(0);
+    expect(await second.counter("repeats-guarded")).toBe(0);
+  },
+);
 
 async function pendingOfBoth(first: Reader, second: Reader): Promise<string> {
   const [one, other] = [await first.pending(), await second.pending()];

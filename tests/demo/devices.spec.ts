@@ -1,13 +1,13 @@
 /** Two devices of one person side by side: what one has shown does not come on the other, whatever the stream does. */
 import { AxeBuilder } from "@axe-core/playwright";
 import { test, type Frame, type Page } from "@playwright/test";
-import { startDemo, startRedis, type RunningDemo, type RunningRedis } from "./processes.ts";
+import { OVER_RUST, startDemo, startRedis, type RunningDemo, type RunningRedis } from "./processes.ts";
 import { Reader, expect, idsOf, type Side } from "./reader.ts";
 
 test.use({ viewport: { width: 1280, height: 900 } });
 
 for (const inRedis of [false, true]) {
-  test.describe(`with what was seen kept in ${inRedis ? "Redis" : "memory"}`, () => {
+  test.describe(`with what was seen kept in ${inRedis ? "Redis" : "memory"}`, inRedis ? OVER_RUST : {}, () => {
     let redis: RunningRedis | undefined;
     let demo: RunningDemo;
 

@@ -3,7 +3,7 @@
  * guarded side.
  */
 import { test } from "@playwright/test";
-import { startDemo, startRedis, type RunningDemo, type RunningRedis } from "./processes.ts";
+import { OVER_RUST, startDemo, startRedis, type RunningDemo, type RunningRedis } from "./processes.ts";
 import { Reader, expect } from "./reader.ts";
 
 /** While the stream stands still the stores have nothing to do, so that many refreshes over one of them are enough. */
@@ -23,7 +23,7 @@ for (const { name, kept, inRedis, format, refreshes } of stores) {
   /** What so many refreshes show at least, of whatever is counted: the feed brings more than three a refresh. */
   const many = 3 * refreshes;
 
-  test.describe(`with what was seen kept ${kept}`, () => {
+  test.describe(`with what was seen kept ${kept}`, name === "redis" ? OVER_RUST : {}, () => {
     let redis: RunningRedis | undefined;
     let demo: RunningDemo;
 

@@ -12,7 +12,7 @@ import { test } from "@playwright/test";
 import { Redis } from "ioredis";
 import { redisStore } from "seenguard/server";
 import { CHAIN_OPTIONS, withChain } from "../../www/server/chain.ts";
-import { startDemo, type RunningDemo } from "./processes.ts";
+import { OVER_RUST, startDemo, type RunningDemo } from "./processes.ts";
 import { Reader, expect } from "./reader.ts";
 
 test.use({ viewport: { width: 1280, height: 900 } });
@@ -30,44 +30,48 @@ test.afterAll(async () => {
   await rm(redis.directory, { recursive: true, force: true });
 });
 
-test("Redis is stopped and started again: nothing comes back, and nothing that was seen is lost", async ({ page }) => {
-  test.setTimeout(120_000);
-  const reader = new Reader(page, demo.url, "outage");
-  await reader.open();
-  await reader.setLag(0);
-  await reader.look();
-  expect((await reader.refreshAndLook(2)).guarded).toBe(0);
-  // Some are in the shards, some under way, when Redis stops.
-  await reader.expectNothingPending();
-  await reader.setLag(300);
-  expect((await reader.refreshAndLook(2)).guarded).toBe(0);
-  await expect(page.locator("#pipeline-waiting")).not.toHaveText("0");
-  const next = page.getByRole("button", { name: "Next page" });
-  const blocks = page.locator('.column[data-side="guarded"] .block');
-  for (const before = await blocks.count(); (await blocks.count()) < before + 2;) await next.dispatchEvent("click");
+test(
+  "Redis is stopped and started again: nothing comes back, and nothing that was seen is lost",
+  OVER_RUST,
+  async ({ page }) => {
+    test.setTimeout(120_000);
+    const reader = new Reader(page, demo.url, "outage");
+    await reader.open();
+    await reader.setLag(0);
+    await reader.look();
+    expect((await reader.refreshAndLook(2)).guarded).toBe(0);
+    // Some are in the shards, some under way, when Redis stops.
+    await reader.expectNothingPending();
+    await reader.setLag(300);
+    expect((await reader.refreshAndLook(2)).guarded).toBe(0);
+    await expect(page.locator("#pipeline-waiting")).not.toHaveText("0");
+    const next = page.getByRole("button", { name: "Next page" });
+    const blocks = page.locator('.column[data-side="guarded"] .block');
+    for (const before = await blocks.count(); (await blocks.count()) < before + 2;) await next.dispatchEvent("click");
 
-  await redis.stop();
-  await expect(page.getByRole("alert")).toContainText("What you have seen stays on this device");
-  const seenBefore = reader.seen.size;
-  await page.evaluate(() => {
-    scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
-  });
-  await reader.look();
-  expect(reader.seen.size).toBeGreaterThan(seenBefore);
-  await reader.refresh(); // there is no new list, and the old one stays
-  expect((await reader.shown("guarded")).length).toBeGreaterThan(0);
+    await redis.stop();
+    await expect(page.getByRole("alert")).toContainText("What you have seen stays on this device");
+    const seenBefore = reader.seen.size;
+    await page.evaluate(() => {
+      scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+    });
+    await reader.look();
+    expect(reader.seen.size).toBeGreaterThan(seenBefore);
+    await reader.refresh(); // there is no new list, and the old one stays
+    expect((await reader.shown("guarded")).length).toBeGreaterThan(0);
 
-  await redis.start();
-  await expect(page.getByRole("alert")).toBeEmpty();
-  await reader.setLag(0);
-  const repeats = await reader.refreshAndLook(3);
-  expect(repeats.guarded).toBe(0);
-  await reader.expectNothingPending({ timeout: 45_000 });
-  expect((await reader.refreshAndLook(2)).guarded).toBe(0);
-  expect(await reader.counter("repeats-guarded")).toBe(0);
-  await reader.expectNothingPending({ timeout: 45_000 });
-  expect(await redis.lacks(reader.user, [...reader.seen])).toEqual([]);
-});
+    await redis.start();
+    await expect(page.getByRole("alert")).toBeEmpty();
+    await reader.setLag(0);
+    const repeats = await reader.refreshAndLook(3);
+    expect(repeats.guarded).toBe(0);
+    await reader.expectNothingPending({ timeout: 45_000 });
+    expect((await reader.refreshAndLook(2)).guarded).toBe(0);
+    expect(await reader.counter("repeats-guarded")).toBe(0);
+    await reader.expectNothingPending({ timeout: 45_000 });
+    expect(await redis.lacks(reader.user, [...reader.seen])).toEqual([]);
+  },
+);
 
 /** A redis-server that keeps its data when it is stopped, as one in production does. */
 class DurableRedis {

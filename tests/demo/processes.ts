@@ -7,6 +7,9 @@ import { startRedis as startServer } from "../../scripts/lib/redis.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
+/** Of a test in which the server has a part: it runs over seenguard-server, too. */
+export const OVER_RUST = { tag: "@over-rust" };
+
 /** Something that runs beside the test until it is stopped. */
 export interface Running {
   readonly process: ChildProcess;

@@ -1,5 +1,6 @@
 /** The news product, as its readers use it: no story that they have seen comes back, and no other is missing. */
 import AxeBuilder from "@axe-core/playwright";
+import { OVER_RUST } from "../demo/processes.ts";
 import { expect, test } from "./reader.js";
 
 const common = (some: Iterable<string>, others: Iterable<string>) => {
@@ -7,37 +8,36 @@ const common = (some: Iterable<string>, others: Iterable<string>) => {
   return [...some].filter((title) => set.has(title));
 };
 
-test("no story that was seen comes back while the stream is late, on this device or another, nor afterwards", async ({
-  name,
-  openTab,
-  openDevice,
-  setStream,
-}) => {
-  setStream(false);
-  const reader = await openTab();
-  await reader.signIn(name);
-  for (let visit = 0; visit < 4; visit++) {
-    await reader.look();
-    await reader.scrollBy(700);
-    await reader.look();
-    await reader.refresh();
-    expect(common(await reader.everShown(), reader.seen)).toEqual([]);
-  }
-  expect(reader.seen.size).toBeGreaterThan(25);
+test(
+  "no story that was seen comes back while the stream is late, on this device or another, nor afterwards",
+  OVER_RUST,
+  async ({ name, openTab, openDevice, setStream }) => {
+    setStream(false);
+    const reader = await openTab();
+    await reader.signIn(name);
+    for (let visit = 0; visit < 4; visit++) {
+      await reader.look();
+      await reader.scrollBy(700);
+      await reader.look();
+      await reader.refresh();
+      expect(common(await reader.everShown(), reader.seen)).toEqual([]);
+    }
+    expect(reader.seen.size).toBeGreaterThan(25);
 
-  // The last refresh has told the server what this device has shown.
-  const other = await openDevice();
-  await other.signIn(name);
-  await other.scrollUntil(36);
-  expect(common(await other.everShown(), reader.seen)).toEqual([]);
+    // The last refresh has told the server what this device has shown.
+    const other = await openDevice();
+    await other.signIn(name);
+    await other.scrollUntil(36);
+    expect(common(await other.everShown(), reader.seen)).toEqual([]);
 
-  setStream(true);
-  await expect(async () => {
-    await other.refresh();
-    expect(common(await other.titles(), reader.seen)).toEqual([]);
-  }).toPass();
-  expect([...reader.complaints, ...other.complaints]).toEqual([]);
-});
+    setStream(true);
+    await expect(async () => {
+      await other.refresh();
+      expect(common(await other.titles(), reader.seen)).toEqual([]);
+    }).toPass();
+    expect([...reader.complaints, ...other.complaints]).toEqual([]);
+  },
+);
 
 test("the list goes on as its end comes near, with no story twice", async ({ name, openTab }) => {
   const reader = await openTab();
@@ -90,7 +90,7 @@ test("a reload in the middle of reading shows the same list at the same place", 
   expect(reader.complaints).toEqual([]);
 });
 
-test("what was seen in one tab is not in the other's next list", async ({ name, openTab, setStream }) => {
+test("what was seen in one tab is not in the other's next list", OVER_RUST, async ({ name, openTab, setStream }) => {
   setStream(false);
   const left = await openTab();
   await left.signIn(name);
@@ -109,80 +109,80 @@ test("what was seen in one tab is not in the other's next list", async ({ name, 
   expect([...left.complaints, ...right.complaints]).toEqual([]);
 });
 
-test("what waits is delivered before signing out, and the next person begins anew", async ({
-  name,
-  openTab,
-  openDevice,
-}) => {
-  const reader = await openTab();
-  await reader.signIn(name);
-  const titles = await reader.titles();
-  await reader.look();
-  await reader.signOut();
-  const changes = reader.changes.filter((change) => !change.includes("history"));
-  expect(changes).toEqual([...changes.slice(0, -2), "POST /api/seen 202", "DELETE /api/session 204"]);
+test(
+  "what waits is delivered before signing out, and the next person begins anew",
+  OVER_RUST,
+  async ({ name, openTab, openDevice }) => {
+    const reader = await openTab();
+    await reader.signIn(name);
+    const titles = await reader.titles();
+    await reader.look();
+    await reader.signOut();
+    const changes = reader.changes.filter((change) => !change.includes("history"));
+    expect(changes).toEqual([...changes.slice(0, -2), "POST /api/seen 202", "DELETE /api/session 204"]);
 
-  await reader.signIn(`${name} Grace`);
-  expect(await reader.titles()).toEqual(titles);
+    await reader.signIn(`${name} Grace`);
+    expect(await reader.titles()).toEqual(titles);
 
-  const other = await openDevice();
-  await other.signIn(name);
-  await expect(async () => {
-    await other.refresh();
-    expect(common(await other.titles(), reader.seen)).toEqual([]);
-  }).toPass();
-  expect(reader.complaints).toEqual([]);
-});
+    const other = await openDevice();
+    await other.signIn(name);
+    await expect(async () => {
+      await other.refresh();
+      expect(common(await other.titles(), reader.seen)).toEqual([]);
+    }).toPass();
+    expect(reader.complaints).toEqual([]);
+  },
+);
 
-test("nothing is recorded for a person who signs in while another's tab is open", async ({
-  name,
-  openTab,
-  openDevice,
-}) => {
-  const [ada, grace] = [name, `${name} Grace`];
-  const left = await openTab();
-  await left.signIn(grace);
-  await left.signOut();
-  await left.signIn(ada);
-  const right = await openTab();
-  await right.loaded();
+test(
+  "nothing is recorded for a person who signs in while another's tab is open",
+  OVER_RUST,
+  async ({ name, openTab, openDevice }) => {
+    const [ada, grace] = [name, `${name} Grace`];
+    const left = await openTab();
+    await left.signIn(grace);
+    await left.signOut();
+    await left.signIn(ada);
+    const right = await openTab();
+    await right.loaded();
 
-  // Nothing of this tab arrives until the other has become Grace's.
-  await left.page.route("**/api/seen", (route) => route.abort());
-  await left.page.bringToFront();
-  await left.scrollUntil(24);
-  await left.look();
-  const seen = new Set(left.seen);
-  expect(seen.size).toBeGreaterThan(3);
-  await right.page.bringToFront();
-  await right.readAs(grace);
-  await left.page.unroute("**/api/seen");
-  await expect.poll(() => left.changes).toContain("POST /api/seen 409");
-  // She has seen the top of her own list, and nothing of what the other tab shows.
-  const herOther = await openDevice();
-  await herOther.signIn(grace);
-  await herOther.scrollUntil(24);
-  const top = (await right.titles()).slice(0, 8);
-  const below = [...seen].filter((title) => !top.includes(title));
-  expect(below.length).toBeGreaterThan(3);
-  expect(common(below, await herOther.titles())).toEqual(below);
+    // Nothing of this tab arrives until the other has become Grace's.
+    await left.page.route("**/api/seen", (route) => route.abort());
+    await left.page.bringToFront();
+    await left.scrollUntil(24);
+    await left.look();
+    const seen = new Set(left.seen);
+    expect(seen.size).toBeGreaterThan(3);
+    await right.page.bringToFront();
+    await right.readAs(grace);
+    await left.page.unroute("**/api/seen");
+    await expect.poll(() => left.changes).toContain("POST /api/seen 409");
+    // She has seen the top of her own list, and nothing of what the other tab shows.
+    const herOther = await openDevice();
+    await herOther.signIn(grace);
+    await herOther.scrollUntil(24);
+    const top = (await right.titles()).slice(0, 8);
+    const below = [...seen].filter((title) => !top.includes(title));
+    expect(below.length).toBeGreaterThan(3);
+    expect(common(below, await herOther.titles())).toEqual(below);
 
-  // The tab notices with its next request; what it kept arrives once the person is back.
-  await left.page.bringToFront();
-  await left.page.getByRole("button", { name: "Refresh" }).click();
-  await expect(left.page.locator("summary")).toHaveText(grace);
-  await left.readAs(ada);
-  await left.reload();
-  await expect
-    .poll(() => left.changes.slice(left.changes.indexOf("POST /api/seen 409")))
-    .toContain("POST /api/seen 202");
-  const other = await openDevice();
-  await other.signIn(ada);
-  await expect(async () => {
-    await other.refresh();
-    expect(common(await other.titles(), seen)).toEqual([]);
-  }).toPass();
-});
+    // The tab notices with its next request; what it kept arrives once the person is back.
+    await left.page.bringToFront();
+    await left.page.getByRole("button", { name: "Refresh" }).click();
+    await expect(left.page.locator("summary")).toHaveText(grace);
+    await left.readAs(ada);
+    await left.reload();
+    await expect
+      .poll(() => left.changes.slice(left.changes.indexOf("POST /api/seen 409")))
+      .toContain("POST /api/seen 202");
+    const other = await openDevice();
+    await other.signIn(ada);
+    await expect(async () => {
+      await other.refresh();
+      expect(common(await other.titles(), seen)).toEqual([]);
+    }).toPass();
+  },
+);
 
 test("after a repost its original does not come, nor a repost after its original", async ({ name, openTab }) => {
   const reader = await openTab();
@@ -201,39 +201,39 @@ test("after a repost its original does not come, nor a repost after its original
 });
 
 for (const running of [true, false]) {
-  test(`a small pool puts what was seen last, the oldest first, ${running ? "as ever" : "also when the stream is late"}`, async ({
-    name,
-    openTab,
-    setStream,
-  }) => {
-    setStream(running);
-    const reader = await openTab();
-    await reader.signIn(name);
-    await reader.goTo("Lighthouses");
-    const all = new Set(await reader.titles());
-    expect(all.size).toBe(10);
-    reader.seen.clear();
-    await reader.look();
-    const first = new Set(reader.seen);
+  test(
+    `a small pool puts what was seen last, the oldest first, ${running ? "as ever" : "also when the stream is late"}`,
+    OVER_RUST,
+    async ({ name, openTab, setStream }) => {
+      setStream(running);
+      const reader = await openTab();
+      await reader.signIn(name);
+      await reader.goTo("Lighthouses");
+      const all = new Set(await reader.titles());
+      expect(all.size).toBe(10);
+      reader.seen.clear();
+      await reader.look();
+      const first = new Set(reader.seen);
 
-    await reader.refresh();
-    const afterFirst = await reader.titles();
-    expect(new Set(afterFirst)).toEqual(all);
-    expect(new Set(afterFirst.slice(-first.size))).toEqual(first);
+      await reader.refresh();
+      const afterFirst = await reader.titles();
+      expect(new Set(afterFirst)).toEqual(all);
+      expect(new Set(afterFirst.slice(-first.size))).toEqual(first);
 
-    await reader.look();
-    await reader.refresh();
-    const afterSecond = await reader.titles();
-    const second = [...reader.seen].filter((title) => !first.has(title));
-    expect(second.length).toBeGreaterThan(3);
-    const unseen = all.size - reader.seen.size;
-    expect(new Set(afterSecond.slice(unseen, unseen + first.size))).toEqual(first);
-    expect(new Set(afterSecond.slice(unseen + first.size))).toEqual(new Set(second));
-    expect(reader.complaints).toEqual([]);
-  });
+      await reader.look();
+      await reader.refresh();
+      const afterSecond = await reader.titles();
+      const second = [...reader.seen].filter((title) => !first.has(title));
+      expect(second.length).toBeGreaterThan(3);
+      const unseen = all.size - reader.seen.size;
+      expect(new Set(afterSecond.slice(unseen, unseen + first.size))).toEqual(first);
+      expect(new Set(afterSecond.slice(unseen + first.size))).toEqual(new Set(second));
+      expect(reader.complaints).toEqual([]);
+    },
+  );
 }
 
-test("a story that is to be shown again is in the list again, and no other", async ({ name, openTab }) => {
+test("a story that is to be shown again is in the list again, and no other", OVER_RUST, async ({ name, openTab }) => {
   const reader = await openTab();
   await reader.signIn(name);
   await reader.look();
@@ -252,45 +252,44 @@ test("a story that is to be shown again is in the list again, and no other", asy
   expect(reader.complaints).toEqual([]);
 });
 
-test("after the history is deleted all stories come again, on every device, though reports are late", async ({
-  name,
-  openTab,
-  openDevice,
-  setStream,
-}) => {
-  setStream(false);
-  const reader = await openTab();
-  await reader.signIn(name);
-  const titles = await reader.titles();
-  await reader.look();
-  const other = await openDevice();
-  await other.signIn(name);
-  await other.look();
-  await other.goTo("History");
-  await reader.openStory([...reader.seen][0] ?? "");
-  await reader.goTo("History");
-  await expect(reader.page.locator(".history li")).toHaveCount(1);
-  // Its time is a whole second.
-  await reader.page.waitForTimeout(1_100);
-  await reader.page.getByRole("button", { name: "Delete history" }).click();
-  await expect(reader.page.getByRole("status")).toHaveText("Your history is deleted.");
-  await expect(reader.page.locator(".history li")).toHaveCount(0);
+test(
+  "after the history is deleted all stories come again, on every device, though reports are late",
+  OVER_RUST,
+  async ({ name, openTab, openDevice, setStream }) => {
+    setStream(false);
+    const reader = await openTab();
+    await reader.signIn(name);
+    const titles = await reader.titles();
+    await reader.look();
+    const other = await openDevice();
+    await other.signIn(name);
+    await other.look();
+    await other.goTo("History");
+    await reader.openStory([...reader.seen][0] ?? "");
+    await reader.goTo("History");
+    await expect(reader.page.locator(".history li")).toHaveCount(1);
+    // Its time is a whole second.
+    await reader.page.waitForTimeout(1_100);
+    await reader.page.getByRole("button", { name: "Delete history" }).click();
+    await expect(reader.page.getByRole("status")).toHaveText("Your history is deleted.");
+    await expect(reader.page.locator(".history li")).toHaveCount(0);
 
-  // What was reported before arrives now.
-  setStream(true);
-  await reader.page.waitForTimeout(3_000);
-  const third = await openDevice();
-  await third.signIn(name);
-  expect(await third.titles()).toEqual(titles);
-  await third.goTo("History");
+    // What was reported before arrives now.
+    setStream(true);
+    await reader.page.waitForTimeout(3_000);
+    const third = await openDevice();
+    await third.signIn(name);
+    expect(await third.titles()).toEqual(titles);
+    await third.goTo("History");
 
-  await reader.goTo("Stories");
-  expect(await reader.titles()).toEqual(titles);
-  const otherTab = await other.anotherTab();
-  await otherTab.loaded();
-  expect(await otherTab.titles()).toEqual(titles);
-  expect([...reader.complaints, ...other.complaints, ...third.complaints]).toEqual([]);
-});
+    await reader.goTo("Stories");
+    expect(await reader.titles()).toEqual(titles);
+    const otherTab = await other.anotherTab();
+    await otherTab.loaded();
+    expect(await otherTab.titles()).toEqual(titles);
+    expect([...reader.complaints, ...other.complaints, ...third.complaints]).toEqual([]);
+  },
+);
 
 for (const colorScheme of ["light", "dark"] as const) {
   test(`each page is accessible, ${colorScheme}`, async ({ name, openTab }) => {

@@ -30,9 +30,12 @@ export class Device {
     this.name = deviceName(namespace, number);
   }
 
-  /** `Seen-Pending` with these ids pending. Each has a higher counter than the one before, unless it is given. */
-  async pending(ids: readonly string[], counter = ++this.counter): Promise<string> {
-    return `${this.name}.${counter.toString(36)}.${await shardOfIds(ids)}`;
+  /**
+   * `Seen-Pending` with these ids pending. Each has a higher counter than the one before, unless it is given. `heardOf`
+   * is the latest deletion of the history that the device knows of, in seconds.
+   */
+  async pending(ids: readonly string[], counter = ++this.counter, heardOf?: number): Promise<string> {
+    return `${this.name}.${counter.toString(36)}.${await shardOfIds(ids, heardOf)}`;
   }
 
   /** A report of what is pending. */

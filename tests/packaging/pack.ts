@@ -11,6 +11,7 @@ import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import { assemblePackage } from "../../scripts/build/package.mjs";
+import { withoutRootSettings } from "../../scripts/lib/npm.mjs";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -56,7 +57,8 @@ export async function installPackage(
 /** Installs what the directory's package.json names, and `packages`. */
 export async function npmInstall(directory: string, ...packages: string[]): Promise<void> {
   const options = ["--prefer-offline", "--no-audit", "--no-fund", "--no-package-lock"];
-  await exec("npm", ["install", ...options, ...packages], { cwd: directory });
+  const env = { ...process.env, ...withoutRootSettings() };
+  await exec("npm", ["install", ...options, ...packages], { cwd: directory, env });
 }
 
 /** Packs the package into a directory, as it would be published. */
