@@ -51,9 +51,9 @@ pub use idle::Others;
 use std::collections::VecDeque;
 
 use crate::guard::{Guard, Now};
+use crate::table::Rank;
 use keys::{Keys, Meta};
 use random::Random;
-use transaction::Transaction;
 
 const FIRST_RETRY_MS: u32 = 1_000;
 const LAST_RETRY_MS: u32 = 60_000;
@@ -166,6 +166,51 @@ struct LocalRow {
     /// The changes that are in it.
     first: u64,
     last: u64,
+}
+
+/// A transaction under way.
+#[derive(Debug, Default)]
+struct Transaction {
+    step: Step,
+    id: u32,
+    place: Place,
+    /// The number that it puts rows under.
+    number: u64,
+    /// What is to be read, and is being read, each with whether it is in localStorage.
+    reads: Vec<(String, bool)>,
+    read: Option<(String, bool)>,
+    has_missed: bool,
+    /// Whether there are keys under lower numbers in its place.
+    deletes_below: bool,
+    is_planned: bool,
+    puts: Vec<Vec<Rank>>,
+    /// The rows that were put, and the changes in them.
+    rows: Vec<Row>,
+    first: u64,
+    last: u64,
+    meta: Option<Meta>,
+    puts_meta: bool,
+    /// What is deleted, and whether it is in localStorage.
+    deletions: Vec<(String, bool)>,
+}
+
+impl Transaction {
+    fn new(step: Step, id: u32) -> Self {
+        Transaction {
+            step,
+            id,
+            ..Transaction::default()
+        }
+    }
+
+    fn is_local(&self) -> bool {
+        self.place == Place::Local
+    }
+
+    /// Whether it is a look or a pass.
+    fn reads(&self) -> bool {
+        matches!(self.step, Step::Look | Step::Pass)
+    }
 }
 
 /// A step with what it is about.

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::keys::{Letter, Meta};
 use super::{FIRST_LOOK_MS, FIRST_RETRY_MS, LAST_RETRY_MS, LOOK_MS, MAX_LOCAL_ROW, MAX_LOCAL_ROWS};
-use super::{LocalRow, Place, Row, Step, Storage, Timer, Trouble};
+use super::{LocalRow, Place, Row, Step, Storage, Timer, Transaction, Trouble};
 use crate::device_name::DeviceName;
 use crate::guard::{Guard, Now};
 use crate::table::{MAX_ROW, Rank, row};
@@ -13,51 +13,6 @@ use crate::table::{MAX_ROW, Rank, row};
 /// More small rows than these are compacted, so many at least.
 const MAX_SMALL_ROWS: usize = 12;
 const LEAST_GROUP: usize = 8;
-
-/// A transaction under way.
-#[derive(Debug, Default)]
-pub(super) struct Transaction {
-    step: Step,
-    id: u32,
-    place: Place,
-    /// The number that it puts rows under.
-    number: u64,
-    /// What is to be read, and is being read, each with whether it is in localStorage.
-    reads: Vec<(String, bool)>,
-    read: Option<(String, bool)>,
-    has_missed: bool,
-    /// Whether there are keys under lower numbers in its place.
-    deletes_below: bool,
-    is_planned: bool,
-    puts: Vec<Vec<Rank>>,
-    /// The rows that were put, and the changes in them.
-    rows: Vec<Row>,
-    first: u64,
-    last: u64,
-    meta: Option<Meta>,
-    puts_meta: bool,
-    /// What is deleted, and whether it is in localStorage.
-    deletions: Vec<(String, bool)>,
-}
-
-impl Transaction {
-    pub(super) fn new(step: Step, id: u32) -> Self {
-        Transaction {
-            step,
-            id,
-            ..Transaction::default()
-        }
-    }
-
-    fn is_local(&self) -> bool {
-        self.place == Place::Local
-    }
-
-    /// Whether it is a look or a pass.
-    pub(super) fn reads(&self) -> bool {
-        matches!(self.step, Step::Look | Step::Pass)
-    }
-}
 
 impl Storage {
     /// The number of the transaction that was begun last.

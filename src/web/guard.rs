@@ -16,7 +16,7 @@ use crate::wire::Format;
 /// A namespace's guard and its storage.
 #[wasm_bindgen]
 pub struct Guard {
-    guard: crate::device::Guard,
+    guard: crate::guard::Guard,
     storage: Storage,
     others: Others,
     /// What was last read, written or asked for: whether it is in localStorage, and its text.
@@ -76,7 +76,7 @@ impl Guard {
         remember: usize,
         seed: &[f64],
     ) -> Result<Guard, JsValue> {
-        let mut guard = crate::device::Guard::new(window_days, remember).map_err(failure)?;
+        let mut guard = crate::guard::Guard::new(window_days, remember).map_err(failure)?;
         let seed: Vec<u8> = seed.iter().flat_map(|number| number.to_le_bytes()).collect();
         let storage = Storage::new(prefix, namespace, place, hash_id(&seed, 0), &mut guard);
         Ok(Guard {
