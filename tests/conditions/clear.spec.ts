@@ -22,7 +22,7 @@ function clear(page: Page, namespace = NAMESPACE): Promise<{ outcome: string; ms
     const began = performance.now();
     const outcome = await Seenguard.SeenGuard.clear(namespace).then(
       () => "cleared",
-      (error: Error & { code?: string }) => String(error.code),
+      (error: unknown) => (error as { code: string }).code,
     );
     return { outcome, ms: performance.now() - began };
   }, namespace);
@@ -174,7 +174,7 @@ test("a tab that no event tells of a clear says and sends nothing of what was cl
     .not.toMatch(/^0{11}/);
   const said = await other.evaluate(() => ({
     pending: window.guard.pending(),
-    list: window.guard.headers()["Seen-Pending"]?.split(".")[3],
+    list: window.guard.headers()["Seen-Pending"]?.split(".").at(-1),
   }));
   expect(said).toEqual({ pending: [], list: "" });
   await record(other, ["later"]);
@@ -212,7 +212,6 @@ test("a batch that waits for the app's headers is given up by a clear, in this t
     await page.evaluate(() => dispatchEvent(new Event("headers")));
     await page.waitForTimeout(500);
     expect(site.deliveries).toEqual([]);
-    await page.evaluate(() => window.stopReport?.());
     await page.close();
   }
 });

@@ -21,8 +21,8 @@ import type { Site } from "./site.js";
 
 /** Longer than `open` may wait for the storage. */
 const OPEN_MS = 3_000;
-/** After this what no put has finished is in localStorage. */
-const LOCAL_MS = 2_000;
+/** After this what no put has finished is in localStorage, on a machine that is busy with other things, too. */
+const LOCAL_MS = 8_000;
 /** After this a page has made its first pass. */
 const PASS_MS = 2_500;
 
@@ -48,10 +48,10 @@ const opensLate = (page: Page) =>
     const open = Reflect.get<IDBFactory, "open">(IDBFactory.prototype, "open");
     IDBFactory.prototype.open = function (...given) {
       const request = open.apply(this, given);
-      const { set } = Object.getOwnPropertyDescriptor(IDBRequest.prototype, "onsuccess") ?? {};
+      const success = Object.getOwnPropertyDescriptor(IDBRequest.prototype, "onsuccess");
       Object.defineProperty(request, "onsuccess", {
         set: (listener: (event: Event) => void) =>
-          set?.call(request, (event: Event) => {
+          success?.set?.call(request, (event: Event) => {
             const timer = setInterval(() => {
               if (window.isFaulty) return;
               clearInterval(timer);
