@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::tab::PREFIX;
+
 /// A transaction: those that write are alone, in the order in which they were begun.
 #[derive(Debug)]
 struct Lock {
@@ -72,7 +74,7 @@ impl Database {
             }
             None => {
                 let before = self.values.remove(key);
-                if let Some(text) = before.clone().filter(|_| is_row(key)) {
+                if let Some(text) = before.clone().filter(|_| is_row(key) && key.starts_with(PREFIX)) {
                     self.deleted = Some((key.to_owned(), text));
                 }
                 before
@@ -87,10 +89,11 @@ impl Database {
     }
 
     /// The row that was deleted last is there again, as after a put that was on its way.
-    pub fn bring_back(&mut self) {
-        if let Some((key, text)) = self.deleted.take() {
-            self.values.insert(key, text);
-        }
+    /// Returns its key.
+    pub fn bring_back(&mut self) -> Option<String> {
+        let (key, text) = self.deleted.take()?;
+        self.values.insert(key.clone(), text);
+        Some(key)
     }
 
     /// Puts another character in place of one of a text's.

@@ -202,7 +202,8 @@ impl Device {
         let open = Some(page.opens_at).filter(|_| !page.is_open);
         let jobs = page.job.iter().chain(&page.late).map(|job| job.tells_at);
         let timers = page.timers.values().copied();
-        let all = timers.chain(jobs).chain(heard).chain(open).chain(page.connects_at);
+        let opening = page.opening.iter().flat_map(|&(begun, connects_at)| [begun + 10 * SECOND, connects_at]);
+        let all = timers.chain(jobs).chain(heard).chain(open).chain(opening);
         all.filter(|&at| at > now).min().unwrap_or(u64::MAX)
     }
 

@@ -217,11 +217,12 @@ impl Device {
             "limits: a row of {length} characters in localStorage"
         );
         let left_out = || page.unsaved.recordings.difference(&holds.recordings);
-        let missing = left_out().find(|index| !self.may_have_left(page, **index));
+        let missing = left_out().filter(|index| !self.may_have_left(page, **index)).last();
         if let Some(&missing) = missing {
-            let latest = holds.recordings.first().is_none_or(|&first| missing < first);
+            let latest = holds.recordings.last().is_some_and(|&last| missing < last);
+            let is_long = length >= LEAST_OF_LOCAL_ROW || holds.recordings.len() >= ROW / 2 || scene.conditions.has_long_ids();
             assert!(
-                (length >= LEAST_OF_LOCAL_ROW || scene.conditions.has_long_ids()) && latest,
+                is_long && latest,
                 "saved: a row of {length} characters in localStorage leaves out {:?}",
                 self.ledger.recordings[missing]
             );

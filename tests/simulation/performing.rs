@@ -11,7 +11,7 @@ use super::job::{Fate, Job, Stage};
 use super::scene::Scene;
 use super::snapshots;
 use super::stored_snapshot;
-use super::tab::{PREFIX, SIGNAL, base36, number_of, signal_of};
+use super::tab::{PREFIX, SIGNAL, Tab, base36, number_of, signal_of};
 
 /// Steps that follow from one event.
 const MANY_STEPS: usize = 1_000;
@@ -27,6 +27,7 @@ const TIMERS: [Timer; 7] = [
 ];
 
 pub const HURRY: u8 = 1;
+const OPENING_MS: u64 = 10 * SECOND;
 
 /// What can happen to a tab's storage next.
 #[derive(Debug, Clone, Copy)]
@@ -49,11 +50,11 @@ impl Device {
         let page = &self.tabs[tab];
         let mut acts = Vec::new();
         let late = page.late.iter().enumerate();
-        acts.extend(late.filter_map(|(place, job)| self.may_step(job, page.frozen, now).then_some(Act::Late(place))));
+        acts.extend(late.filter_map(|(place, job)| self.may_step(job, page, now).then_some(Act::Late(place))));
         if page
             .job
             .as_ref()
-            .is_some_and(|job| self.may_step(job, page.frozen, now))
+            .is_some_and(|job| self.may_step(job, page, now))
         {
             acts.push(Act::Step);
         }
@@ -72,7 +73,7 @@ impl Device {
         if !page.is_open && (page.has_looked() || page.opens_at <= now) {
             acts.push(Act::Open);
         }
-        if page.connects_at.is_some_and(|connects_at| connects_at <= now) {
+        if page.opening.is_some_and(|(_, connects_at)| connects_at <= now) {
             acts.push(Act::Connect);
         }
         let may_clear = |lock: Option<u64>| lock.is_none_or(|lock| self.database.may_run(lock));
@@ -82,10 +83,15 @@ impl Device {
         acts
     }
 
-    fn may_step(&self, job: &Job, is_frozen: bool, now: u64) -> bool {
+    fn may_step(&self, job: &Job, page: &Tab, now: u64) -> bool {
+        // An opening that has not answered in ten seconds has failed.
+        let is_opening = |(begun, _): (u64, u64)| now < begun + OPENING_MS;
+        if job.stage == Stage::Open && page.opening.is_some_and(is_opening) {
+            return false;
+        }
         let needs_page = !matches!(job.step, Step::Put | Step::Keep) || matches!(job.stage, Stage::Told | Stage::Open);
         let may_run = job.lock.is_none_or(|lock| self.database.may_run(lock));
-        !job.hangs() && may_run && !(is_frozen && needs_page) && (job.stage != Stage::Told || job.tells_at <= now)
+        !job.hangs() && may_run && !(page.frozen && needs_page) && (job.stage != Stage::Told || job.tells_at <= now)
     }
 
     /// Lets one thing happen to a tab's storage. Whether there was any.
@@ -123,7 +129,7 @@ impl Device {
                 self.run(tab, scene);
             }
             Act::Connect => {
-                self.tabs[tab].connects_at = None;
+                self.tabs[tab].opening = None;
                 self.tabs[tab].is_connected = true;
             }
             Act::Step => {
@@ -311,6 +317,9 @@ impl Device {
     /// It begins in this place. In localStorage it is done at once.
     fn begin(&mut self, tab: usize, mut job: Job, place: Place, scene: &mut Scene<'_>) -> Option<Job> {
         job.place = place;
+        if place == Place::Local {
+            job.answers();
+        }
         let page = &mut self.tabs[tab];
         (page.last_row, page.beside) = (None, Default::default());
         if job.step != Step::Look {
@@ -415,10 +424,10 @@ impl Device {
         let page = &mut self.tabs[tab];
         let place = if page.is_connected {
             Place::IndexedDb
-        } else if page.connects_at.is_some() {
+        } else if page.opening.is_some() {
             Place::Local
         } else if !is_well && random.per_mille(2 * conditions.hangs_per_mille) {
-            page.connects_at = Some(scene.now + random.between(5 * SECOND, 2 * MINUTE));
+            page.opening = Some((scene.now, scene.now + random.between(5 * SECOND, 2 * MINUTE)));
             // The transaction that waits for it is given up when its time is over.
             return Some(job);
         } else if !is_well && (self.is_broken || random.per_mille(2 * conditions.fails_per_mille)) {
@@ -580,7 +589,9 @@ impl Device {
             scene.tally.reach("a transaction is complete too late");
         }
         self.run(tab, scene);
-        self.check_nothing_lost(scene);
+        if job.step == Step::Pass {
+            self.check_nothing_lost(scene);
+        }
     }
 
     fn trouble(&mut self, tab: usize, scene: &Scene<'_>) {

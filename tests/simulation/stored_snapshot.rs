@@ -86,13 +86,13 @@ pub fn restore(device: &mut Device, tab: usize, key: &str, text: &str, scene: &m
         unseen: &unseen,
         forget_before: (kept.forget_before > 0).then_some(kept.forget_before),
     };
-    let before = page.guard.held();
+    let references: Vec<&str> = kept.shards.iter().map(|shipped| shipped.reference.as_str()).collect();
     page.guard
         .restore(snapshot, clocks)
         .expect("what was in use can be read");
     let must_be_refused = page.has_applied || kept.forget_before < page.knows_deletion;
     let may_be_refused = must_be_refused || kept.forget_before < page.may_know_deletion;
-    let is_refused = page.has_applied || page.guard.held() == before;
+    let is_refused = page.has_applied || page.guard.held() != references.join(".");
     if is_refused && (may_be_refused || !kept.shards.is_empty()) {
         assert!(may_be_refused, "restored: what is not older is taken over");
         scene.tally.reach("a stored snapshot is refused");

@@ -125,9 +125,9 @@ pub struct Tab {
     pub job: Option<Job>,
     pub late: Vec<Job>,
     pub clearing: Option<ClearJob>,
-    /// Whether it has a connection to IndexedDB; else when an opening that does not answer does, and another is tried.
+    /// Whether it has a connection to IndexedDB; else when an opening that does not answer was begun, and when it does.
     pub is_connected: bool,
-    pub connects_at: Option<u64>,
+    pub opening: Option<(u64, u64)>,
     /// Whether a transaction has failed since one was complete, and when one did last.
     pub is_troubled: bool,
     pub failed_at: u64,
@@ -199,7 +199,7 @@ impl Tab {
             late: Vec::new(),
             clearing: None,
             is_connected: false,
-            connects_at: None,
+            opening: None,
             is_troubled: false,
             failed_at: 0,
             shown_at: 0,
