@@ -17,10 +17,15 @@ export interface OpenNamespace {
 }
 
 /** Runs a transaction in one place. Rejects if it fails. */
-function within(place: StorageChoice, work: (transaction: Transaction) => void): Promise<void> {
+function within(
+  place: StorageChoice,
+  work: (transaction: Transaction) => void,
+  mode: IDBTransactionMode = "readwrite",
+): Promise<void> {
   const release = useConnection();
   const ending = new Promise<void>((resolve, reject) => {
-    const onEnd: OnEnd = (cause) => (cause === undefined ? resolve() : reject(cause));
+    const fail = (cause: unknown): void => reject(cause);
+    const onEnd: OnEnd = (cause) => (cause === undefined ? resolve() : fail(cause));
     if (place !== "indexeddb") {
       work(new StoreTransaction(place === "local" ? local : place, onEnd));
       return;
@@ -28,9 +33,9 @@ function within(place: StorageChoice, work: (transaction: Transaction) => void):
     connect((database, cause) => {
       try {
         if (!database) throw cause;
-        work(new IndexedDbTransaction(database, "readwrite", onEnd));
+        work(new IndexedDbTransaction(database, mode, onEnd));
       } catch (failure) {
-        reject(failure);
+        fail(failure);
       }
     });
   });
@@ -109,24 +114,24 @@ export function removeIdle(guard: EngineGuard, own: string, clock: Clock): void 
     if (name !== own && number !== undefined) deleteBelow(name, number);
   }
   if (guard.call((engine) => engine.cleansUp) !== true) return;
-  const note = (place: StorageChoice) =>
-    within(place, (transaction) => {
-      transaction.keys(keys.ROOT, (found) => {
-        const take = (key: string, text?: string) => guard.call((engine) => engine.noteOther(key, text));
-        const read = (key: string, done: () => void) =>
-          transaction.get(key, (text) => {
-            take(key, text);
-            done();
-          });
-        found.forEach((key) => take(key));
-        const metas = found.filter((key) => key.endsWith("/m"));
-        forEach(
-          () => metas.pop(),
-          read,
-          () => transaction.commit(),
-        );
-      });
+  const read = (transaction: Transaction) =>
+    transaction.keys(keys.ROOT, (found) => {
+      const take = (key: string, text?: string) => guard.call((engine) => engine.noteOther(key, text));
+      const readOne = (key: string, done: () => void) =>
+        transaction.get(key, (text) => {
+          take(key, text);
+          done();
+        });
+      found.forEach((key) => take(key));
+      const metas = found.filter((key) => key.endsWith("/m"));
+      forEach(
+        () => metas.pop(),
+        readOne,
+        () => transaction.commit(),
+      );
     });
+  // Nobody waits for it to write.
+  const note = (place: StorageChoice) => within(place, read, "readonly");
   Promise.all(BROWSERS.map(note)).then(
     () => {
       const idle = guard.call((engine) => engine.takeIdle(own, clock.wallMs())) ?? "";
