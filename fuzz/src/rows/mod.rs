@@ -170,8 +170,9 @@ impl Stored {
         let mut device = self.device.clone();
         let mut tab = self.open(&mut device);
         tab.flush(&mut device);
-        let whole = self.rows.iter().flatten().count();
-        assert!(device.rows() <= whole.max(1), "damaged ones are deleted");
+        // Damaged ones are deleted, and those of more recordings than a row has become several.
+        let most = self.rows.iter().flatten().count() + self.table.recordings.len() / 1_000;
+        assert!(device.rows() <= most, "{:?} for {most}", device.keys());
         self.check_answers(&tab.guard);
         let mut later = self.open(&mut device);
         assert_eq!(later.storage.take_notices(), (false, false));
