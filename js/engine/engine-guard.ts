@@ -3,11 +3,9 @@ import { attempt } from "../attempt.js";
 import type { Clock } from "../clock.js";
 import { SeenGuardError } from "../errors.js";
 import type { Guard, Place, TextBatch } from "../generated/client/seenguard.js";
-import type { SnapshotArguments } from "../guard/engine-types.js";
-import { nameOf, prefixOf } from "../storage/keys.js";
-import type { StorageChoice } from "../storage/places.js";
 import type { ItemId } from "../types/seenguard.js";
 import type { Engine } from "./engine.js";
+import type { SnapshotArguments } from "./engine-types.js";
 
 const OUT_OF_MEMORY = "out-of-memory";
 
@@ -17,6 +15,10 @@ type BatchCall<T> = (guard: Guard, batch: TextBatch, now: Now) => T;
 
 export interface GuardArguments {
   readonly namespace: string;
+  /** Of all its keys. */
+  readonly prefix: string;
+  /** Where it is kept; undefined: nowhere. */
+  readonly place: keyof typeof Place | undefined;
   readonly windowDays: number;
   readonly remember: number;
 }
@@ -26,14 +28,14 @@ export class EngineGuard {
   private readonly clock: Clock;
   private guard: Guard | undefined;
 
-  constructor(engine: Engine, options: GuardArguments, choice: StorageChoice | undefined, clock: Clock) {
+  constructor(engine: Engine, options: GuardArguments, clock: Clock) {
     this.engine = engine;
     this.clock = clock;
     engine.onTrap.add(this.abandon);
-    const { namespace, windowDays, remember } = options;
-    const prefix = prefixOf(nameOf(namespace));
+    const { namespace, prefix, windowDays, remember } = options;
     const { Guard, Place } = engine.classes;
-    this.guard = engine.call(() => new Guard(namespace, prefix, placeOf(choice, Place), windowDays, remember, seed()));
+    const place = options.place && Place[options.place];
+    this.guard = engine.call(() => new Guard(namespace, prefix, place, windowDays, remember, seed()));
   }
 
   /** Whether there is anything that could stop an item. */
@@ -101,12 +103,6 @@ export class EngineGuard {
     if (this.guard) this.engine.abandon(this.guard);
     this.guard = undefined;
   };
-}
-
-function placeOf(choice: StorageChoice | undefined, places: typeof Place): Place | undefined {
-  if (choice === undefined) return undefined;
-  if (typeof choice !== "string") return places.Custom;
-  return choice === "local" ? places.Local : places.IndexedDb;
 }
 
 /** Numbers that differ from document to document, though a page's tests may have stubbed any source of them. */

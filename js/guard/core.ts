@@ -8,14 +8,23 @@ import { CLOCK, deviceClock, type Clock } from "../clock.js";
 import { Reporter } from "../delivery/reporter.js";
 import type { EngineKind } from "../engine/engine.js";
 import { EngineGuard, unlessOutOfMemory } from "../engine/engine-guard.js";
+import type {
+  ApplyOutcome,
+  Batch,
+  EngineExplanation,
+  EngineStats,
+  FreshIndices,
+  RecordOutcome,
+  SplitIndices,
+} from "../engine/engine-types.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
 import { countItems, firstOfEach, idsOfItem, type ItemIdList } from "../ids.js";
 import type { OpenNamespace } from "../storage/cleaning.js";
 import { connect } from "../storage/indexeddb.js";
-import { hasLocal, nameOf } from "../storage/keys.js";
+import { hasLocal, nameOf, prefixOf } from "../storage/keys.js";
 import { StoragePerformer } from "../storage/performer.js";
-import { choiceOf, type StorageChoice } from "../storage/places.js";
+import { choiceOf, placeOf, type StorageChoice } from "../storage/places.js";
 import { withTimeout } from "../timeouts.js";
 import type {
   ApplyReport,
@@ -29,15 +38,6 @@ import type {
 import type { CheckedReportOptions, OpenOptions } from "./options.js";
 import { checkSnapshot } from "./snapshot.js";
 import { LatestSnapshot } from "./stored-snapshot.js";
-import type {
-  ApplyOutcome,
-  Batch,
-  EngineExplanation,
-  EngineStats,
-  FreshIndices,
-  RecordOutcome,
-  SplitIndices,
-} from "./engine-types.js";
 
 /** The engine's largest number. */
 const NO_LIMIT = 2 ** 32 - 1;
@@ -113,11 +113,12 @@ export class GuardCore implements OpenNamespace {
       this.engineKind = engine.kind;
       engine.onTrap.add(this.onFailure);
       this.stopListening = () => engine.onTrap.delete(this.onFailure);
-      const guard = new EngineGuard(engine, options, choice, clock);
+      const name = nameOf(options.namespace);
+      const guard = new EngineGuard(engine, { ...options, prefix: prefixOf(name), place: placeOf(choice) }, clock);
       if (!guard.isAlive) return;
       this.guard = guard;
       if (choice === undefined) return;
-      this.performer = new StoragePerformer(guard, choice, nameOf(options.namespace), this.snapshot, clock, report);
+      this.performer = new StoragePerformer(guard, choice, name, this.snapshot, clock, report);
     } catch (cause) {
       const error = cause as SeenGuardError;
       if (error.code === "bad-option") throw error;

@@ -1,7 +1,7 @@
 /** The snapshot in use as it is stored, for what is shown on the next visit before the first response. */
 import type { EngineGuard } from "../engine/engine-guard.js";
+import type { SnapshotArguments } from "../engine/engine-types.js";
 import type { StoredSnapshot } from "../storage/performer.js";
-import type { SnapshotArguments } from "./engine-types.js";
 
 /** Longest text that is kept. */
 const MAX_CHARACTERS = 512 * 1024;

@@ -118,7 +118,7 @@ export class StoragePerformer {
 
   /** Which storage it is, or what is wrong with it. */
   get storage(): GuardStats["storage"] {
-    const { Full = 0, Unavailable = 0 } = this.guard.engine.classes.Status;
+    const { Full, Unavailable } = this.guard.engine.classes.Status;
     const status = this.settle();
     if (status & Full) return "full";
     return status & Unavailable ? "unavailable" : this.kind;

@@ -1,4 +1,5 @@
 /** Where namespaces are kept: in IndexedDB with localStorage beside it, in localStorage, or in a store of the app's own. */
+import type { Place } from "../generated/client/seenguard.js";
 import type { GuardOptions, SeenStorage } from "../types/seenguard.js";
 
 /** The option `storage`. */
@@ -33,6 +34,13 @@ export function choiceOf(option: StorageOption | undefined): StorageChoice | und
   const isThere = (choice: keyof typeof GLOBALS) => GLOBALS[choice] in globalThis;
   if (isThere("indexeddb") || typeof document !== "undefined") return "indexeddb";
   return isThere("local") ? "local" : undefined;
+}
+
+/** The same as the engine names it. */
+export function placeOf(choice: StorageChoice | undefined): keyof typeof Place | undefined {
+  if (choice === undefined) return undefined;
+  if (typeof choice !== "string") return "Custom";
+  return choice === "local" ? "Local" : "IndexedDb";
 }
 
 /** localStorage as if it were the app's own. */
@@ -77,7 +85,8 @@ export class StoreTransaction implements Transaction {
   delete(keys: readonly string[], prefix: string, below: string, done: () => void): void {
     const remove = (all: readonly string[]) =>
       this.run<unknown>(() => {
-        const removals = all.map((key) => this.store.remove(key)).filter(isPromise);
+        const isPending = (removal: void | Promise<void>): removal is Promise<void> => isPromise(removal);
+        const removals = all.map((key) => this.store.remove(key)).filter(isPending);
         return removals.length > 0 ? Promise.all(removals) : undefined;
       }, done);
     if (below === "") remove(keys);
