@@ -2,10 +2,10 @@
 //! filters per user, fed by a stream of impressions. The stream lags, and in that gap the item that was just on the
 //! screen comes back. This crate closes the gap.
 //!
-//! A server keeps a [`ShardChain`] for each user and ships it beside the feed's items. The device holds a [`Guard`](device::Guard),
-//! which merges the shipped shards with the impressions of this device and says which items are fresh. On the web, the
-//! npm package `seenguard` has the guard as WebAssembly, with storage, delivery and the DOM around it; a server needs
-//! this crate alone.
+//! A server keeps a [`ShardChain`] for each user and ships it beside the feed's items. The device holds a
+//! [`Guard`](device::Guard), which merges the shipped shards with the impressions of this device and says which items
+//! are fresh. On the web, the npm package `seenguard` has the guard as WebAssembly, with storage, delivery and the DOM
+//! around it; a server needs this crate alone.
 //!
 //! ```
 //! use seenguard::device::{DEFAULT_REMEMBER, Guard, Now};
@@ -25,8 +25,8 @@
 //! # Ok::<(), seenguard::Error>(())
 //! ```
 //!
-//! The core knows no clock, no browser and no I/O: time comes in as an argument, as [`Time`] on a server and as [`Now`]
-//! on a device. Lists of ids are anything that is an [`IdList`]; answers are indices into them.
+//! The core knows no clock, no browser and no I/O: time comes in as an argument, as [`Time`] on a server and as
+//! [`Now`](device::Now) on a device. Lists of ids are anything that is an [`IdList`]; answers are indices into them.
 //!
 //! # A tour
 //!
@@ -82,8 +82,8 @@
 //!
 //! [`ShardChain::take`] takes in a device's [`Report`]; [`ShardChain::unsee`] makes ids fresh again, and
 //! [`ShardChain::forget`] deletes a history. [`ShardChain::page`] makes a page of ranked candidates, less what the
-//! person's devices have [`Pending`]. A store has a user's [`StoredChain`] under [`StoreKeys`]. [`plan()`] says which options a feed needs and what
-//! they cost:
+//! person's devices have [`Pending`]. A store has a user's [`StoredChain`] under [`StoreKeys`]. [`plan()`] says which
+//! options a feed needs and what they cost:
 //!
 //! ```
 //! use seenguard::{PlanOptions, plan};
@@ -97,9 +97,11 @@
 //! ## A device's guard
 //!
 //! What this device showed is in one exact table, by the hash of the id, so nothing of it is stopped by mistake. An
-//! impression is pending until a snapshot contains it; the time until then is the stream's [`Lag`](device::Lag). A [`Guard`](device::Guard) takes a
-//! whole [`Snapshot`] or leaves everything as it was and says why. [`Guard::unsee`](device::Guard::unsee) takes back, [`Guard::explain`](device::Guard::explain) says
-//! why an id is stopped, [`Guard::begin_batch`](device::Guard::begin_batch) what to deliver, and [`Guard::stats`](device::Guard::stats) what it costs.
+//! impression is pending until a snapshot contains it; the time until then is the stream's [`Lag`](device::Lag). A
+//! [`Guard`](device::Guard) takes a whole [`Snapshot`] or leaves everything as it was and says why.
+//! [`Guard::unsee`](device::Guard::unsee) takes back, [`Guard::explain`](device::Guard::explain) says why an id is
+//! stopped, [`Guard::begin_batch`](device::Guard::begin_batch) what to deliver, and
+//! [`Guard::stats`](device::Guard::stats) what it costs.
 //!
 //! Storage is a merge: what has changed is written as a row, and the rows of earlier visits and other tabs are read in
 //! any order, any number of times, with the same result. A [`Storage`](device::Storage) says which of them to write,

@@ -33,7 +33,7 @@ pub(crate) fn write(table: &Table, ids: &[Rank]) -> String {
             flag(recording.is_taken_back(), UNSEEN)
                 | flag(recording.covered, COVERED)
                 | flag(undelivered.is_some(), TEXT)
-                | recording.deliveries * DELIVERY,
+                | (recording.deliveries * DELIVERY),
         );
         push_number(&mut bytes, recording.seq - before);
         before = recording.seq;
