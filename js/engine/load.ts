@@ -79,14 +79,14 @@ export class Engines {
   async load(options: EngineOptions): Promise<Engine> {
     const engine = await this.loadOnce(options.engine, options);
     if (!engine.hasTrapped) return engine;
-    if (this.trapped.length > 0 && !this.trapped.includes(engine)) {
-      throw new SeenGuardError("trap", "the engine trapped twice in this document: everything passes");
-    }
-    // Several guards meet here; the first one begins anew.
+    // Several guards meet here; the first one begins anew. An engine of the other kind goes on.
     if (!this.trapped.includes(engine)) {
+      if (this.trapped.some(({ kind }) => kind === engine.kind)) {
+        throw new SeenGuardError("trap", "the engine trapped twice in this document: everything passes");
+      }
       this.trapped.push(engine);
-      this.engines.clear();
-      this.provider.wasm?.glue.reset();
+      for (const choice of [engine.kind, "auto"] as const) this.engines.delete(choice);
+      if (engine.kind === "wasm") this.provider.wasm?.glue.reset();
     }
     return this.load(options);
   }

@@ -73,6 +73,7 @@ export class GuardCore implements OpenNamespace {
   /** Whether the engine was lost, or never to be had: the next `open` makes a new core. */
   hasFailed = false;
   private hasRestarted = false;
+  private isFreed = false;
   /** Where the namespace is kept. */
   readonly choice: StorageChoice | undefined;
   private engineKind: EngineKind | "none" = "none";
@@ -110,6 +111,7 @@ export class GuardCore implements OpenNamespace {
     try {
       const { choice, clock, options, report } = this;
       const engine = await this.engines.load(options);
+      if (this.isFreed) return;
       this.engineKind = engine.kind;
       engine.onTrap.add(this.onFailure);
       this.stopListening = () => engine.onTrap.delete(this.onFailure);
@@ -122,6 +124,8 @@ export class GuardCore implements OpenNamespace {
     } catch (cause) {
       const error = cause as SeenGuardError;
       if (error.code === "bad-option") throw error;
+      // There is none to be had.
+      this.hasRestarted = true;
       this.onFailure(error);
     }
   }
@@ -132,7 +136,7 @@ export class GuardCore implements OpenNamespace {
     this.performer?.stop();
     [this.guard, this.performer] = [undefined, undefined];
     this.stopListening();
-    this.hasFailed = error.code !== "trap" || this.hasRestarted;
+    this.hasFailed = this.hasRestarted;
     this.report(error);
     if (this.hasFailed) return;
     // A fresh engine takes the place of the one that has trapped, once, and begins with what is stored.
@@ -465,6 +469,7 @@ export class GuardCore implements OpenNamespace {
 
   /** Gives the memory back: afterwards everything passes. */
   free(): void {
+    this.isFreed = true;
     this.performer?.stop();
     this.stopListening();
     this.guard?.free();
