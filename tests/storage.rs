@@ -300,6 +300,26 @@ fn what_no_put_has_finished_within_a_second_is_in_local_storage_until_it_is_save
 }
 
 #[test]
+fn what_is_merely_covered_takes_no_room_in_local_storage() {
+    let mut device = Device::with_signal();
+    let mut tab = Tab::open(&mut device, Place::IndexedDb);
+    let stored = ids("stored", 0..1_500);
+    tab.record(&stored);
+    tab.work(&mut device);
+    device.answer = Answer::Never;
+    tab.record(&["a"]);
+    // These are the latest 1,500 changes.
+    let covering = shard_of(&stored, 1, 0).to_base64().unwrap();
+    apply(&mut tab.guard, None, &[covering], at(START)).unwrap();
+    tab.hide(&mut device);
+    assert_eq!(device.local_rows(), 1);
+    device.main.clear();
+    device.answer = Answer::Complete;
+    let visit = device.next_visit();
+    assert!(visit.guard.has("a", at(START)));
+}
+
+#[test]
 fn a_row_that_another_tab_writes_into_local_storage_is_merged_at_once() {
     let mut device = Device::with_signal();
     let (mut here, mut there) = (device.next_visit(), device.next_visit());
@@ -930,6 +950,28 @@ fn impressions_are_delivered_by_a_later_visit_though_they_were_covered_before() 
     // The next visit has not called for delivery yet when it looks.
     let mut later = device.next_visit();
     assert_eq!(later.guard.begin_batch(9, 999, at(START)).impressions.len(), 1);
+}
+
+#[test]
+fn they_are_though_another_tab_compacts_them_that_has_not_heard_of_any_delivery() {
+    let mut device = Device::with_signal();
+    let mut other = Tab::open(&mut device, Place::IndexedDb);
+    let mut tab = Tab::open(&mut device, Place::IndexedDb);
+    tab.guard.start_reporting();
+    for id in ids("a", 0..13) {
+        tab.record(&[id]);
+        apply(&mut tab.guard, None, &[shard_of_everything()], at(START)).unwrap();
+        tab.work(&mut device);
+    }
+    // It dies before it has passed, and so has told of the delivery.
+    drop(tab);
+    other.storage.look();
+    other.work(&mut device);
+    other.record(&["b"]);
+    other.wait(&mut device, 2_000);
+    assert!(device.rows() < 13);
+    let mut later = device.next_visit();
+    assert_eq!(later.guard.begin_batch(99, 9_999, at(START)).impressions.len(), 14);
 }
 
 // The snapshot in use.

@@ -208,9 +208,9 @@ impl Storage {
     fn plan(&mut self, transaction: &mut Transaction, guard: &Guard, now: Now) {
         let is_pass = transaction.step == Step::Pass;
         let most = if is_pass || self.is_hidden { usize::MAX } else { MAX_ROW };
-        let (first, unsaved) = guard.table.latest_unsaved(most);
+        let (first, unsaved) = guard.table.latest_unsaved(true, most);
         (transaction.first, transaction.last) = (first, guard.table.changes());
-        let mut hashes: Vec<u64> = unsaved.collect();
+        let mut hashes = unsaved;
         if is_pass {
             let is_local = transaction.is_local();
             // Who misses what was listed puts what is unsaved, and deletes nothing.
@@ -369,7 +369,7 @@ impl Storage {
         if has_changed && self.place != Some(Place::Custom) {
             self.push(Step::Signal);
         }
-        let is_saved = |local: &mut LocalRow| !guard.table.is_unsaved(true, local.first, local.last);
+        let is_saved = |local: &mut LocalRow| !guard.table.is_unsaved(false, local.first, local.last);
         if let Some(local) = self.local.take_if(is_saved) {
             self.remove_local(local.key);
         }
@@ -434,8 +434,8 @@ impl Storage {
     pub fn local_row(&mut self, guard: &Guard, now: Now) -> Option<(String, String)> {
         let mut most = MAX_ROW;
         loop {
-            let (first, unsaved) = guard.table.latest_unsaved(most);
-            let ranks = guard.table.ranks_of(unsaved);
+            let (first, unsaved) = guard.table.latest_unsaved(false, most);
+            let ranks = guard.table.ranks_of(unsaved.into_iter());
             let text = row::write(&guard.table, &ranks);
             if ranks.is_empty() {
                 return None;

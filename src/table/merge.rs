@@ -56,6 +56,9 @@ impl Table {
         if self.floor.is_some_and(|floor| recording.at < floor.at) {
             return;
         }
+        // Only who delivers keeps the text of what is covered.
+        let is_to_deliver = recording.kind == Kind::Seen && recording.covered && recording.deliveries == 0;
+        self.reporting |= is_to_deliver && recording.undelivered.is_some();
         let mut known_rank = None;
         if let Some(known) = self.take(hash) {
             known_rank = known.is_taken_back().then(|| Rank::of(hash, &known));

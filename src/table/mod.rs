@@ -435,10 +435,15 @@ impl Table {
     }
 
     /// The ids of the latest changes that are to be stored, at most so many, and the place of the first of them.
-    pub(crate) fn latest_unsaved(&self, most: usize) -> (u64, impl Iterator<Item = u64>) {
-        let latest = &self.unsaved[self.unsaved.len().saturating_sub(most)..];
-        let first = latest.first().map_or(u64::MAX, |change| change.place);
-        (first, latest.iter().map(|change| change.hash))
+    /// `everything`: what can wait, too.
+    pub(crate) fn latest_unsaved(&self, everything: bool, most: usize) -> (u64, Vec<u64>) {
+        let due = self.unsaved.iter().rev().filter(|change| everything || !change.can_wait);
+        let (mut first, mut hashes) = (u64::MAX, Vec::new());
+        for change in due.take(most) {
+            first = change.place;
+            hashes.push(change.hash);
+        }
+        (first, hashes)
     }
 
     /// The changes from `first` to `last` are stored.

@@ -30,7 +30,7 @@ fn unsee(table: &mut Table, id: &str, at: u64) {
 
 /// All that is unsaved, as rows, and then it is saved.
 fn rows_of(table: &mut Table) -> Vec<String> {
-    let ranks = table.ranks_of(table.latest_unsaved(usize::MAX).1);
+    let ranks = table.ranks_of(table.latest_unsaved(true, usize::MAX).1.into_iter());
     table.set_saved(0, u64::MAX);
     ranks.chunks(MAX_ROW).map(|ranks| row::write(table, ranks)).collect()
 }

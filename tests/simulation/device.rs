@@ -31,6 +31,8 @@ pub struct Device {
     pub locals: [LocalStorage; 2],
     /// Whether IndexedDB cannot be opened.
     pub is_broken: bool,
+    /// Whether rows may lie in localStorage that were kept there for want of IndexedDB.
+    pub was_away: bool,
     /// What the rows hold that were ever put, and when they were stored.
     pub contents: BTreeMap<String, Holds>,
     pub stored_at: BTreeMap<String, u64>,
@@ -60,6 +62,7 @@ impl Device {
             database: Database::default(),
             locals: Default::default(),
             is_broken: false,
+            was_away: false,
             contents: BTreeMap::new(),
             stored_at: BTreeMap::new(),
             metas: BTreeMap::new(),

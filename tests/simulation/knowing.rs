@@ -71,6 +71,7 @@ impl Device {
     pub fn note_put(&mut self, tab: usize, job: &mut Job, key: &str, text: &str, unsaved: &Holds, scene: &Scene<'_>) {
         if is_row(key) {
             let holds = self.held_by(key, text, unsaved, scene);
+            scene.trace(|| format!("{}: {key} holds {:?}", self.tabs[tab].serial, holds.recordings));
             job.rows.push(key.to_owned());
             job.holds.add(&holds);
             self.tabs[tab].rows.insert(key.to_owned());
@@ -115,6 +116,7 @@ impl Device {
             page.is_reporting |= is_reporting;
         }
         page.rows.insert(key.to_owned());
+        scene.trace(|| format!("{}: knows {key}", page.serial));
         let Some(holds) = self.contents.get(key) else {
             return;
         };
@@ -234,7 +236,7 @@ impl Device {
             .filter(|key| is_row(key))
             .map(|key| copy.values[&key].len());
         let all: usize = lengths.sum();
-        let knows_all = page.has_passed && !page.is_troubled && !scene.conditions.late_signals;
+        let knows_all = page.has_passed && !page.is_troubled && !scene.conditions.late_signals && !self.was_away;
         assert!(
             !knows_all || all <= MOST_OF_LOCAL_ROWS + MOST_OF_LOCAL_ROW,
             "limits: {all} characters of rows in localStorage"

@@ -319,6 +319,7 @@ impl Device {
         job.place = place;
         if place == Place::Local {
             job.answers();
+            self.was_away = true;
         }
         let page = &mut self.tabs[tab];
         (page.last_row, page.beside) = (None, Default::default());
@@ -422,6 +423,9 @@ impl Device {
         let (conditions, random) = (scene.conditions, &mut *scene.random);
         let is_well = scene.server.is_well;
         let page = &mut self.tabs[tab];
+        if !page.storage.is_under_way(job.id) {
+            return None;
+        }
         let place = if page.is_connected {
             Place::IndexedDb
         } else if page.opening.is_some() {
@@ -590,6 +594,7 @@ impl Device {
         }
         self.run(tab, scene);
         if job.step == Step::Pass {
+            self.was_away &= job.place == Place::Local;
             self.check_nothing_lost(scene);
         }
     }
