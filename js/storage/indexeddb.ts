@@ -101,6 +101,8 @@ export class IndexedDbTransaction implements Transaction {
   private readonly store: IDBObjectStore;
   /** What was thrown between the requests: then it has failed, even if what was asked before is carried out. */
   private cause: unknown;
+  /** What reads nothing is committed in the task that begins it: a page that freezes then would keep its lock. */
+  private hasRead = false;
 
   /** Throws if the connection is being closed. */
   constructor(opened: IDBDatabase, mode: IDBTransactionMode, onEnd: OnEnd) {
@@ -129,10 +131,11 @@ export class IndexedDbTransaction implements Transaction {
   }
 
   put(key: string, text: string, done: () => void): void {
-    this.request(
-      () => this.store.put(text, key),
-      () => done(),
-    );
+    this.attempt(() => {
+      const request = this.store.put(text, key);
+      if (this.hasRead) request.onsuccess = () => this.attempt(done);
+      else done();
+    });
   }
 
   delete(keys: readonly string[], prefix: string, below: string, done: () => void): void {
@@ -157,6 +160,7 @@ export class IndexedDbTransaction implements Transaction {
   }
 
   private request<T>(make: () => IDBRequest<T>, take: (value: T) => void): void {
+    this.hasRead = true;
     this.attempt(() => {
       const request = make();
       request.onsuccess = () => this.attempt(() => take(request.result));

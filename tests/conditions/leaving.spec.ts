@@ -156,6 +156,37 @@ test("a put that is under way as it hides goes on, and is made again blindly and
   expect(await page.evaluate(() => window.guard.pending())).toEqual(["a"]);
 });
 
+test("what it puts as it hides is committed in that task, all of it", async ({ page, site }) => {
+  await visit(page, site);
+  await page.waitForTimeout(2_500);
+  await flush(page);
+  const begun = await page.evaluate(
+    async (ids) => {
+      const done: string[] = [];
+      const put = Reflect.get(IDBObjectStore.prototype, "put");
+      IDBObjectStore.prototype.put = function (...given) {
+        done.push("put");
+        return put.apply(this, given);
+      };
+      const commit = Reflect.get(IDBTransaction.prototype, "commit");
+      IDBTransaction.prototype.commit = function () {
+        done.push("commit");
+        commit.call(this);
+      };
+      window.guard.record(ids);
+      dispatchEvent(new Event("pagehide"));
+      const atOnce = [...done];
+      await window.guard.flush();
+      return atOnce;
+    },
+    idsOf("id", 2_500),
+  );
+  expect(begun).toEqual(["put", "put", "put", "commit"]);
+  await page.reload();
+  await openGuard(page);
+  expect(await fresh(page, [...idsOf("id", 2_500), "new"])).toEqual(["new"]);
+});
+
 test("a row that its page writes anew while another moves the former is not lost", async ({ context, site }) => {
   const going = await visit(await context.newPage(), site);
   await refuseWrites(going);
