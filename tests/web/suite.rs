@@ -469,7 +469,9 @@ fn what_one_visit_stores_another_takes_over() {
     let mut first = guard_in(Some(Place::IndexedDb), 1.0);
     first.hear(Some(0.0));
     record(&mut first, &["a", "b"]);
-    assert_eq!(perform(&mut first, &mut store)[0], Step::Put);
+    let steps = perform(&mut first, &mut store);
+    let first_of = |step| steps.iter().position(|&other| other == step);
+    assert!(first_of(Step::Put) < first_of(Step::Look));
     assert_eq!(first.status(), Status::Looked as u32 | Status::Settled as u32);
     first.happens(Event::Flush);
     assert_eq!(first.status() & Status::Settled as u32, 0);
@@ -478,8 +480,8 @@ fn what_one_visit_stores_another_takes_over() {
 
     store.insert([PREFIX, "00000000000/r/other/1"].concat(), "rubbish".into());
     let mut later = guard_in(Some(Place::IndexedDb), 2.0);
-    record(&mut later, &["c"]);
     perform(&mut later, &mut store);
+    record(&mut later, &["c"]);
     let damaged = Status::Damaged as u32;
     assert_eq!([later.status() & damaged, later.status() & damaged], [damaged, 0]);
     assert_eq!(later.pending(9, WALL, 0.0), ["a", "b", "c"]);
