@@ -88,8 +88,7 @@ fn a_row_is_put_before_the_first_look_where_the_signal_tells_its_number_and_else
 
 #[test]
 fn without_a_signal_it_is_put_once_the_first_look_has_failed_or_the_page_hides() {
-    let mut device = Device::default();
-    device.answer = Answer::Never;
+    let mut device = Device::answering(Answer::Never);
     let mut tab = Tab::new(Place::IndexedDb);
     tab.record(&["a"]);
     assert_eq!(tab.work(&mut device), [Step::Look]);
@@ -97,8 +96,7 @@ fn without_a_signal_it_is_put_once_the_first_look_has_failed_or_the_page_hides()
     tab.hide(&mut device);
     assert_eq!(device.rows(), 1);
 
-    let mut device = Device::default();
-    device.answer = Answer::Failed;
+    let mut device = Device::answering(Answer::Failed);
     let mut tab = Tab::new(Place::IndexedDb);
     tab.record(&["a"]);
     assert_eq!(tab.work(&mut device), [Step::Look, Step::Put]);
@@ -239,8 +237,7 @@ fn looks_do_not_wait_for_puts_that_fail() {
 
 #[test]
 fn as_a_page_hides_a_look_is_aborted_and_all_that_is_unsaved_is_put() {
-    let mut device = Device::default();
-    device.answer = Answer::Never;
+    let mut device = Device::answering(Answer::Never);
     let mut tab = Tab::new(Place::IndexedDb);
     tab.record(&ids("item", 0..2_500));
     assert_eq!(tab.work(&mut device), [Step::Look]);
@@ -712,8 +709,9 @@ fn to_have_dropped_the_snapshot_does_not_show_that_there_is_room() {
 
 #[test]
 fn in_local_storage_the_oldest_rows_go_in_the_end() {
+    let rows = device_with_rows(&[1; 5]).main;
     let mut device = Device::default();
-    device.local = device_with_rows(&[1; 5]).main;
+    device.local.extend(rows);
     let mut tab = Tab::open(&mut device, Place::Local);
     tab.wait(&mut device, 3_000);
     device.answer = Answer::Full;
@@ -832,10 +830,7 @@ fn an_older_number_in_the_signal_is_written_over() {
 
 #[test]
 fn a_tab_whose_storage_has_failed_hears_of_a_clear() {
-    let mut device = Device {
-        answer: Answer::Failed,
-        ..Device::default()
-    };
+    let mut device = Device::answering(Answer::Failed);
     let mut tab = device.next_visit();
     tab.record(&["a"]);
     tab.wait(&mut device, 3_000);

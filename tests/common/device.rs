@@ -49,6 +49,14 @@ impl Device {
         }
     }
 
+    /// One whose transactions end like this.
+    pub fn answering(answer: Answer) -> Self {
+        Device {
+            answer,
+            ..Device::default()
+        }
+    }
+
     /// One whose IndexedDB is not open.
     pub fn away() -> Self {
         Device {
