@@ -84,12 +84,12 @@ export async function clearNamespace(
       if (place !== "indexeddb" || !isAbsent) throw cause;
     });
   };
-  const places: readonly StorageChoice[] = store ? [store] : BROWSERS;
+  const places: readonly StorageChoice[] = store ? [...BROWSERS, store] : BROWSERS;
   const results = await Promise.allSettled(places.map(clearPlace));
   const failed = results.find((result) => result.status === "rejected");
   if (failed) throw failed.reason;
   // One place may have raised the number after another was cleared.
-  if (!store && keys.hasLocal()) await clearPlace("local");
+  if (keys.hasLocal()) await clearPlace("local");
 }
 
 function isDenied(cause: unknown): boolean {

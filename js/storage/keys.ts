@@ -10,6 +10,9 @@ const SIGNAL = "seenguard-signal/";
 const NUMBER_DIGITS = 11;
 const NUMBER = /^[0-9a-z]{11}(?=[/.])/;
 
+/** Where there is no localStorage: the signals of this document, for a guard that it opens while a clear is under way. */
+const signals = new Map<string, number>();
+
 /** A namespace as keys have it: ASCII without a slash. */
 export function nameOf(namespace: string): string {
   return namespace.replace(/[^\w.:@-]/g, (unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
@@ -31,7 +34,9 @@ function digits(number: number): string {
 /** The number that a text begins with; undefined: none. */
 function numberIn(text: string | null | undefined): number | undefined {
   const [number] = NUMBER.exec(text ?? "") ?? [];
-  return number === undefined ? undefined : parseInt(number, 36);
+  const parsed = number === undefined ? NaN : parseInt(number, 36);
+  // A higher one is no number of ours: nothing above it could be written.
+  return parsed <= Number.MAX_SAFE_INTEGER ? parsed : undefined;
 }
 
 /** The highest number of some keys. */
@@ -46,13 +51,14 @@ export function signalKey(name: string): string {
 
 /** The number of a signal that was written; undefined: there is none. */
 export function readSignal(name: string): number | undefined {
-  return numberIn(readLocal(signalKey(name)));
+  return hasLocal() ? numberIn(readLocal(signalKey(name))) : signals.get(name);
 }
 
 export { numberIn as signalOf };
 
 /** Writes the signal. Its text has always one length, so that a storage that has filled up since has room for it. */
 export function writeSignal(name: string, number: number): boolean {
+  signals.set(name, number);
   const random = Math.random().toString(36).slice(2, 10).padEnd(8, "0");
   return writeLocal(signalKey(name), `${digits(number)}.${random}`);
 }

@@ -196,6 +196,7 @@ export class StoragePerformer {
         this.startTimer(Timer.Limit);
         break;
       case Step.Abort:
+        this.timers.get(Timer.Limit)?.();
         this.transaction?.abort();
         break;
       case Step.Signal:
@@ -234,13 +235,14 @@ export class StoragePerformer {
   }
 
   private transact(step: generated.Step): void {
-    const { Step, Place } = this.guard.engine.classes;
+    const { Step, Place, Timer } = this.guard.engine.classes;
     const id = this.guard.call((guard) => guard.transaction) ?? 0;
     const onEnd = (cause?: unknown) => {
       const hasFailed = cause !== undefined;
       const isFull = hasFailed && isQuotaError(cause);
       if (hasFailed) this.cause = cause;
       if (hasFailed && !isFull && this.kind === "indexeddb") disconnect();
+      if (this.guard.call((guard) => guard.transaction) === id) this.timers.get(Timer.Limit)?.();
       this.guard.call((guard, [wallMs]) => (hasFailed ? guard.failed(id, isFull) : guard.completed(id, wallMs)));
       this.run();
     };
