@@ -81,10 +81,13 @@ test("no task of a page with 10,000 stored and 5,000 pending is long at a quarte
       await flush(page);
     }),
     hiding: await longestTask(page, async () => {
-      await page.evaluate((ids) => {
-        window.guard.record(ids);
-        dispatchEvent(new Event("pagehide"));
-      }, idsOf("as it hides", 1_000));
+      await page.evaluate(
+        (ids) => {
+          window.guard.record(ids);
+          dispatchEvent(new Event("pagehide"));
+        },
+        idsOf("as it hides", 1_000),
+      );
       await flush(page);
     }),
   };
