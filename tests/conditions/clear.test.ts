@@ -61,7 +61,6 @@ class Disk {
     if (temper === "quick") return change();
     if (temper === "failing" && random.next() < 0.15) {
       const thrown = random.pick(THROWN);
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- That is what is tested.
       if (random.next() < 0.5) return Promise.reject(thrown);
       throw thrown;
     }
@@ -253,10 +252,17 @@ class Run {
   }
 
   /** What must be so in a later visit. `undefined`: either. */
-  mustBeKept({ at }: Recording): boolean | undefined {
+  mustBeKept({ at, page, openedAt }: Recording): boolean | undefined {
     const later = this.clearings.filter(({ calledAt }) => calledAt > at);
     if (later.some(({ resolvedAt }) => resolvedAt !== undefined)) return false;
-    return later.length > 0 ? undefined : true;
+    // What a page records before it has heard of another's clear goes, too: with no localStorage it hears of it at its
+    // next look.
+    const answers = this.temper === "quick" || this.temper === "slow";
+    const mayNotKnow = this.clearings.some(
+      (other) =>
+        other.page !== page && other.calledAt < at && !(answers && (other.resolvedAt ?? Infinity) < openedAt),
+    );
+    return later.length > 0 || mayNotKnow ? undefined : true;
   }
 }
 

@@ -373,3 +373,27 @@ test("a put that fails after it was asked for is not taken for done", async ({ p
   await openGuard(page);
   expect(await fresh(page, ["a", "new"])).toEqual(["new"]);
 });
+
+test("where no transaction can be committed by hand, as in older browsers, all is written as well", async ({
+  context,
+  page,
+  site,
+}) => {
+  await page.addInitScript(() => {
+    Reflect.deleteProperty(IDBTransaction.prototype, "commit");
+  });
+  await visit(page, site);
+  for (const id of idsOf("id", 20)) {
+    await record(page, [id]);
+    await flush(page);
+  }
+  await page.evaluate(() => {
+    window.guard.record("as it goes");
+  });
+  await page.reload();
+  await openGuard(page);
+  expect(await fresh(page, [...idsOf("id", 20), "as it goes", "new"])).toEqual(["new"]);
+  await page.close();
+  const next = await visit(await context.newPage(), site);
+  expect(await fresh(next, [...idsOf("id", 20), "as it goes", "new"])).toEqual(["new"]);
+});

@@ -336,6 +336,55 @@ test.describe("a hidden tab", () => {
     expect(await fresh(page, [...idsOf("id", 20), "new"])).toEqual(["new"]);
   });
 
+  test("that was opened hidden knows what is stored, keeps what it records, and looks again when shown", async ({
+    context,
+    site,
+  }) => {
+    const other = await visit(await context.newPage(), site);
+    await record(other, ["before"]);
+    await flush(other);
+    const hidden = await context.newPage();
+    await countTransactions(hidden);
+    await hidden.addInitScript(() => {
+      Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
+    });
+    await visit(hidden, site);
+    expect(await fresh(hidden, ["before", "new"])).toEqual(["new"]);
+    await record(hidden, ["of the hidden"]);
+    await expect.poll(() => fresh(other, ["of the hidden", "new"])).toEqual(["new"]);
+    await record(other, ["after"]);
+    await flush(other);
+    await hidden.waitForTimeout(PASS_MS);
+    // Its one look, and its put.
+    expect(await begun(hidden)).toEqual(["readonly", "readwrite"]);
+    await setVisibility(hidden, "visible");
+    await expect.poll(() => fresh(hidden, ["after", "new"]), { timeout: BUSY_MS }).toEqual(["new"]);
+  });
+
+  test("that was frozen has heard of everything once it runs again, of a clear at once", async ({ context, site }) => {
+    const [frozen, other] = [await context.newPage(), await context.newPage()];
+    for (const page of [frozen, other]) await visit(page, site);
+    await report(frozen, { intervalMs: 2_000 });
+    const session = await context.newCDPSession(frozen);
+    const freeze = (state: "frozen" | "active") => session.send("Page.setWebLifecycleState", { state });
+    await record(frozen, ["before it froze"]);
+    await freeze("frozen");
+    await record(other, ["meanwhile"]);
+    await flush(other);
+    await freeze("active");
+    await expect.poll(() => fresh(frozen, ["meanwhile", "new"]), { timeout: BUSY_MS }).toEqual(["new"]);
+    await expect.poll(() => site.delivered).toEqual(["before it froze"]);
+    await record(frozen, ["not delivered yet"]);
+    await freeze("frozen");
+    await other.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
+    await freeze("active");
+    expect(await frozen.evaluate(() => window.guard.pending())).toEqual([]);
+    const all = ["before it froze", "meanwhile", "not delivered yet"];
+    await expect.poll(() => fresh(frozen, all)).toEqual(all);
+    await frozen.waitForTimeout(2_500);
+    expect(site.delivered).toEqual(["before it froze"]);
+  });
+
   test("gives up a pass that it is in the middle of, and the others write at once", async ({ context, site }) => {
     const [hiding, other] = [await context.newPage(), await context.newPage()];
     for (const page of [hiding, other]) await visit(page, site);
