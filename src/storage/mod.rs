@@ -244,7 +244,7 @@ pub struct Storage {
     may_pass: bool,
     wants_pass: bool,
     has_passed: bool,
-    /// Whether the latest pass has missed something that was listed.
+    /// Whether the latest look or pass has missed something that was listed.
     has_missed: bool,
     wants_idle: bool,
     cleans_up: bool,

@@ -307,6 +307,14 @@ impl Storage {
         let Some(transaction) = self.transaction.take_if(|transaction| transaction.id == id) else {
             return;
         };
+        if transaction.step == Step::Look {
+            let has_missed_before = std::mem::replace(&mut self.has_missed, transaction.has_missed);
+            if transaction.has_missed && !has_missed_before {
+                // Another tab has put other rows in the place of those that were listed.
+                self.wants_look = true;
+                return;
+            }
+        }
         let is_first = !guard.table.has_looked() && matches!(transaction.step, Step::Look | Step::Pass);
         if is_first {
             guard.table.finish_look();
@@ -327,9 +335,9 @@ impl Storage {
         }
         self.waits_to_retry &= transaction.step == Step::Look && !is_first;
         match transaction.step {
-            Step::Look => {
-                self.set_timer(Timer::Look, LOOK_MS);
-            }
+            // A store of the app's own is looked at when it is asked for.
+            Step::Look if self.place == Some(Place::Custom) => {}
+            Step::Look => self.set_timer(Timer::Look, LOOK_MS),
             Step::Keep if self.drops_snapshot => self.drops_snapshot = false,
             Step::Keep => {
                 self.wants_keep = false;
