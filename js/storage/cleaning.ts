@@ -65,8 +65,7 @@ export async function clearNamespace(
   };
   clearedAt(number, false);
   const clearPlace = async (place: StorageChoice): Promise<void> => {
-    const isThere = place === "local" ? keys.hasLocal() : place !== "indexeddb" || "indexedDB" in globalThis;
-    if (!isThere) return;
+    if (!isThere(place)) return;
     const calledMs = Date.now();
     await within(place, (transaction) => {
       transaction.keys(keys.prefixOf(name), (found) => {
@@ -94,6 +93,10 @@ export async function clearNamespace(
 
 function isDenied(cause: unknown): boolean {
   return attempt(() => (cause as Error).name === "SecurityError") ?? false;
+}
+
+function isThere(place: StorageChoice): boolean {
+  return place === "local" ? keys.hasLocal() : place !== "indexeddb" || "indexedDB" in globalThis;
 }
 
 /** Deletes what stands below a number, or everything of a namespace, in both of the browser's places. */
@@ -132,7 +135,7 @@ export function removeIdle(guard: EngineGuard, own: string, clock: Clock): void 
     });
   // Nobody waits for it to write.
   const note = (place: StorageChoice) => within(place, read, "readonly");
-  Promise.all(BROWSERS.map(note)).then(
+  Promise.all(BROWSERS.filter(isThere).map(note)).then(
     () => {
       const idle = guard.call((engine) => engine.takeIdle(own, clock.wallMs())) ?? "";
       for (const name of idle === "" ? [] : idle.split("\n")) {

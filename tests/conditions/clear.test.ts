@@ -259,8 +259,7 @@ class Run {
     // next look.
     const answers = this.temper === "quick" || this.temper === "slow";
     const mayNotKnow = this.clearings.some(
-      (other) =>
-        other.page !== page && other.calledAt < at && !(answers && (other.resolvedAt ?? Infinity) < openedAt),
+      (other) => other.page !== page && other.calledAt < at && !(answers && (other.resolvedAt ?? Infinity) < openedAt),
     );
     return later.length > 0 || mayNotKnow ? undefined : true;
   }
