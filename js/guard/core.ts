@@ -21,7 +21,7 @@ import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
 import { countItems, firstOfEach, idsOfItem, type ItemIdList } from "../ids.js";
 import type { OpenNamespace } from "../storage/cleaning.js";
-import { connect } from "../storage/indexeddb.js";
+import { connect, useConnection } from "../storage/indexeddb.js";
 import { hasLocal, nameOf, prefixOf } from "../storage/keys.js";
 import { StoragePerformer } from "../storage/performer.js";
 import { choiceOf, placeOf, type StorageChoice } from "../storage/places.js";
@@ -99,8 +99,13 @@ export class GuardCore implements OpenNamespace {
   /** Loads the engine and what is stored. Rejects for wrong options alone. */
   async start(): Promise<void> {
     // The engine and the storage take their time, and neither needs the other.
+    const release = this.choice === "indexeddb" ? useConnection() : () => {};
     if (this.choice === "indexeddb") connect(() => {});
-    await this.startEngine();
+    try {
+      await this.startEngine();
+    } finally {
+      release();
+    }
     const { performer } = this;
     if (!performer) return;
     await withTimeout(OPEN_TIMEOUT_MS, performer.begin());

@@ -22,6 +22,13 @@ import {
 } from "./pages.js";
 import { documentOf, type Site } from "./site.js";
 
+declare global {
+  interface Window {
+    /** How often the page has opened a database. */
+    openings: number;
+  }
+}
+
 /** Gives the origin a megabyte, as long as the returned session lives. */
 async function limitQuota(page: Page, site: Site): Promise<void> {
   const session = await page.context().newCDPSession(page);
@@ -386,4 +393,27 @@ test.describe("content of IndexedDB", () => {
     await openGuard(page);
     expect(await fresh(page, ["left", "after", "new"])).toEqual(["new"]);
   });
+});
+
+test("a visit opens the database once, before it has an engine", async ({ page, site }) => {
+  await page.addInitScript(() => {
+    window.openings = 0;
+    const open = Reflect.get<IDBFactory, "open">(IDBFactory.prototype, "open");
+    IDBFactory.prototype.open = function (...given) {
+      window.openings++;
+      return open.apply(this, given);
+    };
+    // It comes when the database has been open for long.
+    const instantiate = WebAssembly.instantiate.bind(WebAssembly) as (...given: unknown[]) => Promise<unknown>;
+    Object.assign(WebAssembly, {
+      instantiate: async (...given: unknown[]) => {
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return instantiate(...given);
+      },
+    });
+  });
+  await visit(page, site);
+  await record(page, ["a"]);
+  await flush(page);
+  expect(await page.evaluate(() => window.openings)).toBe(1);
 });
