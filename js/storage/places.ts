@@ -1,5 +1,6 @@
 /** Where namespaces are kept: in IndexedDB with localStorage beside it, in localStorage, or in a store of the app's own. */
 import type { Place } from "../generated/client/seenguard.js";
+import { copyList } from "../ids.js";
 import type { GuardOptions, SeenStorage } from "../types/seenguard.js";
 
 /** The option `storage`. */
@@ -66,7 +67,9 @@ export class StoreTransaction implements Transaction {
       () => this.store.keys(),
       (keys) => {
         if (!Array.isArray(keys)) throw new TypeError("keys() of the storage did not return a list");
-        take(keys.filter((key): key is string => typeof key === "string" && key.startsWith(prefix)));
+        take(
+          copyList(keys as unknown[]).filter((key): key is string => typeof key === "string" && key.startsWith(prefix)),
+        );
       },
     );
   }
