@@ -256,7 +256,7 @@ export function seenGuardWith(engines: Engines) {
       const store = typeof choice === "string" ? undefined : choice;
       const wallMs = (core?.clock ?? deviceClock).wallMs();
       // Called before anything is waited for: what is recorded from here on stays.
-      const clearing = clearNamespace(namespace, store, core, wallMs);
+      const clearing = clearNamespace(namespace, store, () => findCore(namespace), wallMs);
       clearVerdicts(namespace);
       try {
         await inTime(CLEAR_TIMEOUT_MS, "the storage", clearing);

@@ -49,19 +49,19 @@ function within(
 export async function clearNamespace(
   namespace: string,
   store: Exclude<StorageChoice, string> | undefined,
-  open: OpenNamespace | undefined,
+  open: () => OpenNamespace | undefined,
   wallMs: number,
 ): Promise<void> {
   const name = keys.nameOf(namespace);
   const wasUsed = keys.localKeys(keys.ROOT).length > 0 || keys.signalledNames().length > 0;
-  let number = Math.max(Math.floor(wallMs), 1 + Math.max(keys.readSignal(name) ?? 0, open?.number ?? 0));
+  let number = Math.max(Math.floor(wallMs), 1 + Math.max(keys.readSignal(name) ?? 0, open()?.number ?? 0));
   const clearedAt = (next: number, keeps: boolean) => {
     number = next;
     if (!keys.writeSignal(name, number)) {
       keys.removeLocal(keys.localKeys(keys.prefixOf(name)));
       keys.writeSignal(name, number);
     }
-    open?.cleared(number, keeps);
+    open()?.cleared(number, keeps);
   };
   clearedAt(number, false);
   const clearPlace = async (place: StorageChoice): Promise<void> => {

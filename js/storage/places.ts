@@ -89,7 +89,14 @@ export class StoreTransaction implements Transaction {
     const remove = (all: readonly string[]) =>
       this.run<unknown>(() => {
         const isPending = (removal: void | Promise<void>): removal is Promise<void> => isPromise(removal);
-        const removals = all.map((key) => this.store.remove(key)).filter(isPending);
+        const removals: Promise<void>[] = [];
+        for (const key of all) {
+          const removal = this.store.remove(key);
+          if (!isPending(removal)) continue;
+          removals.push(removal);
+          // The next one may throw before anybody waits for this one.
+          removal.then(undefined, () => {});
+        }
         return removals.length > 0 ? Promise.all(removals) : undefined;
       }, done);
     if (below === "") remove(keys);

@@ -293,3 +293,40 @@ test("a clear by a clock that is behind takes what one that was ahead has kept, 
   await openGuard(page);
   expect(await fresh(page, ["of tomorrow", "since the call"])).toEqual(["of tomorrow"]);
 });
+
+test("a page that leaves in the task that clears has cleared, and keeps what it recorded since", async ({
+  page,
+  site,
+}) => {
+  await visit(page, site);
+  await record(page, ["cleared"]);
+  await flush(page);
+  await page.evaluate((namespace) => {
+    void Seenguard.SeenGuard.clear(namespace);
+    window.guard.record("since the call");
+    location.href = "/elsewhere";
+  }, NAMESPACE);
+  await page.waitForURL("**/elsewhere");
+  await openGuard(page);
+  expect(await fresh(page, ["cleared", "since the call"])).toEqual(["cleared"]);
+  await page.waitForTimeout(2_500);
+  await flush(page);
+  expect(await rows(page)).toHaveLength(1);
+});
+
+test("a process whose localStorage shows an older signal again does not undo a clear", async ({ context, site }) => {
+  const [clearing, stale] = [await context.newPage(), await context.newPage()];
+  await visit(clearing, site);
+  await record(clearing, ["cleared"]);
+  await flush(clearing);
+  await stale.goto(site.origin);
+  const key = `seenguard-signal/${NAMESPACE}`;
+  const signal = () => stale.evaluate((key) => localStorage.getItem(key), key);
+  const older = (await signal()) ?? "";
+  expect((await clear(clearing)).outcome).toBe("cleared");
+  const newer = (await signal())?.split(".")[0];
+  await stale.evaluate(([key, text]) => localStorage.setItem(key, text), [key, older] as const);
+  await expect.poll(async () => (await signal())?.split(".")[0]).toBe(newer);
+  await openGuard(stale);
+  expect(await fresh(stale, ["cleared"])).toEqual(["cleared"]);
+});

@@ -254,7 +254,14 @@ class Run {
   /** What must be so in a later visit. `undefined`: either. */
   mustBeKept({ at, page, openedAt }: Recording): boolean | undefined {
     const later = this.clearings.filter(({ calledAt }) => calledAt > at);
-    if (later.some(({ resolvedAt }) => resolvedAt !== undefined)) return false;
+    // A clear of this page that is under way takes a number above another's that comes meanwhile, and keeps what the
+    // page has recorded since its own call.
+    const isOvertaken = (other: Clearing) =>
+      other.page !== page &&
+      this.clearings.some(
+        (own) => own.page === page && own.calledAt < at && (own.resolvedAt ?? Infinity) > other.calledAt,
+      );
+    if (later.some((other) => other.resolvedAt !== undefined && !isOvertaken(other))) return false;
     // What a page records before it has heard of another's clear goes, too: with no localStorage it hears of it at its
     // next look.
     const answers = this.temper === "quick" || this.temper === "slow";

@@ -487,6 +487,8 @@ describe("across visits", () => {
       const { requests, report } = collector();
       guard.report(report);
       if (hours === 0) guard.record("lost");
+      // Without a snapshot nothing tells that it was lost.
+      guard.apply(await shippedSnapshot(["another"]));
       await pass(10_000);
       await guard.close();
       return requests.flatMap(({ ids }) => ids);

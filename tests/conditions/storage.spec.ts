@@ -300,9 +300,13 @@ test.describe("content of IndexedDB", () => {
     await openGuard(page);
     expect(await fresh(page, ["a", "new"])).toEqual(["new"]);
     await record(page, ["b"]);
+    await page.waitForTimeout(2_500);
+    await flush(page);
     await page.reload();
     await openGuard(page);
     expect(await fresh(page, ["a", "b", "new"])).toEqual(["new"]);
+    expect(await codes(page)).toEqual([]);
+    expect(await keysInIndexedDb(page)).toContain("seenguard/home:reader/00000000000/z");
   });
 
   test("in a database of the same name that is an app's own is left alone, and ours is added to it", async ({
