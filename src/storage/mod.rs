@@ -31,7 +31,7 @@
 //!             for key in storage.deletions() {
 //!                 store.remove(&key);
 //!             }
-//!             storage.completed(&mut guard, storage.transaction());
+//!             storage.completed(&mut guard, storage.transaction(), now);
 //!         }
 //!         // Timers, and what browsers have beside: see `Step`.
 //!         _ => {}
