@@ -68,7 +68,10 @@ export function newPage(globals: object = {}): Package {
 }
 
 /** The same for who wants to change the page's globals first, with the page to run code in. */
-export function openPage(before = "", globals: object = {}): { seenguard: Package; run: (code: string | vm.Script) => unknown } {
+export function openPage(
+  before = "",
+  globals: object = {},
+): { seenguard: Package; run: (code: string | vm.Script) => unknown } {
   const { TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask } =
     globalThis;
   const { URL, AbortController, MessageChannel } = globalThis;
