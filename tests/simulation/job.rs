@@ -39,6 +39,11 @@ pub struct Job {
     /// The keys of the namespace that it has found, and those that were gone when they were to be read.
     pub listed: BTreeSet<String>,
     pub missed: BTreeSet<String>,
+    /// What its tab had not saved when it was planned.
+    pub unsaved: Option<Holds>,
+    /// What it may say of the whole then: the deletion that its tab knew, and whether impressions are delivered.
+    pub meta: (u32, bool),
+    pub meta_key: Option<String>,
     /// The rows that it has put, and what of its tab's they hold.
     pub rows: Vec<String>,
     pub holds: Holds,
@@ -79,6 +84,9 @@ impl Job {
             undo: Vec::new(),
             listed: BTreeSet::new(),
             missed: BTreeSet::new(),
+            unsaved: None,
+            meta: (0, false),
+            meta_key: None,
             rows: Vec::new(),
             holds: Holds::default(),
             fails_after,

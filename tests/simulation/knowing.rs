@@ -68,9 +68,10 @@ impl Device {
     }
 
     /// A transaction puts this.
-    pub fn note_put(&mut self, tab: usize, job: &mut Job, key: &str, text: &str, unsaved: &Holds, scene: &Scene<'_>) {
+    pub fn note_put(&mut self, tab: usize, job: &mut Job, key: &str, text: &str, scene: &Scene<'_>) {
         if is_row(key) {
-            let holds = self.held_by(key, text, unsaved, scene);
+            let unsaved = job.unsaved.clone().unwrap_or_default();
+            let holds = self.held_by(key, text, &unsaved, scene);
             scene.trace(|| format!("{}: {key} holds {:?}", self.tabs[tab].serial, holds.recordings));
             job.rows.push(key.to_owned());
             job.holds.add(&holds);
@@ -78,11 +79,16 @@ impl Device {
             self.contents.insert(key.to_owned(), holds);
             return;
         }
-        let page = &self.tabs[tab];
-        self.metas
-            .insert(key.to_owned(), (page.knows_deletion, page.is_reporting));
-        if page.is_reporting {
-            for &index in &page.due {
+        job.meta_key = Some(key.to_owned());
+    }
+
+    /// A transaction has done what it is to do.
+    pub fn is_done(&mut self, tab: usize, job: &Job, now: u64) {
+        job.rows.iter().for_each(|key| self.is_stored(key, now));
+        let Some(key) = &job.meta_key else { return };
+        self.metas.insert(key.clone(), job.meta);
+        if job.meta.1 {
+            for &index in &self.tabs[tab].due {
                 self.ledger.recordings[index].to_deliver = true;
             }
         }
@@ -160,6 +166,7 @@ impl Device {
             }
         }
         self.highest = self.highest.max(page.number);
+        scene.trace(|| format!("{}: learns of {}, keeps {keeps} {:?}", page.serial, page.number, page.known));
         scene.tally.reach(match page.known.is_empty() {
             true => "a tab learns of a clear",
             false => "what a tab recorded before it learned of a clear is kept",
@@ -191,8 +198,9 @@ impl Device {
     }
 
     /// What a put begins with: all that is unsaved, the latest of it if that is more than a row.
-    pub fn check_put(&self, tab: usize, job: &mut Job, unsaved: &Holds) {
+    pub fn check_put(&self, tab: usize, job: &mut Job) {
         let page = &self.tabs[tab];
+        let unsaved = job.unsaved.take().unwrap_or_default();
         if page.changes > ROW && !page.is_hidden {
             return;
         }
@@ -209,7 +217,7 @@ impl Device {
             );
         }
         // What is not in it is of no use any more.
-        job.holds = unsaved.clone();
+        job.holds = unsaved;
     }
 
     pub fn check_local_row(&self, tab: usize, holds: &Holds, length: usize, scene: &Scene<'_>) {
@@ -221,7 +229,7 @@ impl Device {
         let left_out = || page.unsaved.recordings.difference(&holds.recordings);
         let missing = left_out().filter(|index| !self.may_have_left(page, **index)).last();
         if let Some(&missing) = missing {
-            let latest = holds.recordings.last().is_some_and(|&last| missing < last);
+            let latest = holds.recordings.last().is_some_and(|&last| missing < last) || !page.unsaved.delivered.is_empty();
             let is_long = length >= LEAST_OF_LOCAL_ROW || holds.recordings.len() >= ROW / 2 || scene.conditions.has_long_ids();
             assert!(
                 is_long && latest,

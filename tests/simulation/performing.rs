@@ -113,8 +113,9 @@ impl Device {
             Act::Hear => self.hear_change(tab, scene),
             Act::Fire(timer) => {
                 self.tabs[tab].timers.remove(&timer);
-                if TIMERS[usize::from(timer)] == Timer::Limit && self.tabs[tab].job.is_some() {
-                    self.trouble(tab, scene);
+                let job = self.tabs[tab].job.as_ref().filter(|_| TIMERS[usize::from(timer)] == Timer::Limit);
+                if let Some(step) = job.map(|job| job.step) {
+                    self.trouble(tab, step, scene);
                     self.tabs[tab].is_connected = false;
                     scene.tally.reach("a transaction never answers");
                 }
@@ -130,6 +131,7 @@ impl Device {
             }
             Act::Connect => {
                 self.tabs[tab].opening = None;
+                self.tabs[tab].failed_at = scene.now;
                 self.tabs[tab].is_connected = true;
             }
             Act::Step => {
@@ -320,6 +322,7 @@ impl Device {
         if place == Place::Local {
             job.answers();
             self.was_away = true;
+            self.tabs[tab].failed_at = scene.now;
         }
         let page = &mut self.tabs[tab];
         (page.last_row, page.beside) = (None, Default::default());
@@ -333,14 +336,14 @@ impl Device {
         }
         job.stage = match job.step {
             Step::Put => {
-                let unsaved = self.tabs[tab].unsaved.clone();
+                job.unsaved = Some(self.tabs[tab].unsaved.clone());
                 while let Some((key, text)) =
                     self.call(tab, false, scene, |storage, guard, now| storage.next_write(guard, now))
                 {
-                    self.note_put(tab, &mut job, &key, &text, &unsaved, scene);
+                    self.note_put(tab, &mut job, &key, &text, scene);
                     job.puts.push_back((key, text));
                 }
-                self.check_put(tab, &mut job, &unsaved);
+                self.check_put(tab, &mut job);
                 Stage::Write
             }
             Step::Keep => {
@@ -379,7 +382,7 @@ impl Device {
                 job.lock.take().inspect(|&lock| self.database.end(lock));
                 job.stage = Stage::Told;
                 job.undo.clear();
-                job.rows.iter().for_each(|key| self.is_stored(key, scene.now));
+                self.is_done(tab, &job, scene.now);
                 self.check_storage(scene);
                 return Some(job);
             }
@@ -515,10 +518,14 @@ impl Device {
     /// Writes what is next. Whether there was room.
     fn write(&mut self, tab: usize, job: &mut Job, scene: &mut Scene<'_>) -> bool {
         let next = if job.step == Step::Pass {
-            let unsaved = self.tabs[tab].unsaved.clone();
+            let page = &self.tabs[tab];
+            if job.unsaved.is_none() {
+                job.unsaved = Some(page.unsaved.clone());
+                job.meta = (page.knows_deletion, page.is_reporting);
+            }
             let next = self.call(tab, false, scene, |storage, guard, now| storage.next_write(guard, now));
             if let Some((key, text)) = &next {
-                self.note_put(tab, job, key, text, &unsaved, scene);
+                self.note_put(tab, job, key, text, scene);
             }
             next
         } else {
@@ -528,8 +535,7 @@ impl Device {
             return self.set(tab, job, &key, Some(text), scene);
         }
         if job.step == Step::Pass {
-            let unsaved = self.tabs[tab].unsaved.clone();
-            self.check_put(tab, job, &unsaved);
+            self.check_put(tab, job);
             let storage = &self.tabs[tab].storage;
             (job.deletions, job.below) = (storage.deletions().into(), storage.deletes_below());
             if let Some(last) = job.rows.last().cloned() {
@@ -599,16 +605,16 @@ impl Device {
         }
     }
 
-    fn trouble(&mut self, tab: usize, scene: &Scene<'_>) {
-        self.tabs[tab].is_troubled = true;
+    fn trouble(&mut self, tab: usize, step: Step, scene: &Scene<'_>) {
+        self.tabs[tab].is_troubled |= step != Step::Look;
         self.tabs[tab].failed_at = scene.now;
     }
 
     fn fail(&mut self, tab: usize, job: Job, is_full: bool, scene: &mut Scene<'_>) {
-        let id = job.id;
+        let (id, step) = (job.id, job.step);
         scene.trace(|| format!("{}: fails, {job:?}", self.tabs[tab].serial));
         self.undo(job);
-        self.trouble(tab, scene);
+        self.trouble(tab, step, scene);
         self.tabs[tab].is_connected &= is_full;
         scene.tally.reach(if is_full {
             "there is no room"
@@ -655,7 +661,7 @@ impl Device {
             }
         }
         job.undo.clear();
-        job.rows.iter().for_each(|key| self.is_stored(key, scene.now));
+        self.is_done(tab, &job, scene.now);
         self.undo(job);
     }
 }
