@@ -437,7 +437,11 @@ impl Table {
     /// The ids of the latest changes that are to be stored, at most so many, and the place of the first of them.
     /// `everything`: what can wait, too.
     pub(crate) fn latest_unsaved(&self, everything: bool, most: usize) -> (u64, Vec<u64>) {
-        let due = self.unsaved.iter().rev().filter(|change| everything || !change.can_wait);
+        let due = self
+            .unsaved
+            .iter()
+            .rev()
+            .filter(|change| everything || !change.can_wait);
         let (mut first, mut hashes) = (u64::MAX, Vec::new());
         for change in due.take(most) {
             first = change.place;
