@@ -802,6 +802,26 @@ fn what_was_recorded_before_the_first_look_gets_the_number_that_it_finds() {
 }
 
 #[test]
+fn what_others_had_in_local_storage_before_it_is_not_kept_then() {
+    let mut device = Device::with_signal();
+    let mut dead = Tab::open(&mut device, Place::IndexedDb);
+    device.answer = Answer::Never;
+    dead.record(&["cleared"]);
+    dead.wait(&mut device, 1_000);
+    drop(dead);
+    device.answer = Answer::Complete;
+    // A clear that this process has not heard of.
+    device.main.insert(format!("{PREFIX}00000000009/m"), "20000".to_owned());
+    let mut tab = Tab::new(Place::IndexedDb);
+    for (key, text) in device.local.clone() {
+        tab.storage.merge_local(&mut tab.guard, &key, &text);
+    }
+    tab.record(&["a"]);
+    tab.work(&mut device);
+    assert_eq!((tab.guard.number(), tab.pending()), (9, vec!["a".to_owned()]));
+}
+
+#[test]
 fn a_clear_that_gets_a_higher_number_keeps_what_was_recorded_since_its_call() {
     let mut device = Device::with_signal();
     let mut tab = device.next_visit();

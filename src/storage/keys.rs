@@ -57,6 +57,11 @@ impl Keys {
         [&self.under(number), "r/", &self.writer, "/", &base36(self.latest)].concat()
     }
 
+    /// Whether this writer has made the key of a row.
+    pub(super) fn is_own(&self, row: &str) -> bool {
+        row.contains(&["/r/", &self.writer, "/"].concat())
+    }
+
     pub(super) fn meta(&self, number: u64) -> String {
         [&self.under(number), "m"].concat()
     }

@@ -49,6 +49,11 @@ impl Storage {
         let listed: Vec<(&str, bool)> = listed.collect();
         let numbers = listed.iter().filter_map(|(key, _)| Some(self.keys.parse(key)?.0));
         let highest = numbers.max().unwrap_or(0);
+        if highest > guard.number() {
+            // What was found in localStorage before the first look stands under a lower number.
+            let others = self.rows.iter().filter(|row| !self.keys.is_own(&row.key));
+            guard.table.drop_stored(others.flat_map(|row| &row.hashes));
+        }
         self.learn(guard, highest, !guard.table.has_looked());
         let Some(mut transaction) = self.transaction.take() else {
             return;
@@ -474,7 +479,9 @@ impl Storage {
         if let Some(former) = self.local.replace(next) {
             self.remove_local(former.key);
         }
-        while self.has_passed && !self.is_away && self.local_length() > MAX_LOCAL_ROWS && self.drop_oldest() {}
+        // What earlier visits have left is moved by the first pass, unless nothing can be written.
+        let may_drop = self.has_passed || self.failures >= MANY_FAILURES;
+        while may_drop && !self.is_away && self.local_length() > MAX_LOCAL_ROWS && self.drop_oldest() {}
     }
 
     /// How long the rows in localStorage are together.

@@ -122,6 +122,15 @@ impl Table {
         true
     }
 
+    /// Drops what others have stored of these ids: what this tab has changed itself stays.
+    pub(crate) fn drop_stored<'a>(&mut self, hashes: impl Iterator<Item = &'a u64>) {
+        for &hash in hashes {
+            if !self.unsaved.iter().any(|change| change.hash == hash) {
+                self.take(hash);
+            }
+        }
+    }
+
     fn keep(&mut self, mut is_kept: impl FnMut(&Recording) -> bool) {
         let tally = &mut self.tally;
         self.recordings.retain(|_, recording| {

@@ -36,8 +36,9 @@ pub struct Device {
     /// What the rows hold that were ever put, and when they were stored.
     pub contents: BTreeMap<String, Holds>,
     pub stored_at: BTreeMap<String, u64>,
-    /// What is said of the whole: the deletion that its writer knew, and whether impressions are delivered.
-    pub metas: BTreeMap<String, (u32, bool)>,
+    /// What is said of the whole: the deletion that its writer knew, and whether impressions are delivered; by
+    /// whether it is in localStorage, and the key.
+    pub metas: BTreeMap<(bool, String), (u32, bool)>,
     /// The snapshots that tabs have stored, by their texts.
     pub snapshots: BTreeMap<String, Rc<Kept>>,
     /// The number of the latest clear.
@@ -205,7 +206,10 @@ impl Device {
         let open = Some(page.opens_at).filter(|_| !page.is_open);
         let jobs = page.job.iter().chain(&page.late).map(|job| job.tells_at);
         let timers = page.timers.values().copied();
-        let opening = page.opening.iter().flat_map(|&(begun, connects_at)| [begun + 10 * SECOND, connects_at]);
+        let opening = page
+            .opening
+            .iter()
+            .flat_map(|&(begun, connects_at)| [begun + 10 * SECOND, connects_at]);
         let all = timers.chain(jobs).chain(heard).chain(open).chain(opening);
         all.filter(|&at| at > now).min().unwrap_or(u64::MAX)
     }

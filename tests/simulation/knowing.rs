@@ -86,7 +86,7 @@ impl Device {
     pub fn is_done(&mut self, tab: usize, job: &Job, now: u64) {
         job.rows.iter().for_each(|key| self.is_stored(key, now));
         let Some(key) = &job.meta_key else { return };
-        self.metas.insert(key.clone(), job.meta);
+        self.metas.insert((job.place == Place::Local, key.clone()), job.meta);
         if job.meta.1 {
             for &index in &self.tabs[tab].due {
                 self.ledger.recordings[index].to_deliver = true;
@@ -111,13 +111,13 @@ impl Device {
     }
 
     /// A tab has read what is stored under this key.
-    pub fn knows_row(&mut self, tab: usize, key: &str, scene: &Scene<'_>) {
+    pub fn knows_row(&mut self, tab: usize, key: &str, is_local: bool, scene: &Scene<'_>) {
         self.tabs[tab].hear(&self.ledger);
         if number_of(key) != self.tabs[tab].number {
             return;
         }
         let page = &mut self.tabs[tab];
-        if let Some(&(deletion, is_reporting)) = self.metas.get(key) {
+        if let Some(&(deletion, is_reporting)) = self.metas.get(&(is_local, key.to_owned())) {
             page.knows_deletion = page.knows_deletion.max(deletion);
             page.is_reporting |= is_reporting;
         }
@@ -166,7 +166,12 @@ impl Device {
             }
         }
         self.highest = self.highest.max(page.number);
-        scene.trace(|| format!("{}: learns of {}, keeps {keeps} {:?}", page.serial, page.number, page.known));
+        scene.trace(|| {
+            format!(
+                "{}: learns of {}, keeps {keeps} {:?}",
+                page.serial, page.number, page.known
+            )
+        });
         scene.tally.reach(match page.known.is_empty() {
             true => "a tab learns of a clear",
             false => "what a tab recorded before it learned of a clear is kept",
@@ -229,8 +234,10 @@ impl Device {
         let left_out = || page.unsaved.recordings.difference(&holds.recordings);
         let missing = left_out().filter(|index| !self.may_have_left(page, **index)).last();
         if let Some(&missing) = missing {
-            let latest = holds.recordings.last().is_some_and(|&last| missing < last) || !page.unsaved.delivered.is_empty();
-            let is_long = length >= LEAST_OF_LOCAL_ROW || holds.recordings.len() >= ROW / 2 || scene.conditions.has_long_ids();
+            let latest =
+                holds.recordings.last().is_some_and(|&last| missing < last) || !page.unsaved.delivered.is_empty();
+            let is_long =
+                length >= LEAST_OF_LOCAL_ROW || holds.recordings.len() >= ROW / 2 || scene.conditions.has_long_ids();
             assert!(
                 is_long && latest,
                 "saved: a row of {length} characters in localStorage leaves out {:?}",

@@ -51,11 +51,7 @@ impl Device {
         let mut acts = Vec::new();
         let late = page.late.iter().enumerate();
         acts.extend(late.filter_map(|(place, job)| self.may_step(job, page, now).then_some(Act::Late(place))));
-        if page
-            .job
-            .as_ref()
-            .is_some_and(|job| self.may_step(job, page, now))
-        {
+        if page.job.as_ref().is_some_and(|job| self.may_step(job, page, now)) {
             acts.push(Act::Step);
         }
         if page.frozen {
@@ -113,7 +109,10 @@ impl Device {
             Act::Hear => self.hear_change(tab, scene),
             Act::Fire(timer) => {
                 self.tabs[tab].timers.remove(&timer);
-                let job = self.tabs[tab].job.as_ref().filter(|_| TIMERS[usize::from(timer)] == Timer::Limit);
+                let job = self.tabs[tab]
+                    .job
+                    .as_ref()
+                    .filter(|_| TIMERS[usize::from(timer)] == Timer::Limit);
                 if let Some(step) = job.map(|job| job.step) {
                     self.trouble(tab, step, scene);
                     self.tabs[tab].is_connected = false;
@@ -247,7 +246,7 @@ impl Device {
         self.call(tab, false, scene, |storage, guard, _| {
             storage.merge_local(guard, key, text);
         });
-        self.knows_row(tab, key, scene);
+        self.knows_row(tab, key, true, scene);
     }
 
     pub fn write_signal(&mut self, tab: usize, number: u64, scene: &mut Scene<'_>) -> bool {
@@ -502,7 +501,7 @@ impl Device {
                     storage.read(guard, text.as_deref())
                 });
                 match text {
-                    Some(_) => self.knows_row(tab, &key, scene),
+                    Some(_) => self.knows_row(tab, &key, is_local || job.place == Place::Local, scene),
                     None => {
                         scene.tally.reach("a key vanishes between listing and reading");
                         job.missed.insert(key);

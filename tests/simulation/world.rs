@@ -229,7 +229,10 @@ impl World {
             Event::Damage if conditions.damages => place.damage(random),
             Event::LoseSnapshot => place.lose_snapshot(random),
             Event::BringBackRow if place.database.is_idle() => {
-                place.database.bring_back().inspect(|key| place.is_stored(key, self.now));
+                place
+                    .database
+                    .bring_back()
+                    .inspect(|key| place.is_stored(key, self.now));
             }
             Event::BreakDatabase if conditions.fails_per_mille > 0 => {
                 place.is_broken = !place.is_broken;
