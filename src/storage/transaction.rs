@@ -479,8 +479,8 @@ impl Storage {
         if let Some(former) = self.local.replace(next) {
             self.remove_local(former.key);
         }
-        // What earlier visits have left is moved by the first pass, unless nothing can be written.
-        let may_drop = self.has_passed || self.failures >= MANY_FAILURES;
+        // What earlier visits have left is moved by the first pass, unless writing fails.
+        let may_drop = self.has_passed || self.failures > 0;
         while may_drop && !self.is_away && self.local_length() > MAX_LOCAL_ROWS && self.drop_oldest() {}
     }
 
