@@ -543,6 +543,25 @@ describe("clear", () => {
     expect((await visit(storage, namespace)).guard.held()).toBe(namesOf(snapshot.shards));
   });
 
+  test("whose page died before it had removed anything leaves a stored snapshot that holds nothing", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { snapshot, ids } = await fiveShards();
+    await visitWith(storage, namespace, snapshot);
+    const [stored = ""] = keysIn(storage);
+    // All that it has done is to note its number.
+    storage.values.set(stored.replace(/[0-9a-z]{11}\/h$/, "000000000zz/m"), "1");
+    const { guard, errors } = await visit(storage, namespace);
+    expect(guard.held()).toBe("");
+    expect(guard.filter(ids.flat())).toEqual(ids.flat());
+    await guard.flush();
+    expect(keysIn(storage)).toEqual([]);
+    guard.apply(snapshot);
+    await guard.close();
+    expect((await visit(storage, namespace)).guard.held()).toBe(namesOf(snapshot.shards));
+    expect(keysIn(storage)).toEqual([stored.replace(/[0-9a-z]{11}\/h$/, "000000000zz/h")]);
+    expect(errors).toEqual([]);
+  });
+
   test("of the same document holds against a write that is under way, and keeps what is applied next", async () => {
     const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
     const [page, face] = [newPage(), gated.face("page")];

@@ -540,6 +540,30 @@ describe("a storage that takes its time", () => {
     }
   });
 
+  test("and stops to answer does not hold up flush for more than ten seconds, nor close for more than two", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const storage = new MapStorage();
+      const { guard, codes } = await openGuard({ storage });
+      const never = () => new Promise<never>(() => {});
+      Object.assign(storage, { get: never, set: never, remove: never, keys: never });
+      guard.record("a");
+      const isDone = vi.fn();
+      void guard.flush().then(isDone);
+      await vi.advanceTimersByTimeAsync(9_999);
+      expect(isDone).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(1);
+      expect(isDone).toHaveBeenCalledOnce();
+      expect(codes()).toEqual(["storage"]);
+      guard.record("b");
+      void guard.close().then(isDone);
+      await vi.advanceTimersByTimeAsync(2_000);
+      expect(isDone).toHaveBeenCalledTimes(2);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test("is waited for by open for two seconds and no longer, and has failed after ten", async () => {
     // The engine is there: only the storage is waited for.
     await openGuard();
