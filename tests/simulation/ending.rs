@@ -27,6 +27,11 @@ pub fn end(world: &mut World) {
         // Clocks too: by a wrong one a shard that does not tell the server's time may have expired.
         world.devices[device].clock_off_ms = 0;
         world.devices[device].clock_was_set = true;
+        if !world.devices[device].tabs[tab].is_reporting {
+            // Whoever recorded for a delivery died before it was stored that there is any.
+            let recordings = &mut world.devices[device].ledger.recordings;
+            recordings.iter_mut().for_each(|recording| recording.to_deliver = false);
+        }
         check_promised(world, device, tab);
         if world.conditions.reports {
             let (place, mut scene) = world.on(device);

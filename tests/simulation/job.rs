@@ -44,8 +44,8 @@ pub struct Job {
     /// What it may say of the whole then: the deletion that its tab knew, and whether impressions are delivered.
     pub meta: (u32, bool),
     pub meta_key: Option<String>,
-    /// The rows that it has put, and what of its tab's they hold.
-    pub rows: Vec<String>,
+    /// The rows that it has put, by their keys, and what of its tab's they hold.
+    pub rows: Vec<(String, String)>,
     pub holds: Holds,
     /// After so many requests it fails, for want of room or otherwise; or does not answer.
     fails_after: Option<usize>,

@@ -73,7 +73,7 @@ impl Device {
             let unsaved = job.unsaved.clone().unwrap_or_default();
             let holds = self.held_by(key, text, &unsaved, scene);
             scene.trace(|| format!("{}: {key} holds {:?}", self.tabs[tab].serial, holds.recordings));
-            job.rows.push(key.to_owned());
+            job.rows.push((key.to_owned(), text.to_owned()));
             job.holds.add(&holds);
             self.tabs[tab].rows.insert(key.to_owned());
             self.contents.insert(key.to_owned(), holds);
@@ -84,7 +84,7 @@ impl Device {
 
     /// A transaction has done what it is to do.
     pub fn is_done(&mut self, tab: usize, job: &Job, now: u64) {
-        job.rows.iter().for_each(|key| self.is_stored(key, now));
+        job.rows.iter().for_each(|(key, _)| self.is_stored(key, now));
         let Some(key) = &job.meta_key else { return };
         self.metas.insert((job.place == Place::Local, key.clone()), job.meta);
         if job.meta.1 {
@@ -103,10 +103,17 @@ impl Device {
         }
     }
 
-    /// What a row holds is in another one from now on.
-    pub fn moves_into(&mut self, key: &str, other: &str) {
-        if let Some(holds) = self.contents.get(key).cloned() {
-            self.contents.entry(other.to_owned()).or_default().add(&holds);
+    /// What a row holds is in these from now on.
+    pub fn moves_into(&mut self, key: &str, rows: &[(String, String)], scene: &Scene<'_>) {
+        let Some(moved) = self.contents.get(key).cloned() else {
+            return;
+        };
+        for (key, text) in rows {
+            let holds = match rows.len() {
+                1 => moved.clone(),
+                _ => self.held_by(key, text, &moved, scene),
+            };
+            self.contents.entry(key.clone()).or_default().add(&holds);
         }
     }
 

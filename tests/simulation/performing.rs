@@ -291,10 +291,11 @@ impl Device {
         let page = &self.tabs[tab];
         if page.own_local.as_deref() != Some(key)
             && page.beside.contains(key)
-            && let Some(last) = page.last_row.clone()
+            && !page.put_rows.is_empty()
         {
+            let rows = page.put_rows.clone();
             scene.tally.reach("a row is moved out of localStorage");
-            self.moves_into(key, &last);
+            self.moves_into(key, &rows, scene);
         }
         self.set_local(tab, key, None, scene);
         self.check_nothing_lost(scene);
@@ -324,7 +325,7 @@ impl Device {
             self.tabs[tab].failed_at = scene.now;
         }
         let page = &mut self.tabs[tab];
-        (page.last_row, page.beside) = (None, Default::default());
+        (page.put_rows, page.beside) = Default::default();
         if job.step != Step::Look {
             self.check_number(tab);
         }
@@ -537,10 +538,10 @@ impl Device {
             self.check_put(tab, job);
             let storage = &self.tabs[tab].storage;
             (job.deletions, job.below) = (storage.deletions().into(), storage.deletes_below());
-            if let Some(last) = job.rows.last().cloned() {
+            if !job.rows.is_empty() {
                 for key in job.deletions.iter().filter(|key| is_row(key)) {
                     scene.tally.reach("rows are compacted");
-                    self.moves_into(key, &last);
+                    self.moves_into(key, &job.rows, scene);
                 }
             }
         }
@@ -592,7 +593,7 @@ impl Device {
             if page.unsaved.is_empty() {
                 page.changes = 0;
             }
-            page.last_row = job.rows.last().cloned().filter(|_| job.step == Step::Pass);
+            page.put_rows = if job.step == Step::Pass { job.rows.clone() } else { Vec::new() };
             page.has_passed |= job.step == Step::Pass;
         } else {
             scene.tally.reach("a transaction is complete too late");

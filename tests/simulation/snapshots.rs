@@ -214,7 +214,11 @@ pub fn check_dropped(page: &Tab) {
     let known = page.view.forget_before.max(page.knew_deletion);
     assert!(
         page.view.shards.is_empty() || page.knows_deletion <= known,
-        "deletions: a snapshot from before one that this tab has heard of is still in use"
+        "deletions: tab {} has heard of that at {}, and a snapshot of {} to {} is still in use",
+        page.serial,
+        page.knows_deletion,
+        page.view.forget_before,
+        page.knew_deletion
     );
 }
 

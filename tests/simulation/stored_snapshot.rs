@@ -93,7 +93,8 @@ pub fn restore(device: &mut Device, tab: usize, key: &str, text: &str, scene: &m
     let must_be_refused = page.has_applied || kept.forget_before < page.knows_deletion;
     let may_be_refused = must_be_refused || kept.forget_before < page.may_know_deletion;
     let is_refused = page.has_applied || page.guard.held() != references.join(".");
-    if is_refused && (may_be_refused || !kept.shards.is_empty()) {
+    // Whether one without shards is in use does not show.
+    if is_refused || (kept.shards.is_empty() && may_be_refused) {
         assert!(may_be_refused, "restored: what is not older is taken over");
         scene.tally.reach("a stored snapshot is refused");
         return;

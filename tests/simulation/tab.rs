@@ -159,9 +159,9 @@ pub struct Tab {
     /// The rows that it has read or written, and the one that it has in localStorage beside IndexedDB.
     pub rows: BTreeSet<String>,
     pub own_local: Option<String>,
-    /// What its latest transaction has found in localStorage beside its place, and the last row that it put.
+    /// What its latest transaction has found in localStorage beside its place, and the rows that it put.
     pub beside: BTreeSet<String>,
-    pub last_row: Option<String>,
+    pub put_rows: Vec<(String, String)>,
     /// Whether a pass of it was complete.
     pub has_passed: bool,
     /// The recordings that it must know.
@@ -220,7 +220,7 @@ impl Tab {
             rows: BTreeSet::new(),
             own_local: None,
             beside: BTreeSet::new(),
-            last_row: None,
+            put_rows: Vec::new(),
             has_passed: false,
             known: BTreeSet::new(),
             heard: 0,
