@@ -86,12 +86,19 @@ impl Device {
     pub fn is_done(&mut self, tab: usize, job: &Job, now: u64) {
         job.rows.iter().for_each(|(key, _)| self.is_stored(key, now));
         let Some(key) = &job.meta_key else { return };
-        self.metas.insert((job.place == Place::Local, key.clone()), job.meta);
+        let where_stored = self.where_stored(tab, job.place == Place::Local);
+        self.metas.insert((where_stored, key.clone()), job.meta);
         if job.meta.1 {
             for &index in &self.tabs[tab].due {
                 self.ledger.recordings[index].to_deliver = true;
             }
         }
+    }
+
+    /// Which of the device's stores a tab uses: 0 the one that is no localStorage.
+    pub fn where_stored(&self, tab: usize, is_local: bool) -> usize {
+        let local = self.tabs[tab].local.as_ref().filter(|_| is_local);
+        local.map_or(0, |(local, _)| 1 + local)
     }
 
     /// A row is stored.
@@ -120,11 +127,12 @@ impl Device {
     /// A tab has read what is stored under this key.
     pub fn knows_row(&mut self, tab: usize, key: &str, is_local: bool, scene: &Scene<'_>) {
         self.tabs[tab].hear(&self.ledger);
+        let where_stored = self.where_stored(tab, is_local);
         if number_of(key) != self.tabs[tab].number {
             return;
         }
         let page = &mut self.tabs[tab];
-        if let Some(&(deletion, is_reporting)) = self.metas.get(&(is_local, key.to_owned())) {
+        if let Some(&(deletion, is_reporting)) = self.metas.get(&(where_stored, key.to_owned())) {
             page.knows_deletion = page.knows_deletion.max(deletion);
             page.is_reporting |= is_reporting;
         }
@@ -309,7 +317,8 @@ impl Device {
         let page = &self.tabs[tab];
         // Within a second of the last failure nothing is tried again.
         let waits = page.is_troubled || page.timers.contains_key(&HURRY);
-        if page.job.is_some() || waits || !page.has_looked() {
+        let is_under_way = page.storage.is_under_way(page.storage.transaction());
+        if is_under_way || waits || !page.has_looked() {
             return;
         }
         let unsaved = page

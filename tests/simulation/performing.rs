@@ -246,7 +246,10 @@ impl Device {
         self.call(tab, false, scene, |storage, guard, _| {
             storage.merge_local(guard, key, text);
         });
-        self.knows_row(tab, key, true, scene);
+        // What is said of the whole waits for a look.
+        if is_row(key) {
+            self.knows_row(tab, key, true, scene);
+        }
     }
 
     pub fn write_signal(&mut self, tab: usize, number: u64, scene: &mut Scene<'_>) -> bool {
@@ -304,8 +307,10 @@ impl Device {
     /// A transaction is to be begun.
     fn start(&mut self, tab: usize, step: Step, scene: &mut Scene<'_>) {
         let page = &mut self.tabs[tab];
-        // A put goes on as the page hides.
-        page.late.extend(page.job.take());
+        // A put goes on as the page hides. Nobody would abort one that never answers.
+        let mut before = page.job.take();
+        before.iter_mut().for_each(Job::answers);
+        page.late.extend(before);
         let (id, place) = (page.storage.transaction(), page.place);
         let job = Job::new(id, step, place, scene);
         let is_connected = place != Place::IndexedDb || page.is_connected;
