@@ -70,8 +70,6 @@ impl Device {
             self.set_local(tab, &key, None, scene);
         }
         let day = self.wall(scene.now) / DAY;
-        let where_stored = self.where_stored(tab, true);
-        self.metas.insert((where_stored, format!("{below}m")), (0, false));
         self.set_local(tab, &format!("{below}m"), Some(day.to_string()), scene);
     }
 
@@ -103,7 +101,6 @@ impl Device {
                 }
                 let key = format!("{}m", under(clearing.number));
                 if !self.database.is_full {
-                    self.metas.insert((0, key.clone()), (0, false));
                     self.database.set(&key, Some((self.wall(scene.now) / DAY).to_string()));
                 }
                 clearing.lock.inspect(|&lock| self.database.end(lock));

@@ -37,8 +37,8 @@ pub struct Device {
     pub contents: BTreeMap<String, Holds>,
     pub stored_at: BTreeMap<String, u64>,
     /// What is said of the whole: the deletion that its writer knew, and whether impressions are delivered; by
-    /// where it is, and the key.
-    pub metas: BTreeMap<(usize, String), (u32, bool)>,
+    /// its key and text.
+    pub metas: BTreeMap<(String, String), (u32, bool)>,
     /// The snapshots that tabs have stored, by their texts.
     pub snapshots: BTreeMap<String, Rc<Kept>>,
     /// The number of the latest clear.

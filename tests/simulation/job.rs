@@ -43,7 +43,7 @@ pub struct Job {
     pub unsaved: Option<Holds>,
     /// What it may say of the whole then: the deletion that its tab knew, and whether impressions are delivered.
     pub meta: (u32, bool),
-    pub meta_key: Option<String>,
+    pub meta_key: Option<(String, String)>,
     /// The rows that it has put, by their keys, and what of its tab's they hold.
     pub rows: Vec<(String, String)>,
     pub holds: Holds,

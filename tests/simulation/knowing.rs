@@ -79,26 +79,20 @@ impl Device {
             self.contents.insert(key.to_owned(), holds);
             return;
         }
-        job.meta_key = Some(key.to_owned());
+        job.meta_key = Some((key.to_owned(), text.to_owned()));
     }
 
     /// A transaction has done what it is to do.
     pub fn is_done(&mut self, tab: usize, job: &Job, now: u64) {
         job.rows.iter().for_each(|(key, _)| self.is_stored(key, now));
         let Some(key) = &job.meta_key else { return };
-        let where_stored = self.where_stored(tab, job.place == Place::Local);
-        self.metas.insert((where_stored, key.clone()), job.meta);
+        let meta = self.metas.entry(key.clone()).or_insert(job.meta);
+        *meta = (meta.0.min(job.meta.0), meta.1 && job.meta.1);
         if job.meta.1 {
             for &index in &self.tabs[tab].due {
                 self.ledger.recordings[index].to_deliver = true;
             }
         }
-    }
-
-    /// Which of the device's stores a tab uses: 0 the one that is no localStorage.
-    pub fn where_stored(&self, tab: usize, is_local: bool) -> usize {
-        let local = self.tabs[tab].local.as_ref().filter(|_| is_local);
-        local.map_or(0, |(local, _)| 1 + local)
     }
 
     /// A row is stored.
@@ -125,14 +119,13 @@ impl Device {
     }
 
     /// A tab has read what is stored under this key.
-    pub fn knows_row(&mut self, tab: usize, key: &str, is_local: bool, scene: &Scene<'_>) {
+    pub fn knows_row(&mut self, tab: usize, key: &str, text: &str, scene: &Scene<'_>) {
         self.tabs[tab].hear(&self.ledger);
-        let where_stored = self.where_stored(tab, is_local);
         if number_of(key) != self.tabs[tab].number {
             return;
         }
         let page = &mut self.tabs[tab];
-        if let Some(&(deletion, is_reporting)) = self.metas.get(&(where_stored, key.to_owned())) {
+        if let Some(&(deletion, is_reporting)) = self.metas.get(&(key.to_owned(), text.to_owned())) {
             page.knows_deletion = page.knows_deletion.max(deletion);
             page.is_reporting |= is_reporting;
         }
@@ -194,7 +187,7 @@ impl Device {
     }
 
     /// Whether a recording may have left a tab's table, or another may have taken its place there.
-    fn may_have_left(&self, page: &Tab, index: usize) -> bool {
+    pub fn may_have_left(&self, page: &Tab, index: usize) -> bool {
         let ledger = &self.ledger;
         let recording = &ledger.recordings[index];
         let is_replacing = |(other, _): (usize, &Recording)| {

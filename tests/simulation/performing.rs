@@ -248,7 +248,7 @@ impl Device {
         });
         // What is said of the whole waits for a look.
         if is_row(key) {
-            self.knows_row(tab, key, true, scene);
+            self.knows_row(tab, key, text, scene);
         }
     }
 
@@ -293,7 +293,7 @@ impl Device {
     fn remove_local(&mut self, tab: usize, key: &str, scene: &mut Scene<'_>) {
         let page = &self.tabs[tab];
         if page.own_local.as_deref() != Some(key)
-            && page.beside.contains(key)
+            && page.rows.contains(key)
             && !page.put_rows.is_empty()
         {
             let rows = page.put_rows.clone();
@@ -330,7 +330,7 @@ impl Device {
             self.tabs[tab].failed_at = scene.now;
         }
         let page = &mut self.tabs[tab];
-        (page.put_rows, page.beside) = Default::default();
+        page.put_rows = Vec::new();
         if job.step != Step::Look {
             self.check_number(tab);
         }
@@ -479,8 +479,7 @@ impl Device {
                 beside.iter().map(String::as_str),
             );
         });
-        job.listed = keys.into_iter().chain(beside.iter().cloned()).collect();
-        self.tabs[tab].beside = beside.into_iter().collect();
+        job.listed = keys.into_iter().chain(beside).collect();
         job.stage = Stage::Read;
     }
 
@@ -506,8 +505,8 @@ impl Device {
                 self.call(tab, false, scene, |storage, guard, _| {
                     storage.read(guard, text.as_deref())
                 });
-                match text {
-                    Some(_) => self.knows_row(tab, &key, is_local || job.place == Place::Local, scene),
+                match &text {
+                    Some(text) => self.knows_row(tab, &key, text, scene),
                     None => {
                         scene.tally.reach("a key vanishes between listing and reading");
                         job.missed.insert(key);

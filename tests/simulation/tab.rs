@@ -159,8 +159,7 @@ pub struct Tab {
     /// The rows that it has read or written, and the one that it has in localStorage beside IndexedDB.
     pub rows: BTreeSet<String>,
     pub own_local: Option<String>,
-    /// What its latest transaction has found in localStorage beside its place, and the rows that it put.
-    pub beside: BTreeSet<String>,
+    /// The rows that its latest pass put.
     pub put_rows: Vec<(String, String)>,
     /// Whether a pass of it was complete.
     pub has_passed: bool,
@@ -219,7 +218,6 @@ impl Tab {
             changes: 0,
             rows: BTreeSet::new(),
             own_local: None,
-            beside: BTreeSet::new(),
             put_rows: Vec::new(),
             has_passed: false,
             known: BTreeSet::new(),
