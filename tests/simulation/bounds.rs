@@ -18,7 +18,6 @@ pub struct Stored {
     pub bytes: usize,
     pub most_bytes: usize,
     pub most_keys: usize,
-    pub writes: usize,
     pub characters: usize,
 }
 
@@ -55,7 +54,6 @@ pub fn store(pages: usize, impressions: usize) -> Stored {
     assert_eq!(device.tabs[0].guard.stats(now).remembered, impressions);
     Stored {
         bytes: device.database.bytes(),
-        writes: device.database.writes,
         characters: device.database.written,
         ..stored
     }

@@ -18,9 +18,8 @@ pub struct Database {
     locks: Vec<Lock>,
     begun: u64,
     pub is_full: bool,
-    /// Characters that were ever written into rows, and how often.
+    /// Characters that were ever written into rows.
     pub written: usize,
-    pub writes: usize,
     /// The row that was deleted last.
     deleted: Option<(String, String)>,
 }
@@ -68,7 +67,6 @@ impl Database {
             Some(text) => {
                 if is_row(key) {
                     self.written += text.len();
-                    self.writes += 1;
                 }
                 self.values.insert(key.to_owned(), text)
             }

@@ -98,7 +98,12 @@ fn check_rest(world: &World, device: usize) {
             "storage: tab {tab} has nothing to do, and is not done"
         );
         assert!(
-            page.job.is_none() && page.unsaved.recordings.iter().all(|&index| place.may_have_left(page, index)),
+            page.job.is_none()
+                && page
+                    .unsaved
+                    .recordings
+                    .iter()
+                    .all(|&index| place.may_have_left(page, index)),
             "storage: a tab has nothing to do, and has not written {:?}: {:?}",
             page.unsaved,
             page.job

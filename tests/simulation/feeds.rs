@@ -132,7 +132,9 @@ fn check_stopped(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<
             );
             assert!(
                 !page.must_pass(ledger, item, wall_ms),
-                "taken back: {item:?} is stopped by a shard all the same"
+                "taken back: {item:?} is stopped by a shard all the same, listed {}: {:?}",
+                page.view.lists(item),
+                page.candidates(ledger, item).collect::<Vec<_>>()
             );
         }
         Some(Explanation::Pending { at } | Explanation::Memory { at }) => assert!(

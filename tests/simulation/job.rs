@@ -51,6 +51,7 @@ pub struct Job {
     fails_after: Option<usize>,
     hangs_after: Option<usize>,
     requests: usize,
+    pub begun_at: u64,
     /// When it tells that it is complete.
     pub tells_at: u64,
 }
@@ -92,6 +93,7 @@ impl Job {
             fails_after,
             hangs_after,
             requests: 0,
+            begun_at: scene.now,
             tells_at: if is_late { scene.now + 15_000 } else { 0 },
         }
     }

@@ -159,11 +159,12 @@ impl Ledger {
         self.deletions.iter().map(|deletion| deletion.before).max().unwrap_or(0)
     }
 
-    /// Whether some deletion may reach a recording.
+    /// Whether some deletion may reach a recording: also one that its tab knew, where another dates it later by a clock
+    /// that is behind.
     pub fn may_be_deleted(&self, recording: &Recording) -> bool {
         self.deletions
             .iter()
-            .any(|deletion| deletion.before > recording.knew_deletion && recording.at < deletion.latest_ms)
+            .any(|deletion| deletion.before >= recording.knew_deletion && recording.at < deletion.latest_ms)
     }
 
     /// Whether some deletion may reach a recording of an item.

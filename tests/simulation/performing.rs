@@ -292,10 +292,7 @@ impl Device {
 
     fn remove_local(&mut self, tab: usize, key: &str, scene: &mut Scene<'_>) {
         let page = &self.tabs[tab];
-        if page.own_local.as_deref() != Some(key)
-            && page.rows.contains(key)
-            && !page.put_rows.is_empty()
-        {
+        if page.own_local.as_deref() != Some(key) && page.rows.contains(key) && !page.put_rows.is_empty() {
             let rows = page.put_rows.clone();
             scene.tally.reach("a row is moved out of localStorage");
             self.moves_into(key, &rows, scene);
@@ -593,11 +590,19 @@ impl Device {
             if job.step != Step::Look || was_first {
                 page.is_troubled = false;
             }
+            if scene.now > job.begun_at + SECOND {
+                // What is seen so late is as if it had failed.
+                page.failed_at = scene.now;
+            }
             page.unsaved.remove(&job.holds);
             if page.unsaved.is_empty() {
                 page.changes = 0;
             }
-            page.put_rows = if job.step == Step::Pass { job.rows.clone() } else { Vec::new() };
+            page.put_rows = if job.step == Step::Pass {
+                job.rows.clone()
+            } else {
+                Vec::new()
+            };
             page.has_passed |= job.step == Step::Pass;
         } else {
             scene.tally.reach("a transaction is complete too late");
