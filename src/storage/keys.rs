@@ -59,7 +59,7 @@ impl Keys {
 
     /// Whether this writer has made the key of a row.
     pub(super) fn is_own(&self, row: &str) -> bool {
-        row.contains(&["/r/", &self.writer, "/"].concat())
+        row.split('/').any(|part| part == self.writer)
     }
 
     pub(super) fn meta(&self, number: u64) -> String {
