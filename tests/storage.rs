@@ -256,6 +256,21 @@ fn as_a_page_hides_a_look_is_aborted_and_all_that_is_unsaved_is_put() {
 }
 
 #[test]
+fn a_page_that_is_hidden_before_its_first_look_looks_once() {
+    let mut device = Device::answering(Answer::Never);
+    let mut tab = Tab::new(Place::IndexedDb);
+    tab.work(&mut device);
+    // The look has failed, and is tried again in a moment.
+    tab.wait(&mut device, 10_000);
+    assert_eq!(tab.hide(&mut device), [Step::Look]);
+    assert_eq!(tab.wait(&mut device, 1_000), []);
+    tab.complete_late(&mut device);
+    device.answer = Answer::Complete;
+    assert_eq!(tab.work(&mut device), []);
+    assert!(tab.storage.has_looked(&tab.guard));
+}
+
+#[test]
 fn a_hidden_page_passes_no_more_and_a_pass_under_way_is_aborted() {
     let mut device = device_with_rows(&[1; 13]);
     let mut tab = device.next_visit();

@@ -437,6 +437,11 @@ impl Storage {
     }
 
     fn learn(&mut self, guard: &mut Guard, number: u64, keeps: bool) -> bool {
+        if number > guard.number() && keeps {
+            // What others have stored stands under a lower number.
+            let others = self.rows.iter().filter(|row| !self.keys.is_own(&row.key));
+            guard.table.drop_stored(others.flat_map(|row| &row.hashes));
+        }
         let is_new = guard.learn(number, keeps);
         if is_new {
             self.rows.clear();

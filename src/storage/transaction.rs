@@ -49,11 +49,6 @@ impl Storage {
         let listed: Vec<(&str, bool)> = listed.collect();
         let numbers = listed.iter().filter_map(|(key, _)| Some(self.keys.parse(key)?.0));
         let highest = numbers.max().unwrap_or(0);
-        if highest > guard.number() {
-            // What was found in localStorage before the first look stands under a lower number.
-            let others = self.rows.iter().filter(|row| !self.keys.is_own(&row.key));
-            guard.table.drop_stored(others.flat_map(|row| &row.hashes));
-        }
         self.learn(guard, highest, !guard.table.has_looked());
         let Some(mut transaction) = self.transaction.take() else {
             return;
@@ -323,6 +318,8 @@ impl Storage {
         let is_first = !guard.table.has_looked() && matches!(transaction.step, Step::Look | Step::Pass);
         if is_first {
             guard.table.finish_look();
+            // A page that is hidden looks no more than once.
+            self.wants_look &= !self.is_hidden;
             let today = Meta::of(&guard.table, now.wall_ms).day;
             self.cleans_up = self.meta.is_none_or(|meta| meta.day != today);
             self.wants_idle = self.place != Some(Place::Custom);

@@ -12,7 +12,7 @@ const MASTER_SEED: u64 = 0x5EE9_0A2D;
 const USERS: usize = 2_000;
 const REFRESHES: usize = 100;
 /// Failures that are told; more of them say nothing new.
-const MOST_FAILURES: usize = 12;
+const MOST_FAILURES: usize = 5;
 /// With so many users a run must have reached everything that it is to prove.
 const ENOUGH_USERS: usize = 300;
 
