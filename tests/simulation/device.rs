@@ -49,7 +49,7 @@ pub struct Device {
     /// How many tabs there ever were.
     pub opened: usize,
     pub ledger: Ledger,
-    /// Whether the oldest rows in localStorage may have been dropped for want of room.
+    /// Whether rows may have been dropped for want of room, or damaged.
     pub was_dropped: bool,
     pub clock_jumped: bool,
     /// The same, or it was set right in the end.
@@ -230,6 +230,7 @@ impl Device {
             let key = random.pick::<String>(&keys);
             self.database.damage(key, random.next() as usize);
             self.contents.clear();
+            self.was_dropped = true;
             self.ledger
                 .recordings
                 .iter_mut()

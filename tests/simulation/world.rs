@@ -12,7 +12,7 @@ use super::scene::Scene;
 use super::server::Server;
 use super::statistics::Tally;
 use crate::random::Random;
-use seenguard::device::Step;
+use seenguard::device::{Place, Step};
 
 /// Unix milliseconds at which every life begins.
 const BEGINNING: u64 = 1_764_000_000_000;
@@ -241,7 +241,9 @@ impl World {
                     .iter_mut()
                     .for_each(|page| page.is_connected &= !place.is_broken);
             }
-            Event::LaterVersion if conditions.later_version && place.database.is_idle() => {
+            Event::LaterVersion
+                if conditions.later_version && conditions.place != Place::Local && place.database.is_idle() =>
+            {
                 place.plant_later_key(random)
             }
             Event::OtherNamespace => place.plant_other(self.now, random),
