@@ -109,11 +109,11 @@ impl Device {
             Act::Hear => self.hear_change(tab, scene),
             Act::Fire(timer) => {
                 self.tabs[tab].timers.remove(&timer);
-                let job = self.tabs[tab]
-                    .job
-                    .as_ref()
-                    .filter(|_| TIMERS[usize::from(timer)] == Timer::Limit);
-                if let Some(step) = job.map(|job| job.step) {
+                let page = &self.tabs[tab];
+                let is_under_way = page.storage.is_under_way(page.storage.transaction());
+                if TIMERS[usize::from(timer)] == Timer::Limit && is_under_way {
+                    // That of a page that was frozen has been aborted.
+                    let step = page.job.as_ref().map_or(Step::Pass, |job| job.step);
                     self.trouble(tab, step, scene);
                     self.tabs[tab].is_connected = false;
                     scene.tally.reach("a transaction never answers");
