@@ -64,6 +64,7 @@ impl Guard {
             self.is_missing_shard = true;
             return Ok(self.applied(Some(NotApplied::MissingShard), 0, now));
         };
+        self.is_missing_shard = false;
         self.has_applied = true;
         self.snapshots += 1;
         self.received.spared += spared as u64;
@@ -96,7 +97,6 @@ impl Guard {
         let taken_back = TakenBack::read(snapshot.unseen, snapshot.now_ms, now, &self.taken_back)?;
         let replacement = self.server.replace(snapshot.shards, snapshot.format)?;
         if replacement != Replacement::MissingShard {
-            self.is_missing_shard = false;
             self.forget_before = snapshot.forget_before.unwrap_or(0);
             self.server_clock = snapshot.now_ms.map(|server_ms| (server_ms, now.steady_ms));
             self.server_unseen_revision += u64::from(taken_back.lists_more_than(&self.taken_back));

@@ -92,7 +92,12 @@ pub fn restore(device: &mut Device, tab: usize, key: &str, text: &str, scene: &m
         .expect("what was in use can be read");
     let must_be_refused = page.has_applied || kept.forget_before < page.knows_deletion;
     let may_be_refused = must_be_refused || kept.forget_before < page.may_know_deletion;
-    let is_refused = page.has_applied || page.guard.held() != references.join(".");
+    // After a snapshot with a reference to what it lacks a page names nothing until it has taken one.
+    let is_held = match page.is_missing_shard {
+        true => page.guard.shards() == references.len(),
+        false => page.guard.held() == references.join("."),
+    };
+    let is_refused = page.has_applied || !is_held;
     // Whether one without shards is in use does not show.
     if is_refused || (kept.shards.is_empty() && may_be_refused) {
         assert!(may_be_refused, "restored: what is not older is taken over");
