@@ -118,6 +118,18 @@ impl Device {
         }
     }
 
+    /// A tab has written a later row in place of this one: what is not put yet, and had no room in it, is stored no more.
+    pub fn is_replaced(&mut self, tab: usize, key: &str) {
+        let page = &self.tabs[tab];
+        let later = page.own_local.as_ref().and_then(|own| self.contents.get(own));
+        let former = self.contents.get(key).into_iter().flat_map(|holds| &holds.recordings);
+        for index in former.filter(|index| page.unsaved.recordings.contains(index)) {
+            if later.is_some_and(|later| !later.recordings.contains(index)) {
+                self.ledger.recordings[*index].saved = None;
+            }
+        }
+    }
+
     /// A tab has read what is stored under this key.
     pub fn knows_row(&mut self, tab: usize, key: &str, text: &str, scene: &Scene<'_>) {
         self.tabs[tab].hear(&self.ledger);

@@ -297,6 +297,7 @@ impl Device {
             scene.tally.reach("a row is moved out of localStorage");
             self.moves_into(key, &rows, scene);
         }
+        self.is_replaced(tab, key);
         self.set_local(tab, key, None, scene);
         self.check_nothing_lost(scene);
     }
