@@ -103,6 +103,26 @@ fn without_a_signal_it_is_put_once_the_first_look_has_failed_or_the_page_hides()
 }
 
 #[test]
+fn what_is_recorded_again_between_two_rows_of_a_put_damages_neither() {
+    let ids: Vec<String> = (0..1_500).map(|number| format!("id-{number}")).collect();
+    let mut tab = Tab::new(Place::Custom);
+    tab.record(&ids);
+    tab.storage.hide(&tab.guard);
+    let now = tab.now();
+    while tab.storage.next(&tab.guard, now) != Step::Put {}
+    tab.storage.begin(&tab.guard, Place::Custom);
+    let mut device = Device::default();
+    device.main.extend(tab.storage.next_write(&tab.guard, now));
+    tab.record(&ids[..3]);
+    device.main.extend(tab.storage.next_write(&tab.guard, now));
+    assert_eq!(device.main.len(), 2);
+
+    let mut next = Tab::open(&mut device, Place::Custom);
+    assert!(ids.iter().all(|id| next.has(id)));
+    assert!(!next.storage.take_notices().0, "no row is damaged");
+}
+
+#[test]
 fn a_put_has_the_latest_thousand_and_the_next_ones_the_rest() {
     let mut device = Device::with_signal();
     let mut tab = Tab::open(&mut device, Place::IndexedDb);

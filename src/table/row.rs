@@ -21,11 +21,12 @@ const TEXT: u8 = 4;
 const DELIVERY: u8 = 8;
 const CHECKSUM_BYTES: usize = 4;
 
-/// Writes the recordings of these ids, in this order.
+/// Writes the recordings of these ids, as far as the table has them now.
 pub(crate) fn write(table: &Table, ids: &[Rank]) -> String {
     let mut bytes = Vec::new();
     let mut before = 0;
-    for &Rank { hash, .. } in ids {
+    // One that was recorded again since has another rank.
+    for Rank { hash, .. } in table.ranks_of(ids.iter().map(|id| id.hash)) {
         let Some(recording) = table.get(hash) else { continue };
         let undelivered = recording.undelivered.as_deref();
         let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
