@@ -45,7 +45,8 @@ export async function runSideBySide(steps, runOne) {
       await Promise.race(running.values());
     } else {
       waiting.delete(next);
-      running.set(next, start(next));
+      // In a task of its own: what is not run has ended by then, and would run for ever.
+      running.set(next, Promise.resolve(next).then(start));
     }
   }
   return steps.flatMap(({ name }) => outcomes.get(name) ?? []);
