@@ -403,7 +403,8 @@ impl Device {
             Stage::List => self.list(tab, &mut job, scene),
             Stage::Read => self.read(tab, &mut job, scene),
             Stage::Write => {
-                if !self.write(tab, &mut job, scene) {
+                let has_room = self.write(tab, &mut job, scene);
+                if !has_room {
                     self.fail(tab, job, true, scene);
                     return None;
                 }

