@@ -19,7 +19,6 @@ export function listen(types: readonly string[], onEvent: (event: Event) => void
   };
 }
 
-/** A worker, which has no such state, counts as visible. */
 export function isHidden(): boolean {
-  return typeof document !== "undefined" && document.visibilityState === "hidden";
+  return document.visibilityState === "hidden";
 }

@@ -9,8 +9,7 @@ mod recall_server;
 
 use common::{START, at, ids, milliseconds, seconds};
 use recall_server::{RecallServer, Request, ask, impressions, new_device, show};
-use seenguard::device::Guard;
-use seenguard::{Error, Report};
+use seenguard::{Error, Guard, Report};
 
 /// A device sends what it showed a second ago, and what it has pending.
 fn report(guard: Option<&Guard>, ids: &[&str]) -> Result<Report, Error> {

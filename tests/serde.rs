@@ -4,8 +4,9 @@
 mod common;
 
 use common::{START, milliseconds, options, seconds};
-use seenguard::device::Guard;
-use seenguard::{ChainOptions, ChainSnapshot, Format, Impression, ReceivedReport, Report, ShardChain, Snapshot, Time};
+use seenguard::{
+    ChainOptions, ChainSnapshot, Format, Guard, Impression, ReceivedReport, Report, ShardChain, Snapshot, Time,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

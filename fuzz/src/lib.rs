@@ -2,7 +2,7 @@
 
 pub mod choices;
 pub mod pieces;
-pub mod rows;
+pub mod segments;
 pub mod shards;
 pub mod snapshots;
 

@@ -2,25 +2,12 @@
 import { Engines } from "../engine/load.js";
 import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../formats.js";
-import start, {
-  checksum,
-  Event,
-  Guard,
-  Place,
-  reset,
-  Status,
-  Step,
-  TextBatch,
-  Timer,
-} from "../generated/slim/seenguard.js";
+import start, { Guard, TextBatch } from "../generated/slim/seenguard.js";
 import { seenGuardWith } from "../guard/guard.js";
 
 export const SeenGuard = seenGuardWith(
   new Engines({
-    wasm: {
-      glue: { start, reset, checksum, Event, Guard, Place, Status, Step, TextBatch, Timer },
-      module: compileSource,
-    },
+    wasm: { glue: { start, Guard, TextBatch }, module: compileSource },
     remedy: 'fallback: () => import("seenguard/engine-js"), or "seenguard/formats/engine-js"',
     readShards: readFormats,
   }),

@@ -15,7 +15,7 @@ export interface Decider {
   /** Grows whenever something is taken back or forgotten. */
   readonly unseenRevision: number;
   /** The namespace's latest clear that is known of, Unix ms; 0: none. */
-  readonly number: number;
+  readonly clearNumber: number;
 }
 
 /** An item of a list that has an id. */
@@ -75,9 +75,9 @@ export class Verdicts {
 
   /** Forgets what is void by what the guard knows now: it is decided anew. */
   refresh(guard: Decider): void {
-    if (guard.number > this.clearNumber) {
+    if (guard.clearNumber > this.clearNumber) {
       this.clear();
-      this.clearNumber = guard.number;
+      this.clearNumber = guard.clearNumber;
     }
     if (guard === this.guard && guard.unseenRevision === this.unseenRevision) return;
     this.guard = guard;

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seenguard::device::Now;
-use seenguard::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep, Shard, Time};
+use seenguard::{MAX_PENDING_DEVICES, Now, PENDING_SECONDS, Pending, PendingToKeep, Shard, Time};
 
 use super::conditions::SECOND;
 use super::device::Device;
@@ -51,7 +50,12 @@ impl DeviceTold {
             at_ms: now,
             is_surely_kept: true,
         };
-        let Parts { shard, .. } = told.parts();
+        let Parts { device, shard, .. } = told.parts();
+        assert_eq!(
+            !device.is_empty(),
+            guard.device_name().is_some(),
+            "elsewhere: a device tells its name if it has one"
+        );
         assert_eq!(
             shard.is_none(),
             pending.is_empty(),

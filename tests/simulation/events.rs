@@ -23,19 +23,15 @@ pub enum Event {
     Damage,
     StartReport,
     Hide,
-    Show,
     TakeBack,
     DeleteHistory,
     TakeBackOnServer,
     RollBack,
     LoseSnapshot,
-    BringBackRow,
-    BreakDatabase,
-    LaterVersion,
-    OtherNamespace,
+    BringBackSegment,
 }
 
-pub const EVENTS: [(u64, Event); 30] = [
+pub const EVENTS: [(u64, Event); 26] = [
     (300, Event::Refresh),
     (260, Event::StorageStep),
     (160, Event::Delivery),
@@ -56,14 +52,10 @@ pub const EVENTS: [(u64, Event); 30] = [
     (4, Event::Damage),
     (20, Event::StartReport),
     (20, Event::Hide),
-    (16, Event::Show),
     (20, Event::TakeBack),
     (3, Event::DeleteHistory),
     (20, Event::TakeBackOnServer),
     (3, Event::RollBack),
     (8, Event::LoseSnapshot),
-    (4, Event::BringBackRow),
-    (4, Event::BreakDatabase),
-    (2, Event::LaterVersion),
-    (4, Event::OtherNamespace),
+    (4, Event::BringBackSegment),
 ];

@@ -4,8 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use seenguard::device::{Explanation, Guard, Now};
-use seenguard::{ItemIds, Split};
+use seenguard::{Explanation, Guard, ItemIds, Now, Split};
 
 use super::chance::Chance;
 use super::conditions::Kind;

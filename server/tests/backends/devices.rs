@@ -1,7 +1,6 @@
 //! Devices, and what they send.
 
-use seenguard::device::{Guard, Now};
-use seenguard::{Impression, Report, Time};
+use seenguard::{Guard, Impression, Now, Report, Time};
 
 use crate::recall_server::new_device;
 

@@ -6,8 +6,7 @@ mod last_served;
 mod seenguard;
 mod server_alone;
 
-use ::seenguard::ShardChain;
-use ::seenguard::device::Guard;
+use ::seenguard::{Guard, ShardChain};
 use seenguard_lab::report::Result;
 
 pub use self::seenguard::{apply, deliver};

@@ -4,8 +4,7 @@
 
 use std::collections::HashSet;
 
-use seenguard::device::{Guard, Now};
-use seenguard::{ChainSnapshot, PageRequest, Pending, SeenItems, Snapshot, Time};
+use seenguard::{ChainSnapshot, Guard, Now, PageRequest, Pending, SeenItems, Snapshot, Time};
 use seenguard_lab::report::Result;
 
 use super::{Past, Remedy};
