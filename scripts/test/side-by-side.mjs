@@ -45,7 +45,7 @@ export async function runSideBySide(steps, runOne) {
       await Promise.race(running.values());
     } else {
       waiting.delete(next);
-      // In a task of its own: what is not run has ended by then, and would run for ever.
+      // Begun once it is in `running`: a step that is not run leaves it before anything is awaited.
       running.set(next, Promise.resolve(next).then(start));
     }
   }
