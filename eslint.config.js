@@ -26,6 +26,8 @@ export default defineConfig(
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
       // `void promise` says that nobody waits for it, and why belongs beside it.
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
+      // What a storage of the app's own rejects with may be anything.
+      "@typescript-eslint/prefer-promise-reject-errors": ["error", { allowThrowingUnknown: true }],
       // A function that does nothing until there is something to do says so by being empty.
       "@typescript-eslint/no-empty-function": "off",
       eqeqeq: "error",
@@ -38,9 +40,12 @@ export default defineConfig(
     rules: { "no-undef": "off", "@typescript-eslint/no-unsafe-assignment": "off" },
   },
   {
-    // The classes of the sources are those that the published declarations name.
+    // The classes of the sources are those that the published declarations name, and each build has the same enums.
     files: ["js/**"],
-    rules: { "@typescript-eslint/no-unsafe-class-instance-assignment": "off" },
+    rules: {
+      "@typescript-eslint/no-unsafe-class-instance-assignment": "off",
+      "@typescript-eslint/no-unsafe-enum-assignment": "off",
+    },
   },
   {
     // The published declarations keep the words that they were published with.

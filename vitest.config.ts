@@ -8,7 +8,7 @@ const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { 
 /** Which tests in Node are of the guard. */
 const ofTheGuard = [
   ...["apply", "clock", "feed", "filter", "formats", "ids", "interleaving", "keyed-feed", "lifecycle", "limits"],
-  ...["record", "several-ids", "storage", "storage-held", "vectors"],
+  ...["record", "several-ids", "storage", "storage-clear", "storage-held", "storage-keys", "vectors"],
 ];
 
 /** Which are of chains. */

@@ -13,7 +13,7 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use fastbloom::BloomFilter;
 use feed::{FALSE_POSITIVE_RATE, IDS_A_SHARD, Random};
-use seenguard::Guard;
+use seenguard::device::Guard;
 
 const PAGES: usize = 64;
 const TURNS: usize = 8;

@@ -8,7 +8,7 @@ mod feed;
 use std::hint::black_box;
 
 use feed::Random;
-use seenguard::Guard;
+use seenguard::device::Guard;
 
 #[inline(never)]
 fn counted_filter_of_2000_ids(guard: &mut Guard, page: &[String]) -> usize {

@@ -10,9 +10,10 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
+use seenguard::device::{DEFAULT_REMEMBER, Guard, Now, Place, Step, Storage};
 use seenguard::{
-    ChainOptions, ChainSnapshot, DEFAULT_REMEMBER, Error, Guard, Impression, Now, Outcome, PENDING_SECONDS,
-    PageRequest, Pending, PendingToKeep, ReceivedReport, Report, ShardChain, Snapshot, Storage, Time,
+    ChainOptions, ChainSnapshot, Error, Impression, PENDING_SECONDS, PageRequest, Pending, PendingToKeep,
+    ReceivedReport, Report, ShardChain, Snapshot, Time,
 };
 
 const DAY: u64 = 24 * 60 * 60;
@@ -180,12 +181,22 @@ fn pending_since(now: Time) -> Time {
 /// A guard over an empty storage, by which it has its device name: without one, what it has pending is kept nowhere.
 pub fn new_device(namespace: &str, random_seed: u64, now: Now) -> Result<Guard, Error> {
     let mut guard = Guard::new(WINDOW_DAYS, DEFAULT_REMEMBER)?;
-    let mut storage = Storage::new(namespace, WINDOW_DAYS, DEFAULT_REMEMBER, random_seed);
-    storage.begin(false, false, None);
-    storage.next(&mut guard, now);
-    storage.complete(&mut guard, storage.operation(), Outcome::Keys(Vec::new()), now);
-    storage.next(&mut guard, now);
-    Ok(guard)
+    let prefix = ["seenguard/", namespace, "/"].concat();
+    let mut storage = Storage::new(&prefix, namespace, Some(Place::Custom), random_seed, &mut guard);
+    storage.flush(&guard);
+    // Nothing is there, and what is written is forgotten.
+    loop {
+        match storage.next(&guard, now) {
+            Step::Wait => return Ok(guard),
+            Step::Look | Step::Pass => {
+                storage.begin(&guard, Place::Custom);
+                storage.list(&mut guard, [].into_iter(), [].into_iter());
+                while storage.next_write(&guard, now).is_some() {}
+                storage.completed(&mut guard, storage.transaction(), now);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// What the device does with a page, which in a browser the npm package does: takes the state, filters, and records

@@ -22,7 +22,7 @@ import { fuzzProcess } from "./tools/process.mjs";
 import { build, setUpFuzzing } from "./tools/toolchain.mjs";
 
 /** Longest inputs, in bytes. A longer one finds no more, and takes longer. */
-const longest = /** @type {const} */ ({ snapshots: 8192, segments: 8192, writers: 4096 });
+const longest = /** @type {const} */ ({ snapshots: 8192, rows: 8192, writers: 4096 });
 const targets = /** @type {(keyof typeof longest)[]} */ (Object.keys(longest));
 
 /** No input may take more memory; the largest snapshot and all that judges it take a third of it. */

@@ -19,6 +19,7 @@ export function listen(types: readonly string[], onEvent: (event: Event) => void
   };
 }
 
+/** A worker, which has no such state, counts as visible. */
 export function isHidden(): boolean {
-  return document.visibilityState === "hidden";
+  return typeof document !== "undefined" && document.visibilityState === "hidden";
 }

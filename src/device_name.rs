@@ -29,16 +29,6 @@ impl DeviceName {
     /// Reads a name.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let number = from_base36(text.as_bytes()).filter(|_| text.len() == DIGITS)?;
-        DeviceName::from_number(number)
-    }
-
-    /// The name as a number to the base 36.
-    pub(crate) fn number(self) -> u64 {
-        self.0
-    }
-
-    /// 0 stands for none; what is too large for a name is none, either.
-    pub(crate) fn from_number(number: u64) -> Option<Self> {
         (1..NAMESPACES * NAMES).contains(&number).then_some(DeviceName(number))
     }
 }

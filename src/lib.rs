@@ -2,13 +2,14 @@
 //! filters per user, fed by a stream of impressions. The stream lags, and in that gap the item that was just on the
 //! screen comes back. This crate closes the gap.
 //!
-//! A server keeps a [`ShardChain`] for each user and ships it beside the feed's items. The device holds a [`Guard`],
-//! which merges the shipped shards with the impressions of this device and says which items are fresh. On the web, the
-//! npm package `seenguard` has the guard as WebAssembly, with storage, delivery and the DOM around it; a server needs
-//! this crate alone.
+//! A server keeps a [`ShardChain`] for each user and ships it beside the feed's items. The device holds a
+//! [`Guard`](device::Guard), which merges the shipped shards with the impressions of this device and says which items
+//! are fresh. On the web, the npm package `seenguard` has the guard as WebAssembly, with storage, delivery and the DOM
+//! around it; a server needs this crate alone.
 //!
 //! ```
-//! use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot, Time};
+//! use seenguard::device::{DEFAULT_REMEMBER, Guard, Now};
+//! use seenguard::{ChainOptions, ShardChain, Snapshot, Time};
 //!
 //! // On the server: what this user is known to have seen.
 //! let mut chain = ShardChain::new(ChainOptions::default())?;
@@ -17,7 +18,6 @@
 //!
 //! // On the device: the server's shards, and what was shown here a moment ago.
 //! let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
-//! guard.finish_loading();
 //! let now = Now::at(Time::from_unix_seconds(1_764_000_100));
 //! guard.apply(Snapshot::from(&shipped), now)?;
 //! guard.record(&["article-3"], now)?;
@@ -25,8 +25,8 @@
 //! # Ok::<(), seenguard::Error>(())
 //! ```
 //!
-//! The core knows no clock, no browser and no I/O: time comes in as an argument, as [`Time`] on a server and as [`Now`]
-//! on a device. Lists of ids are anything that is an [`IdList`]; answers are indices into them.
+//! The core knows no clock, no browser and no I/O: time comes in as an argument, as [`Time`] on a server and as
+//! [`Now`](device::Now) on a device. Lists of ids are anything that is an [`IdList`]; answers are indices into them.
 //!
 //! # A tour
 //!
@@ -56,10 +56,11 @@
 //!
 //! A [`ShardChain`] inserts into its newest shard. When that holds [`capacity`](ChainOptions::capacity) ids, a new one
 //! is begun, and the oldest drops out. A store keeps its [`ChainSnapshot`], a list of texts. A device that says which
-//! shards it [holds](Guard::held) gets their references instead, 13 characters each:
+//! shards it [holds](device::Guard::held) gets their references instead, 13 characters each:
 //!
 //! ```
-//! use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot, Time};
+//! use seenguard::device::{DEFAULT_REMEMBER, Guard, Now};
+//! use seenguard::{ChainOptions, ShardChain, Snapshot, Time};
 //!
 //! let now = Time::from_unix_seconds(1_764_000_000);
 //! let options = ChainOptions { capacity: 2, ..ChainOptions::default() };
@@ -81,8 +82,8 @@
 //!
 //! [`ShardChain::take`] takes in a device's [`Report`]; [`ShardChain::unsee`] makes ids fresh again, and
 //! [`ShardChain::forget`] deletes a history. [`ShardChain::page`] makes a page of ranked candidates, less what the
-//! person's devices have [`Pending`]. A store has a user's [`StoredChain`] under [`StoreKeys`]. [`plan()`] says which options a feed needs and what
-//! they cost:
+//! person's devices have [`Pending`]. A store has a user's [`StoredChain`] under [`StoreKeys`]. [`plan()`] says which
+//! options a feed needs and what they cost:
 //!
 //! ```
 //! use seenguard::{PlanOptions, plan};
@@ -96,13 +97,15 @@
 //! ## A device's guard
 //!
 //! What this device showed is in one exact table, by the hash of the id, so nothing of it is stopped by mistake. An
-//! impression is pending until a snapshot contains it; the time until then is the stream's [`Lag`]. A [`Guard`] takes a
-//! whole [`Snapshot`] or leaves everything as it was and says why. [`Guard::unsee`] takes back, [`Guard::explain`] says
-//! why an id is stopped, [`Guard::begin_batch`] what to deliver, and [`Guard::stats`] what it costs.
+//! impression is pending until a snapshot contains it; the time until then is the stream's [`Lag`](device::Lag). A
+//! [`Guard`](device::Guard) takes a whole [`Snapshot`] or leaves everything as it was and says why.
+//! [`Guard::unsee`](device::Guard::unsee) takes back, [`Guard::explain`](device::Guard::explain) says why an id is
+//! stopped, [`Guard::begin_batch`](device::Guard::begin_batch) what to deliver, and
+//! [`Guard::stats`](device::Guard::stats) what it costs.
 //!
-//! Storage is a merge: [`Guard::take_unsaved`] gives what has changed as a [`Segment`], and [`Guard::load`] takes the
-//! segments of earlier visits and other tabs in any order, any number of times, with the same result. A [`Storage`] says
-//! which of them to write, read and remove, and when.
+//! Storage is a merge: what has changed is written as a row, and the rows of earlier visits and other tabs are read in
+//! any order, any number of times, with the same result. A [`Storage`](device::Storage) says which of them to write,
+//! read and delete, and when.
 //!
 //! ## Items that are nearly the same
 //!
@@ -146,11 +149,22 @@ mod shard;
 pub mod simhash;
 mod snapshot;
 mod storage;
+mod table;
 mod time;
 #[cfg(all(target_arch = "wasm32", any(feature = "client", feature = "server")))]
 #[doc(hidden)]
 pub mod web;
 pub mod wire;
+
+/// What a person's device needs: the guard, and its storage.
+pub mod device {
+    pub use crate::guard::{
+        Applied, CoveredImpression, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Lag, NotApplied, Now,
+        Received, Recorded,
+    };
+    pub use crate::storage::{Others, Place, Step, Storage, Timer, Trouble};
+    pub use crate::table::{DEFAULT_REMEMBER, MAX_REMEMBER};
+}
 
 pub use bloom::BloomFilter;
 pub use chain::{
@@ -158,10 +172,6 @@ pub use chain::{
     Pending, PendingToKeep, ReceivedReport, Rejected, Report, SeenItems, ShardChain, StoreKeys, StoredChain,
 };
 pub use error::Error;
-pub use guard::{
-    Applied, CoveredImpression, DEFAULT_REMEMBER, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Lag,
-    MAX_REMEMBER, NotApplied, Now, Received, Recorded, Segment, SegmentState,
-};
 pub use id_list::{IdList, ItemIds, Split};
 pub use impression::Impression;
 pub use inspect::{InspectedFilter, Inspection, inspect};
@@ -170,6 +180,5 @@ pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, P
 pub use plan::{Plan, PlanOptions, plan};
 pub use shard::Shard;
 pub use snapshot::Snapshot;
-pub use storage::{Hidden, Notices, Operation, Outcome, Storage, Trouble};
 pub use time::Time;
 pub use wire::Format;

@@ -5,11 +5,10 @@
 mod common;
 
 use allocation_counter::measure;
+use common::device::{Device, PREFIX, save};
 use common::random::Random;
-use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, loaded, sealed, seconds, unsaved};
-use seenguard::{
-    ChainOptions, MAX_BITS, MAX_REMEMBER, NearDuplicates, Pending, PendingToKeep, SegmentState, Shard, ShardChain,
-};
+use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, sealed, seconds};
+use seenguard::{ChainOptions, MAX_BITS, NearDuplicates, Pending, PendingToKeep, Shard, ShardChain};
 
 /// Enough for an error and a copy of a small input.
 const LITTLE: u64 = 4096;
@@ -166,91 +165,91 @@ fn a_shard_that_outlasts_those_beside_it_takes_no_more_than_its_bits() {
     }
 }
 
-// Segments.
+// Rows.
 
-/// A segment of one chunk: a header that claims so many recordings, and this content.
-fn segment(claimed: u8, content: &[u8]) -> String {
-    let clear = base64_of(&sealed(vec![b'c', 0]));
-    let header = base64_of(&sealed(vec![b'h', claimed, 0, 0, 0, 0]));
-    let recordings = base64_of(&sealed([b"r", content].concat()));
-    format!("SGI1\n{clear}\n{header}\n{recordings}\n")
+/// A device with this row in its storage.
+fn device_with(row: String) -> Device {
+    let mut device = Device::default();
+    device.main.insert(format!("{PREFIX}00000000000/r/writer/1"), row);
+    device
 }
 
-/// LEB128 of 2^63 − 1, the largest number of the format.
-const LARGEST: [u8; 9] = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F];
-
 #[test]
-fn what_a_segment_claims_takes_nothing() {
-    // A text of 2^63 − 1 bytes; counters and times of as much; a number that never ends.
-    let text = [&[8, 1, 2][..], &LARGEST, b"abc"].concat();
-    let counter = [&[0][..], &LARGEST, &[2], &[7; 8]].concat();
+fn what_a_row_claims_takes_nothing() {
+    // LEB128 of 2^63 − 1, the largest number of the format.
+    const LARGEST: [u8; 9] = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F];
+    let empty = |row: &str| most_bytes_while(|| drop(device_with(row.into()).next_visit()));
+    let text = [&[4, 1, 0][..], &LARGEST, b"abc"].concat();
+    let counter = [&[0][..], &LARGEST, &[0], &[7; 8]].concat();
     let time = [&[0, 1][..], &LARGEST, &[7; 8]].concat();
     let endless = [&[0][..], &[0xFF; 40]].concat();
     for content in [text, counter, time, endless] {
-        let segment = segment(200, &content);
-        let mut guard = guard();
-        let taken =
-            most_bytes_while(|| assert_eq!(guard.merge(&[&segment], at(START)).unwrap(), [SegmentState::Damaged]));
-        assert!(taken < LITTLE, "{taken}");
+        let row = base64_of(&sealed(content));
+        let taken = empty(&row);
+        assert!(taken < empty("no row") + LITTLE, "{taken}");
     }
 }
 
 #[test]
-fn many_small_segments_take_as_much_as_they_hold() {
-    let mut writer = guard();
-    let segments: Vec<String> = (0..2_500)
-        .map(|number| {
-            writer.record(&ids("item", number..number + 1), at(START)).unwrap();
-            unsaved(&mut writer)
-        })
-        .collect();
-    let text: usize = segments.iter().map(String::len).sum();
-    let taken = most_bytes_while(|| drop(loaded(&segments)));
-    assert!(taken < 8 * text as u64, "{taken} bytes for {text} of text");
+fn many_small_rows_take_as_much_as_they_hold() {
+    let mut device = Device::with_signal();
+    let mut writer = device.next_visit();
+    for number in 0..2_500 {
+        writer.record(&ids("item", number..number + 1));
+        writer.work(&mut device);
+    }
+    let text: usize = device.main.iter().map(|(key, text)| key.len() + text.len()).sum();
+    let taken = most_bytes_while(|| drop(device.next_visit()));
+    assert!(taken < 12 * text as u64, "{taken} bytes for {text} of text");
 }
 
 #[test]
 fn a_megabyte_of_recordings_takes_a_bounded_multiple_of_it() {
     // The shortest that there are: flags, counter and time of 1 byte each, an empty text.
-    let recordings: Vec<u8> = (0..190_000).flat_map(|_| [8, 1, 2, 0]).collect();
+    let recordings: Vec<u8> = (0..190_000).flat_map(|_| [4, 1, 0, 0]).collect();
     let hashes: Vec<u8> = (0..70_000u64)
-        .flat_map(|hash| [&[0, 1, 2][..], &hash.to_le_bytes()].concat())
+        .flat_map(|hash| [&[0, 1, 0][..], &hash.to_le_bytes()].concat())
         .collect();
     for content in [recordings, hashes] {
-        let segment = segment(0, &content);
-        let mut guard = guard();
-        let taken = most_bytes_while(|| drop(guard.merge(&[&segment], at(START)).unwrap()));
-        assert!(
-            taken < 64 * segment.len() as u64,
-            "{taken} bytes for {} of text",
-            segment.len()
-        );
-        assert!(guard.stats(at(0)).bytes < 2 << 20);
+        let row = base64_of(&sealed(content));
+        let (length, mut device) = (row.len(), device_with(row));
+        let mut tab = None;
+        let taken = most_bytes_while(|| tab = Some(device.next_visit()));
+        assert!(taken < 64 * length as u64, "{taken} bytes for {length} of text");
+        assert!(tab.unwrap().guard.stats(at(0)).bytes < 2 << 20);
     }
 }
 
-/// How many allocations it takes to load a text: a measure of the work that does not depend on the machine.
-fn allocations_to_load(text: &str) -> u64 {
-    measure(|| drop(loaded(&[text]))).count_total
+/// How many allocations it takes to read a row: a measure of the work that does not depend on the machine.
+fn allocations_to_read(row: String) -> u64 {
+    let mut device = device_with(row);
+    measure(|| drop(device.next_visit())).count_total
 }
 
 #[test]
-fn loading_anything_takes_work_in_proportion_to_its_length() {
-    let kinds: [fn(usize) -> String; 4] = [
-        |length| "\n".repeat(length),
-        |length| "SGI1\n".to_owned() + &"AAAA\n".repeat(length / 5),
-        |length| "x".repeat(length),
-        |length| {
-            let mut guard = guard_of(30.0, MAX_REMEMBER);
-            guard.record(&ids("item", 0..length / 26), at(START)).unwrap();
-            unsaved(&mut guard)
-        },
+fn reading_anything_takes_work_in_proportion_to_its_length() {
+    let kinds: [fn(usize) -> String; 3] = [
+        |length| "A".repeat(length),
+        |length| "\u{7f}".repeat(length),
+        |length| base64_of(&sealed([4, 1, 0, 1, b'a'].repeat(length / 7))),
     ];
     for kind in kinds {
-        let (short, long) = (kind(100_000), kind(1_000_000));
-        let (few, many) = (allocations_to_load(&short), allocations_to_load(&long));
+        let (few, many) = (allocations_to_read(kind(100_000)), allocations_to_read(kind(1_000_000)));
         assert!(many <= 15 * few + 100, "{few} allocations for 100 KB, {many} for 1 MB");
     }
+}
+
+#[test]
+fn what_nobody_stores_takes_a_bounded_room() {
+    let mut guard = guard_of(30.0, 1_000);
+    let taken = measure(|| {
+        for round in 0..100 {
+            guard
+                .record(&ids(&format!("round {round}"), 0..1_000), at(START))
+                .unwrap();
+        }
+    });
+    assert!(taken.bytes_current < 700_000, "{}", taken.bytes_current);
 }
 
 #[test]
@@ -260,7 +259,7 @@ fn ten_thousand_covered_impressions_take_less_than_700_kb() {
     let taken = measure(|| {
         table.record(&ids, at(START)).unwrap();
         common::cover_all(&mut table, at(START));
-        table.take_unsaved(true);
+        save(&mut table, &mut Device::default());
     });
     println!(
         "{} bytes are held, {} were at most",

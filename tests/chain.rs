@@ -278,7 +278,7 @@ fn a_full_chain_fits_a_snapshot() {
             .unwrap();
         let shipped = chain.snapshot(seconds(START + second as u64), None).unwrap();
         assert!(shipped.shards.len() <= 64);
-        let mut guard = common::guard_of(1.0, seenguard::DEFAULT_REMEMBER);
+        let mut guard = common::guard_of(1.0, seenguard::device::DEFAULT_REMEMBER);
         common::apply(
             &mut guard,
             shipped.version,

@@ -9,7 +9,8 @@ mod recall_server;
 
 use common::{START, at, ids, milliseconds, seconds};
 use recall_server::{RecallServer, Request, ask, impressions, new_device, show};
-use seenguard::{Error, Guard, Report};
+use seenguard::device::Guard;
+use seenguard::{Error, Report};
 
 /// A device sends what it showed a second ago, and what it has pending.
 fn report(guard: Option<&Guard>, ids: &[&str]) -> Result<Report, Error> {

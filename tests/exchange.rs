@@ -3,12 +3,11 @@
 
 mod common;
 
-use common::{START, apply, at, guard, ids, next_visit, shard_of, unsaved};
+use common::device::{Device, save};
+use common::{START, apply, at, guard, ids, shard_of};
+use seenguard::device::{Explanation, Guard, NotApplied, Received};
 use seenguard::wire::Reference;
-use seenguard::{
-    BloomFilter, DEFAULT_REMEMBER, Explanation, Format, Guard, IdList, Impression, ItemIds, NotApplied, Parameters,
-    Received, Shard, Snapshot, Split, Time,
-};
+use seenguard::{BloomFilter, Format, IdList, Impression, ItemIds, Parameters, Shard, Snapshot, Split, Time};
 
 fn text_of(ids: &[String], epoch: u32) -> String {
     shard_of(ids, epoch, 0).to_base64().unwrap()
@@ -132,45 +131,23 @@ fn a_reference_is_of_the_format_that_the_shard_came_in() {
 
 // The snapshot of an earlier visit.
 
-/// The snapshot in use at a time as it is stored.
-fn stored(guard: &Guard, seconds: u64) -> String {
-    guard.stored_snapshot(at(seconds)).expect("it is short enough")
-}
-
 #[test]
 fn the_snapshot_of_the_last_visit_stops_what_it_did_until_one_of_this_visit_is_taken() {
     let texts = [text_of(&ids("new", 0..9), 2), text_of(&ids("old", 0..9), 1)];
     let unseen = [taken_back("old-3", 5)];
-    let mut before = guard();
-    let first = Snapshot {
-        version: Some(9),
-        ..snapshot(&texts, &unseen)
-    };
-    before.apply(first, at(START + 50)).unwrap();
-    let stored = stored(&before, START + 55);
-
     let mut guard = guard();
-    guard.restore(&stored, at(START + 60)).unwrap();
+    guard.restore(snapshot(&texts, &unseen), at(START + 60)).unwrap();
     assert!(guard.has("new-0", at(START + 60)) && !guard.has("old-3", at(START + 60)));
     assert_eq!(
         (guard.version(), guard.stats(at(START + 60)).received),
         (None, Received::default())
     );
     // A server whose counter starts again is believed, and needs not send what is held.
-    let shipped = [reference_of(&texts[0]), reference_of(&texts[1])];
-    assert_eq!(guard.held(), before.held());
+    let shipped = texts.each_ref().map(|text| reference_of(text));
     assert_eq!(apply(&mut guard, Some(1), &shipped, at(START + 61)).unwrap().reused, 2);
     apply(&mut guard, Some(2), &shipped[..1], at(START + 62)).unwrap();
-    guard.restore(&stored, at(START + 63)).unwrap();
+    guard.restore(snapshot(&texts, &unseen), at(START + 63)).unwrap();
     assert_eq!((guard.version(), guard.shards()), (Some(2), 1));
-}
-
-#[test]
-fn a_guard_without_a_snapshot_stores_none() {
-    assert_eq!(guard().stored_snapshot(at(START)), None);
-    let mut guard = guard();
-    apply(&mut guard, Some(1), &[] as &[&str], at(START)).unwrap();
-    assert_eq!(guard.stored_snapshot(at(START)), None);
 }
 
 #[test]
@@ -183,106 +160,54 @@ fn shards_of_over_half_a_megabyte_are_not_stored() {
         Shard::new(filter, epoch, 0).to_base64().unwrap()
     };
     let texts: Vec<String> = (1..=16).map(large).collect();
-    let lengths: Vec<usize> = texts.iter().map(String::len).collect();
-    let fitting = (1..)
-        .find(|&count| lengths[..count + 1].iter().sum::<usize>() > 512 * 1024)
-        .unwrap();
-    for (count, is_stored) in [(fitting, true), (fitting + 1, false), (fitting, true)] {
+    let total = |count: usize| texts[..count].iter().map(String::len).sum::<usize>();
+    let fitting = (1..).find(|&count| total(count + 1) > 512 * 1024).unwrap();
+    for (count, stored) in [(fitting, fitting), (fitting + 1, 0), (0, 0)] {
         let mut guard = guard();
         apply(&mut guard, None, &texts[..count], at(START)).unwrap();
-        assert_eq!(guard.stored_snapshot(at(START)).is_some(), is_stored);
-        let held = Reference::split(&guard.held()).len();
-        assert_eq!(held, count);
-    }
-}
-
-#[test]
-fn shards_that_the_storage_has_damaged_are_not_held() {
-    let texts = [3, 2, 1].map(|epoch| text_of(&ids(&format!("shard {epoch}"), 0..9), epoch));
-    let mut before = guard();
-    apply(&mut before, None, &texts, at(START)).unwrap();
-    let names: Vec<String> = before.held().split('.').map(str::to_owned).collect();
-    let whole = stored(&before, START);
-    for damaged in [vec![], vec![1], vec![0, 2], vec![0, 1, 2]] {
-        let mut text = whole.clone();
-        for &shard in &damaged {
-            text = text.replacen(&texts[shard], &texts[shard].replacen('A', "B", 1), 1);
-        }
-        let mut later = guard();
-        later.restore(&text, at(START)).unwrap();
-        let expected: Vec<String> = (0..3)
-            .filter(|shard| !damaged.contains(shard))
-            .map(|shard| names[shard].clone())
-            .collect();
-        assert_eq!(later.held(), expected.join("."));
-        assert_eq!(later.has("shard 2-0", at(START)), !damaged.contains(&1));
-    }
-}
-
-#[test]
-fn a_stored_snapshot_that_is_damaged_elsewhere_changes_nothing() {
-    let mut before = guard();
-    let unseen = [taken_back("a", 5)];
-    let texts = [text_of(&ids("a", 0..2), 1)];
-    before.apply(snapshot(&texts, &unseen), at(START)).unwrap();
-    let whole = stored(&before, START);
-    let shards = whole.len() - texts[0].len();
-    for place in 0..shards {
-        let other = if whole.as_bytes()[place] == b'A' { "B" } else { "A" };
-        let mut text = whole.clone();
-        text.replace_range(place..place + 1, other);
-        let mut later = guard();
-        let restored = later.restore(&text, at(START));
-        assert!(restored.is_err() && later.shards() == 0, "{place}");
-    }
-    for length in 0..whole.len() {
-        let mut later = guard();
-        assert!(
-            later.restore(&whole[..length], at(START)).is_err() && later.shards() == 0,
-            "{length}"
-        );
+        assert_eq!(guard.shard_texts().count(), stored);
+        assert!(guard.shard_texts().eq(texts[..stored].iter().map(String::as_bytes)));
+        assert_eq!(Reference::split(&guard.held()).len(), count);
     }
 }
 
 #[test]
 fn a_snapshot_from_before_a_deletion_is_not_taken_over() {
     let texts = [text_of(&ids("old", 0..9), 1)];
-    let stored = |forget_before| {
-        let mut guard = guard();
-        let snapshot = Snapshot {
-            forget_before,
-            ..snapshot(&texts, &[])
-        };
-        guard.apply(snapshot, at(START)).unwrap();
-        stored(&guard, START)
+    let of = |forget_before: Option<u64>| Snapshot {
+        forget_before: forget_before.map(|seconds| seconds as u32),
+        ..snapshot(&texts, &[])
     };
-    let deletion = |seconds: u64| Snapshot {
-        forget_before: Some(seconds as u32),
-        ..snapshot(&[] as &[&str], &[])
+    let mut device = Device::default();
+    let mut tab = device.next_visit();
+    let deletion = Snapshot {
+        shards: &[] as &[&str],
+        ..Snapshot::new(&[] as &[&str])
     };
-    let mut writer = guard();
-    writer.apply(deletion(START), at(START)).unwrap();
-    let segment = unsaved(&mut writer);
-    let mut later = next_visit(&[&segment]);
-    later.restore(&stored(Some(START as u32 - 1)), at(START)).unwrap();
-    assert!(!later.has("old-0", at(START)));
-    later.restore(&stored(Some(START as u32)), at(START)).unwrap();
-    assert!(later.has("old-0", at(START)));
-
-    // Another tab hears of it first: the snapshot that is in use here is from before.
-    let mut tab = guard();
-    apply(&mut tab, Some(7), &texts, at(START)).unwrap();
-    tab.merge(&[&segment], at(START)).unwrap();
-    assert!(!tab.has("old-0", at(START)) && tab.held().is_empty());
-    let replica = apply(&mut tab, Some(8), &texts, at(START)).unwrap();
+    let deletion = Snapshot {
+        forget_before: Some(START as u32),
+        ..deletion
+    };
+    tab.guard.apply(deletion, at(START)).unwrap();
+    // These have a snapshot in use from before, and hear of it by what is stored.
+    let (mut applied, mut restored) = (device.next_visit(), device.next_visit());
+    apply(&mut applied.guard, Some(7), &texts, at(START)).unwrap();
+    restored.guard.restore(of(None), at(START)).unwrap();
+    tab.flush(&mut device);
+    for tab in [&mut applied, &mut restored] {
+        assert!(tab.has("old-0"));
+        tab.storage.signalled();
+        tab.work(&mut device);
+        assert!(!tab.has("old-0") && tab.guard.held().is_empty());
+    }
+    let replica = apply(&mut applied.guard, Some(8), &texts, at(START)).unwrap();
     assert_eq!(replica.reason, Some(NotApplied::OlderVersion));
 
-    // The same of one that was stored, before a response has come.
-    let mut early = guard();
-    early.restore(&stored(None), at(START)).unwrap();
-    assert!(early.has("old-0", at(START)));
-    early.merge(&[&segment], at(START)).unwrap();
-    assert!(!early.has("old-0", at(START)) && early.held().is_empty());
+    let mut later = device.next_visit().guard;
+    later.restore(of(Some(START - 1)), at(START)).unwrap();
+    assert!(!later.has("old-0", at(START)));
+    later.restore(of(Some(START)), at(START)).unwrap();
+    assert!(later.has("old-0", at(START)));
 }
 
 // What the server has taken back.
@@ -370,52 +295,23 @@ fn a_snapshot_takes_back_at_most_a_thousand_ids() {
 }
 
 #[test]
-fn a_taking_back_of_this_device_ends_when_the_server_has_listed_it_and_does_so_no_longer() {
+fn a_taking_back_of_this_device_lasts_until_the_id_is_recorded_again() {
     let mut guard = guard();
-    let texts = [text_of(&["a".into(), "b".into()], 1)];
+    let texts = [text_of(&["a".into()], 1)];
     apply(&mut guard, None, &texts, at(START)).unwrap();
-    guard.unsee(&["a", "b"], at(START + 1)).unwrap();
-    // The server does not know of it yet.
-    apply(&mut guard, None, &texts, at(START + 2)).unwrap();
-    assert!(!guard.has("a", at(START + 2)));
-    let listed = [taken_back("a", 3), taken_back("b", 3)];
-    guard.apply(snapshot(&texts, &listed), at(START + 4)).unwrap();
-    assert!(!guard.has("a", at(START + 4)));
-    // Seen again on another device.
-    guard.apply(snapshot(&texts, &listed[1..]), at(START + 5)).unwrap();
-    assert!(guard.has("a", at(START + 5)) && !guard.has("b", at(START + 5)));
-    let mut later = next_visit(&[unsaved(&mut guard)]);
-    apply(&mut later, None, &texts, at(START + 6)).unwrap();
-    assert!(later.has("a", at(START + 6)) && !later.has("b", at(START + 6)));
-}
-
-#[test]
-fn it_ends_so_too_if_the_storage_had_not_loaded_when_the_server_listed_it() {
-    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
-    let texts = [text_of(&["a".into()], 1)];
-    guard.unsee(&["a"], at(START)).unwrap();
-    guard
-        .apply(snapshot(&texts, &[taken_back("a", 1)]), at(START + 2))
-        .unwrap();
-    guard.finish_loading();
-    assert!(!guard.has("a", at(START + 3)));
-    guard.apply(snapshot(&texts, &[]), at(START + 4)).unwrap();
-    assert!(guard.has("a", at(START + 4)));
-}
-
-#[test]
-fn a_newer_taking_back_of_this_device_does_not_end_with_an_older_one() {
-    let mut guard = guard();
-    let texts = [text_of(&["a".into()], 1)];
-    guard.unsee(&["a"], at(START)).unwrap();
-    let listed = [taken_back("a", 1)];
-    guard.apply(snapshot(&texts, &listed), at(START + 2)).unwrap();
-    guard.record(&["a"], at(START + 3)).unwrap();
-    guard.unsee(&["a"], at(START + 4)).unwrap();
-    guard.apply(snapshot(&texts, &listed), at(START + 5)).unwrap();
-    // The server has learnt of the recording in between, and not of what was taken back since.
-    guard.apply(snapshot(&texts, &[]), at(START + 6)).unwrap();
-    assert!(!guard.has("a", at(START + 6)));
+    guard.unsee(&["a"], at(START + 1)).unwrap();
+    let mut device = Device::default();
+    // Whatever the server lists, and no longer lists.
+    for listed in [&[][..], &[taken_back("a", 3)], &[]] {
+        guard.apply(snapshot(&texts, listed), at(START + 4)).unwrap();
+        assert!(!guard.has("a", at(START + 4)));
+        save(&mut guard, &mut device);
+        let mut later = device.next_visit().guard;
+        apply(&mut later, None, &texts, at(START + 4)).unwrap();
+        assert!(!later.has("a", at(START + 4)));
+    }
+    guard.record(&["a"], at(START + 5)).unwrap();
+    assert!(guard.has("a", at(START + 5)));
 }
 
 #[test]
@@ -431,9 +327,12 @@ fn feeds_hear_of_what_was_taken_back_and_forgotten() {
 
     guard.unsee(&["own"], at(START + 1)).unwrap();
     assert!(hears(&guard));
-    let mut tab = next_visit(&[unsaved(&mut guard)]);
+    let mut device = Device::default();
+    save(&mut guard, &mut device);
+    let mut tab = device.next_visit().guard;
     tab.unsee(&["other"], at(START + 2)).unwrap();
-    guard.merge(&[unsaved(&mut tab)], at(START)).unwrap();
+    save(&mut tab, &mut device);
+    save(&mut guard, &mut device);
     assert!(hears(&guard));
     guard
         .apply(snapshot(&texts, &[taken_back("server", 0)]), at(START + 3))
@@ -458,16 +357,20 @@ fn feeds_hear_of_what_was_taken_back_and_forgotten() {
 fn feeds_hear_of_what_was_taken_back_once_more_after_the_window() {
     let mut guard = guard();
     guard.record(&["a"], at(START)).unwrap();
-    let mut tab = next_visit(&[unsaved(&mut guard)]);
+    let mut device = Device::default();
+    save(&mut guard, &mut device);
+    let mut tab = device.next_visit().guard;
     tab.unsee(&["a"], at(START + 1)).unwrap();
-    guard.merge(&[unsaved(&mut tab)], at(START + 1)).unwrap();
+    save(&mut tab, &mut device);
+    save(&mut guard, &mut device);
     // A feed that asks now is told of nothing: it has expired.
     let later = START + 31 * 86_400;
     assert_eq!(guard.taken_back(&["a"], at(later)).unwrap(), [] as [u32; 0]);
     let known = guard.unseen_revision();
 
     tab.unsee(&["a"], at(later)).unwrap();
-    guard.merge(&[unsaved(&mut tab)], at(later)).unwrap();
+    save(&mut tab, &mut device);
+    save(&mut guard, &mut device);
     assert_ne!(guard.unseen_revision(), known);
     assert_eq!(guard.taken_back(&["a"], at(later)).unwrap(), [0]);
 }
@@ -482,22 +385,6 @@ fn of_an_id_that_is_listed_twice_the_later_time_counts() {
         guard.apply(snapshot(&texts, &listed), at(START + 11)).unwrap();
         assert!(!guard.has("a", at(START + 11)), "{times:?}");
     }
-}
-
-#[test]
-fn what_the_server_has_decided_since_it_was_taken_back_is_not_decided_anew() {
-    let mut guard = guard();
-    let texts = [text_of(&["a".into(), "b".into()], 1)];
-    guard.unsee(&["a", "b"], at(START)).unwrap();
-    let listed = [taken_back("a", 0), taken_back("b", 0)];
-    guard.apply(snapshot(&texts, &listed), at(START + 1)).unwrap();
-    // Seen again on another device; then the store loses everything.
-    guard.apply(snapshot(&texts, &listed[1..]), at(START + 2)).unwrap();
-    assert!(guard.has("a", at(START + 2)));
-    let flushed = snapshot(&[] as &[&str], &listed[1..]);
-    guard.apply(flushed, at(START + 3)).unwrap();
-    assert!(!guard.has("a", at(START + 3)));
-    assert_eq!(guard.taken_back(&["a", "b"], at(START + 3)).unwrap(), [1]);
 }
 
 // Several ids an item, and what was seen longest ago.

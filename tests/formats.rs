@@ -6,8 +6,9 @@ mod common;
 
 use common::foreign::{Filter, bits_and_blooms, go_bloomfilter, guava, redisbloom, vectors};
 use common::{START, at, base64_of, bytes_of, ids, seconds};
+use seenguard::device::{Applied, Explanation, Guard};
 use seenguard::wire;
-use seenguard::{Applied, BloomFilter, ChainOptions, Error, Explanation, Format, Guard, Parameters, Shard, ShardChain};
+use seenguard::{BloomFilter, ChainOptions, Error, Format, Parameters, Shard, ShardChain};
 use seenguard::{IdList, MAX_SNAPSHOT_BITS, Snapshot};
 
 fn apply(guard: &mut Guard, filter: &Filter) -> Applied {

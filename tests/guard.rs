@@ -4,15 +4,13 @@
 
 mod common;
 
+use common::device::{Device, next_visit, save};
 use common::random::Random;
-use common::{
-    DAY, START, apply, at, at_ms, cover_all, guard, guard_of, has_all, ids, next_visit, seconds, shard_of, shard_with,
-    unsaved,
+use common::{DAY, START, apply, at, at_ms, cover_all, guard, guard_of, has_all, ids, seconds, shard_of, shard_with};
+use seenguard::device::{
+    Applied, CoveredImpression, DEFAULT_REMEMBER, Explanation, Filtered, Guard, MAX_REMEMBER, Now,
 };
-use seenguard::{
-    Applied, ChainOptions, CoveredImpression, DEFAULT_REMEMBER, Explanation, Filtered, Guard, Impression, MAX_REMEMBER,
-    Now, Parameters, Shard, ShardChain, Snapshot,
-};
+use seenguard::{ChainOptions, Impression, Parameters, Shard, ShardChain, Snapshot};
 
 fn text_of(ids: &[String], epoch: u32) -> String {
     shard_of(ids, epoch, 0).to_base64().unwrap()
@@ -133,7 +131,7 @@ fn a_new_guard_believes_a_counter_that_started_again() {
     let mut earlier = guard();
     apply(&mut earlier, Some(1_000), &[text_of(&ids("item", 0..9), 1)], at(START)).unwrap();
     earlier.record(&["mine"], at(START)).unwrap();
-    let mut later = next_visit(&[unsaved(&mut earlier)]);
+    let mut later = next_visit(&mut earlier);
     assert_eq!(later.version(), None);
     assert!(
         apply(&mut later, Some(1), &[] as &[&str], at(START))
@@ -340,7 +338,7 @@ fn filter_changes_nothing_but_its_counters() {
     guard.record(&ids("shown", 0..50), at(START)).unwrap();
     let page: Vec<String> = [ids("server", 40..60), ids("shown", 40..60), ids("server", 45..50)].concat();
     let first = guard.filter(&page, at(START)).unwrap();
-    let (stats, written) = (guard.stats(at(START)), guard.clone().take_unsaved(true));
+    let (stats, told) = (guard.stats(at(START)), guard.device_pending(4_000, at(START)));
     for _ in 0..10 {
         assert_eq!(guard.filter(&page, at(START)).unwrap(), first);
         for id in &page {
@@ -351,7 +349,7 @@ fn filter_changes_nothing_but_its_counters() {
     assert_eq!(after.filtered.passed, 11 * stats.filtered.passed);
     let mut uncounted = after.clone();
     uncounted.filtered = stats.filtered;
-    assert_eq!((uncounted, guard.take_unsaved(true)), (stats, written));
+    assert_eq!((uncounted, guard.device_pending(4_000, at(START))), (stats, told));
 }
 
 #[test]
@@ -455,16 +453,16 @@ fn reading_and_opening_at_a_wrong_time_delete_nothing() {
     let mut guard = guard();
     guard.record(&ids("item", 0..300), at(START)).unwrap();
     cover_all(&mut guard, at(START));
-    let mut segments = vec![unsaved(&mut guard)];
+    let mut device = Device::default();
+    save(&mut guard, &mut device);
     for wrong in [0, START + 4_000 * DAY, u64::from(u32::MAX) + 5, 9_000_000_000_000] {
         let fresh = guard.filter(&ids("item", 0..300), at(wrong)).unwrap();
         assert!(wrong < START || fresh.len() == 300);
-        guard = next_visit(&segments);
+        guard = device.next_visit().guard;
         guard.record(&["at the wrong time"], at(wrong)).unwrap();
-        segments.push(unsaved(&mut guard));
-        segments = vec![guard.compact(&segments, at(START)).unwrap().text];
+        save(&mut guard, &mut device);
     }
-    assert!(has_all(&next_visit(&segments), &ids("item", 0..300), at(START)));
+    assert!(has_all(&device.next_visit().guard, &ids("item", 0..300), at(START)));
 }
 
 #[test]
@@ -533,7 +531,7 @@ fn what_is_taken_back_passes_whatever_the_server_ships_until_it_is_recorded_agai
         [0, 1, 2]
     );
     assert_eq!(guard.stats(at(START + 2)).unseen, 3);
-    let mut later = next_visit(&[unsaved(&mut guard)]);
+    let mut later = next_visit(&mut guard);
     apply(&mut later, None, &shards, at(START + 3)).unwrap();
     for guard in [&mut guard, &mut later] {
         assert!(!guard.has("mine", at(START + 3)) && !guard.has("theirs", at(START + 3)));
@@ -566,7 +564,7 @@ fn what_is_taken_back_is_pending_no_longer_and_is_delivered_as_such() {
         (ids(&batch.impressions), ids(&batch.unseen)),
         (vec!["b".into()], vec!["a".into()])
     );
-    let mut later = next_visit(&[unsaved(&mut guard)]);
+    let mut later = next_visit(&mut guard);
     let again = later.begin_batch(9, usize::MAX, at(START));
     assert_eq!((&again.impressions, &again.unseen), (&batch.impressions, &batch.unseen));
     later.end_batch(again.number, true, at(START));
@@ -599,15 +597,17 @@ fn apply_deletion(guard: &mut Guard, seconds: u64, server_ms: Option<u64>, now: 
 fn a_deletion_of_the_history_forgets_what_came_before_it_wherever_it_turns_up() {
     let mut guard = guard();
     guard.record(&["before", "again"], at(START)).unwrap();
-    let old = unsaved(&mut guard);
+    let mut before = Device::default();
+    save(&mut guard, &mut before);
+    let mut since = before.clone();
     guard.record(&["since, not knowing of it"], at(START + 11)).unwrap();
     let deleted = (START + 10) * 1000;
     apply_deletion(&mut guard, START + 10, Some(deleted + 5_000), at_ms(deleted + 5_000));
     guard.record(&["again"], at(START + 20)).unwrap();
-    let segments = [unsaved(&mut guard), old.clone()];
-    guard.merge(&[&old], at(START)).unwrap();
-    let (first, last) = (next_visit(&segments), next_visit(&[&segments[1], &segments[0]]));
-    for guard in [&guard, &first, &last] {
+    save(&mut guard, &mut since);
+    // It finds once more what is stored from before.
+    save(&mut guard, &mut before);
+    for guard in [&guard, &since.next_visit().guard] {
         assert!(!guard.has("before", at(START + 21)));
         assert!(has_all(
             guard,
@@ -624,11 +624,12 @@ fn what_was_recorded_knowing_of_a_deletion_stays_whatever_the_clock_does() {
     guard
         .record(&["with a clock that went back"], at(START - 100 * DAY))
         .unwrap();
-    let text = unsaved(&mut guard);
-    let mut later = next_visit(&[&text]);
+    let mut device = Device::default();
+    save(&mut guard, &mut device);
+    let mut later = device.next_visit().guard;
     apply_deletion(&mut later, START, None, at(START + 6));
     for guard in [&mut guard, &mut later] {
-        guard.merge(&[&text], at(START)).unwrap();
+        save(guard, &mut device);
         assert!(guard.has("with a clock that went back", at(START - 99 * DAY)));
     }
 }
@@ -825,15 +826,14 @@ fn a_device_tells_its_name_its_counter_and_what_is_pending() {
     let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
     guard.record(&["a", "b"], now).unwrap();
     let early = told(&guard, 4_096);
-    assert!(early.starts_with(".0.U0dTM"), "{early}");
-
-    guard.finish_loading();
+    // Without a name: it is not stored.
+    assert!(early.starts_with(".midc1z41."), "{early}");
     let shard = guard.pending_shard(4_096, now).unwrap().unwrap().to_base64().unwrap();
-    assert_eq!(told(&guard, 4_096), format!(".2.{shard}"));
+    assert_eq!(told(&guard, 4_096), format!(".midc1z41.{shard}"));
     guard.record(&ids("item", 0..5_000), now).unwrap();
     let lengths = [10, 100, 1_000, 4_096, usize::MAX].map(|most| told(&guard, most).len());
     assert!(
-        lengths[0] == 5 && lengths[1] <= 100 && lengths[2] <= 1_000,
+        lengths[0] == 10 && lengths[1] <= 100 && lengths[2] <= 1_000,
         "{lengths:?}"
     );
     assert!(
@@ -843,7 +843,7 @@ fn a_device_tells_its_name_its_counter_and_what_is_pending() {
 
     // What a snapshot covers is not pending, and the server is told so.
     cover_all(&mut guard, now);
-    assert_eq!(told(&guard, 4_096), ".3uy.");
+    assert_eq!(told(&guard, 4_096), ".midc22yx.");
 }
 
 #[test]
@@ -860,7 +860,7 @@ fn what_is_recorded_for_this_device_alone_is_remembered_and_told_to_no_server() 
         batch.number == 0 && guard.pending(10, at(START)).is_empty()
     };
     assert!(is_nobodys(&mut guard));
-    let mut later = next_visit(&[unsaved(&mut guard)]);
+    let mut later = next_visit(&mut guard);
     assert!(later.has("a", at(START)) && is_nobodys(&mut later));
 
     // Of what is stopped already nothing changes; recorded again for all, it is an impression as any.
@@ -874,18 +874,6 @@ fn what_is_recorded_for_this_device_alone_is_remembered_and_told_to_no_server() 
     guard.record_local(&["a"], at(START + 3)).unwrap();
     assert!(guard.has("a", at(START + 3)));
     assert_eq!(guard.pending(10, at(START + 3)), ["b"]);
-}
-
-#[test]
-fn what_is_recorded_for_this_device_alone_before_loading_yields_to_an_impression_in_storage() {
-    let mut writer = guard();
-    writer.record(&["a"], at(START)).unwrap();
-    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
-    guard.record_local(&["a", "b"], at(START + 1)).unwrap();
-    guard.load(&[unsaved(&mut writer)], at(START + 2)).unwrap();
-    guard.finish_loading();
-    assert_eq!(guard.pending(10, at(START + 2)), ["a"]);
-    assert!(guard.has("b", at(START + 2)));
 }
 
 // Rates.
@@ -974,7 +962,6 @@ fn what_a_guard_holds_is_bounded() {
     for part in 0..300 {
         let part = ids(&format!("part {part}"), 0..500);
         guard.record(&part, at(START + random.below(40 * DAY))).unwrap();
-        guard.take_unsaved(false);
     }
     let stats = guard.stats(at(START));
     assert!(

@@ -4,9 +4,8 @@
 mod common;
 
 use common::{START, milliseconds, options, seconds};
-use seenguard::{
-    ChainOptions, ChainSnapshot, Format, Guard, Impression, ReceivedReport, Report, ShardChain, Snapshot, Time,
-};
+use seenguard::device::Guard;
+use seenguard::{ChainOptions, ChainSnapshot, Format, Impression, ReceivedReport, Report, ShardChain, Snapshot, Time};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

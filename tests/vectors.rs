@@ -7,8 +7,9 @@ mod common;
 use common::sizes::{ESTIMATES, SIZES};
 use common::vectors::{Case, Vectors, edges, native, with_replaced_surrogates};
 use common::{at, shard_with};
+use seenguard::device::Now;
 use seenguard::hash::{Positions, hash_id};
-use seenguard::{Now, Parameters, Shard, Time};
+use seenguard::{Parameters, Shard, Time};
 
 /// Calls `check` with every case and the ids it is asked for.
 fn for_each_case(check: impl Fn(&Case, &[String])) {
@@ -180,7 +181,7 @@ fn a_guard_that_holds_all_reference_shards_names_the_newest_that_contains_an_id(
         for (index, id) in ids.iter().enumerate() {
             let expected = cases.iter().position(|case| case.answer(index));
             let found = match guard.explain(id, at(0)) {
-                Some(seenguard::Explanation::Server { shard, epoch }) => {
+                Some(seenguard::device::Explanation::Server { shard, epoch }) => {
                     assert_eq!(epoch, Some(cases[shard].epoch));
                     Some(shard)
                 }

@@ -4,7 +4,8 @@
 // Every benchmark is a crate of its own and uses a part of this.
 #![allow(dead_code)]
 
-use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot, Time};
+use seenguard::device::{DEFAULT_REMEMBER, Guard, Now};
+use seenguard::{ChainOptions, ShardChain, Snapshot, Time};
 
 /// Shards, and ids in each.
 pub const SHARDS: usize = 5;
@@ -85,9 +86,7 @@ pub fn apply(guard: &mut Guard, shards: &[String]) {
 
 /// A guard that has shown nothing.
 pub fn guard() -> Guard {
-    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).expect("these options are in their ranges");
-    guard.finish_loading();
-    guard
+    Guard::new(30.0, DEFAULT_REMEMBER).expect("these options are in their ranges")
 }
 
 /// The fresh ids of a page.

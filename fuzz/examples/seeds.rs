@@ -1,4 +1,4 @@
-//! Writes what the corpus began with: the filters of `tests/vectors`, segments that a guard wrote, and random choices.
+//! Writes what the corpus began with: the filters of `tests/vectors`, rows that a tab wrote, and random choices.
 //!
 //! ```text
 //! cargo +nightly run --release --example seeds -- DIRECTORY
@@ -6,7 +6,9 @@
 
 use std::path::Path;
 
-use seenguard::{Format, Guard, Now, Time};
+use seenguard::Format;
+use seenguard::device::Place;
+use seenguard_fuzz::common::device::{Device, Tab};
 use seenguard_fuzz::common::{bytes_of, foreign, ids, random::Random, vectors};
 use seenguard_fuzz::pieces::BEGINNING_MS;
 
@@ -47,17 +49,14 @@ impl Writer {
             Format::BitsAndBlooms => self.variant(2, 6),
             Format::RedisBloom => self.variant(3, 6),
             Format::GoBloomfilter { hashes, .. } => self.variant(4, 6).byte(hashes as u8).byte(0),
+            other => panic!("{other:?} has no variant"),
         }
     }
 }
 
 fn main() {
     let directory = std::env::args().nth(1).expect("usage: seeds DIRECTORY");
-    for (target, seeds) in [
-        ("snapshots", snapshots()),
-        ("segments", segments()),
-        ("writers", writers()),
-    ] {
+    for (target, seeds) in [("snapshots", snapshots()), ("rows", rows()), ("writers", writers())] {
         let directory = Path::new(&directory).join(target);
         std::fs::create_dir_all(&directory).expect("the directory can be made");
         for (number, seed) in seeds.iter().enumerate() {
@@ -114,69 +113,43 @@ fn snapshot(format: Format, variant: u64, shard: &[u8]) -> Vec<u8> {
     input.0
 }
 
-/// Segments of a guard that records, takes back and delivers: with the one before it each, some of them since a clear.
-fn segments() -> Vec<Vec<u8>> {
-    let mut guard = Guard::new(30.0, 1_000).expect("the options are those of a guard");
-    guard.finish_loading();
+/// Rows of a tab that records, takes back and delivers: all so far each time.
+fn rows() -> Vec<Vec<u8>> {
+    let mut device = Device::with_signal();
+    let mut tab = Tab::open(&mut device, Place::IndexedDb);
     let mut seeds = Vec::new();
-    let mut before = None;
     for round in 0..8u8 {
-        let now = Now::at(Time::from_unix_ms(BEGINNING_MS + 1_000 * u64::from(round)));
+        tab.now_ms = BEGINNING_MS + 1_000 * u64::from(round);
         let (first, last) = (usize::from(round), 2 * usize::from(round) + 1);
-        guard.record(&ids("item", first..last), now).expect("there is memory");
-        guard.unsee(&ids("item", 0..first / 3), now).expect("there is memory");
+        tab.record(&ids("item", first..last));
+        tab.unsee(&ids("item", 0..first / 3));
         if round == 4 {
-            guard.start_reporting();
-            let batch = guard.begin_batch(3, 1_000, now);
-            guard.end_batch(batch.number, true, now);
+            tab.guard.start_reporting();
+            let batch = tab.guard.begin_batch(3, 1_000, tab.now());
+            tab.guard.end_batch(batch.number, true, tab.now());
         }
-        let segment = segment(&mut guard, round > 4, now);
+        tab.work(&mut device);
         let mut input = Writer::default();
         // Room for 1,000 recordings, 5 s after the beginning.
         input.0.extend_from_slice(&1_000u16.to_le_bytes());
-        input.variant(0, 3).byte(5).byte(0).byte(1 + u8::from(before.is_some()));
-        input.0.extend(before.iter().flatten());
-        input.0.extend(&segment);
-        // One is recorded, none is taken back, and it is delivered.
-        input.byte(1).byte(7).byte(0).byte(1);
-        // The segment before knows of no clear; this one perhaps of one, and has a device name.
-        input.byte(1 + u8::from(before.is_some()));
-        if before.is_some() {
-            input.byte(0).byte(0);
+        input.variant(0, 3).byte(5).byte(0).byte(device.rows() as u8);
+        for (_, text) in device.main.iter().filter(|(key, _)| key.contains("/r/")) {
+            let bytes = bytes_of(text);
+            // Of no clear, in one piece, undamaged.
+            input
+                .byte(0)
+                .byte(1)
+                .variant(2, 3)
+                .bytes(&bytes[..bytes.len() - 4])
+                .byte(0);
         }
-        if round % 2 == 0 {
-            input.byte(0);
-        } else {
-            input.byte(1).variant(0, 3).byte(round - 1).byte(0);
-        }
-        input.byte(1).variant(0, 3).byte(round).byte(round / 2 % 2);
+        // Impressions are delivered, and no history was deleted.
+        input.byte(1).byte(u8::from(round > 4)).byte(0);
+        // One is recorded, none is taken back, it is delivered, and then perhaps all is cleared.
+        input.byte(1).byte(7).byte(0).byte(1).byte(round % 2);
         seeds.push(input.0);
-        before = Some(segment);
     }
     seeds
-}
-
-/// What has changed: a `SegmentInput` of the version that is known.
-fn segment(guard: &mut Guard, reporting: bool, now: Now) -> Vec<u8> {
-    let text = guard.take_unsaved(true).expect("something was recorded").text;
-    let contents: Vec<Vec<u8>> = text.lines().skip(3).map(bytes_of).collect();
-    let recordings = guard.stats(now).remembered.min(100) as u8;
-    let mut input = Writer::default();
-    input
-        .byte(0)
-        .byte(recordings)
-        .byte(u8::from(reporting))
-        .byte(0)
-        .byte(contents.len() as u8);
-    for content in contents {
-        input
-            .variant(2, 4)
-            .byte(content[0])
-            .bytes(&content[1..content.len() - 4]);
-    }
-    // Undamaged.
-    input.byte(0);
-    input.0
 }
 
 /// A seed, a number of refreshes, choices.

@@ -17,8 +17,10 @@ mod random {
 mod simulation {
     pub mod bounds;
     pub mod chance;
+    pub mod clearing;
     pub mod conditions;
     pub mod coverage;
+    pub mod database;
     pub mod delivery;
     pub mod device;
     pub mod elsewhere;
@@ -31,13 +33,13 @@ mod simulation {
     pub mod knowing;
     pub mod ledger;
     pub mod lists;
+    pub mod local_storage;
     pub mod performing;
     pub mod scene;
     pub mod server;
     pub mod shipment;
     pub mod snapshots;
     pub mod statistics;
-    pub mod store;
     pub mod stored_snapshot;
     pub mod stream;
     pub mod tab;

@@ -2,7 +2,7 @@
 
 pub mod choices;
 pub mod pieces;
-pub mod segments;
+pub mod rows;
 pub mod shards;
 pub mod snapshots;
 

@@ -27,6 +27,10 @@ interface Deliveries {
   endBatch(batch: number, arrived: boolean): void;
   /** What this device tells of what is pending. */
   devicePending(): string;
+  /** The number of the latest clear. */
+  readonly number: number;
+  /** Where no signal tells of a clear: resolves when it is known of. */
+  lookBefore(): Promise<unknown> | undefined;
   readonly report: ErrorListener;
 }
 
@@ -128,6 +132,8 @@ export class Reporter {
       this.schedule(this.intervalMs);
       return;
     }
+    const looking = this.deliveries.lookBefore();
+    if (looking) await (this.sending = looking.then(() => (this.sending = undefined)));
     const first = this.next();
     // At once where there is nothing to wait for: a test's clock runs through many intervals in one task.
     if (!first) {
@@ -172,7 +178,8 @@ export class Reporter {
       const body = JSON.stringify(report);
       const bytes = this.encoder.encode(body).length;
       // One that is too long alone goes alone.
-      if (bytes <= mostBytes || (count === 1 && mostBytes === BATCH_BYTES)) return { batch, report, body, bytes };
+      if (bytes <= mostBytes || (count === 1 && mostBytes === BATCH_BYTES))
+        return { batch, report, body, bytes, number: this.deliveries.number };
       this.deliveries.endBatch(batch, false);
       if (count === 1) return undefined;
       most = Math.ceil(count / 2);
@@ -219,7 +226,7 @@ export class Reporter {
   }
 
   /** Up to where the request is made this waits for nothing but the app's headers: the page may be gone by then. */
-  private async request({ report, body, bytes }: Batch, reason: Reason, mayEnd: boolean): Promise<boolean> {
+  private async request({ report, body, bytes, number }: Batch, reason: Reason, mayEnd: boolean): Promise<boolean> {
     const { url = "", headers, send } = this.options;
     if (send) {
       await inTime(REQUEST_MS, "`send`", send(report, reason));
@@ -233,8 +240,8 @@ export class Reporter {
       return false;
     }
     const asked = typeof headers === "function" ? await inTime(HEADERS_MS, "`headers`", headers()) : headers;
-    // The app may have stopped this meanwhile because another person signs in.
-    if (this.isOver && reason !== "hide") return false;
+    // The app may have stopped this meanwhile because another person signs in, or the namespace was cleared.
+    if ((this.isOver && reason !== "hide") || this.deliveries.number !== number) return false;
     const request = fetch(url, {
       method: "POST",
       headers: { "content-type": "application/json", ...asked },
@@ -291,6 +298,8 @@ interface Batch {
   readonly report: Report;
   readonly body: string;
   readonly bytes: number;
+  /** Of the latest clear when it was begun. */
+  readonly number: number;
 }
 
 /** The header's seconds or date as a wait from now on. */

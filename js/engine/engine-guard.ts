@@ -2,9 +2,10 @@
 import { attempt } from "../attempt.js";
 import type { Clock } from "../clock.js";
 import { SeenGuardError } from "../errors.js";
-import type { Guard, TextBatch } from "../generated/client/seenguard.js";
+import type { Guard, Place, TextBatch } from "../generated/client/seenguard.js";
 import type { ItemId } from "../types/seenguard.js";
 import type { Engine } from "./engine.js";
+import type { SnapshotArguments } from "./engine-types.js";
 
 const OUT_OF_MEMORY = "out-of-memory";
 
@@ -14,6 +15,10 @@ type BatchCall<T> = (guard: Guard, batch: TextBatch, now: Now) => T;
 
 export interface GuardArguments {
   readonly namespace: string;
+  /** Of all its keys. */
+  readonly prefix: string;
+  /** Where it is kept; undefined: nowhere. */
+  readonly place: keyof typeof Place | undefined;
   readonly windowDays: number;
   readonly remember: number;
 }
@@ -23,11 +28,14 @@ export class EngineGuard {
   private readonly clock: Clock;
   private guard: Guard | undefined;
 
-  constructor(engine: Engine, { namespace, windowDays, remember }: GuardArguments, clock: Clock) {
+  constructor(engine: Engine, options: GuardArguments, clock: Clock) {
     this.engine = engine;
     this.clock = clock;
     engine.onTrap.add(this.abandon);
-    this.guard = engine.call(() => new engine.classes.Guard(namespace, windowDays, remember, seed()));
+    const { namespace, prefix, windowDays, remember } = options;
+    const { Guard, Place } = engine.classes;
+    const place = options.place && Place[options.place];
+    this.guard = engine.call(() => new Guard(namespace, prefix, place, windowDays, remember, seed()));
   }
 
   /** Whether there is anything that could stop an item. */
@@ -47,8 +55,16 @@ export class EngineGuard {
     return guard && this.engine.call(() => run(guard, [clock.wallMs(), clock.steadyMs()]));
   }
 
+  /** Takes a snapshot; `isStored`: that of an earlier visit. Throws for what the engine refuses. */
+  apply({ format, shards, version, nowMs, unseen, forgetBefore }: SnapshotArguments, isStored: boolean): unknown {
+    const unseenAt = Float64Array.from(unseen, ({ at }) => at);
+    return this.callWithAll([...shards, ...unseen.map(({ id }) => id)], (guard, batch, now) => {
+      return guard.apply(batch, ...format, version, nowMs, unseenAt, forgetBefore, isStored, ...now) as unknown;
+    });
+  }
+
   /** Calls with all texts in the batch; throws `out-of-memory` if there is no memory for them. */
-  callWithAll<T>(texts: readonly string[], run: BatchCall<T>): T | undefined {
+  private callWithAll<T>(texts: readonly string[], run: BatchCall<T>): T | undefined {
     const { writer } = this.engine;
     return this.call((guard, now) => {
       if (!writer.writeAll(texts)) throw new SeenGuardError(OUT_OF_MEMORY, "there is no memory for so long texts");

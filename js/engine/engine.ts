@@ -1,8 +1,8 @@
 /**
  * The engine as it runs, as Wasm or as JavaScript: the generated classes, and what happens when a call into them fails.
  *
- * A trap leaves the engine's memory in an unknown state, so nothing calls into it again: until the next document
- * everything passes.
+ * A trap leaves the engine's memory in an unknown state, so nothing calls into it again: once in a document a fresh one
+ * takes its place.
  */
 import { failure, SeenGuardError, type ErrorListener } from "../errors.js";
 import type * as client from "../generated/client/seenguard.js";
@@ -18,7 +18,10 @@ export interface EngineClasses {
 }
 
 /** Those of the builds for pages. */
-export type GuardClasses = Pick<typeof client, "Guard" | "TextBatch">;
+export type GuardClasses = Pick<
+  typeof client,
+  "Guard" | "TextBatch" | "Event" | "Place" | "Status" | "Step" | "Timer" | "checksum"
+>;
 
 /** `Classes`: those of the entry's build. */
 export class Engine<Classes extends EngineClasses = GuardClasses> {
@@ -28,7 +31,7 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
   readonly writer: TextBatchWriter;
   /** Told when the engine traps. */
   readonly onTrap = new Set<ErrorListener>();
-  private hasTrapped = false;
+  hasTrapped = false;
   /** Objects that must never be collected: the glue would free them in memory that is not to be trusted. */
   private readonly abandoned: object[] = [];
 
@@ -50,7 +53,11 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
       const refusal = refusalOf(cause);
       if (refusal) throw refusal;
       this.hasTrapped = true;
-      const error = failure("trap", "the engine trapped: everything passes", cause);
+      const error = failure(
+        "trap",
+        "the engine trapped: everything passes until a fresh one knows what is stored",
+        cause,
+      );
       for (const listener of [...this.onTrap]) listener(error);
       return undefined;
     }
@@ -59,13 +66,6 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
   /** Keeps an object of an engine that has trapped from being freed. */
   abandon(object: object): void {
     this.abandoned.push(object);
-  }
-
-  /** Throws if the engine has trapped. */
-  assertUsable(): void {
-    if (this.hasTrapped) {
-      throw new SeenGuardError("trap", "the engine trapped before in this document: everything passes");
-    }
   }
 }
 

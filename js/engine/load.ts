@@ -18,6 +18,8 @@ type Wasm = BufferSource | WebAssembly.Module;
 /** What wasm-bindgen generated. By their names: of a whole module, bundlers make an object of getters. */
 type Glue = GuardClasses & {
   start(input: { module_or_path: Wasm }): Promise<{ memory: WebAssembly.Memory }>;
+  /** The next start makes a fresh instance. */
+  reset(): void;
 };
 
 /** Reads shards of the format that a snapshot names. What is wrong throws. */
@@ -53,6 +55,8 @@ export class Engines {
   private readonly provider: EngineProvider;
   /** By what was asked for: "auto" is one of the others. What fails is tried again by the next one who asks. */
   private readonly engines = new Map<EngineChoice, Promise<Engine>>();
+  /** Those that have trapped: their objects must never be collected, for they would be freed in the fresh one. */
+  private readonly trapped: Engine[] = [];
 
   constructor(provider: EngineProvider) {
     this.provider = provider;
@@ -69,13 +73,22 @@ export class Engines {
   }
 
   /**
-   * The engine of this copy of the package. Rejects with `wasm-unavailable`, after which the next call tries again; with
-   * `trap` after a trap; with `bad-option` if nobody says where the module is.
+   * The engine of this copy of the package, after a trap a fresh one. Rejects with `wasm-unavailable`, after which the
+   * next call tries again; with `trap` after a second trap; with `bad-option` if nobody says where the module is.
    */
   async load(options: EngineOptions): Promise<Engine> {
     const engine = await this.loadOnce(options.engine, options);
-    engine.assertUsable();
-    return engine;
+    if (!engine.hasTrapped) return engine;
+    // Several guards meet here; the first one begins anew. An engine of the other kind goes on.
+    if (!this.trapped.includes(engine)) {
+      if (this.trapped.some(({ kind }) => kind === engine.kind)) {
+        throw new SeenGuardError("trap", "the engine trapped twice in this document: everything passes");
+      }
+      this.trapped.push(engine);
+      for (const choice of [engine.kind, "auto"] as const) this.engines.delete(choice);
+      if (engine.kind === "wasm") this.provider.wasm?.glue.reset();
+    }
+    return this.load(options);
   }
 
   private loadOnce(choice: EngineChoice, options: EngineOptions): Promise<Engine> {

@@ -3,7 +3,17 @@ import { Engines, type EngineProvider } from "../engine/load.js";
 import { bytesOfHex } from "../engine/wasm-hex.js";
 import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../formats.js";
-import start, { Guard, TextBatch } from "../generated/formats/seenguard.js";
+import start, {
+  checksum,
+  Event,
+  Guard,
+  Place,
+  reset,
+  Status,
+  Step,
+  TextBatch,
+  Timer,
+} from "../generated/formats/seenguard.js";
 import ownWasm from "../generated/formats/seenguard.wasm";
 import { seenGuardWith, type SeenGuardClass } from "../guard/guard.js";
 
@@ -12,7 +22,7 @@ export function withAllFormats(js: Pick<EngineProvider, "fallback" | "remedy">):
   return seenGuardWith(
     new Engines({
       wasm: {
-        glue: { start, Guard, TextBatch },
+        glue: { start, reset, checksum, Event, Guard, Place, Status, Step, TextBatch, Timer },
         module: (source) => (source === undefined ? bytesOfHex(ownWasm) : compileSource(source)),
       },
       ...js,

@@ -2,7 +2,17 @@
 import { Engines } from "../engine/load.js";
 import { bytesOfHex } from "../engine/wasm-hex.js";
 import { compileSource } from "../engine/wasm-source.js";
-import start, { Guard, TextBatch } from "../generated/client/seenguard.js";
+import start, {
+  checksum,
+  Event,
+  Guard,
+  Place,
+  reset,
+  Status,
+  Step,
+  TextBatch,
+  Timer,
+} from "../generated/client/seenguard.js";
 import ownWasm from "../generated/client/seenguard.wasm";
 import { seenGuardWith } from "../guard/guard.js";
 import { readNative } from "../guard/snapshot.js";
@@ -10,7 +20,7 @@ import { readNative } from "../guard/snapshot.js";
 export const SeenGuard = seenGuardWith(
   new Engines({
     wasm: {
-      glue: { start, Guard, TextBatch },
+      glue: { start, reset, checksum, Event, Guard, Place, Status, Step, TextBatch, Timer },
       module: (source) => (source === undefined ? bytesOfHex(ownWasm) : compileSource(source)),
     },
     remedy: 'fallback: () => import("seenguard/engine-js")',

@@ -2,12 +2,25 @@
 import { Engines } from "../engine/load.js";
 import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../formats.js";
-import start, { Guard, TextBatch } from "../generated/slim/seenguard.js";
+import start, {
+  checksum,
+  Event,
+  Guard,
+  Place,
+  reset,
+  Status,
+  Step,
+  TextBatch,
+  Timer,
+} from "../generated/slim/seenguard.js";
 import { seenGuardWith } from "../guard/guard.js";
 
 export const SeenGuard = seenGuardWith(
   new Engines({
-    wasm: { glue: { start, Guard, TextBatch }, module: compileSource },
+    wasm: {
+      glue: { start, reset, checksum, Event, Guard, Place, Status, Step, TextBatch, Timer },
+      module: compileSource,
+    },
     remedy: 'fallback: () => import("seenguard/engine-js"), or "seenguard/formats/engine-js"',
     readShards: readFormats,
   }),

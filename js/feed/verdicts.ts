@@ -15,7 +15,7 @@ export interface Decider {
   /** Grows whenever something is taken back or forgotten. */
   readonly unseenRevision: number;
   /** The namespace's latest clear that is known of, Unix ms; 0: none. */
-  readonly clearNumber: number;
+  readonly number: number;
 }
 
 /** An item of a list that has an id. */
@@ -75,9 +75,9 @@ export class Verdicts {
 
   /** Forgets what is void by what the guard knows now: it is decided anew. */
   refresh(guard: Decider): void {
-    if (guard.clearNumber > this.clearNumber) {
+    if (guard.number > this.clearNumber) {
       this.clear();
-      this.clearNumber = guard.clearNumber;
+      this.clearNumber = guard.number;
     }
     if (guard === this.guard && guard.unseenRevision === this.unseenRevision) return;
     this.guard = guard;

@@ -8,12 +8,23 @@ import { CLOCK, deviceClock, type Clock } from "../clock.js";
 import { Reporter } from "../delivery/reporter.js";
 import type { EngineKind } from "../engine/engine.js";
 import { EngineGuard, unlessOutOfMemory } from "../engine/engine-guard.js";
+import type {
+  ApplyOutcome,
+  Batch,
+  EngineExplanation,
+  EngineStats,
+  FreshIndices,
+  RecordOutcome,
+  SplitIndices,
+} from "../engine/engine-types.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
 import { countItems, firstOfEach, idsOfItem, type ItemIdList } from "../ids.js";
-import { clearStorages } from "../storage/clear.js";
+import type { OpenNamespace } from "../storage/cleaning.js";
+import { connect, useConnection } from "../storage/indexeddb.js";
+import { hasLocal, nameOf, prefixOf } from "../storage/keys.js";
 import { StoragePerformer } from "../storage/performer.js";
-import { choicesOf, openStore, type Opening, type StorageChoice } from "../storage/store.js";
+import { choiceOf, placeOf, type StorageChoice } from "../storage/places.js";
 import { withTimeout } from "../timeouts.js";
 import type {
   ApplyReport,
@@ -26,15 +37,7 @@ import type {
 } from "../types/seenguard.js";
 import type { CheckedReportOptions, OpenOptions } from "./options.js";
 import { checkSnapshot } from "./snapshot.js";
-import type {
-  ApplyOutcome,
-  Batch,
-  EngineExplanation,
-  EngineStats,
-  FreshIndices,
-  RecordOutcome,
-  SplitIndices,
-} from "./engine-types.js";
+import { LatestSnapshot } from "./stored-snapshot.js";
 
 /** The engine's largest number. */
 const NO_LIMIT = 2 ** 32 - 1;
@@ -47,6 +50,9 @@ const MAX_HEADER_CHARACTERS = 4_000;
 const OPEN_TIMEOUT_MS = 2_000;
 /** How long `flush` does. */
 const FLUSH_TIMEOUT_MS = 10_000;
+/** How long delivery waits to hear of a clear where no signal tells of one, and how often it asks a store of the app's. */
+const LOOK_TIMEOUT_MS = 1_000;
+const LOOK_INTERVAL_MS = 60_000;
 
 /** Who has opened a guard: what it wants to be told. */
 export interface GuardUser {
@@ -55,7 +61,7 @@ export interface GuardUser {
 }
 
 /** One that was never started lets everything pass. */
-export class GuardCore {
+export class GuardCore implements OpenNamespace {
   readonly options: OpenOptions;
   readonly engines: Engines;
   readonly clock: Clock;
@@ -66,14 +72,15 @@ export class GuardCore {
   started = Promise.resolve();
   /** Whether the engine was lost, or never to be had: the next `open` makes a new core. */
   hasFailed = false;
-  private readonly choices: readonly StorageChoice[];
+  private hasRestarted = false;
+  private isFreed = false;
+  /** Where the namespace is kept. */
+  readonly choice: StorageChoice | undefined;
   private engineKind: EngineKind | "none" = "none";
   private guard: EngineGuard | undefined;
   private performer: StoragePerformer | undefined;
-  private loading: Promise<void> = Promise.resolve();
-  private isListening = false;
-  /** The kind of the storage that was opened. */
-  private keptIn: string | undefined;
+  private readonly snapshot: LatestSnapshot;
+  private lookedMs = -Infinity;
   private withoutId = 0;
   /** What is reported once, until there is room again. */
   private isTooLarge = false;
@@ -85,70 +92,64 @@ export class GuardCore {
     this.options = options;
     this.engines = engines;
     this.clock = options[CLOCK] ?? deviceClock;
-    this.choices = choicesOf(options.storage);
+    this.choice = choiceOf(options.storage);
+    this.snapshot = new LatestSnapshot(() => this.guard);
   }
 
-  /**
-   * Loads the engine and what is stored, once `cleared` has settled: clearings of this namespace that were called
-   * before. Rejects for wrong options alone.
-   */
-  async start(cleared: Promise<void> | undefined): Promise<void> {
+  /** Loads the engine and what is stored. Rejects for wrong options alone. */
+  async start(): Promise<void> {
     // The engine and the storage take their time, and neither needs the other.
-    const opening = openStore(this.choices);
-    const performer = await this.startEngine().finally(() => {
-      if (!this.isAlive) void opening.then(({ store }) => store?.close?.());
-    });
+    const release = this.choice === "indexeddb" ? useConnection() : () => {};
+    if (this.choice === "indexeddb") connect(() => {});
+    try {
+      await this.startEngine();
+    } finally {
+      release();
+    }
+    const { performer } = this;
     if (!performer) return;
-    this.loading = this.load(performer, opening, cleared);
-    if (!(await withTimeout(OPEN_TIMEOUT_MS, this.loading))) performer.timedOut();
+    await withTimeout(OPEN_TIMEOUT_MS, performer.begin());
+    performer.opened();
   }
 
-  private async startEngine(): Promise<StoragePerformer | undefined> {
+  private async startEngine(): Promise<void> {
     try {
-      const engine = await this.engines.load(this.options);
+      const { choice, clock, options, report } = this;
+      const engine = await this.engines.load(options);
+      if (this.isFreed) return;
       this.engineKind = engine.kind;
       engine.onTrap.add(this.onFailure);
       this.stopListening = () => engine.onTrap.delete(this.onFailure);
-      const guard = new EngineGuard(engine, this.options, this.clock);
-      if (!guard.isAlive) return undefined;
+      const name = nameOf(options.namespace);
+      const guard = new EngineGuard(engine, { ...options, prefix: prefixOf(name), place: placeOf(choice) }, clock);
+      if (!guard.isAlive) return;
       this.guard = guard;
-      return (this.performer = new StoragePerformer(guard, this.clock, this.report));
+      if (choice === undefined) return;
+      this.performer = new StoragePerformer(guard, choice, name, this.snapshot, clock, report);
     } catch (cause) {
       const error = cause as SeenGuardError;
       if (error.code === "bad-option") throw error;
+      // There is none to be had.
+      this.hasRestarted = true;
       this.onFailure(error);
-      return undefined;
     }
-  }
-
-  private async load(
-    performer: StoragePerformer,
-    opening: Promise<Opening>,
-    cleared: Promise<void> | undefined,
-  ): Promise<void> {
-    const { store, listed, errors } = await opening;
-    await cleared;
-    this.keptIn = store?.kind;
-    for (const error of errors) this.report(error);
-    // What was cleared meanwhile is listed anew.
-    await performer.begin(store, cleared ? undefined : listed);
   }
 
   private stopListening = (): void => {};
 
   private readonly onFailure = (error: SeenGuardError): void => {
-    this.guard = undefined;
-    this.hasFailed = true;
     this.performer?.stop();
+    [this.guard, this.performer] = [undefined, undefined];
+    this.stopListening();
+    this.hasFailed = this.hasRestarted;
     this.report(error);
+    if (this.hasFailed) return;
+    // A fresh engine takes the place of the one that has trapped, once, and begins with what is stored.
+    this.hasRestarted = true;
+    this.started = this.start().then(() => {
+      if (this.reporters.size > 0) this.call((guard) => guard.startReporting());
+    });
   };
-
-  /** Starts listening to the page and to other tabs, once what is stored is loaded. */
-  startListening(): void {
-    if (this.isListening) return;
-    this.isListening = true;
-    void this.loading.then(() => this.performer?.listen());
-  }
 
   /** Whether there is anything that could stop an item. */
   get isAlive(): boolean {
@@ -167,14 +168,11 @@ export class GuardCore {
   apply(snapshot: unknown): ApplyReport {
     if (!this.guard) return refused("no-engine");
     try {
-      const { format, shards, version, nowMs, unseen, forgetBefore } = checkSnapshot(snapshot, this.engines.readShards);
-      const texts = [...shards, ...unseen.map(({ id }) => id)];
-      const unseenAt = Float64Array.from(unseen, ({ at }) => at);
-      const outcome = this.guard.callWithAll(texts, (guard, batch, now) => {
-        return guard.apply(batch, ...format, version, nowMs, unseenAt, forgetBefore, ...now) as ApplyOutcome;
-      });
+      const checked = checkSnapshot(snapshot, this.engines.readShards);
+      const outcome = this.guard.apply(checked, false) as ApplyOutcome | undefined;
       if (!outcome) return refused("no-engine");
       const { lags, reason, saturated, ...counts } = outcome;
+      if (!reason) this.snapshot.note(checked, this.clock.wallMs());
       if (!reason) this.performer?.changed();
       this.noteSaturation(saturated);
       for (const { id, lagMs } of lags) for (const { onLag } of this.users) callBack(onLag, lagMs, id);
@@ -357,9 +355,25 @@ export class GuardCore {
     return this.call((guard) => guard.held()) ?? "";
   }
 
-  /** The number of the namespace's latest clear, as far as is known: 1 above its time, Unix ms; 0: never. */
-  get clearNumber(): number {
-    return this.call((guard) => guard.clearNumber) ?? 0;
+  /** The number of the namespace's latest clear, as far as is known; 0: none. */
+  get number(): number {
+    this.performer?.hear();
+    return this.call((guard) => guard.number) ?? 0;
+  }
+
+  /** A clear of this document: what is in memory is forgotten at once, but what was recorded since if it `keeps`. */
+  cleared(number: number, keeps: boolean): void {
+    if (this.performer) this.performer.clear(number, keeps);
+    else this.call((guard) => guard.clear(number, keeps));
+  }
+
+  /** Where no signal tells of a clear: resolves when delivery may go on. */
+  lookBefore(): Promise<unknown> | undefined {
+    const { performer, choice, clock } = this;
+    if (!performer || hasLocal()) return undefined;
+    if (typeof choice !== "string" && clock.steadyMs() - this.lookedMs < LOOK_INTERVAL_MS) return undefined;
+    this.lookedMs = clock.steadyMs();
+    return withTimeout(LOOK_TIMEOUT_MS, performer.look());
   }
 
   private get undelivered(): number {
@@ -380,6 +394,7 @@ export class GuardCore {
   }
 
   pending(limit?: number): string[] {
+    this.performer?.hear();
     return this.call((guard, now) => guard.pending(limitOf(limit), ...now)) ?? [];
   }
 
@@ -390,6 +405,7 @@ export class GuardCore {
 
   /** What goes with each request for a page. */
   headers(): Record<string, string> {
+    this.performer?.hear();
     const held = this.held();
     const pending = this.devicePending(MAX_HEADER_CHARACTERS - held.length);
     return { ...(held !== "" && { [HELD]: held }), [PENDING]: pending };
@@ -410,7 +426,7 @@ export class GuardCore {
     return {
       ...stats,
       engine: this.isAlive ? this.engineKind : "none",
-      storage: this.choices.length > 0 && this.performer ? this.performer.storage : "none",
+      storage: this.performer?.storage ?? "none",
       filtered: { ...stats.filtered, withoutId: this.withoutId },
     };
   }
@@ -453,28 +469,12 @@ export class GuardCore {
 
   /** Resolves when everything recorded so far is in storage, or cannot be written now, which is reported. */
   async flush(timeoutMs = FLUSH_TIMEOUT_MS): Promise<void> {
-    const { performer, isAlive } = this;
-    if (performer && isAlive && !(await withTimeout(timeoutMs, performer.flush()))) performer.timedOut();
-  }
-
-  /** Whether this guard keeps its impressions in a storage. */
-  isKeptIn(choice: StorageChoice): boolean {
-    return this.choices[0] === choice || this.keptIn === choice;
-  }
-
-  /**
-   * Forgets at once what this namespace has here in memory, then what is stored. `calledAtMs`: what was recorded before
-   * is forgotten. Rejects if the storage fails.
-   */
-  async clear(calledAtMs: number): Promise<void> {
-    // Nothing can have been recorded here yet.
-    if (!this.performer) await this.started.catch(() => {});
-    if (this.isAlive) await this.performer?.clear(calledAtMs);
-    else await clearStorages(this.options.namespace, this.choices, calledAtMs, false, this.engines);
+    if (this.performer && this.isAlive) await withTimeout(timeoutMs, this.performer.flush());
   }
 
   /** Gives the memory back: afterwards everything passes. */
   free(): void {
+    this.isFreed = true;
     this.performer?.stop();
     this.stopListening();
     this.guard?.free();

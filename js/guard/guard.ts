@@ -19,8 +19,8 @@ import {
 import { misuseOfElement, misuseOfHost, misuseOfList, misuseOfRoot, misuseOfServer } from "../misuse.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
 import { isOnDevice } from "../page.js";
-import { clearStorages, removeSignal, removeStashes } from "../storage/clear.js";
-import { choicesOf } from "../storage/store.js";
+import { clearNamespace } from "../storage/cleaning.js";
+import { choiceOf } from "../storage/places.js";
 import { inTime, withTimeout } from "../timeouts.js";
 import type * as Api from "../types/seenguard.js";
 import { GuardCore, refused, type GuardUser } from "./core.js";
@@ -36,7 +36,7 @@ import {
   checkReportOptions,
   type OpenOptions,
 } from "./options.js";
-import { clearVerdicts, findCore, hold, noteClearing, release, sharedVerdicts } from "./registry.js";
+import { clearVerdicts, findCore, hold, release, sharedVerdicts } from "./registry.js";
 
 /** How long `clear` waits for a storage that does not answer. */
 const CLEAR_TIMEOUT_MS = 10_000;
@@ -246,31 +246,23 @@ export function seenGuardWith(engines: Engines) {
       const core = rendersOnServer(checked)
         ? coreForNobody(checked, engines, user)
         : await hold(checked, engines, user);
-      // Whoever waits for this goes on first.
-      queueMicrotask(() => core.startListening());
       return new SeenGuard(core, user);
     }
 
     static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
       checkClearArguments(namespace, storage);
       const core = findCore(namespace);
-      const calledAtMs = (core?.clock ?? deviceClock).wallMs();
-      const choices = choicesOf(storage);
-      const others = choices.filter((choice) => !core?.isKeptIn(choice));
+      const choice = storage === undefined && core ? core.choice : choiceOf(storage);
+      const store = typeof choice === "string" ? undefined : choice;
+      const wallMs = (core?.clock ?? deviceClock).wallMs();
       // Called before anything is waited for: what is recorded from here on stays.
-      const own = core?.clear(calledAtMs);
+      const clearing = clearNamespace(namespace, store, () => findCore(namespace), wallMs);
       clearVerdicts(namespace);
-      const hasWebKeys = choices.some((choice) => typeof choice === "string");
-      if (hasWebKeys) removeStashes(namespace);
-      const othersCleared = clearStorages(namespace, others, calledAtMs, others.length < choices.length, engines);
-      const clearing = inTime(CLEAR_TIMEOUT_MS, "the storage", Promise.all([own, othersCleared]));
-      noteClearing(namespace, clearing);
       try {
-        await clearing;
+        await inTime(CLEAR_TIMEOUT_MS, "the storage", clearing);
       } catch (cause) {
         throw failure("storage", "the namespace is not cleared: the storage failed", cause);
       }
-      if (hasWebKeys) removeSignal(namespace);
     }
   };
 }

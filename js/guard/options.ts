@@ -16,7 +16,7 @@ import {
   wholeNumber,
   type Rules,
 } from "../options.js";
-import type { StorageOption } from "../storage/store.js";
+import type { StorageOption } from "../storage/places.js";
 import type {
   FeedOptions,
   GuardedFetchOptions,

@@ -13,20 +13,18 @@ import type { OpenOptions } from "./options.js";
 
 interface Registry {
   readonly cores: Map<string, GuardCore>;
-  /** Settles when the clearings of a namespace that are under way have ended. */
-  readonly clearings: Map<string, Promise<void>>;
   /** What the feeds of a namespace share. It outlives its core: a list is there again when the next page opens it. */
   readonly verdicts: Map<string, SharedVerdicts>;
 }
 
 /** Copies meet only if they agree on what a core can do: the number grows when that changes. */
-const REGISTRY = Symbol.for("seenguard.registry.9");
+const REGISTRY = Symbol.for("seenguard.registry.10");
 /** How long `close` waits for a storage that does not answer. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
 function registry(): Registry {
   const place = globalThis as unknown as Record<symbol, Registry | undefined>;
-  return (place[REGISTRY] ??= { cores: new Map(), clearings: new Map(), verdicts: new Map() });
+  return (place[REGISTRY] ??= { cores: new Map(), verdicts: new Map() });
 }
 
 /** The core of a namespace, started, and held by `user`. Rejects for wrong options alone. */
@@ -35,7 +33,7 @@ export async function hold(options: OpenOptions, engines: Engines, user: GuardUs
   let core = findCore(namespace);
   if (!core || core.hasFailed) {
     core = new GuardCore(options, engines);
-    core.started = core.start(registry().clearings.get(namespace));
+    core.started = core.start();
     registry().cores.set(namespace, core);
   } else if (differs(core.options, options)) {
     const message = `the namespace "${namespace}" is open with other options, which stay in force`;
@@ -57,24 +55,12 @@ export async function release(core: GuardCore, user: GuardUser): Promise<void> {
   core.users.delete(user);
   if (core.users.size > 0) return;
   remove(core);
-  // A clear that is under way goes on to its end.
-  const clearing = registry().clearings.get(core.options.namespace);
-  if (clearing) void clearing.then(() => core.free());
-  else core.free();
+  core.free();
 }
 
 /** The core of a namespace that is open in this document. */
 export function findCore(namespace: string): GuardCore | undefined {
   return registry().cores.get(namespace);
-}
-
-/** Notes that a namespace is being cleared: who opens it meanwhile loads it only afterwards. */
-export function noteClearing(namespace: string, clearing: Promise<unknown>): void {
-  const { clearings } = registry();
-  const settled = Promise.allSettled([clearing, clearings.get(namespace)]).then(() => {
-    if (clearings.get(namespace) === settled) clearings.delete(namespace);
-  });
-  clearings.set(namespace, settled);
 }
 
 /** The verdicts of a namespace's feeds of one key. */

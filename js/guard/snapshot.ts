@@ -1,10 +1,10 @@
 /** Checks a snapshot's form before it goes into the engine, which checks the shards themselves. */
+import type { SnapshotArguments } from "../engine/engine-types.js";
 import type { ReadShards } from "../engine/load.js";
 import { readGiven, SeenGuardError } from "../errors.js";
 import { copyList } from "../ids.js";
 import { copyUnseen, UNSEEN } from "../impressions.js";
 import { anything, checkEach, ownValue, REQUIRED, type Rules } from "../options.js";
-import type { SnapshotArguments } from "./engine-types.js";
 
 /** No engine knows a format of this number: it refuses it, and says what to import. */
 const UNKNOWN_FORMAT = 255;

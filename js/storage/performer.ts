@@ -1,120 +1,138 @@
 /**
- * Performs what the engine's storage protocol decides, one operation after the other, and tells it what happens: that
- * another tab has written, the page hides, time has passed. Which keys are read, written and removed, and when, is
- * decided there alone.
+ * Performs what the engine's storage decides, and tells it what happens: that another tab has written, the page hides,
+ * a timer has fired. When what is read, written and deleted is decided there alone.
  */
-import { inNextTask, type Clock } from "../clock.js";
+import { attempt } from "../attempt.js";
+import type { Clock } from "../clock.js";
 import type { EngineGuard } from "../engine/engine-guard.js";
-import { describe, SeenGuardError, type ErrorListener } from "../errors.js";
+import { describe, failure, SeenGuardError, type ErrorListener } from "../errors.js";
+import type * as generated from "../generated/client/seenguard.js";
 import { isHidden, listen } from "../page.js";
 import type { GuardStats } from "../types/seenguard.js";
-import type { KeyValueStore } from "./key-value-store.js";
-import { isWebKey, readWebKey, removeWebKeys, webKeys, writeWebKey } from "./web-keys.js";
-
-/** What `Guard.next` and `Guard.hide` return; else 4: remove. */
-const WAIT = 0;
-const LIST = 1;
-const READ = 2;
-const WRITE = 3;
-
-/** The flags of `Guard.status`: how it is … */
-const LOADED = 1;
-const SETTLED = 2;
-const CLEARING = 4;
-const FULL = 8;
-const UNAVAILABLE = 16;
-/** … and what has happened since the last call. */
-const TROUBLE_BEGAN = 32;
-const DAMAGED = 64;
-const NEWER = 128;
-const DAMAGED_SNAPSHOT = 256;
-const SIGNAL = 512;
-const FAILED = 1024;
-
-const MESSAGES: readonly (readonly [flag: number, message: string])[] = [
-  [DAMAGED, "stored impressions are damaged and set aside; what can be read is kept"],
-  [NEWER, "stored impressions of a newer version are left alone"],
-  [DAMAGED_SNAPSHOT, "the stored snapshot is damaged and removed"],
-];
+import { removeIdle } from "./cleaning.js";
+import { connect, disconnect, IndexedDbTransaction, useConnection } from "./indexeddb.js";
+import { hasLocal, localKeys, prefixOf, readLocal, readSignal, removeLocal, signalKey, signalOf } from "./keys.js";
+import { writeLocal, writeSignal } from "./keys.js";
+import { forEach, local, StoreTransaction, type StorageChoice, type Transaction } from "./places.js";
 
 const NO_ANSWER = new Error("the storage does not answer");
 
 interface Waiter {
   readonly isOver: (status: number) => boolean;
-  readonly resolve: (status: number) => void;
+  readonly resolve: () => void;
+}
+
+/** The snapshot in use, as it is stored. */
+export interface StoredSnapshot {
+  /** Undefined: there is none that is kept. */
+  text(): string | undefined;
+  restore(text: string): void;
 }
 
 export class StoragePerformer {
   private readonly guard: EngineGuard;
+  private readonly choice: StorageChoice;
+  private readonly name: string;
+  private readonly prefix: string;
+  private readonly snapshot: StoredSnapshot;
   private readonly clock: Clock;
   private readonly report: ErrorListener;
-  private store: KeyValueStore | undefined;
-  /** The answer to the first listing, which was asked for when the store was opened. */
-  private listed: Promise<readonly string[]> | undefined;
+  private readonly timers = new Map<generated.Timer, () => void>();
+  private transaction: Transaction | undefined;
+  /** Where the latest transaction was. */
+  private kind: "indexeddb" | "local" | "custom";
   private waiters: Waiter[] = [];
-  private stops: (() => void)[] = [];
-  private cancelTimer = (): void => {};
-  private cancelTimeout = (): void => {};
+  private stopListening = (): void => {};
+  private readonly release: () => void;
+  private isAway = false;
   private isStopped = false;
   private willRun = false;
-  /** Why the latest operation failed, if it does. */
+  /** Why the latest transaction failed, and what of it was told. */
   private cause: unknown = NO_ANSWER;
+  private told = 0;
 
-  constructor(guard: EngineGuard, clock: Clock, report: ErrorListener) {
+  constructor(
+    guard: EngineGuard,
+    choice: StorageChoice,
+    name: string,
+    snapshot: StoredSnapshot,
+    clock: Clock,
+    report: ErrorListener,
+  ) {
     this.guard = guard;
+    this.choice = choice;
+    this.kind = typeof choice === "string" ? choice : "custom";
+    this.release = choice === "indexeddb" ? useConnection() : () => {};
+    this.name = name;
+    this.prefix = prefixOf(name);
+    this.snapshot = snapshot;
     this.clock = clock;
     this.report = report;
   }
 
-  /** Begins with a store, or without one. Resolves when what is stored is loaded, or cannot be. */
-  async begin(store: KeyValueStore | undefined, listed?: Promise<readonly string[]>): Promise<void> {
-    if (this.isStopped) return store?.close?.();
-    this.store = store;
-    this.listed = listed;
-    const { performance } = globalThis as Partial<typeof globalThis>;
-    const undisturbedMs = performance ? performance.timeOrigin + performance.now() : NaN;
-    this.guard.call((guard) => {
-      if (store) guard.beginStorage(this.hasSignals, store.kind === "indexeddb", undisturbedMs);
-      else guard.withoutStorage();
-    });
-    const loaded = this.until((status) => (status & (LOADED | FAILED)) !== 0);
+  /** Begins. Resolves when what is stored is known. */
+  begin(): Promise<void> {
+    this.hear();
+    if (this.choice === "indexeddb") for (const key of localKeys(this.prefix)) this.mergeLocal(key, readLocal(key));
+    if (isHidden()) this.happens("Hide");
+    this.listen();
     this.run();
-    await loaded;
+    return this.until("Looked");
   }
 
-  /**
-   * Listens to the page and to other tabs. This looks into localStorage, which browsers load when it is first used: a
-   * first visit starts sooner without.
-   */
-  listen(): void {
-    if (!this.store || this.isStopped) return;
+  /** The page waits no longer for what is stored. */
+  opened(): void {
+    this.happens("Opened");
+    this.run();
+  }
+
+  private listen(): void {
     const onPageEvent = ({ type }: Event) => {
-      if (type === "pagehide" || isHidden()) this.hide();
-      // A page that was frozen or in the back/forward cache heard nothing.
-      else if (this.hasSignals) this.look();
+      this.happens(type === "pagehide" || isHidden() ? "Hide" : "Show");
+      this.run();
     };
-    this.stops.push(listen(["pagehide", "pageshow", "visibilitychange"], onPageEvent));
-    if (!this.hasSignals) return;
-    const [signal = "", stashes = ""] = this.guard.call((guard) => [guard.signalKey, guard.stashPrefix]) ?? [];
-    // WebKit tells of changes only to pages that have looked into localStorage themselves.
-    readWebKey(signal);
+    const stop = listen(["pagehide", "pageshow", "visibilitychange", "resume"], onPageEvent);
     const onStorageEvent = (event: Event) => {
-      const { key, newValue } = event as StorageEvent;
-      if (key === null || key === signal || (newValue !== null && key.startsWith(stashes))) this.look();
+      const { key, newValue, oldValue } = event as StorageEvent;
+      if (key === signalKey(this.name)) {
+        const numbers = [signalOf(newValue), signalOf(oldValue)].filter((number) => number !== undefined);
+        if (numbers.length > 0) this.guard.call((guard) => guard.hear(Math.max(...numbers)));
+      } else if (key?.startsWith(this.prefix)) {
+        this.mergeLocal(key, newValue ?? undefined);
+        return;
+      } else if (key !== null) return;
+      this.happens("Signalled");
+      this.run();
     };
-    this.stops.push(listen(["storage"], onStorageEvent));
-    // What was written since the loading sent no signal that was heard.
-    this.look();
+    const stopStorage = this.kind === "custom" ? () => {} : listen(["storage"], onStorageEvent);
+    this.stopListening = () => [stop, stopStorage].forEach((each) => each());
+  }
+
+  private happens(event: keyof typeof generated.Event): void {
+    this.guard.call((guard) => guard.happens(this.guard.engine.classes.Event[event]));
+  }
+
+  private mergeLocal(key: string, text: string | undefined): void {
+    if (text !== undefined) this.guard.call((guard) => guard.mergeLocal(key, text));
   }
 
   /** Which storage it is, or what is wrong with it. */
   get storage(): GuardStats["storage"] {
+    const { Full, Unavailable } = this.guard.engine.classes.Status;
     const status = this.settle();
-    if (status & FULL) return "full";
-    return status & UNAVAILABLE ? "unavailable" : (this.store?.kind ?? "unavailable");
+    if (status & Full) return "full";
+    return status & Unavailable ? "unavailable" : this.kind;
   }
 
-  /** There is something to be done, such as to write what was recorded: it is begun as soon as the present task ends. */
+  /** Reads the number of the latest clear, which another tab may have written. */
+  hear(): void {
+    const number = readSignal(this.name);
+    this.guard.call((guard) => {
+      if (number !== undefined || (guard.number > 0 && hasLocal())) guard.hear(number);
+    });
+  }
+
+  /** There is something to be done, such as to put what was recorded: it is begun as soon as the present task ends. */
   changed(): void {
     if (this.willRun) return;
     this.willRun = true;
@@ -124,177 +142,210 @@ export class StoragePerformer {
     });
   }
 
-  /** Resolves when all that was recorded so far is in storage, or could not be written. */
-  async flush(): Promise<void> {
-    this.guard.call((guard) => guard.flush());
-    const flushed = this.until((status) => (status & (SETTLED | FAILED)) !== 0);
+  /** Resolves when all that was recorded so far is stored, or could not be. */
+  flush(): Promise<void> {
+    this.happens("Flush");
     this.run();
-    await flushed;
+    return this.until("Settled");
   }
 
-  /**
-   * Forgets at once what is in memory, then what is stored, if it was recorded before `calledAtMs`. Rejects if the
-   * storage fails; the protocol tries again all the same.
-   */
-  async clear(calledAtMs: number): Promise<void> {
-    this.guard.call((guard, [, steadyMs]) => guard.clear(calledAtMs, steadyMs));
-    const cleared = this.until((status) => (status & CLEARING) === 0 || (status & FAILED) !== 0);
+  /** Where no signal tells of a clear: resolves when what others have written is known. */
+  look(): Promise<void> {
+    this.happens("Look");
     this.run();
-    if ((await cleared) & FAILED) throw this.cause;
+    return this.until("Looking", false);
   }
 
-  /** Somebody has waited in vain. */
-  timedOut(): void {
-    this.guard.call((guard) => guard.timedOut());
-    this.settle();
+  /** This document clears the namespace; `keeps`: it has. */
+  clear(number: number, keeps: boolean): void {
+    this.guard.call((guard) => guard.clear(number, keeps));
+    this.run();
   }
 
   /** Stops listening and performing. What is being written goes on. */
   stop(): void {
     this.isStopped = true;
-    this.cancelTimer();
-    this.cancelTimeout();
-    for (const stop of this.stops) stop();
-    for (const { resolve } of this.waiters.splice(0)) resolve(FAILED);
-    this.store?.close?.();
+    for (const cancel of this.timers.values()) cancel();
+    this.stopListening();
+    for (const { resolve } of this.waiters.splice(0)) resolve();
+    this.release();
   }
 
-  private until(isOver: Waiter["isOver"]): Promise<number> {
-    if (this.isStopped) return Promise.resolve(FAILED);
+  private until(flag: "Looked" | "Settled" | "Looking", isSet = true): Promise<void> {
+    const bit = this.guard.engine.classes.Status[flag];
+    const isOver = (status: number) => ((status & bit) !== 0) === isSet;
+    if (this.isStopped || isOver(this.settle())) return Promise.resolve();
     return new Promise((resolve) => this.waiters.push({ isOver, resolve }));
   }
 
-  /** Whether other tabs share the storage, and hear by events of localStorage. */
-  private get hasSignals(): boolean {
-    return this.store?.kind !== "custom";
-  }
-
-  private look(): void {
-    this.guard.call((guard) => guard.look());
-    this.changed();
-  }
-
-  /** Begins the next operation, if there is any, and waits until there may be another. */
-  private readonly run = (): void => {
-    if (this.isStopped) return;
-    this.cancelTimer();
-    const kind = this.guard.call((guard, now) => guard.next(...now)) ?? WAIT;
+  private run(): void {
+    if (!this.isStopped) this.hear();
+    const { Step } = this.guard.engine.classes;
+    while (!this.isStopped) {
+      const step = this.guard.call((guard, [wallMs]) => guard.next(wallMs)) ?? Step.Wait;
+      if (step === Step.Wait) break;
+      this.perform(step);
+    }
     this.settle();
-    if (kind === WAIT) this.runLater();
-    else void this.perform(kind);
-  };
-
-  private runLater(): void {
-    const waitMs = (this.guard.call((guard) => guard.untilMs) ?? Infinity) - this.clock.steadyMs();
-    if (waitMs === Infinity || this.isStopped) return;
-    this.cancelTimer = waitMs > 0 ? this.clock.after(waitMs, this.run) : inNextTask(this.run);
   }
 
-  /** What can be done at once is done when this returns: localStorage has a value before the task ends. */
-  private async perform(kind: number): Promise<void> {
-    const { guard } = this;
-    const operation = guard.call(
-      (guard) => [guard.operation, guard.operationKeys(), guard.operationText(), guard.operationMs] as const,
-    );
-    if (!operation) return;
-    const [number, keys, text, timeoutMs] = operation;
-    const fail = (cause: unknown): void => {
-      this.cause = cause;
-      guard.call((guard, now) => guard.failed(number, isQuotaError(cause), ...now));
-    };
-    const onTimeout = (): void => {
-      fail(NO_ANSWER);
+  private perform(step: generated.Step): void {
+    const { Step, Timer } = this.guard.engine.classes;
+    switch (step) {
+      case Step.Timer:
+        this.startTimer(Timer.Limit);
+        break;
+      case Step.Abort:
+        this.timers.get(Timer.Limit)?.();
+        this.transaction?.abort();
+        break;
+      case Step.Signal:
+        writeSignal(this.name, this.guard.call((guard) => guard.number) ?? 0);
+        break;
+      case Step.LocalPut:
+        this.guard.call((guard, [wallMs]) => {
+          const key = guard.localRow(wallMs);
+          if (key !== undefined) guard.localWritten(writeLocal(key, guard.text()));
+        });
+        break;
+      case Step.LocalRemove:
+        removeLocal([this.guard.call((guard) => guard.localKey) ?? ""]);
+        break;
+      case Step.Idle:
+        removeIdle(this.guard, this.name, this.clock);
+        break;
+      default:
+        this.transact(step);
+    }
+  }
+
+  private startTimer(limit: generated.Timer): void {
+    const [timer = limit, ms = 0] = this.guard.call((guard) => [guard.timer, guard.timerMs] as const) ?? [];
+    this.timers.get(timer)?.();
+    const onFired = () => {
+      this.timers.delete(timer);
+      if (timer === limit) {
+        this.cause = NO_ANSWER;
+        disconnect();
+      }
+      this.guard.call((guard) => guard.fired(timer));
       this.run();
     };
-    const cancelTimeout = (this.cancelTimeout = this.clock.after(timeoutMs, onTimeout));
-    try {
-      if (kind === LIST) {
-        const found = await this.list(keys);
-        guard.callWithAll(found, (guard, batch, now) => guard.listed(number, batch, ...now));
-      } else if (kind === READ) {
-        const found = await this.read(keys);
-        guard.callWithAll(found, (guard, batch, now) => guard.found(number, batch, ...now));
-      } else {
-        await (kind === WRITE ? this.store?.write(keys[0] ?? "", text) : this.remove(keys, text));
-        guard.call((guard, now) => guard.done(number, ...now));
+    this.timers.set(timer, this.clock.after(ms, onFired));
+  }
+
+  private transact(step: generated.Step): void {
+    const { Step, Place, Timer } = this.guard.engine.classes;
+    const id = this.guard.call((guard) => guard.transaction) ?? 0;
+    const onEnd = (cause?: unknown) => {
+      const hasFailed = cause !== undefined;
+      const isFull = hasFailed && isQuotaError(cause);
+      if (hasFailed) this.cause = cause;
+      if (hasFailed && !isFull && this.kind === "indexeddb") disconnect();
+      if (this.guard.call((guard) => guard.transaction) === id) this.timers.get(Timer.Limit)?.();
+      this.guard.call((guard, [wallMs]) => (hasFailed ? guard.failed(id, isFull) : guard.completed(id, wallMs)));
+      this.run();
+    };
+    const begin = (place: generated.Place, open: () => Transaction): void => {
+      if (this.isStopped || this.guard.call((guard) => guard.begin(id, place)) !== true) return;
+      const transaction = attempt(open);
+      if (!transaction) {
+        onEnd(new Error("the connection to IndexedDB is closed"));
+        return;
       }
-    } catch (cause) {
-      fail(cause);
-    }
-    cancelTimeout();
-    this.run();
+      this.transaction = transaction;
+      this.carryOut(step, transaction, place === Place.IndexedDb);
+    };
+    const { choice } = this;
+    const inLocal = () => begin(Place.Local, () => new StoreTransaction(local, onEnd));
+    if (typeof choice !== "string") begin(Place.Custom, () => new StoreTransaction(choice, onEnd));
+    else if (choice === "local") inLocal();
+    else
+      connect((database, cause) => {
+        this.kind = database ? "indexeddb" : "local";
+        const wasAway = this.isAway;
+        this.isAway = !database;
+        if (database) {
+          const mode = step === Step.Look ? "readonly" : "readwrite";
+          begin(Place.IndexedDb, () => new IndexedDbTransaction(database, mode, onEnd));
+          return;
+        }
+        if (!wasAway) this.report(failure("storage", 'the storage "indexeddb" is not available', cause));
+        inLocal();
+      });
   }
 
-  private async list(prefixes: readonly string[]): Promise<string[]> {
-    const { store, listed } = this;
-    this.listed = undefined;
-    const found: string[] = [];
-    for (const prefix of prefixes) {
-      if (!isWebKey(prefix)) found.push(...((await (listed ?? store?.keys(prefix))) ?? []));
-      // A new database has no stashes, and a first visit starts sooner without localStorage.
-      else if (store?.kind === "indexeddb" && !store.isNew) found.push(...webKeys(prefix));
-    }
-    return found;
+  private carryOut(step: generated.Step, transaction: Transaction, hasBeside: boolean): void {
+    const { Step } = this.guard.engine.classes;
+    const write = () => {
+      const next = () => this.guard.call((guard, [wallMs]) => guard.nextWrite(wallMs));
+      const put = (key: string, done: () => void) =>
+        transaction.put(key, this.guard.call((guard) => guard.text()) ?? "", done);
+      forEach(next, put, () => {
+        const [below = "", ...keys] = (this.guard.call((guard) => guard.deletions()) ?? "").split("\n");
+        transaction.delete(keys, this.prefix, below, () => transaction.commit());
+      });
+    };
+    if (step === Step.Keep) {
+      const { key = "", drops = true } =
+        this.guard.call((guard) => ({ key: guard.snapshotKey, drops: guard.dropsSnapshot })) ?? {};
+      const text = drops ? undefined : this.snapshot.text();
+      const commit = () => transaction.commit();
+      if (text === undefined) transaction.delete([key], this.prefix, "", commit);
+      else transaction.put(key, text, commit);
+    } else if (step === Step.Put) write();
+    else
+      transaction.keys(this.prefix, (keys) => {
+        const beside = hasBeside ? localKeys(this.prefix) : [];
+        this.guard.call((guard) => guard.list(keys.join("\n"), beside.join("\n")));
+        const next = () => this.guard.call((guard) => guard.nextRead());
+        const read = (key: string, done: () => void) => {
+          const take = (text: string | undefined) => {
+            if (key.endsWith("/h") && text !== undefined) this.snapshot.restore(text);
+            else this.guard.call((guard) => guard.read(text));
+            done();
+          };
+          if (hasBeside && this.guard.call((guard) => guard.isLocal) === true) take(readLocal(key));
+          else transaction.get(key, take);
+        };
+        forEach(next, read, write);
+      });
   }
 
-  /** The keys that are there, each followed by its text. */
-  private async read(keys: readonly string[]): Promise<string[]> {
-    const stored = keys.filter((key) => !isWebKey(key));
-    const texts = stored.length > 0 ? await this.store?.read(stored) : undefined;
-    const pairs = [
-      ...stored.map((key, index) => [key, texts?.[index]] as const),
-      ...keys.filter(isWebKey).map((key) => [key, readWebKey(key)] as const),
-    ];
-    return pairs.flatMap(([key, text]) => (text === undefined ? [] : [key, text]));
-  }
-
-  /** `onlyIf`: if not empty, the text that a stash must still have. */
-  private async remove(keys: readonly string[], onlyIf: string): Promise<void> {
-    removeWebKeys(keys.filter((key) => isWebKey(key) && (onlyIf === "" || readWebKey(key) === onlyIf)));
-    const stored = keys.filter((key) => !isWebKey(key));
-    if (stored.length > 0) await this.store?.remove(stored);
-  }
-
-  /** The page hides, and may never run again: what is not yet in storage is given to it at once. */
-  private hide(): void {
-    const kind = this.guard.call((guard, now) => guard.hide(...now)) ?? WAIT;
-    const [key = "", stash = ""] = this.guard.call((guard) => [guard.stashKey, guard.stashText()]) ?? [];
-    if (stash !== "") writeWebKey(key, stash);
-    if (kind !== WAIT) void this.perform(kind);
-    this.run();
-  }
-
-  /** Tells the app and other tabs what there is to tell, and those who wait for it that it is so. Returns the status. */
+  /** Tells the app what there is to tell, and those who wait for it that it is so. Returns the status. */
   private settle(): number {
-    const status = this.guard.call((guard) => guard.status()) ?? 0;
-    if (status & SIGNAL) this.guard.call((guard) => writeWebKey(guard.signalKey, guard.signalText()));
+    const { Status } = this.guard.engine.classes;
+    // Without an engine nobody waits any longer.
+    const status = this.guard.call((guard) => guard.status());
     this.waiters = this.waiters.filter(({ isOver, resolve }) => {
-      const goesOn = !isOver(status);
-      if (!goesOn) resolve(status);
+      const goesOn = status !== undefined && !isOver(status);
+      if (!goesOn) resolve();
       return goesOn;
     });
-    if (status & TROUBLE_BEGAN) this.report(this.trouble(status));
-    for (const [flag, message] of MESSAGES) if (status & flag) this.report(new SeenGuardError("storage", message));
+    if (status === undefined) return 0;
+    // Where the oldest rows have made way, what is new was written, and yet there is no room.
+    const isFull = (status & (Status.Full | Status.DroppedRows)) !== 0;
+    const trouble = (isFull ? Status.Full : 0) | (status & Status.Unavailable);
+    const isNew = (trouble & ~this.told) !== 0;
+    // That it is full is told once on a visit; that it fails, again when it has worked meanwhile.
+    this.told = (this.told & Status.Full) | trouble;
+    if (isNew) this.report(this.trouble(isFull));
+    if (status & Status.Damaged) this.report(new SeenGuardError("storage", "a stored row is damaged and is left out"));
     return status;
   }
 
-  private trouble(status: number): SeenGuardError {
+  private trouble(isFull: boolean): SeenGuardError {
     const { cause } = this;
-    if (status & FULL) {
+    if (isFull) {
       const message = "the storage is full: what does not fit is kept in memory and tried again";
       return new SeenGuardError("storage-full", message, cause);
     }
-    const failure = cause === NO_ANSWER ? "does not answer" : `failed: ${describe(cause)}`;
-    return new SeenGuardError("storage", `the storage ${failure}`, cause);
+    const what = cause === NO_ANSWER ? "does not answer" : `failed: ${describe(cause)}`;
+    return new SeenGuardError("storage", `the storage ${what}`, cause);
   }
 }
 
 /** Engines have several names for it. */
 function isQuotaError(cause: unknown): boolean {
-  try {
-    return /quota/i.test((cause as Error).name);
-  } catch {
-    // Anything may be thrown: a symbol, nothing at all, an object whose getters throw.
-    return false;
-  }
+  return attempt(() => /quota/i.test((cause as Error).name)) ?? false;
 }

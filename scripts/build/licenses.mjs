@@ -16,7 +16,6 @@ export const licensesFile = "THIRD-PARTY-LICENSES.md";
 
 /** npm packages with code in dist/, and what of them that is. */
 const npmPackages = [
-  { name: "idb-keyval", what: "bundled" },
   { name: "esbuild", what: "helper functions of its bundles" },
   { name: "binaryen", what: "helper functions of the JavaScript engine" },
 ];

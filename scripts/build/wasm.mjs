@@ -1,5 +1,5 @@
 /** Rust to Wasm with its JavaScript glue: `cargo build`, `wasm-bindgen`, `wasm-opt`; and to JavaScript: `wasm2js`. */
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
@@ -21,6 +21,18 @@ export const modules = [
   { name: "formats", features: "client,formats", file: "formats.wasm" },
   { name: "server", features: "server,formats", file: "server.wasm" },
 ];
+
+/** What the glue lacks: after a trap a fresh instance takes the place of the one that it has. */
+const reset = {
+  "seenguard.js": `
+/** The next start makes another instance. No object of the one before may be used, or collected. */
+export function reset() {
+    wasm = undefined;
+    __wbg_init_promise = undefined;
+}
+`,
+  "seenguard.d.ts": "\nexport function reset(): void;\n",
+};
 
 /** @param {string} name */
 const compiledPath = (name) => inProject("target", "wasm", `${name}.wasm`);
@@ -66,7 +78,8 @@ async function bind({ name, file }, flags) {
   const directory = inProject("js", "generated", name);
   const products = ["seenguard.js", "seenguard.d.ts", "seenguard.wasm"].map((product) => join(directory, product));
   const stampFile = inProject("target", "wasm", `${name}.stamp`);
-  const stamp = () => [hashOf([compiledPath(name), ...products]), wasmBindgenTool.root, ...flags].join(" ");
+  const stamp = () =>
+    [hashOf([compiledPath(name), ...products]), wasmBindgenTool.root, ...flags, ...Object.values(reset)].join(" ");
   if (readIfThere(stampFile)?.toString() !== stamp()) {
     const temporary = mkdtempSync(inProject("target", "wasm", `${name}-`));
     try {
@@ -91,6 +104,7 @@ async function generate(compiled, directory, flags) {
   // The glue is given its module: a URL in it would make bundlers look for a file.
   const target = ["--target", "web", "--omit-default-module-path"];
   await run("wasm-bindgen", [...target, "--out-dir", directory, "--out-name", "seenguard", compiled], { env });
+  for (const [file, text] of Object.entries(reset)) appendFileSync(join(directory, file), text);
   const wasmOpt = inProject("node_modules", "binaryen", "bin", "wasm-opt");
   const files = [join(directory, "seenguard_bg.wasm"), "--output", join(directory, "seenguard.wasm")];
   await run(process.execPath, [wasmOpt, ...files, ...flags]);

@@ -60,7 +60,7 @@ const binaryen = (name, ...args) =>
  * @param {string} glue wasm-bindgen's, for the target web
  */
 function createEngineOf(module, glue) {
-  const names = Array.from(glue.matchAll(/^export (?:class|function) (\w+)/gm), ([, name]) => name);
+  const names = Array.from(glue.matchAll(/^export (?:class|const|function) (\w+)/gm), ([, name]) => name);
   return `/* The engine as JavaScript: wasm2js of the module beside it, and its glue. */
 export function createEngine() {
 ${withLoopsThatEndInTheirCondition(withLargestNumbers(withReportedGrowth(withoutModuleSyntax(module))))}
@@ -115,7 +115,7 @@ function withoutModuleSyntax(source) {
     .replace(/^import .*$/m, "")
     .replace(/^var retasmFunc = [^]*/m, "")
     .replace(/^export \{.*\};$/m, "")
-    .replace(/^export (?=class|function)/gm, "");
+    .replace(/^export (?=class|const|function)/gm, "");
 }
 
 /**

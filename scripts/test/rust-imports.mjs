@@ -18,7 +18,7 @@ const layers = [
   ["bloom", "device_name", "id_list", "simhash"],
   ["bit_sliced", "device_pending", "fingerprint_index", "shard"],
   ["near_duplicates", "wire"],
-  ["snapshot"],
+  ["snapshot", "table"],
   ["chain", "guard", "inspect"],
   ["storage"],
   ["plan"],

@@ -31,7 +31,7 @@ pub struct PageRequest<'a> {
     pub cursor: Option<&'a str>,
     /// What becomes of what was seen.
     pub seen: SeenItems,
-    /// The shards that the device holds: [`Guard::held`](crate::Guard::held).
+    /// The shards that the device holds: [`Guard::held`](crate::device::Guard::held).
     pub held: Option<&'a str>,
     /// What devices have shown and the stream has not brought.
     pub pending: Pending<'a>,

@@ -15,7 +15,7 @@ use crate::time::Time;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pending<'a> {
     /// What the asking device's request says: `<device name>.<counter>.<shard>`, or the base64 of
-    /// [`Guard::pending_shard`](crate::Guard::pending_shard) alone.
+    /// [`Guard::pending_shard`](crate::device::Guard::pending_shard) alone.
     pub own: Option<&'a str>,
     /// What a store has kept of the user's devices, a line each: [`PendingToKeep`](crate::PendingToKeep) has them.
     pub kept: &'a str,

@@ -1,15 +1,14 @@
 //! Snapshots: taking one, and what that means for the impressions of this device.
 
 use super::Guard;
-use super::forgotten::Forgotten;
-use super::recording::{Kind, MAX_AT, Recording};
 use super::server_view::Replacement;
-use super::taken_back::{TakenBack, TakenBackAt};
+use super::taken_back::TakenBack;
 use super::types::{Applied, CoveredImpression, NotApplied, Now};
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::IdList;
 use crate::snapshot::Snapshot;
+use crate::table::{Floor, MAX_AT};
 use crate::wire::Reference;
 
 /// Shards with a higher false positive rate are damaged, hostile or many times over their capacity: those of a chain
@@ -20,7 +19,8 @@ impl Guard {
     /// Takes a whole snapshot, or leaves everything as it was.
     ///
     /// ```
-    /// use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, NotApplied, Now, ShardChain, Snapshot, Time};
+    /// use seenguard::device::{DEFAULT_REMEMBER, Guard, NotApplied, Now};
+    /// use seenguard::{ChainOptions, ShardChain, Snapshot, Time};
     /// let time = Time::from_unix_seconds(1_764_000_000);
     /// let mut chain = ShardChain::new(ChainOptions::default())?;
     /// let lagging = chain.snapshot(time, None)?;
@@ -29,7 +29,6 @@ impl Guard {
     ///
     /// let now = Now::at(time);
     /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
-    /// guard.finish_loading();
     /// guard.record(&["a"], now)?;
     /// assert_eq!(guard.pending(10, now), ["a"]);
     ///
@@ -59,31 +58,66 @@ impl Guard {
             self.received.characters += characters;
             return Ok(self.applied(Some(NotApplied::OlderVersion), 0, now));
         }
-        let taken_back = TakenBack::read(snapshot.unseen, snapshot.now_ms, now, &self.taken_back)?;
-        let Replacement::Replaced { reused, spared } = self.server.replace(texts, snapshot.format)? else {
-            self.received.characters += characters;
+        let replacement = self.replace(&snapshot, now)?;
+        self.received.characters += characters;
+        let Replacement::Replaced { reused, spared } = replacement else {
             self.is_missing_shard = true;
             return Ok(self.applied(Some(NotApplied::MissingShard), 0, now));
         };
         self.is_missing_shard = false;
         self.has_applied = true;
         self.snapshots += 1;
-        self.received.characters += characters;
         self.received.spared += spared as u64;
         self.version = snapshot.version;
-        self.forget_before = forget_before;
-        self.server_clock = snapshot.now_ms.map(|server_ms| (server_ms, now.steady_ms));
-        self.take_back(taken_back);
         if forget_before > 0 {
             let at = device_time_of(forget_before, snapshot.now_ms, now.recorded_at());
-            self.impressions.forget_before(Forgotten {
-                before: forget_before,
+            self.table.merge_floor(Floor {
+                deleted_at: forget_before,
                 at,
             });
         }
         let mut applied = self.applied(None, reused, now);
         self.cover(&mut applied, now);
         Ok(applied)
+    }
+
+    /// Takes the stored snapshot of an earlier visit, unless one was applied on this visit, or it is from before a
+    /// deletion of the history that is known. It counts in no statistics.
+    ///
+    /// # Errors
+    /// As [`Guard::apply`].
+    pub fn restore<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Now) -> Result<(), Error> {
+        if !self.has_applied && snapshot.forget_before.unwrap_or(0) >= self.latest_deletion() {
+            self.replace(&snapshot, now)?;
+        }
+        Ok(())
+    }
+
+    fn replace<L: IdList + ?Sized>(&mut self, snapshot: &Snapshot<'_, L>, now: Now) -> Result<Replacement, Error> {
+        let taken_back = TakenBack::read(snapshot.unseen, snapshot.now_ms, now, &self.taken_back)?;
+        let replacement = self.server.replace(snapshot.shards, snapshot.format)?;
+        if replacement != Replacement::MissingShard {
+            self.forget_before = snapshot.forget_before.unwrap_or(0);
+            self.server_clock = snapshot.now_ms.map(|server_ms| (server_ms, now.steady_ms));
+            self.server_unseen_revision += u64::from(taken_back.lists_more_than(&self.taken_back));
+            self.taken_back = taken_back;
+        }
+        Ok(replacement)
+    }
+
+    /// Whether a snapshot was taken on this visit.
+    pub fn has_applied(&self) -> bool {
+        self.has_applied
+    }
+
+    /// Counts the snapshots in use, none included: whether another one is to be stored.
+    pub fn snapshots(&self) -> u64 {
+        self.snapshots
+    }
+
+    /// The texts of the shards in use, the newest first, to be stored; none if they are too long together, over 512 KB.
+    pub fn shard_texts(&self) -> impl Iterator<Item = &[u8]> {
+        self.server.texts().into_iter().flatten()
     }
 
     fn applied(&self, reason: Option<NotApplied>, reused: usize, now: Now) -> Applied {
@@ -98,54 +132,28 @@ impl Guard {
         }
     }
 
-    /// Takes over what a snapshot takes back. This device's own taking back of an id ends when a snapshot no longer
-    /// lists it after one that did: from then on the server decides.
-    pub(super) fn take_back(&mut self, mut next: TakenBack) {
-        self.server_unseen_revision += u64::from(next.lists_more_than(&self.taken_back));
-        for (&hash, entry) in &mut next.by_hash {
-            let is_listed_anew = self
-                .taken_back
-                .get(hash)
-                .is_none_or(|known| known.stated != entry.stated);
-            if let Some(recording) = self.impressions.get(hash)
-                && is_listed_anew
-                && recording.kind == Kind::Unseen
-            {
-                entry.own = Some(recording.at);
-            }
-        }
-        let before = std::mem::replace(&mut self.taken_back, next);
-        for (&hash, &TakenBackAt { own, .. }) in &before.by_hash {
-            let is_own = |recording: &Recording| recording.kind == Kind::Unseen && Some(recording.at) == own;
-            if self.taken_back.get(hash).is_none() && self.impressions.get(hash).is_some_and(is_own) {
-                self.impressions.set_covered(hash);
-            }
-        }
-    }
-
     /// Notes which pending impressions the snapshot in use covers.
     fn cover(&mut self, applied: &mut Applied, now: Now) {
         let live = self.server.live(self.server_seconds(now));
         let mut covered = Vec::new();
-        for (hash, recording, unsettled) in self.impressions.pending(now.wall_ms) {
-            let id = HashedId::with_hash(&unsettled.id, hash);
+        for (hash, recording, undelivered) in self.table.pending(now.wall_ms) {
+            let id = HashedId::with_hash(&undelivered.id, hash);
             if self.taken_back.get(hash).is_some() || !self.server.contains(id, &live) {
                 continue;
             }
             covered.push(hash);
-            self.deliveries.note_covered(unsettled, now.steady_ms);
             let lag_ms = now.wall_ms.saturating_sub(recording.at);
             self.lag.add(lag_ms);
-            if unsettled.own {
+            if undelivered.is_for_us {
                 applied.lags.push(CoveredImpression {
-                    id: unsettled.text(),
+                    id: undelivered.text(),
                     lag_ms,
                 });
             }
         }
         applied.covered = covered.len();
         for hash in covered {
-            self.impressions.set_covered(hash);
+            self.table.set_covered(hash);
         }
     }
 

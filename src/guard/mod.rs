@@ -3,27 +3,16 @@
 //! An id is stopped if it is in either, and not taken back since.
 
 mod apply;
-mod chunk;
 mod delivery;
-mod exchange;
-mod forgotten;
-mod impressions;
+mod forget;
 mod lag;
-mod recording;
-mod segment;
 mod server_view;
-mod stored_snapshot;
 mod taken_back;
-mod tally;
 mod types;
-mod unsaved;
 mod verdict;
 
 pub use delivery::DeliveryBatch;
-pub use impressions::{DEFAULT_REMEMBER, MAX_REMEMBER};
 pub use lag::Lag;
-pub(crate) use segment::SegmentReader;
-pub use segment::{Segment, SegmentState};
 pub use types::{Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Now, Received, Recorded};
 
 use crate::bloom::{BloomFilter, FilterSpec};
@@ -33,11 +22,10 @@ use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList};
 use crate::params::Parameters;
 use crate::shard::Shard;
+use crate::table::{Kind, MAX_AT, MAX_REMEMBER, Recording, Table, Undelivered};
 use crate::wire;
 use delivery::Deliveries;
-use impressions::Impressions;
 use lag::LagSamples;
-use recording::{Kind, MAX_AT, Recording, Unsettled};
 use server_view::ServerView;
 use taken_back::TakenBack;
 
@@ -50,7 +38,8 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// Decides which items of a feed are fresh, for one namespace on one device. Knows no clock: every call takes the time.
 ///
 /// ```
-/// use seenguard::{ChainOptions, DEFAULT_REMEMBER, Guard, Now, ShardChain, Snapshot, Time};
+/// use seenguard::device::{DEFAULT_REMEMBER, Guard, Now};
+/// use seenguard::{ChainOptions, ShardChain, Snapshot, Time};
 /// // The server's chain lags: it knows of "a" alone.
 /// let time = Time::from_unix_seconds(1_764_000_000);
 /// let mut chain = ShardChain::new(ChainOptions::default())?;
@@ -59,7 +48,6 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 ///
 /// let now = Now::at(time);
 /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
-/// guard.finish_loading();
 /// guard.apply(Snapshot::from(&shipped), now)?;
 /// guard.record(&["b"], now)?;
 /// assert_eq!(guard.filter(&["a", "b", "c"], now)?, [2]);
@@ -84,7 +72,7 @@ pub struct Guard {
     received: Received,
     /// Grows whenever a snapshot takes something back that the one before it did not.
     server_unseen_revision: u64,
-    impressions: Impressions,
+    pub(crate) table: Table,
     deliveries: Deliveries,
     filtered: Filtered,
     lag: LagSamples,
@@ -93,7 +81,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard that knows of nothing, and whose storage has not loaded yet. `window_days`: how long impressions are
+    /// A guard that knows of nothing. `window_days`: how long impressions are
     /// remembered; over 0, at most 36,500. `remember`: how many at least, 1 to 50,000.
     ///
     /// # Errors
@@ -117,7 +105,7 @@ impl Guard {
             is_missing_shard: false,
             received: Received::default(),
             server_unseen_revision: 0,
-            impressions: Impressions::new(window_ms, remember),
+            table: Table::new(window_ms, remember),
             deliveries: Deliveries::default(),
             filtered: Filtered::default(),
             lag: LagSamples::default(),
@@ -151,7 +139,8 @@ impl Guard {
     ///
     /// # Examples
     /// ```
-    /// use seenguard::{Guard, Now, Time};
+    /// use seenguard::Time;
+    /// use seenguard::device::{Guard, Now};
     /// let now = Now::at(Time::from_unix_seconds(1_764_000_000));
     /// let mut guard = Guard::new(30.0, 10_000)?;
     /// guard.record_local(&["a"], now)?;
@@ -181,16 +170,15 @@ impl Guard {
             let earliest = taken_back.map_or(0, |taken_back| taken_back.at + 1);
             let at = self.time_of_recording(earliest, now);
             recorded.lost_text += match is_local {
-                true => self.impressions.record_local(id, at)?,
-                false => self.impressions.record(id, at, covered)?,
+                true => self.table.record_local(id, at)?,
+                false => self.table.record(id, at, covered)?,
             };
         }
         Ok(recorded)
     }
 
-    /// Takes impressions back: these ids pass, whatever the server's shards say, until they are recorded again, or
-    /// until a snapshot that listed them as taken back is followed by one that does not. Returns how many were stopped
-    /// before.
+    /// Takes impressions back: these ids pass, whatever the server's shards say, until they are recorded again. Returns
+    /// how many were stopped before.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; what came before it is taken back.
@@ -200,28 +188,30 @@ impl Guard {
             let id = ids.get(index);
             stopped += usize::from(self.has(id, now));
             let at = self.time_of_recording(0, now);
-            self.impressions.unsee(HashedId::new(id), at)?;
+            self.table.unsee(HashedId::new(id), at)?;
         }
         Ok(stopped)
     }
 
-    /// The time of what is recorded now: not before `earliest` or the latest clear, but at most 1 above the clock.
+    /// The time of what is recorded now: not before `earliest`, but at most 1 above the clock, and not before the floor
+    /// of a deletion.
     fn time_of_recording(&self, earliest: u64, now: Now) -> u64 {
         let now_ms = now.recorded_at();
         let latest = (now_ms + 1).min(MAX_AT);
-        now_ms.max(earliest).max(self.impressions.clear_number()).min(latest)
+        let floor = self.table.floor().map_or(0, |floor| floor.at);
+        now_ms.max(earliest).min(latest).max(floor)
     }
 
     /// The pending ids, oldest first, at most `limit`.
     pub fn pending(&self, limit: usize, now: Now) -> Vec<String> {
-        self.pending_texts(now).take(limit).map(Unsettled::text).collect()
+        self.pending_texts(now).take(limit).map(Undelivered::text).collect()
     }
 
     /// What is pending and not taken back by the server, oldest first.
-    fn pending_texts(&self, now: Now) -> impl DoubleEndedIterator<Item = &Unsettled> {
-        let pending = self.impressions.pending(now.wall_ms);
+    fn pending_texts(&self, now: Now) -> impl DoubleEndedIterator<Item = &Undelivered> {
+        let pending = self.table.pending(now.wall_ms);
         let stopped = pending.filter(|(hash, recording, _)| !self.taken_back.passes(*hash, Some(recording)));
-        stopped.map(|(_, _, unsettled)| unsettled)
+        stopped.map(|(_, _, undelivered)| undelivered)
     }
 
     /// The pending ids as one shard whose base64 text has at most `max_characters`, the newest if they do not all fit:
@@ -234,7 +224,7 @@ impl Guard {
     /// [`Error::OutOfMemory`].
     pub fn pending_shard(&self, max_characters: usize, now: Now) -> Result<Option<Shard>, Error> {
         let room = wire::largest_capacity(PENDING_RATE, max_characters);
-        let newest: Vec<&Unsettled> = self.pending_texts(now).rev().take(room).collect();
+        let newest: Vec<&Undelivered> = self.pending_texts(now).rev().take(room).collect();
         if newest.is_empty() {
             return Ok(None);
         }
@@ -242,8 +232,8 @@ impl Guard {
         let seed = self.server.newest_native_spec().map_or(0, |spec| spec.seed);
         let filter = BloomFilter::with_spec(FilterSpec::native(parameters, seed))?;
         let mut shard = Shard::new(filter, self.latest_deletion(), 0);
-        for unsettled in newest {
-            shard.insert(&unsettled.id);
+        for undelivered in newest {
+            shard.insert(&undelivered.id);
         }
         Ok(Some(shard))
     }
@@ -257,8 +247,8 @@ impl Guard {
     /// [`Error::OutOfMemory`].
     pub fn device_pending(&self, max_characters: usize, now: Now) -> Result<String, Error> {
         let mut pending = DevicePending {
-            device: self.impressions.device_name(),
-            counter: self.impressions.counter(),
+            device: self.table.device_name(),
+            counter: self.table.counter(),
             shard: "",
         };
         let most = max_characters.min(MAX_DEVICE_PENDING_CHARACTERS);
@@ -274,7 +264,7 @@ impl Guard {
     /// Grows whenever something is taken back or forgotten, on this device or by the server: then what has stopped an
     /// id is to be asked for again, by [`Guard::taken_back`].
     pub fn unseen_revision(&self) -> u64 {
-        self.server_unseen_revision + self.impressions.unseen_revision()
+        self.server_unseen_revision + self.table.unseen_revision()
     }
 
     /// What is held, what was done, as of now.
@@ -289,13 +279,13 @@ impl Guard {
         GuardStats {
             shards: self.server.len(),
             server_false_positive_rate: self.server.false_positive_rate(self.server_seconds(now)),
-            pending: self.impressions.count_live(now.wall_ms, Recording::is_pending) - count(Recording::is_pending),
-            remembered: self.impressions.count_live(now.wall_ms, |one| one.kind == Kind::Seen),
-            unseen: self.impressions.count_live(now.wall_ms, own) + passed.len() - count(own),
+            pending: self.table.count_live(now.wall_ms, Recording::is_pending) - count(Recording::is_pending),
+            remembered: self.table.count_live(now.wall_ms, |one| one.kind == Kind::Seen),
+            unseen: self.table.count_live(now.wall_ms, own) + passed.len() - count(own),
             filtered: self.filtered,
             lag: self.lag.summary(),
             received: self.received,
-            bytes: self.server.bytes() + self.impressions.bytes(),
+            bytes: self.server.bytes() + self.table.bytes(),
         }
     }
 
@@ -311,23 +301,24 @@ impl Guard {
 impl Guard {
     /// From now on impressions of this namespace are delivered, on this visit and later ones.
     pub fn start_reporting(&mut self) {
-        self.impressions.set_reporting();
+        self.table.set_reporting();
     }
 
     /// The next impressions to deliver: at most so many, of about so many bytes as JSON, but one at least.
     pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Now) -> DeliveryBatch {
+        let may_repeat = self.has_applied;
         self.deliveries
-            .begin_batch(&mut self.impressions, max_impressions, max_bytes, now)
+            .begin_batch(&mut self.table, max_impressions, max_bytes, may_repeat, now)
     }
 
     /// What became of a batch: what has arrived is delivered; what has not is in the next batch again.
     pub fn end_batch(&mut self, batch: u32, arrived: bool, now: Now) {
         self.deliveries
-            .end_batch(&mut self.impressions, batch, arrived, now.recorded_at());
+            .end_batch(&mut self.table, batch, arrived, now.recorded_at());
     }
 
     /// How many impressions were never delivered and are not under way.
     pub fn undelivered(&self) -> usize {
-        self.impressions.undelivered_len()
+        self.table.undelivered_len()
     }
 }

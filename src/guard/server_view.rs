@@ -294,10 +294,6 @@ impl ServerView {
         is_kept.then(|| self.shards.iter().map(|shard| &*shard.text))
     }
 
-    pub(crate) fn format(&self) -> Format {
-        self.format
-    }
-
     /// What answers at this time of the server's clock, Unix seconds.
     pub(crate) fn live(&self, now: u64) -> LiveShards {
         let mut slots = vec![0; self.groups.len()];

@@ -4,13 +4,13 @@
 //! that is the server's; of the time as it stands and the same translated to this device's clock the earlier one counts,
 //! so that a clock that is off stops an item rather than repeats it.
 
-use super::recording::{Kind, MAX_AT, Recording};
 use super::types::Now;
 use crate::error::Error;
 use crate::hash::hash_id;
 use crate::id_map::IdMap;
 use crate::impression::Impression;
 use crate::params::MAX_SNAPSHOT_UNSEEN;
+use crate::table::{Kind, MAX_AT, Recording};
 
 /// When the server took an id back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,9 +19,6 @@ pub(crate) struct TakenBackAt {
     pub(crate) stated: u64,
     /// By this device's clock, at the latest, Unix milliseconds.
     pub(crate) at: u64,
-    /// The time of this device's own taking back that the snapshot was the first to list. It tells it from a later one;
-    /// a counter may change until the storage has loaded.
-    pub(crate) own: Option<u64>,
 }
 
 /// The ids that the snapshot in use takes back.
@@ -42,23 +39,6 @@ impl TakenBack {
         now: Now,
         known: &TakenBack,
     ) -> Result<Self, Error> {
-        let hash_of = |impression: &Impression| hash_id(impression.id.as_bytes(), 0);
-        let hashed = listed
-            .iter()
-            .map(|impression| (hash_of(impression), impression.at.unix_ms()));
-        TakenBack::read_hashed(hashed, server_now_ms, now, known)
-    }
-
-    /// The same, of the hashes of the ids and the times that a snapshot states.
-    ///
-    /// # Errors
-    /// As [`TakenBack::read`].
-    pub(crate) fn read_hashed(
-        listed: impl ExactSizeIterator<Item = (u64, u64)>,
-        server_now_ms: Option<u64>,
-        now: Now,
-        known: &TakenBack,
-    ) -> Result<Self, Error> {
         if listed.len() > MAX_SNAPSHOT_UNSEEN {
             return Err(Error::BadSnapshot("a snapshot takes back at most 1000 ids"));
         }
@@ -66,22 +46,17 @@ impl TakenBack {
         taken_back.by_hash.try_reserve(listed.len())?;
         let now_ms = now.recorded_at();
         let offset = server_now_ms.map_or(0, |server_now| now_ms as i64 - server_now.min(MAX_AT) as i64);
-        for (hash, stated) in listed {
-            let stated = stated.min(MAX_AT);
+        for impression in listed {
+            let hash = hash_id(impression.id.as_bytes(), 0);
+            let stated = impression.at.unix_ms().min(MAX_AT);
             if taken_back.get(hash).is_some_and(|other| other.stated > stated) {
                 continue;
             }
             let at = stated.min(stated.saturating_add_signed(offset)).min(now_ms);
-            let known = known.get(hash).filter(|known| known.stated == stated);
-            let entry = known.unwrap_or(TakenBackAt { stated, at, own: None });
             // A later snapshot must not reach further: what was recorded in between stays recorded.
-            taken_back.by_hash.insert(
-                hash,
-                TakenBackAt {
-                    at: entry.at.min(at),
-                    ..entry
-                },
-            );
+            let known = known.get(hash).filter(|known| known.stated == stated);
+            let at = known.map_or(at, |known| at.min(known.at));
+            taken_back.by_hash.insert(hash, TakenBackAt { stated, at });
         }
         Ok(taken_back)
     }

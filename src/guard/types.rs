@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::lag::Lag;
-use super::recording::MAX_AT;
+use crate::table::MAX_AT;
 use crate::time::Time;
 
 /// What time it is, in two ways: all of a guard's calls take it.

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::recording::{Kind, Recording};
 use super::types::{Explanation, Now};
 use super::{Filtered, Guard};
 use crate::bit_sliced::Query;
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::{IdList, KeptIds, Split};
+use crate::table::{Kind, Recording};
 
 /// What is known of an id.
 #[derive(Clone, Copy)]
@@ -48,11 +48,11 @@ impl Guard {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use seenguard::{DEFAULT_REMEMBER, Guard, ItemIds, Now, Time};
+    /// use seenguard::device::{DEFAULT_REMEMBER, Guard, Now};
+    /// use seenguard::{ItemIds, Time};
     /// let time = Time::from_unix_seconds(1_764_000_000);
     /// let now = Now::at(time);
     /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
-    /// guard.finish_loading();
     /// guard.record(&["a"], now)?;
     /// assert_eq!(guard.filter(&["a", "b", "c", "b"], now)?, [1, 2]);
     ///
@@ -172,10 +172,10 @@ impl Guard {
 
     #[inline]
     pub(super) fn live_recording(&self, hash: u64, now: Now) -> Option<&Recording> {
-        if self.impressions.is_empty() {
+        if self.table.is_empty() {
             return None;
         }
-        self.impressions.get_live(hash, now.wall_ms)
+        self.table.get_live(hash, now.wall_ms)
     }
 
     /// Whether an id is stopped.
@@ -209,7 +209,7 @@ impl Guard {
         let is_taken_back = |&index: &u32| {
             let id = HashedId::new(ids.get(index as usize));
             let hash = id.unseeded();
-            let is_named = self.impressions.forgotten().is_some()
+            let is_named = self.table.floor().is_some()
                 || self.taken_back.get(hash).is_some()
                 || self.live_recording(hash, now).is_some_and(Recording::is_taken_back);
             is_named && matches!(self.verdict_of(id, now), Verdict::Fresh)

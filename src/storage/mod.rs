@@ -1,660 +1,528 @@
-//! The storage protocol: which keys are listed, read, written and removed, and when, so that what this device showed
-//! outlives its pages and is known in each of its tabs.
+//! How what this device showed outlives its pages and is known in each of its tabs: three short transactions.
 //!
-//! It knows no storage, as `raft-rs` and `quinn-proto` know no network: [`Storage::next`] says what to do, and
-//! [`Storage::complete`] takes what came of it; one operation at a time.
+//! - **put** writes one row of what is unsaved. It needs no look before it: whatever else happens, the row merges.
+//! - **look** reads the keys of the namespace and the rows that were not read before, and merges them.
+//! - **pass** looks, and then puts few rows in place of many, and deletes those.
+//!
+//! It knows no storage and no clock, as `raft-rs` and `quinn-proto` know no network. The caller tells [`Storage`] what
+//! happens and takes its [`Step`]s; within a transaction it asks what is to be read, written and deleted.
 //!
 //! ```
-//! use seenguard::{Guard, Now, Operation, Outcome, Storage, Time};
+//! use seenguard::Time;
+//! use seenguard::device::{Guard, Now, Place, Step, Storage};
 //! # use std::collections::BTreeMap;
 //! # let mut store: BTreeMap<String, String> = BTreeMap::new();
 //! let now = Now::at(Time::from_unix_seconds(1_764_000_000));
 //! let mut guard = Guard::new(30.0, 10_000)?;
-//! let mut storage = Storage::new("home:reader-17", 30.0, 10_000, 4);
-//! storage.begin(true, false, None);
+//! let mut storage = Storage::new("seenguard/home:reader-17/", "home:reader-17", Some(Place::Custom), 4, &mut guard);
 //! guard.record(&["a"], now)?;
 //! loop {
-//!     let outcome = match storage.next(&mut guard, now) {
-//!         Operation::Wait { until_ms } if until_ms > now.steady_ms => break,
-//!         Operation::Wait { .. } => continue,
-//!         Operation::List(prefixes) => {
-//!             let is_meant = |key: &&String| prefixes.iter().any(|prefix| key.starts_with(prefix));
-//!             Outcome::Keys(store.keys().filter(is_meant).cloned().collect())
+//!     match storage.next(&guard, now) {
+//!         Step::Wait => break,
+//!         Step::Put | Step::Look | Step::Pass => {
+//!             storage.begin(&guard, Place::Custom);
+//!             storage.list(&mut guard, store.keys().map(String::as_str), [].into_iter());
+//!             while let Some((key, _)) = storage.next_read() {
+//!                 storage.read(&mut guard, store.get(&key).map(String::as_str));
+//!             }
+//!             while let Some((key, text)) = storage.next_write(&guard, now) {
+//!                 store.insert(key, text);
+//!             }
+//!             for key in storage.deletions() {
+//!                 store.remove(&key);
+//!             }
+//!             storage.completed(&mut guard, storage.transaction(), now);
 //!         }
-//!         Operation::Read(keys) => {
-//!             let texts = keys.into_iter().filter_map(|key| store.get_key_value(&key));
-//!             Outcome::Texts(texts.map(|(key, text)| (key.clone(), text.clone())).collect())
-//!         }
-//!         Operation::Write { key, text } => {
-//!             store.insert(key, text);
-//!             Outcome::Done
-//!         }
-//!         Operation::Remove { keys, .. } => {
-//!             keys.iter().for_each(|key| drop(store.remove(key)));
-//!             Outcome::Done
-//!         }
-//!     };
-//!     storage.complete(&mut guard, storage.operation(), outcome, now);
+//!         // Timers, and what browsers have beside: see `Step`.
+//!         _ => {}
+//!     }
 //! }
-//! assert!(storage.is_loaded() && store.keys().any(|key| key.starts_with("seenguard/home:reader-17/s/")));
+//! assert!(storage.has_looked(&guard) && store.len() == 1);
 //! # Ok::<(), seenguard::Error>(())
 //! ```
-//!
-//! A writer writes what has changed as a new segment under a key of its own, and never rewrites one. Copies of the table
-//! merge in any order, so nothing depends on who reads or compacts what, or how often.
 
-mod compact;
-mod compaction;
-mod health;
 mod idle;
-mod listing;
-mod names;
-mod operation;
+mod keys;
 mod random;
-mod reading;
-mod save;
-mod saving;
+mod transaction;
 
-pub use health::Trouble;
-pub use operation::{Hidden, Notices, Operation, Outcome};
+pub use idle::Others;
 
-use crate::base36::base36_of_length;
-use crate::device_name::DeviceName;
-use crate::error::Error;
-use crate::guard::{Guard, Now, SegmentState};
-use crate::hash::hash_id;
-use compaction::Compactions;
-use health::Health;
-use idle::Today;
-use listing::{Entry, Listing};
-use names::{Kind, Names};
+use std::collections::VecDeque;
+
+use crate::guard::{Guard, Now};
+use crate::table::Rank;
+use keys::{Keys, Meta};
 use random::Random;
-use reading::{Reading, Text};
-use saving::{SNAPSHOT_MS, Saving};
 
-/// So many operations are begun in `BURST_MS` at most: a storage that does not do what it says asks for ever more.
-const MOST_IN_A_BURST: u32 = 1_000;
-const BURST_MS: u64 = 1_000;
-const MS_PER_DAY: f64 = 86_400_000.0;
+const FIRST_RETRY_MS: u32 = 1_000;
+const LAST_RETRY_MS: u32 = 60_000;
+/// Between attempts of the first look, while the caller waits for it.
+const FIRST_LOOK_MS: u32 = 200;
+/// Before the next look of a page that is visible.
+const LOOK_MS: u32 = 10_000;
+/// Before what no put has finished is written into localStorage.
+const LOCAL_MS: u32 = 1_000;
+/// After opening, before the first pass.
+const PASS_MS: u32 = 2_000;
+/// After the first snapshot, before it is stored.
+const KEEP_MS: u32 = 60_000;
+/// After that a transaction counts as failed.
+const LIMIT_MS: u32 = 10_000;
+/// Longest row in localStorage beside IndexedDB, and all such rows of the namespace together (characters).
+const MAX_LOCAL_ROW: usize = 50_000;
+const MAX_LOCAL_ROWS: usize = 200_000;
 
-/// Where the impressions are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// That is not known yet.
-    Opening,
-    Nowhere,
-    Store,
+/// Where a namespace is kept.
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Place {
+    /// IndexedDB, with localStorage beside it.
+    IndexedDb,
+    /// localStorage.
+    #[default]
+    Local,
+    /// A store of the app's own, which knows no transactions.
+    Custom,
 }
 
-/// What an operation is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    Listing,
-    /// Reading what others have written.
+/// What is to be done next.
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing, until something happens.
+    #[default]
+    Wait,
+    /// A transaction that writes: [`Storage::begin`], [`Storage::next_write`].
+    Put,
+    /// A transaction that reads: [`Storage::begin`], [`Storage::list`], [`Storage::next_read`].
     Look,
-    /// Reading what is compacted.
-    Group,
-    /// Writing a segment of what has changed.
-    Save,
-    /// Writing or removing the stored snapshot.
-    Snapshot,
-    SetAside,
-    Union,
-    /// Removing what was compacted.
-    Replace,
-    /// Removing something for room.
-    GiveUp,
-    /// Removing the last of the stashes that were taken over.
-    Unstash,
-    /// Reading when other namespaces were used.
+    /// A transaction that does both, and deletes: [`Storage::deletions`], [`Storage::deletes_below`].
+    Pass,
+    /// A transaction that puts the snapshot in use under [`Storage::snapshot_key`], or deletes it if
+    /// [`Storage::drops_snapshot`].
+    Keep,
+    /// The transaction under way is to be aborted.
+    Abort,
+    /// [`Storage::local_row`] is to be written into localStorage.
+    LocalPut,
+    /// The key [`Storage::local_key`] is to be removed from localStorage.
+    LocalRemove,
+    /// The signal is to be written, with the number of the latest clear.
+    Signal,
+    /// The timer [`Storage::timer`] is to be started, or started anew.
+    Timer,
+    /// What other namespaces have left below the number of their signal is to be deleted; if [`Storage::cleans_up`],
+    /// those that are idle, too: see [`Others`].
     Idle,
-    Chore,
 }
 
-/// An operation under way.
-#[derive(Debug)]
-struct Flight {
-    purpose: Purpose,
-    /// Those that are read or removed.
-    keys: Vec<String>,
+/// The timers.
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Timer {
+    /// A put or pass that has failed may be tried again.
+    Retry,
+    /// It may even be hurried.
+    Hurry,
+    /// What no put has finished goes into localStorage.
+    Local,
+    /// A page that is visible looks.
+    Look,
+    /// The first pass.
+    Pass,
+    /// The snapshot in use is stored.
+    Keep,
+    /// The transaction under way has had its time.
+    #[default]
+    Limit,
 }
 
-/// An operation that is to begin.
-type Next = (Operation, Purpose);
+/// What is wrong with a storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// It does not answer, or answers with errors.
+    Unavailable,
+    /// There is no room.
+    Full,
+}
 
-/// The storage protocol of one namespace in one document. Knows no clock: every call takes the time.
+/// A row that this tab has read or put.
 #[derive(Debug)]
-pub struct Storage {
-    names: Names,
-    /// What the device name is checked against.
-    namespace: String,
-    window_ms: u64,
-    random: Random,
-    /// This document's, unique among the keys; chosen when they are listed.
-    writer: String,
+struct Row {
+    key: String,
+    /// Whether it is in localStorage.
+    is_local: bool,
+    length: usize,
+    /// Of the ids in it; none if it is damaged.
+    hashes: Vec<u64>,
+}
+
+/// The row that this tab has in localStorage beside IndexedDB.
+#[derive(Debug)]
+struct LocalRow {
+    key: String,
+    length: usize,
+    /// The changes that are in it.
+    first: u64,
+    last: u64,
+}
+
+/// A transaction under way.
+#[derive(Debug, Default)]
+struct Transaction {
+    step: Step,
+    id: u32,
     place: Place,
-    has_signals: bool,
-    stashes: bool,
-    undisturbed_ms: Option<u64>,
-    signals: u64,
+    /// The number that it puts rows under.
+    number: u64,
+    /// What is to be read, and is being read, each with whether it is in localStorage.
+    reads: Vec<(String, bool)>,
+    read: Option<(String, bool)>,
+    has_missed: bool,
+    /// Whether there are keys under lower numbers in its place.
+    deletes_below: bool,
+    is_planned: bool,
+    puts: Vec<Vec<Rank>>,
+    /// The rows that were put, and the changes in them.
+    rows: Vec<Row>,
+    first: u64,
+    last: u64,
+    meta: Option<Meta>,
+    puts_meta: bool,
+    /// What is deleted, and whether it is in localStorage.
+    deletions: Vec<(String, bool)>,
+}
 
-    is_loaded: bool,
-    is_clearing: bool,
+impl Transaction {
+    fn new(step: Step, id: u32) -> Self {
+        Transaction {
+            step,
+            id,
+            ..Transaction::default()
+        }
+    }
+
+    fn is_local(&self) -> bool {
+        self.place == Place::Local
+    }
+
+    /// Whether it is a look or a pass.
+    fn reads(&self) -> bool {
+        matches!(self.step, Step::Look | Step::Pass)
+    }
+}
+
+/// A step with what it is about.
+#[derive(Debug, Default)]
+struct Todo {
+    step: Step,
+    key: String,
+    timer: Timer,
+    ms: u32,
+}
+
+/// The storage of one namespace in one document.
+#[derive(Debug, Default)]
+pub struct Storage {
+    keys: Keys,
+    namespace: String,
+    place: Option<Place>,
+    random: Random,
+    todo: VecDeque<Todo>,
+    current: Todo,
+    transaction: Option<Transaction>,
+    transactions: u32,
+
+    /// Whether rows may be put: until the first look their number is the signal's.
+    knows_number: bool,
+    is_hidden: bool,
+    /// Whether the page has stopped waiting for the first look.
+    is_open: bool,
     is_flushing: bool,
-    notices: Notices,
-    health: Health,
-    /// The number of the latest operation.
-    operation: u32,
-    flight: Option<Flight>,
-    /// When the latest burst of operations began, by the steady clock, and how many it has.
-    burst_ms: u64,
-    burst: u32,
+    wants_look: bool,
+    may_pass: bool,
+    wants_pass: bool,
+    has_passed: bool,
+    /// Whether the latest look or pass has missed something that was listed.
+    has_missed: bool,
+    wants_idle: bool,
+    cleans_up: bool,
 
-    listing: Listing,
-    wants_listing: bool,
-    /// The number of the latest clear that was known when the table was last looked at.
-    clear: u64,
-    reading: Option<Reading>,
-    /// The stored snapshot as it was read, with the number of its clear, until the guard takes it.
-    found_snapshot: Option<(u64, String)>,
-    saving: Saving,
-    compactions: Compactions,
-    /// Stashes that were taken over, with what they had: to be removed once it is written.
-    taken_stashes: Vec<(String, String)>,
-    /// What is removed first, for room.
-    given_up: Vec<String>,
-    chores: Vec<Operation>,
-    /// All keys of all namespaces as the opening has found them, until others are looked at.
-    found: Option<Vec<String>>,
-    /// The note of the namespace's last use, if there is one.
-    use_note: Option<String>,
+    rows: Vec<Row>,
+    /// As stored under the number that is known.
+    meta: Option<Meta>,
+    /// In localStorage, and about to be.
+    local: Option<LocalRow>,
+    next_local: Option<LocalRow>,
+    /// The latest change when the timer was started.
+    local_due: Option<u64>,
+    /// Whether IndexedDB is not open, so that rows stay in localStorage.
+    is_away: bool,
+
+    /// Whether the snapshot in use is to be stored, or will be, and which was last, by the guard's count.
+    wants_keep: bool,
+    will_keep: bool,
+    kept: Option<u64>,
+    /// Whether there was no room for it, and it is to be deleted.
+    has_no_room: bool,
+    drops_snapshot: bool,
+    compacts_all: bool,
+
+    trouble: Option<Trouble>,
+    failures: u32,
+    waits_to_retry: bool,
+    waits_to_hurry: bool,
+    is_hurried: bool,
+    has_damage: bool,
+    has_dropped_rows: bool,
 }
 
 impl Storage {
-    /// How long an operation may take (ms): what has no outcome by then is to be told as [`Outcome::Failed`].
-    pub const OPERATION_MS: u64 = 10_000;
-
-    /// The protocol of a namespace whose guard has these options. `seed`: differs from document to document; it names
-    /// the writer and draws the waits.
-    pub fn new(namespace: &str, window_days: f64, remember: usize, seed: u64) -> Self {
+    /// The storage of the guard's namespace, all of whose keys begin with `prefix`: `seenguard/`, the namespace in
+    /// ASCII without a slash, and a slash; without a `place` it is not stored. `seed`: differs from document to
+    /// document; it names the writer.
+    pub fn new(prefix: &str, namespace: &str, place: Option<Place>, seed: u64, guard: &mut Guard) -> Self {
+        let mut random = Random::seeded(seed);
+        if place.is_some() {
+            guard.table.expect_look();
+        }
         Storage {
-            names: Names::new(namespace),
+            keys: Keys::new(prefix, random.next()),
             namespace: namespace.to_owned(),
-            window_ms: (window_days * MS_PER_DAY).ceil() as u64,
-            random: Random::seeded(seed),
-            writer: String::new(),
-            place: Place::Opening,
-            has_signals: false,
-            stashes: false,
-            undisturbed_ms: None,
-            signals: 0,
-            is_loaded: false,
-            is_clearing: false,
-            is_flushing: false,
-            notices: Notices::default(),
-            health: Health::default(),
-            operation: 0,
-            flight: None,
-            burst_ms: 0,
-            burst: 0,
-            listing: Listing::default(),
-            wants_listing: true,
-            clear: 0,
-            reading: None,
-            found_snapshot: None,
-            saving: Saving::default(),
-            compactions: Compactions::new(remember),
-            taken_stashes: Vec::new(),
-            given_up: Vec::new(),
-            chores: Vec::new(),
-            found: None,
-            use_note: None,
+            place,
+            random,
+            wants_look: true,
+            ..Storage::default()
         }
     }
 
-    /// A store was opened. `has_signals`: other tabs share it, and hear when somebody has written. `stashes`: a page that
-    /// goes may not get its writes done, so it leaves them in a stash as well. `undisturbed_ms`: what the wall clock would
-    /// say had nobody set it since the document began, if that is known.
-    pub fn begin(&mut self, has_signals: bool, stashes: bool, undisturbed_ms: Option<u64>) {
-        self.place = Place::Store;
-        self.has_signals = has_signals;
-        self.stashes = stashes;
-        self.undisturbed_ms = undisturbed_ms;
-    }
-
-    /// There is no store: the guard runs without.
-    pub fn without(&mut self, guard: &mut Guard) {
-        self.place = Place::Nowhere;
-        guard.finish_loading();
-        self.is_loaded = true;
-        self.is_clearing = false;
-        self.is_flushing = false;
-    }
-
-    /// The next operation. While one is under way there is none.
-    pub fn next(&mut self, guard: &mut Guard, now: Now) -> Operation {
-        if self.place != Place::Store || self.flight.is_some() {
-            return Operation::Wait { until_ms: u64::MAX };
+    /// The next step.
+    pub fn next(&mut self, guard: &Guard, now: Now) -> Step {
+        if self.todo.is_empty() {
+            self.watch_unsaved(guard);
         }
-        let burst_end_ms = self.burst_ms + BURST_MS;
-        if self.burst >= MOST_IN_A_BURST && now.steady_ms < burst_end_ms {
-            return Operation::Wait { until_ms: burst_end_ms };
-        }
-        if now.steady_ms < self.health.retry_ms() {
-            let until_ms = self.health.retry_ms();
-            return Operation::Wait { until_ms };
-        }
-        if let Some(mut reading) = self.reading.take() {
-            if !reading.merge_portion(guard, now) {
-                self.reading = Some(reading);
-                let until_ms = now.steady_ms;
-                return Operation::Wait { until_ms };
+        if self.todo.is_empty() && self.transaction.is_none() {
+            let step = self.decide(guard, now);
+            self.is_flushing &= step.is_some();
+            if let Some(step) = step {
+                self.start(step);
             }
-            self.finish_reading(reading, guard, now);
         }
-        match self.decide(guard, now) {
-            Some((operation, purpose)) => self.start(operation, purpose, now),
-            None => Operation::Wait {
-                until_ms: self.next_ms(guard, now),
-            },
-        }
+        self.current = self.todo.pop_front().unwrap_or_default();
+        self.current.step
     }
 
-    fn start(&mut self, operation: Operation, purpose: Purpose, now: Now) -> Operation {
-        if now.steady_ms >= self.burst_ms + BURST_MS {
-            (self.burst_ms, self.burst) = (now.steady_ms, 0);
+    fn decide(&self, guard: &Guard, now: Now) -> Option<Step> {
+        self.place?;
+        let table = &guard.table;
+        let can_write = !self.waits_to_hurry && (!self.waits_to_retry || self.is_hurried);
+        let can_pass = can_write && !self.is_hidden && table.has_looked() && (self.may_pass || self.is_flushing);
+        if can_pass && self.compacts_all {
+            return Some(Step::Pass);
         }
-        self.burst += 1;
-        self.operation = self.operation.wrapping_add(1);
-        let keys = match &operation {
-            Operation::Read(keys) | Operation::Remove { keys, .. } => keys.clone(),
-            _ => Vec::new(),
+        if can_write && self.drops_snapshot {
+            return Some(Step::Keep);
+        }
+        if can_write && self.knows_number && table.is_unsaved(self.is_flushing || self.is_hidden, 0, u64::MAX) {
+            return Some(Step::Put);
+        }
+        if self.wants_look {
+            return Some(Step::Look);
+        }
+        let is_kept = self.kept == Some(guard.snapshots()) || self.has_no_room;
+        if can_write && self.wants_keep && guard.has_applied() && !is_kept && table.has_looked() {
+            return Some(Step::Keep);
+        }
+        if can_pass && (self.wants_pass || self.is_meta_due(Meta::of(table, now.wall_ms))) {
+            return Some(Step::Pass);
+        }
+        (self.wants_idle && self.may_pass && !self.is_hidden).then_some(Step::Idle)
+    }
+
+    /// Whether what is stored says less than the table, or is of another day. Tabs with other windows leave it alone.
+    fn is_meta_due(&self, meta: Meta) -> bool {
+        let is_same = |stored: Meta| {
+            meta == Meta {
+                window_days: meta.window_days,
+                ..stored
+            }
         };
-        self.flight = Some(Flight { purpose, keys });
-        operation
+        !self.meta.is_some_and(is_same)
     }
 
-    /// The number of the latest operation, which its outcome is told with.
-    pub fn operation(&self) -> u32 {
-        self.operation
-    }
-
-    /// Takes what came of an operation. An outcome that is no longer awaited changes nothing.
-    pub fn complete(&mut self, guard: &mut Guard, number: u32, outcome: Outcome, now: Now) {
-        if number != self.operation || self.flight.is_none() {
+    fn start(&mut self, step: Step) {
+        self.push(step);
+        if step == Step::Idle {
+            self.wants_idle = false;
             return;
         }
-        if let Outcome::Failed { is_full } = outcome {
-            return self.fail(is_full, now);
-        }
-        let Some(Flight { purpose, keys, .. }) = self.flight.take() else {
-            return;
+        self.is_hurried &= step == Step::Look;
+        self.transactions = self.transactions.wrapping_add(1);
+        self.transaction = Some(Transaction::new(step, self.transactions));
+        self.set_timer(Timer::Limit, LIMIT_MS);
+    }
+
+    fn push(&mut self, step: Step) {
+        let todo = Todo {
+            step,
+            ..Todo::default()
         };
-        let shows_room = match purpose {
-            Purpose::Snapshot => true,
-            Purpose::Save | Purpose::Union => !self.saving.lacks_room(),
-            _ => false,
-        };
-        self.health.succeed(shows_room);
-        match (purpose, outcome) {
-            (Purpose::Listing, Outcome::Keys(keys)) => self.take_listing(keys),
-            (Purpose::Idle, Outcome::Texts(texts)) => {
-                let today = Today::new(now.wall_ms, self.window_ms, self.undisturbed_ms);
-                let found = self.found.take().unwrap_or_default();
-                self.chores = today.clean_up(&found, self.names.namespace(), &texts);
-            }
-            (Purpose::Look | Purpose::Group, Outcome::Texts(texts)) => {
-                let is_missed = |key: &String| texts.iter().all(|(found, _)| found != key);
-                let missed: Vec<String> = keys.into_iter().filter(is_missed).collect();
-                if missed.contains(&self.names.last_use()) {
-                    self.use_note = None;
-                }
-                if self.listing.miss(missed) {
-                    // Somebody has compacted them since they were listed: what they had is under another key.
-                    self.wants_listing = true;
-                    if purpose == Purpose::Group {
-                        return self.compactions.abandon();
-                    }
-                }
-                self.begin_reading(texts, purpose == Purpose::Group, guard, now);
-            }
-            (purpose, Outcome::Done) => self.take_done(purpose, &keys, now),
-            // The outcome of another kind of operation: nothing that one could go on with.
-            _ => self.fail(false, now),
+        self.todo.push_back(todo);
+    }
+
+    fn set_timer(&mut self, timer: Timer, ms: u32) {
+        let (step, key) = (Step::Timer, String::new());
+        self.todo.push_back(Todo { step, key, timer, ms });
+    }
+
+    fn remove_local(&mut self, key: String) {
+        self.rows.retain(|row| !row.is_local || row.key != key);
+        let (step, timer) = (Step::LocalRemove, Timer::Limit);
+        self.todo.push_back(Todo {
+            step,
+            key,
+            timer,
+            ms: 0,
+        });
+    }
+
+    /// Has what no put finishes in time written into localStorage.
+    fn watch_unsaved(&mut self, guard: &Guard) {
+        let first = self.local.as_ref().map_or(0, |local| local.last + 1);
+        let is_due = self.place == Some(Place::IndexedDb) && guard.table.is_unsaved(false, first, u64::MAX);
+        if is_due && self.local_due.is_none() {
+            self.local_due = Some(guard.table.changes());
+            self.set_timer(Timer::Local, LOCAL_MS);
+        }
+    }
+}
+
+/// What happens.
+impl Storage {
+    /// The page waits no longer for the first look.
+    pub fn opened(&mut self) {
+        self.is_open = true;
+        self.set_timer(Timer::Pass, PASS_MS);
+    }
+
+    /// Something was recorded, taken back, delivered or covered.
+    pub fn changed(&mut self, guard: &Guard) {
+        self.is_hurried = true;
+        if guard.has_applied() && !self.will_keep {
+            self.will_keep = true;
+            self.set_timer(Timer::Keep, KEEP_MS);
         }
     }
 
-    /// An operation failed. What can be put right by giving something up is; else all is tried again after a while.
-    fn fail(&mut self, is_full: bool, now: Now) {
-        let trouble = if is_full { Trouble::Full } else { Trouble::Unavailable };
-        match self.flight.take().map(|flight| flight.purpose) {
-            Some(Purpose::SetAside) if is_full => return self.compactions.set_nothing_aside(),
-            Some(Purpose::Snapshot) if is_full => {
-                // Without it the next visit waits for the server; all else goes on.
-                self.saving.snapshot_has_no_room(now.steady_ms);
-                self.notices.failed = true;
-                self.notices.trouble |= self.health.note(trouble);
-                self.is_flushing = false;
-                return;
-            }
-            Some(Purpose::Save) => {
-                self.saving.put_back(self.clear);
-                if is_full && self.give_up() {
-                    return;
-                }
-            }
-            Some(Purpose::Union) if is_full && self.give_up() => return,
-            Some(Purpose::Listing) => self.wants_listing = true,
-            Some(Purpose::Group) => self.compactions.abandon(),
-            _ => {}
-        }
-        self.notices.failed = true;
-        self.notices.trouble |= self.health.note(trouble);
-        self.is_flushing = false;
-        self.health.back_off(now.steady_ms, &mut self.random);
-    }
-
-    /// Has something removed for room. Returns whether there is anything.
-    fn give_up(&mut self) -> bool {
-        self.given_up = self.listing.expendable(self.clear);
-        !self.given_up.is_empty()
-    }
-
-    /// What comes next, the most urgent first.
-    fn decide(&mut self, guard: &mut Guard, now: Now) -> Option<Next> {
-        if !self.given_up.is_empty() {
-            let keys = std::mem::take(&mut self.given_up);
-            return Some((Operation::Remove { keys, only_if: None }, Purpose::GiveUp));
-        }
-        if self.is_loaded {
-            if guard.device_name().is_none() {
-                guard.name_device(DeviceName::new(&self.namespace, self.random.next()));
-            }
-            if let Some(save) = self.save(guard) {
-                return Some(save);
-            }
-        }
-        if self.wants_listing {
-            self.wants_listing = false;
-            let prefixes = vec![names::ROOT.to_owned(), names::STASH_ROOT.to_owned()];
-            return Some((Operation::List(prefixes), Purpose::Listing));
-        }
-        let unread = self.to_read();
-        if !unread.is_empty() {
-            return Some((Operation::Read(unread), Purpose::Look));
-        }
-        if !self.is_loaded {
-            self.finish_loading(guard, now);
-            return self.decide(guard, now);
-        }
-        if let Some(snapshot) = self.save_snapshot(guard, now) {
-            return Some(snapshot);
-        }
-        if let Some(next) = self.unstash(guard) {
-            return Some(next);
-        }
-        // Who writes so fast that a compaction's time never comes waits for it.
-        if self.compactions.is_urgent()
-            && let Some(next) = self.compact(guard, now)
-        {
-            return Some(next);
-        }
-        self.is_flushing &= self.wants_listing;
-        if let Some(next) = self.compact(guard, now) {
-            return Some(next);
-        }
-        if self.wants_listing {
-            return self.decide(guard, now);
-        }
-        if std::mem::take(&mut self.is_clearing) {
-            guard.finish_clear();
-            self.notices.signal = self.has_signals;
-        }
-        self.keep_house(now)
-    }
-
-    /// What others have written and is not read yet; when the namespace is loaded, the snapshot and the note of its last
-    /// use with it.
-    fn to_read(&self) -> Vec<String> {
-        let mut keys = self.listing.unread();
-        if !self.is_loaded {
-            keys.extend(self.listing.snapshot());
-            keys.extend(self.use_note.is_some().then(|| self.names.last_use()));
-        }
-        keys
-    }
-
-    /// What can wait for everything else.
-    fn keep_house(&mut self, now: Now) -> Option<Next> {
-        if let Some(found) = &self.found {
-            let keys = idle::to_read(found, self.names.namespace());
-            if !keys.is_empty() {
-                return Some((Operation::Read(keys), Purpose::Idle));
-            }
-            self.found = None;
-        }
-        let note = idle::use_note(now.wall_ms, self.window_ms);
-        if self.use_note.as_ref() != Some(&note) {
-            self.use_note = Some(note.clone());
-            let (key, text) = (self.names.last_use(), note);
-            return Some((Operation::Write { key, text }, Purpose::Chore));
-        }
-        Some((self.chores.pop()?, Purpose::Chore))
-    }
-
-    /// When there is something to do though nothing happens, by the steady clock.
-    fn next_ms(&self, guard: &Guard, now: Now) -> u64 {
-        let snapshot = self.saving.snapshot_ms(guard, now);
-        snapshot.unwrap_or(u64::MAX).min(self.compactions.due_ms())
-    }
-
-    fn take_listing(&mut self, keys: Vec<String>) {
-        let is_taken = |writer: &str| {
-            keys.iter().any(|key| {
-                key.as_bytes()
-                    .windows(writer.len())
-                    .any(|part| part == writer.as_bytes())
-            })
-        };
-        while self.writer.is_empty() || (!self.saving.has_written() && is_taken(&self.writer)) {
-            self.writer = base36_of_length(self.random.next(), 13);
-            if !self.is_loaded {
-                self.use_note = keys.contains(&self.names.last_use()).then(String::new);
-                self.found = Some(keys.clone());
-            }
-        }
-        let own_stash = self.saving.stash.is_some().then(|| self.stash_key());
-        self.listing.update(keys, &self.names, own_stash.as_deref());
-    }
-
-    fn begin_reading(&mut self, texts: Vec<(String, String)>, is_group: bool, guard: &mut Guard, now: Now) {
-        let mut recordings = Vec::new();
-        for (key, text) in texts {
-            match self.names.kind_of(&key) {
-                Some(Kind::Segment { .. } | Kind::Stash) => recordings.push(Text::new(key, text)),
-                Some(Kind::Snapshot { clear } | Kind::SetAside { clear }) => self.found_snapshot = Some((clear, text)),
-                None => self.use_note = Some(text),
-            }
-        }
-        self.reading = Some(Reading::begin(recordings, is_group, !self.is_loaded, guard, now));
-        self.learn_clear(guard);
-    }
-
-    fn finish_reading(&mut self, reading: Reading, guard: &mut Guard, now: Now) {
-        for text in &reading.texts {
-            // What a clear has overtaken is removed, and that is nobody's concern; a group's was told when it was found.
-            let is_stale = text.clear() < self.clear || reading.is_group;
-            self.notices.damaged |= text.state() == SegmentState::Damaged && !is_stale;
-            self.notices.newer |= text.state() == SegmentState::Newer && !is_stale;
-            if let Some(entry) = self.listing.get_mut(&text.key) {
-                entry.state = Some(text.state());
-                entry.clear = text.clear();
-                entry.length = text.text.len();
-                entry.is_void = text.hashes.is_empty();
-            }
-        }
-        if reading.is_group {
-            let stashes = self.compactions.take_group(reading.texts, &self.names);
-            return self.taken_stashes.extend(stashes);
-        }
-        if self.is_loaded {
-            return;
-        }
-        for text in reading.texts {
-            if self.names.kind_of(&text.key) == Some(Kind::Stash) {
-                guard.set_unsaved(&text.hashes);
-                self.taken_stashes.push((text.key, text.text));
-            }
-        }
-        if !self.wants_listing {
-            self.finish_loading(guard, now);
+    /// The number of the latest clear, as the signal has it; nothing: there is no signal.
+    pub fn hear(&mut self, guard: &mut Guard, number: Option<u64>) {
+        self.knows_number |= number.is_some();
+        let number = number.unwrap_or(0);
+        if number < guard.number() {
+            // Several processes may see each other's localStorage late.
+            self.push(Step::Signal);
+        } else if self.learn(guard, number, false) {
+            self.abort();
         }
     }
 
-    fn finish_loading(&mut self, guard: &mut Guard, now: Now) {
-        // One from before a clear is removed, as all that is.
-        let found = self
-            .found_snapshot
-            .take()
-            .filter(|(clear, _)| *clear >= guard.clear_number());
-        if let Some((_, snapshot)) = found {
-            let damage = guard
-                .restore(&snapshot, now)
-                .err()
-                .filter(|error| *error != Error::OutOfMemory);
-            if damage.is_some() {
-                self.notices.damaged_snapshot = true;
-                let keys = self.listing.keys(&Entry::is_snapshot);
-                self.listing.remove(&keys);
-                self.chores.push(Operation::Remove { keys, only_if: None });
-            }
-        }
-        guard.finish_loading();
-        self.is_loaded = true;
-        if self.listing.is_wasteful() {
-            self.compactions.schedule_all(now.steady_ms, &mut self.random);
+    /// The namespace is cleared, by this document. `keeps`: it was, and the clear got this number when it was carried
+    /// out; what was recorded since the call is kept.
+    pub fn clear(&mut self, guard: &mut Guard, number: u64, keeps: bool) {
+        self.knows_number = true;
+        if self.learn(guard, number, keeps) {
+            self.abort();
         }
     }
 
-    /// A higher number was learned: what is under way for the lower one is begun anew.
-    fn learn_clear(&mut self, guard: &Guard) {
-        if guard.clear_number() > self.clear {
-            self.clear = guard.clear_number();
-            self.saving.forget();
-            self.compactions.abandon();
+    fn learn(&mut self, guard: &mut Guard, number: u64, keeps: bool) -> bool {
+        if number > guard.number() && keeps {
+            // What others have stored stands under a lower number.
+            let others = self.rows.iter().filter(|row| !self.keys.is_own(&row.key));
+            guard.table.drop_stored(others.flat_map(|row| &row.hashes));
+        }
+        let is_new = guard.learn(number, keeps);
+        if is_new {
+            self.rows.clear();
+            (self.meta, self.local, self.next_local, self.kept) = (None, None, None, None);
+        }
+        is_new
+    }
+
+    fn abort(&mut self) {
+        if self.transaction.is_some() {
+            self.wants_look = self.is_looking();
+            self.transaction = None;
+            self.push(Step::Abort);
         }
     }
 
-    fn take_done(&mut self, purpose: Purpose, keys: &[String], now: Now) {
-        match purpose {
-            Purpose::Save => self.saved(now),
-            Purpose::Snapshot => {
-                self.saving.snapshot_is_saved();
-                self.saving.snapshot_due_ms = now.steady_ms + SNAPSHOT_MS;
-            }
-            Purpose::Union => self.compactions.written(&mut self.listing),
-            Purpose::Replace => {
-                self.compactions.replaced(&mut self.listing);
-                self.wants_listing |= self.is_clearing;
-            }
-            Purpose::GiveUp => self.listing.remove(keys),
-            Purpose::Unstash => {
-                self.taken_stashes.pop();
-                self.listing.remove(keys);
-                // Who left it may have left something else there since.
-                self.wants_listing = true;
-            }
-            _ => {}
-        }
+    /// Another tab has changed something.
+    pub fn signalled(&mut self) {
+        self.wants_look |= !self.is_hidden && self.place != Some(Place::Custom);
     }
 
-    /// Something was recorded, taken back, applied or delivered: that is tried at once, though the storage has failed.
-    pub fn changed(&mut self) {
-        self.health.try_now();
-    }
-
-    /// Somebody else has written.
+    /// What others have written is to be known, such as before something is delivered.
     pub fn look(&mut self) {
-        self.wants_listing = true;
+        self.wants_look |= !self.is_hidden;
     }
 
-    /// Everything is to be written at once, the snapshot in use, too: see [`Storage::is_settled`]. Where no signals tell
-    /// what others have written, that is looked up.
-    pub fn flush(&mut self) {
-        self.is_flushing = self.place != Place::Nowhere;
-        self.wants_listing |= !self.has_signals;
-        self.health.try_now();
+    /// All is to be stored, and what others have written to be known: see [`Storage::is_settled`].
+    pub fn flush(&mut self, guard: &Guard) {
+        self.is_flushing = true;
+        self.wants_keep |= guard.has_applied();
+        (self.is_hurried, self.waits_to_hurry) = (true, false);
+        self.look();
     }
 
-    /// Empties the table at once, and begins to clear the storage: see [`Storage::is_clearing`].
-    pub fn clear(&mut self, guard: &mut Guard, now: Now) {
-        guard.clear(now);
-        self.learn_clear(guard);
-        self.found_snapshot = None;
-        self.is_clearing = self.place != Place::Nowhere;
-        self.wants_listing = true;
-        self.health.try_now();
-        if !self.is_clearing {
-            guard.finish_clear();
+    /// The page hides, and may never run again.
+    pub fn hide(&mut self, guard: &Guard) {
+        self.is_hidden = true;
+        // A put goes on; what it has is put once more, since it may not end.
+        match self.transaction.as_ref().is_some_and(Transaction::reads) {
+            true => self.abort(),
+            false => self.transaction = None,
+        }
+        self.wants_look = !guard.table.has_looked();
+        self.knows_number |= guard.table.is_unsaved(true, 0, u64::MAX);
+        self.wants_keep |= guard.has_applied() && self.kept.is_none();
+        (self.is_hurried, self.waits_to_hurry) = (true, false);
+        if self.place == Some(Place::IndexedDb) && guard.table.is_unsaved(true, 0, u64::MAX) {
+            self.push(Step::LocalPut);
         }
     }
 
-    /// Somebody has waited in vain: the storage is in trouble.
-    pub fn timed_out(&mut self) {
-        self.notices.trouble |= self.health.note(Trouble::Unavailable);
+    /// The page is shown again.
+    pub fn show(&mut self) {
+        self.is_hidden = false;
+        self.is_hurried = true;
+        self.look();
     }
 
-    /// Whether what was stored is known.
-    pub fn is_loaded(&self) -> bool {
-        self.is_loaded
-    }
-
-    /// Whether all that was recorded before the last [`Storage::flush`] is written, or an operation has failed since.
-    pub fn is_settled(&self) -> bool {
-        !self.is_flushing
-    }
-
-    /// Whether a clear was begun here, and something from before it may be in storage.
-    pub fn is_clearing(&self) -> bool {
-        self.is_clearing
-    }
-
-    /// Whether all is read and merged that the last listing named, and no other is due.
-    pub fn is_current(&self) -> bool {
-        let is_reading = |flight: &Flight| matches!(flight.purpose, Purpose::Listing | Purpose::Look);
-        let is_idle = !self.flight.as_ref().is_some_and(is_reading) && self.reading.is_none();
-        is_idle && self.is_loaded && !self.wants_listing && self.listing.unread().is_empty()
-    }
-
-    /// What is wrong with the storage.
-    pub fn trouble(&self) -> Option<Trouble> {
-        self.health.trouble()
-    }
-
-    /// What there is to tell since the last call.
-    pub fn take_notices(&mut self) -> Notices {
-        std::mem::take(&mut self.notices)
-    }
-
-    /// The key of the signal to other tabs.
-    pub fn signal_key(&self) -> String {
-        self.names.signal()
-    }
-
-    /// The signal's value: another one each time, always of one length, so that a storage that has filled up since has
-    /// room for it.
-    pub fn signal_text(&mut self) -> String {
-        self.signals += 1;
-        base36_of_length(hash_id(self.writer.as_bytes(), self.signals), 13)
-    }
-
-    /// The key of this page's stash.
-    pub fn stash_key(&self) -> String {
-        self.names.stash(&self.writer)
-    }
-
-    /// The prefix of the keys of this namespace's stashes.
-    pub fn stash_prefix(&self) -> String {
-        self.names.stash_prefix().to_owned()
+    /// A timer has fired.
+    pub fn fired(&mut self, guard: &Guard, timer: Timer) {
+        match timer {
+            Timer::Retry => self.waits_to_retry = false,
+            Timer::Hurry => self.waits_to_hurry = false,
+            Timer::Look if guard.table.has_looked() => self.signalled(),
+            Timer::Look => self.wants_look = true,
+            Timer::Local => {
+                let due = self.local_due.take().unwrap_or(0);
+                let first = self.local.as_ref().map_or(0, |local| local.last + 1);
+                if guard.table.is_unsaved(false, first, due) {
+                    self.push(Step::LocalPut);
+                }
+            }
+            Timer::Pass => self.may_pass = true,
+            Timer::Keep => self.wants_keep = true,
+            Timer::Limit => {
+                let id = self.transactions;
+                if self.transaction.is_some() {
+                    self.push(Step::Abort);
+                    self.failed(guard, id, false);
+                }
+            }
+        }
     }
 }

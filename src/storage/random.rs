@@ -1,6 +1,6 @@
 //! Random numbers for names and waits: SplitMix64 (Steele, Lea and Flood 2014). Nothing here is a secret.
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Random {
     state: u64,
 }

@@ -1,4 +1,4 @@
-//! The class `Guard`: a namespace's guard and its storage protocol. Times are `Date.now()` and `performance.now()`, in
+//! The class `Guard`: a namespace's guard and its storage. Times are `Date.now()` and `performance.now()`, in
 //! milliseconds.
 
 use serde::Serialize;
@@ -10,40 +10,49 @@ use crate::guard::Now;
 use crate::hash::hash_id;
 use crate::id_list::IdList;
 use crate::snapshot::Snapshot;
-use crate::storage::{Operation, Outcome, Storage, Trouble};
+use crate::storage::{Others, Place, Step, Storage, Timer, Trouble};
 use crate::wire::Format;
 
-/// A namespace's guard and its storage protocol.
+/// A namespace's guard and its storage.
 #[wasm_bindgen]
 pub struct Guard {
-    guard: crate::Guard,
+    guard: crate::guard::Guard,
     storage: Storage,
-    /// What the latest operation is about.
-    keys: Vec<String>,
+    others: Others,
+    /// What was last read, written or asked for: whether it is in localStorage, and its text.
+    is_local: bool,
     text: String,
-    until_ms: f64,
-    stash: String,
 }
 
-/// What [`Guard::next`] returns.
-const WAIT: u8 = 0;
-const LIST: u8 = 1;
-const READ: u8 = 2;
-const WRITE: u8 = 3;
-const REMOVE: u8 = 4;
+/// How the storage is, and what has happened since the last call of [`Guard::status`]: flags.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum Status {
+    Looked = 1,
+    Settled = 2,
+    Looking = 4,
+    Full = 8,
+    Unavailable = 16,
+    Damaged = 32,
+    DroppedRows = 64,
+}
 
-/// What [`Guard::status`] returns, the notices from `TROUBLE_BEGAN` on.
-const LOADED: u32 = 1;
-const SETTLED: u32 = 2;
-const CLEARING: u32 = 4;
-const FULL: u32 = 8;
-const UNAVAILABLE: u32 = 16;
-const TROUBLE_BEGAN: u32 = 32;
-const DAMAGED: u32 = 64;
-const NEWER: u32 = 128;
-const DAMAGED_SNAPSHOT: u32 = 256;
-const SIGNAL: u32 = 512;
-const FAILED: u32 = 1024;
+/// What [`Guard::happens`] takes.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum Event {
+    /// The page waits no longer for the first look.
+    Opened,
+    /// Another tab has changed something.
+    Signalled,
+    /// What others have written is to be known.
+    Look,
+    /// All is to be stored.
+    Flush,
+    /// The page hides, or is shown again.
+    Hide,
+    Show,
+}
 
 /// What `record` tells.
 #[derive(Serialize)]
@@ -56,25 +65,36 @@ struct RecordOutcome {
 
 #[wasm_bindgen]
 impl Guard {
-    /// A guard that knows of nothing, and whose storage is not opened yet. `seed`: numbers that differ from document to
-    /// document.
+    /// A guard that knows of nothing. `place`: where the namespace is kept; undefined: nowhere. `prefix`: of all its
+    /// keys. `seed`: numbers that differ from document to document.
     #[wasm_bindgen(constructor)]
-    pub fn new(namespace: &str, window_days: f64, remember: usize, seed: &[f64]) -> Result<Guard, JsValue> {
-        let guard = crate::Guard::new(window_days, remember).map_err(failure)?;
+    pub fn new(
+        namespace: &str,
+        prefix: &str,
+        place: Option<Place>,
+        window_days: f64,
+        remember: usize,
+        seed: &[f64],
+    ) -> Result<Guard, JsValue> {
+        let mut guard = crate::guard::Guard::new(window_days, remember).map_err(failure)?;
         let seed: Vec<u8> = seed.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let storage = Storage::new(prefix, namespace, place, hash_id(&seed, 0), &mut guard);
         Ok(Guard {
             guard,
-            storage: Storage::new(namespace, window_days, remember, hash_id(&seed, 0)),
-            keys: Vec::new(),
+            storage,
+            others: Others::default(),
+            is_local: false,
             text: String::new(),
-            until_ms: f64::INFINITY,
-            stash: String::new(),
         })
+    }
+
+    fn changed(&mut self) {
+        self.storage.changed(&self.guard);
     }
 
     /// Takes a snapshot: the batch has its shards, and after them the ids that it takes back, at the times `unseen_at`
     /// of the server's clock. Its format is told by three arguments. `version`, `server_now_ms` and `forget_before` are
-    /// NaN where it has none.
+    /// NaN where it has none. `is_stored`: it is that of an earlier visit.
     #[allow(clippy::too_many_arguments)]
     pub fn apply(
         &mut self,
@@ -86,6 +106,7 @@ impl Guard {
         server_now_ms: f64,
         unseen_at: &[f64],
         forget_before: f64,
+        is_stored: bool,
         wall_ms: f64,
         steady_ms: f64,
     ) -> Result<JsValue, JsValue> {
@@ -103,8 +124,13 @@ impl Guard {
             unseen: &unseen,
             forget_before: given(forget_before).map(|seconds| seconds as u32),
         };
-        let applied = self.guard.apply(snapshot, now(wall_ms, steady_ms)).map_err(failure)?;
-        self.storage.changed();
+        let now = now(wall_ms, steady_ms);
+        if is_stored {
+            self.guard.restore(snapshot, now).map_err(failure)?;
+            return Ok(JsValue::UNDEFINED);
+        }
+        let applied = self.guard.apply(snapshot, now).map_err(failure)?;
+        self.changed();
         Ok(to_js(&applied))
     }
 
@@ -139,7 +165,7 @@ impl Guard {
         wall_ms: f64,
         steady_ms: f64,
     ) -> Result<JsValue, JsValue> {
-        self.storage.changed();
+        self.changed();
         let now = now(wall_ms, steady_ms);
         let recorded = match is_local {
             true => self.guard.record_local(ids, now),
@@ -155,7 +181,7 @@ impl Guard {
 
     /// Takes the batch's ids back. Returns how many were stopped before.
     pub fn unsee(&mut self, ids: &TextBatch, wall_ms: f64, steady_ms: f64) -> Result<usize, JsValue> {
-        self.storage.changed();
+        self.changed();
         self.guard.unsee(ids, now(wall_ms, steady_ms)).map_err(failure)
     }
 
@@ -232,7 +258,7 @@ impl Guard {
     /// From now on impressions of this namespace are delivered, on this visit and later ones.
     #[wasm_bindgen(js_name = startReporting)]
     pub fn start_reporting(&mut self) {
-        self.storage.changed();
+        self.changed();
         self.guard.start_reporting();
     }
 
@@ -246,7 +272,7 @@ impl Guard {
     /// What became of a batch.
     #[wasm_bindgen(js_name = endBatch)]
     pub fn end_batch(&mut self, batch: u32, arrived: bool, wall_ms: f64, steady_ms: f64) {
-        self.storage.changed();
+        self.changed();
         self.guard.end_batch(batch, arrived, now(wall_ms, steady_ms));
     }
 }
@@ -254,184 +280,217 @@ impl Guard {
 /// Storage: what `js/storage` performs.
 #[wasm_bindgen]
 impl Guard {
-    /// A store was opened.
-    #[wasm_bindgen(js_name = beginStorage)]
-    pub fn begin_storage(&mut self, has_signals: bool, stashes: bool, undisturbed_ms: f64) {
-        let undisturbed_ms = (undisturbed_ms >= 0.0).then_some(undisturbed_ms as u64);
-        self.storage.begin(has_signals, stashes, undisturbed_ms);
+    /// The next step.
+    pub fn next(&mut self, wall_ms: f64) -> Step {
+        self.storage.next(&self.guard, now(wall_ms, 0.0))
     }
 
-    /// There is no store.
-    #[wasm_bindgen(js_name = withoutStorage)]
-    pub fn without_storage(&mut self) {
-        self.storage.without(&mut self.guard);
-    }
-
-    /// The next operation: 0 wait, 1 list, 2 read, 3 write, 4 remove.
-    pub fn next(&mut self, wall_ms: f64, steady_ms: f64) -> u8 {
-        let operation = self.storage.next(&mut self.guard, now(wall_ms, steady_ms));
-        self.keep(operation)
-    }
-
-    fn keep(&mut self, operation: Operation) -> u8 {
-        let (kind, keys, text) = match operation {
-            Operation::Wait { until_ms } => {
-                let is_endless = until_ms == u64::MAX;
-                self.until_ms = if is_endless { f64::INFINITY } else { until_ms as f64 };
-                return WAIT;
-            }
-            Operation::List(prefixes) => (LIST, prefixes, None),
-            Operation::Read(keys) => (READ, keys, None),
-            Operation::Write { key, text } => (WRITE, vec![key], Some(text)),
-            Operation::Remove { keys, only_if } => (REMOVE, keys, only_if),
-        };
-        self.keys = keys;
-        self.text = text.unwrap_or_default();
-        kind
-    }
-
-    /// Until when to wait, by the steady clock.
-    #[wasm_bindgen(getter, js_name = untilMs)]
-    pub fn until_ms(&self) -> f64 {
-        self.until_ms
-    }
-
-    /// The number of the latest operation.
+    /// The timer of a step.
     #[wasm_bindgen(getter)]
-    pub fn operation(&self) -> u32 {
-        self.storage.operation()
+    pub fn timer(&self) -> Timer {
+        self.storage.timer().0
     }
 
-    /// How long an operation may take, in milliseconds: what has no outcome by then has failed.
-    #[wasm_bindgen(getter, js_name = operationMs)]
-    pub fn operation_ms(&self) -> f64 {
-        Storage::OPERATION_MS as f64
+    /// How long it takes (ms).
+    #[wasm_bindgen(getter, js_name = timerMs)]
+    pub fn timer_ms(&self) -> u32 {
+        self.storage.timer().1
     }
 
-    /// Its keys, or the prefixes of those that are to be listed.
-    #[wasm_bindgen(js_name = operationKeys)]
-    pub fn operation_keys(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.keys)
+    /// The key of a step.
+    #[wasm_bindgen(getter, js_name = localKey)]
+    pub fn local_key(&self) -> String {
+        self.storage.local_key().to_owned()
     }
 
-    /// What is to be written; of a removal, what the key must still have, unless it is empty.
-    #[wasm_bindgen(js_name = operationText)]
-    pub fn operation_text(&mut self) -> String {
-        std::mem::take(&mut self.text)
+    /// A timer has fired.
+    pub fn fired(&mut self, timer: Timer) {
+        self.storage.fired(&self.guard, timer);
     }
 
-    /// The batch has all keys.
-    pub fn listed(&mut self, number: u32, keys: &TextBatch, wall_ms: f64, steady_ms: f64) {
-        let keys = (0..keys.len()).map(|index| text_of(keys, index)).collect();
-        self.complete(number, Outcome::Keys(keys), wall_ms, steady_ms);
+    /// Something happens.
+    pub fn happens(&mut self, event: Event) {
+        match event {
+            Event::Opened => self.storage.opened(),
+            Event::Signalled => self.storage.signalled(),
+            Event::Look => self.storage.look(),
+            Event::Flush => self.storage.flush(&self.guard),
+            Event::Hide => self.storage.hide(&self.guard),
+            Event::Show => self.storage.show(),
+        }
     }
 
-    /// The batch has the keys that are there, each followed by its text.
-    pub fn found(&mut self, number: u32, texts: &TextBatch, wall_ms: f64, steady_ms: f64) {
-        let pairs = (0..texts.len() / 2).map(|pair| (text_of(texts, 2 * pair), text_of(texts, 2 * pair + 1)));
-        let pairs = pairs.collect();
-        self.complete(number, Outcome::Texts(pairs), wall_ms, steady_ms);
+    /// The number that the signal has; undefined: there is no signal.
+    pub fn hear(&mut self, number: Option<f64>) {
+        self.storage.hear(&mut self.guard, number.map(|number| number as u64));
     }
 
-    /// Something is written or removed.
-    pub fn done(&mut self, number: u32, wall_ms: f64, steady_ms: f64) {
-        self.complete(number, Outcome::Done, wall_ms, steady_ms);
+    /// This document clears the namespace; `keeps`: it has.
+    pub fn clear(&mut self, number: f64, keeps: bool) {
+        self.storage.clear(&mut self.guard, number as u64, keeps);
     }
 
-    /// The operation failed; `is_full`: for want of room.
-    pub fn failed(&mut self, number: u32, is_full: bool, wall_ms: f64, steady_ms: f64) {
-        self.complete(number, Outcome::Failed { is_full }, wall_ms, steady_ms);
+    /// The number of the latest clear that is known; 0: none.
+    #[wasm_bindgen(getter)]
+    pub fn number(&self) -> f64 {
+        self.guard.number() as f64
     }
 
-    fn complete(&mut self, number: u32, outcome: Outcome, wall_ms: f64, steady_ms: f64) {
-        let now = now(wall_ms, steady_ms);
-        self.storage.complete(&mut self.guard, number, outcome, now);
+    /// Another tab has written a row into localStorage.
+    #[wasm_bindgen(js_name = mergeLocal)]
+    pub fn merge_local(&mut self, key: &str, text: &str) {
+        self.storage.merge_local(&mut self.guard, key, text);
     }
 
-    /// How the storage is, and what there is to tell since the last call: flags.
+    /// How the storage is: the sum of [`Status`].
     pub fn status(&mut self) -> u32 {
-        let notices = self.storage.take_notices();
-        let flag = |holds: bool, flag: u32| if holds { flag } else { 0 };
-        flag(self.storage.is_loaded(), LOADED)
-            | flag(self.storage.is_settled(), SETTLED)
-            | flag(self.storage.is_clearing(), CLEARING)
-            | flag(self.storage.trouble() == Some(Trouble::Full), FULL)
-            | flag(self.storage.trouble() == Some(Trouble::Unavailable), UNAVAILABLE)
-            | flag(notices.trouble, TROUBLE_BEGAN)
-            | flag(notices.damaged, DAMAGED)
-            | flag(notices.newer, NEWER)
-            | flag(notices.damaged_snapshot, DAMAGED_SNAPSHOT)
-            | flag(notices.signal, SIGNAL)
-            | flag(notices.failed, FAILED)
-    }
-
-    /// Somebody else has written.
-    pub fn look(&mut self) {
-        self.storage.look();
-    }
-
-    /// Everything is to be written at once.
-    pub fn flush(&mut self) {
-        self.storage.flush();
-    }
-
-    /// Somebody has waited in vain.
-    #[wasm_bindgen(js_name = timedOut)]
-    pub fn timed_out(&mut self) {
-        self.storage.timed_out();
-    }
-
-    /// Empties the table at once, and begins to clear the storage.
-    pub fn clear(&mut self, wall_ms: f64, steady_ms: f64) {
-        self.storage.clear(&mut self.guard, now(wall_ms, steady_ms));
-    }
-
-    /// The number of the latest clear that is known: 1 above the time of it; 0: none.
-    #[wasm_bindgen(getter, js_name = clearNumber)]
-    pub fn clear_number(&self) -> f64 {
-        self.guard.clear_number() as f64
-    }
-
-    /// The page hides. Returns 3 if there is something to be written at once, as [`Guard::next`], else 0.
-    pub fn hide(&mut self, wall_ms: f64, steady_ms: f64) -> u8 {
-        let hidden = self.storage.hide(&mut self.guard, now(wall_ms, steady_ms));
-        self.stash = hidden.stash.unwrap_or_default();
-        hidden.write.map_or(WAIT, |write| self.keep(write))
-    }
-
-    /// What the page that hides leaves under `stashKey`; empty: nothing.
-    #[wasm_bindgen(js_name = stashText)]
-    pub fn stash_text(&mut self) -> String {
-        std::mem::take(&mut self.stash)
-    }
-
-    /// The key of this page's stash in localStorage.
-    #[wasm_bindgen(getter, js_name = stashKey)]
-    pub fn stash_key(&self) -> String {
-        self.storage.stash_key()
-    }
-
-    /// The prefix of the keys of this namespace's stashes.
-    #[wasm_bindgen(getter, js_name = stashPrefix)]
-    pub fn stash_prefix(&self) -> String {
-        self.storage.stash_prefix()
-    }
-
-    /// The key of the signal in localStorage.
-    #[wasm_bindgen(getter, js_name = signalKey)]
-    pub fn signal_key(&self) -> String {
-        self.storage.signal_key()
-    }
-
-    /// The signal's value, another one each time.
-    #[wasm_bindgen(js_name = signalText)]
-    pub fn signal_text(&mut self) -> String {
-        self.storage.signal_text()
+        let (is_damaged, has_dropped_rows) = self.storage.take_notices();
+        let flag = |holds: bool, flag: Status| if holds { flag as u32 } else { 0 };
+        flag(self.storage.has_looked(&self.guard), Status::Looked)
+            | flag(self.storage.is_settled(), Status::Settled)
+            | flag(self.storage.is_looking(), Status::Looking)
+            | flag(self.storage.trouble() == Some(Trouble::Full), Status::Full)
+            | flag(
+                self.storage.trouble() == Some(Trouble::Unavailable),
+                Status::Unavailable,
+            )
+            | flag(is_damaged, Status::Damaged)
+            | flag(has_dropped_rows, Status::DroppedRows)
     }
 }
 
-fn text_of(batch: &TextBatch, index: usize) -> String {
-    String::from_utf8_lossy(batch.get(index)).into_owned()
+/// Within a transaction. Lists of keys are joined by line feeds, which no key has.
+#[wasm_bindgen]
+impl Guard {
+    /// The number of the transaction that was begun last.
+    #[wasm_bindgen(getter)]
+    pub fn transaction(&self) -> u32 {
+        self.storage.transaction()
+    }
+
+    /// It begins in this place, unless it is no longer under way.
+    pub fn begin(&mut self, transaction: u32, place: Place) -> bool {
+        let is_under_way = self.storage.is_under_way(transaction);
+        if is_under_way {
+            self.storage.begin(&self.guard, place);
+        }
+        is_under_way
+    }
+
+    /// It has found these keys in its place, and in the localStorage beside it.
+    pub fn list(&mut self, keys: &str, beside: &str) {
+        self.storage.list(&mut self.guard, keys.split('\n'), beside.split('\n'));
+    }
+
+    /// The key that is to be read next; undefined at the end.
+    #[wasm_bindgen(js_name = nextRead)]
+    pub fn next_read(&mut self) -> Option<String> {
+        let (key, is_local) = self.storage.next_read()?;
+        self.is_local = is_local;
+        Some(key)
+    }
+
+    /// Whether it is in localStorage.
+    #[wasm_bindgen(getter, js_name = isLocal)]
+    pub fn is_local(&self) -> bool {
+        self.is_local
+    }
+
+    /// What is stored there.
+    pub fn read(&mut self, text: Option<String>) {
+        self.storage.read(&mut self.guard, text.as_deref());
+    }
+
+    /// The key that is to be written next, with `text`; undefined at the end.
+    #[wasm_bindgen(js_name = nextWrite)]
+    pub fn next_write(&mut self, wall_ms: f64) -> Option<String> {
+        let written = self.storage.next_write(&self.guard, now(wall_ms, 0.0));
+        self.keep_text(written)
+    }
+
+    fn keep_text(&mut self, written: Option<(String, String)>) -> Option<String> {
+        let (key, text) = written?;
+        self.text = text;
+        Some(key)
+    }
+
+    /// What is to be written.
+    pub fn text(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+
+    /// What is to be deleted: the key below which all of the namespace's are, empty for none, and then single keys.
+    pub fn deletions(&self) -> String {
+        let mut keys = vec![self.storage.deletes_below().unwrap_or_default()];
+        keys.extend(self.storage.deletions());
+        keys.join("\n")
+    }
+
+    /// It is complete.
+    pub fn completed(&mut self, transaction: u32, wall_ms: f64) {
+        self.storage.completed(&mut self.guard, transaction, now(wall_ms, 0.0));
+    }
+
+    /// It has failed; `is_full`: for want of room.
+    pub fn failed(&mut self, transaction: u32, is_full: bool) {
+        self.storage.failed(&self.guard, transaction, is_full);
+    }
+
+    /// The key of the row that goes into localStorage beside IndexedDB, with `text`; undefined: there is nothing.
+    #[wasm_bindgen(js_name = localRow)]
+    pub fn local_row(&mut self, wall_ms: f64) -> Option<String> {
+        let row = self.storage.local_row(&self.guard, now(wall_ms, 0.0));
+        self.keep_text(row)
+    }
+
+    /// It is written, or there is no room for it.
+    #[wasm_bindgen(js_name = localWritten)]
+    pub fn local_written(&mut self, is_written: bool) {
+        self.storage.local_written(is_written);
+    }
+
+    /// The key of the snapshot in use.
+    #[wasm_bindgen(getter, js_name = snapshotKey)]
+    pub fn snapshot_key(&self) -> String {
+        self.storage.snapshot_key(&self.guard)
+    }
+
+    /// Whether it is to be deleted, for want of room.
+    #[wasm_bindgen(getter, js_name = dropsSnapshot)]
+    pub fn drops_snapshot(&self) -> bool {
+        self.storage.drops_snapshot()
+    }
+
+    /// The text of a shard in use; undefined: there is none, or they are too long to be stored.
+    #[wasm_bindgen(js_name = shardText)]
+    pub fn shard_text(&self, shard: usize) -> Option<String> {
+        let text = self.guard.shard_texts().nth(shard)?;
+        Some(String::from_utf8_lossy(text).into_owned())
+    }
+
+    /// Whether namespaces that are idle are to be removed.
+    #[wasm_bindgen(getter, js_name = cleansUp)]
+    pub fn cleans_up(&self) -> bool {
+        self.storage.cleans_up()
+    }
+
+    /// Takes notice of a key of any namespace; `text`: what is stored there, if it was asked for.
+    #[wasm_bindgen(js_name = noteOther)]
+    pub fn note_other(&mut self, key: &str, text: Option<String>) {
+        self.others.note(key, text.as_deref());
+    }
+
+    /// The names, as keys have them, of the namespaces that were noted and are idle.
+    #[wasm_bindgen(js_name = takeIdle)]
+    pub fn take_idle(&mut self, own: &str, wall_ms: f64) -> String {
+        std::mem::take(&mut self.others).idle(own, wall_ms as u64).join("\n")
+    }
+}
+
+/// What a text is checked by: the low 32 bits of its XXH64.
+#[wasm_bindgen]
+pub fn checksum(text: &str) -> u32 {
+    hash_id(text.as_bytes(), 0) as u32
 }
 
 /// Casts saturate: a clock before 1970 counts as 1970, NaN as 0.

@@ -81,41 +81,6 @@ impl Format {
         }
     }
 
-    /// The format as it is stored beside shards: its kind, as in [`Format::from_arguments`], and of go-bloomfilter k and
-    /// m, 0 if m is not known.
-    pub(crate) fn to_numbers(self) -> [u32; 3] {
-        match self {
-            Format::Native => [0, 0, 0],
-            #[cfg(feature = "formats")]
-            Format::Guava => [1, 0, 0],
-            #[cfg(feature = "formats")]
-            Format::BitsAndBlooms => [2, 0, 0],
-            #[cfg(feature = "formats")]
-            Format::RedisBloom => [3, 0, 0],
-            #[cfg(feature = "formats")]
-            Format::GoBloomfilter { hashes, bits } => [4, hashes, bits.unwrap_or(0)],
-        }
-    }
-
-    /// Reads what [`Format::to_numbers`] has made, if this build knows the format.
-    pub(crate) fn from_numbers(numbers: [u32; 3]) -> Option<Self> {
-        match numbers {
-            [0, ..] => Some(Format::Native),
-            #[cfg(feature = "formats")]
-            [1, ..] => Some(Format::Guava),
-            #[cfg(feature = "formats")]
-            [2, ..] => Some(Format::BitsAndBlooms),
-            #[cfg(feature = "formats")]
-            [3, ..] => Some(Format::RedisBloom),
-            #[cfg(feature = "formats")]
-            [4, hashes, bits] => Some(Format::GoBloomfilter {
-                hashes,
-                bits: (bits > 0).then_some(bits),
-            }),
-            _ => None,
-        }
-    }
-
     /// Whether this is the native format, whose shards alone have a seed, an epoch and an expiry.
     pub(crate) fn is_native(&self) -> bool {
         *self == Format::Native

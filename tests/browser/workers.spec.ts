@@ -104,3 +104,31 @@ for (const { name, start } of [
     expect([...first.errors, ...second.errors]).toEqual([]);
   });
 }
+
+test("a worker, which nobody signals, sees a page's impressions within ten seconds, and at flush at once", async ({
+  page,
+  site,
+}) => {
+  await page.goto(site);
+  const worker = await startWorker(page, "/module.js", "module");
+  await worker.evaluate(async (namespace) => {
+    const { Seenguard } = globalThis as unknown as Scope;
+    Object.assign(globalThis, { guard: await Seenguard.SeenGuard.open({ namespace }) });
+  }, NAMESPACE);
+  const passes = (flushes: boolean) =>
+    worker.evaluate(async (flushes) => {
+      const { guard } = globalThis as unknown as Window;
+      if (flushes) await guard.flush();
+      return guard.filter(["a", "b", "new"]);
+    }, flushes);
+  await openGuard(page);
+  await record(page, ["a"]);
+  expect(await passes(true)).toEqual(["b", "new"]);
+  await record(page, ["b"]);
+  await expect.poll(() => passes(false), { timeout: 15_000 }).toEqual(["new"]);
+  // And a page what the worker shows.
+  await worker.evaluate(() => {
+    (globalThis as unknown as Window).guard.record("of the worker");
+  });
+  await expect.poll(() => fresh(page, ["of the worker", "new"]), { timeout: 15_000 }).toEqual(["new"]);
+});

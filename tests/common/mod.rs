@@ -4,6 +4,7 @@
 // Every test file is a crate of its own and uses a part of this.
 #![allow(dead_code)]
 
+pub mod device;
 pub mod foreign;
 pub mod model_chain;
 pub mod random;
@@ -14,11 +15,9 @@ pub mod vectors;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use seenguard::device::{Applied, DEFAULT_REMEMBER, Guard, Now};
 use seenguard::hash::hash_id;
-use seenguard::{
-    Applied, BloomFilter, ChainOptions, DEFAULT_REMEMBER, Error, Guard, Now, Parameters, SegmentState, Shard, Snapshot,
-    Time,
-};
+use seenguard::{BloomFilter, ChainOptions, Error, Parameters, Shard, Snapshot, Time};
 
 /// Unix seconds at which most tests begin.
 pub const START: u64 = 1_764_000_000;
@@ -95,29 +94,7 @@ pub fn guard() -> Guard {
 
 /// The same with other options.
 pub fn guard_of(window_days: f64, remember: usize) -> Guard {
-    let mut guard = Guard::new(window_days, remember).unwrap();
-    guard.finish_loading();
-    guard
-}
-
-/// A guard that has loaded these segments, and what was to be told of each.
-pub fn loaded<S: AsRef<[u8]>>(segments: &[S]) -> (Guard, Vec<SegmentState>) {
-    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
-    let states = guard.load(segments, at(START)).unwrap();
-    guard.finish_loading();
-    (guard, states)
-}
-
-/// The next visit: a guard that has loaded whole segments.
-pub fn next_visit<S: AsRef<[u8]>>(segments: &[S]) -> Guard {
-    let (guard, states) = loaded(segments);
-    assert!(states.iter().all(|state| *state == SegmentState::Whole), "{states:?}");
-    guard
-}
-
-/// What a guard has to write to storage.
-pub fn unsaved(guard: &mut Guard) -> String {
-    guard.take_unsaved(true).unwrap().text
+    Guard::new(window_days, remember).unwrap()
 }
 
 /// Whether all of these are stopped.
@@ -150,7 +127,7 @@ pub fn bytes_of(base64: &str) -> Vec<u8> {
     STANDARD.decode(base64).unwrap()
 }
 
-/// The bytes with the checksum that makes a shard, or a segment's record without one, of them.
+/// The bytes with the checksum that makes a shard, or the bytes of a row, of them.
 pub fn sealed(mut body: Vec<u8>) -> Vec<u8> {
     let checksum = hash_id(&body, 0) as u32;
     body.extend_from_slice(&checksum.to_le_bytes());

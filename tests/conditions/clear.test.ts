@@ -61,7 +61,6 @@ class Disk {
     if (temper === "quick") return change();
     if (temper === "failing" && random.next() < 0.15) {
       const thrown = random.pick(THROWN);
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- That is what is tested.
       if (random.next() < 0.5) return Promise.reject(thrown);
       throw thrown;
     }
@@ -253,10 +252,23 @@ class Run {
   }
 
   /** What must be so in a later visit. `undefined`: either. */
-  mustBeKept({ at }: Recording): boolean | undefined {
+  mustBeKept({ at, page, openedAt }: Recording): boolean | undefined {
     const later = this.clearings.filter(({ calledAt }) => calledAt > at);
-    if (later.some(({ resolvedAt }) => resolvedAt !== undefined)) return false;
-    return later.length > 0 ? undefined : true;
+    // A clear of this page that is under way takes a number above another's that comes meanwhile, and keeps what the
+    // page has recorded since its own call.
+    const isOvertaken = (other: Clearing) =>
+      other.page !== page &&
+      this.clearings.some(
+        (own) => own.page === page && own.calledAt < at && (own.resolvedAt ?? Infinity) > other.calledAt,
+      );
+    if (later.some((other) => other.resolvedAt !== undefined && !isOvertaken(other))) return false;
+    // What a page records before it has heard of another's clear goes, too: with no localStorage it hears of it at its
+    // next look.
+    const answers = this.temper === "quick" || this.temper === "slow";
+    const mayNotKnow = this.clearings.some(
+      (other) => other.page !== page && other.calledAt < at && !(answers && (other.resolvedAt ?? Infinity) < openedAt),
+    );
+    return later.length > 0 || mayNotKnow ? undefined : true;
   }
 }
 

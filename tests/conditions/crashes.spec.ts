@@ -39,6 +39,27 @@ async function killRenderer(page: Page): Promise<void> {
   await crashed;
 }
 
+/** The process that renders a page: of all renderers the one that works while the page does. */
+async function rendererOf(page: Page): Promise<number> {
+  const browser = page.context().browser();
+  if (browser === null) throw new Error("the context has no browser");
+  const session = await browser.newBrowserCDPSession();
+  const renderers = async () => {
+    const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+    return processInfo.filter(({ type }) => type === "renderer");
+  };
+  const before = new Map((await renderers()).map(({ id, cpuTime }) => [id, cpuTime]));
+  await page.evaluate(() => {
+    const until = performance.now() + 500;
+    while (performance.now() < until);
+  });
+  const worked = (await renderers()).map(({ id, cpuTime }) => ({ id, ms: cpuTime - (before.get(id) ?? 0) }));
+  await session.detach();
+  const [most] = worked.sort((a, b) => b.ms - a.ms);
+  if (!most) throw new Error("there is no renderer");
+  return most.id;
+}
+
 for (const storage of ["indexeddb", "local"] as const) {
   test(`a renderer killed a moment after record loses nothing, with ${storage}`, async ({ context, site }) => {
     const all: string[] = [];
@@ -72,6 +93,35 @@ for (const storage of ["indexeddb", "local"] as const) {
     await expect.poll(() => fresh(living, [...idsOf("dying", 50), "new"])).toEqual(["new"]);
     const later = await visit(await context.newPage(), site, { storage });
     expect(await fresh(later, [...idsOf("dying", 50), ...idsOf("living", 50), "after", "new"])).toEqual(["new"]);
+  });
+
+  test(`of two tabs the one that runs is held up by nothing when the other's process stops, with ${storage}`, async ({
+    context,
+    site,
+  }) => {
+    const [stopping, running] = [await context.newPage(), await context.newPage()];
+    for (const page of [stopping, running]) await visit(page, site, { storage });
+    const renderer = await rendererOf(stopping);
+    expect(await rendererOf(running)).not.toBe(renderer);
+    for (let again = 0; again < 3; again++) {
+      const ids = idsOf(`of the stopping ${String(again)}`, 50);
+      await record(stopping, ids);
+      process.kill(renderer, "SIGSTOP");
+      try {
+        await record(running, [`of the running ${String(again)}`]);
+        const began = Date.now();
+        await flush(running);
+        expect(Date.now() - began).toBeLessThan(5_000);
+        // What was recorded was on its way before the process stopped.
+        const later = await visit(await context.newPage(), site, { storage });
+        expect(await fresh(later, [`of the running ${String(again)}`, ...ids, "new"])).toEqual(["new"]);
+        await later.close();
+      } finally {
+        process.kill(renderer, "SIGCONT");
+      }
+      await expect.poll(() => fresh(stopping, [`of the running ${String(again)}`, "new"])).toEqual(["new"]);
+    }
+    for (const page of [stopping, running]) expect(await codes(page)).toEqual([]);
   });
 
   test(`a reload in the middle of a burst loses nothing that was recorded, with ${storage}`, async ({ page, site }) => {

@@ -235,7 +235,7 @@ describe("a request", () => {
     expect(init).toEqual({ method: "POST", keepalive: true });
     expect(headers).toEqual({ "content-type": "application/json", authorization: "Bearer token" });
     const namespace = expect.any(String) as string;
-    const pending = expect.stringMatching(/^[0-9a-z]{0,12}\.1\.U0dTMQ/) as string;
+    const pending = expect.stringMatching(/^[0-9a-z]{0,12}\.[0-9a-z]{8}\.U0dTMQ/) as string;
     const impressions = [{ id: "a", at }];
     expect(JSON.parse(body as string)).toEqual({ namespace, now: at + 5000, impressions, pending });
   });
@@ -380,7 +380,7 @@ describe("a server that fails", () => {
 });
 
 describe("what was delivered", () => {
-  test("is not delivered again by a stream that is merely late, however late", async () => {
+  test("is not delivered again by a stream that covers it within a day", async () => {
     const { guard } = await openGuard();
     const { requests, report } = collector();
     guard.apply(await shippedSnapshot(idsOf("before", 100)));
@@ -391,63 +391,40 @@ describe("what was delivered", () => {
       await pass(MINUTE_MS);
       guard.apply(await shippedSnapshot(idsOf("before", 100)));
     }
-    await pass(48 * 60 * MINUTE_MS);
-    expect(requests.flatMap(({ ids }) => ids)).toEqual(all);
+    await pass(20 * 60 * MINUTE_MS);
     // The stream catches up, a part at a time, in its order.
     for (const known of [10, 20, 30]) {
       guard.apply({ shards: (await shippedSnapshot(all.slice(0, known))).shards });
       await pass(60 * MINUTE_MS);
     }
+    await pass(48 * 60 * MINUTE_MS);
     expect(requests.flatMap(({ ids }) => ids)).toEqual(all);
     expect(guard.pending()).toEqual([]);
   });
 
-  test("and was lost is delivered again when what was delivered later is covered: three times, the wait doubling", async () => {
-    const { guard } = await openGuard();
-    const { requests, report } = collector();
-    guard.report(report);
-    guard.record("lost");
-    await pass(5000);
-    const times = () => requests.filter(({ ids }) => ids.includes("lost")).map(({ at }) => at);
-    const arrived: string[] = [];
-    // Every minute another one is delivered and covered; the lost one never.
-    for (let minute = 0; minute < 240; minute++) {
-      const id = `later-${String(minute)}`;
-      guard.record(id);
-      await pass(10_000);
-      arrived.push(id);
-      const { shards } = await shippedSnapshot(arrived);
-      guard.apply({ shards });
-      await pass(50_000);
-    }
-    const waits = times()
-      .slice(1)
-      .map((at, index) => at - (times()[index] ?? 0));
-    expect(waits).toHaveLength(3);
-    for (const [index, wait] of waits.entries()) {
-      const least = 5 * MINUTE_MS * 2 ** index;
-      expect(wait).toBeGreaterThanOrEqual(least);
-      // Jitter of up to a half, and up to a minute until the next one has been covered.
-      expect(wait).toBeLessThanOrEqual(1.5 * least + 2 * MINUTE_MS);
-    }
-    expect(requests.filter(({ ids }) => ids.some((id) => id.startsWith("later")))).toHaveLength(240);
-    expect(guard.pending()).toEqual(["lost"]);
-  });
-
-  test("together with others that were lost does not come back all at once", async () => {
+  test("and is still pending a day later is delivered once more, not all at once, and then never again", async () => {
     const { guard } = await openGuard();
     const { requests, report } = collector();
     guard.report(report);
     const lost = idsOf("lost", 40);
     guard.record(lost);
     await pass(5000);
+    expect(requests.flatMap(({ ids }) => ids)).toEqual(lost);
+    const deliveredAt = requests.splice(0)[0]?.at ?? 0;
+    // What is delivered and covered meanwhile changes nothing.
     guard.record(idsOf("later", 3));
     await pass(5000);
     guard.apply(await shippedSnapshot(idsOf("later", 3)));
     requests.length = 0;
-    await pass(12 * MINUTE_MS);
-    expect(requests.flatMap(({ ids }) => ids).sort()).toEqual(lost.sort());
-    expect(requests.length).toBeGreaterThan(5);
+    await pass(24 * 60 * MINUTE_MS - 20_000);
+    expect(requests).toEqual([]);
+    await pass(7 * 60 * MINUTE_MS);
+    expect(requests.flatMap(({ ids }) => ids).toSorted()).toEqual(lost.toSorted());
+    expect(requests.length).toBeGreaterThan(20);
+    expect((requests.at(-1)?.at ?? 0) - deliveredAt).toBeLessThanOrEqual(30 * 60 * MINUTE_MS + 10_000);
+    await pass(72 * 60 * MINUTE_MS);
+    expect(requests.flatMap(({ ids }) => ids)).toHaveLength(40);
+    expect(guard.pending()).toEqual(lost);
   });
 });
 
@@ -503,24 +480,25 @@ describe("across visits", () => {
     expect(requests.map(({ ids }) => ids)).toEqual([["under way"]]);
   });
 
-  test("what was lost in one visit is delivered again in the next, when a later one is covered", async () => {
+  test("what was lost in one visit is delivered again in another, a day later, once", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const first = await openGuard({ storage, namespace }, newPage());
-    const early = collector();
-    first.guard.report(early.report);
-    first.guard.record("lost");
-    await pass(5000);
-    await first.guard.close();
-    const second = await openGuard({ storage, namespace }, newPage());
-    const { requests, report } = collector();
-    second.guard.report(report);
-    second.guard.record(idsOf("later", 3));
-    await pass(5000);
-    await pass(60 * MINUTE_MS);
-    expect(requests.map(({ ids }) => ids)).toEqual([idsOf("later", 3)]);
-    second.guard.apply(await shippedSnapshot(idsOf("later", 3)));
-    await pass(10 * MINUTE_MS);
-    expect(requests.map(({ ids }) => ids)).toEqual([idsOf("later", 3), ["lost"]]);
+    const visit = async (hours: number): Promise<string[]> => {
+      const { guard } = await openGuard({ storage, namespace }, newPage());
+      const { requests, report } = collector();
+      guard.report(report);
+      if (hours === 0) guard.record("lost");
+      // Without a snapshot nothing tells that it was lost.
+      guard.apply(await shippedSnapshot(["another"]));
+      await pass(10_000);
+      await guard.close();
+      return requests.flatMap(({ ids }) => ids);
+    };
+    const [delivered, start]: [string[][], number] = [[], Date.now()];
+    for (const hours of [0, 12, 23, 31, 40, 80]) {
+      vi.setSystemTime(start + hours * 60 * MINUTE_MS);
+      delivered.push(await visit(hours));
+    }
+    expect(delivered).toEqual([["lost"], [], [], ["lost"], [], []]);
   });
 });
 

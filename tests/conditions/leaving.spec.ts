@@ -1,7 +1,19 @@
 /** A page that hides or goes: what it has not written yet reaches its next visit and the other tabs, and nothing piles up. */
 import type { Page } from "@playwright/test";
 import { ShardChain } from "seenguard/server";
-import { apply, expect, flush, fresh, idsOf, NAMESPACE, openGuard, record, test, visit } from "./pages.js";
+import {
+  apply,
+  expect,
+  flush,
+  fresh,
+  idsOf,
+  NAMESPACE,
+  openGuard,
+  record,
+  rowsInLocalStorage,
+  test,
+  visit,
+} from "./pages.js";
 
 /** From now on IndexedDB refuses every write. */
 const refuseWrites = (page: Page) =>
@@ -13,14 +25,20 @@ const refuseWrites = (page: Page) =>
 
 const hide = (page: Page) => page.evaluate(() => dispatchEvent(new Event("pagehide")));
 
-/** What the pages of this origin have left in localStorage. */
-const stashes = (page: Page) =>
-  page.evaluate(() => Object.entries<string>(localStorage).filter(([key]) => key.startsWith("seenguard-stash/")));
+/** How long the texts of the rows in localStorage are together. */
+const charactersInLocalStorage = (page: Page) =>
+  page.evaluate(() =>
+    Object.entries<string>(localStorage)
+      .filter(([key]) => key.startsWith("seenguard/"))
+      .reduce((sum, [, text]) => sum + text.length, 0),
+  );
 
-test("while IndexedDB refuses writes it leaves one stash, however often it hides, and all of it is taken over", async ({
+test("while IndexedDB refuses writes it leaves one row, however often it hides, and the next visit moves it", async ({
   page,
   site,
 }) => {
+  const uncaught: Error[] = [];
+  page.on("pageerror", (error) => uncaught.push(error));
   await visit(page, site);
   await refuseWrites(page);
   const ids = idsOf("seen", 4_000);
@@ -28,39 +46,90 @@ test("while IndexedDB refuses writes it leaves one stash, however often it hides
     await record(page, ids.slice(start, start + 80));
     await hide(page);
   }
-  const left = await stashes(page);
-  expect(left).toHaveLength(1);
-  expect(left[0]?.[1].length).toBeLessThanOrEqual(100_000);
+  expect(await rowsInLocalStorage(page)).toHaveLength(1);
+  expect(await charactersInLocalStorage(page)).toBeLessThanOrEqual(50_000);
+  expect(uncaught).toEqual([]);
+  await page.reload();
+  await openGuard(page);
+  // A row has the latest thousand.
+  expect(await fresh(page, [...ids.slice(-1_000), "new"])).toEqual(["new"]);
+  await page.waitForTimeout(2_500);
+  await flush(page);
+  await expect.poll(() => rowsInLocalStorage(page)).toEqual([]);
+  await page.reload();
+  await openGuard(page);
+  expect(await fresh(page, [...ids.slice(-1_000), "new"])).toEqual(["new"]);
+});
+
+test("of what it leaves while IndexedDB refuses writes the newest stays, whatever was covered before", async ({
+  page,
+  site,
+}) => {
+  await visit(page, site);
+  await record(page, idsOf("covered", 4_000));
+  await flush(page);
+  await refuseWrites(page);
+  const chain = await ShardChain.create({ capacity: 5_000 });
+  chain.record(idsOf("covered", 4_000));
+  await apply(page, chain.snapshot());
+  chain.free();
+  const ids = idsOf("an id that is as long as those of most servers are", 500);
+  await record(page, ids);
+  await hide(page);
   await page.reload();
   await openGuard(page);
   expect(await fresh(page, [...ids, "new"])).toEqual(["new"]);
-  await flush(page);
-  await expect.poll(() => stashes(page)).toEqual([]);
 });
 
-test("its stash is gone when it is cleared, although IndexedDB fails", async ({ page, site }) => {
+test("visits whose writes all fail do not fill the app's localStorage, and the newest of them stays", async ({
+  page,
+  site,
+}) => {
+  await page.addInitScript(() => {
+    IDBObjectStore.prototype.put = () => {
+      throw new DOMException("refused", "UnknownError");
+    };
+  });
+  const idsOfVisit = (number: number) => idsOf(`visit-${String(number)}-${"of a long id".repeat(10)}`, 100);
+  for (let again = 0; again < 20; again++) {
+    await visit(page, site);
+    await record(page, idsOfVisit(again));
+    await hide(page);
+  }
+  expect(await charactersInLocalStorage(page)).toBeLessThanOrEqual(250_000);
+  await visit(page, site);
+  expect(await fresh(page, [...idsOfVisit(19), ...idsOfVisit(18), "new"])).toEqual(["new"]);
+});
+
+test("its rows are gone when it is cleared, although IndexedDB fails", async ({ page, site }) => {
   await visit(page, site);
   await refuseWrites(page);
   await record(page, ["a"]);
   await hide(page);
-  expect(await stashes(page)).toHaveLength(1);
+  expect(await rowsInLocalStorage(page)).toHaveLength(1);
   await page.evaluate(async (namespace) => {
     IDBDatabase.prototype.transaction = () => {
       throw new DOMException("broken", "UnknownError");
     };
     await Seenguard.SeenGuard.clear(namespace).catch(() => {});
   }, NAMESPACE);
-  expect(await stashes(page)).toEqual([]);
+  expect(await rowsInLocalStorage(page)).toEqual([]);
+  await page.reload();
+  await openGuard(page);
+  expect(await fresh(page, ["a"])).toEqual(["a"]);
 });
 
-test("a write that is under way as it hides is made once, and stashed once", async ({ page, site }) => {
+test("a put that is under way as it hides goes on, and is made again blindly and in localStorage", async ({
+  page,
+  site,
+}) => {
   await visit(page, site);
   const counted = await page.evaluate(async () => {
-    const [puts, stashed]: [IDBValidKey[], string[]] = [[], []];
+    const [puts, local]: [IDBValidKey[], string[]] = [[], []];
     const put = Reflect.get(IDBObjectStore.prototype, "put");
     const isUnderWay = new Promise<void>((resolve) => {
       IDBObjectStore.prototype.put = function (value, key) {
-        if (typeof key === "string" && key.includes("/s/")) {
+        if (typeof key === "string" && key.includes("/r/")) {
           puts.push(key);
           resolve();
         }
@@ -69,45 +138,87 @@ test("a write that is under way as it hides is made once, and stashed once", asy
     });
     const setItem = Storage.prototype.setItem.bind(localStorage);
     Storage.prototype.setItem = (key, value) => {
-      if (key.startsWith("seenguard-stash/")) stashed.push(key);
+      if (key.includes("/r/")) local.push(key);
       setItem(key, value);
     };
     window.guard.record("a");
     await isUnderWay;
     dispatchEvent(new Event("pagehide"));
     await window.guard.flush();
-    return { puts: puts.length, stashed: stashed.length };
+    return { puts: puts.length, local: local.length };
   });
-  expect(counted).toEqual({ puts: 1, stashed: 1 });
+  expect(counted).toEqual({ puts: 2, local: 1 });
+  await expect.poll(() => rowsInLocalStorage(page)).toEqual([]);
+  await page.reload();
+  await openGuard(page);
+  expect(await fresh(page, ["a", "new"])).toEqual(["new"]);
+  expect(await page.evaluate(() => window.guard.pending())).toEqual(["a"]);
 });
 
-test("a stash that its page writes anew while another takes it over is not lost", async ({ context, site }) => {
+test("what it puts as it hides is committed in that task, all of it", async ({ page, site }) => {
+  await visit(page, site);
+  await page.waitForTimeout(2_500);
+  await flush(page);
+  const begun = await page.evaluate(
+    async (ids) => {
+      const done: string[] = [];
+      const put = Reflect.get(IDBObjectStore.prototype, "put");
+      IDBObjectStore.prototype.put = function (...given) {
+        done.push("put");
+        return put.apply(this, given);
+      };
+      const commit = Reflect.get(IDBTransaction.prototype, "commit");
+      IDBTransaction.prototype.commit = function () {
+        done.push("commit");
+        commit.call(this);
+      };
+      window.guard.record(ids);
+      dispatchEvent(new Event("pagehide"));
+      const atOnce = [...done];
+      await window.guard.flush();
+      return atOnce;
+    },
+    idsOf("id", 2_500),
+  );
+  expect(begun).toEqual(["put", "put", "put", "commit"]);
+  await page.reload();
+  await openGuard(page);
+  expect(await fresh(page, [...idsOf("id", 2_500), "new"])).toEqual(["new"]);
+});
+
+test("a row that its page writes anew while another moves the former is not lost", async ({ context, site }) => {
   const going = await visit(await context.newPage(), site);
   await refuseWrites(going);
   const left: [key: string, text: string][] = [];
   for (const id of ["first", "second"]) {
     await record(going, [id]);
     await hide(going);
-    left.push(...(await stashes(going)));
+    const [key = ""] = await rowsInLocalStorage(going);
+    left.push([key, await going.evaluate((key) => localStorage.getItem(key) ?? "", key)]);
   }
   await going.goto("about:blank");
   const next = await context.newPage();
   await next.goto(site.origin);
-  await next.evaluate(([[key, first] = ["", ""], [, second] = ["", ""]]) => {
-    localStorage.setItem(key, first);
+  await next.evaluate(([[firstKey, first] = ["", ""], [secondKey, second] = ["", ""]]) => {
+    localStorage.setItem(firstKey, first);
+    localStorage.removeItem(secondKey);
     const put = Reflect.get(IDBObjectStore.prototype, "put");
     IDBObjectStore.prototype.put = function (value, name) {
-      if (value !== second) localStorage.setItem(key, second);
+      localStorage.setItem(secondKey, second);
+      localStorage.removeItem(firstKey);
       IDBObjectStore.prototype.put = put;
       return put.call(this, value, name);
     };
   }, left);
   await openGuard(next);
+  await next.waitForTimeout(2_500);
   await flush(next);
   await next.reload();
   await openGuard(next);
   expect(await fresh(next, ["first", "second", "new"])).toEqual(["new"]);
-  await expect.poll(() => stashes(next)).toEqual([]);
+  await next.waitForTimeout(2_500);
+  await flush(next);
+  await expect.poll(() => rowsInLocalStorage(next)).toEqual([]);
 });
 
 for (const storage of ["indexeddb", "local"] as const) {
@@ -179,17 +290,20 @@ test("a namespace that was not used for its window leaves no key behind, its use
   await flush(page);
   await page.evaluate(async (namespace) => {
     await window.guard.close();
-    localStorage.setItem(`seenguard-signal/${namespace}`, "0");
     const database = await new Promise<IDBDatabase>((resolve) => {
       const opening = indexedDB.open("seenguard");
       opening.onsuccess = () => resolve(opening.result);
     });
-    // Used last on day 1 of 1970, with a window of a day, and found idle then; the clock goes on since an hour ago.
-    const written = database.transaction("segments", "readwrite");
-    written.objectStore("segments").put("1/1/1", `seenguard/${namespace}/d`);
-    written.objectStore("segments").put((Date.now() - 3_600_000).toString(36), "seenguard/opened");
+    // Used last on day 1 of 1970, with a window of a day.
+    const prefix = `seenguard/${namespace}/00000000000/`;
+    const written = database.transaction("rows", "readwrite");
+    written.objectStore("rows").put("1,1,0,0,0,", `${prefix}m`);
     await new Promise((resolve) => (written.oncomplete = resolve));
     database.close();
+    localStorage.setItem(`seenguard-signal/${namespace}`, "00000000000.abcdefgh");
+    // What a visit without IndexedDB has left, in the place that is not in use now.
+    localStorage.setItem(`${prefix}m`, "1,1,0,0,0,");
+    localStorage.setItem(`${prefix}r/0123456789abc/1`, "AAAA");
   }, idle);
   await page.reload();
   await openGuard(page);
@@ -199,7 +313,7 @@ test("a namespace that was not used for its window leaves no key behind, its use
         const opening = indexedDB.open("seenguard");
         opening.onsuccess = () => resolve(opening.result);
       });
-      const keys = database.transaction("segments").objectStore("segments").getAllKeys();
+      const keys = database.transaction("rows").objectStore("rows").getAllKeys();
       await new Promise((resolve) => (keys.onsuccess = resolve));
       database.close();
       return [...keys.result, ...Object.keys(localStorage)].filter(

@@ -95,7 +95,7 @@ export function keysInIndexedDb(page: Evaluates): Promise<string[]> {
         };
         opening.onsuccess = () => {
           const database = opening.result;
-          const asking = database.transaction("segments").objectStore("segments").getAllKeys();
+          const asking = database.transaction("rows").objectStore("rows").getAllKeys();
           asking.onsuccess = () => {
             database.close();
             resolve(asking.result.map(String));
@@ -103,6 +103,11 @@ export function keysInIndexedDb(page: Evaluates): Promise<string[]> {
         };
       }),
   );
+}
+
+/** The keys of rows that the package has in localStorage. */
+export function rowsInLocalStorage(page: Evaluates): Promise<string[]> {
+  return page.evaluate(() => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/r\//.test(key)));
 }
 
 /** `count` ids, none of which another prefix has. */

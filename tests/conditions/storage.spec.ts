@@ -15,11 +15,19 @@ import {
   keysInIndexedDb,
   openGuard,
   record,
+  rowsInLocalStorage,
   stats,
   test,
   visit,
 } from "./pages.js";
 import { documentOf, type Site } from "./site.js";
+
+declare global {
+  interface Window {
+    /** How often the page has opened a database. */
+    openings: number;
+  }
+}
 
 /** Gives the origin a megabyte, as long as the returned session lives. */
 async function limitQuota(page: Page, site: Site): Promise<void> {
@@ -49,23 +57,40 @@ async function fillIndexedDb(page: Page): Promise<void> {
         // Random, as pictures are: what repeats itself would be compressed.
         transaction.objectStore("pictures").add(crypto.getRandomValues(new Uint8Array(size)));
       });
-    for (let size = 1 << 16; size >= 512; size >>= 1) while (await fits(size));
+    // Chromium makes room while nobody asks: until nothing fits after a rest either.
+    for (let hasFitted = true; hasFitted;) {
+      hasFitted = false;
+      for (let size = 1 << 16; size >= 512; size >>= 1) while (await fits(size)) hasFitted = true;
+      if (hasFitted) await new Promise((resolve) => setTimeout(resolve, 500));
+    }
     database.close();
   });
 }
 
-/** Leaves the stored segment in localStorage, too, as a page does that goes before its write is done. */
-async function stashSegments(page: Page): Promise<void> {
-  expect((await keysInIndexedDb(page)).filter((key) => key.includes("/s/"))).toHaveLength(1);
+/** Lets the app fill localStorage to the last character. */
+async function fillLocalStorage(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    for (let size = 1 << 22; size >= 1; size >>= 1) {
+      try {
+        for (let part = 0; ; part++) localStorage.setItem(`filling-${String(size)}-${String(part)}`, "x".repeat(size));
+      } catch {
+        // A smaller piece may still fit.
+      }
+    }
+  });
+}
+
+/** Leaves the stored rows in localStorage, too, as a page does that goes before its put is done. */
+async function copyRowsToLocalStorage(page: Page): Promise<void> {
   await inDatabase(page, (store) => {
     const keys = store.getAllKeys();
     const values = store.getAll();
     values.onsuccess = () => {
       for (const [index, key] of keys.result.entries())
-        if (typeof key === "string" && key.includes("/s/"))
-          localStorage.setItem("seenguard-stash/home:reader/left", String(values.result[index]));
+        if (typeof key === "string" && key.includes("/r/")) localStorage.setItem(key, String(values.result[index]));
     };
   });
+  expect(await rowsInLocalStorage(page)).toHaveLength(1);
 }
 
 async function emptyIndexedDb(page: Page): Promise<void> {
@@ -83,16 +108,16 @@ async function emptyIndexedDb(page: Page): Promise<void> {
 async function inDatabase(page: Page, change: (store: IDBObjectStore) => void): Promise<void> {
   await page.evaluate(`new Promise((resolve, reject) => {
     const opening = indexedDB.open("seenguard");
-    opening.onupgradeneeded = () => opening.result.createObjectStore("segments");
+    opening.onupgradeneeded = () => opening.result.createObjectStore("rows");
     opening.onsuccess = () => {
       const database = opening.result;
-      const transaction = database.transaction("segments", "readwrite");
+      const transaction = database.transaction("rows", "readwrite");
       transaction.oncomplete = () => {
         database.close();
         resolve();
       };
       transaction.onabort = () => reject(new Error(String(transaction.error)));
-      (${change.toString()})(transaction.objectStore("segments"));
+      (${change.toString()})(transaction.objectStore("rows"));
     };
   })`);
 }
@@ -112,8 +137,8 @@ test.describe("IndexedDB that is full", () => {
     await flush(page);
     expect((await stats(page)).storage).toBe("full");
     expect(await codes(page)).toEqual(["storage-full"]);
-    const all = [...idsOf("early", 20), ...idsOf("while full", 30), "seen elsewhere", "new"];
-    expect(await fresh(page, all)).toEqual(["new"]);
+    const all = [...idsOf("early", 20), ...idsOf("while full", 30), "new"];
+    expect(await fresh(page, ["seen elsewhere", ...all])).toEqual(["new"]);
 
     await emptyIndexedDb(page);
     // Nobody records anything: it is tried again by itself.
@@ -121,7 +146,8 @@ test.describe("IndexedDB that is full", () => {
     await flush(page);
     await page.reload();
     await openGuard(page);
-    expect(await fresh(page, all)).toEqual(["new"]);
+    // The snapshot has made way for the impressions: the server ships it again.
+    expect(await fresh(page, ["seen elsewhere", ...all])).toEqual(["seen elsewhere", "new"]);
     expect(await codes(page)).toEqual([]);
   });
 
@@ -147,47 +173,48 @@ test.describe("IndexedDB that is full", () => {
     for (const page of [one, two]) await visit(page, site);
     await limitQuota(one, site);
     await fillIndexedDb(one);
-    await record(one, ["while full"]);
+    // What Chromium gives back meanwhile is less than that.
+    const ids = idsOf(`while full ${"of a long id ".repeat(20)}`, 900);
+    await record(one, ids);
     await flush(one);
     expect((await stats(one)).storage).toBe("full");
+    expect(await codes(one)).toEqual(["storage-full"]);
     await emptyIndexedDb(one);
     await record(one, ["after"]);
-    await expect.poll(() => fresh(two, ["while full", "after", "new"])).toEqual(["new"]);
+    await expect.poll(() => fresh(two, [...ids, "after", "new"])).toEqual(["new"]);
+    await expect.poll(async () => (await stats(one)).storage).toBe("indexeddb");
   });
 });
 
-test("localStorage that is full is said to be, and takes what is new when there is room again", async ({
+test("localStorage that is full is said to be once, keeps the newest, and what is new when there is room", async ({
   page,
   site,
 }) => {
   await visit(page, site, { storage: "local" });
   await record(page, idsOf("early", 20));
-  await page.evaluate(() => {
-    for (let size = 1 << 22; size >= 1; size >>= 1) {
-      try {
-        for (let part = 0; ; part++) localStorage.setItem(`filling-${String(size)}-${String(part)}`, "x".repeat(size));
-      } catch {
-        // A smaller piece may still fit.
-      }
-    }
-  });
-  for (const id of idsOf("while full", 30)) await record(page, [id]);
   await flush(page);
-  expect((await stats(page)).storage).toBe("full");
+  await fillLocalStorage(page);
+  for (const id of idsOf("while full", 300)) await record(page, [id]);
+  await flush(page);
   expect(await codes(page)).toEqual(["storage-full"]);
-  expect(await fresh(page, [...idsOf("early", 20), ...idsOf("while full", 30), "new"])).toEqual(["new"]);
-  await page.reload();
-  await openGuard(page, { storage: "local" });
-  expect(await fresh(page, [...idsOf("early", 20), "new"])).toEqual(["new"]);
+  const all = [...idsOf("early", 20), ...idsOf("while full", 300)];
+  expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
+  const next = await visit(await page.context().newPage(), site, { storage: "local" });
+  const lost = await fresh(next, all);
+  console.log(`localStorage that is full has lost the oldest ${String(lost.length)} of ${String(all.length)}`);
+  expect(lost).toEqual(all.slice(0, lost.length));
+  expect(lost.length).toBeLessThan(all.length);
+  await next.close();
 
-  await record(page, ["after the reload"]);
   await page.evaluate(() => {
     for (const key of Object.keys(localStorage)) if (key.startsWith("filling")) localStorage.removeItem(key);
   });
+  await record(page, ["with room again"]);
+  await flush(page);
   await expect.poll(async () => (await stats(page)).storage, { timeout: 20_000 }).toBe("local");
   await page.reload();
   await openGuard(page, { storage: "local" });
-  expect(await fresh(page, ["after the reload", "new"])).toEqual(["new"]);
+  expect(await fresh(page, [...all.slice(lost.length), "with room again", "new"])).toEqual(["new"]);
 });
 
 test.describe("storage that is denied", () => {
@@ -228,9 +255,9 @@ test.describe("storage that is denied", () => {
 });
 
 test.describe("content of IndexedDB", () => {
-  test("that is damaged is reported once and set aside, and the rest is kept", async ({ page, site }) => {
+  test("that is damaged is reported once and deleted, and the rest is kept", async ({ page, site }) => {
     await visit(page, site);
-    // Fewer segments than are compacted, which would mend the damage.
+    // Fewer rows than are compacted, which would mend the damage.
     for (const id of idsOf("id", 3)) {
       await record(page, [id]);
       await flush(page);
@@ -238,15 +265,18 @@ test.describe("content of IndexedDB", () => {
     await inDatabase(page, (store) => {
       const asking = store.getAllKeys();
       asking.onsuccess = () => {
-        const [first] = asking.result.filter((key) => typeof key === "string" && key.includes("/s/"));
-        store.put("no segment of any kind", first);
+        const [first] = asking.result.filter((key) => typeof key === "string" && key.includes("/r/"));
+        store.put("no row of any kind", first);
       };
     });
     await page.reload();
     await openGuard(page);
     expect(await codes(page)).toEqual(["storage"]);
-    expect((await fresh(page, idsOf("id", 3))).length).toBeLessThanOrEqual(1);
+    expect(await fresh(page, idsOf("id", 3))).toHaveLength(1);
     await record(page, ["after"]);
+    await page.waitForTimeout(2_500);
+    await flush(page);
+    expect((await keysInIndexedDb(page)).filter((key) => key.includes("/r/")).length).toBeLessThanOrEqual(3);
     await page.reload();
     await openGuard(page);
     expect(await codes(page)).toEqual([]);
@@ -258,19 +288,25 @@ test.describe("content of IndexedDB", () => {
     await record(page, ["a"]);
     await flush(page);
     await inDatabase(page, (store) => {
-      store.put({ an: "object" }, "seenguard/home:reader/s/0/0/00000000000000aa/0");
-      store.put(new Blob(["x"]), "seenguard/home:reader/s/0/0/00000000000000aa/1");
+      store.put({ an: "object" }, "seenguard/home:reader/00000000000/r/00000000000aa/0");
+      store.put(new Blob(["x"]), "seenguard/home:reader/00000000000/r/00000000000aa/1");
+      store.put("of a later version", "seenguard/home:reader/00000000000/z");
       store.put(7, 7);
       store.put("dates may be keys", new Date(0));
-      store.put(new Uint8Array(3), "seenguard/home:reader/g");
+      store.put(new Uint8Array(3), "seenguard/home:reader/00000000000/m");
+      store.put(new Uint8Array(3), "seenguard/home:reader/00000000000/h");
     });
     await page.reload();
     await openGuard(page);
     expect(await fresh(page, ["a", "new"])).toEqual(["new"]);
     await record(page, ["b"]);
+    await page.waitForTimeout(2_500);
+    await flush(page);
     await page.reload();
     await openGuard(page);
     expect(await fresh(page, ["a", "b", "new"])).toEqual(["new"]);
+    expect(await codes(page)).toEqual([]);
+    expect(await keysInIndexedDb(page)).toContain("seenguard/home:reader/00000000000/z");
   });
 
   test("in a database of the same name that is an app's own is left alone, and ours is added to it", async ({
@@ -324,37 +360,64 @@ test.describe("content of IndexedDB", () => {
     await visit(page, site);
     await record(page, ["left"]);
     await flush(page);
-    await stashSegments(page);
+    await copyRowsToLocalStorage(page);
     const session = await page.context().newCDPSession(page);
     await session.send("Storage.clearDataForOrigin", { origin: site.origin, storageTypes: "indexeddb" });
     await page.reload();
     await openGuard(page);
-    await expect.poll(() => fresh(page, ["left", "new"])).toEqual(["new"]);
-    // The next visit takes it over into the database.
+    expect(await fresh(page, ["left", "new"])).toEqual(["new"]);
+    // The first pass moves it into the database.
+    await page.waitForTimeout(2_500);
+    await flush(page);
+    expect(await rowsInLocalStorage(page)).toEqual([]);
     await page.reload();
     await openGuard(page);
     expect(await fresh(page, ["left", "new"])).toEqual(["new"]);
-    await flush(page);
-    expect(
-      await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("seenguard-stash/"))),
-    ).toEqual([]);
+    expect(await page.evaluate(() => window.guard.pending())).toEqual(["left"]);
   });
 
-  test("that another tab has taken over from what a page left behind is not written over", async ({ page, site }) => {
+  test("that another tab has moved from localStorage meanwhile is not lost", async ({ page, site }) => {
     await visit(page, site);
     await record(page, ["left"]);
     await flush(page);
-    await stashSegments(page);
+    await copyRowsToLocalStorage(page);
     await page.reload();
-    // The other tab takes the texts off localStorage as soon as this one has listed them.
+    // The other tab removes the row as soon as this one has listed it.
     await page.evaluate(() => {
       const getItem = Storage.prototype.getItem.bind(localStorage);
-      Storage.prototype.getItem = (key) => (key.startsWith("seenguard-stash/") ? null : getItem(key));
+      Storage.prototype.getItem = (key) => (key.includes("/r/") ? null : getItem(key));
     });
     await openGuard(page);
+    expect(await fresh(page, ["left", "new"])).toEqual(["new"]);
+    await record(page, ["after"]);
+    await page.waitForTimeout(2_500);
     await flush(page);
+    expect(await codes(page)).toEqual([]);
     await page.reload();
     await openGuard(page);
-    expect(await fresh(page, ["left", "new"])).toEqual(["new"]);
+    expect(await fresh(page, ["left", "after", "new"])).toEqual(["new"]);
   });
+});
+
+test("a visit opens the database once, before it has an engine", async ({ page, site }) => {
+  await page.addInitScript(() => {
+    window.openings = 0;
+    const open = Reflect.get<IDBFactory, "open">(IDBFactory.prototype, "open");
+    IDBFactory.prototype.open = function (...given) {
+      window.openings++;
+      return open.apply(this, given);
+    };
+    // It comes when the database has been open for long.
+    const instantiate = WebAssembly.instantiate.bind(WebAssembly) as (...given: unknown[]) => Promise<unknown>;
+    Object.assign(WebAssembly, {
+      instantiate: async (...given: unknown[]) => {
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return instantiate(...given);
+      },
+    });
+  });
+  await visit(page, site);
+  await record(page, ["a"]);
+  await flush(page);
+  expect(await page.evaluate(() => window.openings)).toBe(1);
 });

@@ -1,4 +1,6 @@
 /** Several tabs of one namespace: they see each other's impressions, lose none of them, and forget together. */
+import type { Page } from "@playwright/test";
+import type { SeenGuard } from "seenguard";
 import {
   codes,
   expect,
@@ -9,10 +11,23 @@ import {
   NAMESPACE,
   openGuard,
   record,
+  report,
+  rowsInLocalStorage,
   stats,
   test,
   visit,
 } from "./pages.js";
+
+declare global {
+  interface Window {
+    /** A guard beside the page's. */
+    other: SeenGuard;
+    /** The modes of the transactions that were begun, or what was asked of them. */
+    begun: string[];
+    /** What became of the page's latest pass. */
+    ended: string | undefined;
+  }
+}
 
 for (const storage of ["indexeddb", "local"] as const) {
   test.describe(`tabs that keep their impressions in ${storage}`, () => {
@@ -112,7 +127,8 @@ test("a tab that has no guard clears for those that have", async ({ context, sit
   await other.goto(site.origin);
   await other.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
   await expect.poll(() => fresh(guarded, ["a"])).toEqual(["a"]);
-  expect(await other.evaluate(() => Object.keys(localStorage))).toEqual([]);
+  expect(await keysInIndexedDb(other)).toEqual([expect.stringMatching(/^seenguard\/home:reader\/\w{11}\/m$/)]);
+  expect(await rowsInLocalStorage(other)).toEqual([]);
 });
 
 test("tabs see each other though localStorage is full to the brim", async ({ context, site }) => {
@@ -141,14 +157,14 @@ test("over 1,000 visits the keys stay few and nothing recent is forgotten", asyn
     let most = 0;
     const database = await new Promise<IDBDatabase>((resolve) => {
       const opening = indexedDB.open("seenguard");
-      opening.onupgradeneeded = () => opening.result.createObjectStore("segments");
+      opening.onupgradeneeded = () => opening.result.createObjectStore("rows");
       opening.onsuccess = () => {
         resolve(opening.result);
       };
     });
     const countKeys = () =>
       new Promise<number>((resolve) => {
-        const counting = database.transaction("segments").objectStore("segments").count();
+        const counting = database.transaction("rows").objectStore("rows").count();
         counting.onsuccess = () => {
           resolve(counting.result);
         };
@@ -198,4 +214,262 @@ test("many tabs that come and go leave few keys", async ({ context, site }) => {
   console.log(`keys at most with four tabs at a time: ${String(most)}`);
   await visit(await context.newPage(), site);
   expect((await keysInIndexedDb(keeper)).length).toBeLessThanOrEqual(32);
+});
+
+/** After this a page has made its first pass. */
+const PASS_MS = 2_500;
+/** Beside signals a visible page looks so often. */
+const LOOK_MS = 10_000;
+/** What a machine that is busy with other things takes more. */
+const BUSY_MS = 5_000;
+
+test.describe("where no signal arrives", () => {
+  test("a page whose localStorage throws sees the others' within ten seconds, and at flush at once", async ({
+    context,
+    site,
+  }) => {
+    const [denied, other] = [await context.newPage(), await context.newPage()];
+    await denied.addInitScript(() => {
+      Object.defineProperty(window, "localStorage", {
+        get: () => {
+          throw new DOMException("denied", "SecurityError");
+        },
+      });
+    });
+    for (const page of [denied, other]) await visit(page, site);
+    await record(other, ["a"]);
+    await flush(other);
+    await flush(denied);
+    expect(await fresh(denied, ["a", "new"])).toEqual(["new"]);
+    await record(other, ["b"]);
+    await record(denied, ["of the denied"]);
+    const timeout = LOOK_MS + BUSY_MS;
+    await expect.poll(() => fresh(denied, ["b", "new"]), { timeout }).toEqual(["new"]);
+    await expect.poll(() => fresh(other, ["of the denied", "new"]), { timeout }).toEqual(["new"]);
+    // It hears of a clear so, too, and delivers nothing before.
+    await other.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
+    await report(denied);
+    await expect.poll(() => fresh(denied, ["b", "of the denied"]), { timeout }).toEqual(["b", "of the denied"]);
+    await record(denied, ["later"]);
+    await expect.poll(() => site.delivered).toEqual(["later"]);
+    expect((await stats(denied)).storage).toBe("indexeddb");
+  });
+
+  test("a second copy of the package on the page sees the first one's within ten seconds", async ({ page, site }) => {
+    await visit(page, site);
+    await page.evaluate(async (namespace) => {
+      const scope = globalThis as unknown as Record<symbol, unknown>;
+      // Another version's has another registry.
+      for (const symbol of Object.getOwnPropertySymbols(scope))
+        if (symbol.description?.startsWith("seenguard.registry")) Reflect.deleteProperty(scope, symbol);
+      window.other = await Seenguard.SeenGuard.open({ namespace });
+    }, NAMESPACE);
+    await record(page, ["of the first"]);
+    const passed = () => page.evaluate(() => window.other.filter(["of the first", "of the second", "new"]));
+    await expect.poll(passed, { timeout: LOOK_MS + BUSY_MS }).toEqual(["of the second", "new"]);
+    await page.evaluate(() => window.other.record("of the second"));
+    await flush(page);
+    expect(await fresh(page, ["of the second", "new"])).toEqual(["new"]);
+  });
+});
+
+/** Counts the page's transactions from its next document on, by mode. */
+async function countTransactions(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    window.begun = [];
+    const transaction = Reflect.get(IDBDatabase.prototype, "transaction");
+    IDBDatabase.prototype.transaction = function (...given) {
+      window.begun.push(given[1] ?? "readonly");
+      return transaction.apply(this, given);
+    };
+  });
+}
+
+const begun = (page: Page) => page.evaluate(() => window.begun.splice(0));
+
+const setVisibility = (page: Page, visibility: DocumentVisibilityState) =>
+  page.evaluate((visibility) => {
+    Object.defineProperty(document, "visibilityState", { value: visibility, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, visibility);
+
+test.describe("a hidden tab", () => {
+  test("begins no transaction whatever the others do, and sees all when it is shown", async ({ context, site }) => {
+    const [hidden, other] = [await context.newPage(), await context.newPage()];
+    await countTransactions(hidden);
+    for (const page of [hidden, other]) await visit(page, site);
+    await record(hidden, ["before"]);
+    await flush(hidden);
+    await setVisibility(hidden, "hidden");
+    await flush(hidden);
+    await begun(hidden);
+    for (const id of idsOf("id", 30)) {
+      await record(other, [id]);
+      await flush(other);
+    }
+    await other.waitForTimeout(LOOK_MS + 1_000);
+    expect(await begun(hidden)).toEqual([]);
+    await setVisibility(hidden, "visible");
+    await expect.poll(() => fresh(hidden, [...idsOf("id", 30), "new"]), { timeout: BUSY_MS }).toEqual(["new"]);
+  });
+
+  test("writes what it records by puts alone, which read nothing", async ({ page, site }) => {
+    await countTransactions(page);
+    await visit(page, site);
+    await setVisibility(page, "hidden");
+    await page.waitForTimeout(PASS_MS);
+    await begun(page);
+    await page.evaluate(() => {
+      const fail = () => {
+        throw new Error("a hidden page reads");
+      };
+      Object.assign(IDBObjectStore.prototype, { getAllKeys: fail, get: fail });
+    });
+    for (const id of idsOf("id", 20)) {
+      await record(page, [id]);
+      await flush(page);
+    }
+    expect(new Set(await begun(page))).toEqual(new Set(["readwrite"]));
+    expect(await codes(page)).toEqual([]);
+    await page.reload();
+    await openGuard(page);
+    expect(await fresh(page, [...idsOf("id", 20), "new"])).toEqual(["new"]);
+  });
+
+  test("that was opened hidden knows what is stored, keeps what it records, and looks again when shown", async ({
+    context,
+    site,
+  }) => {
+    const other = await visit(await context.newPage(), site);
+    await record(other, ["before"]);
+    await flush(other);
+    const hidden = await context.newPage();
+    await countTransactions(hidden);
+    await hidden.addInitScript(() => {
+      Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
+    });
+    await visit(hidden, site);
+    expect(await fresh(hidden, ["before", "new"])).toEqual(["new"]);
+    await record(hidden, ["of the hidden"]);
+    await expect.poll(() => fresh(other, ["of the hidden", "new"])).toEqual(["new"]);
+    await record(other, ["after"]);
+    await flush(other);
+    await hidden.waitForTimeout(PASS_MS);
+    // Its one look, and its put.
+    expect(await begun(hidden)).toEqual(["readonly", "readwrite"]);
+    await setVisibility(hidden, "visible");
+    await expect.poll(() => fresh(hidden, ["after", "new"]), { timeout: BUSY_MS }).toEqual(["new"]);
+  });
+
+  test("that was frozen has heard of everything once it runs again, of a clear at once", async ({ context, site }) => {
+    const [frozen, other] = [await context.newPage(), await context.newPage()];
+    for (const page of [frozen, other]) await visit(page, site);
+    await report(frozen, { intervalMs: 2_000 });
+    const session = await context.newCDPSession(frozen);
+    const freeze = (state: "frozen" | "active") => session.send("Page.setWebLifecycleState", { state });
+    await record(frozen, ["before it froze"]);
+    await freeze("frozen");
+    await record(other, ["meanwhile"]);
+    await flush(other);
+    await freeze("active");
+    await expect.poll(() => fresh(frozen, ["meanwhile", "new"]), { timeout: BUSY_MS }).toEqual(["new"]);
+    await expect.poll(() => site.delivered).toEqual(["before it froze"]);
+    await record(frozen, ["not delivered yet"]);
+    await freeze("frozen");
+    await other.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
+    await freeze("active");
+    expect(await frozen.evaluate(() => window.guard.pending())).toEqual([]);
+    const all = ["before it froze", "meanwhile", "not delivered yet"];
+    await expect.poll(() => fresh(frozen, all)).toEqual(all);
+    await frozen.waitForTimeout(2_500);
+    expect(site.delivered).toEqual(["before it froze"]);
+  });
+
+  test("gives up a pass that it is in the middle of, and the others write at once", async ({ context, site }) => {
+    const [hiding, other] = [await context.newPage(), await context.newPage()];
+    for (const page of [hiding, other]) await visit(page, site);
+    for (const id of idsOf("id", 20)) {
+      await record(other, [id]);
+      await flush(other);
+    }
+    await hiding.evaluate(() => {
+      // A page that hides as its pass has listed the keys.
+      const getAllKeys = Reflect.get(IDBObjectStore.prototype, "getAllKeys");
+      IDBObjectStore.prototype.getAllKeys = function (...given) {
+        const request = getAllKeys.apply(this, given);
+        if (this.transaction.mode === "readwrite") {
+          window.ended ??= "goes on";
+          this.transaction.addEventListener("abort", () => (window.ended = "aborted"));
+          this.transaction.addEventListener("complete", () => (window.ended = "completed"));
+          request.addEventListener("success", () => {
+            Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
+            document.dispatchEvent(new Event("visibilitychange"));
+          });
+        }
+        return request;
+      };
+    });
+    await expect
+      .poll(async () => {
+        await record(hiding, [`of the hiding ${String(Math.random())}`]);
+        await flush(hiding);
+        return hiding.evaluate(() => window.ended);
+      })
+      .toBe("aborted");
+    await record(other, ["after"]);
+    await flush(other);
+    const later = await visit(await context.newPage(), site);
+    expect(await fresh(later, [...idsOf("id", 20), "after", "new"])).toEqual(["new"]);
+    expect(await codes(hiding)).toEqual([]);
+  });
+});
+
+test("nobody waits to write while a tab looks for namespaces that nobody uses", async ({ page, site }) => {
+  await page.addInitScript(() => {
+    window.begun = [];
+    const getAllKeys = Reflect.get(IDBObjectStore.prototype, "getAllKeys");
+    IDBObjectStore.prototype.getAllKeys = function (...given) {
+      const [range] = given;
+      if (range instanceof IDBKeyRange) window.begun.push(`${this.transaction.mode} ${String(range.lower)}`);
+      return getAllKeys.apply(this, given);
+    };
+  });
+  await visit(page, site);
+  await page.waitForTimeout(PASS_MS);
+  await flush(page);
+  const asked = await begun(page);
+  expect(asked).toContain("readonly seenguard/");
+  expect(asked).not.toContain("readwrite seenguard/");
+});
+
+test("at a signal no keys are listed but the namespace's own, and no row is read twice", async ({ context, site }) => {
+  const [one, two] = [await context.newPage(), await context.newPage()];
+  for (let number = 0; number < 5; number++) {
+    await visit(one, site, { namespace: `home:other-${String(number)}` });
+    await record(one, ["a"]);
+    await flush(one);
+  }
+  for (const page of [one, two]) await visit(page, site);
+  await two.waitForTimeout(PASS_MS);
+  await flush(two);
+  await two.evaluate(() => {
+    window.begun = [];
+    for (const name of ["getAllKeys", "get"] as const) {
+      const method = Reflect.get(IDBObjectStore.prototype, name) as (key: unknown) => IDBRequest;
+      Object.assign(IDBObjectStore.prototype, {
+        [name](this: IDBObjectStore, key: unknown) {
+          window.begun.push(key instanceof IDBKeyRange ? `from ${String(key.lower)}` : String(key));
+          return method.call(this, key);
+        },
+      });
+    }
+  });
+  for (const id of idsOf("id", 5)) {
+    await record(one, [id]);
+    await expect.poll(() => fresh(two, [id, "new"])).toEqual(["new"]);
+  }
+  const asked = await begun(two);
+  expect(asked.filter((key) => !key.includes("seenguard/home:reader/"))).toEqual([]);
+  const rows = asked.filter((key) => key.includes("/r/"));
+  expect(new Set(rows).size).toBe(rows.length);
 });

@@ -1,5 +1,8 @@
-/** A Wasm module that traps: its guards let everything pass and say so once, until the next document. */
-import type { Report } from "seenguard";
+/**
+ * A Wasm module that traps: its guards let everything pass and say so once, until a fresh engine has read what is
+ * stored; after a second trap until the next document.
+ */
+import type { Report, SeenGuard } from "seenguard";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -26,6 +29,19 @@ function open(page: Package, namespace: string, storage = new MapStorage()): Pro
   return openGuard({ namespace, storage, wasm }, page);
 }
 
+/** Waits until a guard has a fresh engine that knows what is stored. */
+async function isAlive(guard: SeenGuard): Promise<void> {
+  await expect.poll(() => guard.stats().engine).toBe("wasm");
+  await guard.flush();
+}
+
+/** Has the fresh engine trap, too. */
+async function trapTwice({ guard }: OpenedGuard): Promise<void> {
+  expect(guard.explain("a")).toEqual({ seen: false });
+  await isAlive(guard);
+  expect(guard.explain("a")).toEqual({ seen: false });
+}
+
 describe("after a trap", () => {
   test("every guard of that document lets everything pass, throws nothing, and says so once", async () => {
     const page = newPage();
@@ -38,8 +54,7 @@ describe("after a trap", () => {
     const feed = mine.guard.feed();
     expect(feed.filter(["a", "c"])).toEqual(["c"]);
     await mine.guard.flush();
-
-    expect(mine.guard.explain("a")).toEqual({ seen: false });
+    await trapTwice(mine);
     for (let again = 0; again < 3; again++) {
       for (const { guard, codes } of [mine, other]) {
         expect(guard.filter(["a", "a", "c", {} as never])).toEqual(["a", "c", {}]);
@@ -53,7 +68,7 @@ describe("after a trap", () => {
         expect(guard.stats()).toMatchObject({ engine: "none", pending: 0, remembered: 0 });
         expect(guard.feed().admit(["a", "c"])).toEqual(["a", "c"]);
         await guard.flush();
-        expect(codes()).toEqual(["trap"]);
+        expect(codes()).toEqual(["trap", "trap"]);
       }
     }
     expect(mine.errors[0]?.message).toMatch(/unreachable/);
@@ -62,12 +77,44 @@ describe("after a trap", () => {
     for (const { guard } of [mine, other]) await guard.close();
   });
 
-  test("a new open in the same document lets everything pass, too, and says why", async () => {
+  test("a fresh engine takes its place once, for every guard, and goes on from what is stored", async () => {
+    const page = newPage();
+    const [mine, other] = [await open(page, uniqueNamespace()), await open(page, uniqueNamespace())];
+    for (const { guard } of [mine, other]) {
+      guard.record(["a", "b"]);
+      await guard.flush();
+      guard.record("not stored yet");
+    }
+    mine.guard.explain("a");
+    for (const { guard, codes } of [mine, other]) {
+      // Until it is there, everything passes.
+      expect(guard.filter(["a", "c"])).toEqual(["a", "c"]);
+      expect(codes()).toEqual(["trap"]);
+    }
+    for (const { guard, codes } of [mine, other]) {
+      await isAlive(guard);
+      expect(guard.filter(["a", "b", "c"])).toEqual(["c"]);
+      expect(guard.pending().slice(0, 2)).toEqual(["a", "b"]);
+      expect(guard.record("d")).toBe(1);
+      await guard.flush();
+      expect(guard.filter(["a", "d", "e"])).toEqual(["e"]);
+      expect(guard.apply({ shards: [] })).toMatchObject({ applied: true });
+      expect(codes()).toEqual(["trap"]);
+      await guard.close();
+    }
+  });
+
+  test("a new open in the same document goes on, after the second trap it lets everything pass and says why", async () => {
     const [page, namespace, storage] = [newPage(), uniqueNamespace(), new MapStorage()];
     const old = await open(page, namespace, storage);
     old.guard.record("a");
     await old.guard.flush();
     old.guard.explain("a");
+    const meanwhile = await open(page, namespace, storage);
+    expect(meanwhile.guard.filter(["a", "b"])).toEqual(["b"]);
+    expect(meanwhile.codes()).toEqual([]);
+    old.guard.explain("a");
+    expect(meanwhile.codes()).toEqual(["trap"]);
     for (let again = 0; again < 2; again++) {
       const { guard, codes } = await open(page, namespace, storage);
       expect(codes()).toEqual(["trap"]);
@@ -77,7 +124,20 @@ describe("after a trap", () => {
     }
     // A page may sign out all the same.
     await page.SeenGuard.clear(namespace, storage);
-    expect([...storage.values.keys()].filter((key) => key.includes("/s/"))).toEqual([]);
+    expect([...storage.values.keys()].filter((key) => key.includes("/r/"))).toEqual([]);
+  });
+
+  test("a guard that is closed before the fresh engine is there asks nothing more of the storage", async () => {
+    const storage = new MapStorage();
+    const { guard } = await open(newPage(), uniqueNamespace(), storage);
+    guard.record("a");
+    await guard.flush();
+    guard.explain("a");
+    await guard.close();
+    const asked: string[] = [];
+    storage.before = (operation) => asked.push(operation);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(asked).toEqual([]);
   });
 
   test("the next document goes on with what was stored, and may trap again", async () => {
@@ -97,7 +157,7 @@ describe("after a trap", () => {
     }
   });
 
-  test("a report sends nothing more, and one of the next document delivers what was left", async () => {
+  test("a report goes on with the fresh engine, and after the second trap with the next document", async () => {
     const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
     const sent: string[][] = [];
     const send = ({ impressions }: Report) => {
@@ -109,9 +169,13 @@ describe("after a trap", () => {
     old.guard.record(["a"]);
     await old.guard.flush();
     old.guard.explain("a");
+    await expect.poll(() => sent).toEqual([["a"]]);
+    old.guard.record(["b"]);
+    await old.guard.flush();
+    old.guard.explain("a");
     const { guard } = await open(newPage(), namespace, storage);
     guard.report({ url: "/", send, intervalMs: 20 });
-    await expect.poll(() => sent).toEqual([["a"]]);
+    await expect.poll(() => sent).toEqual([["a"], ["b"]]);
   });
 
   test("nothing of the old module is freed, which would trap again", async () => {

@@ -6,7 +6,6 @@ import {
   ENGINE,
   DAY_MS,
   DAY_SECONDS,
-  idsOf,
   MapStorage,
   NOW,
   openGuard,
@@ -207,78 +206,5 @@ describe("the expiry of a server's shards", () => {
     expect(guard.has("a")).toBe(false);
     setDay(0);
     expect(guard.has("a")).toBe(true);
-  });
-});
-
-describe("a namespace that nobody uses any more", () => {
-  const prefixes = (storage: MapStorage) => {
-    const keys = [...storage.values.keys()].map((key) => key.split("/"));
-    return new Set(keys.filter(({ length }) => length > 2).map(([, namespace]) => namespace));
-  };
-
-  test("is removed when it was found idle for its window on two days", async () => {
-    const [storage, idle, used] = [new MapStorage(), "idle", "used"];
-    await record(storage, idle, 0, ["a"]);
-    await visit(storage, used, 32);
-    expect(prefixes(storage)).toEqual(new Set([idle, used]));
-    await visit(storage, used, 32.5);
-    await visit(storage, used, 32.9);
-    expect(prefixes(storage)).toEqual(new Set([idle, used]));
-    await visit(storage, used, 35);
-    expect(prefixes(storage)).toEqual(new Set([used]));
-  });
-
-  test("is not removed by a clock that jumps ahead once, however often something is opened there", async () => {
-    const [storage, idle, used] = [new MapStorage(), "idle", "used"];
-    await record(storage, idle, 0, ["a"]);
-    for (let again = 0; again < 3; again++) await visit(storage, used, 4000);
-    for (const day of [1, 2, 3, 20]) await visit(storage, used, day);
-    expect(await visit(storage, idle, 20, ["a", "b"])).toEqual(["b"]);
-  });
-
-  test("is not removed by a clock that jumps ahead twice within a minute", async () => {
-    const [storage, idle, used] = [new MapStorage(), "idle", "used"];
-    await visit(storage, used, 0);
-    await record(storage, idle, 0, ["a"]);
-    await visit(storage, used, 40);
-    await visit(storage, used, 42);
-    expect(await visit(storage, idle, 0.001, ["a", "b"])).toEqual(["b"]);
-    // Nor by one that jumps again and again, each time by more than the window.
-    for (const day of [40, 80, 120, 160, 200]) await visit(storage, used, day);
-    expect(prefixes(storage)).toEqual(new Set([idle, used]));
-  });
-
-  test("is not removed by a document whose clock has jumped", async () => {
-    const [storage, idle, used] = [new MapStorage(), "idle", "used"];
-    await record(storage, idle, 0, ["a"]);
-    await visit(storage, used, 31);
-    const timeOrigin = Date.now() - performance.now();
-    vi.spyOn(performance, "timeOrigin", "get").mockReturnValue(timeOrigin);
-    for (const day of [32, 34, 36, 38]) await visit(storage, used, day);
-    expect(prefixes(storage)).toEqual(new Set([idle, used]));
-  });
-
-  test("is not removed while it is in use, or has been used again since", async () => {
-    const [storage, other, used] = [new MapStorage(), "other", "used"];
-    await record(storage, other, 0, ["a"]);
-    await visit(storage, used, 32);
-    await record(storage, other, 33, ["b"]);
-    for (const day of [34, 35, 60]) await visit(storage, used, day);
-    expect(await visit(storage, other, 61, ["b", "c"])).toEqual(["c"]);
-  });
-
-  test("goes by its own window, not by that of who looks", async () => {
-    const [storage, long, used] = [new MapStorage(), "long", "used"];
-    await record(storage, long, 0, ["a"], 365);
-    for (const day of [100, 102, 200, 202]) await visit(storage, used, day, [], 1);
-    expect(await visit(storage, long, 203, ["a", "b"], 365)).toEqual(["b"]);
-  });
-
-  test("does not keep piling up: of 40 people in turn few are left", async () => {
-    const storage = new MapStorage();
-    for (let person = 0; person < 40; person++) {
-      await record(storage, `person-${String(person)}`, 5 * person, idsOf("a", 3), 10);
-    }
-    expect(prefixes(storage).size).toBeLessThan(8);
   });
 });

@@ -177,7 +177,7 @@ test("a Wasm file that cannot be had is reported, and not made up for by the Jav
   expect(guard.stats().engine).toBe("none");
 });
 
-test("a JavaScript engine that traps lets everything pass, says so once, and leaves other engines alone", async () => {
+test("a JavaScript engine that traps lets everything pass, says so once, is replaced once, and leaves others alone", async () => {
   const page = openPage();
   addEngine(page);
   const key = "globalThis[Symbol.for('seenguard.engine-js')]";
@@ -196,6 +196,13 @@ test("a JavaScript engine that traps lets everything pass, says so once, and lea
   expect(guard.explain("a")).toEqual({ seen: false });
   expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
   expect(codes()).toEqual(["trap"]);
+  // A fresh one takes its place, once in a document.
+  const next = await openGuard({ engine: "js" }, page.seenguard);
+  next.guard.record("a");
+  expect(next.guard.filter(["a", "b"])).toEqual(["b"]);
+  expect(next.codes()).toEqual([]);
+  next.guard.explain("a");
+  expect(next.codes()).toEqual(["trap"]);
   expect((await openGuard({ engine: "js" }, page.seenguard)).codes()).toEqual(["trap"]);
   expect(other.guard.filter(["a", "b"])).toEqual(["b"]);
   expect(other.codes()).toEqual([]);

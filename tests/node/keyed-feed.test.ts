@@ -283,8 +283,8 @@ describe("what was saved is not used", () => {
     again.record("b");
     await again.flush();
     await openPage().seenguard.SeenGuard.clear(namespace, storage);
-    // A clear counts to the end of its millisecond.
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    // Without a signal this tab hears of it at its next look.
+    await again.flush();
     again.record("b");
     await again.flush();
     expect(home(again).filter(["a", "b"])).toEqual(["a"]);

@@ -63,18 +63,22 @@ export async function openGuard(
  * A page of a browser: the package once more, with globals of its own, so that it shares with other pages nothing but
  * what it is given.
  */
-export function newPage(): Package {
-  return openPage().seenguard;
+export function newPage(globals: object = {}): Package {
+  return openPage("", globals).seenguard;
 }
 
 /** The same for who wants to change the page's globals first, with the page to run code in. */
-export function openPage(before = ""): { seenguard: Package; run: (code: string | vm.Script) => unknown } {
+export function openPage(
+  before = "",
+  globals: object = {},
+): { seenguard: Package; run: (code: string | vm.Script) => unknown } {
   const { TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask } =
     globalThis;
   const { URL, AbortController, MessageChannel } = globalThis;
   const page = vm.createContext({
     ...{ TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask },
     ...{ URL, AbortController, MessageChannel, Date },
+    ...globals,
   });
   const run = (code: string | vm.Script): unknown =>
     typeof code === "string" ? vm.runInContext(code, page) : code.runInContext(page);
@@ -210,6 +214,37 @@ export class MapStorage implements SeenStorage {
   get size(): number {
     return [...this.values].reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   }
+}
+
+/** A localStorage: what it holds are its own properties, as in a browser. */
+export class LocalStorage {
+  [key: string]: unknown;
+
+  get length(): number {
+    return Object.keys(this).length;
+  }
+
+  getItem(key: string): string | null {
+    return Object.hasOwn(this, key) ? (this[key] as string) : null;
+  }
+
+  setItem(key: string, value: string): void {
+    this[key] = value;
+  }
+
+  removeItem(key: string): void {
+    Reflect.deleteProperty(this, key);
+  }
+}
+
+/** Gives this document a localStorage until the test is over; a page gets it as a global of its own. */
+export function stubLocalStorage(): { localStorage: LocalStorage } {
+  const localStorage = new LocalStorage();
+  vi.stubGlobal("localStorage", localStorage);
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+  });
+  return { localStorage };
 }
 
 interface Waiting {

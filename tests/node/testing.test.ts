@@ -81,7 +81,9 @@ test("it delivers when its time comes, and again what the stream has lost", asyn
   expect(await deliver(["a", "b", "c"])).toEqual(["a", "b", "c"]);
   guard.apply(await shippedSnapshot(["a", "b", "c"]));
   expect(await deliver([])).toEqual([]);
-  expect(await deliver([], 30 * MINUTE_MS)).toEqual(["lost"]);
+  expect(await deliver([], 23 * 60 * MINUTE_MS)).toEqual([]);
+  expect(await deliver([], 7 * 60 * MINUTE_MS)).toEqual(["lost"]);
+  expect(await deliver([], 70 * 60 * MINUTE_MS)).toEqual([]);
 });
 
 describe("a namespace of its own", () => {

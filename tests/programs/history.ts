@@ -16,6 +16,8 @@ interface Begun {
 interface Change extends Begun {
   readonly id: string;
   readonly kind: Kind;
+  /** Clearings called up to then were known to its document. */
+  readonly clearedUpTo: number;
   /** When the document was told that it is in storage; Infinity: not yet. */
   storedAt: number;
 }
@@ -59,7 +61,9 @@ export class History {
   }
 
   change(document: TabDocument, ids: readonly string[], kind: Kind): void {
-    for (const id of ids) this.changes.push({ number: this.next(), id, kind, document, storedAt: Infinity });
+    const { clearedUpTo } = this.knowledgeOf(document);
+    for (const id of ids)
+      this.changes.push({ number: this.next(), id, kind, document, clearedUpTo, storedAt: Infinity });
   }
 
   /** All that the document did up to then is in storage, and it knows all clearings that had ended. */
@@ -94,9 +98,23 @@ export class History {
     // Accepted: a document that is gone before a clearing elsewhere has ended does not write anew what came after it.
     if (!own && left.some((change) => this.clearings.some((clearing) => overlap(clearing, change)))) states.add("none");
     if (left.some(({ number }) => this.clearings.some((clearing) => clearing.number > number))) states.add("none");
-    // Accepted: of two clearings at once, in a storage without compare and set, one may overwrite the other's note.
-    if (!own && this.clearings.some((one) => this.clearings.some((other) => overlap(one, other)))) states.add("none");
+    // Accepted: what a document does before it has heard of a clearing elsewhere goes, too.
+    if (left.some((change) => this.isOfAnotherNumber(change))) states.add("none");
+    // Accepted: a clearing that is under way takes a number above that of another one, and keeps what its document has
+    // done since its call.
+    for (const change of this.changes) if (change.id === id && this.isKept(change)) states.add(change.kind);
     return states;
+  }
+
+  private isOfAnotherNumber({ document, number, clearedUpTo }: Change): boolean {
+    return this.clearings.some(
+      (clearing) => clearing.document !== document && clearing.number < number && clearing.number > clearedUpTo,
+    );
+  }
+
+  private isKept({ document, number }: Change): boolean {
+    const own = this.clearings.filter((clearing) => clearing.document === document && clearing.number < number);
+    return own.some((one) => this.clearings.some((other) => other.number > number && overlap(one, other)));
   }
 
   private knowledgeOf(document: TabDocument): Knowledge {

@@ -1,6 +1,7 @@
 //! Under which conditions one simulated user lives: drawn once from the user's seed.
 
-use seenguard::{ChainOptions, DEFAULT_REMEMBER};
+use seenguard::ChainOptions;
+use seenguard::device::{DEFAULT_REMEMBER, Place};
 
 use super::chance::Chance;
 use crate::random::Random;
@@ -86,14 +87,16 @@ pub struct Conditions {
     pub clock_jumps: bool,
     /// Whether tabs and whole browsers die.
     pub crashes: bool,
-    /// Whether several keys are read and removed one by one, as a storage of the app's own does it.
-    pub piecewise: bool,
-    /// Of a thousand storage operations so many fail, though some of them are performed, and so many do not answer.
+    /// Where the namespace is kept.
+    pub place: Place,
+    /// Of a thousand requests of the storage so many fail, and so many do not answer.
     pub fails_per_mille: u64,
     pub hangs_per_mille: u64,
-    /// Whether tabs hear of each other's writes, and leave what is not written in a stash.
-    pub has_signals: bool,
-    pub stashes: bool,
+    /// Whether other processes see changes of localStorage seconds later, and some tabs have another one or none.
+    pub late_signals: bool,
+    pub odd_tabs: bool,
+    /// Whether a later version of the package leaves keys.
+    pub later_version: bool,
     /// Whether the storage is full at times.
     pub fills_up: bool,
     /// Whether stored text is damaged at times.
@@ -117,7 +120,6 @@ impl Conditions {
             _ => Kind::LongIds,
         };
         let mut conditions = Conditions::rough(kind, random);
-        conditions.stashes &= conditions.has_signals;
         match kind {
             Kind::Plain => conditions.keep_stream_plain(),
             Kind::Rough => {}
@@ -133,7 +135,6 @@ impl Conditions {
                 conditions.most_tabs = 3;
                 conditions.clears = false;
                 if kind == Kind::Apart {
-                    conditions.has_signals = random.percent(50);
                     conditions.pace = Pace::Lively;
                 }
                 conditions.window_days = *random.pick(&[3.0, 30.0]);
@@ -144,9 +145,29 @@ impl Conditions {
         conditions
     }
 
-    /// A stash that is no longer (characters) has everything: of more than fits the latest half is kept.
-    pub fn surely_stashed(&self) -> usize {
-        if self.kind == Kind::LongIds { 0 } else { 25_000 }
+    /// Nothing goes wrong, over IndexedDB.
+    pub fn quiet(random: &mut Random) -> Self {
+        Conditions {
+            place: Place::IndexedDb,
+            window_days: 30.0,
+            remember: DEFAULT_REMEMBER,
+            fails_per_mille: 0,
+            hangs_per_mille: 0,
+            late_signals: false,
+            odd_tabs: false,
+            fills_up: false,
+            ..Conditions::rough(Kind::Plain, random)
+        }
+    }
+
+    /// Whether a few ids may be longer than a row in localStorage.
+    pub fn has_long_ids(&self) -> bool {
+        self.kind == Kind::LongIds
+    }
+
+    /// Whether the storage fails at times.
+    pub fn fails(&self) -> bool {
+        self.fails_per_mille + self.hangs_per_mille > 0 || self.fills_up || self.odd_tabs
     }
 
     /// How long an impression must be remembered.
@@ -180,11 +201,19 @@ impl Conditions {
             clock_off_ms: *random.pick(&[0, MINUTE, 3 * DAY, 400 * DAY]),
             clock_jumps: random.percent(25),
             crashes: random.percent(60),
-            piecewise: random.percent(40),
+            place: *random.pick(&[
+                Place::IndexedDb,
+                Place::IndexedDb,
+                Place::IndexedDb,
+                Place::IndexedDb,
+                Place::Local,
+                Place::Custom,
+            ]),
             fails_per_mille: *random.pick(&[0, 0, 0, 10, 100]),
             hangs_per_mille: *random.pick(&[0, 0, 0, 5, 30]),
-            has_signals: random.percent(85),
-            stashes: random.percent(50),
+            late_signals: random.percent(40),
+            odd_tabs: random.percent(15),
+            later_version: random.percent(10),
             fills_up: random.percent(10),
             damages: random.percent(5),
             clears: random.percent(30),

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use seenguard::{Applied, Now};
+use seenguard::device::Applied;
 
 use super::device::Device;
 use super::items::Item;
 use super::ledger::{Ledger, Recording};
 use super::scene::Scene;
-use super::tab::{Sign, Tab};
+use super::tab::Tab;
 
 /// Exactly those that a live shard contains are settled, but for those that the server takes back, and those that leave
 /// because the history was deleted. What it no longer takes back is pending again.
@@ -30,7 +30,7 @@ pub fn check_settled(
         let text = scene.items.text(item);
         let may_be_pending = |(index, recording): (usize, &Recording)| {
             let has_expired = clocks.wall_ms >= recording.at + ledger.window_ms;
-            // What was dropped may come back from a segment that was written before it was covered.
+            // What was dropped may come back from a row that was written before it was covered.
             let is_settled = page.settled.contains(&index) && page.must_remember(ledger, index);
             !recording.unseen && !has_expired && !is_settled
         };
@@ -84,50 +84,28 @@ pub fn check_settled(
     }
     let covered: Vec<Item> = covered.into_iter().map(|text| item_of(text)).collect();
     for item in covered {
-        settle(page, ledger, item, true, clocks, scene);
+        settle(page, ledger, item, true, scene);
     }
     for item in hidden {
-        settle(page, ledger, item, false, clocks, scene);
+        settle(page, ledger, item, false, scene);
     }
 }
 
 /// Notes that a snapshot covered an item here that was pending, or that may have been.
-fn settle(page: &mut Tab, ledger: &mut Ledger, item: Item, was_pending: bool, clocks: Now, scene: &mut Scene<'_>) {
+fn settle(page: &mut Tab, ledger: &mut Ledger, item: Item, was_pending: bool, scene: &mut Scene<'_>) {
     ledger.covered.insert(item);
     if !page.is_reporting {
         ledger.text_dropped.insert(item);
     }
-    let candidates: Vec<(usize, u64)> = page
-        .candidates(ledger, item)
-        .map(|(index, recording)| (index, recording.at))
-        .collect();
+    let candidates: Vec<usize> = page.candidates(ledger, item).map(|(index, _)| index).collect();
     page.is_not_due(ledger, item);
-    if let [(index, _)] = candidates[..] {
+    if let [index] = candidates[..] {
         let must_be_pending = page.must_keep_text(ledger, index);
         if was_pending || must_be_pending {
-            page.unsaved.covered.push(index);
-        }
-    }
-    for (_, at) in candidates {
-        if ledger.first_confirmed.contains_key(&(item, at)) {
-            let confirmed = page.confirmed.get(&(item, at)).filter(|confirmed| confirmed.is_own);
-            page.signs.push(Sign {
-                serial: confirmed.map(|confirmed| confirmed.serial),
-                steady_ms: clocks.steady_ms,
-            });
-            page.misleading_signs += usize::from(!is_covered_by_known_delivery(item, ledger, scene));
+            page.unsaved.covered.insert(index);
         }
     }
     if !scene.server.ever.contains_key(&item) {
         scene.tally.reach("a false positive covers an impression");
     }
-}
-
-/// Whether what covers an item is one of the deliveries that this device can know of: not another impression of the
-/// item, another device's, or a delivery whose tab died before it could tell.
-fn is_covered_by_known_delivery(item: Item, ledger: &Ledger, scene: &Scene<'_>) -> bool {
-    let arrived = ledger.times_arrived(item);
-    let only_here = scene.server.times_sent.get(&item) == Some(&arrived);
-    let is_told = arrived == 1 || !scene.conditions.crashes;
-    scene.server.ever.contains_key(&item) && only_here && is_told && ledger.of(item).count() == 1
 }

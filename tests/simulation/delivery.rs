@@ -1,9 +1,9 @@
 //! Impressions go to the server in batches, over a network that loses requests and answers.
 
-use seenguard::DeliveryBatch;
+use seenguard::device::DeliveryBatch;
 
 use super::chance::Chance;
-use super::conditions::{Kind, MINUTE};
+use super::conditions::DAY;
 use super::device::Device;
 use super::elsewhere::DeviceTold;
 use super::exceptions::listed;
@@ -11,23 +11,19 @@ use super::items::Item;
 use super::ledger::Arrival;
 use super::scene::Scene;
 use super::stream::Told;
-use super::tab::{Confirmed, Flight, Sign};
+use super::tab::{Confirmed, Flight};
 
-/// How often an impression may be delivered again, and the first wait before that.
-const REDELIVERIES: u32 = 3;
-const FIRST_WAIT_MS: u64 = 5 * MINUTE;
-/// So many signs that the stream has passed a delivery must be so old before the impression is delivered again.
-const SIGNS: usize = 3;
+/// After this an impression that is still pending is delivered again, once.
+const REDELIVERY_MS: u64 = DAY;
 const BATCH_BYTES: usize = 40_000;
 
 /// A report begins on a page: what is here, and what comes, is to be delivered.
-pub fn start(device: &mut Device, tab: usize, now: u64) {
+pub fn start(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let page = &mut device.tabs[tab];
     page.guard.start_reporting();
     page.delivering = true;
     page.is_reporting = true;
-    page.unsaved.promised.extend(&page.due);
-    page.change(now);
+    device.changed(tab, 0, scene);
 }
 
 /// The next thing happens to a page's deliveries.
@@ -75,6 +71,9 @@ pub fn deliver_all(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
 
 /// Takes the next batch. Whether there was one.
 fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
+    // The number of the latest clear is read first.
+    device.hear(tab, scene);
+    device.run(tab, scene);
     let clocks = device.clocks(tab, scene.now);
     let most = *scene.random.pick(&[1, 20, 200, 200]);
     let page = &mut device.tabs[tab];
@@ -115,7 +114,7 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
         unseen,
         sent_ms: scene.now,
         sent_at: clocks.wall_ms,
-        clear: page.guard.clear_number(),
+        number: page.guard.number(),
         has_arrived: false,
     });
     true
@@ -136,7 +135,7 @@ fn check_unseen_due(device: &Device, tab: usize, item: Item, at: u64) {
     let is_under_way = page
         .flights
         .iter()
-        .any(|flight| flight.clear == page.guard.clear_number() && flight.unseen.contains(&(item, at)));
+        .any(|flight| flight.number == page.guard.number() && flight.unseen.contains(&(item, at)));
     assert!(
         !is_under_way,
         "batches: that {item:?} is taken back is under way already"
@@ -160,12 +159,12 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
     let is_under_way = page
         .flights
         .iter()
-        .any(|flight| flight.clear == page.guard.clear_number() && flight.impressions.contains(&(item, at)));
+        .any(|flight| flight.number == page.guard.number() && flight.impressions.contains(&(item, at)));
     assert!(!is_under_way, "batches: {item:?} is under way already");
     let dropped = |index| !page.must_keep_text(&device.ledger, index);
     let mut recordings = device.ledger.of(item).filter(|(_, recording)| recording.at == at);
     if recordings.any(|(index, _)| dropped(index)) {
-        // What was dropped may come back from a segment that was not compacted yet.
+        // What was dropped may come back from a row that was not compacted yet.
         return;
     }
     let Some(confirmed) = page.confirmed.get(&(item, at)) else {
@@ -180,29 +179,9 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
         // The server has it and takes it back, or had refused it: no snapshot covers it.
         return;
     }
-    let steady_ms = device.clocks(tab, scene.now).steady_ms;
-    // What other tabs deliver has counters that are compared with nothing here: of two the lower one counts.
-    let is_own = confirmed.is_own && !device.ledger.delivered_by_several.contains(&(item, at));
-    let is_later = |sign: &Sign| !is_own || sign.serial.is_none_or(|serial| serial > confirmed.serial);
-    let counts = |sign: &&Sign| sign.steady_ms + FIRST_WAIT_MS <= steady_ms && is_later(sign);
-    let signs = page.signs.iter().filter(counts).count();
-    assert!(
-        signs >= SIGNS,
-        "redelivery: {item:?} goes again, and {signs} that were delivered later have been covered long enough: {:?}",
-        device.ledger.of(item).collect::<Vec<_>>()
-    );
-    // Tabs that hear of each other late count apart.
-    let conditions = scene.conditions;
-    let hears_at_once = conditions.has_signals && conditions.hangs_per_mille == 0 && !conditions.fills_up;
-    let knows_order = conditions.kind == Kind::Plain && hears_at_once;
-    assert!(
-        !knows_order || page.misleading_signs >= SIGNS,
-        "redelivery: {item:?} goes again, and the stream was merely late"
-    );
-    let wait = FIRST_WAIT_MS << (confirmed.times - 1).min(REDELIVERIES);
     let waited = device.wall(scene.now).abs_diff(confirmed.wall_ms);
     assert!(
-        confirmed.times <= REDELIVERIES && waited >= wait,
+        confirmed.times < 2 && waited >= REDELIVERY_MS && page.has_applied,
         "redelivery: {item:?} goes for the {}. time after {waited} ms",
         confirmed.times + 1
     );
@@ -243,26 +222,18 @@ fn answer(device: &mut Device, tab: usize, flight: usize, arrived: bool, scene: 
         scene.tally.reach("a batch fails");
         return;
     }
-    page.change(scene.now);
-    if flight.clear != page.guard.clear_number() {
-        return;
-    }
-    device.ledger.confirmations += 1;
-    let serial = device.ledger.confirmations;
-    page.delivered_unseen.extend(flight.unseen);
-    for key in flight.impressions {
-        if !page.confirmed.contains_key(&key) && device.ledger.first_confirmed.contains_key(&key) {
-            device.ledger.delivered_by_several.insert(key);
+    let changes = flight.impressions.len() + flight.unseen.len();
+    if flight.number == page.guard.number() {
+        page.delivered_unseen.extend(flight.unseen);
+        for key in flight.impressions {
+            let wall_ms = clocks.wall_ms;
+            let confirmed = page.confirmed.entry(key).or_insert(Confirmed { times: 0, wall_ms });
+            *confirmed = Confirmed {
+                times: confirmed.times + 1,
+                wall_ms,
+            };
+            page.unsaved.delivered.insert(key, *confirmed);
         }
-        let confirmed = page.confirmed.entry(key).or_insert(Confirmed {
-            times: 0,
-            serial,
-            wall_ms: 0,
-            is_own: true,
-        });
-        confirmed.times += 1;
-        confirmed.wall_ms = clocks.wall_ms;
-        device.ledger.first_confirmed.entry(key).or_insert(serial);
-        page.unsaved.delivered.push(key);
     }
+    device.changed(tab, changes, scene);
 }

@@ -3,38 +3,54 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use seenguard::{Guard, Now, Storage};
+use seenguard::device::{Guard, Now, Place, Step, Storage};
 
 use super::chance::Chance;
 use super::conditions::{Conditions, DAY, MINUTE, SECOND};
+use super::database::{Database, is_row};
 use super::ledger::Ledger;
-use super::performing::Before;
+use super::local_storage::LocalStorage;
 use super::scene::Scene;
-use super::store::{Store, is_segment, is_snapshot, is_stash};
 use super::stored_snapshot::Kept;
-use super::tab::{MOST_TEXT_BYTES, Tab};
+use super::tab::{Holds, MOST_TEXT_BYTES, NAMESPACE, PREFIX, Tab};
 use crate::random::Random;
 
-/// What tabs write, others know within this time, unless they sleep.
-pub const SOON_MS: u64 = SECOND;
-/// Bytes of a namespace for each recording that is kept, and for the texts.
-const MOST_BYTES_A_RECORDING: usize = 150;
+/// Characters of a namespace for each recording that is kept, and for the texts.
+const MOST_BYTES_A_RECORDING: usize = 300;
 /// Nothing takes more steps than this.
 const MANY_STEPS: usize = 100_000;
+/// A page waits so long for what is stored.
+const OPEN_MS: u64 = 2 * SECOND;
 
 #[derive(Debug)]
 pub struct Device {
     /// The wall clock less the true time.
     pub clock_off_ms: i64,
-    pub store: Store,
+    pub database: Database,
+    /// The one that most tabs share, and another one that is some others' own.
+    pub locals: [LocalStorage; 2],
+    /// Whether IndexedDB cannot be opened.
+    pub is_broken: bool,
+    /// Whether rows may lie in localStorage that were kept there for want of IndexedDB.
+    pub was_away: bool,
+    /// What the rows hold that were ever put, and when they were stored.
+    pub contents: BTreeMap<String, Holds>,
+    pub stored_at: BTreeMap<String, u64>,
+    /// What is said of the whole: the deletion that its writer knew, and whether impressions are delivered; by
+    /// its key and text.
+    pub metas: BTreeMap<(String, String), (u32, bool)>,
     /// The snapshots that tabs have stored, by their texts.
     pub snapshots: BTreeMap<String, Rc<Kept>>,
+    /// The number of the latest clear.
+    pub highest: u64,
+    /// Other namespaces, with the last day on which they are kept.
+    pub others: BTreeMap<String, u64>,
     pub tabs: Vec<Tab>,
     /// How many tabs there ever were.
     pub opened: usize,
     pub ledger: Ledger,
-    /// Whether anything was ever damaged, or its clock ever jumped.
-    pub was_damaged: bool,
+    /// Whether rows may have been dropped for want of room, or damaged.
+    pub was_dropped: bool,
     pub clock_jumped: bool,
     /// The same, or it was set right in the end.
     pub clock_was_set: bool,
@@ -44,12 +60,20 @@ impl Device {
     pub fn new(clock_off_ms: i64, conditions: &Conditions) -> Self {
         Device {
             clock_off_ms,
-            store: Store::default(),
+            database: Database::default(),
+            locals: Default::default(),
+            is_broken: false,
+            was_away: false,
+            contents: BTreeMap::new(),
+            stored_at: BTreeMap::new(),
+            metas: BTreeMap::new(),
             snapshots: BTreeMap::new(),
+            highest: 0,
+            others: BTreeMap::new(),
             tabs: Vec::new(),
             opened: 0,
             ledger: Ledger::new(conditions.remember, conditions.window_ms()),
-            was_damaged: false,
+            was_dropped: false,
             clock_jumped: false,
             clock_was_set: false,
         }
@@ -66,47 +90,128 @@ impl Device {
         }
     }
 
-    /// Opens a page, whose clock that never jumps begins now.
-    pub fn open(&mut self, now: u64, conditions: &Conditions, random: &mut Random) {
-        let (window_days, remember) = (conditions.window_days, conditions.remember);
-        let guard = Guard::new(window_days, remember).expect("the options are those of a guard");
-        let mut storage = Storage::new("feed", window_days, remember, random.next());
-        storage.begin(conditions.has_signals, conditions.stashes, Some(self.wall(now)));
-        let steady_zero = now - random.below(MINUTE);
+    /// Opens a page, whose clock that never jumps begins now. Returns its place.
+    pub fn open(&mut self, scene: &mut Scene<'_>) -> usize {
+        let (conditions, random) = (scene.conditions, &mut *scene.random);
+        let place = conditions.place;
+        let mut guard =
+            Guard::new(conditions.window_days, conditions.remember).expect("the options are those of a guard");
+        let storage = Storage::new(PREFIX, NAMESPACE, Some(place), random.next(), &mut guard);
+        let steady_zero = scene.now - random.below(MINUTE);
         self.opened += 1;
-        self.tabs.push(Tab::new(self.opened, guard, storage, now, steady_zero));
+        let mut page = Tab::new(self.opened, guard, storage, place, scene.now + OPEN_MS, steady_zero);
+        let is_odd = conditions.odd_tabs && random.percent(40);
+        let local = match random.below(2) {
+            _ if !is_odd => Some(0),
+            0 => Some(1),
+            _ => None,
+        };
+        let local = local.or((place == Place::Local).then_some(0));
+        page.local = local.map(|local| (local, self.locals[local].copy(self.opened)));
+        page.shown_at = scene.now;
+        page.is_connected = random.percent(50) && !self.is_broken;
+        self.tabs.push(page);
+        let tab = self.tabs.len() - 1;
+        self.hear(tab, scene);
+        if let (Place::IndexedDb, Some((_, copy))) = (place, &self.tabs[tab].local) {
+            for (key, text) in copy.values.clone() {
+                if key.starts_with(PREFIX) {
+                    self.merge_local(tab, &key, &text, scene);
+                }
+            }
+        }
+        self.run(tab, scene);
+        tab
     }
 
-    /// A page hides: what is not written goes into its stash.
     pub fn hide(&mut self, tab: usize, scene: &mut Scene<'_>) {
-        let hidden = self.call(tab, scene, |page, now| page.storage.hide(&mut page.guard, now));
-        let (key, clear) = (self.tabs[tab].storage.stash_key(), self.tabs[tab].guard.clear_number());
-        if let Some(text) = hidden.stash {
-            let is_whole = text.len() <= scene.conditions.surely_stashed();
-            self.store.put(&key, text);
-            if is_whole {
-                let unwritten = self.tabs[tab].unwritten();
-                self.stored(tab, unwritten, clear);
-            }
-            self.tell_others(tab, scene);
+        self.tabs[tab].is_hidden = true;
+        self.call(tab, false, scene, |storage, guard, _| storage.hide(guard));
+        self.run(tab, scene);
+        self.check_hides(tab);
+        scene.tally.reach("a page hides");
+    }
+
+    pub fn show(&mut self, tab: usize, scene: &mut Scene<'_>) {
+        self.tabs[tab].is_hidden = false;
+        self.tabs[tab].shown_at = scene.now;
+        self.call(tab, false, scene, |storage, _, _| storage.show());
+        self.run(tab, scene);
+    }
+
+    /// A page runs no more for a while; what the browser was handed as a whole goes on.
+    pub fn freeze(&mut self, tab: usize, hides: bool, scene: &mut Scene<'_>) {
+        if hides {
+            self.hide(tab, scene);
         }
-        self.tabs[tab].acts_at = scene.now;
-        if let Some(write) = hidden.write {
-            self.begin(tab, write, scene);
+        let page = &mut self.tabs[tab];
+        page.frozen = true;
+        page.hears_later = scene.random.percent(50);
+        let reads = page
+            .job
+            .take_if(|job| matches!(job.step, Step::Look | Step::Pass) && job.lock.is_some());
+        if let Some(job) = reads {
+            self.undo(job);
         }
+    }
+
+    pub fn thaw(&mut self, tab: usize, scene: &mut Scene<'_>) {
+        let page = &mut self.tabs[tab];
+        page.frozen = false;
+        if let (false, Some((local, copy))) = (page.hears_later, &mut page.local) {
+            self.locals[*local].catch_up(copy);
+        }
+        self.show(tab, scene);
     }
 
     /// Everything that a page has is to be written.
-    pub fn flush(&mut self, tab: usize, now: u64) {
-        let page = &mut self.tabs[tab];
-        page.storage.flush();
-        page.acts_at = page.acts_at.min(now);
+    pub fn flush(&mut self, tab: usize, scene: &mut Scene<'_>) {
+        self.call(tab, false, scene, |storage, guard, _| storage.flush(guard));
+        self.run(tab, scene);
     }
 
-    pub fn thaw(&mut self, tab: usize, now: u64) {
-        let tab = &mut self.tabs[tab];
-        tab.frozen = false;
-        tab.look(now);
+    /// Something was recorded, taken back, delivered or covered.
+    pub fn changed(&mut self, tab: usize, changes: usize, scene: &mut Scene<'_>) {
+        self.tabs[tab].changes += changes;
+        self.call(tab, false, scene, |storage, guard, _| storage.changed(guard));
+        self.run(tab, scene);
+    }
+
+    /// Lets all tabs do what waits to be done.
+    pub fn work(&mut self, scene: &mut Scene<'_>) {
+        let mut idle = 0;
+        for _ in 0..MANY_STEPS {
+            if self.tabs.is_empty() || idle > 4 * self.tabs.len() {
+                break;
+            }
+            let tab = scene.random.index(self.tabs.len());
+            idle = if self.step(tab, scene) { 0 } else { idle + 1 };
+        }
+        for tab in 0..self.tabs.len() {
+            let mut steps = 0;
+            while self.step(tab, scene) {
+                steps += 1;
+                assert!(steps < MANY_STEPS, "storage: a tab's work never ends");
+            }
+        }
+    }
+
+    /// When something happens to a tab next.
+    pub fn next_at(&self, tab: usize, now: u64) -> u64 {
+        let page = &self.tabs[tab];
+        let heard = page
+            .local
+            .as_ref()
+            .and_then(|(local, copy)| self.locals[*local].next_ms(copy));
+        let open = Some(page.opens_at).filter(|_| !page.is_open);
+        let jobs = page.job.iter().chain(&page.late).map(|job| job.tells_at);
+        let timers = page.timers.values().copied();
+        let opening = page
+            .opening
+            .iter()
+            .flat_map(|&(begun, connects_at)| [begun + 10 * SECOND, connects_at]);
+        let all = timers.chain(jobs).chain(heard).chain(open).chain(opening);
+        all.filter(|&at| at > now).min().unwrap_or(u64::MAX)
     }
 
     /// The wall clock is set, by seconds or by years.
@@ -118,104 +223,41 @@ impl Device {
         self.clock_off_ms = (self.clock_off_ms + by).clamp(-(4_000 * DAY as i64), 4_000 * DAY as i64);
     }
 
+    /// A row is damaged. What was in it may be lost.
     pub fn damage(&mut self, random: &mut Random) {
-        let keys: Vec<String> = self
-            .store
-            .keys()
-            .filter(|key| is_segment(key) || is_stash(key))
-            .cloned()
-            .collect();
+        let keys: Vec<String> = self.database.keys(PREFIX).filter(|key| is_row(key)).cloned().collect();
         if !keys.is_empty() {
             let key = random.pick::<String>(&keys);
-            let place = random.percent(75).then_some(random.next() as usize);
-            self.store.damage(key, place);
-            self.ledger.unstore_all();
-            self.was_damaged = true;
+            self.database.damage(key, random.next() as usize);
+            self.contents.clear();
+            self.was_dropped = true;
+            self.ledger
+                .recordings
+                .iter_mut()
+                .for_each(|recording| recording.saved = None);
         }
     }
 
-    /// A stored snapshot is lost, damaged, or an older one again.
+    /// A stored snapshot is lost or damaged.
     pub fn lose_snapshot(&mut self, random: &mut Random) {
-        let Some(key) = self.store.keys().find(|key| is_snapshot(key)).cloned() else {
+        let Some(key) = self.database.keys(PREFIX).find(|key| key.ends_with("/h")).cloned() else {
             return;
         };
-        let kept = self.store.read(&key).and_then(|text| self.snapshots.get(text)).cloned();
         match random.below(4) {
-            0 => self.store.lose(&key),
-            1 => self.store.roll_back(),
-            _ => self.store.damage(&key, Some(random.next() as usize)),
-        }
-        if let (Some(text), Some(kept)) = (self.store.read(&key), kept) {
-            self.snapshots.entry(text.to_owned()).or_insert(kept);
-        }
-    }
-
-    /// The namespace is cleared, as a tab asks for it.
-    pub fn clear(&mut self, tab: usize, scene: &mut Scene<'_>) {
-        let clocks = self.clocks(tab, scene.now);
-        let page = &mut self.tabs[tab];
-        let before = Before {
-            is_own_clear: true,
-            ..Before::of(page)
-        };
-        page.storage.clear(&mut page.guard, clocks);
-        page.earliest_ms = clocks.wall_ms;
-        page.acts_at = scene.now;
-        assert!(
-            page.guard.clear_number() > clocks.wall_ms,
-            "cleared: what is recorded by now is older"
-        );
-        self.observe(tab, before, scene);
-    }
-
-    /// Lets a tab do all that waits to be done.
-    pub fn settle(&mut self, tab: usize, scene: &mut Scene<'_>) {
-        let mut steps = 0;
-        while self.tabs[tab].is_busy(scene.now) {
-            self.step(tab, scene);
-            steps += 1;
-            assert!(steps < MANY_STEPS, "storage: a tab's work never ends");
-        }
-    }
-
-    /// Other tabs hear that something was written, those that sleep excepted.
-    pub fn tell_others(&mut self, tab: usize, scene: &Scene<'_>) {
-        for (index, other) in self.tabs.iter_mut().enumerate() {
-            if index != tab && !other.frozen && scene.conditions.has_signals {
-                other.look(scene.now);
-            }
+            0 => drop(self.database.set(&key, None)),
+            _ => self.database.damage(&key, random.next() as usize),
         }
     }
 
     /// Bytes in storage.
     pub fn check_storage(&self, scene: &Scene<'_>) {
-        let bytes = self.store.bytes;
+        let bytes = self.database.bytes();
         let texts = self.ledger.bytes.min(MOST_TEXT_BYTES);
         let most = MOST_BYTES_A_RECORDING * scene.conditions.remember + 4 * texts + 64 * 1024;
         assert!(
-            bytes <= most,
-            "limits: {bytes} bytes in storage, with {} recordings to be kept",
+            bytes <= most || scene.conditions.fails(),
+            "limits: {bytes} characters in storage, with {} recordings to be kept",
             scene.conditions.remember
         );
-    }
-
-    /// Does what waits for longer than "soon". Whether there was any.
-    pub fn settle_waiting(&mut self, tab: usize, scene: &mut Scene<'_>) -> bool {
-        let waits = self.tabs[tab].is_busy(scene.now - SOON_MS);
-        if waits {
-            self.settle(tab, scene);
-        }
-        waits
-    }
-
-    /// Before a page is looked at, what waits for longer than "soon" has been done.
-    pub fn catch_up(&mut self, tab: usize, scene: &mut Scene<'_>) {
-        let mut others_wrote = false;
-        for other in 0..self.tabs.len() {
-            others_wrote |= self.settle_waiting(other, scene);
-        }
-        if others_wrote {
-            self.settle(tab, scene);
-        }
     }
 }

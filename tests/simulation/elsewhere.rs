@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seenguard::{MAX_PENDING_DEVICES, Now, PENDING_SECONDS, Pending, PendingToKeep, Shard, Time};
+use seenguard::device::Now;
+use seenguard::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep, Shard, Time};
 
 use super::conditions::SECOND;
 use super::device::Device;
@@ -50,12 +51,7 @@ impl DeviceTold {
             at_ms: now,
             is_surely_kept: true,
         };
-        let Parts { device, shard, .. } = told.parts();
-        assert_eq!(
-            !device.is_empty(),
-            guard.device_name().is_some(),
-            "elsewhere: a device tells its name if it has one"
-        );
+        let Parts { shard, .. } = told.parts();
         assert_eq!(
             shard.is_none(),
             pending.is_empty(),

@@ -23,15 +23,19 @@ pub enum Event {
     Damage,
     StartReport,
     Hide,
+    Show,
     TakeBack,
     DeleteHistory,
     TakeBackOnServer,
     RollBack,
     LoseSnapshot,
-    BringBackSegment,
+    BringBackRow,
+    BreakDatabase,
+    LaterVersion,
+    OtherNamespace,
 }
 
-pub const EVENTS: [(u64, Event); 26] = [
+pub const EVENTS: [(u64, Event); 30] = [
     (300, Event::Refresh),
     (260, Event::StorageStep),
     (160, Event::Delivery),
@@ -52,10 +56,14 @@ pub const EVENTS: [(u64, Event); 26] = [
     (4, Event::Damage),
     (20, Event::StartReport),
     (20, Event::Hide),
+    (16, Event::Show),
     (20, Event::TakeBack),
     (3, Event::DeleteHistory),
     (20, Event::TakeBackOnServer),
     (3, Event::RollBack),
     (8, Event::LoseSnapshot),
-    (4, Event::BringBackSegment),
+    (4, Event::BringBackRow),
+    (4, Event::BreakDatabase),
+    (2, Event::LaterVersion),
+    (4, Event::OtherNamespace),
 ];

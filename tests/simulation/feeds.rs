@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use seenguard::{Explanation, Guard};
+use seenguard::device::{Explanation, Guard, Now};
 
 use super::bounds;
 use super::chance::Chance;
@@ -20,6 +20,9 @@ use super::stream::Told;
 
 /// A refresh: a snapshot, a page of items, and some of them are looked at.
 pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
+    // As `headers()` does.
+    device.hear(tab, scene);
+    device.run(tab, scene);
     snapshots::check_dropped(&device.tabs[tab]);
     let shipment = snapshots::request(device, tab, scene);
     match scene.random.below(60) {
@@ -44,7 +47,7 @@ pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
         record(device, tab, &seen, scene);
     }
     // Before it has loaded, what storage has may take its place.
-    if scene.random.percent(15) && device.tabs[tab].storage.is_loaded() {
+    if scene.random.percent(15) && device.tabs[tab].has_looked() {
         let item = match seen.first() {
             Some(&seen) if scene.random.percent(20) => seen,
             _ if scene.random.percent(50) => scene.items.publish(scene.random),
@@ -129,7 +132,9 @@ fn check_stopped(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<
             );
             assert!(
                 !page.must_pass(ledger, item, wall_ms),
-                "taken back: {item:?} is stopped by a shard all the same"
+                "taken back: {item:?} is stopped by a shard all the same, listed {}: {:?}",
+                page.view.lists(item),
+                page.candidates(ledger, item).collect::<Vec<_>>()
             );
         }
         Some(Explanation::Pending { at } | Explanation::Memory { at }) => assert!(
@@ -171,7 +176,7 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     assert_eq!(there.len(), pending.len(), "pending: an id is there once");
     for &item in &there {
         let mut candidates = page.candidates(ledger, item);
-        // What was dropped may come back from a segment that was not compacted yet; what a deletion reached, too, if a
+        // What was dropped may come back from a row that was not compacted yet; what a deletion reached, too, if a
         // later one reaches less far by a clock that has jumped back; and what was replaced by a recording that a
         // deletion reached.
         let may_come_back = ledger.of(item).any(|(_, recording)| ledger.may_be_deleted(recording));
@@ -339,7 +344,7 @@ pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<
         "record: {} were counted as unknown, of which {never_seen} to {most_unknown} are",
         recorded.unknown
     );
-    device.tabs[tab].change(scene.now);
+    device.changed(tab, seen.len(), scene);
 }
 
 /// Records what the person has met elsewhere in the app: it is stopped from then on, and nothing else changes if it was.
@@ -369,7 +374,7 @@ fn record_local(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<'
     page.is_not_due(ledger, item);
     ledger.covered.insert(item);
     ledger.text_dropped.insert(item);
-    page.change(scene.now);
+    device.changed(tab, 1, scene);
     scene.tally.reach("an item is recorded that no server learns of");
 }
 
@@ -408,7 +413,7 @@ pub fn take_back(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     if !scene.conditions.reports {
         tell(item, true, scene);
     }
-    device.tabs[tab].change(scene.now);
+    device.changed(tab, 1, scene);
     scene.tally.reach("an item is taken back");
 }
 
@@ -421,14 +426,24 @@ enum What {
     Unseen,
 }
 
-/// Enters a recording into the ledger: its time is not before this one and the latest clear, but hardly later than now.
+/// Enters a recording into the ledger: its time is not before this one, but hardly later than now, nor before a deletion
+/// that its tab may know of.
 fn note(device: &mut Device, tab: usize, item: Item, earliest: u64, what: What, scene: &Scene<'_>) -> usize {
-    let wall_ms = device.wall(scene.now);
-    let at = wall_ms
-        .max(earliest)
-        .max(device.tabs[tab].guard.clear_number())
-        .min(wall_ms + 1);
+    let clocks = device.clocks(tab, scene.now);
+    let wall_ms = clocks.wall_ms;
     let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
+    let mut at = wall_ms.max(earliest).min(wall_ms + 1);
+    if page.may_know_deletion > 0 {
+        let latest = ledger.deletions.iter().map(|deletion| deletion.latest_ms).max();
+        let stated = stated_time(&page.guard, scene.items.text(item), clocks);
+        let floor = latest.unwrap_or(0).max(at);
+        let stated = stated.unwrap_or(at);
+        assert!(
+            (at..=floor).contains(&stated),
+            "record: {stated} is the time of nothing"
+        );
+        at = stated;
+    }
     let index = ledger.recordings.len();
     let to_deliver = page.is_reporting && what != What::Local;
     let recording = Recording {
@@ -437,8 +452,8 @@ fn note(device: &mut Device, tab: usize, item: Item, earliest: u64, what: What, 
         is_local: what == What::Local,
         at,
         true_ms: scene.now,
-        clear: page.guard.clear_number(),
-        stored: Vec::new(),
+        number: page.number,
+        saved: None,
         author: page.serial,
         missed: index - page.known.len(),
         missed_of_item: missed_of_item(page, ledger, item, index),
@@ -452,7 +467,22 @@ fn note(device: &mut Device, tab: usize, item: Item, earliest: u64, what: What, 
     ledger.bytes += scene.items.text(item).len();
     ledger.push(recording);
     page.own.push(index);
-    page.unsaved.recordings.push(index);
+    page.unsaved.recordings.insert(index);
     page.known.insert(index);
+    for page in &mut device.tabs {
+        page.confirmed.remove(&(item, at));
+    }
     index
+}
+
+/// The time that a guard has noted for an item.
+fn stated_time(guard: &Guard, text: &str, clocks: Now) -> Option<u64> {
+    if let Some(Explanation::Pending { at } | Explanation::Memory { at }) = guard.explain(text, clocks) {
+        return Some(at);
+    }
+    let mut guard = guard.clone();
+    let batch = guard.begin_batch(usize::MAX, usize::MAX, clocks);
+    let mut told = batch.unseen.iter().chain(&batch.impressions);
+    told.find(|impression| impression.id == text)
+        .map(|impression| impression.at.unix_ms())
 }

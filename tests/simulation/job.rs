@@ -1,96 +1,132 @@
-//! An operation of a tab's storage protocol while it is performed: in parts, late, in vain or never.
+//! A transaction of a tab's storage while it is performed: request by request, late, in vain or never.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
-use seenguard::{Operation, Outcome};
+use seenguard::device::{Place, Step};
 
 use super::chance::Chance;
 use super::scene::Scene;
-use super::store::Store;
 use super::tab::Holds;
+
+/// How far a transaction has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// IndexedDB is being opened.
+    Open,
+    List,
+    Read,
+    Write,
+    Delete,
+    Commit,
+    /// It is done, and the page is yet to hear of it.
+    Told,
+}
 
 #[derive(Debug)]
 pub struct Job {
-    pub number: u32,
-    pub operation: Operation,
-    /// What of it is not performed yet, and will be.
-    parts: VecDeque<Operation>,
-    outcome: Outcome,
-    /// Whether it fails for want of room, or otherwise.
-    fails: Option<bool>,
-    /// Whether its outcome does not come.
-    pub hangs: bool,
-    /// By the steady clock: what has not come by then does not count.
-    pub deadline_ms: u64,
-    /// When it was performed, counted by the store.
-    pub tick: u64,
-    /// What its tab did that it writes; nothing of what only stands for other segments.
-    pub holds: Option<Holds>,
+    pub id: u32,
+    pub step: Step,
+    pub place: Place,
+    pub stage: Stage,
+    /// Its number in the database, if that has transactions.
+    pub lock: Option<u64>,
+    /// What is to be written and deleted, as far as it is known.
+    pub puts: VecDeque<(String, String)>,
+    pub deletions: VecDeque<String>,
+    pub below: Option<String>,
+    /// What was there before, last first.
+    pub undo: Vec<(String, Option<String>)>,
+    /// The keys of the namespace that it has found, and those that were gone when they were to be read.
+    pub listed: BTreeSet<String>,
+    pub missed: BTreeSet<String>,
+    /// What its tab had not saved when it was planned.
+    pub unsaved: Option<Holds>,
+    /// What it may say of the whole then: the deletion that its tab knew, and whether impressions are delivered.
+    pub meta: (u32, bool),
+    pub meta_key: Option<(String, String)>,
+    /// The rows that it has put, by their keys, and what of its tab's they hold.
+    pub rows: Vec<(String, String)>,
+    pub holds: Holds,
+    /// After so many requests it fails, for want of room or otherwise; or does not answer.
+    fails_after: Option<usize>,
+    hangs_after: Option<usize>,
+    requests: usize,
+    pub begun_at: u64,
+    /// When it tells that it is complete.
+    pub tells_at: u64,
+}
+
+/// What becomes of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Fate {
+    Done,
+    Fails,
+    Hangs,
 }
 
 impl Job {
-    /// Decides what becomes of an operation: one that fails is performed in part, or wholly.
-    pub fn new(number: u32, operation: Operation, holds: Option<Holds>, store: &Store, scene: &mut Scene<'_>) -> Self {
+    /// Decides what becomes of a transaction.
+    pub fn new(id: u32, step: Step, place: Place, scene: &mut Scene<'_>) -> Self {
         let (conditions, random) = (scene.conditions, &mut *scene.random);
-        let (mut fails_per_mille, mut hangs_per_mille) = (conditions.fails_per_mille, conditions.hangs_per_mille);
-        if scene.server.is_well {
-            (fails_per_mille, hangs_per_mille) = (0, 0);
-        }
-        let is_too_much = store.is_full && matches!(operation, Operation::Write { .. });
-        let fails = is_too_much
-            .then_some(true)
-            .or(random.per_mille(fails_per_mille).then_some(false));
-        let mut parts = parts_of(&operation, conditions.piecewise);
-        match fails {
-            Some(true) => parts.clear(),
-            Some(false) => parts.truncate(random.index(parts.len() + 1)),
-            None => {}
-        }
+        let is_well = scene.server.is_well || place == Place::Local;
+        let mut after = |per_mille: u64| (!is_well && random.per_mille(per_mille)).then(|| random.index(6));
+        let fails_after = after(conditions.fails_per_mille);
+        let hangs_after = after(conditions.hangs_per_mille);
+        let is_late = !is_well && random.per_mille(conditions.hangs_per_mille);
         Job {
-            number,
-            operation,
-            parts,
-            outcome: Outcome::Done,
-            fails,
-            hangs: random.per_mille(hangs_per_mille),
-            deadline_ms: u64::MAX,
-            tick: 0,
-            holds,
+            id,
+            step,
+            place,
+            stage: Stage::Open,
+            lock: None,
+            puts: VecDeque::new(),
+            deletions: VecDeque::new(),
+            below: None,
+            undo: Vec::new(),
+            listed: BTreeSet::new(),
+            missed: BTreeSet::new(),
+            unsaved: None,
+            meta: (0, false),
+            meta_key: None,
+            rows: Vec::new(),
+            holds: Holds::default(),
+            fails_after,
+            hangs_after,
+            requests: 0,
+            begun_at: scene.now,
+            tells_at: if is_late { scene.now + 15_000 } else { 0 },
         }
     }
 
-    /// Performs the next part of it, if there is one.
-    pub fn perform(&mut self, store: &mut Store) -> bool {
-        let Some(part) = self.parts.pop_front() else {
-            return false;
-        };
-        match (&mut self.outcome, store.perform(&part)) {
-            (Outcome::Texts(texts), Outcome::Texts(more)) => texts.extend(more),
-            (outcome, first) => *outcome = first,
+    /// What becomes of the next request.
+    pub fn next_fate(&mut self) -> Fate {
+        if self.hangs_after.is_some_and(|after| self.requests >= after) {
+            return Fate::Hangs;
         }
-        self.tick = store.tick;
-        true
+        self.requests += 1;
+        match self.fails_after {
+            Some(after) if self.requests > after => Fate::Fails,
+            _ => Fate::Done,
+        }
     }
 
-    pub fn outcome(&self) -> Outcome {
-        match self.fails {
-            Some(is_full) => Outcome::Failed { is_full },
-            None => self.outcome.clone(),
-        }
+    /// From now on each of its requests is answered.
+    pub fn answers(&mut self) {
+        (self.fails_after, self.hangs_after) = (None, None);
+    }
+
+    pub fn hangs(&self) -> bool {
+        self.hangs_after.is_some_and(|after| self.requests >= after) && self.stage != Stage::Told
     }
 }
 
-/// Some storages read and remove several keys one by one: others act in between.
-fn parts_of(operation: &Operation, piecewise: bool) -> VecDeque<Operation> {
-    match operation {
-        Operation::Read(keys) if piecewise => keys.iter().map(|key| Operation::Read(vec![key.clone()])).collect(),
-        Operation::Remove { keys, only_if } if piecewise => {
-            let remove = |key: &String| Operation::Remove {
-                keys: vec![key.clone()],
-                only_if: only_if.clone(),
-            };
-            keys.iter().map(remove).collect()
-        }
-        _ => VecDeque::from([operation.clone()]),
-    }
+/// A clear of the namespace while it is performed: in IndexedDB or the app's own store, and in localStorage.
+#[derive(Debug)]
+pub struct ClearJob {
+    /// Its number, and what the signal says.
+    pub number: u64,
+    pub stage: Stage,
+    pub lock: Option<u64>,
+    /// Of a store without transactions.
+    pub deletions: VecDeque<String>,
 }

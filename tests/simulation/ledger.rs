@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::items::Item;
-use super::tab::Confirmed;
 
 /// An impression, or its taking back.
 #[derive(Debug, Clone)]
@@ -18,10 +17,10 @@ pub struct Recording {
     pub at: u64,
     /// When that truly was.
     pub true_ms: u64,
-    /// The number of the latest clear that whoever keeps it knows.
-    pub clear: u64,
-    /// In which segments it is.
-    pub stored: Vec<Stored>,
+    /// The number of the latest clear that its tab knows.
+    pub number: u64,
+    /// The number under which it is stored.
+    pub saved: Option<u64>,
     /// The tab that made it.
     pub author: usize,
     /// How many recordings before it its tab may not have known: their counters may be higher.
@@ -40,20 +39,6 @@ pub struct Recording {
     pub to_deliver: bool,
     /// Whether it was so from the beginning.
     pub was_to_deliver: bool,
-}
-
-/// A segment: since when it is in storage, counted by the store, and the number of the latest clear that it tells of.
-#[derive(Debug, Clone, Copy)]
-pub struct Stored {
-    pub tick: u64,
-    pub clear: u64,
-}
-
-impl Stored {
-    /// Whether whoever has listed the storage then, and knows of this clear, knows what it tells.
-    pub fn is_known(&self, listed: u64, clear: u64) -> bool {
-        self.tick <= listed && self.clear >= clear
-    }
 }
 
 /// One arrival of an impression at the server, as a tab delivered it.
@@ -87,23 +72,7 @@ pub struct Ledger {
     arrivals: BTreeMap<Item, Vec<Arrival>>,
     /// Takings back that have reached the server.
     pub unseen_arrived: BTreeSet<(Item, u64)>,
-    /// Takings back that some tab may have ended: a snapshot had listed them, and a later one did not.
-    pub may_have_ended: BTreeSet<usize>,
     pub deletions: Vec<Deletion>,
-    /// The clear that was done last.
-    pub resolved: Option<Stored>,
-    /// Since when it is in storage that impressions are delivered.
-    pub reporting_stored: Option<u64>,
-    /// How often a tab was told that a batch had arrived, and for each delivered impression which of them was its
-    /// first.
-    pub confirmations: u64,
-    pub first_confirmed: BTreeMap<(Item, u64), u64>,
-    /// Those that a tab delivered first that need not have known of another's delivery.
-    pub delivered_by_several: BTreeSet<(Item, u64)>,
-    /// The deliveries, coverages and deletions that are in storage.
-    pub stored_deliveries: BTreeMap<(Item, u64), (Confirmed, Stored)>,
-    pub stored_coverages: BTreeMap<usize, Stored>,
-    pub stored_deletions: BTreeMap<u32, Stored>,
     /// Bytes of the ids of all recordings.
     pub bytes: usize,
 }
@@ -130,11 +99,6 @@ impl Ledger {
         indices.iter().map(|&index| (index, &self.recordings[index]))
     }
 
-    /// The places of the recordings that `is_meant` names.
-    pub fn places(&self, is_meant: impl Fn(usize, &Recording) -> bool) -> impl Iterator<Item = usize> {
-        (0..self.recordings.len()).filter(move |&index| is_meant(index, &self.recordings[index]))
-    }
-
     pub fn has(&self, item: Item) -> bool {
         self.of_item.contains_key(&item)
     }
@@ -142,6 +106,14 @@ impl Ledger {
     /// How many recordings may have a higher counter than this one, at most.
     pub fn higher(&self, index: usize) -> usize {
         self.recordings.len() - index - 1 + self.recordings[index].missed
+    }
+
+    /// How many takings back were made since this recording.
+    pub fn unseen_since(&self, index: usize) -> usize {
+        self.recordings[index..]
+            .iter()
+            .filter(|recording| recording.unseen)
+            .count()
     }
 
     /// Bytes of the ids of recordings that may have a higher counter than this one, at most.
@@ -187,11 +159,12 @@ impl Ledger {
         self.deletions.iter().map(|deletion| deletion.before).max().unwrap_or(0)
     }
 
-    /// Whether some deletion may reach a recording.
+    /// Whether some deletion may reach a recording: also one that its tab knew, where another dates it later by a clock
+    /// that is behind.
     pub fn may_be_deleted(&self, recording: &Recording) -> bool {
         self.deletions
             .iter()
-            .any(|deletion| deletion.before > recording.knew_deletion && recording.at < deletion.latest_ms)
+            .any(|deletion| deletion.before >= recording.knew_deletion && recording.at < deletion.latest_ms)
     }
 
     /// Whether some deletion may reach a recording of an item.
@@ -231,34 +204,5 @@ impl Ledger {
     /// Whether an item was taken back.
     pub fn is_taken_back(&self, item: Item) -> bool {
         self.of(item).any(|(_, recording)| recording.unseen)
-    }
-
-    /// Whether a recording counts though a segment has it that does not tell of this clear: it was made since, and not
-    /// after now, as was every other one of the item, which might take its place and leave with the clear.
-    pub fn is_since(&self, recording: &Recording, clear: u64, now_ms: u64) -> bool {
-        self.of(recording.item)
-            .all(|(_, other)| (clear..=now_ms).contains(&other.at))
-    }
-
-    /// What was in storage before a clear may be gone, as may what is later than `now_ms`.
-    pub fn unstore_older(&mut self, clear: u64, now_ms: u64) {
-        let is_since = |recording: &Recording| (clear..=now_ms).contains(&recording.at);
-        for recording in self.recordings.iter_mut().filter(|recording| !is_since(recording)) {
-            recording.stored.retain(|stored| stored.clear >= clear);
-        }
-        self.stored_coverages.retain(|_, stored| stored.clear >= clear);
-        self.stored_deliveries.retain(|_, (_, stored)| stored.clear >= clear);
-    }
-
-    /// What was in storage may be gone: somebody has damaged it.
-    pub fn unstore_all(&mut self) {
-        self.resolved = None;
-        self.reporting_stored = None;
-        self.stored_deliveries.clear();
-        self.stored_coverages.clear();
-        self.stored_deletions.clear();
-        for recording in &mut self.recordings {
-            recording.stored.clear();
-        }
     }
 }

@@ -4,7 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use seenguard::{Explanation, Guard, ItemIds, Now, Split};
+use seenguard::device::{Explanation, Guard, Now};
+use seenguard::{ItemIds, Split};
 
 use super::chance::Chance;
 use super::conditions::Kind;

@@ -1,305 +1,678 @@
-//! A device performs what the storage protocol of its tabs decides, one thing at a time; between any two of them other
-//! tabs do theirs, or this one dies. What a call has brought about is seen from outside.
+//! A device performs what the storage of its tabs decides, as the package's TypeScript does: one thing at a time, so that
+//! between any two of them other tabs do theirs, or this one dies.
 
-use seenguard::{Now, Operation, Outcome, Storage};
+use seenguard::device::{Guard, Now, Place, Step, Storage, Timer};
 
-use super::bounds;
 use super::chance::Chance;
+use super::conditions::{MINUTE, SECOND};
+use super::database::is_row;
 use super::device::Device;
-use super::job::Job;
-use super::knowing::clear_number_in;
+use super::job::{Fate, Job, Stage};
 use super::scene::Scene;
 use super::snapshots;
-use super::store::{is_segment, is_snapshot};
-use super::stored_snapshot::{self, Kept};
-use super::tab::Tab;
+use super::stored_snapshot;
+use super::tab::{PREFIX, SIGNAL, Tab, base36, number_of, signal_of};
 
-/// So many segments of a level are compacted.
-const SEGMENTS_A_LEVEL: usize = 4;
+/// Steps that follow from one event.
+const MANY_STEPS: usize = 1_000;
+/// What a timer is known by.
+const TIMERS: [Timer; 7] = [
+    Timer::Retry,
+    Timer::Hurry,
+    Timer::Local,
+    Timer::Look,
+    Timer::Pass,
+    Timer::Keep,
+    Timer::Limit,
+];
 
-/// What a call of a tab's protocol may change.
-pub struct Before {
-    pub is_loaded: bool,
-    pub is_clearing: bool,
-    pub is_unsaved: bool,
-    pub clear: u64,
-    /// Whether the call is a clear.
-    pub is_own_clear: bool,
-}
+pub const HURRY: u8 = 1;
+const OPENING_MS: u64 = 10 * SECOND;
 
-impl Before {
-    pub fn of(page: &Tab) -> Self {
-        Before {
-            is_loaded: page.storage.is_loaded(),
-            is_clearing: page.storage.is_clearing(),
-            is_unsaved: page.guard.is_unsaved(true),
-            clear: page.guard.clear_number(),
-            is_own_clear: false,
-        }
-    }
+/// What can happen to a tab's storage next.
+#[derive(Debug, Clone, Copy)]
+enum Act {
+    /// A change of localStorage reaches its process.
+    Hear,
+    Fire(u8),
+    /// Its page stops waiting for what is stored.
+    Open,
+    /// An opening of IndexedDB answers after all.
+    Connect,
+    Step,
+    Late(usize),
+    Clear,
 }
 
 impl Device {
-    /// Lets the next thing happen to a tab's storage: it is asked for an operation, some of one is performed, or its
-    /// outcome is told.
-    pub fn step(&mut self, tab: usize, scene: &mut Scene<'_>) {
-        let wall_ms = self.wall(scene.now);
-        let page = &mut self.tabs[tab];
-        page.earliest_ms = page.earliest_ms.min(wall_ms);
+    /// What can happen to a tab's storage now.
+    fn acts(&self, tab: usize, now: u64) -> Vec<Act> {
+        let page = &self.tabs[tab];
+        let mut acts = Vec::new();
+        let late = page.late.iter().enumerate();
+        acts.extend(late.filter_map(|(place, job)| self.may_step(job, page, now).then_some(Act::Late(place))));
+        if page.job.as_ref().is_some_and(|job| self.may_step(job, page, now)) {
+            acts.push(Act::Step);
+        }
         if page.frozen {
-            return;
+            return acts;
         }
-        if !page.late.is_empty() && scene.random.percent(20) {
-            let late = page.late.swap_remove(scene.random.index(page.late.len()));
-            self.answer_late(tab, late, scene);
+        let heard = page
+            .local
+            .as_ref()
+            .and_then(|(local, copy)| self.locals[*local].next_ms(copy));
+        if heard.is_some_and(|due| due <= now) {
+            acts.push(Act::Hear);
         }
-        match self.tabs[tab].job.take() {
-            // The page asks again when something has changed.
-            Some(job) if job.hangs || scene.random.percent(5) => {
-                self.tabs[tab].job = Some(job);
-                self.ask(tab, scene);
-            }
-            Some(mut job) => match self.perform(tab, &mut job, scene) {
-                true => self.tabs[tab].job = Some(job),
-                false => self.answer(tab, job, scene),
-            },
-            None => self.ask(tab, scene),
+        let due = page.timers.iter().filter(|(_, fires_at)| **fires_at <= now);
+        acts.extend(due.map(|(&timer, _)| Act::Fire(timer)));
+        if !page.is_open && (page.has_looked() || page.opens_at <= now) {
+            acts.push(Act::Open);
         }
-        self.check_storage(scene);
+        if page.opening.is_some_and(|(_, connects_at)| connects_at <= now) {
+            acts.push(Act::Connect);
+        }
+        let may_clear = |lock: Option<u64>| lock.is_none_or(|lock| self.database.may_run(lock));
+        if page.clearing.as_ref().is_some_and(|clearing| may_clear(clearing.lock)) {
+            acts.push(Act::Clear);
+        }
+        acts
     }
 
-    /// Asks for the next operation.
-    fn ask(&mut self, tab: usize, scene: &mut Scene<'_>) {
-        let steady_ms = self.clocks(tab, scene.now).steady_ms;
-        if let Some(job) = self.tabs[tab].job.take_if(|job| job.deadline_ms <= steady_ms) {
-            let number = job.number;
-            self.call(tab, scene, |page, now| {
-                page.late.push(job);
-                page.is_troubled = true;
-                let outcome = Outcome::Failed { is_full: false };
-                page.storage.complete(&mut page.guard, number, outcome, now);
-            });
-            scene.tally.reach("an operation never answers");
-        }
-        let was_loaded = self.tabs[tab].storage.is_loaded();
-        let operation = self.call(tab, scene, |page, now| page.storage.next(&mut page.guard, now));
-        let page = &mut self.tabs[tab];
-        let Operation::Wait { until_ms } = operation else {
-            let has_unsaved = !page.storage.is_clearing() || !page.unsaved.recordings.is_empty();
-            if !was_loaded && has_unsaved && matches!(&operation, Operation::Write { key, .. } if is_segment(key)) {
-                // It was not unsaved before, since it had no number.
-                page.take_unsaved();
-            }
-            return self.begin(tab, operation, scene);
-        };
-        let acts_ms = page.job.as_ref().map_or(until_ms.max(steady_ms), |job| job.deadline_ms);
-        page.acts_at = acts_ms.saturating_add(page.steady_zero);
-        if page.job.is_none() && until_ms > steady_ms {
-            let is_written = !page.guard.is_unsaved(false) && page.taken.is_none() && page.writing.is_none();
-            let is_done = is_written && page.storage.is_loaded() && page.storage.is_current();
-            // What has failed is tried again after a while.
-            page.is_troubled |= page.storage.trouble().is_some();
-            assert!(
-                is_done || page.is_troubled,
-                "storage: a tab waits, and has not written and read everything"
-            );
-            page.is_troubled &= !is_done;
-        }
-    }
-
-    /// An operation is under way from now on.
-    pub fn begin(&mut self, tab: usize, operation: Operation, scene: &mut Scene<'_>) {
-        let clocks = self.clocks(tab, scene.now);
-        let page = &mut self.tabs[tab];
-        assert!(page.job.is_none(), "storage: one operation at a time");
-        if let Operation::Write { key, text } = &operation
-            && is_snapshot(key)
-        {
-            let kept = Kept::of(&page.view, clocks);
-            self.snapshots.entry(text.clone()).or_insert_with(|| kept.into());
-        }
-        let holds = page.holds_of(&operation);
-        let mut job = Job::new(page.storage.operation(), operation, holds, &self.store, scene);
-        let next = page.storage.next(&mut page.guard, clocks);
-        assert!(
-            matches!(next, Operation::Wait { .. }),
-            "storage: one operation at a time"
-        );
-        job.deadline_ms = clocks.steady_ms + Storage::OPERATION_MS;
-        page.acts_at = job.deadline_ms.saturating_add(page.steady_zero);
-        page.job = Some(job);
-    }
-
-    /// Performs the next part of an operation, if there is one.
-    fn perform(&mut self, tab: usize, job: &mut Job, scene: &mut Scene<'_>) -> bool {
-        if !job.perform(&mut self.store) {
+    fn may_step(&self, job: &Job, page: &Tab, now: u64) -> bool {
+        // An opening that has not answered in ten seconds has failed.
+        let is_opening = |(begun, _): (u64, u64)| now < begun + OPENING_MS;
+        if job.stage == Stage::Open && page.opening.is_some_and(is_opening) {
             return false;
         }
-        let page = &mut self.tabs[tab];
-        let has_removed = page.clear_step == Some("a tab dies after the removal of a clear");
-        page.clear_step = page.storage.is_clearing().then_some(match &job.operation {
-            Operation::List(_) if has_removed => "a tab dies after the last listing of a clear",
-            Operation::List(_) => "a tab dies after the listing of a clear",
-            Operation::Read(_) => "a tab dies after the reading of a clear",
-            Operation::Write { .. } => "a tab dies after the writing of a clear",
-            _ => "a tab dies after the removal of a clear",
+        let needs_page = !matches!(job.step, Step::Put | Step::Keep) || matches!(job.stage, Stage::Told | Stage::Open);
+        let may_run = job.lock.is_none_or(|lock| self.database.may_run(lock));
+        !job.hangs() && may_run && !(page.frozen && needs_page) && (job.stage != Stage::Told || job.tells_at <= now)
+    }
+
+    /// Lets one thing happen to a tab's storage. Whether there was any.
+    pub fn step(&mut self, tab: usize, scene: &mut Scene<'_>) -> bool {
+        let acts = self.acts(tab, scene.now);
+        if acts.is_empty() {
+            return false;
+        }
+        let act = *scene.random.pick(&acts);
+        let page = &self.tabs[tab];
+        scene.trace(|| {
+            format!(
+                "{}: {act:?} {:?}",
+                page.serial,
+                page.job.as_ref().map(|job| (job.step, job.place, job.stage))
+            )
         });
-        match &job.operation {
-            Operation::List(_) => {
-                let is_enough = |key: String| self.store.segments_like(&key) >= SEGMENTS_A_LEVEL;
-                if !page.crowded.take().is_none_or(is_enough) {
-                    scene.tally.reach("a compaction finds that another was quicker");
+        match act {
+            Act::Hear => self.hear_change(tab, scene),
+            Act::Fire(timer) => {
+                self.tabs[tab].timers.remove(&timer);
+                let page = &self.tabs[tab];
+                let is_under_way = page.storage.is_under_way(page.storage.transaction());
+                if TIMERS[usize::from(timer)] == Timer::Limit && is_under_way {
+                    // That of a page that was frozen has been aborted.
+                    let step = page.job.as_ref().map_or(Step::Pass, |job| job.step);
+                    self.trouble(tab, step, scene);
+                    self.tabs[tab].is_connected = false;
+                    scene.tally.reach("a transaction never answers");
+                }
+                self.call(tab, false, scene, |storage, guard, _| {
+                    storage.fired(guard, TIMERS[usize::from(timer)]);
+                });
+                self.run(tab, scene);
+            }
+            Act::Open => {
+                self.tabs[tab].is_open = true;
+                self.call(tab, false, scene, |storage, _, _| storage.opened());
+                self.run(tab, scene);
+            }
+            Act::Connect => {
+                self.tabs[tab].opening = None;
+                self.tabs[tab].failed_at = scene.now;
+                self.tabs[tab].is_connected = true;
+            }
+            Act::Step => {
+                let job = self.tabs[tab].job.take();
+                if let Some(job) = job.and_then(|job| self.perform(tab, job, scene)) {
+                    self.tabs[tab].job = Some(job);
                 }
             }
-            Operation::Write { key, text } if is_segment(key) => match job.holds.clone() {
-                Some(holds) => {
-                    bounds::check_size_of_one(&holds, text, &self.ledger, scene);
-                    let is_enough = self.store.segments_like(key) >= SEGMENTS_A_LEVEL;
-                    page.crowded = is_enough.then(|| key.clone());
-                    self.stored(tab, holds, clear_number_in(text));
-                }
-                None => {
-                    page.has_union = true;
-                    scene.tally.reach("a union is written");
-                }
-            },
-            Operation::Remove { keys, only_if } => {
-                page.has_union = false;
-                if only_if.is_some() && *keys != [page.storage.stash_key()] {
-                    scene.tally.reach("a stash is taken over");
-                }
-                if page.storage.is_clearing() {
-                    // What a clear overtakes may be gone before a segment tells of it.
-                    self.ledger.unstore_older(page.guard.clear_number(), page.earliest_ms);
-                    if scene.conditions.fills_up {
-                        self.ledger.resolved = None;
-                        self.ledger.reporting_stored = None;
-                    }
+            Act::Late(place) => {
+                let job = self.tabs[tab].late.swap_remove(place);
+                if let Some(job) = self.perform(tab, job, scene) {
+                    self.tabs[tab].late.push(job);
                 }
             }
-            _ => {}
+            Act::Clear => self.step_clear(tab, scene),
         }
         true
     }
 
-    /// Tells what came of an operation.
-    fn answer(&mut self, tab: usize, job: Job, scene: &mut Scene<'_>) {
-        let outcome = job.outcome();
-        let page = &mut self.tabs[tab];
-        match (&job.operation, &outcome) {
-            (operation, Outcome::Failed { .. }) => {
-                page.is_troubled = true;
-                if matches!(operation, Operation::Write { .. }) {
-                    scene.tally.reach("a write fails");
-                }
-            }
-            (Operation::Read(keys), Outcome::Texts(texts)) => {
-                page.hear(&self.ledger);
-                if texts.len() < keys.len() {
-                    scene.tally.reach("a key vanishes between listing and reading");
-                }
-                let snapshot = texts.iter().find(|(key, _)| is_snapshot(key));
-                if let Some((key, text)) = snapshot.filter(|_| !page.storage.is_loaded()) {
-                    page.found_snapshot = Some((stored_snapshot::clear_of(key), text.clone()));
-                }
-            }
-            (Operation::List(_), _) => page.listed = job.tick,
-            (Operation::Write { key, .. }, _) if page.writing.as_ref().is_some_and(|(other, _)| other == key) => {
-                page.writing = None;
-            }
-            _ => {}
-        }
-        page.acts_at = scene.now;
-        let is_saved = job.holds.is_some() && outcome == Outcome::Done;
-        let (number, done) = (job.number, outcome);
-        self.call(tab, scene, |page, now| {
-            page.storage.complete(&mut page.guard, number, done, now)
-        });
-        assert!(
-            !is_saved || !scene.conditions.has_signals || self.tabs[tab].notices.signal,
-            "storage: others hear of what is written"
-        );
-    }
-
-    /// What is no longer awaited is performed and answered all the same.
-    fn answer_late(&mut self, tab: usize, mut job: Job, scene: &mut Scene<'_>) {
-        while job.perform(&mut self.store) {
-            if let Some(holds) = job.holds.clone()
-                && let Operation::Write { text, .. } = &job.operation
-            {
-                self.stored(tab, holds, clear_number_in(text));
-            }
-        }
+    /// Calls a tab's storage, and notes what it has learned of a clear. `keeps`: what the tab recorded stays then.
+    pub fn call<T>(
+        &mut self,
+        tab: usize,
+        keeps: bool,
+        scene: &mut Scene<'_>,
+        act: impl FnOnce(&mut Storage, &mut Guard, Now) -> T,
+    ) -> T {
         let clocks = self.clocks(tab, scene.now);
         let page = &mut self.tabs[tab];
-        let state = |page: &Tab| {
-            let Tab { storage, guard, .. } = page;
-            let flags = [
-                storage.is_loaded(),
-                storage.is_current(),
-                storage.is_settled(),
-                storage.is_clearing(),
-            ];
-            (
-                flags,
-                storage.operation(),
-                storage.trouble(),
-                guard.clear_number(),
-                guard.is_unsaved(true),
-            )
-        };
-        let before = state(page);
-        page.storage
-            .complete(&mut page.guard, job.number, job.outcome(), clocks);
-        assert_eq!(before, state(page), "storage: a late outcome changes nothing");
-    }
-
-    /// Calls a tab's protocol, and looks at what that has brought about.
-    pub fn call<T>(&mut self, tab: usize, scene: &mut Scene<'_>, act: impl FnOnce(&mut Tab, Now) -> T) -> T {
-        let clocks = self.clocks(tab, scene.now);
-        let page = &mut self.tabs[tab];
-        let before = Before::of(page);
-        let result = act(page, clocks);
-        self.observe(tab, before, scene);
-        result
-    }
-
-    pub fn observe(&mut self, tab: usize, before: Before, scene: &mut Scene<'_>) {
-        let page = &mut self.tabs[tab];
-        page.notices = page.storage.take_notices();
-        let notices = page.notices;
-        if page.guard.clear_number() != before.clear {
-            self.cleared(tab, &before, scene);
-        }
-        let page = &mut self.tabs[tab];
-        let is_new = page.storage.is_loaded() && !before.is_loaded;
-        if before.is_unsaved && !page.guard.is_unsaved(true) && page.guard.clear_number() == before.clear {
-            page.take_unsaved();
-        }
-        snapshots::note_dropped(page, &self.ledger, scene);
-        if page.storage.is_current() && page.learned != page.listed {
-            page.learned = page.listed;
-            self.learn(tab, scene);
-        }
-        if is_new {
-            stored_snapshot::restored(self, tab, scene);
-            self.number_early(tab);
-        }
-        if before.is_clearing && !self.tabs[tab].storage.is_clearing() {
-            self.tabs[tab].clear_step = None;
-            self.resolved(tab, scene);
-        }
-        if notices.signal {
-            self.tell_others(tab, scene);
-        }
+        let result = act(&mut page.storage, &mut page.guard, clocks);
+        let (is_damaged, has_dropped) = page.storage.take_notices();
         for (is_noticed, what) in [
-            (notices.damaged, "damaged text is set aside"),
-            (notices.newer, "segments of a newer version are left alone"),
-            (notices.damaged_snapshot, "a damaged stored snapshot is refused"),
+            (is_damaged, "damaged text is set aside"),
+            (has_dropped, "the oldest rows in localStorage are dropped"),
         ] {
             if is_noticed {
                 scene.tally.reach(what);
             }
         }
+        self.was_dropped |= has_dropped;
+        if page.guard.number() != page.number {
+            self.renumbered(tab, keeps, scene);
+        }
+        snapshots::note_dropped(&mut self.tabs[tab], &self.ledger, scene);
+        result
+    }
+
+    /// Performs what a tab's storage wants, until it waits.
+    pub fn run(&mut self, tab: usize, scene: &mut Scene<'_>) {
+        self.hear(tab, scene);
+        for _ in 0..MANY_STEPS {
+            let step = self.call(tab, false, scene, |storage, guard, now| storage.next(guard, now));
+            scene.trace(|| format!("{}: wants {step:?}", self.tabs[tab].serial));
+            match step {
+                Step::Wait => return self.check_waiting(tab, scene),
+                Step::Abort => self.abort(tab, scene),
+                Step::LocalPut => self.put_local(tab, scene),
+                Step::LocalRemove => {
+                    let key = self.tabs[tab].storage.local_key().to_owned();
+                    self.remove_local(tab, &key, scene);
+                }
+                Step::Signal => {
+                    let number = self.tabs[tab].guard.number();
+                    self.write_signal(tab, number, scene);
+                }
+                Step::Timer => {
+                    let (timer, ms) = self.tabs[tab].storage.timer();
+                    let timer = TIMERS.iter().position(|known| *known == timer).expect("a timer") as u8;
+                    self.tabs[tab].timers.insert(timer, scene.now + u64::from(ms));
+                }
+                Step::Idle => self.clean(tab, scene),
+                step => self.start(tab, step, scene),
+            }
+        }
+        panic!("storage: a tab's work never ends");
+    }
+
+    /// Reads the number of the latest clear.
+    pub fn hear(&mut self, tab: usize, scene: &mut Scene<'_>) {
+        let page = &self.tabs[tab];
+        let (signal, has_local) = (page.signal(), page.local.is_some());
+        if signal.is_some() || (page.number > 0 && has_local) {
+            self.call(tab, false, scene, |storage, guard, _| storage.hear(guard, signal));
+        }
+    }
+
+    fn hear_change(&mut self, tab: usize, scene: &mut Scene<'_>) {
+        let page = &mut self.tabs[tab];
+        let Some((local, copy)) = &mut page.local else { return };
+        let Some(event) = self.locals[*local].hear(copy) else {
+            return;
+        };
+        if event.key == SIGNAL {
+            let numbers = [event.before, event.after].into_iter().flatten();
+            let highest = numbers.filter_map(|text| signal_of(&text)).max();
+            self.call(tab, false, scene, |storage, guard, _| {
+                if highest.is_some() {
+                    storage.hear(guard, highest);
+                }
+                storage.signalled();
+            });
+            self.run(tab, scene);
+        } else if let Some(text) = event.after.filter(|_| event.key.starts_with(PREFIX)) {
+            self.merge_local(tab, &event.key, &text, scene);
+        }
+    }
+
+    /// A row in localStorage that another tab, or an earlier visit, has written.
+    pub fn merge_local(&mut self, tab: usize, key: &str, text: &str, scene: &mut Scene<'_>) {
+        if self.tabs[tab].place == Place::Custom {
+            return;
+        }
+        self.call(tab, false, scene, |storage, guard, _| {
+            storage.merge_local(guard, key, text);
+        });
+        // What is said of the whole waits for a look.
+        if is_row(key) {
+            self.knows_row(tab, key, text, scene);
+        }
+    }
+
+    pub fn write_signal(&mut self, tab: usize, number: u64, scene: &mut Scene<'_>) -> bool {
+        self.highest = self.highest.max(number);
+        let text = format!("{:0>11}.{:08x}", base36(number), scene.random.next() as u32);
+        self.set_local(tab, SIGNAL, Some(text), scene)
+    }
+
+    /// Sets a value of a tab's localStorage, of which others hear later. Whether there was room.
+    pub fn set_local(&mut self, tab: usize, key: &str, text: Option<String>, scene: &mut Scene<'_>) -> bool {
+        let delay = if scene.conditions.late_signals {
+            scene.random.below(5 * SECOND)
+        } else {
+            0
+        };
+        match &mut self.tabs[tab].local {
+            Some((local, copy)) => self.locals[*local].set(copy, key, text, scene.now + delay),
+            None => false,
+        }
+    }
+
+    fn put_local(&mut self, tab: usize, scene: &mut Scene<'_>) {
+        self.check_number(tab);
+        let row = self.call(tab, false, scene, |storage, guard, now| storage.local_row(guard, now));
+        let Some((key, text)) = row else { return };
+        let length = text.len();
+        let unsaved = self.tabs[tab].unsaved.clone();
+        let holds = self.held_by(&key, &text, &unsaved, scene);
+        self.check_local_row(tab, &holds, length, scene);
+        let is_written = self.set_local(tab, &key, Some(text), scene);
+        if is_written {
+            scene.tally.reach("a row is written into localStorage");
+            self.tabs[tab].rows.insert(key.clone());
+            self.contents.insert(key.clone(), holds);
+            self.is_stored(&key, scene.now);
+            self.tabs[tab].own_local = Some(key);
+        }
+        self.call(tab, false, scene, |storage, _, _| storage.local_written(is_written));
+    }
+
+    fn remove_local(&mut self, tab: usize, key: &str, scene: &mut Scene<'_>) {
+        let page = &self.tabs[tab];
+        if page.own_local.as_deref() != Some(key) && page.rows.contains(key) && !page.put_rows.is_empty() {
+            let rows = page.put_rows.clone();
+            scene.tally.reach("a row is moved out of localStorage");
+            self.moves_into(key, &rows, scene);
+        }
+        self.is_replaced(tab, key);
+        self.set_local(tab, key, None, scene);
+        self.check_nothing_lost(scene);
+    }
+
+    /// A transaction is to be begun.
+    fn start(&mut self, tab: usize, step: Step, scene: &mut Scene<'_>) {
+        let page = &mut self.tabs[tab];
+        // A put goes on as the page hides. Nobody would abort one that never answers.
+        let mut before = page.job.take();
+        before.iter_mut().for_each(Job::answers);
+        page.late.extend(before);
+        let (id, place) = (page.storage.transaction(), page.place);
+        let job = Job::new(id, step, place, scene);
+        let is_connected = place != Place::IndexedDb || page.is_connected;
+        let job = match is_connected {
+            true => self.begin(tab, job, place, scene),
+            false => Some(job),
+        };
+        self.tabs[tab].job = job;
+    }
+
+    /// It begins in this place. In localStorage it is done at once.
+    fn begin(&mut self, tab: usize, mut job: Job, place: Place, scene: &mut Scene<'_>) -> Option<Job> {
+        job.place = place;
+        if place == Place::Local {
+            job.answers();
+            self.was_away = true;
+            self.tabs[tab].failed_at = scene.now;
+        }
+        let page = &mut self.tabs[tab];
+        page.put_rows = Vec::new();
+        if job.step != Step::Look {
+            self.check_number(tab);
+        }
+        self.check_hidden(tab, &job);
+        self.call(tab, false, scene, |storage, guard, _| storage.begin(guard, place));
+        if place == Place::IndexedDb {
+            job.lock = Some(self.database.begin(job.step != Step::Look));
+        }
+        job.stage = match job.step {
+            Step::Put => {
+                job.unsaved = Some(self.tabs[tab].unsaved.clone());
+                while let Some((key, text)) =
+                    self.call(tab, false, scene, |storage, guard, now| storage.next_write(guard, now))
+                {
+                    self.note_put(tab, &mut job, &key, &text, scene);
+                    job.puts.push_back((key, text));
+                }
+                self.check_put(tab, &mut job);
+                Stage::Write
+            }
+            Step::Keep => {
+                let page = &self.tabs[tab];
+                let key = page.storage.snapshot_key(&page.guard);
+                match page.storage.drops_snapshot() {
+                    true => job.deletions.push_back(key),
+                    false => match stored_snapshot::text_of(self, tab, scene) {
+                        Some(text) => job.puts.push_back((key, text)),
+                        None => job.deletions.push_back(key),
+                    },
+                }
+                Stage::Write
+            }
+            _ => Stage::List,
+        };
+        if place != Place::Local {
+            return Some(job);
+        }
+        let mut next = Some(job);
+        while let Some(job) = next {
+            next = self.perform(tab, job, scene);
+        }
+        None
+    }
+
+    /// Performs the next request of a transaction. Returns what is left of it.
+    fn perform(&mut self, tab: usize, mut job: Job, scene: &mut Scene<'_>) -> Option<Job> {
+        match job.stage {
+            Stage::Open => return self.connect(tab, job, scene),
+            Stage::Told => {
+                self.complete(tab, job, scene);
+                return None;
+            }
+            Stage::Commit => {
+                job.lock.take().inspect(|&lock| self.database.end(lock));
+                job.stage = Stage::Told;
+                job.undo.clear();
+                self.is_done(tab, &job, scene.now);
+                self.check_storage(scene);
+                return Some(job);
+            }
+            _ => {}
+        }
+        match job.next_fate() {
+            Fate::Hangs => return Some(job),
+            Fate::Fails => {
+                self.fail(tab, job, false, scene);
+                return None;
+            }
+            Fate::Done => {}
+        }
+        match job.stage {
+            Stage::List => self.list(tab, &mut job, scene),
+            Stage::Read => self.read(tab, &mut job, scene),
+            Stage::Write => {
+                let has_room = self.write(tab, &mut job, scene);
+                if !has_room {
+                    self.fail(tab, job, true, scene);
+                    return None;
+                }
+            }
+            Stage::Delete => match job.deletions.pop_front() {
+                Some(key) => drop(self.set(tab, &mut job, &key, None, scene)),
+                None => {
+                    if let Some(below) = job.below.take() {
+                        let lower: Vec<String> = self.keys(tab, &job).into_iter().filter(|key| *key < below).collect();
+                        for key in lower {
+                            self.set(tab, &mut job, &key, None, scene);
+                        }
+                    }
+                    job.stage = Stage::Commit;
+                }
+            },
+            _ => {}
+        }
+        Some(job)
+    }
+
+    fn connect(&mut self, tab: usize, job: Job, scene: &mut Scene<'_>) -> Option<Job> {
+        let (conditions, random) = (scene.conditions, &mut *scene.random);
+        let is_well = scene.server.is_well;
+        let page = &mut self.tabs[tab];
+        if !page.storage.is_under_way(job.id) {
+            return None;
+        }
+        let place = if page.is_connected {
+            Place::IndexedDb
+        } else if page.opening.is_some() {
+            Place::Local
+        } else if !is_well && random.per_mille(2 * conditions.hangs_per_mille) {
+            page.opening = Some((scene.now, scene.now + random.between(5 * SECOND, 2 * MINUTE)));
+            // The transaction that waits for it is given up when its time is over.
+            return Some(job);
+        } else if !is_well && (self.is_broken || random.per_mille(2 * conditions.fails_per_mille)) {
+            scene.tally.reach("IndexedDB is not open");
+            Place::Local
+        } else {
+            page.is_connected = true;
+            Place::IndexedDb
+        };
+        if place == Place::Local && page.local.is_none() {
+            self.fail(tab, job, false, scene);
+            return None;
+        }
+        self.begin(tab, job, place, scene)
+    }
+
+    /// The keys of the namespace in a transaction's place.
+    fn keys(&self, tab: usize, job: &Job) -> Vec<String> {
+        match (job.place, &self.tabs[tab].local) {
+            (Place::Local, Some((_, copy))) => copy.keys(PREFIX),
+            (Place::Local, None) => Vec::new(),
+            _ => self.database.keys(PREFIX).cloned().collect(),
+        }
+    }
+
+    fn list(&mut self, tab: usize, job: &mut Job, scene: &mut Scene<'_>) {
+        let keys = self.keys(tab, job);
+        let beside = match (&self.tabs[tab].local, job.place) {
+            (Some((_, copy)), Place::IndexedDb) => copy.keys(PREFIX),
+            _ => Vec::new(),
+        };
+        let keeps = !self.tabs[tab].has_looked();
+        self.call(tab, keeps, scene, |storage, guard, _| {
+            storage.list(
+                guard,
+                keys.iter().map(String::as_str),
+                beside.iter().map(String::as_str),
+            );
+        });
+        job.listed = keys.into_iter().chain(beside).collect();
+        job.stage = Stage::Read;
+    }
+
+    fn read(&mut self, tab: usize, job: &mut Job, scene: &mut Scene<'_>) {
+        loop {
+            let next = self.call(tab, false, scene, |storage, _, _| storage.next_read());
+            let Some((key, is_local)) = next else {
+                job.stage = if job.step == Step::Look {
+                    Stage::Commit
+                } else {
+                    Stage::Write
+                };
+                return;
+            };
+            let text = match (&self.tabs[tab].local, is_local) {
+                (Some((_, copy)), true) => copy.values.get(&key).cloned(),
+                (None, true) => None,
+                (_, false) => self.database.read(&key).cloned(),
+            };
+            if key.ends_with("/h") && text.is_some() {
+                stored_snapshot::restore(self, tab, &key, text.as_deref().unwrap_or_default(), scene);
+            } else {
+                self.call(tab, false, scene, |storage, guard, _| {
+                    storage.read(guard, text.as_deref())
+                });
+                match &text {
+                    Some(text) => self.knows_row(tab, &key, text, scene),
+                    None => {
+                        scene.tally.reach("a key vanishes between listing and reading");
+                        job.missed.insert(key);
+                    }
+                }
+            }
+            if !is_local {
+                return;
+            }
+        }
+    }
+
+    /// Writes what is next. Whether there was room.
+    fn write(&mut self, tab: usize, job: &mut Job, scene: &mut Scene<'_>) -> bool {
+        let next = if job.step == Step::Pass {
+            let page = &self.tabs[tab];
+            if job.unsaved.is_none() {
+                job.unsaved = Some(page.unsaved.clone());
+                job.meta = (page.knows_deletion, page.is_reporting);
+            }
+            let next = self.call(tab, false, scene, |storage, guard, now| storage.next_write(guard, now));
+            if let Some((key, text)) = &next {
+                self.note_put(tab, job, key, text, scene);
+            }
+            next
+        } else {
+            job.puts.pop_front()
+        };
+        if let Some((key, text)) = next {
+            return self.set(tab, job, &key, Some(text), scene);
+        }
+        if job.step == Step::Pass {
+            self.check_put(tab, job);
+            let storage = &self.tabs[tab].storage;
+            (job.deletions, job.below) = (storage.deletions().into(), storage.deletes_below());
+            if !job.rows.is_empty() {
+                for key in job.deletions.iter().filter(|key| is_row(key)) {
+                    scene.tally.reach("rows are compacted");
+                    self.moves_into(key, &job.rows, scene);
+                }
+            }
+        }
+        job.stage = Stage::Delete;
+        true
+    }
+
+    /// Sets or deletes a value in a transaction's place. Whether there was room.
+    fn set(&mut self, tab: usize, job: &mut Job, key: &str, text: Option<String>, scene: &mut Scene<'_>) -> bool {
+        self.highest = self.highest.max(number_of(key));
+        if text.is_none() {
+            self.check_deletion(tab, key);
+        }
+        scene.trace(|| {
+            format!(
+                "{}: {} {key}",
+                self.tabs[tab].serial,
+                if text.is_some() { "puts" } else { "deletes" }
+            )
+        });
+        if job.place == Place::Local {
+            return self.set_local(tab, key, text, scene);
+        }
+        if text.is_some() && self.database.is_full {
+            return false;
+        }
+        let before = self.database.set(key, text);
+        if job.place == Place::IndexedDb {
+            job.undo.push((key.to_owned(), before));
+        }
+        true
+    }
+
+    fn complete(&mut self, tab: usize, job: Job, scene: &mut Scene<'_>) {
+        let id = job.id;
+        let page = &mut self.tabs[tab];
+        let is_current = page.storage.is_under_way(id);
+        let was_first = !page.has_looked();
+        self.call(tab, false, scene, |storage, guard, now| {
+            storage.completed(guard, id, now)
+        });
+        if is_current {
+            self.check_look(tab, &job);
+            let page = &mut self.tabs[tab];
+            if job.step != Step::Look || was_first {
+                page.is_troubled = false;
+            }
+            if scene.now > job.begun_at + SECOND {
+                // What is seen so late is as if it had failed.
+                page.failed_at = scene.now;
+            }
+            page.unsaved.remove(&job.holds);
+            if page.unsaved.is_empty() {
+                page.changes = 0;
+            }
+            page.put_rows = if job.step == Step::Pass {
+                job.rows.clone()
+            } else {
+                Vec::new()
+            };
+            page.has_passed |= job.step == Step::Pass;
+        } else {
+            scene.tally.reach("a transaction is complete too late");
+        }
+        self.run(tab, scene);
+        if job.step == Step::Pass {
+            self.was_away &= job.place == Place::Local;
+            self.check_nothing_lost(scene);
+        }
+    }
+
+    fn trouble(&mut self, tab: usize, step: Step, scene: &Scene<'_>) {
+        self.tabs[tab].is_troubled |= step != Step::Look;
+        self.tabs[tab].failed_at = scene.now;
+    }
+
+    fn fail(&mut self, tab: usize, job: Job, is_full: bool, scene: &mut Scene<'_>) {
+        let (id, step) = (job.id, job.step);
+        scene.trace(|| format!("{}: fails, {job:?}", self.tabs[tab].serial));
+        self.undo(job);
+        self.trouble(tab, step, scene);
+        self.tabs[tab].is_connected &= is_full;
+        scene.tally.reach(if is_full {
+            "there is no room"
+        } else {
+            "a transaction fails"
+        });
+        self.call(tab, false, scene, |storage, guard, _| {
+            storage.failed(guard, id, is_full)
+        });
+        self.run(tab, scene);
+    }
+
+    /// Takes back what a transaction that is not complete has done.
+    pub fn undo(&mut self, job: Job) {
+        for (key, before) in job.undo.into_iter().rev() {
+            self.database.set(&key, before);
+        }
+        job.lock.inspect(|&lock| self.database.end(lock));
+    }
+
+    fn abort(&mut self, tab: usize, scene: &mut Scene<'_>) {
+        let Some(mut job) = self.tabs[tab].job.take() else {
+            return;
+        };
+        let may_be_done = job.place == Place::Custom && job.step == Step::Put && scene.random.percent(30);
+        if job.stage == Stage::Told || may_be_done {
+            job.answers();
+            self.tabs[tab].late.push(job);
+        } else {
+            self.undo(job);
+        }
+    }
+
+    /// The page of a transaction dies: what was handed to the browser as a whole may be done all the same.
+    pub fn orphan(&mut self, tab: usize, mut job: Job, scene: &mut Scene<'_>) {
+        let may_run = job.lock.is_some_and(|lock| self.database.may_run(lock));
+        let is_handed_over = job.step == Step::Put && job.place == Place::IndexedDb && may_run;
+        if !is_handed_over || job.hangs() || scene.random.percent(50) {
+            return self.undo(job);
+        }
+        while let Some((key, text)) = job.puts.pop_front() {
+            if !self.set(tab, &mut job, &key, Some(text), scene) {
+                return self.undo(job);
+            }
+        }
+        job.undo.clear();
+        self.is_done(tab, &job, scene.now);
+        self.undo(job);
     }
 }

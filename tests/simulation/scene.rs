@@ -13,4 +13,14 @@ pub struct Scene<'a> {
     pub server: &'a mut Server,
     pub random: &'a mut Random,
     pub tally: &'a mut Tally,
+    /// Whether every step is printed.
+    pub traces: bool,
+}
+
+impl Scene<'_> {
+    pub fn trace(&self, what: impl FnOnce() -> String) {
+        if self.traces {
+            println!("                  {}", what());
+        }
+    }
 }

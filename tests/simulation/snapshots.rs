@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use seenguard::{Applied, BloomFilter, Format, Guard, NotApplied, Now, Parameters, Shard, Snapshot};
+use seenguard::device::{Applied, Guard, NotApplied, Now};
+use seenguard::{BloomFilter, Format, Parameters, Shard, Snapshot};
 
 use super::chance::Chance;
 use super::conditions::{DAY, Versions};
@@ -112,8 +113,8 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
             .view
             .next_unseen(&listed(&state.unseen, scene.items), now_ms, clocks.wall_ms),
     };
-    use_view(device, tab, next, scene);
     let page = &mut device.tabs[tab];
+    page.view = next;
     page.has_applied = true;
     page.is_missing_shard = false;
     let live = page.view.live(clocks).count();
@@ -130,7 +131,7 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
     take_deletion(device, tab, state.forget_before, now_ms, scene);
     device.tabs[tab].knew_deletion = device.tabs[tab].knows_deletion;
     coverage::check_settled(device, tab, (&before, &listed_before), &applied, is_deleting, scene);
-    device.tabs[tab].change(scene.now);
+    device.changed(tab, applied.covered, scene);
 }
 
 fn is_reference(element: &str) -> bool {
@@ -159,37 +160,6 @@ fn check_reason(page: &Tab, Shipment { state, shards }: &Shipment, version: Opti
     );
 }
 
-/// Puts a snapshot in use. What was taken back here ends if the one before had listed it, and this one does not.
-pub fn use_view(device: &mut Device, tab: usize, mut next: View, scene: &mut Scene<'_>) {
-    let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
-    for (&item, taken_back) in &mut next.unseen {
-        let known = page.view.unseen.get(&item);
-        if known.is_some_and(|known| known.stated == taken_back.stated) {
-            continue;
-        }
-        let candidates: Vec<(usize, bool)> = page
-            .candidates(ledger, item)
-            .map(|(index, recording)| (index, recording.unseen))
-            .collect();
-        taken_back.is_own_certain = matches!(candidates[..], [(index, true)] if page.must_remember(ledger, index));
-        taken_back.own = candidates.iter().filter(|one| one.1).map(|one| one.0).collect();
-    }
-    let before = std::mem::replace(&mut page.view, next);
-    for (item, taken_back) in before.unseen {
-        if page.view.lists(item) {
-            continue;
-        }
-        let candidates: Vec<usize> = page.candidates(ledger, item).map(|(index, _)| index).collect();
-        let ended = taken_back.own.iter().filter(|index| candidates.contains(index));
-        ledger.may_have_ended.extend(ended);
-        if taken_back.is_own_certain && candidates == taken_back.own && page.must_remember(ledger, candidates[0]) {
-            page.settled.insert(candidates[0]);
-            page.unsaved.covered.push(candidates[0]);
-            scene.tally.reach("the server ends a device's taking back");
-        }
-    }
-}
-
 /// Where clocks are what they seem, a taking back reaches exactly what was recorded before it.
 pub fn check_reach(device: &Device, tab: usize, server_ms: Option<u64>, scene: &mut Scene<'_>) {
     if device.clock_was_set {
@@ -213,7 +183,7 @@ pub fn check_reach(device: &Device, tab: usize, server_ms: Option<u64>, scene: &
     }
 }
 
-/// After segments were merged: a snapshot from before a deletion that they tell of is not in use any more.
+/// After rows were merged: a snapshot from before a deletion that they tell of is not in use any more.
 pub fn note_dropped(page: &mut Tab, ledger: &Ledger, scene: &mut Scene<'_>) {
     let is_in_use = page.has_applied || !page.view.shards.is_empty();
     if !is_in_use || page.may_know_deletion <= page.view.forget_before {
@@ -244,7 +214,11 @@ pub fn check_dropped(page: &Tab) {
     let known = page.view.forget_before.max(page.knew_deletion);
     assert!(
         page.view.shards.is_empty() || page.knows_deletion <= known,
-        "deletions: a snapshot from before one that this tab has heard of is still in use"
+        "deletions: tab {} has heard of that at {}, and a snapshot of {} to {} is still in use",
+        page.serial,
+        page.knows_deletion,
+        page.view.forget_before,
+        page.knew_deletion
     );
 }
 
@@ -262,7 +236,6 @@ fn take_deletion(device: &mut Device, tab: usize, before: u32, server_ms: Option
     }
     page.verdicts.owes_deletion |= before > page.may_know_deletion;
     page.knows_deletion = before;
-    page.unsaved.deletion = before;
     page.may_know_deletion = page.may_know_deletion.max(before);
     ledger.delete(before, at);
     scene.tally.reach("a deletion of the history is taken");

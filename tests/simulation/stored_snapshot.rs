@@ -2,18 +2,21 @@
 
 use std::rc::Rc;
 
-use seenguard::Now;
+use seenguard::{Format, Impression, Snapshot, Time};
 
 use super::device::Device;
 use super::items::Item;
 use super::scene::Scene;
 use super::shipment::Shipped;
 use super::snapshots;
+use super::tab::number_of;
 use super::view::View;
 
 /// A snapshot that was stored.
 #[derive(Debug)]
 pub struct Kept {
+    /// As the guard gives them.
+    texts: Vec<String>,
     shards: Vec<Rc<Shipped>>,
     unseen: Vec<(Item, u64)>,
     forget_before: u32,
@@ -21,74 +24,97 @@ pub struct Kept {
     ahead_ms: Option<i128>,
 }
 
-impl Kept {
-    pub fn of(view: &View, now: Now) -> Self {
-        let unseen = view.unseen.iter().map(|(&item, taken_back)| (item, taken_back.stated));
-        let to_steady = i128::from(now.wall_ms) - i128::from(now.steady_ms);
-        Kept {
-            shards: view.shards.clone(),
-            unseen: unseen.collect(),
-            forget_before: view.forget_before,
-            ahead_ms: view.server_ahead.map(|ahead| to_steady - ahead),
-        }
-    }
-}
-
-/// The number of a clear, as a key ends with it or has it before another one.
-pub fn clear_of(key: &str) -> u64 {
-    let number = key.split('/').nth(3).unwrap_or_default();
-    u64::from_str_radix(number, 36).expect("numbers are to the base 36")
-}
-
-/// A page has loaded: it has taken over what was stored, unless it has taken a snapshot already, knows of a later
-/// deletion or clear, or the text was damaged. Of damaged shards the others are held.
-pub fn restored(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
+/// What a tab stores of the snapshot in use.
+pub fn text_of(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> Option<String> {
     let clocks = device.clocks(tab, scene.now);
-    let page = &mut device.tabs[tab];
-    let Some((clear, text)) = page.found_snapshot.take() else {
+    let page = &device.tabs[tab];
+    let texts = page
+        .guard
+        .shard_texts()
+        .map(|text| String::from_utf8_lossy(text).into_owned());
+    let texts: Vec<String> = texts.collect();
+    assert!(
+        texts.iter().eq(page.view.shards.iter().map(|shipped| &shipped.text)),
+        "restored: the shards in use are those that are stored"
+    );
+    let unseen = page
+        .view
+        .unseen
+        .iter()
+        .map(|(&item, taken_back)| (item, taken_back.stated));
+    let to_steady = i128::from(clocks.wall_ms) - i128::from(clocks.steady_ms);
+    let kept = Kept {
+        texts,
+        shards: page.view.shards.clone(),
+        unseen: unseen.collect(),
+        forget_before: page.view.forget_before,
+        ahead_ms: page.view.server_ahead.map(|ahead| to_steady - ahead),
+    };
+    let text = format!("snapshot {}", device.snapshots.len());
+    device.snapshots.insert(text.clone(), Rc::new(kept));
+    scene.tally.reach("a snapshot is stored");
+    Some(text)
+}
+
+/// A page that looks for the first time takes what is stored, unless it has taken a snapshot already, or knows of a later
+/// deletion; nothing of a text that is damaged.
+pub fn restore(device: &mut Device, tab: usize, key: &str, text: &str, scene: &mut Scene<'_>) {
+    let clocks = device.clocks(tab, scene.now);
+    let Some(kept) = device.snapshots.get(text).map(Rc::clone) else {
+        scene.tally.reach("a damaged stored snapshot is refused");
         return;
     };
-    let kept = Rc::clone(&device.snapshots[&text]);
-    let shards: Vec<Rc<Shipped>> = kept
-        .shards
-        .iter()
-        .filter(|shard| text.contains(&shard.text))
-        .cloned()
-        .collect();
-    let is_outdated = page.has_applied || clear < page.guard.clear_number();
-    let must_be_refused = is_outdated || kept.forget_before < page.knows_deletion;
-    let may_be_refused = is_outdated || kept.forget_before < page.may_know_deletion || page.notices.damaged_snapshot;
-    let is_refused = page.has_applied || page.notices.damaged_snapshot || page.guard.shards() < shards.len();
-    if is_refused || (shards.is_empty() && must_be_refused) {
+    let page = &mut device.tabs[tab];
+    assert_eq!(
+        number_of(key),
+        page.number,
+        "restored: nothing cleared comes back from storage"
+    );
+    let server_ms = kept
+        .ahead_ms
+        .map(|ahead| (i128::from(clocks.wall_ms) - ahead).max(0) as u64);
+    let impression = |&(item, at): &(Item, u64)| Impression {
+        id: scene.items.text(item).to_owned(),
+        at: Time::from_unix_ms(at),
+    };
+    let unseen: Vec<Impression> = kept.unseen.iter().map(impression).collect();
+    let snapshot = Snapshot {
+        version: None,
+        shards: &kept.texts,
+        format: Format::Native,
+        now_ms: server_ms,
+        unseen: &unseen,
+        forget_before: (kept.forget_before > 0).then_some(kept.forget_before),
+    };
+    let references: Vec<&str> = kept.shards.iter().map(|shipped| shipped.reference.as_str()).collect();
+    page.guard
+        .restore(snapshot, clocks)
+        .expect("what was in use can be read");
+    let must_be_refused = page.has_applied || kept.forget_before < page.knows_deletion;
+    let may_be_refused = must_be_refused || kept.forget_before < page.may_know_deletion;
+    // After a snapshot with a reference to what it lacks a page names nothing until it has taken one.
+    let is_held = match page.is_missing_shard {
+        true => page.guard.shards() == references.len(),
+        false => page.guard.held() == references.join("."),
+    };
+    let is_refused = page.has_applied || !is_held;
+    // Whether one without shards is in use does not show.
+    if is_refused || (kept.shards.is_empty() && may_be_refused) {
         assert!(may_be_refused, "restored: what is not older is taken over");
         scene.tally.reach("a stored snapshot is refused");
         return;
     }
-    assert!(
-        !must_be_refused,
-        "restored: nothing forgotten or cleared comes back from storage"
-    );
-    assert_eq!(
-        page.guard.shards(),
-        shards.len(),
-        "restored: exactly the shards that are not damaged are held"
-    );
-    scene.tally.reach(if shards.len() < kept.shards.len() {
-        "a stored snapshot lacks shards"
-    } else {
-        "a stored snapshot is taken over"
-    });
-    let server_ms = kept
-        .ahead_ms
-        .map(|ahead| (i128::from(clocks.wall_ms) - ahead).max(0) as u64);
+    assert!(!must_be_refused, "restored: nothing forgotten comes back from storage");
+    assert_eq!(page.guard.shards(), kept.shards.len(), "restored: the shards are held");
+    scene.tally.reach("a stored snapshot is taken over");
     let next = View {
         version: None,
         forget_before: kept.forget_before,
         may_forget_before: kept.forget_before,
-        shards,
+        shards: kept.shards.clone(),
         server_ahead: server_ms.map(|server_ms| i128::from(server_ms) - i128::from(clocks.steady_ms)),
         unseen: page.view.next_unseen(&kept.unseen, server_ms, clocks.wall_ms),
     };
-    snapshots::use_view(device, tab, next, scene);
+    page.view = next;
     snapshots::check_reach(device, tab, server_ms, scene);
 }

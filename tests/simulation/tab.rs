@@ -1,42 +1,44 @@
-//! One open page: a guard, its storage protocol, and what the guard must know, and may know.
+//! One open page: a guard and its storage, and what the guard must know, and may know.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seenguard::{Guard, Notices, Operation, Received, Storage};
+use seenguard::device::{Guard, Place, Received, Storage};
 
 use super::elsewhere::DeviceTold;
 use super::items::Item;
-use super::job::Job;
+use super::job::{ClearJob, Job};
 use super::ledger::{Ledger, Recording};
 use super::lists::Verdicts;
-use super::store::is_segment;
+use super::local_storage::Copy;
 use super::view::View;
 
-/// What a tab did that a segment holds.
+/// What a tab did that a row holds.
 #[derive(Debug, Clone, Default)]
 pub struct Holds {
     /// Recordings, by place in the ledger.
-    pub recordings: Vec<usize>,
+    pub recordings: BTreeSet<usize>,
     /// Recordings that a snapshot covered.
-    pub covered: Vec<usize>,
+    pub covered: BTreeSet<usize>,
     /// Deliveries that have arrived.
-    pub delivered: Vec<(Item, u64)>,
-    /// Recordings that the tab held pending when it began to deliver.
-    pub promised: Vec<usize>,
-    /// The deletion of the history that the tab took last; 0: none since the segment before.
-    pub deletion: u32,
-    /// Whether it tells that impressions are delivered.
-    pub is_reporting: bool,
+    pub delivered: BTreeMap<(Item, u64), Confirmed>,
 }
 
 impl Holds {
-    pub fn add(&mut self, other: Holds) {
-        self.recordings.extend(other.recordings);
-        self.covered.extend(other.covered);
-        self.delivered.extend(other.delivered);
-        self.promised.extend(other.promised);
-        self.deletion = self.deletion.max(other.deletion);
-        self.is_reporting |= other.is_reporting;
+    pub fn add(&mut self, other: &Holds) {
+        self.recordings.extend(&other.recordings);
+        self.covered.extend(&other.covered);
+        self.delivered.extend(&other.delivered);
+    }
+
+    pub fn remove(&mut self, saved: &Holds) {
+        self.recordings.retain(|index| !saved.recordings.contains(index));
+        self.covered.retain(|index| !saved.covered.contains(index));
+        self.delivered
+            .retain(|key, confirmed| saved.delivered.get(key) != Some(confirmed));
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.recordings.is_empty() && self.covered.is_empty() && self.delivered.is_empty()
     }
 }
 
@@ -50,30 +52,48 @@ pub struct Flight {
     /// The same by the device's clock.
     pub sent_at: u64,
     /// The number of the latest clear that the tab knew of.
-    pub clear: u64,
+    pub number: u64,
     pub has_arrived: bool,
     /// What the report tells of what is pending.
     pub told: DeviceTold,
 }
 
 /// What a tab knows of the deliveries of an impression.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Confirmed {
     pub times: u32,
-    /// The place of the first one among all of the device.
-    pub serial: u64,
     /// The device's clock at the last one.
     pub wall_ms: u64,
-    /// Whether all of them were made by this tab.
-    pub is_own: bool,
 }
 
-/// A delivered impression was covered: the stream has come as far.
-#[derive(Debug, Clone, Copy)]
-pub struct Sign {
-    /// The place of its first delivery among all of the device, if this tab made it.
-    pub serial: Option<u64>,
-    pub steady_ms: u64,
+/// The namespace that is simulated, what all its keys begin with, and its signal.
+pub const NAMESPACE: &str = "feed";
+pub const PREFIX: &str = "seenguard/feed/";
+pub const SIGNAL: &str = "seenguard-signal/feed";
+
+/// The number that a signal tells.
+pub fn signal_of(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.split('.').next()?, 36).ok()
+}
+
+/// The number under which a key of the namespace stands.
+pub fn number_of(key: &str) -> u64 {
+    let number = key.strip_prefix(PREFIX).and_then(|rest| rest.split('/').next());
+    u64::from_str_radix(number.unwrap_or_default(), 36).expect("a key has a number to the base 36")
+}
+
+/// What the keys under a number begin with.
+pub fn under(number: u64) -> String {
+    format!("{PREFIX}{:0>11}/", base36(number))
+}
+
+pub fn base36(mut number: u64) -> String {
+    let mut digits = Vec::new();
+    while number > 0 {
+        digits.insert(0, char::from_digit((number % 36) as u32, 36).expect("a digit"));
+        number /= 36;
+    }
+    digits.into_iter().collect()
 }
 
 /// Most ids that are kept as texts, and their bytes; nine tenths of them at least.
@@ -88,30 +108,33 @@ pub struct Tab {
     pub serial: usize,
     pub guard: Guard,
     pub storage: Storage,
-    /// The storage operation under way, and those that are no longer awaited.
-    pub job: Option<Job>,
-    pub late: Vec<Job>,
-    /// When its storage has something to do.
-    pub acts_at: u64,
-    /// What its storage has told last.
-    pub notices: Notices,
-    /// Whether an operation has failed since its storage had nothing to do.
-    pub is_troubled: bool,
-    /// When the storage was listed last, counted by the store, and what was learned of it.
-    pub listed: u64,
-    pub learned: u64,
-    /// The stored snapshot that it has read, with the number of its key.
-    pub found_snapshot: Option<(u64, String)>,
-    /// A segment that it wrote when there were enough for a compaction.
-    pub crowded: Option<String>,
-    /// Whether it has written a union, and not removed what that stands for.
-    pub has_union: bool,
-    /// The earliest time by the device's clock since it has cleared.
-    pub earliest_ms: u64,
-    /// What it did last for a clear that is not done.
-    pub clear_step: Option<&'static str>,
+    pub place: Place,
+    /// Its localStorage, if it has one, and which of the device's that is.
+    pub local: Option<(usize, Copy)>,
+    pub is_hidden: bool,
     /// In the back/forward cache, or asleep: nothing runs.
     pub frozen: bool,
+    /// Whether what happens while it is frozen reaches it afterwards.
+    pub hears_later: bool,
+    /// Whether its storage has stopped being waited for, and until when it is.
+    pub is_open: bool,
+    pub opens_at: u64,
+    /// Timers, by which they are, with when they fire.
+    pub timers: BTreeMap<u8, u64>,
+    /// The transaction under way, and those that are no longer awaited.
+    pub job: Option<Job>,
+    pub late: Vec<Job>,
+    pub clearing: Option<ClearJob>,
+    /// Whether it has a connection to IndexedDB; else when an opening that does not answer was begun, and when it does.
+    pub is_connected: bool,
+    pub opening: Option<(u64, u64)>,
+    /// Whether a transaction has failed since one was complete, and when one did last.
+    pub is_troubled: bool,
+    pub failed_at: u64,
+    /// When its page was shown last.
+    pub shown_at: u64,
+    /// The number of the latest clear that it knows of.
+    pub number: u64,
     pub steady_zero: u64,
     pub delivering: bool,
     /// Whether it must know that impressions of this namespace are delivered.
@@ -130,11 +153,16 @@ pub struct Tab {
     pub verdicts: Verdicts,
     /// What it recorded, by place in the ledger.
     pub own: Vec<usize>,
-    /// What it did that is in no segment yet; what its storage has taken of that, and is yet to write; and what it
-    /// writes, with the key.
+    /// What it did that no put has finished, and at most how many changes of its table that is.
     pub unsaved: Holds,
-    pub taken: Option<Holds>,
-    pub writing: Option<(String, Holds)>,
+    pub changes: usize,
+    /// The rows that it has read or written, and the one that it has in localStorage beside IndexedDB.
+    pub rows: BTreeSet<String>,
+    pub own_local: Option<String>,
+    /// The rows that its latest pass put.
+    pub put_rows: Vec<(String, String)>,
+    /// Whether a pass of it was complete.
+    pub has_passed: bool,
     /// The recordings that it must know.
     pub known: BTreeSet<usize>,
     /// It has heard of no recording from here on but its own.
@@ -150,31 +178,31 @@ pub struct Tab {
     pub confirmed: BTreeMap<(Item, u64), Confirmed>,
     /// The takings back that it has delivered.
     pub delivered_unseen: BTreeSet<(Item, u64)>,
-    /// The delivered impressions that a snapshot covered here.
-    pub signs: Vec<Sign>,
-    /// How many of these signs are of no delivery that this device knows of.
-    pub misleading_signs: usize,
 }
 
 impl Tab {
-    pub fn new(serial: usize, guard: Guard, storage: Storage, now: u64, steady_zero: u64) -> Self {
+    pub fn new(serial: usize, guard: Guard, storage: Storage, place: Place, opens_at: u64, steady_zero: u64) -> Self {
         Tab {
             serial,
             guard,
             storage,
+            place,
+            local: None,
+            is_hidden: false,
+            frozen: false,
+            hears_later: false,
+            is_open: false,
+            opens_at,
+            timers: BTreeMap::new(),
             job: None,
             late: Vec::new(),
-            acts_at: now,
-            notices: Notices::default(),
+            clearing: None,
+            is_connected: false,
+            opening: None,
             is_troubled: false,
-            listed: 0,
-            learned: 0,
-            found_snapshot: None,
-            crowded: None,
-            has_union: false,
-            earliest_ms: u64::MAX,
-            clear_step: None,
-            frozen: false,
+            failed_at: 0,
+            shown_at: 0,
+            number: 0,
             steady_zero,
             delivering: false,
             is_reporting: false,
@@ -187,8 +215,11 @@ impl Tab {
             verdicts: Verdicts::default(),
             own: Vec::new(),
             unsaved: Holds::default(),
-            taken: None,
-            writing: None,
+            changes: 0,
+            rows: BTreeSet::new(),
+            own_local: None,
+            put_rows: Vec::new(),
+            has_passed: false,
             known: BTreeSet::new(),
             heard: 0,
             knows_deletion: 0,
@@ -198,8 +229,6 @@ impl Tab {
             flights: Vec::new(),
             confirmed: BTreeMap::new(),
             delivered_unseen: BTreeSet::new(),
-            signs: Vec::new(),
-            misleading_signs: 0,
         }
     }
 
@@ -209,17 +238,20 @@ impl Tab {
         self.may_know_deletion = ledger.last_deletion();
     }
 
-    /// The namespace was cleared: of what was recorded only this must be known still.
-    pub fn clear(&mut self, stays: impl Fn(&usize) -> bool) {
-        self.known.retain(stays);
+    /// Another clear is known: what was recorded before it does not exist, but what `stays` is unsaved again.
+    pub fn forget(&mut self, stays: impl Fn(usize) -> bool) {
+        self.known.retain(|&index| stays(index));
+        self.due.retain(|&index| stays(index));
+        self.settled.retain(|&index| stays(index));
         self.unsaved = Holds {
-            recordings: self.known.iter().copied().collect(),
+            recordings: self.known.clone(),
+            covered: self.settled.clone(),
             ..Holds::default()
         };
-        self.taken = None;
-        self.writing = None;
-        self.due.clear();
-        self.settled.clear();
+        self.changes = self.known.len();
+        self.number = self.guard.number();
+        self.rows.clear();
+        self.own_local = None;
         self.view = View::default();
         self.has_applied = false;
         self.is_missing_shard = false;
@@ -227,9 +259,20 @@ impl Tab {
         self.verdicts = Verdicts::default();
         self.confirmed.clear();
         self.delivered_unseen.clear();
-        self.signs.clear();
-        self.misleading_signs = 0;
         self.knows_deletion = 0;
+    }
+
+    pub fn signal(&self) -> Option<u64> {
+        self.local
+            .as_ref()?
+            .1
+            .values
+            .get(SIGNAL)
+            .and_then(|text| signal_of(text))
+    }
+
+    pub fn has_looked(&self) -> bool {
+        self.storage.has_looked(&self.guard)
     }
 
     /// From now on no recording of an item so far must be pending here.
@@ -242,7 +285,7 @@ impl Tab {
     /// Whether a recording may be in the table here, if `clear` is the number of the latest clear that is known.
     pub fn may_know(&self, index: usize, recording: &Recording, clear: u64) -> bool {
         let is_heard = recording.author == self.serial || index < self.heard;
-        is_heard && recording.clear.max(recording.at) >= clear
+        is_heard && recording.number >= clear
     }
 
     /// Whether fewer than `remember` others have a higher counter in this table.
@@ -266,7 +309,7 @@ impl Tab {
     /// The recordings of an item that may be the one that counts here, or were until a deletion of the history reached
     /// them.
     fn unreplaced<'a>(&'a self, ledger: &'a Ledger, item: Item) -> impl Iterator<Item = (usize, &'a Recording)> {
-        let clear = self.guard.clear_number();
+        let clear = self.guard.number();
         let here = ledger
             .of(item)
             .filter(move |&(index, recording)| self.may_know(index, recording, clear));
@@ -313,11 +356,10 @@ impl Tab {
         let mut must_be_there = is_listed;
         for (index, recording) in self.unreplaced(ledger, item) {
             let is_live = wall_ms < recording.at + ledger.window_ms;
-            let is_own = recording.unseen && !ledger.may_have_ended.contains(&index);
             let passes = if is_listed {
                 recording.unseen || !is_live || self.view.takes_back(item, recording.at)
             } else {
-                is_own && is_live && !ledger.may_be_deleted(recording)
+                recording.unseen && is_live && !ledger.may_be_deleted(recording)
             };
             if !passes {
                 return false;
@@ -329,9 +371,8 @@ impl Tab {
 
     /// Whether an item may pass although a shard contains it.
     pub fn may_be_taken_back(&self, ledger: &Ledger, item: Item, wall_ms: u64) -> bool {
-        let is_own = |(index, recording): (usize, &Recording)| {
-            recording.unseen && wall_ms < recording.at + ledger.window_ms && !self.settled.contains(&index)
-        };
+        let is_own =
+            |(_, recording): (usize, &Recording)| recording.unseen && wall_ms < recording.at + ledger.window_ms;
         self.view.lists(item) || self.candidates(ledger, item).any(is_own)
     }
 
@@ -354,58 +395,5 @@ impl Tab {
     /// Whether a recording must be in this table, with its text as long as it needs that.
     pub fn must_keep_text(&self, ledger: &Ledger, index: usize) -> bool {
         self.must_remember(ledger, index) && !self.may_have_lost_text(ledger, index)
-    }
-
-    /// Something has changed, and is to be written soon.
-    pub fn change(&mut self, now: u64) {
-        self.storage.changed();
-        self.acts_at = self.acts_at.min(now);
-    }
-
-    /// Others have written something, or may have.
-    pub fn look(&mut self, now: u64) {
-        self.storage.look();
-        self.acts_at = self.acts_at.min(now);
-    }
-
-    /// Whether its storage has something to do that is not late.
-    pub fn is_busy(&self, now: u64) -> bool {
-        let is_answered = self.job.as_ref().is_some_and(|job| !job.hangs);
-        !self.frozen && (is_answered || self.acts_at <= now)
-    }
-
-    /// Its storage has taken what is in no segment yet.
-    pub fn take_unsaved(&mut self) {
-        let mut unsaved = std::mem::take(&mut self.unsaved);
-        unsaved.is_reporting = self.is_reporting;
-        self.taken.get_or_insert_default().add(unsaved);
-    }
-
-    /// What the tab did that a segment holds which is to be written; nothing of one that only stands for others.
-    pub fn holds_of(&mut self, operation: &Operation) -> Option<Holds> {
-        let Operation::Write { key, .. } = operation else {
-            return None;
-        };
-        if let Some((known, holds)) = &self.writing
-            && known == key
-        {
-            return Some(holds.clone());
-        }
-        let mut holds = if is_segment(key) {
-            self.taken.take()?
-        } else {
-            return None;
-        };
-        // What could not be written before is in it, too.
-        holds.add(self.writing.take().map(|(_, holds)| holds).unwrap_or_default());
-        self.writing = Some((key.clone(), holds.clone()));
-        Some(holds)
-    }
-
-    /// What the tab did that is not written yet, and was taken to be.
-    pub fn unwritten(&self) -> Holds {
-        let mut unwritten = self.taken.clone().unwrap_or_default();
-        unwritten.add(self.writing.clone().map(|(_, holds)| holds).unwrap_or_default());
-        unwritten
     }
 }

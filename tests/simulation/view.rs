@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use seenguard::Now;
+use seenguard::device::Now;
 
 use super::items::Item;
 use super::shipment::Shipped;
@@ -30,10 +30,6 @@ pub struct TakenBack {
     pub stated: u64,
     /// What was recorded later than this by the device's clock is not taken back.
     pub reach: u64,
-    /// The device's own takings back of the id that may have been in the table when a snapshot first listed it.
-    pub own: Vec<usize>,
-    /// Whether the only one of these certainly was.
-    pub is_own_certain: bool,
 }
 
 impl View {
@@ -86,13 +82,7 @@ impl View {
             let reach = stated.min(translated).min(wall_ms);
             let known = self.unseen.get(&item).filter(|known| known.stated == stated);
             let reach = known.map_or(reach, |known| known.reach.min(reach));
-            let taken_back = TakenBack {
-                stated,
-                reach,
-                own: known.map_or_else(Vec::new, |known| known.own.clone()),
-                is_own_certain: known.is_some_and(|known| known.is_own_certain),
-            };
-            (item, taken_back)
+            (item, TakenBack { stated, reach })
         };
         listed.iter().map(read).collect()
     }

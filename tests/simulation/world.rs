@@ -12,15 +12,16 @@ use super::scene::Scene;
 use super::server::Server;
 use super::statistics::Tally;
 use crate::random::Random;
+use seenguard::device::{Place, Step};
 
 /// Unix milliseconds at which every life begins.
 const BEGINNING: u64 = 1_764_000_000_000;
 /// What happened last, for whoever looks into a failure.
 const REMEMBERED_EVENTS: usize = 30;
-/// Longer than a storage waits before it tries again, after an operation that did not answer.
-const REST_MS: u64 = 5 * MINUTE;
+/// Longer than a storage waits before it tries again, after a transaction that did not answer.
+const REST_MS: u64 = 2 * MINUTE;
 /// Most steps after which a tab dies that clears.
-const CLEARING_STEPS: u64 = 25;
+const CLEARING_STEPS: u64 = 12;
 /// Refreshes of the second page where two are far apart: it sees some 15,000 items, and then the first one goes on as
 /// if nothing had been.
 const SECOND_PAGES_TURN: std::ops::Range<usize> = 10..70;
@@ -63,10 +64,14 @@ impl World {
     /// Lives through so many refreshes, and brings everything to its end.
     pub fn live(&mut self, refreshes: usize) {
         while self.refreshes < refreshes {
+            let before = self.now;
             self.pass_time();
+            if self.now - before > SECOND && self.random.percent(95) {
+                self.settle_soon(before);
+            }
             self.server.run(self.now, &self.items, &mut self.tally);
             if self.conditions.kind == Kind::Plain {
-                self.settle_soon();
+                self.settle_soon(self.now);
             }
             let event = self.draw();
             let device = self.random.index(self.devices.len());
@@ -75,26 +80,24 @@ impl World {
         ending::end(self);
     }
 
-    /// Where nothing but the stream is late, what waits is done soon.
-    fn settle_soon(&mut self) {
+    /// What waits is done at this time; a storage that takes seconds is rare.
+    fn settle_soon(&mut self, now: u64) {
+        let later = std::mem::replace(&mut self.now, now);
         for device in 0..self.devices.len() {
             let (place, mut scene) = self.on(device);
-            for tab in 0..place.tabs.len() {
-                place.settle_waiting(tab, &mut scene);
-            }
+            place.work(&mut scene);
         }
+        self.now = later;
     }
 
     /// Lets time pass until the storage of a device's tabs has nothing more to do for a while.
     pub fn rest(&mut self, device: usize) {
         let end = self.now + REST_MS;
         loop {
-            for tab in 0..self.devices[device].tabs.len() {
-                let (place, mut scene) = self.on(device);
-                place.settle(tab, &mut scene);
-            }
-            let awake = self.devices[device].tabs.iter().filter(|tab| !tab.frozen);
-            let next = awake.map(|tab| tab.acts_at).min().unwrap_or(u64::MAX);
+            let (place, mut scene) = self.on(device);
+            place.work(&mut scene);
+            let awake = (0..place.tabs.len()).filter(|&tab| !place.tabs[tab].frozen);
+            let next = awake.map(|tab| place.next_at(tab, scene.now)).min().unwrap_or(u64::MAX);
             if next > end {
                 return;
             }
@@ -111,6 +114,7 @@ impl World {
             server: &mut self.server,
             random: &mut self.random,
             tally: &mut self.tally,
+            traces: self.traces,
         };
         (&mut self.devices[device], scene)
     }
@@ -191,22 +195,23 @@ impl World {
         let (place, mut scene) = self.on(device);
         let conditions = scene.conditions;
         match event {
-            Event::StorageStep => (0..scene.random.between(1, 5)).for_each(|_| place.step(tab, &mut scene)),
+            Event::StorageStep => {
+                for _ in 0..scene.random.between(1, 5) {
+                    place.step(tab, &mut scene);
+                }
+            }
             Event::Delivery => delivery::advance(place, tab, &mut scene),
             Event::StartReport if conditions.reports && !place.tabs[tab].delivering => {
-                delivery::start(place, tab, scene.now);
+                delivery::start(place, tab, &mut scene);
             }
             Event::Hide => place.hide(tab, &mut scene),
+            Event::Show => place.show(tab, &mut scene),
             Event::TakeBack if conditions.takes_back => feeds::take_back(place, tab, &mut scene),
             Event::Freeze => {
-                if conditions.kind == Kind::Plain {
-                    place.settle(tab, &mut scene);
-                } else if scene.random.percent(50) {
-                    place.hide(tab, &mut scene);
-                }
-                place.tabs[tab].frozen = true;
+                let hides = scene.random.percent(70);
+                place.freeze(tab, hides, &mut scene);
             }
-            Event::Thaw => place.thaw(tab, scene.now),
+            Event::Thaw => place.thaw(tab, &mut scene),
             _ => {}
         }
     }
@@ -217,10 +222,31 @@ impl World {
         let (place, server) = (&mut self.devices[device], &mut self.server);
         match event {
             Event::ClockJump if conditions.clock_jumps => place.jump_clock(random),
-            Event::FillStorage if conditions.fills_up => place.store.is_full = !place.store.is_full,
+            Event::FillStorage if conditions.fills_up => {
+                place.database.is_full = !place.database.is_full;
+                place.locals[0].is_full = place.database.is_full && random.percent(50);
+            }
             Event::Damage if conditions.damages => place.damage(random),
             Event::LoseSnapshot => place.lose_snapshot(random),
-            Event::BringBackSegment => place.store.bring_back(),
+            Event::BringBackRow if place.database.is_idle() => {
+                place
+                    .database
+                    .bring_back()
+                    .inspect(|key| place.is_stored(key, self.now));
+            }
+            Event::BreakDatabase if conditions.fails_per_mille > 0 => {
+                place.is_broken = !place.is_broken;
+                place
+                    .tabs
+                    .iter_mut()
+                    .for_each(|page| page.is_connected &= !place.is_broken);
+            }
+            Event::LaterVersion
+                if conditions.later_version && conditions.place != Place::Local && place.database.is_idle() =>
+            {
+                place.plant_later_key(random)
+            }
+            Event::OtherNamespace => place.plant_other(self.now, random),
             Event::StandStill if conditions.outages => server.stand_still(self.now, random),
             Event::FlushStore if conditions.store_fails => server.flush_store(self.now, random),
             Event::Rebuild if conditions.store_fails => {
@@ -247,18 +273,19 @@ impl World {
         (!fitting.is_empty()).then(|| *self.random.pick(&fitting))
     }
 
-    /// Of two pages the one whose turn it is. The other sleeps if it would hear of what happens here.
+    /// Of two pages the one whose turn it is. The other sleeps.
     fn page_in_turn(&mut self, device: usize) -> Option<usize> {
-        let (now, sleeps) = (self.now, self.conditions.has_signals);
-        let place = &mut self.devices[device];
+        let turn = usize::from(SECOND_PAGES_TURN.contains(&self.refreshes));
+        let (place, mut scene) = self.on(device);
         if place.tabs.len() < 2 {
             return None;
         }
-        let turn = usize::from(SECOND_PAGES_TURN.contains(&self.refreshes));
-        if place.tabs[turn].frozen {
-            place.thaw(turn, now);
+        if !place.tabs[1 - turn].frozen {
+            place.freeze(1 - turn, false, &mut scene);
         }
-        place.tabs[1 - turn].frozen = sleeps;
+        if place.tabs[turn].frozen {
+            place.thaw(turn, &mut scene);
+        }
         Some(turn)
     }
 
@@ -268,13 +295,13 @@ impl World {
             .random
             .percent(if self.conditions.kind == Kind::Heavy { 25 } else { 5 });
         let (place, mut scene) = self.on(device);
-        if !place.tabs[tab].storage.is_loaded() && !is_slow {
-            place.settle(tab, &mut scene);
+        if place.tabs[tab].is_hidden {
+            place.show(tab, &mut scene);
         }
-        if !place.tabs[tab].storage.is_loaded() {
-            place.tabs[tab].storage.timed_out();
+        if !is_slow {
+            place.work(&mut scene);
+            place.check_seen(tab, &scene);
         }
-        place.catch_up(tab, &mut scene);
         feeds::refresh(place, tab, &mut scene);
         scene
             .server
@@ -287,14 +314,13 @@ impl World {
             let Some(tab) = self.any_tab(device, true) else { return };
             self.close(device, tab, true);
         }
-        self.devices[device].open(self.now, &self.conditions, &mut self.random);
-        let tab = self.devices[device].tabs.len() - 1;
-        if self.conditions.reports && self.random.percent(self.conditions.reporting_percent) {
-            delivery::start(&mut self.devices[device], tab, self.now);
+        let (place, mut scene) = self.on(device);
+        let tab = place.open(&mut scene);
+        if scene.conditions.reports && scene.random.percent(scene.conditions.reporting_percent) {
+            delivery::start(place, tab, &mut scene);
         }
-        if self.random.percent(60) {
-            let (device, mut scene) = self.on(device);
-            device.settle(tab, &mut scene);
+        if scene.random.percent(60) {
+            place.work(&mut scene);
         }
     }
 
@@ -303,23 +329,26 @@ impl World {
         let hides = self.random.percent(50);
         let (place, mut scene) = self.on(device);
         if in_peace {
-            place.flush(tab, scene.now);
-            place.settle(tab, &mut scene);
+            place.flush(tab, &mut scene);
+            place.work(&mut scene);
         } else if hides && !place.tabs[tab].frozen {
             place.hide(tab, &mut scene);
-            if scene.random.percent(50) {
+            for _ in 0..scene.random.below(3) {
                 place.step(tab, &mut scene);
             }
         }
-        let page = place.tabs.remove(tab);
-        let died = [
-            page.has_union.then_some("a tab dies between writing and removing"),
-            page.crowded.map(|_| "a tab dies before it compacts"),
-            page.clear_step,
-        ];
-        for what in died.into_iter().flatten().filter(|_| !in_peace) {
-            self.tally.reach(what);
+        if place.tabs[tab].clearing.is_some() {
+            scene.tally.reach("a tab dies in the midst of a clear");
         }
+        place.end_clear(tab);
+        let page = &mut place.tabs[tab];
+        if page.job.as_ref().is_some_and(|job| job.step == Step::Pass) {
+            scene.tally.reach("a tab dies in the midst of a pass");
+        }
+        for job in page.job.take().into_iter().chain(std::mem::take(&mut page.late)) {
+            place.orphan(tab, job, &mut scene);
+        }
+        place.tabs.remove(tab);
     }
 
     /// A tab clears the namespace, and lives or dies at any step of that.
@@ -334,7 +363,7 @@ impl World {
         if scene.random.percent(30) && !place.tabs[other].frozen {
             // Another one clears, too, that has not heard of this, and perhaps after the clock was set back.
             if scene.random.percent(50) {
-                place.settle(tab, &mut scene);
+                place.work(&mut scene);
             }
             if scene.conditions.clock_jumps {
                 place.jump_clock(scene.random);
@@ -349,7 +378,7 @@ impl World {
             let acting = if scene.random.percent(15) { other } else { tab };
             place.step(acting, &mut scene);
         }
-        if place.tabs[tab].clear_step.is_some() && place.tabs[tab].serial == serial {
+        if place.tabs[tab].clearing.is_some() && place.tabs[tab].serial == serial {
             self.close(device, tab, false);
         }
     }

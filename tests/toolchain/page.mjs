@@ -45,16 +45,20 @@ export async function stoppedBy(classes, memory) {
     return ids.filter((_, index) => !fresh.has(index));
   };
   const byShard = shards.map((shard) => {
-    const guard = new classes.Guard("home", WINDOW_DAYS, REMEMBER, Float64Array.of(1));
+    const guard = guardOf(classes);
     write(batch, memory, [shard]);
-    guard.apply(batch, ...NATIVE, NaN, NaN, new Float64Array(), NaN, NOW_MS, 0);
+    guard.apply(batch, ...NATIVE, NaN, NaN, new Float64Array(), NaN, false, NOW_MS, 0);
     return stopped(guard);
   });
-  const guard = new classes.Guard("home", WINDOW_DAYS, REMEMBER, Float64Array.of(1));
+  const guard = guardOf(classes);
   write(batch, memory, ids.slice(0, 10));
   guard.record(batch, false, NOW_MS, 0);
   return { byShard, recorded: stopped(guard) };
 }
+
+/** One that is stored nowhere. @param {Classes} classes */
+const guardOf = ({ Guard }) =>
+  new Guard("home", "seenguard/home/", undefined, WINDOW_DAYS, REMEMBER, Float64Array.of(1));
 
 /**
  * @param {InstanceType<Classes["TextBatch"]>} batch

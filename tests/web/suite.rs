@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use js_sys::{Uint8Array, Uint32Array, WebAssembly};
+use seenguard::device::{Explanation, Now, Place, Step, Timer};
 use seenguard::web::batch::TextBatch;
 use seenguard::web::chain::{Chain, GivenOptions};
-use seenguard::web::guard::Guard;
+use seenguard::web::guard::{Event, Guard, Status};
 use seenguard::wire::Reference;
-use seenguard::{ChainOptions, Explanation, Format, MAX_BITS, Now, Parameters, Shard, ShardChain, Time};
+use seenguard::{ChainOptions, Format, MAX_BITS, Parameters, Shard, ShardChain, Time};
 use serde_json::{Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -18,6 +19,9 @@ use crate::common::reference::ReferenceShard;
 use crate::common::sizes::{ESTIMATES, SIZES};
 use crate::common::vectors::{edges, native};
 use crate::common::{RawShard, START, ids, seconds, shard_of, shard_with};
+
+/// What all keys of the namespace begin with.
+const PREFIX: &str = "seenguard/reader/";
 
 // The same as native code.
 
@@ -127,7 +131,7 @@ fn any_payload_is_read_exactly_when_the_plain_reference_reads_it() {
 
 #[wasm_bindgen_test]
 fn times_of_javascript_keep_their_milliseconds() {
-    let mut guard = seenguard::Guard::new(30.0, seenguard::DEFAULT_REMEMBER).unwrap();
+    let mut guard = seenguard::device::Guard::new(30.0, seenguard::device::DEFAULT_REMEMBER).unwrap();
     let latest = 8_640_000_000_000_000;
     guard.record(&["a"], Now::at(Time::from_unix_ms(latest))).unwrap();
     assert_eq!(
@@ -202,43 +206,43 @@ fn thrown<T>(result: Result<T, JsValue>) -> Value {
     }
 }
 
-/// A guard that waits for its storage. `seed` names its writer.
-fn waiting_guard(seed: f64) -> Guard {
-    Guard::new("home:reader", 30.0, 10_000, &[seed]).unwrap()
+/// A guard of the namespace in this place. `seed` names its writer.
+fn guard_in(place: Option<Place>, seed: f64) -> Guard {
+    Guard::new("home:reader", PREFIX, place, 30.0, 10_000, &[seed]).unwrap()
 }
 
 fn guard() -> Guard {
-    let mut guard = waiting_guard(0.0);
-    guard.without_storage();
-    guard
+    guard_in(None, 0.0)
 }
 
-/// Performs what a guard's storage protocol asks for, until it waits.
-fn perform(guard: &mut Guard, store: &mut BTreeMap<String, String>, steady: f64) {
+/// Performs what a guard's storage asks for, until it waits. Returns the steps.
+fn perform(guard: &mut Guard, store: &mut BTreeMap<String, String>) -> Vec<Step> {
+    let mut steps = Vec::new();
     loop {
-        let kind = guard.next(WALL, steady);
-        let (number, keys, text) = (guard.operation(), guard.operation_keys(), guard.operation_text());
-        match kind {
-            0 if guard.until_ms() > steady => return,
-            0 => {}
-            1 => {
-                let is_meant = |key: &&String| keys.iter().any(|prefix| key.starts_with(prefix));
-                let listed: Vec<&str> = store.keys().filter(is_meant).map(String::as_str).collect();
-                guard.listed(number, &separated(&listed), WALL, steady);
+        let step = guard.next(WALL);
+        steps.push(step);
+        match step {
+            Step::Wait => return steps,
+            Step::Put | Step::Look | Step::Pass => {
+                let number = guard.transaction();
+                assert!(guard.begin(number, Place::IndexedDb));
+                if step != Step::Put {
+                    let keys: Vec<&str> = store.keys().map(String::as_str).collect();
+                    guard.list(&keys.join("\n"), "");
+                }
+                while let Some(key) = guard.next_read() {
+                    guard.read(store.get(&key).cloned());
+                }
+                while let Some(key) = guard.next_write(WALL) {
+                    store.insert(key, guard.text());
+                }
+                let deletions = guard.deletions();
+                let mut deleted = deletions.split('\n');
+                let below = deleted.next().unwrap_or_default();
+                store.retain(|key, _| !deleted.clone().any(|deleted| deleted == key) && key.as_str() >= below);
+                guard.completed(number, WALL);
             }
-            2 => {
-                let found = keys.iter().filter_map(|key| store.get_key_value(key));
-                let found: Vec<&str> = found.flat_map(|(key, text)| [key.as_str(), text.as_str()]).collect();
-                guard.found(number, &separated(&found), WALL, steady);
-            }
-            3 => {
-                store.insert(keys[0].clone(), text);
-                guard.done(number, WALL, steady);
-            }
-            _ => {
-                store.retain(|key, known| !keys.contains(key) || (!text.is_empty() && *known != text));
-                guard.done(number, WALL, steady);
-            }
+            _ => {}
         }
     }
 }
@@ -259,7 +263,19 @@ fn has(guard: &Guard, id: &str, wall: f64, steady: f64) -> bool {
 
 /// Applies native shards; `server_ms` is the server's clock.
 fn apply(guard: &mut Guard, shards: &[&str], version: f64, server_ms: f64, wall: f64, steady: f64) -> Value {
-    let applied = guard.apply(&ascii(shards), 0, 0, 0.0, version, server_ms, &[], NONE, wall, steady);
+    let applied = guard.apply(
+        &ascii(shards),
+        0,
+        0,
+        0.0,
+        version,
+        server_ms,
+        &[],
+        NONE,
+        false,
+        wall,
+        steady,
+    );
     parsed(applied.unwrap())
 }
 
@@ -364,6 +380,21 @@ fn apply_reports_what_became_of_a_snapshot() {
 }
 
 #[wasm_bindgen_test]
+fn the_snapshot_of_an_earlier_visit_is_told_by_its_shards_and_taken_over() {
+    let (mut before, mut after) = (guard(), guard());
+    let shards = [text_of(&["a"], 8, 0), text_of(&["b"], 7, 0)];
+    let shards = shards.each_ref().map(String::as_str);
+    apply(&mut before, &shards, 9.0, NONE, WALL, 0.0);
+    let stored = [0, 1, 2].map(|shard| before.shard_text(shard));
+    assert_eq!(
+        stored.each_ref().map(Option::as_deref),
+        [Some(shards[0]), Some(shards[1]), None]
+    );
+    let taken = after.apply(&ascii(&shards), 0, 0, 0.0, NONE, NONE, &[], NONE, true, WALL, 0.0);
+    assert!(taken.unwrap().is_undefined() && after.version().is_none() && after.held() == before.held());
+}
+
+#[wasm_bindgen_test]
 fn apply_throws_errors_by_their_code_and_changes_nothing() {
     let mut guard = guard();
     let good = text_of(&["s"], 7, 0);
@@ -376,13 +407,13 @@ fn apply_throws_errors_by_their_code_and_changes_nothing() {
         ("bad-magic", &*"A".repeat(48)),
     ] {
         let shards = ascii(&[&good, bad]);
-        let error = thrown(guard.apply(&shards, 0, 0, 0.0, NONE, NONE, &[], NONE, WALL, 0.0));
+        let error = thrown(guard.apply(&shards, 0, 0, 0.0, NONE, NONE, &[], NONE, false, WALL, 0.0));
         assert_eq!((&error["code"], &error["shard"]), (&json!(code), &json!(1)));
         assert!(error["message"].as_str().is_some_and(|message| message.len() > 20));
         assert_eq!(guard.version(), Some(largest));
         assert!(has(&guard, "s", WALL, 0.0));
     }
-    let error = thrown(guard.apply(&ascii(&[""; 65]), 0, 0, 0.0, NONE, NONE, &[], NONE, WALL, 0.0));
+    let error = thrown(guard.apply(&ascii(&[""; 65]), 0, 0, 0.0, NONE, NONE, &[], NONE, false, WALL, 0.0));
     assert_eq!((&error["code"], &error["shard"]), (&json!("too-large"), &Value::Null));
 }
 
@@ -435,46 +466,76 @@ fn explanations_and_statistics_are_plain_objects() {
 #[wasm_bindgen_test]
 fn what_one_visit_stores_another_takes_over() {
     let mut store = BTreeMap::new();
-    let mut first = waiting_guard(1.0);
-    assert_eq!(first.next(WALL, 0.0), 0);
-    first.begin_storage(true, false, f64::NAN);
+    let mut first = guard_in(Some(Place::IndexedDb), 1.0);
+    first.hear(Some(0.0));
     record(&mut first, &["a", "b"]);
-    perform(&mut first, &mut store, 0.0);
-    // Loaded and settled; other tabs are to hear of it, once.
-    assert_eq!([first.status(), first.status()], [1 | 2 | 512, 1 | 2]);
-    assert_eq!(first.signal_key(), "seenguard-signal/home:reader");
-    assert_ne!(first.signal_text(), first.signal_text());
+    let steps = perform(&mut first, &mut store);
+    let first_of = |step| steps.iter().position(|&other| other == step);
+    assert!(first_of(Step::Put) < first_of(Step::Look));
+    assert_eq!(first.status(), Status::Looked as u32 | Status::Settled as u32);
+    first.happens(Event::Flush);
+    assert_eq!(first.status() & Status::Settled as u32, 0);
+    perform(&mut first, &mut store);
+    assert_eq!(store.len(), 2);
 
-    store.insert("seenguard/home:reader/s/0/other/1".into(), "rubbish".into());
-    store.insert("seenguard/home:reader/s/0/other/2".into(), "SGI9\n".into());
-    let mut later = waiting_guard(2.0);
+    store.insert([PREFIX, "00000000000/r/other/1"].concat(), "rubbish".into());
+    let mut later = guard_in(Some(Place::IndexedDb), 2.0);
+    perform(&mut later, &mut store);
     record(&mut later, &["c"]);
-    later.begin_storage(true, true, WALL);
-    perform(&mut later, &mut store, 0.0);
-    // What is damaged is set aside, and what a newer version wrote is left alone.
-    assert_eq!(later.status() & (64 | 128), 64 | 128);
-    assert!(store.keys().any(|key| key.starts_with("seenguard/home:reader/x/0/")));
-    assert!(store.contains_key("seenguard/home:reader/s/0/other/2"));
+    let damaged = Status::Damaged as u32;
+    assert_eq!([later.status() & damaged, later.status() & damaged], [damaged, 0]);
     assert_eq!(later.pending(9, WALL, 0.0), ["a", "b", "c"]);
     assert_eq!(later.pending(1, WALL, 0.0), ["a"]);
     assert_eq!(later.pending_shard(50, WALL, 0.0).unwrap(), "");
     let shard = Shard::from_base64(&later.pending_shard(1_000, WALL, 0.0).unwrap()).unwrap();
     assert!(shard.count == 3 && ["a", "b", "c"].iter().all(|id| shard.filter.contains(id)));
 
+    // A page that hides, and whose put fails.
     record(&mut later, &["d"]);
-    assert_eq!(later.hide(WALL, 0.0), 3);
-    assert!(later.stash_text().starts_with("SGI1\n") && later.stash_key().starts_with(&later.stash_prefix()));
-    later.failed(later.operation(), false, WALL, 0.0);
-    assert_eq!(later.status() & (16 | 32 | 1024), 16 | 32 | 1024);
+    later.happens(Event::Hide);
+    assert_eq!(
+        (later.next(WALL), later.local_row(WALL).is_some()),
+        (Step::LocalPut, true)
+    );
+    assert!(!later.text().is_empty() && later.text().is_empty());
+    later.local_written(true);
+    while later.next(WALL) != Step::Put {}
+    let number = later.transaction();
+    assert!(!later.begin(number - 1, Place::IndexedDb) && later.begin(number, Place::IndexedDb));
+    later.failed(number, true);
+    assert_eq!(later.status() & Status::Full as u32, Status::Full as u32);
 
-    first.clear(WALL, 0.0);
-    assert!(first.status() & 4 != 0 && !has(&first, "a", WALL, 0.0));
-    perform(&mut first, &mut store, 0.0);
-    assert_eq!((first.status() & 4, first.clear_number()), (0, WALL + 1.0));
-    assert!(first.pending(9, WALL, 0.0).is_empty() && !store.keys().any(|key| key.contains("/other/")));
-    later.look();
-    perform(&mut later, &mut store, 100_000.0);
-    assert!(!has(&later, "a", WALL, 0.0));
+    first.clear(WALL, false);
+    assert!(!has(&first, "a", WALL, 0.0));
+    later.happens(Event::Show);
+    perform(&mut first, &mut store);
+    perform(&mut later, &mut store);
+    assert!(first.number() == WALL && has(&later, "d", WALL, 0.0));
+    later.hear(Some(WALL));
+    assert!(later.pending(9, WALL, 0.0).is_empty());
+}
+
+#[wasm_bindgen_test]
+fn a_timer_is_told_with_its_milliseconds() {
+    let mut guard = guard_in(Some(Place::Custom), 1.0);
+    guard.happens(Event::Opened);
+    assert_eq!(guard.next(WALL), Step::Timer);
+    assert_eq!((guard.timer(), guard.timer_ms()), (Timer::Pass, 2_000));
+    guard.fired(Timer::Pass);
+    let mut store = BTreeMap::new();
+    assert!(perform(&mut guard, &mut store).contains(&Step::Pass));
+}
+
+#[wasm_bindgen_test]
+fn namespaces_that_are_idle_are_named() {
+    let mut guard = guard();
+    guard.note_other("seenguard/idle/00000000000/m", Some("1,30,0,0,0,".into()));
+    guard.note_other("seenguard/older/s/0/w/1", None);
+    guard.note_other(&[PREFIX, "00000000000/m"].concat(), Some("1,30,0,0,0,".into()));
+    assert_eq!(
+        [guard.take_idle("reader", WALL), guard.take_idle("reader", WALL)],
+        ["idle\nolder", ""]
+    );
 }
 
 #[wasm_bindgen_test]
@@ -515,7 +576,8 @@ fn options_without_meaning_are_thrown_by_their_code() {
     let with_seed = |seed: &str| GivenOptions::new(false, 0, 0, 0.0, None, None, None, Some(seed.into()), None);
     assert_eq!(thrown(with_seed("18446744073709551616"))["code"], "bad-option");
     for (window, remember) in [(0.0, 1), (f64::NAN, 1), (30.0, 0), (30.0, 50_001)] {
-        assert_eq!(thrown(Guard::new("home", window, remember, &[]))["code"], "bad-option");
+        let guard = Guard::new("home", PREFIX, None, window, remember, &[]);
+        assert_eq!(thrown(guard)["code"], "bad-option");
     }
 }
 
@@ -585,8 +647,7 @@ fn memory_bytes() -> u32 {
 #[wasm_bindgen_test]
 fn a_day_of_use_takes_no_more_and_more_memory() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
-    let mut guard = waiting_guard(1.0);
-    guard.begin_storage(true, false, WALL);
+    let mut guard = guard_in(Some(Place::IndexedDb), 1.0);
     let mut store = BTreeMap::new();
     let mut used = 0;
     // A refresh every half minute, whose items differ in number and length.
@@ -603,7 +664,7 @@ fn a_day_of_use_takes_no_more_and_more_memory() {
         apply(&mut guard, &shards, refresh as f64, NONE, WALL, 0.0);
         fresh(&mut guard, &texts);
         record(&mut guard, &texts);
-        perform(&mut guard, &mut store, 0.0);
+        perform(&mut guard, &mut store);
         chain.record(&shown, now).unwrap();
         // By then all that is bounded has been full.
         if refresh == 1500 {

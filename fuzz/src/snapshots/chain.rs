@@ -2,10 +2,11 @@
 //! was stored and whatever came in since.
 
 use arbitrary::Arbitrary;
+use seenguard::device::{Guard, Now};
 use seenguard::wire::Reference;
 use seenguard::{
-    ChainOptions, ChainSnapshot, Format, Guard, Impression, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Now, Report,
-    ShardChain, Snapshot,
+    ChainOptions, ChainSnapshot, Format, Impression, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Report, ShardChain,
+    Snapshot,
 };
 
 use super::verdicts::Inspected;
@@ -302,7 +303,6 @@ impl Server {
     /// A guard that took the snapshot, and then the same by references.
     fn guard_with(&self, shipped: &ChainSnapshot) -> Guard {
         let mut guard = Guard::new(30.0, 1_000).expect("the options are those of a guard");
-        guard.finish_loading();
         let applied = guard
             .apply(Snapshot::from(shipped), self.guard_now())
             .expect("a guard takes what is shipped");

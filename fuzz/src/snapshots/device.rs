@@ -2,11 +2,9 @@
 
 use allocation_counter::measure;
 use arbitrary::Arbitrary;
+use seenguard::device::{Applied, Explanation, Guard, NotApplied, Now};
 use seenguard::wire::Reference;
-use seenguard::{
-    Applied, Error, Explanation, Format, Guard, Impression, ItemIds, MAX_BITS, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS,
-    NotApplied, Now, Snapshot,
-};
+use seenguard::{Error, Format, Impression, ItemIds, MAX_BITS, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Snapshot};
 
 use super::verdicts::Inspected;
 use crate::pieces::{BEGINNING_MS, Few, Id, Number, Time, texts};
@@ -20,8 +18,6 @@ const LITTLE: u64 = 128 * 1024;
 const MOST_PRINTED_BITS: u64 = 1 << 14;
 /// Longer texts are not stored.
 const MAX_STORED_BYTES: usize = 512 * 1024;
-/// A place of no shard.
-const CUT: u8 = u8::MAX;
 
 #[derive(Debug, Arbitrary)]
 pub struct DeviceProgram<'a> {
@@ -32,10 +28,9 @@ pub struct DeviceProgram<'a> {
 #[derive(Debug, Arbitrary)]
 enum Step<'a> {
     Apply(SnapshotInput<'a>),
-    /// The next visit, which finds the snapshot as it was stored.
+    /// The next visit, which finds the snapshot as it was stored; not if it is damaged anywhere.
     Reopen {
-        /// Places of shards whose texts are damaged; [`CUT`]: the end is missing.
-        lost: Few<u8, 4>,
+        damage: Few<u8, 4>,
     },
     Record(Few<Id, 8>),
     Unsee(Few<Id, 8>),
@@ -73,6 +68,8 @@ struct Device {
     was_too_long: bool,
     server_clock: Option<(u64, u64)>,
     listed: Vec<Id>,
+    /// What the snapshot in use takes back.
+    unseen: Vec<Impression>,
     /// What was recorded, the device's time of it, and never taken back in any way since.
     recorded: Vec<(Id, u64)>,
     /// What the table may know of.
@@ -91,6 +88,7 @@ pub fn run(program: &DeviceProgram<'_>) {
         was_too_long: false,
         server_clock: None,
         listed: Vec::new(),
+        unseen: Vec::new(),
         recorded: Vec::new(),
         touched: Vec::new(),
     };
@@ -101,9 +99,7 @@ pub fn run(program: &DeviceProgram<'_>) {
 }
 
 fn new_guard() -> Guard {
-    let mut guard = Guard::new(WINDOW_DAYS, 1_000).expect("the options are those of a guard");
-    guard.finish_loading();
-    guard
+    Guard::new(WINDOW_DAYS, 1_000).expect("the options are those of a guard")
 }
 
 /// What can be seen of a guard but for what a snapshot that was not taken still counts.
@@ -127,7 +123,7 @@ impl Device {
     fn step(&mut self, step: &Step<'_>) {
         match step {
             Step::Apply(input) => self.apply(input),
-            Step::Reopen { lost } => self.reopen(&lost.0),
+            Step::Reopen { damage } => self.reopen(!damage.0.is_empty()),
             Step::Record(ids) => self.record(&ids.0),
             Step::Unsee(ids) => self.unsee(&ids.0),
             Step::Filter(items) => self.filter(&items.0),
@@ -212,6 +208,7 @@ impl Device {
             (self.in_use, self.order) = (format, order);
             self.server_clock = now_ms.map(|server| (server, self.now.steady_ms));
             self.taken(&input.unseen.0, order.0);
+            self.unseen = unseen;
         } else {
             assert_eq!(state_of(&self.guard, self.now, self.bits()), before, "all or nothing");
             let is_missing = matches!(&result, Ok(applied) if applied.reason == Some(NotApplied::MissingShard));
@@ -329,64 +326,44 @@ impl Device {
         assert_eq!(again.held(), self.guard.held());
     }
 
-    /// The next visit: storage has the snapshot, of which some texts are damaged.
-    fn reopen(&mut self, lost: &[u8]) {
-        let stored = self.guard.stored_snapshot(self.now);
-        let has_any = !self.shards.is_empty() || !self.listed.is_empty();
+    /// The next visit: storage has the snapshot, unless it is lost or was too long.
+    fn reopen(&mut self, is_lost: bool) {
+        let kept: Vec<Vec<u8>> = self.guard.shard_texts().map(<[u8]>::to_vec).collect();
         assert!(
-            stored.is_some() || !has_any || self.was_too_long,
-            "a snapshot is stored"
+            kept.len() == self.shards.len() || (kept.is_empty() && self.was_too_long),
+            "a snapshot is stored whole"
         );
-        assert!(stored.is_none() || self.text_bytes() <= MAX_STORED_BYTES);
+        assert!(kept.is_empty() || self.text_bytes() <= MAX_STORED_BYTES);
         self.guard = new_guard();
         self.recorded.clear();
         self.was_too_long = false;
-        let is_there = stored.is_some_and(|stored| self.restore(stored, lost));
-        if !is_there {
+        if is_lost || kept.len() < self.shards.len() {
             self.shards.clear();
             self.listed.clear();
-            self.server_clock = None;
+            self.unseen.clear();
+            (self.server_clock, self.order) = (None, (0, None));
+        } else {
+            let server_ms = self.server_ms();
+            let snapshot = Snapshot {
+                version: None,
+                shards: &kept[..],
+                format: self.in_use,
+                now_ms: server_ms,
+                unseen: &self.unseen,
+                forget_before: Some(self.order.0),
+            };
+            self.guard.restore(snapshot, self.now).expect("it was taken before");
+            self.server_clock = server_ms.map(|server| (server, self.now.steady_ms));
+            self.order.1 = None;
         }
-        let forget_before = if is_there { self.order.0 } else { 0 };
-        self.order = (forget_before, None);
         self.touched.clone_from(&self.listed);
         assert_eq!(self.guard.shards(), self.shards.len());
-        let references = self
-            .shards
-            .iter()
-            .map(|shard| Reference::of(self.in_use, &shard.text.text));
+        let texts = self.shards.iter().map(|shard| &shard.text.text);
+        let references = texts.map(|text| Reference::of(self.in_use, text));
         assert_eq!(self.guard.held(), Reference::join(references));
         for id in &self.listed {
             assert!(!self.guard.has(id.text(), self.now), "{id:?} is taken back");
         }
-    }
-
-    /// Returns whether what was stored could be read.
-    fn restore(&mut self, mut stored: String, lost: &[u8]) -> bool {
-        if lost.contains(&CUT) {
-            stored.pop();
-            let before = state_of(&self.guard, self.now, 0);
-            assert!(self.guard.restore(&stored, self.now).is_err(), "the end is missing");
-            assert_eq!(state_of(&self.guard, self.now, 0), before, "all or nothing");
-            return false;
-        }
-        let mut at = stored.len() - self.text_bytes();
-        let mut kept = Vec::new();
-        for (place, shard) in self.shards.drain(..).enumerate() {
-            let length = shard.text.text.len();
-            if lost.iter().any(|&lost| usize::from(lost) == place) {
-                let other = if stored[at..].starts_with('A') { "B" } else { "A" };
-                stored.replace_range(at..=at, other);
-            } else {
-                kept.push(shard);
-            }
-            at += length;
-        }
-        self.shards = kept;
-        self.guard.restore(&stored, self.now).expect("only texts are damaged");
-        let server_ms = self.server_ms().map(|server| server.min((1 << 53) - 1));
-        self.server_clock = server_ms.map(|server| (server, self.now.steady_ms));
-        true
     }
 
     fn filter(&mut self, items: &[Few<Id, 3>]) {

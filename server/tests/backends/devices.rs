@@ -1,6 +1,7 @@
 //! Devices, and what they send.
 
-use seenguard::{Guard, Impression, Now, Report, Time};
+use seenguard::device::{Guard, Now};
+use seenguard::{Impression, Report, Time};
 
 use crate::recall_server::new_device;
 

@@ -1,6 +1,7 @@
 //! What the routes take and answer.
 
-use seenguard::{ChainSnapshot, DEFAULT_REMEMBER, Guard, Now, PlanOptions, Snapshot, plan};
+use seenguard::device::{DEFAULT_REMEMBER, Guard, Now};
+use seenguard::{ChainSnapshot, PlanOptions, Snapshot, plan};
 use serde_json::{Value, json};
 
 use super::Place;

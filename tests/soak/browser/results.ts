@@ -36,7 +36,7 @@ const OF_THE_BROWSER: readonly Quantity[] = ["heap", "usage", "resident"];
 const COUNTED: readonly Quantity[] = ["objects", "nodes", "listeners", "keys"];
 /** Wasm memory never shrinks, so one peak raises it for good: from then on it has to stay. */
 const WASM_SETTLED = 2 / 3;
-/** In fewer days segments are compacted too seldom for a slope to tell anything. */
+/** In fewer days rows are compacted too seldom for a slope to tell anything. */
 const DAYS_FOR_SLOPES = 30;
 
 /** The trend of each quantity once it has settled; those that this browser does not tell are absent. */

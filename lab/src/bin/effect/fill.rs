@@ -1,7 +1,8 @@
 //! How a client that filters fills its page: as `feed.fill` does, it asks again, behind what it was given, until enough
 //! fresh items are there.
 
-use seenguard::{Guard, Now, Time};
+use seenguard::Time;
+use seenguard::device::{Guard, Now};
 use seenguard_lab::report::Result;
 
 use crate::page::{Answer, Ask, Page, Seen};
@@ -109,14 +110,13 @@ impl<'a> Fill<'a> {
 mod tests {
     use super::*;
     use crate::people::{Refresh, SECOND_MS};
-    use seenguard::DEFAULT_REMEMBER;
+    use seenguard::device::DEFAULT_REMEMBER;
 
     /// The page of a device that has shown the first so many of 40 candidates, oldest first, of a server that filters
     /// nothing.
     fn page(shown_before: usize, seen: Seen) -> Page {
         let ids: Vec<String> = (0..40).map(|number| format!("article-{number}")).collect();
         let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).expect("options");
-        guard.finish_loading();
         for (number, id) in ids[..shown_before].iter().enumerate() {
             guard
                 .record(&[id], Now::at(Time::from_unix_ms(number as u64 + 1)))

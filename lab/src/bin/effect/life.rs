@@ -3,7 +3,8 @@
 
 use std::collections::HashSet;
 
-use seenguard::{DEFAULT_REMEMBER, Guard, Now, Outcome, ShardChain, Storage, Time};
+use seenguard::device::{DEFAULT_REMEMBER, Guard, Now, Place, Step, Storage};
+use seenguard::{ShardChain, Time};
 use seenguard_lab::report::Result;
 
 use crate::measure::{Counts, Tally};
@@ -148,7 +149,6 @@ impl Past {
     fn new(impressions: &[Impression], ids: Ids<'_>, devices: usize, now: u64) -> Result<Self> {
         let mut chain = ShardChain::new(chain_options())?;
         let mut tables = vec![Guard::new(WINDOW_DAYS, DEFAULT_REMEMBER)?; devices];
-        tables.iter_mut().for_each(Guard::finish_loading);
         let mut guards = tables.clone();
         for (number, guard) in guards.iter_mut().enumerate() {
             name(guard, number as u64);
@@ -180,12 +180,22 @@ impl Past {
 
 /// Opens an empty storage, by which a device has its name.
 fn name(guard: &mut Guard, seed: u64) {
-    let mut storage = Storage::new(NAMESPACE, WINDOW_DAYS, DEFAULT_REMEMBER, seed);
     let now = Now::at(Time::from_unix_ms(FIRST_DAY_MS));
-    storage.begin(false, false, None);
-    storage.next(guard, now);
-    storage.complete(guard, storage.operation(), Outcome::Keys(Vec::new()), now);
-    storage.next(guard, now);
+    let prefix = ["seenguard/", NAMESPACE, "/"].concat();
+    let mut storage = Storage::new(&prefix, NAMESPACE, Some(Place::Custom), seed, guard);
+    storage.flush(guard);
+    loop {
+        match storage.next(guard, now) {
+            Step::Wait => return,
+            Step::Look | Step::Pass => {
+                storage.begin(guard, Place::Custom);
+                storage.list(guard, [].into_iter(), [].into_iter());
+                while storage.next_write(guard, now).is_some() {}
+                storage.completed(guard, storage.transaction(), now);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Each device delivers what it has shown, and takes what the server ships.

@@ -1,6 +1,7 @@
 //! A filter on the device alone, over a server that knows nothing of what was seen: Primal's remedy.
 
-use seenguard::{Guard, Now, Time};
+use seenguard::Time;
+use seenguard::device::{Guard, Now};
 use seenguard_lab::report::Result;
 
 use super::{Past, Remedy};

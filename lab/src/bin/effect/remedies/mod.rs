@@ -6,7 +6,8 @@ mod last_served;
 mod seenguard;
 mod server_alone;
 
-use ::seenguard::{Guard, ShardChain};
+use ::seenguard::ShardChain;
+use ::seenguard::device::Guard;
 use seenguard_lab::report::Result;
 
 pub use self::seenguard::{apply, deliver};

@@ -4,7 +4,8 @@
 
 use std::collections::HashSet;
 
-use seenguard::{ChainSnapshot, Guard, Now, PageRequest, Pending, SeenItems, Snapshot, Time};
+use seenguard::device::{Guard, Now};
+use seenguard::{ChainSnapshot, PageRequest, Pending, SeenItems, Snapshot, Time};
 use seenguard_lab::report::Result;
 
 use super::{Past, Remedy};

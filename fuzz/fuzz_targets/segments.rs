@@ -1,8 +1,0 @@
-//! Stored segments with valid checksums, against a plain model of the table.
-
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-use seenguard_fuzz::segments::{self, Input};
-
-fuzz_target!(|input: Input<'_>| segments::check(&input));

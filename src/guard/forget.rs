@@ -1,0 +1,56 @@
+//! What a guard forgets: everything at a clear, and what came before a deletion of the history on the server.
+
+use super::Guard;
+use super::server_view::ServerView;
+use super::taken_back::TakenBack;
+use crate::table::Floor;
+
+impl Guard {
+    /// The number of the latest clear that is known; 0: none.
+    pub fn number(&self) -> u64 {
+        self.table.number()
+    }
+
+    /// Forgets all that was recorded, and the snapshot in use: what a caller without a [`Storage`](crate::device::Storage)
+    /// does for a clear.
+    pub fn clear(&mut self, now: super::Now) {
+        let number = now.recorded_at().max(self.number() + 1);
+        self.learn(number, false);
+    }
+
+    /// Learns of a clear. `keeps`: what is in the table was recorded since. Returns whether it was not known.
+    pub(crate) fn learn(&mut self, number: u64, keeps: bool) -> bool {
+        let is_new = self.table.learn(number, keeps);
+        if is_new {
+            self.forget_snapshot();
+            self.has_applied = false;
+        }
+        is_new
+    }
+
+    /// Another tab, or an earlier visit, has heard of a deletion of the history.
+    pub(crate) fn merge_floor(&mut self, floor: Floor) {
+        self.table.merge_floor(floor);
+        let is_in_use = self.has_applied || self.server.len() > 0;
+        if is_in_use && floor.deleted_at > self.forget_before {
+            let version = self.version.map(|_| 0);
+            self.forget_snapshot();
+            (self.forget_before, self.version) = (floor.deleted_at, version);
+        }
+    }
+
+    /// When the history was deleted, Unix seconds of the server's clock; 0: never.
+    pub(super) fn latest_deletion(&self) -> u32 {
+        self.table.floor().map_or(0, |floor| floor.deleted_at)
+    }
+
+    fn forget_snapshot(&mut self) {
+        self.server = ServerView::default();
+        self.taken_back = TakenBack::default();
+        self.version = None;
+        self.forget_before = 0;
+        self.server_clock = None;
+        self.is_missing_shard = false;
+        self.snapshots += 1;
+    }
+}

@@ -1,0 +1,459 @@
+//! The impression table: what this device showed, exactly, by the XXH64 of the id.
+//!
+//! A device with several tabs has a copy of the table in each, and storage holds what all of them wrote, as
+//! [rows](row). Copies become one by [`Table::merge`], which is commutative, associative and idempotent before anything
+//! is dropped: the order, the number and the grouping of merges do not matter.
+//!
+//! The counter of recordings is a hybrid clock: 1 above the highest that this copy has heard of, and at least the
+//! device's time. Time decides nothing else but the window, so a clock that jumps drops nothing: what has expired is
+//! skipped, and stays until `remember` higher recordings push it out.
+
+mod floor;
+mod merge;
+mod recording;
+pub(crate) mod row;
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests;
+
+pub(crate) use floor::Floor;
+pub(crate) use recording::{Kind, MAX_AT, Rank, Recording, Undelivered};
+
+use crate::device_name::DeviceName;
+use crate::error::Error;
+use crate::hash::HashedId;
+use crate::id_map::IdMap;
+use recording::{EARLY_LOCAL, MAX_DELIVERIES, MAX_SEQ};
+
+/// Recordings that are kept unless the options say otherwise.
+pub const DEFAULT_REMEMBER: usize = 10_000;
+/// Most recordings that can be kept.
+pub const MAX_REMEMBER: usize = 50_000;
+/// Most ids that are kept as text.
+pub(crate) const MAX_TEXTS: usize = 5_000;
+/// Most bytes of these ids together.
+pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
+/// Most ids that are taken back.
+pub(crate) const MAX_UNSEEN: usize = 1_000;
+
+/// Most recordings of a row.
+pub(crate) const MAX_ROW: usize = 1_000;
+
+/// The impressions of one namespace.
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    window_ms: u64,
+    remember: usize,
+    recordings: IdMap<Recording>,
+    tally: Tally,
+    /// The highest counter that this copy has heard of.
+    counter: u64,
+    /// Whether what is stored has been read, or there is nothing that could be.
+    has_looked: bool,
+    /// What was recorded as seen elsewhere until then: its hash and time.
+    early: Vec<(u64, u64)>,
+    reporting: bool,
+    floor: Option<Floor>,
+    /// That of the latest clear that is known; 0: none.
+    number: u64,
+    /// The device's, once it is stored.
+    device_name: Option<DeviceName>,
+    /// Grows whenever something is taken back or forgotten.
+    unseen_revision: u64,
+    /// What has changed since it was stored, oldest first.
+    unsaved: Vec<Change>,
+    changes: u64,
+}
+
+/// Counts of recordings, kept up to date by each change.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    texts: usize,
+    text_bytes: usize,
+    undelivered: usize,
+    unseen: usize,
+}
+
+/// A change of a recording.
+#[derive(Debug, Clone, Copy)]
+struct Change {
+    hash: u64,
+    /// Its place among all changes.
+    place: u64,
+    /// Whether a snapshot has covered it, and would again after a reload: it is stored with the next that is.
+    can_wait: bool,
+}
+
+impl Tally {
+    fn add(&mut self, recording: &Recording) {
+        self.texts += usize::from(recording.undelivered.is_some());
+        self.text_bytes += recording.text_bytes();
+        self.undelivered += usize::from(recording.is_undelivered());
+        self.unseen += usize::from(recording.is_taken_back());
+    }
+
+    fn remove(&mut self, recording: &Recording) {
+        self.texts -= usize::from(recording.undelivered.is_some());
+        self.text_bytes -= recording.text_bytes();
+        self.undelivered -= usize::from(recording.is_undelivered());
+        self.unseen -= usize::from(recording.is_taken_back());
+    }
+}
+
+impl Table {
+    /// An empty table of a namespace that is not stored. `remember`: recordings that are kept at least.
+    pub(crate) fn new(window_ms: u64, remember: usize) -> Self {
+        Table {
+            window_ms,
+            remember,
+            recordings: IdMap::default(),
+            tally: Tally::default(),
+            counter: 0,
+            has_looked: true,
+            early: Vec::new(),
+            reporting: false,
+            floor: None,
+            number: 0,
+            device_name: None,
+            unseen_revision: 0,
+            unsaved: Vec::new(),
+            changes: 0,
+        }
+    }
+
+    pub(crate) fn window_ms(&self) -> u64 {
+        self.window_ms
+    }
+
+    pub(crate) fn remember(&self) -> usize {
+        self.remember
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.recordings.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.recordings.is_empty()
+    }
+
+    /// The highest counter that is known.
+    pub(crate) fn counter(&self) -> u64 {
+        self.counter
+    }
+
+    /// Grows whenever something is taken back or forgotten, in this copy or another one.
+    pub(crate) fn unseen_revision(&self) -> u64 {
+        self.unseen_revision
+    }
+
+    /// The device's name, once it is stored.
+    pub(crate) fn device_name(&self) -> Option<DeviceName> {
+        self.device_name
+    }
+
+    /// The name is stored.
+    pub(crate) fn name_device(&mut self, name: DeviceName) {
+        self.device_name = Some(name);
+    }
+
+    /// Whether impressions of this namespace were ever delivered.
+    pub(crate) fn is_reporting(&self) -> bool {
+        self.reporting
+    }
+
+    /// From now on impressions are delivered: ids keep their text until they are, covered or not.
+    pub(crate) fn set_reporting(&mut self) {
+        self.reporting = true;
+    }
+
+    /// The recording of an id, whatever its age.
+    #[inline]
+    pub(crate) fn get(&self, hash: u64) -> Option<&Recording> {
+        self.recordings.get(&hash)
+    }
+
+    /// The recording of an id, if it is within the window.
+    #[inline]
+    pub(crate) fn get_live(&self, hash: u64, now_ms: u64) -> Option<&Recording> {
+        self.get(hash).filter(|recording| self.is_live(recording, now_ms))
+    }
+
+    /// Whether a recording is within the window.
+    pub(crate) fn is_live(&self, recording: &Recording, now_ms: u64) -> bool {
+        now_ms < recording.at.saturating_add(self.window_ms)
+    }
+
+    /// Records an impression. Returns how many ids lost their text for want of room.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; then nothing is recorded.
+    pub(crate) fn record(&mut self, id: HashedId<'_>, at: u64, covered: bool) -> Result<usize, Error> {
+        self.add(id, at, Kind::Seen, covered, 0)
+    }
+
+    /// Records what no server is to learn of: covered and delivered from the start.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; then nothing is recorded.
+    pub(crate) fn record_local(&mut self, id: HashedId<'_>, at: u64) -> Result<usize, Error> {
+        self.add(id, at, Kind::Seen, true, 1)
+    }
+
+    /// Takes an id back: it passes until it is recorded again.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; then nothing is recorded.
+    pub(crate) fn unsee(&mut self, id: HashedId<'_>, at: u64) -> Result<usize, Error> {
+        self.unseen_revision += 1;
+        self.add(id, at, Kind::Unseen, false, 0)
+    }
+
+    fn add(&mut self, id: HashedId<'_>, at: u64, kind: Kind, covered: bool, deliveries: u8) -> Result<usize, Error> {
+        let hash = id.unseeded();
+        self.recordings.try_reserve(1)?;
+        let has_room = id.bytes().len() <= MAX_TEXT_BYTES;
+        let undelivered = if has_room {
+            Some(Undelivered::new(id.bytes(), true)?)
+        } else {
+            None
+        };
+        self.take(hash);
+        let is_early_local = deliveries > 0 && !self.has_looked;
+        if is_early_local {
+            self.early.push((hash, at));
+        } else if kind == Kind::Unseen {
+            self.early.retain(|&(early, _)| early != hash);
+        }
+        let recording = Recording {
+            seq: if is_early_local { EARLY_LOCAL } else { self.next_seq(at) },
+            at,
+            kind,
+            covered,
+            deliveries,
+            undelivered,
+        };
+        self.insert(hash, recording);
+        if !is_early_local {
+            self.note_change(hash, false);
+        }
+        let lost = self.drop_texts() + usize::from(!has_room && !covered);
+        self.evict();
+        Ok(lost)
+    }
+
+    fn next_seq(&mut self, at: u64) -> u64 {
+        self.counter = (self.counter + 1).max(at).min(MAX_SEQ);
+        self.counter
+    }
+
+    /// Changes a recording by `change`; it must leave the id as it is.
+    fn change(&mut self, hash: u64, change: impl FnOnce(&mut Recording)) {
+        let Some(recording) = self.recordings.get_mut(&hash) else {
+            return;
+        };
+        self.tally.remove(recording);
+        change(recording);
+        recording.drop_unneeded_text(self.reporting);
+        self.tally.add(recording);
+    }
+
+    /// Notes in which batch a recording is under way; 0: none.
+    pub(crate) fn set_batch(&mut self, hash: u64, batch: u32) {
+        self.change(hash, |recording| {
+            if let Some(undelivered) = &mut recording.undelivered {
+                undelivered.batch = batch;
+            }
+        });
+    }
+
+    /// Notes that a snapshot in use stops an id.
+    pub(crate) fn set_covered(&mut self, hash: u64) {
+        self.change(hash, |recording| recording.covered = true);
+        self.note_change(hash, true);
+    }
+
+    /// Notes that an impression has arrived at the server.
+    pub(crate) fn set_delivered(&mut self, hash: u64, now_ms: u64) {
+        self.change(hash, |recording| {
+            recording.deliveries = (recording.deliveries + 1).min(MAX_DELIVERIES);
+            if let Some(undelivered) = &mut recording.undelivered {
+                undelivered.delivered_at = now_ms;
+            }
+        });
+        self.note_change(hash, false);
+    }
+
+    fn take(&mut self, hash: u64) -> Option<Recording> {
+        let taken = self.recordings.remove(&hash)?;
+        self.tally.remove(&taken);
+        Some(taken)
+    }
+
+    /// Inserts the recording of an id that has none.
+    fn insert(&mut self, hash: u64, mut recording: Recording) {
+        recording.drop_unneeded_text(self.reporting);
+        self.tally.add(&recording);
+        self.recordings.insert(hash, recording);
+    }
+
+    /// Takes their text from the oldest, once there are too many or too long ones, until a tenth of the room is free.
+    /// Returns how many lost it.
+    fn drop_texts(&mut self) -> usize {
+        if self.tally.texts <= MAX_TEXTS && self.tally.text_bytes <= MAX_TEXT_BYTES {
+            return 0;
+        }
+        let (texts, bytes) = (MAX_TEXTS - MAX_TEXTS / 10, MAX_TEXT_BYTES - MAX_TEXT_BYTES / 10);
+        let mut dropped = 0;
+        for oldest in self.in_order(|recording| recording.undelivered.is_some()) {
+            if self.tally.texts <= texts && self.tally.text_bytes <= bytes {
+                break;
+            }
+            self.change(oldest.hash, |recording| recording.undelivered = None);
+            dropped += 1;
+        }
+        dropped
+    }
+
+    /// Drops the lowest recordings once there are a tenth more than are to be remembered, and of those taken back
+    /// likewise.
+    fn evict(&mut self) {
+        if self.recordings.len() > with_slack(self.remember) {
+            self.keep_highest(self.remember, |_| true);
+        }
+        if self.tally.unseen > with_slack(MAX_UNSEEN) {
+            self.keep_highest(MAX_UNSEEN, Recording::is_taken_back);
+        }
+    }
+
+    /// Keeps of the recordings that `counts` names the `most` highest.
+    fn keep_highest(&mut self, most: usize, counts: impl Fn(&Recording) -> bool) {
+        let order = self.in_order(counts);
+        for evicted in &order[..order.len().saturating_sub(most)] {
+            self.take(evicted.hash);
+        }
+    }
+
+    /// The ranks of the recordings that `counts` names, lowest first.
+    fn in_order(&self, counts: impl Fn(&Recording) -> bool) -> Vec<Rank> {
+        let counted = self.recordings.iter().filter(|(_, recording)| counts(recording));
+        Rank::sorted(counted.map(|(&hash, recording)| Rank::of(hash, recording)))
+    }
+
+    /// The ranks of these ids, as far as the table has them, each once, lowest first.
+    pub(crate) fn ranks_of(&self, hashes: impl Iterator<Item = u64>) -> Vec<Rank> {
+        let mut ranks = Rank::sorted(hashes.filter_map(|hash| Some(Rank::of(hash, self.get(hash)?))));
+        ranks.dedup();
+        ranks
+    }
+}
+
+fn with_slack(limit: usize) -> usize {
+    limit + limit / 10
+}
+
+/// What can be told without looking at each recording.
+impl Table {
+    /// The recordings that have their text, oldest first, each with its hash. Looks at none where none has.
+    pub(crate) fn undelivered(&self) -> impl DoubleEndedIterator<Item = (u64, &Recording, &Undelivered)> {
+        let has_any = self.tally.texts > 0;
+        let ranks = has_any.then(|| self.in_order(|recording| recording.undelivered.is_some()));
+        ranks.into_iter().flatten().filter_map(|rank| {
+            let recording = self.get(rank.hash)?;
+            Some((rank.hash, recording, recording.undelivered.as_deref()?))
+        })
+    }
+
+    /// The pending ones of them.
+    pub(crate) fn pending(&self, now_ms: u64) -> impl DoubleEndedIterator<Item = (u64, &Recording, &Undelivered)> {
+        self.undelivered()
+            .filter(move |(_, recording, _)| recording.is_pending() && self.is_live(recording, now_ms))
+    }
+
+    pub(crate) fn undelivered_len(&self) -> usize {
+        self.tally.undelivered
+    }
+
+    /// How many recordings within the window `counts` names.
+    pub(crate) fn count_live(&self, now_ms: u64, counts: impl Fn(&Recording) -> bool) -> usize {
+        let live = self.recordings.values().filter(|one| self.is_live(one, now_ms));
+        live.filter(|one| counts(one)).count()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let table = self.recordings.capacity() * (size_of::<(u64, Recording)>() + 1);
+        table + self.tally.texts * size_of::<Undelivered>() + self.tally.text_bytes
+    }
+}
+
+/// What has to be stored.
+impl Table {
+    fn note_change(&mut self, hash: u64, can_wait: bool) {
+        self.changes += 1;
+        self.unsaved.push(Change {
+            hash,
+            place: self.changes,
+            can_wait,
+        });
+        if self.unsaved.len() > 2 * self.recordings.len() + MAX_ROW {
+            self.drop_superseded();
+        }
+    }
+
+    /// Of several changes of one id keeps the latest, and none of an id that is gone: what nothing stores would be ever
+    /// more.
+    fn drop_superseded(&mut self) {
+        let by_id = Rank::sorted(self.unsaved.iter().map(|change| Rank {
+            seq: change.hash,
+            at: change.place,
+            hash: change.hash,
+        }));
+        let is_latest = |place: usize| by_id.get(place + 1).is_none_or(|next| next.hash != by_id[place].hash);
+        let latest = (0..by_id.len()).filter(|&place| is_latest(place) && self.get(by_id[place].hash).is_some());
+        let in_order = Rank::sorted(latest.map(|place| Rank {
+            seq: by_id[place].at,
+            ..by_id[place]
+        }));
+        self.unsaved.clear();
+        self.unsaved.extend(in_order.into_iter().map(|change| Change {
+            hash: change.hash,
+            place: change.at,
+            can_wait: false,
+        }));
+    }
+
+    /// How many changes there were.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether any of the changes from `first` to `last` is to be stored. `everything`: what can wait, too.
+    pub(crate) fn is_unsaved(&self, everything: bool, first: u64, last: u64) -> bool {
+        let is_due = |change: &Change| everything || !change.can_wait;
+        self.unsaved
+            .iter()
+            .any(|change| (first..=last).contains(&change.place) && is_due(change))
+    }
+
+    /// The ids of the latest changes that are to be stored, at most so many, and the place of the first of them.
+    /// `everything`: what can wait, too.
+    pub(crate) fn latest_unsaved(&self, everything: bool, most: usize) -> (u64, Vec<u64>) {
+        let due = self
+            .unsaved
+            .iter()
+            .rev()
+            .filter(|change| everything || !change.can_wait);
+        let (mut first, mut hashes) = (u64::MAX, Vec::new());
+        for change in due.take(most) {
+            first = change.place;
+            hashes.push(change.hash);
+        }
+        (first, hashes)
+    }
+
+    /// The changes from `first` to `last` are stored.
+    pub(crate) fn set_saved(&mut self, first: u64, last: u64) {
+        self.unsaved
+            .retain(|change| change.place < first || change.place > last);
+        self.unsaved.shrink_to_fit();
+    }
+}

@@ -1,0 +1,167 @@
+//! One entry of the impression table: the last recording of an id, and how two recordings of one id become one.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::error::Error;
+
+/// Highest counter of a recording: what a JavaScript number holds exactly.
+pub(crate) const MAX_SEQ: u64 = (1 << 53) - 1;
+
+/// Latest time of a recording, Unix milliseconds.
+pub(crate) const MAX_AT: u64 = (1 << 53) - 1;
+
+/// The counter of what was recorded as seen elsewhere before the storage was read: below all that it may hold.
+pub(super) const EARLY_LOCAL: u64 = 0;
+
+/// Most deliveries that are counted.
+pub(crate) const MAX_DELIVERIES: u8 = 2;
+
+/// Whether an id was shown or taken back. Of two recordings made at the same count and time, `Seen` wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Unseen,
+    Seen,
+}
+
+/// The last recording of an id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Recording {
+    /// A hybrid clock: 1 above the highest that the table had heard of, and at least `at`.
+    pub(crate) seq: u64,
+    /// Unix milliseconds of the device's clock.
+    pub(crate) at: u64,
+    pub(crate) kind: Kind,
+    /// Whether a snapshot that would stop it was in use.
+    pub(crate) covered: bool,
+    /// How often it was delivered to the server, 0 to [`MAX_DELIVERIES`].
+    pub(crate) deliveries: u8,
+    /// While it is pending or still to be delivered.
+    pub(crate) undelivered: Option<Box<Undelivered>>,
+}
+
+/// What is kept of a recording while it is pending or still to be delivered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Undelivered {
+    /// The id, UTF-8.
+    pub(crate) id: Box<[u8]>,
+    /// When it was last delivered, Unix milliseconds of the device's clock; 0: never.
+    pub(crate) delivered_at: u64,
+    /// Whether this tab delivers it: it recorded it, or found it at its first look.
+    pub(crate) is_for_us: bool,
+    /// The batch that it is under way in; 0: none.
+    pub(crate) batch: u32,
+}
+
+impl Undelivered {
+    /// Copies an id.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn new(id: &[u8], is_for_us: bool) -> Result<Box<Self>, Error> {
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(id.len()).map_err(|_| Error::OutOfMemory)?;
+        copy.extend_from_slice(id);
+        Ok(Box::new(Undelivered {
+            id: copy.into_boxed_slice(),
+            delivered_at: 0,
+            is_for_us,
+            batch: 0,
+        }))
+    }
+
+    /// The id as text; it was UTF-8 when it came in.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.id).into_owned()
+    }
+}
+
+impl Recording {
+    /// What decides which of two recordings of one id stays: the higher one.
+    fn order(&self) -> (u64, u64, Kind) {
+        (self.seq, self.at, self.kind)
+    }
+
+    /// Whether it was shown, and no snapshot covers it yet.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.kind == Kind::Seen && !self.covered && self.undelivered.is_some()
+    }
+
+    pub(crate) fn is_taken_back(&self) -> bool {
+        self.kind == Kind::Unseen
+    }
+
+    /// Whether this tab has yet to deliver it, and it is not under way.
+    pub(crate) fn is_undelivered(&self) -> bool {
+        self.deliveries == 0
+            && self
+                .undelivered
+                .as_ref()
+                .is_some_and(|undelivered| undelivered.is_for_us && undelivered.batch == 0)
+    }
+
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.undelivered.as_ref().map_or(0, |undelivered| undelivered.id.len())
+    }
+
+    /// Drops the text once the recording is neither pending nor to be delivered. `reporting`: impressions of this
+    /// namespace are delivered.
+    pub(crate) fn drop_unneeded_text(&mut self, reporting: bool) {
+        let is_needed = match self.kind {
+            Kind::Seen => !self.covered || (self.deliveries == 0 && reporting),
+            Kind::Unseen => self.deliveries == 0,
+        };
+        if !is_needed {
+            self.undelivered = None;
+        }
+    }
+
+    /// Makes one recording of two of the same id: the higher one, with what is known of it from either.
+    pub(crate) fn merge(self, other: Recording) -> Recording {
+        match self.order().cmp(&other.order()) {
+            Ordering::Greater => self,
+            Ordering::Less => other,
+            Ordering::Equal => Recording {
+                covered: self.covered || other.covered,
+                deliveries: self.deliveries.max(other.deliveries),
+                undelivered: merge_undelivered(self.undelivered, other.undelivered),
+                ..self
+            },
+        }
+    }
+}
+
+fn merge_undelivered(mine: Option<Box<Undelivered>>, other: Option<Box<Undelivered>>) -> Option<Box<Undelivered>> {
+    match (mine, other) {
+        (Some(mut mine), Some(other)) => {
+            mine.delivered_at = mine.delivered_at.max(other.delivered_at);
+            mine.is_for_us |= other.is_for_us;
+            mine.batch = mine.batch.max(other.batch);
+            Some(mine)
+        }
+        (mine, other) => mine.or(other),
+    }
+}
+
+/// What orders recordings: the table drops the lowest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank {
+    pub(crate) seq: u64,
+    pub(crate) at: u64,
+    pub(crate) hash: u64,
+}
+
+impl Rank {
+    /// Lowest first. Heap sort, whose code is a fraction of that of the other sorts.
+    pub(crate) fn sorted(ranks: impl Iterator<Item = Rank>) -> Vec<Rank> {
+        ranks.collect::<BinaryHeap<Rank>>().into_sorted_vec()
+    }
+
+    pub(crate) fn of(hash: u64, recording: &Recording) -> Rank {
+        Rank {
+            seq: recording.seq,
+            at: recording.at,
+            hash,
+        }
+    }
+}
