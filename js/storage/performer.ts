@@ -239,7 +239,9 @@ export class StoragePerformer {
     const id = this.guard.call((guard) => guard.transaction) ?? 0;
     const onEnd = (cause?: unknown) => {
       const hasFailed = cause !== undefined;
-      const isFull = hasFailed && isQuotaError(cause);
+      // After a write that found no room Firefox's next transaction takes deletions alone.
+      const isFull =
+        hasFailed && (isQuotaError(cause) || (isQuotaError(this.cause) && nameOf(cause) === "InvalidStateError"));
       if (hasFailed) this.cause = cause;
       if (hasFailed && !isFull && this.kind === "indexeddb") disconnect();
       if (this.guard.call((guard) => guard.transaction) === id) this.timers.get(Timer.Limit)?.();
@@ -345,7 +347,7 @@ export class StoragePerformer {
   }
 }
 
+const nameOf = (cause: unknown): string => attempt(() => String((cause as Error).name)) ?? "";
+
 /** Engines have several names for it. */
-function isQuotaError(cause: unknown): boolean {
-  return attempt(() => /quota/i.test((cause as Error).name)) ?? false;
-}
+const isQuotaError = (cause: unknown): boolean => /quota/i.test(nameOf(cause));

@@ -20,6 +20,7 @@ export interface EngineWindow {
 }
 
 export interface Engine {
+  /** Opens a window of its own: unlike a tab, it is visible whatever else is open. */
   newWindow(): Promise<EngineWindow>;
   end(): Promise<void>;
 }
@@ -38,7 +39,7 @@ class WebKitEngine implements Engine {
   async newWindow(): Promise<EngineWindow> {
     const { driver } = this.#session;
     await driver.switchTo().window(this.#first);
-    await driver.switchTo().newWindow("tab");
+    await driver.switchTo().newWindow("window");
     return new WebKitWindow(driver, await driver.getWindowHandle());
   }
 
@@ -110,7 +111,7 @@ class FirefoxEngine implements Engine {
   }
 
   async newWindow(): Promise<EngineWindow> {
-    return new FirefoxWindow(await this.#browser.newPage());
+    return new FirefoxWindow(await this.#browser.newPage({ type: "window" }));
   }
 
   end(): Promise<void> {
