@@ -15,20 +15,22 @@ test(
     setStream(false);
     const reader = await openTab();
     await reader.signIn(name);
+    let told = new Set<string>();
     for (let visit = 0; visit < 4; visit++) {
       await reader.look();
       await reader.scrollBy(700);
       await reader.look();
+      // A refresh tells the server what this device has shown until then; its own list comes into view after it.
+      told = new Set(reader.seen);
       await reader.refresh();
       expect(common(await reader.everShown(), reader.seen)).toEqual([]);
     }
-    expect(reader.seen.size).toBeGreaterThan(25);
+    expect(told.size).toBeGreaterThan(25);
 
-    // The last refresh has told the server what this device has shown.
     const other = await openDevice();
     await other.signIn(name);
     await other.scrollUntil(36);
-    expect(common(await other.everShown(), reader.seen)).toEqual([]);
+    expect(common(await other.everShown(), told)).toEqual([]);
 
     setStream(true);
     await expect(async () => {
