@@ -25,7 +25,11 @@ for (const inRedis of [false, true]) {
     }) => {
       const desk = new Reader(page, demo.url, "two-devices");
       await desk.open();
+      // What it shows until then is left out elsewhere once the stream has brought it.
+      await untilNamed(page);
+      await desk.expectNothingPending();
       await desk.setStream(false);
+      await desk.refresh();
       await desk.look();
       const seenOnDesk = new Set(desk.seen);
       await told(page, seenOnDesk.size);
@@ -137,6 +141,22 @@ async function refresh(device: Frame): Promise<void> {
 
 async function settled(device: Frame): Promise<void> {
   await expect(device.locator("#feeds:not([aria-busy]) .block").first()).toBeAttached();
+}
+
+/** The device has stored its name: what it tells the server has it from now on. */
+async function untilNamed(page: Page): Promise<void> {
+  const storedKeys = () =>
+    new Promise<string[]>((resolve) => {
+      const opening = indexedDB.open("seenguard");
+      opening.onsuccess = () => {
+        const listing = opening.result.transaction("rows").objectStore("rows").getAllKeys();
+        listing.onsuccess = () => {
+          opening.result.close();
+          resolve(listing.result as string[]);
+        };
+      };
+    });
+  await expect.poll(() => page.evaluate(storedKeys)).toContainEqual(expect.stringMatching(/\/m$/));
 }
 
 /** As many events have reached the server. */
