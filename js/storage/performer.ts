@@ -347,7 +347,7 @@ export class StoragePerformer {
   }
 }
 
-const nameOf = (cause: unknown): string => attempt(() => String((cause as Error).name)) ?? "";
+const nameOf = (cause: unknown): string => attempt(() => (cause as Error).name) ?? "";
 
 /** Engines have several names for it. */
 const isQuotaError = (cause: unknown): boolean => /quota/i.test(nameOf(cause));
