@@ -42,7 +42,7 @@ export async function startGuard(entry, message, ids, storage) {
 }
 
 /**
- * Watches what `open` asks of the platform: to decode the module, to compile it, to start it, and to open the database.
+ * Watches what `open` asks of the platform: to compile the module, to start it, and to open the database.
  * Returns how to stop, which tells the milliseconds of what there was.
  */
 function watch() {
@@ -73,20 +73,8 @@ function watchModule(note) {
     note("instantiate", compiled);
     return { module, instance };
   };
-  /** @type {{ prototype: Uint8Array, fromHex?: (hex: string) => Uint8Array }} Not every engine has it. */
-  const array = Uint8Array;
-  const { fromHex } = array;
-  if (fromHex) {
-    array.fromHex = (hex) => {
-      const begun = performance.now();
-      const bytes = fromHex.call(Uint8Array, hex);
-      note("decode", begun);
-      return bytes;
-    };
-  }
   return () => {
     Object.assign(WebAssembly, { instantiate });
-    if (fromHex) array.fromHex = fromHex;
   };
 }
 

@@ -200,7 +200,6 @@ function startRows(places: readonly PlaceResults[]): Row[] {
 const STARTUP_STEPS: Readonly<Record<string, string>> = {
   fetch: "fetching the script",
   import: "importing it, fetching included",
-  decode: "decoding the hexadecimal text",
   compile: "compiling the module",
   instantiate: "starting it",
   database: "beside that: opening its IndexedDB",

@@ -1,6 +1,6 @@
 /** The entry `seenguard`: the guard, with its Wasm module inlined. It knows the native format. */
 import { Engines } from "../engine/load.js";
-import { bytesOfHex } from "../engine/wasm-hex.js";
+import { bytesOf } from "../engine/wasm-text.js";
 import { compileSource } from "../engine/wasm-source.js";
 import start, {
   checksum,
@@ -21,7 +21,7 @@ export const SeenGuard = seenGuardWith(
   new Engines({
     wasm: {
       glue: { start, reset, checksum, Event, Guard, Place, Status, Step, TextBatch, Timer },
-      module: (source) => (source === undefined ? bytesOfHex(ownWasm) : compileSource(source)),
+      module: (source) => (source === undefined ? bytesOf(ownWasm) : compileSource(source)),
     },
     remedy: 'fallback: () => import("seenguard/engine-js")',
     readShards: readNative,

@@ -1,9 +1,9 @@
 /** The engine as `seenguard/server` brings it: Wasm as text, and for where none is compiled a file of its own. */
-import { bytesOfHex } from "../engine/wasm-hex.js";
+import { bytesOf } from "../engine/wasm-text.js";
 import wasm from "../generated/server/seenguard.wasm";
 
 export function ownWasm(): BufferSource | WebAssembly.Module {
-  return bytesOfHex(wasm);
+  return bytesOf(wasm);
 }
 
 /** The engine as JavaScript, which takes the place of the Wasm that did not start. */

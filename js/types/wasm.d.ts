@@ -1,5 +1,5 @@
-/** A Wasm module as the build inlines it: hexadecimal text. */
+/** A Wasm module as the build inlines it: text, or in CommonJS its bytes. */
 declare module "*.wasm" {
-  const wasm: string;
+  const wasm: string | Uint8Array<ArrayBuffer>;
   export default wasm;
 }

@@ -5,6 +5,7 @@ import * as esbuild from "esbuild";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
 import { bundles, fileOf, generated, isApart, written } from "./entries.mjs";
+import { textOf } from "./wasm-text.mjs";
 import { modules } from "./wasm.mjs";
 
 /** @typedef {import("./entries.mjs").Entry} Entry */
@@ -12,10 +13,7 @@ import { modules } from "./wasm.mjs";
 /** The oldest engines that the package runs in. */
 const target = ["chrome96", "safari15", "node20"];
 
-/**
- * Inlines a Wasm module as hexadecimal text, the default export. Compressors find the module's patterns in it, and not
- * in base64.
- */
+/** Inlines a Wasm module as text, the default export. */
 const wasmAsText = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "wasm-as-text",
   setup(build) {
@@ -24,7 +22,7 @@ const wasmAsText = /** @satisfies {import("esbuild").Plugin} */ ({
 });
 
 /** @param {string} path of a Wasm module */
-const textModuleOf = async (path) => `export default "${await readFile(path, "hex")}";\n`;
+const textModuleOf = async (path) => `export default "${textOf(await readFile(path))}";\n`;
 
 /** Leaves it an import of the file in dist/ that has the text: it is no source of a source map. */
 const wasmAsTextFile = /** @satisfies {import("esbuild").Plugin} */ ({
@@ -91,8 +89,8 @@ export async function bundle() {
 }
 
 /**
- * The text of a Wasm module as a module. Who takes the CommonJS one has files: bundlers take ES modules, for `require`,
- * too.
+ * The text of a Wasm module as a module. Who takes the CommonJS one has files, and takes the bytes: bundlers take ES
+ * modules, for `require`, too.
  * @param {import("./wasm.mjs").WasmModule} module
  */
 async function writeText({ name, file }) {
@@ -101,7 +99,7 @@ async function writeText({ name, file }) {
   const lines = [
     `const { readFileSync } = require("node:fs");`,
     `Object.defineProperty(exports, "__esModule", { value: true });`,
-    `Object.defineProperty(exports, "default", { get: () => readFileSync(\`\${__dirname}/${file}\`, "hex") });`,
+    `Object.defineProperty(exports, "default", { get: () => readFileSync(\`\${__dirname}/${file}\`) });`,
   ];
   writeWhole(path.replace(/\.js$/, ".cjs"), `${lines.join("\n")}\n`);
 }
