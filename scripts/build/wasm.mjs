@@ -13,13 +13,14 @@ import { declarations, translate } from "./wasm2js.mjs";
  * @property {string} name its directory in js/generated/
  * @property {string} features of the crate
  * @property {string} file its place in dist/
+ * @property {"3" | "s"} optLevel what makes it small after compression, or else quick
  */
 
 /** @type {readonly WasmModule[]} */
 export const modules = [
-  { name: "client", features: "client", file: "seenguard.wasm" },
-  { name: "formats", features: "client,formats", file: "formats.wasm" },
-  { name: "server", features: "server,formats", file: "server.wasm" },
+  { name: "client", features: "client", file: "seenguard.wasm", optLevel: "3" },
+  { name: "formats", features: "client,formats", file: "formats.wasm", optLevel: "s" },
+  { name: "server", features: "server,formats", file: "server.wasm", optLevel: "3" },
 ];
 
 /** What the glue lacks: after a trap a fresh instance takes the place of the one that it has. */
@@ -41,15 +42,16 @@ const compiledPath = (name) => inProject("target", "wasm", `${name}.wasm`);
 export async function compileModules() {
   const { target_directory: target } = await cargoMetadata();
   mkdirSync(inProject("target", "wasm"), { recursive: true });
-  for (const { name, features } of modules) {
-    await withProgress(`cargo build (${name})`, () => compile(features));
+  for (const module of modules) {
+    const { name } = module;
+    await withProgress(`cargo build (${name})`, () => compile(module));
     // cargo puts each into the same place.
     copyFileSync(join(target, wasmTarget, "release", "seenguard.wasm"), compiledPath(name));
   }
 }
 
-/** @param {string} features */
-async function compile(features) {
+/** @param {WasmModule} module */
+async function compile({ features, optLevel }) {
   const { sysroot, commit } = await rustc();
   // The messages of panics name source files: the same on every machine, and nobody's home.
   const remap = [
@@ -58,7 +60,7 @@ async function compile(features) {
   ];
   const args = ["build", "--release", "--lib", "--target", wasmTarget, "--no-default-features", "--features", features];
   // Flags in the environment would replace those of .cargo/config.toml.
-  const env = { RUSTFLAGS: undefined, CARGO_ENCODED_RUSTFLAGS: undefined };
+  const env = { RUSTFLAGS: undefined, CARGO_ENCODED_RUSTFLAGS: undefined, CARGO_PROFILE_RELEASE_OPT_LEVEL: optLevel };
   await run("cargo", [...args, "--config", `target.${wasmTarget}.rustflags=${JSON.stringify(remap)}`], { env });
 }
 
