@@ -32,9 +32,13 @@ impl Table {
                     deliveries: 1,
                     undelivered: None,
                 };
-                self.insert(hash, local);
+                self.insert(hash, local, self.reporting);
                 self.note_change(hash, false);
             }
+        }
+        // Whether impressions are delivered is certain now.
+        for rank in self.in_order(|recording| recording.undelivered.is_some()) {
+            self.change(rank.hash, |_| {});
         }
     }
 
@@ -72,7 +76,7 @@ impl Table {
         // Also if it was taken back before, for that may have expired.
         let is_news = recording.is_taken_back() && known_rank != Some(Rank::of(hash, &recording));
         self.unseen_revision += u64::from(is_news);
-        self.insert(hash, recording);
+        self.insert(hash, recording, self.reporting || !self.has_looked);
         self.drop_texts();
         self.evict();
     }

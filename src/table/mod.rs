@@ -232,7 +232,7 @@ impl Table {
             deliveries,
             undelivered,
         };
-        self.insert(hash, recording);
+        self.insert(hash, recording, self.reporting);
         if !is_early_local {
             self.note_change(hash, false);
         }
@@ -289,9 +289,9 @@ impl Table {
         Some(taken)
     }
 
-    /// Inserts the recording of an id that has none.
-    fn insert(&mut self, hash: u64, mut recording: Recording) {
-        recording.drop_unneeded_text(self.reporting);
+    /// Inserts the recording of an id that has none. `reporting`: its text may have to be delivered, covered or not.
+    fn insert(&mut self, hash: u64, mut recording: Recording, reporting: bool) {
+        recording.drop_unneeded_text(reporting);
         self.tally.add(&recording);
         self.recordings.insert(hash, recording);
     }

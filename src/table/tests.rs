@@ -92,6 +92,32 @@ fn a_row_that_is_read_back_is_what_was_written() {
 }
 
 #[test]
+fn what_is_to_be_delivered_keeps_its_text_in_whatever_order_a_look_reads_the_rows() {
+    let mut recorder = table();
+    record(&mut recorder, "a", NOW);
+    let pending = rows_of(&mut recorder).remove(0);
+    recorder.set_covered(hash("a"));
+    let covered = rows_of(&mut recorder).remove(0);
+    let mut deliverer = table();
+    deliverer.set_reporting();
+    record(&mut deliverer, "b", NOW + 1);
+    deliverer.set_covered(hash("b"));
+    let to_deliver = rows_of(&mut deliverer).remove(0);
+    let texts_after = |rows: [&String; 3]| {
+        let mut table = table();
+        table.expect_look();
+        rows.into_iter().for_each(|row| merge_row(&mut table, row));
+        table.finish_look();
+        table.undelivered().map(|(hash, ..)| hash).collect::<Vec<u64>>()
+    };
+    let expected = [hash("a"), hash("b")];
+    assert_eq!(texts_after([&pending, &covered, &to_deliver]), expected);
+    assert_eq!(texts_after([&covered, &to_deliver, &pending]), expected);
+    assert_eq!(texts_after([&to_deliver, &covered, &pending]), expected);
+    assert!(texts_after([&pending, &covered, &pending]).is_empty());
+}
+
+#[test]
 fn damage_of_any_byte_costs_the_row() {
     let (_, row) = row_of_all_kinds();
     for place in 0..row.len() {

@@ -120,6 +120,11 @@ impl Recording {
         }
     }
 
+    /// Only who delivers keeps the text of what is covered.
+    fn is_to_deliver(&self) -> bool {
+        self.is_seen && self.covered && self.deliveries == 0 && self.id.is_some()
+    }
+
     /// Whether its text is of use.
     fn needs_text(&self, reporting: bool) -> bool {
         match self.is_seen {
@@ -131,11 +136,12 @@ impl Recording {
 
 impl Table {
     /// `floor`: what was recorded before it does not exist.
-    pub fn of<'a>(rows: impl Iterator<Item = &'a Row>, reporting: bool, floor: u64) -> Table {
+    pub fn of<'a>(rows: impl Iterator<Item = &'a Row>, mut reporting: bool, floor: u64) -> Table {
         let mut table = Table::default();
         for (hash, recording) in rows.flatten() {
             table.highest_seq = table.highest_seq.max(recording.seq);
             if recording.at >= floor {
+                reporting |= recording.is_to_deliver();
                 let known = table.recordings.entry(*hash).or_insert_with(|| recording.clone());
                 known.merge(recording);
             }
