@@ -4,10 +4,17 @@ import type { Clock } from "../clock.js";
 import type { EngineGuard } from "../engine/engine-guard.js";
 import { connect, IndexedDbTransaction, useConnection } from "./indexeddb.js";
 import * as keys from "./keys.js";
-import { forEach, local, StoreTransaction, type OnEnd, type StorageChoice, type Transaction } from "./places.js";
+import {
+  BROWSERS,
+  forEach,
+  local,
+  StoreTransaction,
+  type OnEnd,
+  type StorageChoice,
+  type Transaction,
+} from "./places.js";
 
 const DAY_MS = 86_400_000;
-const BROWSERS = ["indexeddb", "local"] as const;
 
 /** What a clear is told by and tells: the namespace as this document has it open, if it has. */
 export interface OpenNamespace {

@@ -25,16 +25,17 @@ export interface Transaction {
 /** Told once when a transaction is complete, or why it has failed. */
 export type OnEnd = (cause?: unknown) => void;
 
-/** The globals of the browser's. */
+/** The browser's own, the better one first. */
+export const BROWSERS = ["indexeddb", "local"] as const;
+
 const GLOBALS = { indexeddb: "indexedDB", local: "localStorage" } as const;
 
 /** The storage that an option names; undefined: nothing is kept. */
 export function choiceOf(option: StorageOption | undefined): StorageChoice | undefined {
   if (option !== undefined) return option === "none" ? undefined : option;
+  const found = BROWSERS.find((choice) => GLOBALS[choice] in globalThis);
   // A page that has neither tries the first, and reports it; where a server renders there is neither.
-  const isThere = (choice: keyof typeof GLOBALS) => GLOBALS[choice] in globalThis;
-  if (isThere("indexeddb") || typeof document !== "undefined") return "indexeddb";
-  return isThere("local") ? "local" : undefined;
+  return found ?? (typeof document === "undefined" ? undefined : BROWSERS[0]);
 }
 
 /** The same as the engine names it. */
