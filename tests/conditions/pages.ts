@@ -1,6 +1,7 @@
 /** Pages with a guard in them: what the tests do there, each function in the page a sentence in the test. */
 import { test as base, type Page } from "@playwright/test";
 import type { ApplyReport, GuardOptions, GuardStats, ReportOptions, SeenGuard, Snapshot } from "seenguard";
+import { until } from "../waiting.js";
 import { Site } from "./site.js";
 
 declare global {
@@ -103,6 +104,11 @@ export function keysInIndexedDb(page: Evaluates): Promise<string[]> {
         };
       }),
   );
+}
+
+/** The device has stored its name: what it tells the server has it from now on. */
+export function untilNamed(page: Evaluates): Promise<void> {
+  return until("the device has a name", async () => (await keysInIndexedDb(page)).some((key) => key.endsWith("/m")));
 }
 
 /** The keys of rows that the package has in localStorage. */

@@ -1,6 +1,7 @@
 /** Two devices of one person side by side: what one has shown does not come on the other, whatever the stream does. */
 import { AxeBuilder } from "@axe-core/playwright";
 import { test, type Frame, type Page } from "@playwright/test";
+import { untilNamed } from "../conditions/pages.ts";
 import { OVER_RUST, startDemo, startRedis, type RunningDemo, type RunningRedis } from "./processes.ts";
 import { Reader, expect, idsOf, type Side } from "./reader.ts";
 
@@ -141,22 +142,6 @@ async function refresh(device: Frame): Promise<void> {
 
 async function settled(device: Frame): Promise<void> {
   await expect(device.locator("#feeds:not([aria-busy]) .block").first()).toBeAttached();
-}
-
-/** The device has stored its name: what it tells the server has it from now on. */
-async function untilNamed(page: Page): Promise<void> {
-  const storedKeys = () =>
-    new Promise<string[]>((resolve) => {
-      const opening = indexedDB.open("seenguard");
-      opening.onsuccess = () => {
-        const listing = opening.result.transaction("rows").objectStore("rows").getAllKeys();
-        listing.onsuccess = () => {
-          opening.result.close();
-          resolve(listing.result as string[]);
-        };
-      };
-    });
-  await expect.poll(() => page.evaluate(storedKeys)).toContainEqual(expect.stringMatching(/\/m$/));
 }
 
 /** As many events have reached the server. */

@@ -1,6 +1,7 @@
 /** The app of docs/ssr.md: a page that Next renders on the server for what a person has seen, also on this device. */
 import { join } from "node:path";
 import { expect, inject, test } from "vitest";
+import { untilNamed } from "../conditions/pages.js";
 import { newPage } from "../packaging/chromium.js";
 import { runScript, startServer } from "./programs.js";
 
@@ -128,6 +129,7 @@ test("without the cookie the server knows what came with the last request for a 
   const reader = await openReader();
   await reader.open();
   await reader.haveSeen(IN_VIEW);
+  await untilNamed(reader.page);
   const items = reader.page.locator("li");
   await items.nth(PAGE_SIZE - 1).scrollIntoViewIfNeeded();
   await expect.poll(() => items.count(), WAIT).toBeGreaterThan(PAGE_SIZE);
