@@ -37,8 +37,10 @@ impl Table {
             }
         }
         // Whether impressions are delivered is certain now.
-        for rank in self.in_order(|recording| recording.undelivered.is_some()) {
-            self.change(rank.hash, |_| {});
+        for recording in self.recordings.values_mut() {
+            self.tally.remove(recording);
+            recording.drop_unneeded_text(self.reporting);
+            self.tally.add(recording);
         }
     }
 
