@@ -266,7 +266,11 @@ test.each(stores)("a person's guards show nothing twice while no stream brings a
   const store = open({ namespaceOf });
   const ranked = idsOf("item", 400);
   const devices = await Promise.all(
-    [1, 2, 3].map(async () => (await openGuard({ namespace: "home:ada", storage: new MapStorage() }, newPage())).guard),
+    [1, 2, 3].map(async () => {
+      const { guard } = await openGuard({ namespace: "home:ada", storage: new MapStorage() }, newPage());
+      await guard.flush(); // which names the device, too
+      return guard;
+    }),
   );
   const shown: string[] = [];
   for (let refresh = 0; refresh < 12; refresh++) {

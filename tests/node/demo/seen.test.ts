@@ -154,6 +154,7 @@ for (const [name, start] of stores) {
       const { items } = await page(server, user, 1, 60);
       const seen = new Set(items.slice(0, 20).flatMap(idsOf));
       guard.record(seen);
+      await guard.flush(); // which names the device, too
       const isSeen = (item: Item): boolean => idsOf(item).some((id) => seen.has(id));
       const seenOn = (answer: Page): string[] => answer.items.filter(isSeen).map(({ id }) => id);
 
