@@ -26,10 +26,10 @@ for (const inRedis of [false, true]) {
     }) => {
       const desk = new Reader(page, demo.url, "two-devices");
       await desk.open();
-      // What it shows until then is left out elsewhere once the stream has brought it.
-      await untilNamed(page);
-      await desk.expectNothingPending();
       await desk.setStream(false);
+      await desk.look();
+      // From then on what it tells has its name, as the next request for a page does.
+      await untilNamed(page);
       await desk.refresh();
       await desk.look();
       const seenOnDesk = new Set(desk.seen);

@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import { bytesOf } from "../../js/engine/wasm-text.js";
 import { textOf } from "../../scripts/build/wasm-text.mjs";
 
+type Wasm = string | Uint8Array<ArrayBuffer>;
+
 const everyByte = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 
 test.each([
@@ -21,8 +23,8 @@ test.each([
 });
 
 test.each(["client-wasm.js", "client-wasm.cjs"])("%s has the module in it that is shipped", async (file) => {
-  const exported = (await import(`../../dist/${file}`)) as { default: string | { default: Uint8Array<ArrayBuffer> } };
-  const wasm = typeof exported.default === "string" ? exported.default : exported.default.default;
+  const { default: exported } = (await import(`../../dist/${file}`)) as { default: Wasm | { default: Wasm } };
+  const wasm = typeof exported === "object" && "default" in exported ? exported.default : exported;
   const shipped = readFileSync(new URL("../../dist/seenguard.wasm", import.meta.url));
   expect(Buffer.from(bytesOf(wasm)).equals(shipped)).toBe(true);
 });
