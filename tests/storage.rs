@@ -752,10 +752,37 @@ fn in_local_storage_the_oldest_rows_go_in_the_end() {
     device.answer = Answer::Full;
     tab.record(&["a"]);
     let steps = tab.work(&mut device);
-    assert_eq!(steps[..4], [Step::Put, Step::Keep, Step::Put, Step::Pass]);
+    let transactions = steps.iter().filter(|step| **step != Step::LocalRemove);
+    assert!(
+        transactions
+            .take(5)
+            .eq(&[Step::Put, Step::Keep, Step::Put, Step::Pass, Step::Put])
+    );
     assert_eq!((device.local_rows(), tab.storage.take_notices()), (0, (false, true)));
     // What they had stays in the table.
     assert_eq!(tab.pending().len(), 6);
+}
+
+#[test]
+fn what_a_transaction_has_put_into_local_storage_before_it_failed_is_removed() {
+    let mut device = Device::default();
+    let mut tab = Tab::open(&mut device, Place::Local);
+    tab.record(&["a"]);
+    let mut step = tab.storage.next(&tab.guard, tab.now());
+    while step != Step::Put {
+        step = tab.storage.next(&tab.guard, tab.now());
+    }
+    tab.storage.begin(&tab.guard, Place::Local);
+    let (key, _) = tab.storage.next_write(&tab.guard, tab.now()).unwrap();
+    tab.storage.failed(&tab.guard, tab.storage.transaction(), true);
+    let mut removed = Vec::new();
+    while step != Step::Keep {
+        step = tab.storage.next(&tab.guard, tab.now());
+        if step == Step::LocalRemove {
+            removed.push(tab.storage.local_key().to_owned());
+        }
+    }
+    assert_eq!(removed, [key]);
 }
 
 // A clear.

@@ -267,7 +267,9 @@ pub struct Storage {
     /// Whether there was no room for it, and it is to be deleted.
     has_no_room: bool,
     drops_snapshot: bool,
+    /// Whether the next pass compacts all rows for room, and whether one has tried since the storage was full.
     compacts_all: bool,
+    has_compacted: bool,
 
     trouble: Option<Trouble>,
     failures: u32,

@@ -358,6 +358,7 @@ impl Storage {
         self.rows.extend(transaction.rows);
         if transaction.step == Step::Pass {
             (self.wants_pass, self.compacts_all, self.has_passed) = (false, false, true);
+            self.has_compacted = false;
             // Once begins again who has missed something.
             self.wants_pass = transaction.has_missed && !self.has_missed;
             self.has_missed = transaction.has_missed;
@@ -394,6 +395,12 @@ impl Storage {
         self.is_flushing = false;
         self.trouble = Some(if is_full { Trouble::Full } else { Trouble::Unavailable });
         let is_first = !guard.table.has_looked();
+        if transaction.is_local() {
+            // What it has put already would take the room of the next attempt.
+            for row in &transaction.rows {
+                self.remove_local(row.key.clone());
+            }
+        }
         if transaction.step == Step::Look {
             self.wants_look = false;
             self.knows_number = true;
@@ -404,13 +411,14 @@ impl Storage {
             };
             return self.set_timer(Timer::Look, ms);
         }
+        self.compacts_all = false;
         if is_full && !self.has_no_room {
             (self.has_no_room, self.drops_snapshot) = (true, true);
-        } else if is_full && !self.compacts_all && !self.is_hidden && self.may_pass && !is_first {
-            self.compacts_all = true;
+        } else if is_full && !self.has_compacted && !self.is_hidden && self.may_pass && !is_first {
+            (self.compacts_all, self.has_compacted) = (true, true);
         } else if !(is_full && transaction.is_local() && self.drop_oldest()) {
             (self.waits_to_retry, self.waits_to_hurry, self.is_hurried) = (true, true, false);
-            (self.compacts_all, self.drops_snapshot) = (false, false);
+            (self.drops_snapshot, self.has_compacted) = (false, false);
             let ms = self.back_off();
             self.set_timer(Timer::Retry, ms);
             self.set_timer(Timer::Hurry, FIRST_RETRY_MS);
