@@ -3,7 +3,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { test, type Frame, type Page } from "@playwright/test";
 import { untilNamed } from "../conditions/pages.ts";
 import { OVER_RUST, startDemo, startRedis, type RunningDemo, type RunningRedis } from "./processes.ts";
-import { Reader, expect, idsOf, type Side } from "./reader.ts";
+import { DWELL_MS, Reader, expect, idsOf, type Side } from "./reader.ts";
 
 test.use({ viewport: { width: 1280, height: 900 } });
 
@@ -27,10 +27,8 @@ for (const inRedis of [false, true]) {
       const desk = new Reader(page, demo.url, "two-devices");
       await desk.open();
       await desk.setStream(false);
-      await desk.look();
-      // From then on what it tells has its name, as the next request for a page does.
+      // From then on what it tells has its name.
       await untilNamed(page);
-      await desk.refresh();
       await desk.look();
       const seenOnDesk = new Set(desk.seen);
       await told(page, seenOnDesk.size);
@@ -43,11 +41,15 @@ for (const inRedis of [false, true]) {
           expect(offered).toBeGreaterThan(0);
           await expect(page.locator("#phone .score b")).toHaveText(String(offered), { timeout: 100 });
         }).toPass();
+        const isNamed = () => Object.keys(sessionStorage).some((key) => /seenguard\/.*\/m$/.test(key));
+        await expect.poll(() => phone.evaluate(isNamed)).toBe(true);
         for (let refreshes = 0; refreshes < 4; refreshes++) {
           expect(count(await idsOn(phone, "guarded"), seenOnDesk)).toBe(0);
           const looked = phone.locator('.column[data-side="guarded"] .looked-at');
           await expect(looked.nth(2)).toBeVisible();
           for (const id of (await idsOf(looked)).flat()) seenOnPhone.add(id);
+          // The guard looks every 100 ms, and has counted these by then.
+          await phone.waitForTimeout(2 * DWELL_MS);
           await refresh(phone); // which tells the server, too
         }
       });
