@@ -38,10 +38,13 @@ class DrivenFirefox implements DrivenBrowser {
     return new FirefoxTab(page);
   }
 
-  /** Firefox replaces the first document of a new tab, and refuses the tab if it was looking at that one. */
+  /**
+   * A window of its own, which stays visible whatever else is open: a hidden page hears of others when it is shown.
+   * Firefox replaces the first document of a new one, and refuses it if it was looking at that one.
+   */
   private async newPage(attempts = NEW_TAB_ATTEMPTS): Promise<Page> {
     try {
-      return await this.browser.newPage();
+      return await this.browser.newPage({ type: "window" });
     } catch (error) {
       if (attempts === 1 || !String(error).includes("DiscardedBrowsingContextError")) throw error;
       return this.newPage(attempts - 1);
