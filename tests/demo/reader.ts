@@ -153,6 +153,8 @@ export class Reader {
   private async lookHere(): Promise<void> {
     await expect.poll(() => this.page.evaluate(countUnseenInView)).toBe(0);
     await this.noteSeen();
+    // The guard looks every 100 ms only: it is to count what this record has before anything moves.
+    await this.page.waitForTimeout(2 * DWELL_MS);
   }
 
   private async noteSeen(): Promise<void> {
