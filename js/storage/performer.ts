@@ -47,6 +47,7 @@ export class StoragePerformer {
   private isAway = false;
   private isStopped = false;
   private willRun = false;
+  private isRunning = false;
   /** Why the latest transaction failed, and what of it was told. */
   private cause: unknown = NO_ANSWER;
   private told = 0;
@@ -178,13 +179,20 @@ export class StoragePerformer {
     return new Promise((resolve) => this.waiters.push({ isOver, resolve }));
   }
 
+  /** What localStorage does is done at once, and calls this while it runs: the steps go on, and nothing nests. */
   private run(): void {
-    if (!this.isStopped) this.hear();
+    if (this.isRunning) return;
+    this.isRunning = true;
     const { Step } = this.guard.engine.classes;
-    while (!this.isStopped) {
-      const step = this.guard.call((guard, [wallMs]) => guard.next(wallMs)) ?? Step.Wait;
-      if (step === Step.Wait) break;
-      this.perform(step);
+    try {
+      while (!this.isStopped) {
+        this.hear();
+        const step = this.guard.call((guard, [wallMs]) => guard.next(wallMs)) ?? Step.Wait;
+        if (step === Step.Wait) break;
+        this.perform(step);
+      }
+    } finally {
+      this.isRunning = false;
     }
     this.settle();
   }
