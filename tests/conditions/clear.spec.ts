@@ -13,6 +13,7 @@ import {
   rowsInLocalStorage,
   stats,
   test,
+  untilNamed,
   visit,
 } from "./pages.js";
 
@@ -219,6 +220,8 @@ test("a batch that waits for the app's headers is given up by a clear, in this t
 test("a tab whose storage fails hears of a clear in another", async ({ context, site }) => {
   const [clearing, failing] = [await context.newPage(), await context.newPage()];
   for (const page of [clearing, failing]) await visit(page, site);
+  // Its first pass would move what the other has written into localStorage.
+  await untilNamed(clearing);
   await failing.evaluate(() => {
     IDBDatabase.prototype.transaction = () => {
       throw new DOMException("broken", "UnknownError");
