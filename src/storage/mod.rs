@@ -354,15 +354,16 @@ impl Storage {
     }
 
     fn start(&mut self, step: Step) {
-        self.push(step);
         if step == Step::Idle {
             self.wants_idle = false;
-            return;
+        } else {
+            self.is_hurried &= step == Step::Look;
+            self.transactions = self.transactions.wrapping_add(1);
+            self.transaction = Some(Transaction::new(step, self.transactions));
+            // Before it begins: what localStorage does is over when the step is performed.
+            self.set_timer(Timer::Limit, LIMIT_MS);
         }
-        self.is_hurried &= step == Step::Look;
-        self.transactions = self.transactions.wrapping_add(1);
-        self.transaction = Some(Transaction::new(step, self.transactions));
-        self.set_timer(Timer::Limit, LIMIT_MS);
+        self.push(step);
     }
 
     fn push(&mut self, step: Step) {
