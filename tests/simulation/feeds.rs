@@ -317,6 +317,7 @@ pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<
     let recorded = device.tabs[tab].guard.record(&texts, clocks).expect("there is memory");
     let (mut most_unknown, mut never_seen) = (0, 0);
     for &item in seen {
+        scene.tally.reach("an impression is recorded");
         let (page, ledger) = (&device.tabs[tab], &device.ledger);
         let is_known = page.table_must_stop(ledger, item, clocks.wall_ms);
         most_unknown += usize::from(!is_known);
