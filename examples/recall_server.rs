@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
-use seenguard::device::{DEFAULT_REMEMBER, Guard, Now, Place, Step, Storage};
+use seenguard::device::{DEFAULT_REMEMBER, Guard, Place, Step, Storage};
 use seenguard::{
     ChainOptions, ChainSnapshot, Error, Impression, PENDING_SECONDS, PageRequest, Pending, PendingToKeep,
     ReceivedReport, Report, ShardChain, Snapshot, Time,
@@ -179,7 +179,7 @@ fn pending_since(now: Time) -> Time {
 }
 
 /// A guard over an empty storage, by which it has its device name: without one, what it has pending is kept nowhere.
-pub fn new_device(namespace: &str, random_seed: u64, now: Now) -> Result<Guard, Error> {
+pub fn new_device(namespace: &str, random_seed: u64, now: Time) -> Result<Guard, Error> {
     let mut guard = Guard::new(WINDOW_DAYS, DEFAULT_REMEMBER)?;
     let prefix = ["seenguard/", namespace, "/"].concat();
     let mut storage = Storage::new(&prefix, namespace, Some(Place::Custom), random_seed, &mut guard);
@@ -201,7 +201,7 @@ pub fn new_device(namespace: &str, random_seed: u64, now: Now) -> Result<Guard, 
 
 /// What the device does with a page, which in a browser the npm package does: takes the state, filters, and records
 /// what was looked at.
-pub fn show(guard: &mut Guard, page: &Page, now: Now) -> Result<Vec<String>, Error> {
+pub fn show(guard: &mut Guard, page: &Page, now: Time) -> Result<Vec<String>, Error> {
     guard.apply(Snapshot::from(&page.seen), now)?;
     let fresh = guard.filter(&page.items, now)?;
     let shown: Vec<String> = fresh.iter().map(|&index| page.items[index as usize].clone()).collect();
@@ -213,7 +213,7 @@ pub fn show(guard: &mut Guard, page: &Page, now: Now) -> Result<Vec<String>, Err
 /// browser.
 pub fn ask(server: &mut RecallServer, guard: &Guard, candidates: &[&str], now: Time) -> Result<Page, Error> {
     let held = guard.held();
-    let pending = guard.device_pending(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), Now::at(now))?;
+    let pending = guard.device_pending(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), now)?;
     let request = Request {
         pending: Some(&pending),
         held: Some(&held),
@@ -232,8 +232,8 @@ pub fn main() -> Result<(), Error> {
     let candidates: Vec<String> = (1..=60).map(|number| format!("article-{number}")).collect();
     let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
     let mut server = RecallServer::default();
-    let mut desk = new_device("home:ada", 1, Now::at(now))?;
-    let mut phone = new_device("home:ada", 2, Now::at(now))?;
+    let mut desk = new_device("home:ada", 1, now)?;
+    let mut phone = new_device("home:ada", 2, now)?;
     let consume = |server: &mut RecallServer, ids: &[&str], at: Time| {
         let mut report = Report::new("home:ada", at);
         report.impressions = impressions(ids, at);
@@ -247,7 +247,7 @@ pub fn main() -> Result<(), Error> {
     let last_week = Time::from(SystemTime::now() - Duration::from_secs(7 * DAY));
     consume(&mut server, &candidates[..8], last_week)?;
     let first = ask(&mut server, &desk, &candidates, now)?;
-    let shown = show(&mut desk, &first, Now::at(now))?;
+    let shown = show(&mut desk, &first, now)?;
     println!("8 of 60 candidates were seen; the page: {shown:?}");
 
     // Ten seconds later the stream has brought nothing of it. A request that says nothing of the device is answered by
@@ -255,20 +255,20 @@ pub fn main() -> Result<(), Error> {
     let now = now + Duration::from_secs(10);
     let silent = server.page("ada", &candidates, 10, &Request::default(), now)?;
     let repeats = silent.items.len();
-    let shown_of_it = show(&mut desk, &silent, Now::at(now))?.len();
+    let shown_of_it = show(&mut desk, &silent, now)?.len();
     println!("refreshed while the stream lags: {repeats} offered again, {shown_of_it} shown of them");
 
     // One that says what the device has pending and what it holds is answered by ten others, and by references in place
     // of shards.
     let third = ask(&mut server, &desk, &candidates, now)?;
-    show(&mut desk, &third, Now::at(now))?;
+    show(&mut desk, &third, now)?;
     println!("with what is pending in the request: {:?}", third.items);
     println!("sent of the server's shards: {:?}", third.seen.shards);
 
     // The server has kept that. What the desk showed first does not come on the phone either, though the stream has
     // brought none of it.
     let on_phone = ask(&mut server, &phone, &candidates, now)?;
-    let again = show(&mut phone, &on_phone, Now::at(now))?;
+    let again = show(&mut phone, &on_phone, now)?;
     let again = again.iter().filter(|id| shown.contains(id)).count();
     println!(
         "on the phone: {:?}, of which the desk had told: {again}",
@@ -280,8 +280,8 @@ pub fn main() -> Result<(), Error> {
     let now = now + Duration::from_secs(60);
     consume(&mut server, &shown.iter().map(String::as_str).collect::<Vec<_>>(), now)?;
     let fourth = ask(&mut server, &desk, &candidates, now)?;
-    show(&mut desk, &fourth, Now::at(now))?;
-    let stats = desk.stats(Now::at(now));
+    show(&mut desk, &fourth, now)?;
+    let stats = desk.stats(now);
     println!(
         "the stream has caught up with the first page; its lag was {} ms at most",
         stats.lag.last_ms.unwrap_or(0)
@@ -296,7 +296,7 @@ pub fn main() -> Result<(), Error> {
     server.delete_history("ada", now)?;
     let now = now + Duration::from_secs(1);
     let sixth = server.page("ada", &candidates, 10, &Request::default(), now)?;
-    let shown = show(&mut desk, &sixth, Now::at(now))?;
+    let shown = show(&mut desk, &sixth, now)?;
     println!("after the history was deleted: {shown:?}");
     Ok(())
 }

@@ -8,7 +8,7 @@
 //! around it; a server needs this crate alone.
 //!
 //! ```
-//! use seenguard::device::{DEFAULT_REMEMBER, Guard, Now};
+//! use seenguard::device::{DEFAULT_REMEMBER, Guard};
 //! use seenguard::{ChainOptions, ShardChain, Snapshot, Time};
 //!
 //! // On the server: what this user is known to have seen.
@@ -18,15 +18,15 @@
 //!
 //! // On the device: the server's shards, and what was shown here a moment ago.
 //! let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
-//! let now = Now::at(Time::from_unix_seconds(1_764_000_100));
+//! let now = Time::from_unix_seconds(1_764_000_100);
 //! guard.apply(Snapshot::from(&shipped), now)?;
 //! guard.record(&["article-3"], now)?;
 //! assert_eq!(guard.filter(&["article-2", "article-3", "article-4"], now)?, [2]);
 //! # Ok::<(), seenguard::Error>(())
 //! ```
 //!
-//! The core knows no clock, no browser and no I/O: time comes in as an argument, as [`Time`] on a server and as
-//! [`Now`](device::Now) on a device. Lists of ids are anything that is an [`IdList`]; answers are indices into them.
+//! The core knows no clock, no browser and no I/O: time comes in as an argument, as [`Time`]. Lists of ids are anything
+//! that is an [`IdList`]; answers are indices into them.
 //!
 //! # A tour
 //!
@@ -59,7 +59,7 @@
 //! shards it [holds](device::Guard::held) gets their references instead, 13 characters each:
 //!
 //! ```
-//! use seenguard::device::{DEFAULT_REMEMBER, Guard, Now};
+//! use seenguard::device::{DEFAULT_REMEMBER, Guard};
 //! use seenguard::{ChainOptions, ShardChain, Snapshot, Time};
 //!
 //! let now = Time::from_unix_seconds(1_764_000_000);
@@ -71,7 +71,7 @@
 //! let (mut chain, rejected) = ShardChain::from_shards(&stored, options)?;
 //! assert!(rejected.is_empty());
 //! let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
-//! guard.apply(Snapshot::new(&stored), Now::at(now))?;
+//! guard.apply(Snapshot::new(&stored), now)?;
 //!
 //! chain.record(&["d"], now)?;
 //! let shipped = chain.snapshot(now, Some(&guard.held()))?;
@@ -159,8 +159,8 @@ pub mod wire;
 /// What a person's device needs: the guard, and its storage.
 pub mod device {
     pub use crate::guard::{
-        Applied, CoveredImpression, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Lag, NotApplied, Now,
-        Received, Recorded,
+        Applied, CoveredImpression, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Lag, NotApplied, Received,
+        Recorded,
     };
     pub use crate::storage::{Others, Place, Step, Storage, Timer, Trouble};
     pub use crate::table::{DEFAULT_REMEMBER, MAX_REMEMBER};

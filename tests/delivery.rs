@@ -6,8 +6,8 @@ mod common;
 
 use common::device::{self, Device, save};
 use common::{START, apply, at, at_ms, guard, ids, milliseconds, seconds, shard_of, shard_of_everything};
-use seenguard::Impression;
-use seenguard::device::{DeliveryBatch, Guard, Now};
+use seenguard::device::{DeliveryBatch, Guard};
+use seenguard::{Impression, Time};
 
 const MANY: usize = 10_000;
 const MINUTE: u64 = 60;
@@ -18,7 +18,7 @@ fn reporting() -> Guard {
     guard
 }
 
-fn begin(guard: &mut Guard, now: Now) -> (u32, Vec<String>) {
+fn begin(guard: &mut Guard, now: Time) -> (u32, Vec<String>) {
     let DeliveryBatch {
         number, impressions, ..
     } = guard.begin_batch(MANY, usize::MAX, now);
@@ -29,14 +29,14 @@ fn begin(guard: &mut Guard, now: Now) -> (u32, Vec<String>) {
 }
 
 /// Delivers all that is due. Returns the ids.
-fn deliver(guard: &mut Guard, now: Now) -> Vec<String> {
+fn deliver(guard: &mut Guard, now: Time) -> Vec<String> {
     let (batch, ids) = begin(guard, now);
     guard.end_batch(batch, true, now);
     ids
 }
 
 /// Takes a snapshot that covers exactly these ids.
-fn cover<S: AsRef<[u8]>>(guard: &mut Guard, ids: &[S], now: Now) {
+fn cover<S: AsRef<[u8]>>(guard: &mut Guard, ids: &[S], now: Time) {
     apply(guard, None, &[shard_of(ids, 1, 0).to_base64().unwrap()], now).unwrap();
 }
 

@@ -7,7 +7,6 @@ mod common;
 use common::sizes::{ESTIMATES, SIZES};
 use common::vectors::{Case, Vectors, edges, native, with_replaced_surrogates};
 use common::{at, shard_with};
-use seenguard::device::Now;
 use seenguard::hash::{Positions, hash_id};
 use seenguard::{Parameters, Shard, Time};
 
@@ -155,7 +154,7 @@ fn the_plain_reference_of_these_tests_agrees_too() {
 fn a_guard_that_holds_one_reference_shard_answers_as_the_shard() {
     for_each_case(|case, ids| {
         let mut guard = common::guard();
-        let now = Now::at(Time::from_unix_ms(0));
+        let now = Time::from_unix_ms(0);
         common::apply(&mut guard, None, &[&case.base64], now).unwrap();
         let expected: Vec<u32> = (0..ids.len())
             .filter(|&index| !case.answer(index))

@@ -24,10 +24,6 @@ class TestClock implements Clock {
     return this.startMs + this.elapsedMs;
   }
 
-  steadyMs(): number {
-    return this.elapsedMs;
-  }
-
   after(ms: number, run: () => void): () => void {
     const timer = { dueMs: this.elapsedMs + ms, run };
     this.timers.add(timer);

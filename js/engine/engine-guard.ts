@@ -9,9 +9,7 @@ import type { SnapshotArguments } from "./engine-types.js";
 
 const OUT_OF_MEMORY = "out-of-memory";
 
-/** What most calls take at their end. */
-type Now = readonly [wallMs: number, steadyMs: number];
-type BatchCall<T> = (guard: Guard, batch: TextBatch, now: Now) => T;
+type BatchCall<T> = (guard: Guard, batch: TextBatch, wallMs: number) => T;
 
 export interface GuardArguments {
   readonly namespace: string;
@@ -50,25 +48,25 @@ export class EngineGuard {
     this.guard = undefined;
   }
 
-  call<T>(run: (guard: Guard, now: Now) => T): T | undefined {
+  call<T>(run: (guard: Guard, wallMs: number) => T): T | undefined {
     const { guard, clock } = this;
-    return guard && this.engine.call(() => run(guard, [clock.wallMs(), clock.steadyMs()]));
+    return guard && this.engine.call(() => run(guard, clock.wallMs()));
   }
 
   /** Takes a snapshot; `isStored`: that of an earlier visit. Throws for what the engine refuses. */
   apply({ format, shards, version, nowMs, unseen, forgetBefore }: SnapshotArguments, isStored: boolean): unknown {
     const unseenAt = Float64Array.from(unseen, ({ at }) => at);
-    return this.callWithAll([...shards, ...unseen.map(({ id }) => id)], (guard, batch, now) => {
-      return guard.apply(batch, ...format, version, nowMs, unseenAt, forgetBefore, isStored, ...now) as unknown;
+    return this.callWithAll([...shards, ...unseen.map(({ id }) => id)], (guard, batch, wallMs) => {
+      return guard.apply(batch, ...format, version, nowMs, unseenAt, forgetBefore, isStored, wallMs) as unknown;
     });
   }
 
   /** Calls with all texts in the batch; throws `out-of-memory` if there is no memory for them. */
   private callWithAll<T>(texts: readonly string[], run: BatchCall<T>): T | undefined {
     const { writer } = this.engine;
-    return this.call((guard, now) => {
+    return this.call((guard, wallMs) => {
       if (!writer.writeAll(texts)) throw new SeenGuardError(OUT_OF_MEMORY, "there is no memory for so long texts");
-      const result = run(guard, writer.batch, now);
+      const result = run(guard, writer.batch, wallMs);
       writer.done();
       return result;
     });
@@ -85,9 +83,9 @@ export class EngineGuard {
   ): boolean {
     const { writer } = this.engine;
     for (let start = 0; start < texts.length;) {
-      const part = this.call((guard, now) => {
+      const part = this.call((guard, wallMs) => {
         const { end, fits } = writer.writePart(texts, start);
-        const result = fits ? unlessOutOfMemory(() => run(guard, writer.batch, now)) : undefined;
+        const result = fits ? unlessOutOfMemory(() => run(guard, writer.batch, wallMs)) : undefined;
         writer.done();
         return { end, result };
       });

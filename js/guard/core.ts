@@ -212,8 +212,8 @@ export class GuardCore implements OpenNamespace {
     let lost = 0;
     const isDone = engineGuard.callWithParts(
       list.ids,
-      (guard, batch, now) => {
-        const count = guard.filter(batch, ...now);
+      (guard, batch, wallMs) => {
+        const count = guard.filter(batch, wallMs);
         return count === undefined ? undefined : writer.indices(count);
       },
       (indices, start, end) => {
@@ -244,8 +244,8 @@ export class GuardCore implements OpenNamespace {
   private splitAll(engineGuard: EngineGuard, list: ItemIdList): SplitIndices | undefined {
     const { writer } = engineGuard.engine;
     const passing: SplitIndices = { fresh: [], seen: [] };
-    const split = engineGuard.call((guard, now) => {
-      const fresh = writer.writeAllItems(list) && unlessOutOfMemory(() => guard.split(writer.batch, ...now));
+    const split = engineGuard.call((guard, wallMs) => {
+      const fresh = writer.writeAllItems(list) && unlessOutOfMemory(() => guard.split(writer.batch, wallMs));
       if (typeof fresh !== "number") return passing;
       const all = writer.indices(writer.batch.answered());
       writer.done();
@@ -284,7 +284,7 @@ export class GuardCore implements OpenNamespace {
     let [unknown, lostText, lost] = [0, 0, 0];
     const isDone = this.guard?.callWithParts(
       ids,
-      (guard, batch, now) => guard.record(batch, isLocal, ...now) as RecordOutcome,
+      (guard, batch, wallMs) => guard.record(batch, isLocal, wallMs) as RecordOutcome,
       (outcome, start, end) => {
         if (!outcome) lost += end - start;
         unknown += outcome?.unknown ?? 0;
@@ -306,7 +306,7 @@ export class GuardCore implements OpenNamespace {
     let [stopped, lost] = [0, 0];
     const isDone = this.guard?.callWithParts(
       ids,
-      (guard, batch, now) => guard.unsee(batch, ...now),
+      (guard, batch, wallMs) => guard.unsee(batch, wallMs),
       (count, start, end) => {
         if (count === undefined) lost += end - start;
         else stopped += count;
@@ -335,8 +335,8 @@ export class GuardCore implements OpenNamespace {
     const taken: number[] = [];
     this.guard?.callWithParts(
       ids,
-      (guard, batch, now) => {
-        const count = guard.takenBack(batch, ...now);
+      (guard, batch, wallMs) => {
+        const count = guard.takenBack(batch, wallMs);
         return count === undefined ? undefined : this.guard?.engine.writer.indices(count);
       },
       (indices = new Uint32Array(0), start) => {
@@ -371,8 +371,10 @@ export class GuardCore implements OpenNamespace {
   lookBefore(): Promise<unknown> | undefined {
     const { performer, choice, clock } = this;
     if (!performer || hasLocal()) return undefined;
-    if (typeof choice !== "string" && clock.steadyMs() - this.lookedMs < LOOK_INTERVAL_MS) return undefined;
-    this.lookedMs = clock.steadyMs();
+    const wallMs = clock.wallMs();
+    // A clock that has jumped back says nothing of how long ago it was.
+    if (typeof choice !== "string" && Math.abs(wallMs - this.lookedMs) < LOOK_INTERVAL_MS) return undefined;
+    this.lookedMs = wallMs;
     return withTimeout(LOOK_TIMEOUT_MS, performer.look());
   }
 
@@ -384,7 +386,7 @@ export class GuardCore implements OpenNamespace {
     let explanation: EngineExplanation | undefined;
     this.guard?.callWithParts(
       [id],
-      (guard, batch, now) => guard.explain(batch, ...now) as EngineExplanation | undefined,
+      (guard, batch, wallMs) => guard.explain(batch, wallMs) as EngineExplanation | undefined,
       (found) => (explanation = found),
     );
     if (!explanation) return { seen: false };
@@ -395,11 +397,11 @@ export class GuardCore implements OpenNamespace {
 
   pending(limit?: number): string[] {
     this.performer?.hear();
-    return this.call((guard, now) => guard.pending(limitOf(limit), ...now)) ?? [];
+    return this.call((guard, wallMs) => guard.pending(limitOf(limit), wallMs)) ?? [];
   }
 
   pendingShard(maxCharacters?: number): string {
-    const shard = () => this.call((guard, now) => guard.pendingShard(limitOf(maxCharacters), ...now));
+    const shard = () => this.call((guard, wallMs) => guard.pendingShard(limitOf(maxCharacters), wallMs));
     return unlessOutOfMemory(shard) ?? "";
   }
 
@@ -413,7 +415,7 @@ export class GuardCore implements OpenNamespace {
 
   /** What this device tells of its pending impressions: its name, its counter and a shard; 4,096 characters at most. */
   devicePending(maxCharacters?: number): string {
-    const pending = () => this.call((guard, now) => guard.devicePending(limitOf(maxCharacters), ...now));
+    const pending = () => this.call((guard, wallMs) => guard.devicePending(limitOf(maxCharacters), wallMs));
     return unlessOutOfMemory(pending) ?? "";
   }
 
@@ -422,7 +424,7 @@ export class GuardCore implements OpenNamespace {
   }
 
   stats(): GuardStats {
-    const stats = this.call((guard, now) => guard.stats(...now) as EngineStats) ?? noStats();
+    const stats = this.call((guard, wallMs) => guard.stats(wallMs) as EngineStats) ?? noStats();
     return {
       ...stats,
       engine: this.isAlive ? this.engineKind : "none",
@@ -432,13 +434,13 @@ export class GuardCore implements OpenNamespace {
   }
 
   beginBatch(maxImpressions: number, maxBytes: number): Batch {
-    const batch = this.call((guard, now) => guard.beginBatch(maxImpressions, maxBytes, ...now) as Batch);
+    const batch = this.call((guard, wallMs) => guard.beginBatch(maxImpressions, maxBytes, wallMs) as Batch);
     return batch ?? { batch: 0, impressions: [], unseen: [] };
   }
 
   /** Ends a batch that was to be delivered. */
   endBatch(batch: number, arrived: boolean): void {
-    this.call((guard, now) => guard.endBatch(batch, arrived, ...now));
+    this.call((guard, wallMs) => guard.endBatch(batch, arrived, wallMs));
     if (arrived) this.performer?.changed();
   }
 

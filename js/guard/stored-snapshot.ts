@@ -46,7 +46,7 @@ export class LatestSnapshot implements StoredSnapshot {
     try {
       const { appliedAt, snapshot } = JSON.parse(json) as Stored;
       const { format, shards, unseen, nowMs, forgetBefore } = snapshot;
-      const agoMs = (guard?.call((_, [wallMs]) => wallMs) ?? appliedAt) - appliedAt;
+      const agoMs = (guard?.call((_, wallMs) => wallMs) ?? appliedAt) - appliedAt;
       const numberOf = (value: number | null) => value ?? NaN;
       const then = { nowMs: numberOf(nowMs) + agoMs, forgetBefore: numberOf(forgetBefore) };
       guard?.apply({ format, shards, unseen, version: NaN, ...then }, true);

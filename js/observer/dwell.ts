@@ -9,7 +9,6 @@
  *
  * Importing this does nothing; with the last subject, all observers and listeners are gone.
  */
-import { deviceClock } from "../clock.js";
 import { isHidden, listen } from "../page.js";
 import { hasBox, isInView, look } from "./share.js";
 
@@ -155,7 +154,7 @@ function judge(subject: Subject): void {
     queueMicrotask(() => subject.onDwell());
     return;
   }
-  const now = deviceClock.steadyMs();
+  const now = performance.now();
   if (visible && pageShown) subject.since ??= now;
   else interrupt(subject);
   const untilDue = (subject.since ?? Infinity) + subject.dwellMs - now;
@@ -186,7 +185,7 @@ function isStale({ element, boxes }: Subject): boolean {
  */
 function wake(subject: Subject): void {
   for (const observer of intersectionObservers.values()) take(observer.takeRecords());
-  subject.due = deviceClock.steadyMs() - (subject.since ?? NaN) >= subject.dwellMs;
+  subject.due = performance.now() - (subject.since ?? NaN) >= subject.dwellMs;
   sample(subject);
 }
 

@@ -187,7 +187,7 @@ export class StoragePerformer {
     try {
       while (!this.isStopped) {
         this.hear();
-        const step = this.guard.call((guard, [wallMs]) => guard.next(wallMs)) ?? Step.Wait;
+        const step = this.guard.call((guard, wallMs) => guard.next(wallMs)) ?? Step.Wait;
         if (step === Step.Wait) break;
         this.perform(step);
       }
@@ -211,7 +211,7 @@ export class StoragePerformer {
         writeSignal(this.name, this.guard.call((guard) => guard.number) ?? 0);
         break;
       case Step.LocalPut:
-        this.guard.call((guard, [wallMs]) => {
+        this.guard.call((guard, wallMs) => {
           const key = guard.localRow(wallMs);
           if (key !== undefined) guard.localWritten(writeLocal(key, guard.text()));
         });
@@ -253,7 +253,7 @@ export class StoragePerformer {
       if (hasFailed) this.cause = cause;
       if (hasFailed && !isFull && this.kind === "indexeddb") disconnect();
       if (this.guard.call((guard) => guard.transaction) === id) this.timers.get(Timer.Limit)?.();
-      this.guard.call((guard, [wallMs]) => (hasFailed ? guard.failed(id, isFull) : guard.completed(id, wallMs)));
+      this.guard.call((guard, wallMs) => (hasFailed ? guard.failed(id, isFull) : guard.completed(id, wallMs)));
       this.run();
     };
     const begin = (place: generated.Place, open: () => Transaction): void => {
@@ -288,7 +288,7 @@ export class StoragePerformer {
   private carryOut(step: generated.Step, transaction: Transaction, hasBeside: boolean): void {
     const { Step } = this.guard.engine.classes;
     const write = () => {
-      const next = () => this.guard.call((guard, [wallMs]) => guard.nextWrite(wallMs));
+      const next = () => this.guard.call((guard, wallMs) => guard.nextWrite(wallMs));
       const put = (key: string, done: () => void) =>
         transaction.put(key, this.guard.call((guard) => guard.text()) ?? "", done);
       forEach(next, put, () => {

@@ -1,14 +1,15 @@
 //! Snapshots: taking one, and what that means for the impressions of this device.
 
-use super::Guard;
 use super::server_view::Replacement;
 use super::taken_back::TakenBack;
-use super::types::{Applied, CoveredImpression, NotApplied, Now};
+use super::types::{Applied, CoveredImpression, NotApplied};
+use super::{Guard, recorded_at};
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::IdList;
 use crate::snapshot::Snapshot;
 use crate::table::{Floor, MAX_AT};
+use crate::time::Time;
 use crate::wire::Reference;
 
 /// Shards with a higher false positive rate are damaged, hostile or many times over their capacity: those of a chain
@@ -19,7 +20,7 @@ impl Guard {
     /// Takes a whole snapshot, or leaves everything as it was.
     ///
     /// ```
-    /// use seenguard::device::{DEFAULT_REMEMBER, Guard, NotApplied, Now};
+    /// use seenguard::device::{DEFAULT_REMEMBER, Guard, NotApplied};
     /// use seenguard::{ChainOptions, ShardChain, Snapshot, Time};
     /// let time = Time::from_unix_seconds(1_764_000_000);
     /// let mut chain = ShardChain::new(ChainOptions::default())?;
@@ -27,7 +28,7 @@ impl Guard {
     /// chain.record(&["a"], time)?;
     /// let shipped = chain.snapshot(time, None)?;
     ///
-    /// let now = Now::at(time);
+    /// let now = time;
     /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
     /// guard.record(&["a"], now)?;
     /// assert_eq!(guard.pending(10, now), ["a"]);
@@ -46,7 +47,7 @@ impl Guard {
     /// [`Error::TooLarge`], [`Error::OutOfMemory`], [`Error::BadSnapshot`], or [`Error::InShard`] for the first shard
     /// that is wrong. A snapshot that is older than the one in use, or refers to a shard that is not held, is no error:
     /// [`Applied::reason`] says so.
-    pub fn apply<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Now) -> Result<Applied, Error> {
+    pub fn apply<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Time) -> Result<Applied, Error> {
         let texts = snapshot.shards;
         let characters: u64 = (0..texts.len()).map(|shard| texts.get(shard).len() as u64).sum();
         let forget_before = snapshot.forget_before.unwrap_or(0);
@@ -70,7 +71,7 @@ impl Guard {
         self.received.spared += spared as u64;
         self.version = snapshot.version;
         if forget_before > 0 {
-            let at = device_time_of(forget_before, snapshot.now_ms, now.recorded_at());
+            let at = device_time_of(forget_before, snapshot.now_ms, recorded_at(now));
             self.table.merge_floor(Floor {
                 deleted_at: forget_before,
                 at,
@@ -86,19 +87,21 @@ impl Guard {
     ///
     /// # Errors
     /// As [`Guard::apply`].
-    pub fn restore<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Now) -> Result<(), Error> {
+    pub fn restore<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Time) -> Result<(), Error> {
         if !self.has_applied && snapshot.forget_before.unwrap_or(0) >= self.latest_deletion() {
             self.replace(&snapshot, now)?;
         }
         Ok(())
     }
 
-    fn replace<L: IdList + ?Sized>(&mut self, snapshot: &Snapshot<'_, L>, now: Now) -> Result<Replacement, Error> {
+    fn replace<L: IdList + ?Sized>(&mut self, snapshot: &Snapshot<'_, L>, now: Time) -> Result<Replacement, Error> {
         let taken_back = TakenBack::read(snapshot.unseen, snapshot.now_ms, now, &self.taken_back)?;
         let replacement = self.server.replace(snapshot.shards, snapshot.format)?;
         if replacement != Replacement::MissingShard {
             self.forget_before = snapshot.forget_before.unwrap_or(0);
-            self.server_clock = snapshot.now_ms.map(|server_ms| (server_ms, now.steady_ms));
+            self.server_ahead_ms = snapshot
+                .now_ms
+                .map(|server_ms| server_ms.min(MAX_AT) as i64 - recorded_at(now) as i64);
             self.server_unseen_revision += u64::from(taken_back.lists_more_than(&self.taken_back));
             self.taken_back = taken_back;
         }
@@ -120,7 +123,7 @@ impl Guard {
         self.server.texts().into_iter().flatten()
     }
 
-    fn applied(&self, reason: Option<NotApplied>, reused: usize, now: Now) -> Applied {
+    fn applied(&self, reason: Option<NotApplied>, reused: usize, now: Time) -> Applied {
         Applied {
             reason,
             shards: self.server.len(),
@@ -133,16 +136,16 @@ impl Guard {
     }
 
     /// Notes which pending impressions the snapshot in use covers.
-    fn cover(&mut self, applied: &mut Applied, now: Now) {
+    fn cover(&mut self, applied: &mut Applied, now: Time) {
         let live = self.server.live(self.server_seconds(now));
         let mut covered = Vec::new();
-        for (hash, recording, undelivered) in self.table.pending(now.wall_ms) {
+        for (hash, recording, undelivered) in self.table.pending(now.unix_ms()) {
             let id = HashedId::with_hash(&undelivered.id, hash);
             if self.taken_back.get(hash).is_some() || !self.server.contains(id, &live) {
                 continue;
             }
             covered.push(hash);
-            let lag_ms = now.wall_ms.saturating_sub(recording.at);
+            let lag_ms = now.unix_ms().saturating_sub(recording.at);
             self.lag.add(lag_ms);
             if undelivered.is_for_us {
                 applied.lags.push(CoveredImpression {

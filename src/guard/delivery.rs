@@ -1,6 +1,5 @@
 //! Delivery to the server: each impression once, covered or not; and once more if it is still pending a day later.
 
-use super::types::Now;
 use crate::impression::Impression;
 use crate::table::{Kind, Recording, Table, Undelivered};
 use crate::time::Time;
@@ -39,7 +38,7 @@ impl Deliveries {
         max_impressions: usize,
         max_bytes: usize,
         may_repeat: bool,
-        now: Now,
+        now: Time,
     ) -> DeliveryBatch {
         let (mut hashes, mut bytes) = (Vec::new(), 0);
         let mut batch = DeliveryBatch {
@@ -49,8 +48,8 @@ impl Deliveries {
         };
         for (hash, recording, undelivered) in table.undelivered() {
             // What is past its window is covered no more: that no snapshot contains it tells nothing.
-            let may_repeat = may_repeat && table.is_live(recording, now.wall_ms);
-            if !is_due(hash, recording, undelivered, may_repeat, now.wall_ms) {
+            let may_repeat = may_repeat && table.is_live(recording, now.unix_ms());
+            if !is_due(hash, recording, undelivered, may_repeat, now.unix_ms()) {
                 continue;
             }
             bytes += undelivered.id.len() + JSON_OVERHEAD;

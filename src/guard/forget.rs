@@ -1,9 +1,10 @@
 //! What a guard forgets: everything at a clear, and what came before a deletion of the history on the server.
 
-use super::Guard;
 use super::server_view::ServerView;
 use super::taken_back::TakenBack;
+use super::{Guard, recorded_at};
 use crate::table::Floor;
+use crate::time::Time;
 
 impl Guard {
     /// The number of the latest clear that is known; 0: none.
@@ -13,8 +14,8 @@ impl Guard {
 
     /// Forgets all that was recorded, and the snapshot in use: what a caller without a [`Storage`](crate::device::Storage)
     /// does for a clear.
-    pub fn clear(&mut self, now: super::Now) {
-        let number = now.recorded_at().max(self.number() + 1);
+    pub fn clear(&mut self, now: Time) {
+        let number = recorded_at(now).max(self.number() + 1);
         self.learn(number, false);
     }
 
@@ -49,7 +50,7 @@ impl Guard {
         self.taken_back = TakenBack::default();
         self.version = None;
         self.forget_before = 0;
-        self.server_clock = None;
+        self.server_ahead_ms = None;
         self.is_missing_shard = false;
         self.snapshots += 1;
     }

@@ -13,7 +13,7 @@ mod verdict;
 
 pub use delivery::DeliveryBatch;
 pub use lag::Lag;
-pub use types::{Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Now, Received, Recorded};
+pub use types::{Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Received, Recorded};
 
 use crate::bloom::{BloomFilter, FilterSpec};
 use crate::device_pending::{DevicePending, MAX_DEVICE_PENDING_CHARACTERS};
@@ -23,6 +23,7 @@ use crate::id_list::{HashedList, IdList};
 use crate::params::Parameters;
 use crate::shard::Shard;
 use crate::table::{Kind, MAX_AT, MAX_REMEMBER, Recording, Table, Undelivered};
+use crate::time::Time;
 use crate::wire;
 use delivery::Deliveries;
 use lag::LagSamples;
@@ -35,10 +36,11 @@ const PENDING_RATE: f64 = 0.001;
 /// Longest window: a hundred years.
 const MAX_WINDOW_DAYS: f64 = 36_500.0;
 
-/// Decides which items of a feed are fresh, for one namespace on one device. Knows no clock: every call takes the time.
+/// Decides which items of a feed are fresh, for one namespace on one device. Knows no clock: every call takes the time,
+/// that of the device's clock, which may be wrong and may jump.
 ///
 /// ```
-/// use seenguard::device::{DEFAULT_REMEMBER, Guard, Now};
+/// use seenguard::device::{DEFAULT_REMEMBER, Guard};
 /// use seenguard::{ChainOptions, ShardChain, Snapshot, Time};
 /// // The server's chain lags: it knows of "a" alone.
 /// let time = Time::from_unix_seconds(1_764_000_000);
@@ -46,7 +48,7 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// chain.record(&["a"], time)?;
 /// let shipped = chain.snapshot(time, None)?;
 ///
-/// let now = Now::at(time);
+/// let now = time;
 /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
 /// guard.apply(Snapshot::from(&shipped), now)?;
 /// guard.record(&["b"], now)?;
@@ -61,8 +63,8 @@ pub struct Guard {
     /// Its version, and what orders it before that.
     version: Option<u64>,
     forget_before: u32,
-    /// The server's clock and the steady one at one time, milliseconds, if the snapshot in use told it.
-    server_clock: Option<(u64, u64)>,
+    /// How far the server's clock is ahead of the device's (ms), if the snapshot in use told it.
+    server_ahead_ms: Option<i64>,
     /// Whether a snapshot was taken on this visit.
     has_applied: bool,
     /// Counts the snapshots in use, none included.
@@ -99,7 +101,7 @@ impl Guard {
             taken_back: TakenBack::default(),
             version: None,
             forget_before: 0,
-            server_clock: None,
+            server_ahead_ms: None,
             has_applied: false,
             snapshots: 0,
             is_missing_shard: false,
@@ -127,7 +129,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; what came before it is recorded.
-    pub fn record<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Result<Recorded, Error> {
+    pub fn record<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Result<Recorded, Error> {
         self.record_all(ids, false, now)
     }
 
@@ -140,19 +142,19 @@ impl Guard {
     /// # Examples
     /// ```
     /// use seenguard::Time;
-    /// use seenguard::device::{Guard, Now};
-    /// let now = Now::at(Time::from_unix_seconds(1_764_000_000));
+    /// use seenguard::device::Guard;
+    /// let now = Time::from_unix_seconds(1_764_000_000);
     /// let mut guard = Guard::new(30.0, 10_000)?;
     /// guard.record_local(&["a"], now)?;
     /// assert_eq!(guard.filter(&["a", "b"], now)?, [1]);
     /// assert!(guard.pending(10, now).is_empty());
     /// # Ok::<(), seenguard::Error>(())
     /// ```
-    pub fn record_local<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Result<Recorded, Error> {
+    pub fn record_local<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Result<Recorded, Error> {
         self.record_all(ids, true, now)
     }
 
-    fn record_all<L: IdList + ?Sized>(&mut self, ids: &L, is_local: bool, now: Now) -> Result<Recorded, Error> {
+    fn record_all<L: IdList + ?Sized>(&mut self, ids: &L, is_local: bool, now: Time) -> Result<Recorded, Error> {
         let live = self.server.live(self.server_seconds(now));
         let mut recorded = Recorded::default();
         for index in 0..ids.len() {
@@ -182,7 +184,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; what came before it is taken back.
-    pub fn unsee<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Result<usize, Error> {
+    pub fn unsee<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Result<usize, Error> {
         let mut stopped = 0;
         for index in 0..ids.len() {
             let id = ids.get(index);
@@ -195,21 +197,21 @@ impl Guard {
 
     /// The time of what is recorded now: not before `earliest`, but at most 1 above the clock, and not before the floor
     /// of a deletion.
-    fn time_of_recording(&self, earliest: u64, now: Now) -> u64 {
-        let now_ms = now.recorded_at();
+    fn time_of_recording(&self, earliest: u64, now: Time) -> u64 {
+        let now_ms = recorded_at(now);
         let latest = (now_ms + 1).min(MAX_AT);
         let floor = self.table.floor().map_or(0, |floor| floor.at);
         now_ms.max(earliest).min(latest).max(floor)
     }
 
     /// The pending ids, oldest first, at most `limit`.
-    pub fn pending(&self, limit: usize, now: Now) -> Vec<String> {
+    pub fn pending(&self, limit: usize, now: Time) -> Vec<String> {
         self.pending_texts(now).take(limit).map(Undelivered::text).collect()
     }
 
     /// What is pending and not taken back by the server, oldest first.
-    fn pending_texts(&self, now: Now) -> impl DoubleEndedIterator<Item = &Undelivered> {
-        let pending = self.table.pending(now.wall_ms);
+    fn pending_texts(&self, now: Time) -> impl DoubleEndedIterator<Item = &Undelivered> {
+        let pending = self.table.pending(now.unix_ms());
         let stopped = pending.filter(|(hash, recording, _)| !self.taken_back.passes(*hash, Some(recording)));
         stopped.map(|(_, _, undelivered)| undelivered)
     }
@@ -222,7 +224,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn pending_shard(&self, max_characters: usize, now: Now) -> Result<Option<Shard>, Error> {
+    pub fn pending_shard(&self, max_characters: usize, now: Time) -> Result<Option<Shard>, Error> {
         let room = wire::largest_capacity(PENDING_RATE, max_characters);
         let newest: Vec<&Undelivered> = self.pending_texts(now).rev().take(room).collect();
         if newest.is_empty() {
@@ -245,7 +247,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn device_pending(&self, max_characters: usize, now: Now) -> Result<String, Error> {
+    pub fn device_pending(&self, max_characters: usize, now: Time) -> Result<String, Error> {
         let mut pending = DevicePending {
             device: self.table.device_name(),
             counter: self.table.counter(),
@@ -268,7 +270,7 @@ impl Guard {
     }
 
     /// What is held, what was done, as of now.
-    pub fn stats(&self, now: Now) -> GuardStats {
+    pub fn stats(&self, now: Time) -> GuardStats {
         let listed = self.taken_back.by_hash.keys();
         let passed: Vec<(u64, Option<&Recording>)> = listed
             .map(|&hash| (hash, self.live_recording(hash, now)))
@@ -279,9 +281,9 @@ impl Guard {
         GuardStats {
             shards: self.server.len(),
             server_false_positive_rate: self.server.false_positive_rate(self.server_seconds(now)),
-            pending: self.table.count_live(now.wall_ms, Recording::is_pending) - count(Recording::is_pending),
-            remembered: self.table.count_live(now.wall_ms, |one| one.kind == Kind::Seen),
-            unseen: self.table.count_live(now.wall_ms, own) + passed.len() - count(own),
+            pending: self.table.count_live(now.unix_ms(), Recording::is_pending) - count(Recording::is_pending),
+            remembered: self.table.count_live(now.unix_ms(), |one| one.kind == Kind::Seen),
+            unseen: self.table.count_live(now.unix_ms(), own) + passed.len() - count(own),
             filtered: self.filtered,
             lag: self.lag.summary(),
             received: self.received,
@@ -289,12 +291,15 @@ impl Guard {
         }
     }
 
-    fn server_seconds(&self, now: Now) -> u64 {
-        match self.server_clock {
-            Some((server_ms, steady_ms)) => server_ms.saturating_add(now.steady_ms.saturating_sub(steady_ms)) / 1000,
-            None => now.wall_seconds(),
-        }
+    fn server_seconds(&self, now: Time) -> u64 {
+        let ahead_ms = self.server_ahead_ms.unwrap_or(0);
+        now.unix_ms().saturating_add_signed(ahead_ms) / 1000
     }
+}
+
+/// The device's time, as far as a recording can hold it.
+fn recorded_at(now: Time) -> u64 {
+    now.unix_ms().min(MAX_AT)
 }
 
 /// Delivery to the server.
@@ -305,16 +310,16 @@ impl Guard {
     }
 
     /// The next impressions to deliver: at most so many, of about so many bytes as JSON, but one at least.
-    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Now) -> DeliveryBatch {
+    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Time) -> DeliveryBatch {
         let may_repeat = self.has_applied;
         self.deliveries
             .begin_batch(&mut self.table, max_impressions, max_bytes, may_repeat, now)
     }
 
     /// What became of a batch: what has arrived is delivered; what has not is in the next batch again.
-    pub fn end_batch(&mut self, batch: u32, arrived: bool, now: Now) {
+    pub fn end_batch(&mut self, batch: u32, arrived: bool, now: Time) {
         self.deliveries
-            .end_batch(&mut self.table, batch, arrived, now.recorded_at());
+            .end_batch(&mut self.table, batch, arrived, recorded_at(now));
     }
 
     /// How many impressions were never delivered and are not under way.

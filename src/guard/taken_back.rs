@@ -4,13 +4,13 @@
 //! that is the server's; of the time as it stands and the same translated to this device's clock the earlier one counts,
 //! so that a clock that is off stops an item rather than repeats it.
 
-use super::types::Now;
 use crate::error::Error;
 use crate::hash::hash_id;
 use crate::id_map::IdMap;
 use crate::impression::Impression;
 use crate::params::MAX_SNAPSHOT_UNSEEN;
 use crate::table::{Kind, MAX_AT, Recording};
+use crate::time::Time;
 
 /// When the server took an id back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl TakenBack {
     pub(crate) fn read(
         listed: &[Impression],
         server_now_ms: Option<u64>,
-        now: Now,
+        now: Time,
         known: &TakenBack,
     ) -> Result<Self, Error> {
         if listed.len() > MAX_SNAPSHOT_UNSEEN {
@@ -44,7 +44,7 @@ impl TakenBack {
         }
         let mut taken_back = TakenBack::default();
         taken_back.by_hash.try_reserve(listed.len())?;
-        let now_ms = now.recorded_at();
+        let now_ms = super::recorded_at(now);
         let offset = server_now_ms.map_or(0, |server_now| now_ms as i64 - server_now.min(MAX_AT) as i64);
         for impression in listed {
             let hash = hash_id(impression.id.as_bytes(), 0);

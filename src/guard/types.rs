@@ -3,37 +3,6 @@
 use serde::Serialize;
 
 use super::lag::Lag;
-use crate::table::MAX_AT;
-use crate::time::Time;
-
-/// What time it is, in two ways: all of a guard's calls take it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Now {
-    /// This device's wall clock, Unix milliseconds. It may be wrong and may jump.
-    pub wall_ms: u64,
-    /// Milliseconds of a clock that never jumps, from any beginning. It carries the server's clock on from a snapshot's
-    /// `now`.
-    pub steady_ms: u64,
-}
-
-impl Now {
-    /// Both clocks at one time, for callers whose wall clock is right.
-    pub fn at(time: Time) -> Self {
-        Now {
-            wall_ms: time.unix_ms(),
-            steady_ms: time.unix_ms(),
-        }
-    }
-
-    pub(crate) fn wall_seconds(self) -> u64 {
-        self.wall_ms / 1000
-    }
-
-    /// The wall clock, as far as a recording can hold it.
-    pub(crate) fn recorded_at(self) -> u64 {
-        self.wall_ms.min(MAX_AT)
-    }
-}
 
 /// What became of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::types::{Explanation, Now};
+use super::types::Explanation;
 use super::{Filtered, Guard};
 use crate::bit_sliced::Query;
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::{IdList, KeptIds, Split};
 use crate::table::{Kind, Recording};
+use crate::time::Time;
 
 /// What is known of an id.
 #[derive(Clone, Copy)]
@@ -48,10 +49,10 @@ impl Guard {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use seenguard::device::{DEFAULT_REMEMBER, Guard, Now};
+    /// use seenguard::device::{DEFAULT_REMEMBER, Guard};
     /// use seenguard::{ItemIds, Time};
     /// let time = Time::from_unix_seconds(1_764_000_000);
-    /// let now = Now::at(time);
+    /// let now = time;
     /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
     /// guard.record(&["a"], now)?;
     /// assert_eq!(guard.filter(&["a", "b", "c", "b"], now)?, [1, 2]);
@@ -61,14 +62,14 @@ impl Guard {
     /// assert_eq!(guard.filter(&items, now)?, [1]);
     ///
     /// // The device remembers for 30 days.
-    /// let later = Now::at(time + Duration::from_secs(30 * 86_400));
+    /// let later = time + Duration::from_secs(30 * 86_400);
     /// assert_eq!(guard.filter(&["a"], later)?, [0]);
     /// # Ok::<(), seenguard::Error>(())
     /// ```
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn filter<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Result<Vec<u32>, Error> {
+    pub fn filter<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Result<Vec<u32>, Error> {
         self.judge(ids, now, None)
     }
 
@@ -78,7 +79,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn split<L: IdList + ?Sized>(&mut self, ids: &L, now: Now) -> Result<Split, Error> {
+    pub fn split<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Result<Split, Error> {
         let mut seen = BinaryHeap::new();
         seen.try_reserve_exact(ids.items())?;
         let fresh = self.judge(ids, now, Some(&mut seen))?;
@@ -92,7 +93,7 @@ impl Guard {
     fn judge<L: IdList + ?Sized>(
         &mut self,
         ids: &L,
-        now: Now,
+        now: Time,
         mut seen: Option<&mut BinaryHeap<(LastSeen, u32)>>,
     ) -> Result<Vec<u32>, Error> {
         let live = self.server.live(self.server_seconds(now));
@@ -140,7 +141,7 @@ impl Guard {
 
     /// What is known of an id. `is_in_shards` is asked only if it matters.
     #[inline]
-    fn verdict(&self, hash: u64, now: Now, is_in_shards: impl FnOnce() -> bool) -> Verdict {
+    fn verdict(&self, hash: u64, now: Time, is_in_shards: impl FnOnce() -> bool) -> Verdict {
         let recording = self.live_recording(hash, now);
         if !self.taken_back.is_empty() && self.taken_back.passes(hash, recording) {
             return Verdict::Fresh;
@@ -154,7 +155,7 @@ impl Guard {
         }
     }
 
-    fn last_seen(&self, id: HashedId<'_>, now: Now) -> Option<LastSeen> {
+    fn last_seen(&self, id: HashedId<'_>, now: Time) -> Option<LastSeen> {
         match self.verdict_of(id, now) {
             Verdict::Fresh => None,
             Verdict::Pending(at) | Verdict::Memory(at) => Some(LastSeen::Device(at)),
@@ -165,26 +166,26 @@ impl Guard {
         }
     }
 
-    fn verdict_of(&self, id: HashedId<'_>, now: Now) -> Verdict {
+    fn verdict_of(&self, id: HashedId<'_>, now: Time) -> Verdict {
         let is_in_shards = || self.server.find(id, self.server_seconds(now)).is_some();
         self.verdict(id.unseeded(), now, is_in_shards)
     }
 
     #[inline]
-    pub(super) fn live_recording(&self, hash: u64, now: Now) -> Option<&Recording> {
+    pub(super) fn live_recording(&self, hash: u64, now: Time) -> Option<&Recording> {
         if self.table.is_empty() {
             return None;
         }
-        self.table.get_live(hash, now.wall_ms)
+        self.table.get_live(hash, now.unix_ms())
     }
 
     /// Whether an id is stopped.
-    pub fn has(&self, id: impl AsRef<[u8]>, now: Now) -> bool {
+    pub fn has(&self, id: impl AsRef<[u8]>, now: Time) -> bool {
         self.explain(id, now).is_some()
     }
 
     /// Why an id is stopped; nothing if it is fresh.
-    pub fn explain(&self, id: impl AsRef<[u8]>, now: Now) -> Option<Explanation> {
+    pub fn explain(&self, id: impl AsRef<[u8]>, now: Time) -> Option<Explanation> {
         let id = HashedId::new(id.as_ref());
         match self.verdict_of(id, now) {
             Verdict::Fresh => None,
@@ -205,7 +206,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn taken_back<L: IdList + ?Sized>(&self, ids: &L, now: Now) -> Result<Vec<u32>, Error> {
+    pub fn taken_back<L: IdList + ?Sized>(&self, ids: &L, now: Time) -> Result<Vec<u32>, Error> {
         let is_taken_back = |&index: &u32| {
             let id = HashedId::new(ids.get(index as usize));
             let hash = id.unseeded();

@@ -9,10 +9,10 @@
 //!
 //! ```
 //! use seenguard::Time;
-//! use seenguard::device::{Guard, Now, Place, Step, Storage};
+//! use seenguard::device::{Guard, Place, Step, Storage};
 //! # use std::collections::BTreeMap;
 //! # let mut store: BTreeMap<String, String> = BTreeMap::new();
-//! let now = Now::at(Time::from_unix_seconds(1_764_000_000));
+//! let now = Time::from_unix_seconds(1_764_000_000);
 //! let mut guard = Guard::new(30.0, 10_000)?;
 //! let mut storage = Storage::new("seenguard/home:reader-17/", "home:reader-17", Some(Place::Custom), 4, &mut guard);
 //! guard.record(&["a"], now)?;
@@ -50,8 +50,9 @@ pub use idle::Others;
 
 use std::collections::VecDeque;
 
-use crate::guard::{Guard, Now};
+use crate::guard::Guard;
 use crate::table::Rank;
+use crate::time::Time;
 use keys::{Keys, Meta};
 use random::Random;
 
@@ -300,7 +301,7 @@ impl Storage {
     }
 
     /// The next step.
-    pub fn next(&mut self, guard: &Guard, now: Now) -> Step {
+    pub fn next(&mut self, guard: &Guard, now: Time) -> Step {
         if self.todo.is_empty() {
             self.watch_unsaved(guard);
         }
@@ -315,7 +316,7 @@ impl Storage {
         self.current.step
     }
 
-    fn decide(&self, guard: &Guard, now: Now) -> Option<Step> {
+    fn decide(&self, guard: &Guard, now: Time) -> Option<Step> {
         self.place?;
         let table = &guard.table;
         let can_write = !self.waits_to_hurry && (!self.waits_to_retry || self.is_hurried);
@@ -336,7 +337,7 @@ impl Storage {
         if can_write && self.wants_keep && guard.has_applied() && !is_kept && table.has_looked() {
             return Some(Step::Keep);
         }
-        if can_pass && (self.wants_pass || self.is_meta_due(Meta::of(table, now.wall_ms))) {
+        if can_pass && (self.wants_pass || self.is_meta_due(Meta::of(table, now.unix_ms()))) {
             return Some(Step::Pass);
         }
         (self.wants_idle && self.may_pass && !self.is_hidden).then_some(Step::Idle)

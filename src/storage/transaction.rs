@@ -7,8 +7,9 @@ use super::keys::{Letter, Meta};
 use super::{FIRST_LOOK_MS, FIRST_RETRY_MS, LAST_RETRY_MS, LOOK_MS, MAX_LOCAL_ROW, MAX_LOCAL_ROWS};
 use super::{LocalRow, Place, Row, Step, Storage, Timer, Transaction, Trouble};
 use crate::device_name::DeviceName;
-use crate::guard::{Guard, Now};
+use crate::guard::Guard;
 use crate::table::{MAX_ROW, Rank, row};
+use crate::time::Time;
 
 /// More small rows than these are compacted, so many at least.
 const MAX_SMALL_ROWS: usize = 12;
@@ -178,7 +179,7 @@ impl Storage {
     }
 
     /// The next key to be written, and its text.
-    pub fn next_write(&mut self, guard: &Guard, now: Now) -> Option<(String, String)> {
+    pub fn next_write(&mut self, guard: &Guard, now: Time) -> Option<(String, String)> {
         let mut transaction = self.transaction.take()?;
         if !transaction.is_planned && transaction.step != Step::Look {
             self.plan(&mut transaction, guard, now);
@@ -186,7 +187,7 @@ impl Storage {
         transaction.is_planned = true;
         let written = match transaction.puts.pop() {
             Some(ranks) => {
-                let key = self.keys.row(transaction.number, now.wall_ms);
+                let key = self.keys.row(transaction.number, now.unix_ms());
                 let text = row::write(&guard.table, &ranks);
                 transaction.rows.push(Row {
                     key: key.clone(),
@@ -205,7 +206,7 @@ impl Storage {
         written
     }
 
-    fn plan(&mut self, transaction: &mut Transaction, guard: &Guard, now: Now) {
+    fn plan(&mut self, transaction: &mut Transaction, guard: &Guard, now: Time) {
         let is_pass = transaction.step == Step::Pass;
         let most = if is_pass || self.is_hidden { usize::MAX } else { MAX_ROW };
         let (first, unsaved) = guard.table.latest_unsaved(true, most);
@@ -224,7 +225,7 @@ impl Storage {
                     .deletions
                     .push((self.rows[place].key.clone(), self.rows[place].is_local));
             }
-            let mut meta = Meta::of(&guard.table, now.wall_ms);
+            let mut meta = Meta::of(&guard.table, now.unix_ms());
             if self.is_meta_due(meta) {
                 let random = self.random.next();
                 meta.device_name.get_or_insert(DeviceName::new(&self.namespace, random));
@@ -303,7 +304,7 @@ impl Storage {
     }
 
     /// The transaction is complete. One that is no longer under way changes nothing.
-    pub fn completed(&mut self, guard: &mut Guard, id: u32, now: Now) {
+    pub fn completed(&mut self, guard: &mut Guard, id: u32, now: Time) {
         let Some(transaction) = self.transaction.take_if(|transaction| transaction.id == id) else {
             return;
         };
@@ -320,7 +321,7 @@ impl Storage {
             guard.table.finish_look();
             // A page that is hidden looks no more than once.
             self.wants_look &= !self.is_hidden;
-            let today = Meta::of(&guard.table, now.wall_ms).day;
+            let today = Meta::of(&guard.table, now.unix_ms()).day;
             self.cleans_up = self.meta.is_none_or(|meta| meta.day != today);
             self.wants_idle = self.place != Some(Place::Custom);
             self.knows_number = true;
@@ -449,7 +450,7 @@ impl Storage {
     }
 
     /// The row that goes into localStorage beside IndexedDB, with its key: the latest that is unsaved.
-    pub fn local_row(&mut self, guard: &Guard, now: Now) -> Option<(String, String)> {
+    pub fn local_row(&mut self, guard: &Guard, now: Time) -> Option<(String, String)> {
         let mut most = MAX_ROW;
         loop {
             let (first, unsaved) = guard.table.latest_unsaved(false, most);
@@ -459,7 +460,7 @@ impl Storage {
                 return None;
             }
             if text.len() <= MAX_LOCAL_ROW {
-                let key = self.keys.row(guard.number(), now.wall_ms);
+                let key = self.keys.row(guard.number(), now.unix_ms());
                 self.next_local = Some(LocalRow {
                     key: key.clone(),
                     length: text.len(),

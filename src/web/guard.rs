@@ -1,16 +1,16 @@
-//! The class `Guard`: a namespace's guard and its storage. Times are `Date.now()` and `performance.now()`, in
-//! milliseconds.
+//! The class `Guard`: a namespace's guard and its storage. Times are
+//! `Date.now()`, in milliseconds.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
 use super::{failure, to_js};
-use crate::guard::Now;
 use crate::hash::hash_id;
 use crate::id_list::IdList;
 use crate::snapshot::Snapshot;
 use crate::storage::{Others, Place, Step, Storage, Timer, Trouble};
+use crate::time::Time;
 use crate::wire::Format;
 
 /// A namespace's guard and its storage.
@@ -108,7 +108,6 @@ impl Guard {
         forget_before: f64,
         is_stored: bool,
         wall_ms: f64,
-        steady_ms: f64,
     ) -> Result<JsValue, JsValue> {
         let given = |value: f64| (value >= 0.0).then_some(value as u64);
         let format = Format::from_arguments(format_kind, format_number, format_rate).map_err(failure)?;
@@ -124,7 +123,7 @@ impl Guard {
             unseen: &unseen,
             forget_before: given(forget_before).map(|seconds| seconds as u32),
         };
-        let now = now(wall_ms, steady_ms);
+        let now = now(wall_ms);
         if is_stored {
             self.guard.restore(snapshot, now).map_err(failure)?;
             return Ok(JsValue::UNDEFINED);
@@ -136,37 +135,31 @@ impl Guard {
 
     /// Leaves the indices of the batch's fresh items with the batch. Returns how many they are; undefined if there is
     /// no memory. A number crosses sooner than a `Result`, and that is all that can go wrong.
-    pub fn filter(&mut self, ids: &mut TextBatch, wall_ms: f64, steady_ms: f64) -> Option<usize> {
-        let fresh = self.guard.filter(ids, now(wall_ms, steady_ms)).ok()?;
+    pub fn filter(&mut self, ids: &mut TextBatch, wall_ms: f64) -> Option<usize> {
+        let fresh = self.guard.filter(ids, now(wall_ms)).ok()?;
         Some(ids.answer(fresh))
     }
 
     /// Leaves the indices of all of the batch's items with the batch, those of the fresh ones first, then those of the
     /// others, seen longest ago first. Returns how many are fresh.
-    pub fn split(&mut self, ids: &mut TextBatch, wall_ms: f64, steady_ms: f64) -> Result<usize, JsValue> {
-        let split = self.guard.split(ids, now(wall_ms, steady_ms)).map_err(failure)?;
+    pub fn split(&mut self, ids: &mut TextBatch, wall_ms: f64) -> Result<usize, JsValue> {
+        let split = self.guard.split(ids, now(wall_ms)).map_err(failure)?;
         ids.answer_split(split).map_err(failure)
     }
 
     /// Why the batch's first id is stopped; undefined if it is fresh.
-    pub fn explain(&self, ids: &TextBatch, wall_ms: f64, steady_ms: f64) -> JsValue {
+    pub fn explain(&self, ids: &TextBatch, wall_ms: f64) -> JsValue {
         let explanation = match ids.len() {
             0 => None,
-            _ => self.guard.explain(ids.get(0), now(wall_ms, steady_ms)),
+            _ => self.guard.explain(ids.get(0), now(wall_ms)),
         };
         to_js(&explanation)
     }
 
     /// Records the batch's ids; `is_local`: no server is to learn of them.
-    pub fn record(
-        &mut self,
-        ids: &TextBatch,
-        is_local: bool,
-        wall_ms: f64,
-        steady_ms: f64,
-    ) -> Result<JsValue, JsValue> {
+    pub fn record(&mut self, ids: &TextBatch, is_local: bool, wall_ms: f64) -> Result<JsValue, JsValue> {
         self.changed();
-        let now = now(wall_ms, steady_ms);
+        let now = now(wall_ms);
         let recorded = match is_local {
             true => self.guard.record_local(ids, now),
             false => self.guard.record(ids, now),
@@ -180,16 +173,16 @@ impl Guard {
     }
 
     /// Takes the batch's ids back. Returns how many were stopped before.
-    pub fn unsee(&mut self, ids: &TextBatch, wall_ms: f64, steady_ms: f64) -> Result<usize, JsValue> {
+    pub fn unsee(&mut self, ids: &TextBatch, wall_ms: f64) -> Result<usize, JsValue> {
         self.changed();
-        self.guard.unsee(ids, now(wall_ms, steady_ms)).map_err(failure)
+        self.guard.unsee(ids, now(wall_ms)).map_err(failure)
     }
 
     /// Leaves the indices of the batch's ids that pass because they were taken back with the batch. Returns how many
     /// they are; undefined if there is no memory.
     #[wasm_bindgen(js_name = takenBack)]
-    pub fn taken_back(&self, ids: &mut TextBatch, wall_ms: f64, steady_ms: f64) -> Option<usize> {
-        let taken_back = self.guard.taken_back(ids, now(wall_ms, steady_ms)).ok()?;
+    pub fn taken_back(&self, ids: &mut TextBatch, wall_ms: f64) -> Option<usize> {
+        let taken_back = self.guard.taken_back(ids, now(wall_ms)).ok()?;
         Some(ids.answer(taken_back))
     }
 
@@ -211,14 +204,14 @@ impl Guard {
     }
 
     /// The pending ids, oldest first.
-    pub fn pending(&self, limit: usize, wall_ms: f64, steady_ms: f64) -> Vec<String> {
-        self.guard.pending(limit, now(wall_ms, steady_ms))
+    pub fn pending(&self, limit: usize, wall_ms: f64) -> Vec<String> {
+        self.guard.pending(limit, now(wall_ms))
     }
 
     /// The pending ids as one base64 shard of at most so many characters; empty if it would hold none.
     #[wasm_bindgen(js_name = pendingShard)]
-    pub fn pending_shard(&self, max_characters: usize, wall_ms: f64, steady_ms: f64) -> Result<String, JsValue> {
-        let now = now(wall_ms, steady_ms);
+    pub fn pending_shard(&self, max_characters: usize, wall_ms: f64) -> Result<String, JsValue> {
+        let now = now(wall_ms);
         match self.guard.pending_shard(max_characters, now).map_err(failure)? {
             Some(shard) => shard.to_base64().map_err(failure),
             None => Ok(String::new()),
@@ -228,15 +221,13 @@ impl Guard {
     /// What goes with each request and report: the device's name, its counter and its pending shard, together at most so
     /// many characters.
     #[wasm_bindgen(js_name = devicePending)]
-    pub fn device_pending(&self, max_characters: usize, wall_ms: f64, steady_ms: f64) -> Result<String, JsValue> {
-        self.guard
-            .device_pending(max_characters, now(wall_ms, steady_ms))
-            .map_err(failure)
+    pub fn device_pending(&self, max_characters: usize, wall_ms: f64) -> Result<String, JsValue> {
+        self.guard.device_pending(max_characters, now(wall_ms)).map_err(failure)
     }
 
     /// What is held and was done.
-    pub fn stats(&self, wall_ms: f64, steady_ms: f64) -> JsValue {
-        to_js(&self.guard.stats(now(wall_ms, steady_ms)))
+    pub fn stats(&self, wall_ms: f64) -> JsValue {
+        to_js(&self.guard.stats(now(wall_ms)))
     }
 
     /// The version of the snapshot in use.
@@ -264,16 +255,16 @@ impl Guard {
 
     /// The next batch to deliver; its number is 0 if there is nothing to deliver.
     #[wasm_bindgen(js_name = beginBatch)]
-    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, wall_ms: f64, steady_ms: f64) -> JsValue {
-        let now = now(wall_ms, steady_ms);
+    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, wall_ms: f64) -> JsValue {
+        let now = now(wall_ms);
         to_js(&self.guard.begin_batch(max_impressions, max_bytes, now))
     }
 
     /// What became of a batch.
     #[wasm_bindgen(js_name = endBatch)]
-    pub fn end_batch(&mut self, batch: u32, arrived: bool, wall_ms: f64, steady_ms: f64) {
+    pub fn end_batch(&mut self, batch: u32, arrived: bool, wall_ms: f64) {
         self.changed();
-        self.guard.end_batch(batch, arrived, now(wall_ms, steady_ms));
+        self.guard.end_batch(batch, arrived, now(wall_ms));
     }
 }
 
@@ -282,7 +273,7 @@ impl Guard {
 impl Guard {
     /// The next step.
     pub fn next(&mut self, wall_ms: f64) -> Step {
-        self.storage.next(&self.guard, now(wall_ms, 0.0))
+        self.storage.next(&self.guard, now(wall_ms))
     }
 
     /// The timer of a step.
@@ -404,7 +395,7 @@ impl Guard {
     /// The key that is to be written next, with `text`; undefined at the end.
     #[wasm_bindgen(js_name = nextWrite)]
     pub fn next_write(&mut self, wall_ms: f64) -> Option<String> {
-        let written = self.storage.next_write(&self.guard, now(wall_ms, 0.0));
+        let written = self.storage.next_write(&self.guard, now(wall_ms));
         self.keep_text(written)
     }
 
@@ -428,7 +419,7 @@ impl Guard {
 
     /// It is complete.
     pub fn completed(&mut self, transaction: u32, wall_ms: f64) {
-        self.storage.completed(&mut self.guard, transaction, now(wall_ms, 0.0));
+        self.storage.completed(&mut self.guard, transaction, now(wall_ms));
     }
 
     /// It has failed; `is_full`: for want of room.
@@ -439,7 +430,7 @@ impl Guard {
     /// The key of the row that goes into localStorage beside IndexedDB, with `text`; undefined: there is nothing.
     #[wasm_bindgen(js_name = localRow)]
     pub fn local_row(&mut self, wall_ms: f64) -> Option<String> {
-        let row = self.storage.local_row(&self.guard, now(wall_ms, 0.0));
+        let row = self.storage.local_row(&self.guard, now(wall_ms));
         self.keep_text(row)
     }
 
@@ -494,9 +485,6 @@ pub fn checksum(text: &str) -> u32 {
 }
 
 /// Casts saturate: a clock before 1970 counts as 1970, NaN as 0.
-fn now(wall_ms: f64, steady_ms: f64) -> Now {
-    Now {
-        wall_ms: wall_ms as u64,
-        steady_ms: steady_ms as u64,
-    }
+fn now(wall_ms: f64) -> Time {
+    Time::from_unix_ms(wall_ms as u64)
 }

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use seenguard::Snapshot;
-use seenguard::device::{DEFAULT_REMEMBER, Guard, Now, Others, Place, Step, Storage, Timer, Trouble};
+use seenguard::device::{DEFAULT_REMEMBER, Guard, Others, Place, Step, Storage, Timer, Trouble};
+use seenguard::{Snapshot, Time};
 
 use super::{START, at_ms};
 
@@ -150,7 +150,7 @@ impl Tab {
         tab
     }
 
-    pub fn now(&self) -> Now {
+    pub fn now(&self) -> Time {
         at_ms(self.now_ms)
     }
 

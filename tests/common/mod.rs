@@ -15,7 +15,7 @@ pub mod vectors;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use seenguard::device::{Applied, DEFAULT_REMEMBER, Guard, Now};
+use seenguard::device::{Applied, DEFAULT_REMEMBER, Guard};
 use seenguard::hash::hash_id;
 use seenguard::{BloomFilter, ChainOptions, Error, Parameters, Shard, Snapshot, Time};
 
@@ -25,13 +25,13 @@ pub const START: u64 = 1_764_000_000;
 pub const DAY: u64 = 86_400;
 
 /// Both clocks at a time in Unix seconds.
-pub fn at(unix_seconds: u64) -> Now {
-    Now::at(Time::from_unix_seconds(unix_seconds))
+pub fn at(unix_seconds: u64) -> Time {
+    Time::from_unix_seconds(unix_seconds)
 }
 
 /// Both clocks at this time, in milliseconds.
-pub fn at_ms(unix_ms: u64) -> Now {
-    Now::at(Time::from_unix_ms(unix_ms))
+pub fn at_ms(unix_ms: u64) -> Time {
+    Time::from_unix_ms(unix_ms)
 }
 
 /// A time in Unix seconds.
@@ -78,7 +78,7 @@ pub fn apply<S: AsRef<[u8]>>(
     guard: &mut Guard,
     version: Option<u64>,
     shards: &[S],
-    now: Now,
+    now: Time,
 ) -> Result<Applied, Error> {
     let snapshot = Snapshot {
         version,
@@ -98,7 +98,7 @@ pub fn guard_of(window_days: f64, remember: usize) -> Guard {
 }
 
 /// Whether all of these are stopped.
-pub fn has_all(guard: &Guard, ids: &[String], now: Now) -> bool {
+pub fn has_all(guard: &Guard, ids: &[String], now: Time) -> bool {
     ids.iter().all(|id| guard.has(id, now))
 }
 
@@ -113,7 +113,7 @@ pub fn shard_of_everything() -> String {
 
 /// Lets a snapshot cover all that is pending, and then the server's store be flushed: only the table stops it from then
 /// on.
-pub fn cover_all(guard: &mut Guard, now: Now) {
+pub fn cover_all(guard: &mut Guard, now: Time) {
     apply(guard, None, &[shard_of_everything()], now).unwrap();
     assert_eq!(guard.stats(now).pending, 0);
     apply(guard, None, &[] as &[&str], now).unwrap();

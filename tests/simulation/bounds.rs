@@ -31,14 +31,14 @@ pub fn store(pages: usize, impressions: usize) -> Stored {
     for number in 0..impressions {
         let (device, mut scene) = world.on(0);
         let tab = number % pages;
-        let clocks = device.clocks(tab, scene.now);
+        let time = device.time(scene.now);
         let id = format!("{number:014}");
-        device.tabs[tab].guard.record(&[&id], clocks).expect("there is memory");
+        device.tabs[tab].guard.record(&[&id], time).expect("there is memory");
         device.changed(tab, 1, &mut scene);
         device.work(&mut scene);
         if number % IMPRESSIONS_A_SNAPSHOT == IMPRESSIONS_A_SNAPSHOT - 1 {
             for tab in 0..pages {
-                cover_everything(&mut device.tabs[tab].guard, clocks);
+                cover_everything(&mut device.tabs[tab].guard, time);
             }
         }
         stored.most_keys = stored.most_keys.max(device.database.keys(PREFIX).count());
@@ -50,7 +50,7 @@ pub fn store(pages: usize, impressions: usize) -> Stored {
     open(&mut world);
     world.rest(0);
     let device = &world.devices[0];
-    let now = device.clocks(0, world.now);
+    let now = device.time(world.now);
     assert_eq!(device.tabs[0].guard.stats(now).remembered, impressions);
     Stored {
         bytes: device.database.bytes(),
@@ -67,10 +67,10 @@ fn open(world: &mut World) {
 
 /// Nothing is past its limits.
 pub fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let (page, remember) = (&device.tabs[tab], device.ledger.remember);
     let guard = &page.guard;
-    let stats = guard.stats(clocks);
+    let stats = guard.stats(time);
     assert_eq!(
         stats.received, page.received,
         "references: what came and what was spared"
@@ -82,7 +82,7 @@ pub fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
         stats.remembered
     );
     if stats.pending > 1_000 {
-        let bytes: usize = guard.pending(usize::MAX, clocks).iter().map(String::len).sum();
+        let bytes: usize = guard.pending(usize::MAX, time).iter().map(String::len).sum();
         assert!(bytes <= MOST_TEXT_BYTES, "limits: {bytes} bytes of ids are pending");
     }
     if stats.pending > MOST_TEXTS - MOST_TEXTS / 50 {

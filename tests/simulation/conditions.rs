@@ -82,7 +82,7 @@ pub struct Conditions {
     /// Whether requests fail, and answers to them.
     pub network_fails: bool,
 
-    /// How far the devices' clocks may be off at the beginning.
+    /// How far the devices' time may be off at the beginning.
     pub clock_off_ms: u64,
     pub clock_jumps: bool,
     /// Whether tabs and whole browsers die.

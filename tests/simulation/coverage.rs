@@ -20,16 +20,16 @@ pub fn check_settled(
     is_deleting: bool,
     scene: &mut Scene<'_>,
 ) {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
     let item_of = |text: &str| scene.items.of(text).expect("an item of this feed");
-    let is_covered = |text: &str, item| !page.view.lists(item) && page.view.contains(text, clocks);
+    let is_covered = |text: &str, item| !page.view.lists(item) && page.view.contains(text, time);
     let (covered, left): (Vec<&String>, Vec<&String>) = before.iter().partition(|text| is_covered(text, item_of(text)));
     // Pending, and taken back by the snapshot before.
     let hidden = listed_before.iter().copied().filter(|&item| {
         let text = scene.items.text(item);
         let may_be_pending = |(index, recording): (usize, &Recording)| {
-            let has_expired = clocks.wall_ms >= recording.at + ledger.window_ms;
+            let has_expired = time.unix_ms() >= recording.at + ledger.window_ms;
             // What was dropped may come back from a row that was written before it was covered.
             let is_settled = page.settled.contains(&index) && page.must_remember(ledger, index);
             !recording.unseen && !has_expired && !is_settled
@@ -38,7 +38,7 @@ pub fn check_settled(
         is_covered(text, item) && !before.iter().any(|pending| pending == text) && candidates.any(may_be_pending)
     });
     let hidden: Vec<Item> = hidden.collect();
-    let after = page.guard.pending(usize::MAX, clocks);
+    let after = page.guard.pending(usize::MAX, time);
     // What a taking back may hide or show is not compared here.
     let is_plain = |text: &str| {
         let item = item_of(text);
@@ -76,7 +76,7 @@ pub fn check_settled(
             hidden.contains(&item) || of_before.any(|text| *text == covered.id),
             "lag: of what was not pending, or twice"
         );
-        let is_right = |recording: &Recording| clocks.wall_ms.saturating_sub(recording.at) == lag_ms;
+        let is_right = |recording: &Recording| time.unix_ms().saturating_sub(recording.at) == lag_ms;
         assert!(
             ledger.of(item).any(|(_, recording)| is_right(recording)),
             "lag: {lag_ms} ms is the age of no impression"

@@ -74,7 +74,7 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
     // The number of the latest clear is read first.
     device.hear(tab, scene);
     device.run(tab, scene);
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let most = *scene.random.pick(&[1, 20, 200, 200]);
     let page = &mut device.tabs[tab];
     let DeliveryBatch {
@@ -82,7 +82,7 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
         impressions,
         unseen,
         ..
-    } = page.guard.begin_batch(most, BATCH_BYTES, clocks);
+    } = page.guard.begin_batch(most, BATCH_BYTES, time);
     assert_eq!(
         batch == 0,
         impressions.is_empty() && unseen.is_empty(),
@@ -105,7 +105,7 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
     for &(item, at) in &unseen {
         check_unseen_due(device, tab, item, at);
     }
-    let told = DeviceTold::by(device, tab, clocks, scene.now, scene.items);
+    let told = DeviceTold::by(device, tab, time, scene.now, scene.items);
     let page = &mut device.tabs[tab];
     page.flights.push(Flight {
         told,
@@ -113,7 +113,7 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
         impressions,
         unseen,
         sent_ms: scene.now,
-        sent_at: clocks.wall_ms,
+        sent_at: time.unix_ms(),
         number: page.guard.number(),
         has_arrived: false,
     });
@@ -214,10 +214,10 @@ fn arrive(device: &mut Device, tab: usize, flight: usize, scene: &mut Scene<'_>)
 
 /// The page is told what became of a batch; an answer that was lost counts as none.
 fn answer(device: &mut Device, tab: usize, flight: usize, arrived: bool, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let page = &mut device.tabs[tab];
     let flight = page.flights.remove(flight);
-    page.guard.end_batch(flight.batch, arrived, clocks);
+    page.guard.end_batch(flight.batch, arrived, time);
     if !arrived {
         scene.tally.reach("a batch fails");
         return;
@@ -226,7 +226,7 @@ fn answer(device: &mut Device, tab: usize, flight: usize, arrived: bool, scene: 
     if flight.number == page.guard.number() {
         page.delivered_unseen.extend(flight.unseen);
         for key in flight.impressions {
-            let wall_ms = clocks.wall_ms;
+            let wall_ms = time.unix_ms();
             let confirmed = page.confirmed.entry(key).or_insert(Confirmed { times: 0, wall_ms });
             *confirmed = Confirmed {
                 times: confirmed.times + 1,

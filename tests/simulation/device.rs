@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use seenguard::device::{Guard, Now, Place, Step, Storage};
+use seenguard::Time;
+use seenguard::device::{Guard, Place, Step, Storage};
 
 use super::chance::Chance;
 use super::conditions::{Conditions, DAY, MINUTE, SECOND};
@@ -83,23 +84,19 @@ impl Device {
         now.saturating_add_signed(self.clock_off_ms)
     }
 
-    pub fn clocks(&self, tab: usize, now: u64) -> Now {
-        Now {
-            wall_ms: self.wall(now),
-            steady_ms: now - self.tabs[tab].steady_zero,
-        }
+    pub fn time(&self, now: u64) -> Time {
+        Time::from_unix_ms(self.wall(now))
     }
 
-    /// Opens a page, whose clock that never jumps begins now. Returns its place.
+    /// Opens a page. Returns its place.
     pub fn open(&mut self, scene: &mut Scene<'_>) -> usize {
         let (conditions, random) = (scene.conditions, &mut *scene.random);
         let place = conditions.place;
         let mut guard =
             Guard::new(conditions.window_days, conditions.remember).expect("the options are those of a guard");
         let storage = Storage::new(PREFIX, NAMESPACE, Some(place), random.next(), &mut guard);
-        let steady_zero = scene.now - random.below(MINUTE);
         self.opened += 1;
-        let mut page = Tab::new(self.opened, guard, storage, place, scene.now + OPEN_MS, steady_zero);
+        let mut page = Tab::new(self.opened, guard, storage, place, scene.now + OPEN_MS);
         let is_odd = conditions.odd_tabs && random.percent(40);
         let local = match random.below(2) {
             _ if !is_odd => Some(0),

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seenguard::device::Now;
 use seenguard::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep, Shard, Time};
 
 use super::conditions::SECOND;
@@ -37,15 +36,15 @@ struct Parts<'a> {
 
 impl DeviceTold {
     /// What a tab tells now.
-    pub fn by(device: &Device, tab: usize, clocks: Now, now: u64, items: &Items) -> DeviceTold {
+    pub fn by(device: &Device, tab: usize, time: Time, now: u64, items: &Items) -> DeviceTold {
         let guard = &device.tabs[tab].guard;
-        let pending = guard.pending(usize::MAX, clocks);
+        let pending = guard.pending(usize::MAX, time);
         let items_of = |texts: &[String]| {
             let items = texts.iter().map(|text| items.of(text).expect("an item of this feed"));
             items.collect()
         };
         let told = DeviceTold {
-            text: guard.device_pending(usize::MAX, clocks).expect("there is memory"),
+            text: guard.device_pending(usize::MAX, time).expect("there is memory"),
             pending: items_of(&pending),
             newest: items_of(&pending[pending.len().saturating_sub(SURELY_TOLD)..]),
             at_ms: now,
@@ -153,8 +152,8 @@ fn kept_since(now: u64) -> Time {
 
 /// A device asks for a page of these candidates.
 pub fn check_page(device: &Device, tab: usize, candidates: &Candidates, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
-    let asking = DeviceTold::by(device, tab, clocks, scene.now, scene.items);
+    let time = device.time(scene.now);
+    let asking = DeviceTold::by(device, tab, time, scene.now, scene.items);
     let Scene { server, items, now, .. } = scene;
     let now = *now;
     server.devices.receive(&asking, now);

@@ -144,7 +144,7 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
     let place = &world.devices[device];
     let pending: Vec<Item> = place.tabs[tab]
         .guard
-        .pending(usize::MAX, place.clocks(tab, world.now))
+        .pending(usize::MAX, place.time(world.now))
         .iter()
         .map(|text| world.items.of(text).expect("an item of this feed"))
         .collect();
@@ -186,10 +186,10 @@ fn check_pending(world: &mut World, device: usize, tab: usize) {
 /// to deliver.
 fn check_promised(world: &mut World, device: usize, tab: usize) {
     let place = &world.devices[device];
-    let clocks = place.clocks(tab, world.now);
-    let mut guard = snapshots::table_alone(&place.tabs[tab].guard, clocks);
+    let time = place.time(world.now);
+    let mut guard = snapshots::table_alone(&place.tabs[tab].guard, time);
     guard.start_reporting();
-    let batch = guard.begin_batch(usize::MAX, usize::MAX, clocks).impressions;
+    let batch = guard.begin_batch(usize::MAX, usize::MAX, time).impressions;
     let batch: BTreeSet<String> = batch.into_iter().map(|impression| impression.id).collect();
     let mut promises = 0;
     for recording in to_be_delivered(place, tab, world) {
@@ -266,7 +266,7 @@ fn to_be_delivered<'a>(place: &'a Device, tab: usize, world: &World) -> Vec<&'a 
 /// All that was stored is stopped, by the table alone too, until its window ends.
 fn check_remembered(world: &mut World, device: usize, tab: usize) {
     let (place, mut scene) = world.on(device);
-    let table = snapshots::table_alone(&place.tabs[tab].guard, place.clocks(tab, scene.now));
+    let table = snapshots::table_alone(&place.tabs[tab].guard, place.time(scene.now));
     for index in 0..place.ledger.recordings.len() {
         feeds::check_remembered(place, tab, index, Some(&table), &mut scene);
     }

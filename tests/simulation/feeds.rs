@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use seenguard::device::{Explanation, Guard, Now};
+use seenguard::Time;
+use seenguard::device::{Explanation, Guard};
 
 use super::bounds;
 use super::chance::Chance;
@@ -60,18 +61,18 @@ pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
 
 /// Filters, and judges each answer. Returns the fresh ones of the answer.
 fn filter(device: &mut Device, tab: usize, candidates: &Candidates, scene: &mut Scene<'_>) -> Vec<Item> {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let page = &mut device.tabs[tab];
     let list = lists::ids_of(&candidates.posts, scene.items);
-    let answer = page.guard.filter(&list, clocks).expect("there is memory");
+    let answer = page.guard.filter(&list, time).expect("there is memory");
     assert_eq!(
         Ok(&answer),
-        page.guard.filter(&list, clocks).as_ref(),
+        page.guard.filter(&list, time).as_ref(),
         "pure filter: the same call, the same answer"
     );
-    lists::check_lists(&mut page.guard, &candidates.posts, &answer, clocks, scene.items);
+    lists::check_lists(&mut page.guard, &candidates.posts, &answer, time, scene.items);
     for item in candidates.ids() {
-        if device.tabs[tab].guard.has(scene.items.text(item), clocks) {
+        if device.tabs[tab].guard.has(scene.items.text(item), time) {
             check_stopped(device, tab, item, scene);
         } else {
             check_passed(device, tab, item, scene);
@@ -84,10 +85,10 @@ fn filter(device: &mut Device, tab: usize, candidates: &Candidates, scene: &mut 
 
 /// What passes is in no live shard, and was not seen here as far as must be known; or it was taken back.
 fn check_passed(device: &Device, tab: usize, item: Item, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let (page, ledger, text) = (&device.tabs[tab], &device.ledger, scene.items.text(item));
-    let wall_ms = clocks.wall_ms;
-    if page.view.contains(text, clocks) {
+    let wall_ms = time.unix_ms();
+    if page.view.contains(text, time) {
         assert!(
             page.may_be_taken_back(ledger, item, wall_ms),
             "no repeat: {item:?} passes, and a live shard contains it"
@@ -119,14 +120,14 @@ fn check_passed(device: &Device, tab: usize, item: Item, scene: &mut Scene<'_>) 
 
 /// What is stopped is stopped for a reason that exists.
 fn check_stopped(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let (page, ledger, text) = (&device.tabs[tab], &device.ledger, scene.items.text(item));
-    let wall_ms = clocks.wall_ms;
-    match page.guard.explain(text, clocks) {
+    let wall_ms = time.unix_ms();
+    match page.guard.explain(text, time) {
         None => panic!("pure filter: {item:?} is stopped, and nothing explains it"),
         Some(Explanation::Server { shard, epoch }) => {
             assert_eq!(
-                page.view.find(text, clocks),
+                page.view.find(text, time),
                 epoch.map(|epoch| (shard, epoch)),
                 "all or nothing: {item:?} is stopped by a shard of the snapshot in use"
             );
@@ -150,11 +151,11 @@ fn check_stopped(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<
 
 /// How many of the fresh ones were stopped all the same: by the server's shards alone.
 fn ask_fresh(device: &mut Device, tab: usize, candidates: &Candidates, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let guard = &device.tabs[tab].guard;
-    let stats = guard.stats(clocks);
+    let stats = guard.stats(time);
     for &item in candidates.posts[..candidates.fresh].iter().map(|post| &post[0]) {
-        let why = guard.explain(scene.items.text(item), clocks);
+        let why = guard.explain(scene.items.text(item), time);
         assert!(
             !matches!(why, Some(Explanation::Pending { .. } | Explanation::Memory { .. })),
             "known reasons: a fresh item is in the table"
@@ -166,9 +167,9 @@ fn ask_fresh(device: &mut Device, tab: usize, candidates: &Candidates, scene: &m
 
 /// What must be pending is, and what is pending was seen here and not covered.
 fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let (page, ledger) = (&mut device.tabs[tab], &device.ledger);
-    let pending = page.guard.pending(usize::MAX, clocks);
+    let pending = page.guard.pending(usize::MAX, time);
     let there: BTreeSet<Item> = pending
         .iter()
         .map(|text| scene.items.of(text).expect("an item of this feed"))
@@ -195,7 +196,7 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
         let recording = &ledger.recordings[index];
         let item = recording.item;
         // What has expired is pending again by a clock that is set back.
-        let is_past = |(_, recording): (usize, &Recording)| clocks.wall_ms >= recording.at + ledger.window_ms;
+        let is_past = |(_, recording): (usize, &Recording)| time.unix_ms() >= recording.at + ledger.window_ms;
         let has_expired = page.candidates(ledger, item).any(is_past);
         if there.contains(&item) || has_expired {
             page.due.insert(index);
@@ -241,7 +242,7 @@ fn probe(device: &Device, tab: usize, scene: &mut Scene<'_>) {
 
 /// The same, as if the server had covered and then lost everything: of the table alone.
 fn probe_table(device: &Device, tab: usize, scene: &mut Scene<'_>) {
-    let guard = snapshots::table_alone(&device.tabs[tab].guard, device.clocks(tab, scene.now));
+    let guard = snapshots::table_alone(&device.tabs[tab].guard, device.time(scene.now));
     let recordings = device.ledger.recordings.len();
     for _ in 0..20 {
         if recordings > 0 {
@@ -257,13 +258,12 @@ pub fn check_remembered(device: &Device, tab: usize, index: usize, table: Option
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
     let recording = &ledger.recordings[index];
     let end = recording.at + ledger.window_ms - 1;
-    let mut clocks = device.clocks(tab, scene.now);
-    clocks.wall_ms = match scene.random.below(3) {
+    let wall_ms = match scene.random.below(3) {
         0 => end,
         1 => recording.at,
         _ => scene.random.between(0, end),
     };
-    let (item, wall_ms) = (recording.item, clocks.wall_ms);
+    let (item, time) = (recording.item, Time::from_unix_ms(wall_ms));
     let must_stop = match table {
         Some(_) => page.table_must_stop(ledger, item, wall_ms),
         None => page.must_stop(ledger, item, wall_ms),
@@ -272,11 +272,9 @@ pub fn check_remembered(device: &Device, tab: usize, index: usize, table: Option
         return;
     }
     assert!(
-        table
-            .unwrap_or(&page.guard)
-            .has(scene.items.text(recording.item), clocks),
+        table.unwrap_or(&page.guard).has(scene.items.text(recording.item), time),
         "no repeat: at {} by the device's clock, with at most {} higher, this passes: {recording:?}",
-        clocks.wall_ms,
+        time.unix_ms(),
         ledger.higher(index)
     );
     if ledger.higher(index) == ledger.remember - 1 {
@@ -284,7 +282,7 @@ pub fn check_remembered(device: &Device, tab: usize, index: usize, table: Option
             .tally
             .reach("an impression is remembered after as many others as may be");
     }
-    if clocks.wall_ms == end {
+    if time.unix_ms() == end {
         scene
             .tally
             .reach("an impression is remembered to the window's last millisecond");
@@ -312,14 +310,14 @@ fn watched(device: &Device, candidates: &Candidates, passed: &[Item], scene: &mu
 
 /// Records impressions: each is known, pending unless covered, and delivered by whoever delivers.
 pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let texts = scene.items.texts(seen);
-    let recorded = device.tabs[tab].guard.record(&texts, clocks).expect("there is memory");
+    let recorded = device.tabs[tab].guard.record(&texts, time).expect("there is memory");
     let (mut most_unknown, mut never_seen) = (0, 0);
     for &item in seen {
         scene.tally.reach("an impression is recorded");
         let (page, ledger) = (&device.tabs[tab], &device.ledger);
-        let is_known = page.table_must_stop(ledger, item, clocks.wall_ms);
+        let is_known = page.table_must_stop(ledger, item, time.unix_ms());
         most_unknown += usize::from(!is_known);
         never_seen += usize::from(!ledger.has(item));
         let is_listed = page.view.lists(item);
@@ -328,7 +326,7 @@ pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<
         let index = note(device, tab, item, reach.unwrap_or(0), What::Seen, scene);
         let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
         page.is_not_due(ledger, item);
-        if !is_listed && page.view.contains(scene.items.text(item), clocks) {
+        if !is_listed && page.view.contains(scene.items.text(item), time) {
             ledger.covered.insert(item);
             if !page.is_reporting {
                 ledger.text_dropped.insert(item);
@@ -350,15 +348,15 @@ pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<
 
 /// Records what the person has met elsewhere in the app: it is stopped from then on, and nothing else changes if it was.
 fn record_local(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let text = scene.items.text(item);
     let page = &mut device.tabs[tab];
-    let before = page.guard.explain(text, clocks);
-    let pending = page.guard.stats(clocks).pending;
-    page.guard.record_local(&[text], clocks).expect("there is memory");
-    let after = page.guard.explain(text, clocks);
+    let before = page.guard.explain(text, time);
+    let pending = page.guard.stats(time).pending;
+    page.guard.record_local(&[text], time).expect("there is memory");
+    let after = page.guard.explain(text, time);
     assert!(
-        page.guard.stats(clocks).pending <= pending,
+        page.guard.stats(time).pending <= pending,
         "local: nothing is pending for it"
     );
     if before.is_some() {
@@ -398,17 +396,17 @@ pub fn take_back(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     }
     let from = recordings.len().saturating_sub(30);
     let item = recordings[from + scene.random.index(recordings.len() - from)].item;
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let page = &mut device.tabs[tab];
     let text = scene.items.text(item);
-    let was_stopped = page.guard.has(text, clocks);
-    let taken_back = page.guard.unsee(&[text], clocks);
+    let was_stopped = page.guard.has(text, time);
+    let taken_back = page.guard.unsee(&[text], time);
     assert_eq!(
         taken_back,
         Ok(usize::from(was_stopped)),
         "taken back: it tells what was stopped"
     );
-    assert!(!page.guard.has(text, clocks), "taken back: {item:?} passes");
+    assert!(!page.guard.has(text, time), "taken back: {item:?} passes");
     page.is_not_due(&device.ledger, item);
     note(device, tab, item, 0, What::Unseen, scene);
     if !scene.conditions.reports {
@@ -430,13 +428,13 @@ enum What {
 /// Enters a recording into the ledger: its time is not before this one, but hardly later than now, nor before a deletion
 /// that its tab may know of.
 fn note(device: &mut Device, tab: usize, item: Item, earliest: u64, what: What, scene: &Scene<'_>) -> usize {
-    let clocks = device.clocks(tab, scene.now);
-    let wall_ms = clocks.wall_ms;
+    let time = device.time(scene.now);
+    let wall_ms = time.unix_ms();
     let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
     let mut at = wall_ms.max(earliest).min(wall_ms + 1);
     if page.may_know_deletion > 0 {
         let latest = ledger.deletions.iter().map(|deletion| deletion.latest_ms).max();
-        let stated = stated_time(&page.guard, scene.items.text(item), clocks);
+        let stated = stated_time(&page.guard, scene.items.text(item), time);
         let floor = latest.unwrap_or(0).max(at);
         let stated = stated.unwrap_or(at);
         assert!(
@@ -477,12 +475,12 @@ fn note(device: &mut Device, tab: usize, item: Item, earliest: u64, what: What, 
 }
 
 /// The time that a guard has noted for an item.
-fn stated_time(guard: &Guard, text: &str, clocks: Now) -> Option<u64> {
-    if let Some(Explanation::Pending { at } | Explanation::Memory { at }) = guard.explain(text, clocks) {
+fn stated_time(guard: &Guard, text: &str, time: Time) -> Option<u64> {
+    if let Some(Explanation::Pending { at } | Explanation::Memory { at }) = guard.explain(text, time) {
         return Some(at);
     }
     let mut guard = guard.clone();
-    let batch = guard.begin_batch(usize::MAX, usize::MAX, clocks);
+    let batch = guard.begin_batch(usize::MAX, usize::MAX, time);
     let mut told = batch.unseen.iter().chain(&batch.impressions);
     told.find(|impression| impression.id == text)
         .map(|impression| impression.at.unix_ms())

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use seenguard::Time;
-use seenguard::device::{Explanation, Guard, Now, Place, Step, Storage};
+use seenguard::device::{Explanation, Guard, Place, Step, Storage};
 
 use super::conditions::SECOND;
 use super::database::is_row;
@@ -42,7 +42,7 @@ impl Row {
 
     fn holds(&self, recording: &Recording, items: &Items) -> bool {
         let text = items.text(recording.item);
-        let now = Now::at(Time::from_unix_ms(recording.at));
+        let now = Time::from_unix_ms(recording.at);
         match self.guard.explain(text, now) {
             Some(Explanation::Pending { at } | Explanation::Memory { at }) => !recording.unseen && at == recording.at,
             _ => recording.unseen && self.guard.taken_back(&[text], now).is_ok_and(|found| !found.is_empty()),
@@ -146,17 +146,14 @@ impl Device {
         let Some(holds) = self.contents.get(key) else {
             return;
         };
-        let clocks = Now {
-            wall_ms: scene.now.saturating_add_signed(self.clock_off_ms),
-            steady_ms: scene.now - page.steady_zero,
-        };
+        let time = Time::from_unix_ms(scene.now.saturating_add_signed(self.clock_off_ms));
         for &index in &holds.recordings {
             let recording = &self.ledger.recordings[index];
             if !page.known.insert(index) {
                 continue;
             }
             let item = recording.item;
-            let is_settled = self.ledger.covered.contains(&item) || page.view.contains(scene.items.text(item), clocks);
+            let is_settled = self.ledger.covered.contains(&item) || page.view.contains(scene.items.text(item), time);
             if !is_settled && !recording.unseen {
                 page.due.insert(index);
             }

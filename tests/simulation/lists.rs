@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use seenguard::device::{Explanation, Guard, Now};
-use seenguard::{ItemIds, Split};
+use seenguard::device::{Explanation, Guard};
+use seenguard::{ItemIds, Split, Time};
 
 use super::chance::Chance;
 use super::conditions::Kind;
@@ -94,11 +94,11 @@ pub fn divide(posts: &[Post], is_stopped: impl Fn(Item) -> bool) -> (Vec<u32>, V
 }
 
 /// A list is answered as its ids are, one by one.
-pub fn check_lists(guard: &mut Guard, posts: &[Post], answer: &[u32], clocks: Now, items: &Items) {
+pub fn check_lists(guard: &mut Guard, posts: &[Post], answer: &[u32], time: Time, items: &Items) {
     let why: BTreeMap<Item, Explanation> = posts
         .iter()
         .flatten()
-        .filter_map(|&id| Some((id, guard.explain(items.text(id), clocks)?)))
+        .filter_map(|&id| Some((id, guard.explain(items.text(id), time)?)))
         .collect();
     let (fresh, mut seen) = divide(posts, |id| why.contains_key(&id));
     assert_eq!(
@@ -115,7 +115,7 @@ pub fn check_lists(guard: &mut Guard, posts: &[Post], answer: &[u32], clocks: No
         ranks.max()
     };
     seen.sort_by_key(rank);
-    let split = guard.split(&ids_of(posts, items), clocks).expect("there is memory");
+    let split = guard.split(&ids_of(posts, items), time).expect("there is memory");
     assert_eq!(split.fresh, fresh, "lists: a list in two has the same fresh ones");
     assert_eq!(split.seen, seen, "lists: what was seen longest ago comes first");
 }
@@ -164,14 +164,14 @@ pub fn show(device: &mut Device, tab: usize, posts: &[Post], scene: &mut Scene<'
         scene.tally.reach("a list decides anew what was taken back");
     }
     check_verdicts(&verdicts, device, tab, scene);
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let page = &device.tabs[tab];
     if verdicts.of.len() > MOST_VERDICTS {
         verdicts.of.clear();
     }
     for post in posts {
         verdicts.of.entry(post[0]).or_insert_with(|| {
-            let is_stopped = |id: &Item| page.guard.has(scene.items.text(*id), clocks);
+            let is_stopped = |id: &Item| page.guard.has(scene.items.text(*id), time);
             let stopped_by: Vec<Item> = post.iter().copied().filter(is_stopped).collect();
             Verdict {
                 post: post.clone(),
@@ -188,7 +188,7 @@ pub fn show(device: &mut Device, tab: usize, posts: &[Post], scene: &mut Scene<'
 
 /// Asks which of the verdicts that stop are void, if any may be.
 fn forget_taken_back(verdicts: &mut Verdicts, device: &Device, tab: usize, scene: &Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
     if page.guard.unseen_revision() == verdicts.unseen_revision {
         return;
@@ -199,16 +199,16 @@ fn forget_taken_back(verdicts: &mut Verdicts, device: &Device, tab: usize, scene
     let ids: Vec<Item> = stopped.flat_map(|verdict| verdict.post.clone()).collect();
     let named = page
         .guard
-        .taken_back(&scene.items.texts(&ids), clocks)
+        .taken_back(&scene.items.texts(&ids), time)
         .expect("there is memory");
     let named: Vec<Item> = named.into_iter().map(|index| ids[index as usize]).collect();
     for &id in &named {
         assert!(
-            !page.guard.has(scene.items.text(id), clocks),
+            !page.guard.has(scene.items.text(id), time),
             "lists: {id:?} is decided anew, and is stopped still"
         );
         assert!(
-            page.may_know_deletion > 0 || page.may_be_taken_back(ledger, id, clocks.wall_ms),
+            page.may_know_deletion > 0 || page.may_be_taken_back(ledger, id, time.unix_ms()),
             "lists: {id:?} is decided anew, and was not taken back"
         );
     }
@@ -222,9 +222,9 @@ fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scen
         // What was past its window when the list was shown may be within it again.
         return;
     }
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
-    let must_pass = |id| page.must_pass(ledger, id, clocks.wall_ms);
+    let must_pass = |id| page.must_pass(ledger, id, time.unix_ms());
     for verdict in verdicts.of.values() {
         for &id in &verdict.stopped_by {
             // One that its tab had not heard of may hide what was taken back, until it has expired.
@@ -235,7 +235,7 @@ fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scen
             let is_own_since = own.is_some_and(|(index, recording)| recording.unseen && index >= verdict.recordings);
             let listed = page.view.unseen.get(&id).map(|taken_back| taken_back.stated);
             let is_listed_since = listed.is_some() && verdicts.listed.get(&id).copied() != listed;
-            let is_forgotten = verdicts.owes_deletion && !page.guard.has(scene.items.text(id), clocks);
+            let is_forgotten = verdicts.owes_deletion && !page.guard.has(scene.items.text(id), time);
             assert!(
                 !((is_own_since || is_listed_since) && must_pass(id)) && !is_forgotten,
                 "lists: {id:?} was taken back or forgotten, and its verdict stays"

@@ -1,7 +1,8 @@
 //! A device performs what the storage of its tabs decides, as the package's TypeScript does: one thing at a time, so that
 //! between any two of them other tabs do theirs, or this one dies.
 
-use seenguard::device::{Guard, Now, Place, Step, Storage, Timer};
+use seenguard::Time;
+use seenguard::device::{Guard, Place, Step, Storage, Timer};
 
 use super::chance::Chance;
 use super::conditions::{MINUTE, SECOND};
@@ -156,11 +157,11 @@ impl Device {
         tab: usize,
         keeps: bool,
         scene: &mut Scene<'_>,
-        act: impl FnOnce(&mut Storage, &mut Guard, Now) -> T,
+        act: impl FnOnce(&mut Storage, &mut Guard, Time) -> T,
     ) -> T {
-        let clocks = self.clocks(tab, scene.now);
+        let time = self.time(scene.now);
         let page = &mut self.tabs[tab];
-        let result = act(&mut page.storage, &mut page.guard, clocks);
+        let result = act(&mut page.storage, &mut page.guard, time);
         let (is_damaged, has_dropped) = page.storage.take_notices();
         for (is_noticed, what) in [
             (is_damaged, "damaged text is set aside"),

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use seenguard::device::{Applied, Guard, NotApplied, Now};
-use seenguard::{BloomFilter, Format, Parameters, Shard, Snapshot};
+use seenguard::device::{Applied, Guard, NotApplied};
+use seenguard::{BloomFilter, Format, Parameters, Shard, Snapshot, Time};
 
 use super::chance::Chance;
 use super::conditions::{DAY, Versions};
@@ -56,7 +56,7 @@ fn held_by(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> String {
 
 /// Applies a state; what is covered leaves the pending ones, and nothing else does.
 pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let has_version = match scene.conditions.versions {
         Versions::Always => true,
         Versions::Never => false,
@@ -66,7 +66,7 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
     let version = has_version.then_some(state.version);
     let now_ms = scene.conditions.tells_clock.then_some(scene.now);
     let page = &mut device.tabs[tab];
-    let before = page.guard.pending(usize::MAX, clocks);
+    let before = page.guard.pending(usize::MAX, time);
     let snapshot = Snapshot {
         version,
         shards,
@@ -77,7 +77,7 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
     };
     let applied = page
         .guard
-        .apply(snapshot, clocks)
+        .apply(snapshot, time)
         .expect("snapshots: a whole one is taken");
     page.received.characters += shards.iter().map(|shard| shard.len() as u64).sum::<u64>();
     check_reason(page, shipment, version, &applied);
@@ -88,7 +88,7 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
             NotApplied::MissingShard => "a snapshot refers to a shard that is not held",
         });
         assert_eq!(
-            page.guard.pending(usize::MAX, clocks),
+            page.guard.pending(usize::MAX, time),
             before,
             "snapshots: one that is not taken settles nothing"
         );
@@ -108,16 +108,16 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
         forget_before: state.forget_before,
         may_forget_before: state.forget_before,
         shards: state.shards.clone(),
-        server_ahead: now_ms.map(|now_ms| i128::from(now_ms) - i128::from(clocks.steady_ms)),
+        server_ahead: now_ms.map(|now_ms| i128::from(now_ms) - i128::from(time.unix_ms())),
         unseen: page
             .view
-            .next_unseen(&listed(&state.unseen, scene.items), now_ms, clocks.wall_ms),
+            .next_unseen(&listed(&state.unseen, scene.items), now_ms, time.unix_ms()),
     };
     let page = &mut device.tabs[tab];
     page.view = next;
     page.has_applied = true;
     page.is_missing_shard = false;
-    let live = page.view.live(clocks).count();
+    let live = page.view.live(time).count();
     assert_eq!(
         (applied.shards, applied.expired),
         (state.shards.len(), state.shards.len() - live),
@@ -160,7 +160,7 @@ fn check_reason(page: &Tab, Shipment { state, shards }: &Shipment, version: Opti
     );
 }
 
-/// Where clocks are what they seem, a taking back reaches exactly what was recorded before it.
+/// Where time are what they seem, a taking back reaches exactly what was recorded before it.
 pub fn check_reach(device: &Device, tab: usize, server_ms: Option<u64>, scene: &mut Scene<'_>) {
     if device.clock_was_set {
         return;
@@ -263,14 +263,14 @@ fn reused(view: &View, state: &State) -> usize {
 
 /// A snapshot of which a part is damaged changes nothing.
 pub fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let page = &mut device.tabs[tab];
     let mut texts: Vec<String> = state.shards.iter().map(|shipped| shipped.text.clone()).collect();
     let Some(last) = texts.last_mut() else { return };
     last.replace_range(40..44, if &last[40..44] == "AAAA" { "BBBB" } else { "AAAA" });
-    let state = |guard: &Guard| (guard.pending(usize::MAX, clocks), guard.version(), guard.shards());
+    let state = |guard: &Guard| (guard.pending(usize::MAX, time), guard.version(), guard.shards());
     let before = state(&page.guard);
-    let outcome = page.guard.apply(Snapshot::new(&texts), clocks);
+    let outcome = page.guard.apply(Snapshot::new(&texts), time);
     assert!(outcome.is_err(), "all or nothing: a damaged snapshot is refused");
     assert_eq!(
         before,
@@ -281,23 +281,23 @@ pub fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut 
 }
 
 /// A snapshot covers everything that a guard holds, and is not used any more.
-pub fn cover_everything(guard: &mut Guard, clocks: Now) {
+pub fn cover_everything(guard: &mut Guard, time: Time) {
     let mut everything = BloomFilter::new(Parameters::new(1, 1).expect("one bit is a filter"), 0);
     everything.insert("anything");
     let everything = Shard::new(everything, 0, 0).to_base64().expect("there is memory");
     for shards in [&[everything][..], &[]] {
         guard
-            .apply(Snapshot::new(shards), clocks)
+            .apply(Snapshot::new(shards), time)
             .expect("snapshots: any that can be read is taken");
     }
 }
 
 /// A guard of which nothing is pending, and that has no snapshot.
-pub fn table_alone(guard: &Guard, clocks: Now) -> Guard {
+pub fn table_alone(guard: &Guard, time: Time) -> Guard {
     let mut guard = guard.clone();
-    cover_everything(&mut guard, clocks);
+    cover_everything(&mut guard, time);
     assert_eq!(
-        guard.pending(1, clocks),
+        guard.pending(1, time),
         [""; 0],
         "settled by coverage: something is pending still"
     );

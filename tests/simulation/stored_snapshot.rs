@@ -26,7 +26,6 @@ pub struct Kept {
 
 /// What a tab stores of the snapshot in use.
 pub fn text_of(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> Option<String> {
-    let clocks = device.clocks(tab, scene.now);
     let page = &device.tabs[tab];
     let texts = page
         .guard
@@ -42,13 +41,12 @@ pub fn text_of(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> Option
         .unseen
         .iter()
         .map(|(&item, taken_back)| (item, taken_back.stated));
-    let to_steady = i128::from(clocks.wall_ms) - i128::from(clocks.steady_ms);
     let kept = Kept {
         texts,
         shards: page.view.shards.clone(),
         unseen: unseen.collect(),
         forget_before: page.view.forget_before,
-        ahead_ms: page.view.server_ahead.map(|ahead| to_steady - ahead),
+        ahead_ms: page.view.server_ahead,
     };
     let text = format!("snapshot {}", device.snapshots.len());
     device.snapshots.insert(text.clone(), Rc::new(kept));
@@ -59,7 +57,7 @@ pub fn text_of(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> Option
 /// A page that looks for the first time takes what is stored, unless it has taken a snapshot already, or knows of a later
 /// deletion; nothing of a text that is damaged.
 pub fn restore(device: &mut Device, tab: usize, key: &str, text: &str, scene: &mut Scene<'_>) {
-    let clocks = device.clocks(tab, scene.now);
+    let time = device.time(scene.now);
     let Some(kept) = device.snapshots.get(text).map(Rc::clone) else {
         scene.tally.reach("a damaged stored snapshot is refused");
         return;
@@ -72,7 +70,7 @@ pub fn restore(device: &mut Device, tab: usize, key: &str, text: &str, scene: &m
     );
     let server_ms = kept
         .ahead_ms
-        .map(|ahead| (i128::from(clocks.wall_ms) - ahead).max(0) as u64);
+        .map(|ahead| (i128::from(time.unix_ms()) + ahead).max(0) as u64);
     let impression = |&(item, at): &(Item, u64)| Impression {
         id: scene.items.text(item).to_owned(),
         at: Time::from_unix_ms(at),
@@ -87,9 +85,7 @@ pub fn restore(device: &mut Device, tab: usize, key: &str, text: &str, scene: &m
         forget_before: (kept.forget_before > 0).then_some(kept.forget_before),
     };
     let references: Vec<&str> = kept.shards.iter().map(|shipped| shipped.reference.as_str()).collect();
-    page.guard
-        .restore(snapshot, clocks)
-        .expect("what was in use can be read");
+    page.guard.restore(snapshot, time).expect("what was in use can be read");
     let must_be_refused = page.has_applied || kept.forget_before < page.knows_deletion;
     let may_be_refused = must_be_refused || kept.forget_before < page.may_know_deletion;
     // After a snapshot with a reference to what it lacks a page names nothing until it has taken one.
@@ -112,8 +108,8 @@ pub fn restore(device: &mut Device, tab: usize, key: &str, text: &str, scene: &m
         forget_before: kept.forget_before,
         may_forget_before: kept.forget_before,
         shards: kept.shards.clone(),
-        server_ahead: server_ms.map(|server_ms| i128::from(server_ms) - i128::from(clocks.steady_ms)),
-        unseen: page.view.next_unseen(&kept.unseen, server_ms, clocks.wall_ms),
+        server_ahead: server_ms.map(|server_ms| i128::from(server_ms) - i128::from(time.unix_ms())),
+        unseen: page.view.next_unseen(&kept.unseen, server_ms, time.unix_ms()),
     };
     page.view = next;
     snapshots::check_reach(device, tab, server_ms, scene);

@@ -135,7 +135,6 @@ pub struct Tab {
     pub shown_at: u64,
     /// The number of the latest clear that it knows of.
     pub number: u64,
-    pub steady_zero: u64,
     pub delivering: bool,
     /// Whether it must know that impressions of this namespace are delivered.
     pub is_reporting: bool,
@@ -181,7 +180,7 @@ pub struct Tab {
 }
 
 impl Tab {
-    pub fn new(serial: usize, guard: Guard, storage: Storage, place: Place, opens_at: u64, steady_zero: u64) -> Self {
+    pub fn new(serial: usize, guard: Guard, storage: Storage, place: Place, opens_at: u64) -> Self {
         Tab {
             serial,
             guard,
@@ -203,7 +202,6 @@ impl Tab {
             failed_at: 0,
             shown_at: 0,
             number: 0,
-            steady_zero,
             delivering: false,
             is_reporting: false,
             view: View::default(),

@@ -1,9 +1,8 @@
 //! The snapshot in use, read plainly: one filter after the other, and beside them what the server has taken back.
 
+use seenguard::Time;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-
-use seenguard::device::Now;
 
 use super::items::Item;
 use super::shipment::Shipped;
@@ -17,7 +16,7 @@ pub struct View {
     pub forget_before: u32,
     pub may_forget_before: u32,
     pub shards: Vec<Rc<Shipped>>,
-    /// The server's clock less the steady one, if the snapshot told it.
+    /// The server's clock less the device's, if the snapshot told it.
     pub server_ahead: Option<i128>,
     /// What it takes back.
     pub unseen: BTreeMap<Item, TakenBack>,
@@ -33,15 +32,12 @@ pub struct TakenBack {
 }
 
 impl View {
-    fn seconds(&self, now: Now) -> u64 {
-        match self.server_ahead {
-            Some(ahead) => (i128::from(now.steady_ms) + ahead).max(0) as u64 / 1000,
-            None => now.wall_ms / 1000,
-        }
+    fn seconds(&self, now: Time) -> u64 {
+        (i128::from(now.unix_ms()) + self.server_ahead.unwrap_or(0)).max(0) as u64 / 1000
     }
 
     /// The shards that are not past their expiry, each with its place.
-    pub fn live(&self, now: Now) -> impl Iterator<Item = (usize, &Shipped)> {
+    pub fn live(&self, now: Time) -> impl Iterator<Item = (usize, &Shipped)> {
         let seconds = self.seconds(now);
         let is_live = move |expires: u32| expires == 0 || seconds < u64::from(expires);
         let shards = self.shards.iter().enumerate();
@@ -49,13 +45,13 @@ impl View {
     }
 
     /// The first live shard that contains an id.
-    pub fn find(&self, text: &str, now: Now) -> Option<(usize, u32)> {
+    pub fn find(&self, text: &str, now: Time) -> Option<(usize, u32)> {
         self.live(now)
             .find(|(_, shipped)| shipped.shard.filter.contains(text))
             .map(|(place, shipped)| (place, shipped.shard.epoch))
     }
 
-    pub fn contains(&self, text: &str, now: Now) -> bool {
+    pub fn contains(&self, text: &str, now: Time) -> bool {
         self.find(text, now).is_some()
     }
 

@@ -40,19 +40,19 @@ export async function stoppedBy(classes, memory) {
   /** @param {InstanceType<Classes["Guard"]>} guard */
   const stopped = (guard) => {
     write(batch, memory, ids);
-    const count = guard.filter(batch, NOW_MS, 0);
+    const count = guard.filter(batch, NOW_MS);
     const fresh = new Set(new Uint32Array(memory.buffer, batch.indices(), count));
     return ids.filter((_, index) => !fresh.has(index));
   };
   const byShard = shards.map((shard) => {
     const guard = guardOf(classes);
     write(batch, memory, [shard]);
-    guard.apply(batch, ...NATIVE, NaN, NaN, new Float64Array(), NaN, false, NOW_MS, 0);
+    guard.apply(batch, ...NATIVE, NaN, NaN, new Float64Array(), NaN, false, NOW_MS);
     return stopped(guard);
   });
   const guard = guardOf(classes);
   write(batch, memory, ids.slice(0, 10));
-  guard.record(batch, false, NOW_MS, 0);
+  guard.record(batch, false, NOW_MS);
   return { byShard, recorded: stopped(guard) };
 }
 

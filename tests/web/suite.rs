@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use js_sys::{Uint8Array, Uint32Array, WebAssembly};
-use seenguard::device::{Explanation, Now, Place, Step, Timer};
+use seenguard::device::{Explanation, Place, Step, Timer};
 use seenguard::web::batch::TextBatch;
 use seenguard::web::chain::{Chain, GivenOptions};
 use seenguard::web::guard::{Event, Guard, Status};
@@ -133,9 +133,9 @@ fn any_payload_is_read_exactly_when_the_plain_reference_reads_it() {
 fn times_of_javascript_keep_their_milliseconds() {
     let mut guard = seenguard::device::Guard::new(30.0, seenguard::device::DEFAULT_REMEMBER).unwrap();
     let latest = 8_640_000_000_000_000;
-    guard.record(&["a"], Now::at(Time::from_unix_ms(latest))).unwrap();
+    guard.record(&["a"], Time::from_unix_ms(latest)).unwrap();
     assert_eq!(
-        guard.explain("a", Now::at(Time::from_unix_ms(latest))),
+        guard.explain("a", Time::from_unix_ms(latest)),
         Some(Explanation::Pending { at: latest })
     );
 }
@@ -248,34 +248,22 @@ fn perform(guard: &mut Guard, store: &mut BTreeMap<String, String>) -> Vec<Step>
 }
 
 fn record(guard: &mut Guard, ids: &[&str]) -> Value {
-    parsed(guard.record(&separated(ids), false, WALL, 0.0).unwrap())
+    parsed(guard.record(&separated(ids), false, WALL).unwrap())
 }
 
 fn fresh(guard: &mut Guard, ids: &[&str]) -> Vec<u32> {
     let mut batch = separated(ids);
-    let count = guard.filter(&mut batch, WALL, 0.0).unwrap();
+    let count = guard.filter(&mut batch, WALL).unwrap();
     indices(&batch, count)
 }
 
-fn has(guard: &Guard, id: &str, wall: f64, steady: f64) -> bool {
-    !guard.explain(&separated(&[id]), wall, steady).is_undefined()
+fn has(guard: &Guard, id: &str, wall: f64) -> bool {
+    !guard.explain(&separated(&[id]), wall).is_undefined()
 }
 
 /// Applies native shards; `server_ms` is the server's clock.
-fn apply(guard: &mut Guard, shards: &[&str], version: f64, server_ms: f64, wall: f64, steady: f64) -> Value {
-    let applied = guard.apply(
-        &ascii(shards),
-        0,
-        0,
-        0.0,
-        version,
-        server_ms,
-        &[],
-        NONE,
-        false,
-        wall,
-        steady,
-    );
+fn apply(guard: &mut Guard, shards: &[&str], version: f64, server_ms: f64, wall: f64) -> Value {
+    let applied = guard.apply(&ascii(shards), 0, 0, 0.0, version, server_ms, &[], NONE, false, wall);
     parsed(applied.unwrap())
 }
 
@@ -299,10 +287,10 @@ fn ids_of_any_characters_keep_their_ends() {
     let shown = ["a\0b", "", "\0", "\0\0", "é", "看見", "🦀", "\u{fffd}", "a🦀"];
     assert_eq!(record(&mut guard, &shown)["unknown"], shown.len());
     for id in shown {
-        assert!(has(&guard, id, WALL, 0.0));
+        assert!(has(&guard, id, WALL));
     }
     for other in ["a", "b", "a\0", "é\0", "\0é", "看", "見", "🦀\0"] {
-        assert!(!has(&guard, other, WALL, 0.0));
+        assert!(!has(&guard, other, WALL));
     }
     assert_eq!(
         fresh(&mut guard, &["🦀", "x", "看見", "見", "", "é", "🦀🦀"]),
@@ -316,8 +304,8 @@ fn what_an_earlier_batch_left_is_no_part_of_an_id() {
     let mut batch = separated(&["看見看見看見"]);
     for id in ["é", "éé", "a"] {
         rewrite(&mut batch, &[id]);
-        guard.record(&batch, false, WALL, 0.0).unwrap();
-        assert!(has(&guard, id, WALL, 0.0));
+        guard.record(&batch, false, WALL).unwrap();
+        assert!(has(&guard, id, WALL));
     }
 }
 
@@ -331,9 +319,9 @@ fn impossible_ends_and_lengths_trap_nothing() {
     let ends: Vec<u8> = ends.collect();
     for length in [0, 4, usize::MAX] {
         write(batch.reserve_ends(4), &ends);
-        guard.filter(&mut batch, WALL, 0.0).unwrap();
+        guard.filter(&mut batch, WALL).unwrap();
         batch.separated(length);
-        guard.record(&batch, false, WALL, 0.0).unwrap();
+        guard.record(&batch, false, WALL).unwrap();
     }
     assert_eq!(batch.reserve(usize::MAX), 0);
     assert_eq!(batch.reserve_ends(usize::MAX / 2), 0);
@@ -346,10 +334,10 @@ fn a_batch_gives_back_unusual_memory_and_goes_on() {
     let many = ids(&"a rather long id ".repeat(8), 0..20_000);
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let mut batch = separated(&many);
-    assert_eq!(guard.filter(&mut batch, WALL, 0.0).unwrap(), 20_000);
+    assert_eq!(guard.filter(&mut batch, WALL).unwrap(), 20_000);
     batch.shrink();
     rewrite(&mut batch, &["a"]);
-    assert_eq!(guard.filter(&mut batch, WALL, 0.0).unwrap(), 1);
+    assert_eq!(guard.filter(&mut batch, WALL).unwrap(), 1);
 }
 
 #[wasm_bindgen_test]
@@ -358,7 +346,7 @@ fn apply_reports_what_became_of_a_snapshot() {
     record(&mut guard, &["a", "b"]);
     let shards = [text_of(&["a", "s"], 7, 0), text_of(&["t"], 6, 1)];
     let shards = shards.each_ref().map(String::as_str);
-    let report = apply(&mut guard, &shards, 9.0, NONE, WALL + 250.0, 250.0);
+    let report = apply(&mut guard, &shards, 9.0, NONE, WALL + 250.0);
     let lags = json!([{ "id": "a", "lagMs": 250 }]);
     let expected = json!({
         "shards": 2,
@@ -370,9 +358,9 @@ fn apply_reports_what_became_of_a_snapshot() {
     });
     assert_eq!(report, expected);
     assert_eq!((guard.version(), guard.shards()), (Some(9.0), 2));
-    let again = apply(&mut guard, &shards, 9.0, NONE, WALL, 0.0);
+    let again = apply(&mut guard, &shards, 9.0, NONE, WALL);
     assert_eq!((&again["reused"], &again["covered"]), (&json!(2), &json!(0)));
-    let older = apply(&mut guard, &shards, 8.0, NONE, WALL, 0.0);
+    let older = apply(&mut guard, &shards, 8.0, NONE, WALL);
     assert_eq!(
         (&older["reason"], guard.version()),
         (&json!("older-version"), Some(9.0))
@@ -384,13 +372,13 @@ fn the_snapshot_of_an_earlier_visit_is_told_by_its_shards_and_taken_over() {
     let (mut before, mut after) = (guard(), guard());
     let shards = [text_of(&["a"], 8, 0), text_of(&["b"], 7, 0)];
     let shards = shards.each_ref().map(String::as_str);
-    apply(&mut before, &shards, 9.0, NONE, WALL, 0.0);
+    apply(&mut before, &shards, 9.0, NONE, WALL);
     let stored = [0, 1, 2].map(|shard| before.shard_text(shard));
     assert_eq!(
         stored.each_ref().map(Option::as_deref),
         [Some(shards[0]), Some(shards[1]), None]
     );
-    let taken = after.apply(&ascii(&shards), 0, 0, 0.0, NONE, NONE, &[], NONE, true, WALL, 0.0);
+    let taken = after.apply(&ascii(&shards), 0, 0, 0.0, NONE, NONE, &[], NONE, true, WALL);
     assert!(taken.unwrap().is_undefined() && after.version().is_none() && after.held() == before.held());
 }
 
@@ -399,7 +387,7 @@ fn apply_throws_errors_by_their_code_and_changes_nothing() {
     let mut guard = guard();
     let good = text_of(&["s"], 7, 0);
     let largest = 9_007_199_254_740_991.0;
-    apply(&mut guard, &[&good], largest, NONE, WALL, 0.0);
+    apply(&mut guard, &[&good], largest, NONE, WALL);
     for (code, bad) in [
         ("bad-base64", "?"),
         ("bad-base64", "\0"),
@@ -407,46 +395,51 @@ fn apply_throws_errors_by_their_code_and_changes_nothing() {
         ("bad-magic", &*"A".repeat(48)),
     ] {
         let shards = ascii(&[&good, bad]);
-        let error = thrown(guard.apply(&shards, 0, 0, 0.0, NONE, NONE, &[], NONE, false, WALL, 0.0));
+        let error = thrown(guard.apply(&shards, 0, 0, 0.0, NONE, NONE, &[], NONE, false, WALL));
         assert_eq!((&error["code"], &error["shard"]), (&json!(code), &json!(1)));
         assert!(error["message"].as_str().is_some_and(|message| message.len() > 20));
         assert_eq!(guard.version(), Some(largest));
-        assert!(has(&guard, "s", WALL, 0.0));
+        assert!(has(&guard, "s", WALL));
     }
-    let error = thrown(guard.apply(&ascii(&[""; 65]), 0, 0, 0.0, NONE, NONE, &[], NONE, false, WALL, 0.0));
+    let error = thrown(guard.apply(&ascii(&[""; 65]), 0, 0, 0.0, NONE, NONE, &[], NONE, false, WALL));
     assert_eq!((&error["code"], &error["shard"]), (&json!("too-large"), &Value::Null));
 }
 
 #[wasm_bindgen_test]
-fn the_servers_clock_is_carried_on_by_the_steady_one() {
+fn the_servers_clock_is_carried_on_by_the_devices() {
     let mut guard = guard();
     let shard = text_of(&["s"], 7, START as u32 + 10);
-    // This device's clock is at its beginning, or broken.
-    for wall in [0.0, -5.0, f64::NAN, 8.64e15] {
-        apply(&mut guard, &[&shard], NONE, WALL, wall, 1_000.0);
-        assert!(has(&guard, "s", wall, 10_999.0) && !has(&guard, "s", wall, 11_000.0));
+    // This device's clock is at its beginning, or far ahead.
+    for wall in [0.0, 8.63e15] {
+        apply(&mut guard, &[&shard], NONE, WALL, wall);
+        assert!(has(&guard, "s", wall + 9_999.0) && !has(&guard, "s", wall + 10_000.0));
+    }
+    // It is broken.
+    for wall in [-5.0, f64::NAN] {
+        apply(&mut guard, &[&shard], NONE, WALL, wall);
+        assert!(has(&guard, "s", wall));
     }
 }
 
 #[wasm_bindgen_test]
 fn explanations_and_statistics_are_plain_objects() {
     let mut guard = guard();
-    apply(&mut guard, &[&text_of(&["s"], 7, 0)], 1.0, NONE, WALL, 0.0);
+    apply(&mut guard, &[&text_of(&["s"], 7, 0)], 1.0, NONE, WALL);
     record(&mut guard, &["s", "mine"]);
     let many = [ids("t", 0..300), vec!["t".into()]].concat();
     let shard = shard_of(&many, 8, 0).to_base64().unwrap();
-    apply(&mut guard, &[&shard], 2.0, NONE, WALL, 0.0);
-    let explained = ["mine", "s", "t"].map(|id| parsed(guard.explain(&separated(&[id]), WALL, 0.0)));
+    apply(&mut guard, &[&shard], 2.0, NONE, WALL);
+    let explained = ["mine", "s", "t"].map(|id| parsed(guard.explain(&separated(&[id]), WALL)));
     let expected = [
         json!({ "by": "pending", "at": WALL as u64 }),
         json!({ "by": "memory", "at": WALL as u64 }),
         json!({ "by": "server", "shard": 0, "epoch": 8 }),
     ];
     assert_eq!(explained, expected);
-    assert!(!has(&guard, "fresh", WALL, 0.0));
+    assert!(!has(&guard, "fresh", WALL));
 
     fresh(&mut guard, &["fresh", "mine", "s", "t", "fresh"]);
-    let stats = parsed(guard.stats(WALL, 0.0));
+    let stats = parsed(guard.stats(WALL));
     let filtered = json!({ "passed": 1, "pending": 1, "memory": 1, "server": 1, "duplicate": 1 });
     assert_eq!(stats["filtered"], filtered);
     assert_eq!(
@@ -484,10 +477,10 @@ fn what_one_visit_stores_another_takes_over() {
     record(&mut later, &["c"]);
     let damaged = Status::Damaged as u32;
     assert_eq!([later.status() & damaged, later.status() & damaged], [damaged, 0]);
-    assert_eq!(later.pending(9, WALL, 0.0), ["a", "b", "c"]);
-    assert_eq!(later.pending(1, WALL, 0.0), ["a"]);
-    assert_eq!(later.pending_shard(50, WALL, 0.0).unwrap(), "");
-    let shard = Shard::from_base64(&later.pending_shard(1_000, WALL, 0.0).unwrap()).unwrap();
+    assert_eq!(later.pending(9, WALL), ["a", "b", "c"]);
+    assert_eq!(later.pending(1, WALL), ["a"]);
+    assert_eq!(later.pending_shard(50, WALL).unwrap(), "");
+    let shard = Shard::from_base64(&later.pending_shard(1_000, WALL).unwrap()).unwrap();
     assert!(shard.count == 3 && ["a", "b", "c"].iter().all(|id| shard.filter.contains(id)));
 
     // A page that hides, and whose put fails.
@@ -506,13 +499,13 @@ fn what_one_visit_stores_another_takes_over() {
     assert_eq!(later.status() & Status::Full as u32, Status::Full as u32);
 
     first.clear(WALL, false);
-    assert!(!has(&first, "a", WALL, 0.0));
+    assert!(!has(&first, "a", WALL));
     later.happens(Event::Show);
     perform(&mut first, &mut store);
     perform(&mut later, &mut store);
-    assert!(first.number() == WALL && has(&later, "d", WALL, 0.0));
+    assert!(first.number() == WALL && has(&later, "d", WALL));
     later.hear(Some(WALL));
-    assert!(later.pending(9, WALL, 0.0).is_empty());
+    assert!(later.pending(9, WALL).is_empty());
 }
 
 #[wasm_bindgen_test]
@@ -542,7 +535,7 @@ fn namespaces_that_are_idle_are_named() {
 fn a_batch_to_deliver_goes_out_with_its_number() {
     let mut guard = guard();
     guard.start_reporting();
-    let begin = |guard: &mut Guard, most| parsed(guard.begin_batch(most, 1_000, WALL, 0.0));
+    let begin = |guard: &mut Guard, most| parsed(guard.begin_batch(most, 1_000, WALL));
     assert_eq!(
         begin(&mut guard, 9),
         json!({ "batch": 0, "impressions": [], "unseen": [] })
@@ -553,7 +546,7 @@ fn a_batch_to_deliver_goes_out_with_its_number() {
         begin(&mut guard, 1),
         json!({ "batch": 1, "impressions": [impression("a")], "unseen": [] })
     );
-    guard.end_batch(1, true, WALL, 0.0);
+    guard.end_batch(1, true, WALL);
     assert_eq!(begin(&mut guard, 9)["impressions"], json!([impression("b")]));
 }
 
@@ -661,7 +654,7 @@ fn a_day_of_use_takes_no_more_and_more_memory() {
         let texts: Vec<&str> = shown.iter().map(String::as_str).collect();
         let shipped = chain.snapshot(now, None).unwrap();
         let shards: Vec<&str> = shipped.shards.iter().map(String::as_str).collect();
-        apply(&mut guard, &shards, refresh as f64, NONE, WALL, 0.0);
+        apply(&mut guard, &shards, refresh as f64, NONE, WALL);
         fresh(&mut guard, &texts);
         record(&mut guard, &texts);
         perform(&mut guard, &mut store);

@@ -5,7 +5,7 @@ mod model;
 
 use allocation_counter::measure;
 use arbitrary::Arbitrary;
-use seenguard::device::{Guard, MAX_REMEMBER, Now, Place};
+use seenguard::device::{Guard, MAX_REMEMBER, Place};
 use seenguard::hash::hash_id;
 
 use crate::common::at_ms;
@@ -39,7 +39,7 @@ pub struct Input<'a> {
 /// Rows, and what the model makes of them.
 struct Stored {
     remember: usize,
-    now: Now,
+    now: seenguard::Time,
     /// The number of the latest clear.
     number: u64,
     device: Device,
@@ -98,7 +98,7 @@ impl Stored {
     fn open(&self, device: &mut Device) -> Tab {
         let guard = Guard::new(WINDOW_DAYS, self.remember).expect("the options are those of a guard");
         let mut tab = Tab::with(guard, Place::IndexedDb);
-        tab.now_ms = self.now.wall_ms;
+        tab.now_ms = self.now.unix_ms();
         let text: usize = device.main.iter().map(|(key, text)| key.len() + text.len()).sum();
         let memory = measure(|| _ = tab.work(device)).bytes_max as usize;
         assert!(memory <= 64 * text + LITTLE, "{memory} bytes for {text} of text");
@@ -107,7 +107,7 @@ impl Stored {
 
     /// Whether this time is within the window.
     fn is_live(&self, at: u64) -> bool {
-        self.now.wall_ms < at.saturating_add(WINDOW_MS)
+        self.now.unix_ms() < at.saturating_add(WINDOW_MS)
     }
 
     /// Whether all that was read is within the limits of a table.
@@ -195,7 +195,7 @@ impl Stored {
     fn check_clear(&self) {
         let mut device = self.device.clone();
         let mut tab = self.open(&mut device);
-        let number = self.now.wall_ms.max(self.number + 1);
+        let number = self.now.unix_ms().max(self.number + 1);
         if number > MAX_NUMBER {
             return;
         }
@@ -225,7 +225,7 @@ impl Stored {
         tab.unsee(&texts(&input.taken_back.0));
         tab.flush(&mut device);
         // At the end of its 53 bits a counter can grow no more.
-        if self.now.wall_ms > MAX_NUMBER || self.table.highest_seq > MAX_NUMBER - 100 {
+        if self.now.unix_ms() > MAX_NUMBER || self.table.highest_seq > MAX_NUMBER - 100 {
             return;
         }
         let later = self.open(&mut device);

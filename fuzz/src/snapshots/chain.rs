@@ -2,7 +2,7 @@
 //! was stored and whatever came in since.
 
 use arbitrary::Arbitrary;
-use seenguard::device::{Guard, Now};
+use seenguard::device::Guard;
 use seenguard::wire::Reference;
 use seenguard::{
     ChainOptions, ChainSnapshot, Format, Impression, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Report, ShardChain,
@@ -285,7 +285,7 @@ impl Server {
             let is_stopped = is_in_shard && !is_unseen;
             assert_eq!(self.contains(id), is_stopped, "{id:?} in the chain");
             assert_eq!(
-                guard.has(id.text(), self.guard_now()),
+                guard.has(id.text(), self.time()),
                 is_stopped,
                 "{id:?} on the device"
             );
@@ -296,15 +296,11 @@ impl Server {
         seenguard::Time::from_unix_seconds(self.now.into())
     }
 
-    fn guard_now(&self) -> Now {
-        Now::at(self.time())
-    }
-
     /// A guard that took the snapshot, and then the same by references.
     fn guard_with(&self, shipped: &ChainSnapshot) -> Guard {
         let mut guard = Guard::new(30.0, 1_000).expect("the options are those of a guard");
         let applied = guard
-            .apply(Snapshot::from(shipped), self.guard_now())
+            .apply(Snapshot::from(shipped), self.time())
             .expect("a guard takes what is shipped");
         assert_eq!((applied.reason, applied.expired), (None, 0));
         let held = guard.held();
@@ -315,7 +311,7 @@ impl Server {
         let is_reference = |text: &String| Reference::from_element(text.as_bytes()).is_some();
         assert!(referring.shards.iter().all(is_reference), "all of it is held");
         let applied = guard
-            .apply(Snapshot::from(&referring), self.guard_now())
+            .apply(Snapshot::from(&referring), self.time())
             .expect("a guard takes references");
         assert_eq!((applied.reason, applied.reused), (None, shipped.shards.len()));
         guard

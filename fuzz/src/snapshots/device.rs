@@ -2,7 +2,7 @@
 
 use allocation_counter::measure;
 use arbitrary::Arbitrary;
-use seenguard::device::{Applied, Explanation, Guard, NotApplied, Now};
+use seenguard::device::{Applied, Explanation, Guard, NotApplied};
 use seenguard::wire::Reference;
 use seenguard::{Error, Format, Impression, ItemIds, MAX_BITS, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Snapshot};
 
@@ -56,7 +56,7 @@ struct SnapshotInput<'a> {
 /// A guard, and what is known of it.
 struct Device {
     guard: Guard,
-    now: Now,
+    now: seenguard::Time,
     format: Format,
     /// All texts that there were, to be referred to.
     texts: Vec<Text>,
@@ -66,7 +66,7 @@ struct Device {
     order: (u32, Option<u64>),
     /// Whether texts were too long to be stored since the last visit.
     was_too_long: bool,
-    server_clock: Option<(u64, u64)>,
+    server_ahead: Option<i128>,
     listed: Vec<Id>,
     /// What the snapshot in use takes back.
     unseen: Vec<Impression>,
@@ -79,14 +79,14 @@ struct Device {
 pub fn run(program: &DeviceProgram<'_>) {
     let mut device = Device {
         guard: new_guard(),
-        now: Now::at(seenguard::Time::from_unix_ms(BEGINNING_MS)),
+        now: seenguard::Time::from_unix_ms(BEGINNING_MS),
         format: program.format.get(),
         texts: Vec::new(),
         shards: Vec::new(),
         in_use: Format::Native,
         order: (0, None),
         was_too_long: false,
-        server_clock: None,
+        server_ahead: None,
         listed: Vec::new(),
         unseen: Vec::new(),
         recorded: Vec::new(),
@@ -103,7 +103,7 @@ fn new_guard() -> Guard {
 }
 
 /// What can be seen of a guard but for what a snapshot that was not taken still counts.
-fn state_of(guard: &Guard, now: Now, bits: u64) -> String {
+fn state_of(guard: &Guard, now: seenguard::Time, bits: u64) -> String {
     let mut stats = guard.stats(now);
     stats.received = Default::default();
     let pending = guard.pending(usize::MAX, now);
@@ -129,10 +129,9 @@ impl Device {
             Step::Filter(items) => self.filter(&items.0),
             Step::Pass { seconds } => {
                 let ms = u64::from(*seconds) * 1_000;
-                self.now.wall_ms = self.now.wall_ms.saturating_add(ms);
-                self.now.steady_ms += ms;
+                self.now = seenguard::Time::from_unix_ms(self.now.unix_ms().saturating_add(ms));
             }
-            Step::SetClock(time) => self.now.wall_ms = time.ms(),
+            Step::SetClock(time) => self.now = seenguard::Time::from_unix_ms(time.ms()),
         }
     }
 
@@ -141,7 +140,7 @@ impl Device {
         assert!(recorded.unknown <= ids.len());
         for id in ids {
             self.recorded.retain(|(known, _)| known != id);
-            self.recorded.push((*id, self.now.wall_ms.min((1 << 53) - 1)));
+            self.recorded.push((*id, self.now.unix_ms().min((1 << 53) - 1)));
         }
         self.touched.extend(ids);
     }
@@ -152,14 +151,20 @@ impl Device {
         self.touched.extend(ids);
     }
 
+    /// How far the server's clock is ahead of this one. Later times than a recording can have count as the latest.
+    fn ahead(&self, server_ms: u64) -> i128 {
+        let [server_ms, own_ms] = [server_ms, self.now.unix_ms()].map(|ms| i128::from(ms.min((1 << 53) - 1)));
+        server_ms - own_ms
+    }
+
     /// The server's clock, if a snapshot told it.
     fn server_ms(&self) -> Option<u64> {
-        let (server, steady) = self.server_clock?;
-        Some(server.saturating_add(self.now.steady_ms - steady))
+        let server_ms = i128::from(self.now.unix_ms()) + self.server_ahead?;
+        Some(server_ms.clamp(0, i128::from(u64::MAX)) as u64)
     }
 
     fn server_seconds(&self) -> u64 {
-        self.server_ms().unwrap_or(self.now.wall_ms) / 1_000
+        self.server_ms().unwrap_or(self.now.unix_ms()) / 1_000
     }
 
     fn text_bytes(&self) -> usize {
@@ -206,7 +211,7 @@ impl Device {
         if let Ok(Applied { reason: None, .. }) = &result {
             self.shards = resolved.into_iter().flatten().collect();
             (self.in_use, self.order) = (format, order);
-            self.server_clock = now_ms.map(|server| (server, self.now.steady_ms));
+            self.server_ahead = now_ms.map(|server_ms| self.ahead(server_ms));
             self.taken(&input.unseen.0, order.0);
             self.unseen = unseen;
         } else {
@@ -341,7 +346,7 @@ impl Device {
             self.shards.clear();
             self.listed.clear();
             self.unseen.clear();
-            (self.server_clock, self.order) = (None, (0, None));
+            (self.server_ahead, self.order) = (None, (0, None));
         } else {
             let server_ms = self.server_ms();
             let snapshot = Snapshot {
@@ -353,7 +358,7 @@ impl Device {
                 forget_before: Some(self.order.0),
             };
             self.guard.restore(snapshot, self.now).expect("it was taken before");
-            self.server_clock = server_ms.map(|server| (server, self.now.steady_ms));
+            self.server_ahead = server_ms.map(|server_ms| self.ahead(server_ms));
             self.order.1 = None;
         }
         self.touched.clone_from(&self.listed);
@@ -393,7 +398,7 @@ impl Device {
         for id in (0..12).chain(60..64).map(Id) {
             let newest = self.shards.iter().position(|shard| shard.contains(id, now));
             let explanation = self.guard.explain(id.text(), self.now);
-            let is_recorded = |(known, at): &(Id, u64)| *known == id && self.now.wall_ms < at.saturating_add(WINDOW_MS);
+            let is_recorded = |(known, at): &(Id, u64)| *known == id && self.now.unix_ms() < at.saturating_add(WINDOW_MS);
             if self.recorded.iter().any(is_recorded) && !self.listed.contains(&id) {
                 assert!(explanation.is_some(), "a repeat: {id:?}");
             }

@@ -1,6 +1,6 @@
 //! Devices, and what they send.
 
-use seenguard::device::{Guard, Now};
+use seenguard::device::Guard;
 use seenguard::{Impression, Report, Time};
 
 use crate::recall_server::new_device;
@@ -18,13 +18,13 @@ pub fn namespace_of(user: &str) -> String {
 
 /// A device of a user, with its name.
 pub fn device(user: &str, number: u64) -> Guard {
-    new_device(&namespace_of(user), number, Now::at(START)).unwrap()
+    new_device(&namespace_of(user), number, START).unwrap()
 }
 
 /// What it sends as `Seen-Pending`, once it has shown these.
 pub fn shows(device: &mut Guard, ids: &[&str], now: Time) -> String {
-    device.record(ids, Now::at(now)).unwrap();
-    device.device_pending(4_000, Now::at(now)).unwrap()
+    device.record(ids, now).unwrap();
+    device.device_pending(4_000, now).unwrap()
 }
 
 /// What a device posts.

@@ -1,6 +1,6 @@
 //! What the routes take and answer.
 
-use seenguard::device::{DEFAULT_REMEMBER, Guard, Now};
+use seenguard::device::{DEFAULT_REMEMBER, Guard};
 use seenguard::{ChainSnapshot, PlanOptions, Snapshot, plan};
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ pub fn what_a_device_holds_is_sent_as_references(place: &Place) {
     let whole: ChainSnapshot = serde_json::from_str(&whole.body).unwrap();
     assert_eq!(whole.shards.len(), 3);
     let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
-    guard.apply(Snapshot::from(&whole), Now::at(now())).unwrap();
+    guard.apply(Snapshot::from(&whole), now()).unwrap();
 
     let held = guard.held();
     let page = program.page_for("ada", &["a", "g"], 1, &[("Seen-Held", &held)]);
@@ -67,17 +67,17 @@ pub fn what_a_device_holds_is_sent_as_references(place: &Place) {
     for seen in [&page["seen"], &alone] {
         let seen: ChainSnapshot = serde_json::from_value(seen.clone()).unwrap();
         assert!(seen.shards.iter().all(|shard| shard.starts_with('~')), "{seen:?}");
-        guard.apply(Snapshot::from(&seen), Now::at(now())).unwrap();
-        assert_eq!(guard.filter(&["a", "g"], Now::at(now())).unwrap(), [1]);
+        guard.apply(Snapshot::from(&seen), now()).unwrap();
+        assert_eq!(guard.filter(&["a", "g"], now()).unwrap(), [1]);
     }
 }
 
 pub fn what_one_device_has_pending_does_not_come_on_another(place: &Place) {
     let program = Program::serve(&place.arguments, &[]);
-    let [mut desk, mut phone] = [1, 2].map(|seed| new_device(&namespace_of("ada"), seed, Now::at(now())).unwrap());
+    let [mut desk, mut phone] = [1, 2].map(|seed| new_device(&namespace_of("ada"), seed, now()).unwrap());
     let pending = |device: &mut Guard, ids: &[&str]| {
-        device.record(ids, Now::at(now())).unwrap();
-        device.device_pending(4_000, Now::at(now())).unwrap()
+        device.record(ids, now()).unwrap();
+        device.device_pending(4_000, now()).unwrap()
     };
     let shown = pending(&mut desk, &["a", "b"]);
     let page = program.page_for("ada", &RANKED, 2, &[("Seen-Pending", &shown)]);
@@ -91,7 +91,7 @@ pub fn what_one_device_has_pending_does_not_come_on_another(place: &Place) {
     assert_eq!(posted.status, 204);
     assert_eq!(program.page("ada", &RANKED, 2), ["d", "e"]);
     // Of another person's device nothing counts.
-    let mut other = new_device(&namespace_of("bob"), 3, Now::at(now())).unwrap();
+    let mut other = new_device(&namespace_of("bob"), 3, now()).unwrap();
     let others = pending(&mut other, &["d"]);
     program.page_for("ada", &RANKED, 2, &[("Seen-Pending", &others)]);
     assert_eq!(program.page("ada", &RANKED, 2), ["d", "e"]);

@@ -2,7 +2,7 @@
 //! fresh items are there.
 
 use seenguard::Time;
-use seenguard::device::{Guard, Now};
+use seenguard::device::Guard;
 use seenguard_lab::report::Result;
 
 use crate::page::{Answer, Ask, Page, Seen};
@@ -101,8 +101,8 @@ impl<'a> Fill<'a> {
             .collect()
     }
 
-    fn now(&self) -> Now {
-        Now::at(Time::from_unix_ms(self.ask.refresh.at))
+    fn now(&self) -> Time {
+        Time::from_unix_ms(self.ask.refresh.at)
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
         let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).expect("options");
         for (number, id) in ids[..shown_before].iter().enumerate() {
             guard
-                .record(&[id], Now::at(Time::from_unix_ms(number as u64 + 1)))
+                .record(&[id], Time::from_unix_ms(number as u64 + 1))
                 .expect("memory");
         }
         let refresh = Refresh {

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use seenguard::device::{DEFAULT_REMEMBER, Guard, Now, Place, Step, Storage};
+use seenguard::device::{DEFAULT_REMEMBER, Guard, Place, Step, Storage};
 use seenguard::{ShardChain, Time};
 use seenguard_lab::report::Result;
 
@@ -162,7 +162,7 @@ impl Past {
                 synchronise(&mut guards, &chain, at)?;
             }
             let id = [ids.of(item)];
-            let when = Now::at(Time::from_unix_ms(at));
+            let when = Time::from_unix_ms(at);
             chain.record(&id, Time::from_unix_ms(at))?;
             tables[device].record(&id, when)?;
             guards[device].record(&id, when)?;
@@ -180,7 +180,7 @@ impl Past {
 
 /// Opens an empty storage, by which a device has its name.
 fn name(guard: &mut Guard, seed: u64) {
-    let now = Now::at(Time::from_unix_ms(FIRST_DAY_MS));
+    let now = Time::from_unix_ms(FIRST_DAY_MS);
     let prefix = ["seenguard/", NAMESPACE, "/"].concat();
     let mut storage = Storage::new(&prefix, NAMESPACE, Some(Place::Custom), seed, guard);
     storage.flush(guard);

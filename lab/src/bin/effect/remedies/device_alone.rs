@@ -1,7 +1,7 @@
 //! A filter on the device alone, over a server that knows nothing of what was seen: Primal's remedy.
 
 use seenguard::Time;
-use seenguard::device::{Guard, Now};
+use seenguard::device::Guard;
 use seenguard_lab::report::Result;
 
 use super::{Past, Remedy};
@@ -35,7 +35,7 @@ impl Remedy for DeviceAlone {
     }
 
     fn record(&mut self, item: u32, device: usize, at: u64, store: &mut Store<'_>) -> Result<()> {
-        self.devices[device].record(&[store.ids().of(item)], Now::at(Time::from_unix_ms(at)))?;
+        self.devices[device].record(&[store.ids().of(item)], Time::from_unix_ms(at))?;
         Ok(())
     }
 }

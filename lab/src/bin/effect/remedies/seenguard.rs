@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use seenguard::device::{Guard, Now};
+use seenguard::device::Guard;
 use seenguard::{ChainSnapshot, PageRequest, Pending, SeenItems, Snapshot, Time};
 use seenguard_lab::report::Result;
 
@@ -149,6 +149,6 @@ pub fn deliver(guard: &mut Guard, at: u64, mut send: impl FnMut(&str)) {
     }
 }
 
-fn now(unix_ms: u64) -> Now {
-    Now::at(Time::from_unix_ms(unix_ms))
+fn now(unix_ms: u64) -> Time {
+    Time::from_unix_ms(unix_ms)
 }
