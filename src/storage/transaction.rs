@@ -337,6 +337,8 @@ impl Storage {
             (self.failures, self.trouble) = (0, None);
         }
         self.waits_to_retry &= transaction.step == Step::Look && !is_first;
+        // What can be written can be read.
+        self.wants_look |= !guard.table.has_looked();
         match transaction.step {
             // A store of the app's own is looked at when it is asked for.
             Step::Look if self.place == Some(Place::Custom) => {}

@@ -24,6 +24,8 @@ const LEAST_OF_LOCAL_ROW: usize = 20_000;
 const MOST_OF_LOCAL_ROWS: usize = 200_000;
 /// In this time a page that is visible sees what others have stored, if nothing fails: it looks every ten seconds.
 const SEEN_WITHIN_MS: u64 = 11 * SECOND;
+/// A first look that has failed is tried again after a minute, and a quarter more.
+const FIRST_LOOK_WITHIN_MS: u64 = 76 * SECOND;
 /// Of a device with more recordings some are not counted each time.
 const MANY: usize = 2_000;
 
@@ -110,10 +112,7 @@ impl Device {
             return;
         };
         for (key, text) in rows {
-            let holds = match rows.len() {
-                1 => moved.clone(),
-                _ => self.held_by(key, text, &moved, scene),
-            };
+            let holds = self.held_by(key, text, &moved, scene);
             self.contents.entry(key.clone()).or_default().add(&holds);
         }
     }
@@ -361,7 +360,12 @@ impl Device {
     pub fn check_seen(&self, tab: usize, scene: &Scene<'_>) {
         let page = &self.tabs[tab];
         let is_well = !page.is_troubled && page.is_connected && page.job.is_none() && !page.is_hidden;
-        if page.place != Place::IndexedDb || !is_well || scene.now < page.failed_at + SEEN_WITHIN_MS {
+        let within = if page.has_looked() {
+            SEEN_WITHIN_MS
+        } else {
+            FIRST_LOOK_WITHIN_MS
+        };
+        if page.place != Place::IndexedDb || !is_well || scene.now < page.failed_at + within {
             return;
         }
         let rows = self

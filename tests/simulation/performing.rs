@@ -293,10 +293,8 @@ impl Device {
 
     fn remove_local(&mut self, tab: usize, key: &str, scene: &mut Scene<'_>) {
         let page = &self.tabs[tab];
-        if page.own_local.as_deref() != Some(key) && page.rows.contains(key) && !page.put_rows.is_empty() {
-            let rows = page.put_rows.clone();
+        if page.own_local.as_deref() != Some(key) && page.rows.contains(key) {
             scene.tally.reach("a row is moved out of localStorage");
-            self.moves_into(key, &rows, scene);
         }
         self.is_replaced(tab, key);
         self.set_local(tab, key, None, scene);
@@ -328,8 +326,6 @@ impl Device {
             self.was_away = true;
             self.tabs[tab].failed_at = scene.now;
         }
-        let page = &mut self.tabs[tab];
-        page.put_rows = Vec::new();
         if job.step != Step::Look {
             self.check_number(tab);
         }
@@ -547,6 +543,9 @@ impl Device {
                     scene.tally.reach("rows are compacted");
                     self.moves_into(key, &job.rows, scene);
                 }
+                for key in self.tabs[tab].rows_beside() {
+                    self.moves_into(&key, &job.rows, scene);
+                }
             }
         }
         job.stage = Stage::Delete;
@@ -601,11 +600,6 @@ impl Device {
             if page.unsaved.is_empty() {
                 page.changes = 0;
             }
-            page.put_rows = if job.step == Step::Pass {
-                job.rows.clone()
-            } else {
-                Vec::new()
-            };
             page.has_passed |= job.step == Step::Pass;
         } else {
             scene.tally.reach("a transaction is complete too late");

@@ -158,8 +158,6 @@ pub struct Tab {
     /// The rows that it has read or written, and the one that it has in localStorage beside IndexedDB.
     pub rows: BTreeSet<String>,
     pub own_local: Option<String>,
-    /// The rows that its latest pass put.
-    pub put_rows: Vec<(String, String)>,
     /// Whether a pass of it was complete.
     pub has_passed: bool,
     /// The recordings that it must know.
@@ -216,7 +214,6 @@ impl Tab {
             changes: 0,
             rows: BTreeSet::new(),
             own_local: None,
-            put_rows: Vec::new(),
             has_passed: false,
             known: BTreeSet::new(),
             heard: 0,
@@ -258,6 +255,12 @@ impl Tab {
         self.confirmed.clear();
         self.delivered_unseen.clear();
         self.knows_deletion = 0;
+    }
+
+    /// The rows in its localStorage that it has read.
+    pub fn rows_beside(&self) -> Vec<String> {
+        let keys = self.local.iter().flat_map(|(_, copy)| copy.keys(PREFIX));
+        keys.filter(|key| self.rows.contains(key)).collect()
     }
 
     pub fn signal(&self) -> Option<u64> {
