@@ -190,6 +190,18 @@ fn a_first_look_that_fails_is_tried_again_while_the_page_waits_and_after_that_ev
 }
 
 #[test]
+fn what_was_put_after_a_first_look_has_failed_asks_for_a_look_at_once() {
+    let mut device = device_with_rows(&[1]);
+    device.answer = Answer::Failed;
+    let mut tab = Tab::new(Place::IndexedDb);
+    tab.storage.opened();
+    tab.wait(&mut device, 120_000);
+    device.answer = Answer::Complete;
+    tab.record(&["a"]);
+    assert!(tab.work(&mut device).starts_with(&[Step::Put]) && tab.has("row 0-0"));
+}
+
+#[test]
 fn a_visible_page_looks_every_ten_seconds_and_a_hidden_one_when_it_is_shown() {
     let mut device = Device::default();
     let (mut here, mut there) = (device.next_visit(), device.next_visit());
