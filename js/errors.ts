@@ -27,7 +27,7 @@ Object.defineProperty(SeenGuardError, Symbol.hasInstance, {
     try {
       return typeof value === "object" && value !== null && BRAND in value;
     } catch {
-      // Of some proxies nobody can tell what they have.
+      // Some proxies do not tell what they have.
       return false;
     }
   },
@@ -100,7 +100,7 @@ export function callBack<Arguments extends unknown[], Result>(
   }
 }
 
-/** The message of whatever was thrown. */
+/** The message of any thrown value. */
 export function describe(cause: unknown): string {
   try {
     return String(cause instanceof Error ? cause.message : cause);

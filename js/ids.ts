@@ -117,7 +117,7 @@ export function collectRecorded(ids: unknown): ItemId[] {
   return usable;
 }
 
-/** A copy of whatever was passed as a list, read once. Never throws; a hole, or what cannot be read, is `undefined`. */
+/** A copy of what was passed as a list, read once. Never throws; a hole, or what cannot be read, is `undefined`. */
 export function copyList<T>(items: readonly T[]): T[] {
   try {
     if (!Array.isArray(items) && Symbol.iterator in items) return Array.from(items as Iterable<T>);
@@ -141,7 +141,7 @@ function copyItems<T>(items: readonly T[], length: number): T[] {
   return copy;
 }
 
-/** The items that an array has whatever its length says. */
+/** The items that an array has, though its length lies. */
 function ownItems<T>(items: readonly T[]): T[] {
   try {
     return Array.isArray(items) ? (Object.values(items) as T[]) : [];

@@ -1,6 +1,6 @@
 //! Maps from the XXH64 of an id.
 //!
-//! XXH64 spreads ids evenly, but whoever knows it can make ids of any hash. So the map's buckets are chosen by
+//! XXH64 spreads ids evenly, but a client that knows it can make ids of any hash. So the map's buckets are chosen by
 //! multiply-shift hashing with a random odd factor (Dietzfelbinger, Hagerup, Katajainen and Penttonen 1997): ids that
 //! were made to meet in one bucket do not.
 

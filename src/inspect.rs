@@ -1,4 +1,4 @@
-//! What a shard of any format holds, for people: its bytes do not show what is in it, and whoever supports a feed has
+//! What a shard of any format holds, for people: its bytes do not show what is in it, and the support of a feed has
 //! to know.
 //!
 //! n items can be told from others at a false positive rate of ε in no less than `n · log2(1 / ε)` bits (Carter, Floyd,

@@ -1,4 +1,4 @@
-//! Points in time. The crate has no clock: whoever calls it says what time it is, and says in which unit.
+//! Points in time. The crate has no clock: the caller says what time it is, and in which unit.
 
 use std::fmt;
 use std::ops::Add;
@@ -8,7 +8,7 @@ use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A point in time, to the millisecond. Seconds and milliseconds are named where one is made and where it is read, so
-/// that neither is taken for the other. It is serialized as Unix milliseconds; whoever reads one takes a fraction of
+/// that neither is taken for the other. It is serialized as Unix milliseconds; a reader takes a fraction of
 /// them, too, as JavaScript's clocks have it, and rounds it down.
 ///
 /// ```

@@ -35,7 +35,7 @@ export interface EngineProvider {
     readonly glue: Glue;
     readonly module: (source?: WasmSource) => Wasm | Promise<Wasm>;
   };
-  /** The engine as JavaScript, for who does not pass the option. */
+  /** The engine as JavaScript, unless the option names another. */
   readonly fallback?: Fallback;
   /** What to do to have the engine as JavaScript. */
   readonly remedy: string;
@@ -53,7 +53,7 @@ export interface EngineOptions {
 export class Engines {
   readonly readShards: ReadShards;
   private readonly provider: EngineProvider;
-  /** By what was asked for: "auto" is one of the others. What fails is tried again by the next one who asks. */
+  /** By what was asked for: "auto" is one of the others. What fails is tried again at the next call. */
   private readonly engines = new Map<EngineChoice, Promise<Engine>>();
   /** Those that have trapped: their objects must never be collected, for they would be freed in the fresh one. */
   private readonly trapped: Engine[] = [];
@@ -63,7 +63,7 @@ export class Engines {
     this.readShards = provider.readShards;
   }
 
-  /** Throws `bad-option` if the JavaScript engine is asked for, and nobody says where it is. */
+  /** Throws `bad-option` if the JavaScript engine is asked for, and no option says where it is. */
   check(options: EngineOptions): void {
     if (options.engine === "js" && !this.fallbackOf(options)) refuse(`engine "js" needs ${this.provider.remedy}`);
   }
@@ -74,7 +74,7 @@ export class Engines {
 
   /**
    * The engine of this copy of the package, after a trap a fresh one. Rejects with `wasm-unavailable`, after which the
-   * next call tries again; with `trap` after a second trap; with `bad-option` if nobody says where the module is.
+   * next call tries again; with `trap` after a second trap; with `bad-option` if no option says where the module is.
    */
   async load(options: EngineOptions): Promise<Engine> {
     const engine = await this.loadOnce(options.engine, options);

@@ -1,6 +1,6 @@
 /**
- * The guard of one namespace in one document, whoever opened it: the engine's guard, its storage, its reporters, and who
- * is told what went wrong.
+ * The guard of one namespace in one document, for all its holders: the engine's guard, its storage, its reporters, and
+ * the listeners to errors.
  *
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
@@ -54,7 +54,7 @@ const FLUSH_TIMEOUT_MS = 10_000;
 const LOOK_TIMEOUT_MS = 1_000;
 const LOOK_INTERVAL_MS = 60_000;
 
-/** Who has opened a guard: what it wants to be told. */
+/** A holder of a guard: what it wants to be told. */
 export interface GuardUser {
   readonly onError: ErrorListener;
   readonly onLag: GuardOptions["onLag"];
@@ -66,9 +66,9 @@ export class GuardCore implements OpenNamespace {
   readonly engines: Engines;
   readonly clock: Clock;
   readonly users = new Set<GuardUser>();
-  /** Who wants to hear of each decision. */
+  /** The listeners to each decision. */
   readonly watchers = new Set<(decision: Decision) => void>();
-  /** What the first one to open waits for, and whoever comes meanwhile. */
+  /** What each `open` waits for. */
   started = Promise.resolve();
   /** Whether the engine was lost, or never to be had: the next `open` makes a new core. */
   hasFailed = false;
@@ -264,7 +264,7 @@ export class GuardCore implements OpenNamespace {
     this.isOutOfMemory = isOut;
   }
 
-  /** Once the caller has its answer: `filter` stays pure, whatever a watcher does. */
+  /** Once the caller has its answer: no watcher changes what `filter` returns. */
   private tellWatchers(list: ItemIdList, fresh: FreshIndices | undefined): void {
     const items = countItems(list);
     if (this.watchers.size === 0 || !fresh || items === 0) return;

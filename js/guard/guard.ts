@@ -53,7 +53,7 @@ interface Handle {
   readonly reporters: Set<Reporter>;
 }
 
-/** What a guard does once it is open, whatever its engine. */
+/** What a guard does once it is open, with any engine. */
 class OpenGuard implements Api.SeenGuard {
   /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
   private readonly handle: () => Handle;

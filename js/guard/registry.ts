@@ -1,5 +1,5 @@
 /**
- * One core for each namespace of a document, whoever opens it: StrictMode mounts twice, a hot reload loads the module
+ * One core for each namespace of a document, for all holders: StrictMode mounts twice, a hot reload loads the module
  * again, an app may hold two bundles of this package. The registry lives under a registered symbol, where all copies
  * meet.
  */
@@ -82,7 +82,7 @@ function remove(core: GuardCore): void {
   if (findCore(namespace) === core) registry().cores.delete(namespace);
 }
 
-/** Whether what is open is not what is asked for. A test's clock takes the place of whatever an app asks for. */
+/** Whether what is open is not what is asked for. A test's clock takes the place of what an app asks for. */
 function differs(a: OpenOptions, b: OpenOptions): boolean {
   if (a[CLOCK] !== b[CLOCK]) return b[CLOCK] !== undefined;
   const storageOf = ({ storage = "indexeddb" }: OpenOptions) => storage;

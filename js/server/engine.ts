@@ -1,4 +1,4 @@
-/** The engine as the server's classes use it: what has no answer throws, since whoever stores a chain must know. */
+/** The engine as the server's classes use it: what has no answer throws, since the caller stores the chain. */
 import { Engine } from "../engine/engine.js";
 import { failure, SeenGuardError } from "../errors.js";
 import startWasm, {
@@ -56,7 +56,7 @@ export async function loadServerEngine(): Promise<ServerEngine> {
     // It may with waiting; one that has trapped is refused below.
   }
   try {
-    // Two who wait at once get the same one.
+    // Two callers that wait at once get the same one.
     const started = await (starting ??= start());
     engine ??= started;
   } catch (cause) {

@@ -1,4 +1,4 @@
-/** Reads what a device reports, from whatever the server's framework has made of the request's body. */
+/** Reads what a device reports, from the request's body in any framework's form. */
 import { failure, readGiven, SeenGuardError } from "../errors.js";
 import { copyImpressions, REPORTED } from "../impressions.js";
 import { anything, checkEach, isObject, isText, REQUIRED, type Rules } from "../options.js";
@@ -53,7 +53,7 @@ function checkReport<Time extends string>(report: unknown, rules: Rules): Checke
       ...(checked as Checked<Time>),
       impressions: copyImpressions(impressions) ?? badReport(`impressions ${REPORTED}`),
       unseen: copyImpressions(unseen) ?? badReport(`unseen ${REPORTED}`),
-      // The impressions count whatever this is.
+      // The impressions count in any case.
       ...(isText(pending) && { pending }),
     };
   });

@@ -1,4 +1,4 @@
-/** `seenOf`: what a device's request says, whatever a framework has made of it. */
+/** `seenOf`: what a device's request says, in any framework's form. */
 import { isText } from "../options.js";
 
 const NAMES = { held: "seen-held", pending: "seen-pending" };
@@ -31,7 +31,7 @@ function entriesOf(source: unknown): [string, unknown][] {
   }
 }
 
-/** A property of whatever it is; `undefined` if it cannot be read. */
+/** A property of any value; `undefined` if it cannot be read. */
 function read(value: unknown, name: string): unknown {
   try {
     return (value as Record<string, unknown> | null | undefined)?.[name];

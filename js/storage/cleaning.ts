@@ -1,4 +1,4 @@
-/** Clearing a namespace, which needs no engine, and removing what nobody uses any more. */
+/** Clearing a namespace, which needs no engine, and removing idle namespaces. */
 import { attempt } from "../attempt.js";
 import type { Clock } from "../clock.js";
 import type { EngineGuard } from "../engine/engine-guard.js";
@@ -140,7 +140,7 @@ export function removeIdle(guard: EngineGuard, own: string, clock: Clock): void 
         () => transaction.commit(),
       );
     });
-  // Nobody waits for it to write.
+  // No writer waits for it.
   const note = (place: StorageChoice) => within(place, read, "readonly");
   Promise.all(BROWSERS.filter(isThere).map(note)).then(
     () => {

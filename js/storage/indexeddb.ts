@@ -15,13 +15,13 @@ const REOPEN_MS = 60_000;
 
 /** The connection of this document; undefined: it is not open. */
 let database: IDBDatabase | undefined;
-/** Who waits for an opening that is under way, and when another may be begun. */
+/** The callers that wait for the opening under way, and when another may be begun. */
 let waiting: ((cause?: unknown) => void)[] | undefined;
 let isLate = false;
 /** How many guards use it. */
 let users = 0;
 
-/** Somebody uses the connection. Returns how to give it back: the last one to do so closes it. */
+/** Counts a user of the connection. Returns how to give it back: the last one to do so closes it. */
 export function useConnection(): () => void {
   users++;
   let isHeld = true;

@@ -322,10 +322,10 @@ export class StoragePerformer {
       });
   }
 
-  /** Tells the app what there is to tell, and those who wait for it that it is so. Returns the status. */
+  /** Tells the app of new troubles, and resolves the promises whose condition holds. Returns the status. */
   private settle(): number {
     const { Status } = this.guard.engine.classes;
-    // Without an engine nobody waits any longer.
+    // Without an engine none of them waits any longer.
     const status = this.guard.call((guard) => guard.status());
     this.waiters = this.waiters.filter(({ isOver, resolve }) => {
       const goesOn = status !== undefined && !isOver(status);

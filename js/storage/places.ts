@@ -163,7 +163,7 @@ export function forEach(
   }
 }
 
-/** A stored value as text: what is absent is `undefined`, and what is no text is a text that nobody can read. */
+/** A stored value as text: what is absent is `undefined`, and what is no text is a text that cannot be read. */
 export function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value : "";

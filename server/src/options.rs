@@ -8,7 +8,7 @@ use seenguard::{ChainOptions, PENDING_SECONDS, ShardChain, Time};
 
 use crate::error::Error;
 
-/// What a store tells whoever runs it: for logs and counters. No user is named.
+/// What a store tells its operator: for logs and counters. No user is named.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreEvent {
@@ -16,7 +16,7 @@ pub enum StoreEvent {
     Damaged(seenguard::Error),
     /// What a device has pending cannot be kept, as on a read-only replica or in a full Redis: pages go on without it.
     NotKept(Error),
-    /// Somebody else has changed a user's chain meanwhile: the change is made again.
+    /// Another process has changed a user's chain meanwhile: the change is made again.
     Conflict,
     /// A command is sent again after a failure that passes, such as a failover.
     Retry,
@@ -81,7 +81,7 @@ impl StoreOptions {
         }
     }
 
-    /// Who is told of what the store does, in place of the log.
+    /// The listener to what the store does, in place of the log.
     pub fn on_event(self, listener: impl Fn(&StoreEvent) + Send + Sync + 'static) -> Self {
         let listener = Arc::new(listener);
         StoreOptions { listener, ..self }

@@ -45,7 +45,7 @@ pub struct Replacement<'a, State> {
 /// Users' chains in a store, and what their devices have pending.
 ///
 /// [`MemoryStore`](crate::MemoryStore) and `RedisStore` are two. For another one, say how it loads, keeps and replaces;
-/// the verbs stand on these. A change is made again until nobody else has come between, so that none is lost. A user is
+/// the verbs stand on these. A change is made again until no other has come between, so that none is lost. A user is
 /// a text that is not empty and does not end in `:meta` or `:pending`; `now` is the server's clock.
 ///
 /// ```

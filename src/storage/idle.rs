@@ -1,4 +1,4 @@
-//! Namespaces that nobody uses any more, such as those of people who have signed out.
+//! Idle namespaces, such as those of people who have signed out.
 
 use super::keys::{Letter, Meta, parse};
 

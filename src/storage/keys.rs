@@ -155,7 +155,7 @@ mod tests {
                 made,
                 [Letter::Meta, Letter::Snapshot, Letter::Row(n)].map(|letter| Some((number, letter)))
             );
-            // No key is used twice, whatever the clock does.
+            // No key is used twice, though the clock jumps.
             assert_eq!(
                 rows.map(|row| keys.parse(&row)),
                 [n, n + 1, n + 2, n + 3].map(|n| Some((number, Letter::Row(n))))

@@ -1,6 +1,6 @@
 //! How what this device showed outlives its pages and is known in each of its tabs: three short transactions.
 //!
-//! - **put** writes one row of what is unsaved. It needs no look before it: whatever else happens, the row merges.
+//! - **put** writes one row of what is unsaved. It needs no look before it: the row merges in any case.
 //! - **look** reads the keys of the namespace and the rows that were not read before, and merges them.
 //! - **pass** looks, and then puts few rows in place of many, and deletes those.
 //!

@@ -214,7 +214,7 @@ impl Storage {
         let mut hashes = unsaved;
         if is_pass {
             let is_local = transaction.is_local();
-            // Who misses what was listed puts what is unsaved, and deletes nothing.
+            // A pass that misses a listed row puts what is unsaved, and deletes nothing.
             let compacted = match transaction.has_missed {
                 true => Vec::new(),
                 false => self.to_compact(guard, is_local),
@@ -362,7 +362,7 @@ impl Storage {
         if transaction.step == Step::Pass {
             (self.wants_pass, self.compacts_all, self.has_passed) = (false, false, true);
             self.has_compacted = false;
-            // Once begins again who has missed something.
+            // A pass that has missed a row begins again once.
             self.wants_pass = transaction.has_missed && !self.has_missed;
             self.has_missed = transaction.has_missed;
             for (key, is_in_local) in transaction.deletions {

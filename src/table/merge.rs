@@ -54,7 +54,7 @@ impl Table {
     /// | B | hears of A: its counter is 12:01 | | | |
     /// | B | takes it back | 12:01 and 1 | 12:00 | unseen |
     ///
-    /// Whoever merges both, in either order and however often, has B's: the counter says that B knew of A's, whatever
+    /// A table that merges both, in any order and however often, has B's: the counter says that B knew of A's, whatever
     /// the clock says. A recording that is merged with itself, stored by A when it was pending and by B when a snapshot
     /// had covered it, is covered.
     pub(crate) fn merge(&mut self, hash: u64, mut recording: Recording) {
@@ -62,13 +62,13 @@ impl Table {
         if self.floor.is_some_and(|floor| recording.at < floor.at) {
             return;
         }
-        // Only who delivers keeps the text of what is covered.
+        // Only a tab that delivers keeps the text of what is covered.
         let is_to_deliver = recording.kind == Kind::Seen && recording.covered && recording.deliveries == 0;
         self.reporting |= is_to_deliver && recording.undelivered.is_some();
         let mut known_rank = None;
         if let Some(known) = self.take(hash) {
             known_rank = known.is_taken_back().then(|| Rank::of(hash, &known));
-            // Who was to deliver an impression of the id delivers the newer one.
+            // A tab that was to deliver an impression of the id delivers the newer one.
             let is_for_us = known.undelivered.as_ref().is_some_and(|known| known.is_for_us);
             if let Some(undelivered) = &mut recording.undelivered {
                 undelivered.is_for_us |= is_for_us;

@@ -1,4 +1,4 @@
-//! The table alone: rows come back as they were written, and copies become one in whatever order they are merged.
+//! The table alone: rows come back as they were written, and copies become one in any order of merging.
 
 use std::collections::BTreeMap;
 
@@ -169,7 +169,7 @@ proptest! {
             for (hash, recording) in recordings {
                 table.merge(hash, recording);
             }
-            // And whatever it was, what is recorded then counts, and can be stored.
+            // What is recorded then counts in any case, and can be stored.
             record(&mut table, "a", NOW);
             prop_assert!(is_seen(&merged(&rows_of(&mut table)), "a"));
         }

@@ -2,7 +2,7 @@
 //!
 //! An element of the list is a record, the newest first: the number of ids inserted in decimal digits, `::`, and base64
 //! of the bits, as words of 32 bits, big-endian; bit i is bit `i mod 32` of word `i div 32`. The bits are a multiple of
-//! 32. A record does not tell k, so whoever reads it must know it.
+//! 32. A record does not tell k, so a reader must know it.
 //!
 //! For n items at the false positive rate ε the library takes `m = ceil(−n · ln ε / (ln 2)²)`, `k = ceil(m / n · ln
 //! 2)`, and then rounds m up.

@@ -28,7 +28,7 @@ export const READ = script(stateText, keepText, readText);
 export const KEEP = script(keepText, "return refused\n");
 
 /**
- * Replaces list and hash, unless somebody has changed either since it was read: then it returns 0, else 1. With a third
+ * Replaces list and hash, unless another process has changed either meanwhile: then it returns 0, else 1. With a third
  * key, that one is removed. In a full Redis it fails before it has changed anything, unless something is removed first.
  *
  * 1: the state, as it was read; 2, 3: from which to which element of the list stays, the first one beyond its end if

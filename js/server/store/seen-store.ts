@@ -1,4 +1,4 @@
-/** What every store shares: a change is made again until nobody else has come between, so that none is lost. */
+/** What every store shares: a change is made again until no other has come between, so that none is lost. */
 import { callBack, failure, refuse, SeenGuardError, warnOncePerCode, type ErrorListener } from "../../errors.js";
 import { collectRecorded } from "../../ids.js";
 import { aFunction, checkOptions, isFunction, isText, wholeNumber, type Rules } from "../../options.js";
@@ -147,7 +147,7 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
     return done.result;
   }
 
-  /** `undefined` if somebody else was quicker. */
+  /** `undefined` if another process was quicker. */
   private async tryChange<R>(
     user: string,
     change: (chain: Api.ShardChain) => R,

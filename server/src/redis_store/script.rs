@@ -22,7 +22,7 @@ pub(super) static READ: LazyLock<Script> = LazyLock::new(|| {
 pub(super) static KEEP: LazyLock<Script> =
     LazyLock::new(|| Script::new(concat!(include_str!("../../lua/keep.lua"), "return refused\n")));
 
-/// Replaces a user's list and hash, unless somebody has changed either.
+/// Replaces a user's list and hash, unless another process has changed either.
 pub(super) static REPLACE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         include_str!("../../lua/state.lua"),

@@ -1,4 +1,4 @@
-//! Who may ask: on the loopback everybody; beyond it, who has the token.
+//! Access: on the loopback without a token; beyond it with the token.
 
 use std::fs;
 use std::net::SocketAddr;

@@ -35,7 +35,7 @@ pub async fn serve(
     mut stopping: watch::Receiver<bool>,
     patience: Duration,
 ) -> Result<(), Failure> {
-    // For whoever has started it, as a script that gave port 0.
+    // For the parent process, such as a script that gave port 0.
     println!("listening on http://{}", listener.local_addr()?);
     let connections = GracefulShutdown::new();
     loop {

@@ -122,7 +122,7 @@ pub struct Monitoring {
     pub stopping: watch::Receiver<bool>,
 }
 
-/// Whether it lives and is ready: for whoever starts it anew or sends it requests, who have no token.
+/// Whether it lives and is ready: for supervisors and load balancers, which have no token.
 pub fn health(monitoring: Monitoring) -> Router {
     Router::new()
         .route("/healthz", get(async || "ok\n"))

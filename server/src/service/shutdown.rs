@@ -12,7 +12,7 @@ pub fn requested() -> Result<watch::Receiver<bool>, Failure> {
         asked.await;
         tracing::info!("asked to end: what was begun is finished first");
         sender.send_replace(true);
-        // What listens for it sees a change, not the end of who told it.
+        // The listeners see a change, not the end of the sender.
         sender.closed().await;
     });
     Ok(receiver)
@@ -34,7 +34,7 @@ fn signal() -> Result<impl Future<Output = ()>, Failure> {
 #[cfg(not(unix))]
 fn signal() -> Result<impl Future<Output = ()>, Failure> {
     Ok(async {
-        // If it cannot be listened for, nobody can ask.
+        // If it cannot be listened for, it is never asked for.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -106,7 +106,7 @@ pub async fn connect(common: &Common) -> Result<RedisConnection, Failure> {
     opened.map_err(|error| format!("Redis does not answer; is --redis right, and does it run? {error}").into())
 }
 
-/// Counts what a store tells, and logs what somebody should look at.
+/// Counts what a store tells, and logs what needs attention.
 fn listener() -> impl Fn(&StoreEvent) + Send + Sync {
     let has_told_refusal = AtomicBool::new(false);
     move |event| match event {
