@@ -34,7 +34,6 @@ export const OTHER_FACTS: readonly Fact[] = [
   ["Storage", ({ storage }) => STORAGES[storage]],
   ["Engine", ({ engine }) => ENGINES[engine]],
   ["Memory", (stats) => bytes(stats.bytes)],
-  ["Without an id", ({ filtered }) => count(filtered.withoutId)],
 ];
 
 export class FactList {

@@ -49,6 +49,4 @@ export interface SplitIndices {
   readonly seen: FreshIndices;
 }
 
-export type EngineStats = Omit<GuardStats, "engine" | "storage" | "filtered"> & {
-  filtered: Omit<GuardStats["filtered"], "withoutId">;
-};
+export type EngineStats = Omit<GuardStats, "engine" | "storage">;

@@ -5,7 +5,7 @@ import { misuseOfList, misuseOfPage } from "../misuse.js";
 import type * as Api from "../types/seenguard.js";
 import { checkFill, FillRun, type Source } from "./fill.js";
 import { freshAndSeen, inGroups, WITHOUT_ID, type Shown } from "./ordering.js";
-import { listItems, MAX_VERDICTS, type Decider, type ListItem, type Verdict, type Verdicts } from "./verdicts.js";
+import { listItems, type Decider, type ListItem, type Verdict, type Verdicts } from "./verdicts.js";
 
 /** What a feed needs of its guard. */
 export interface FeedGuard extends Decider {
@@ -43,9 +43,6 @@ class Feed implements Api.Feed {
   private readonly report: Report;
   /** Ids that pages have brought. */
   private admitted = new Set<string>();
-  /** Items without an id that were counted: objects, and of others the most that one list had. */
-  private counted = new WeakSet();
-  private mostOthers = 0;
   /** Whether verdicts were forgotten for want of room, which is reported once. */
   private isFull = false;
   /** What each page brought. */
@@ -117,8 +114,6 @@ class Feed implements Api.Feed {
     this.left = [];
     this.verdicts.clear();
     this.admitted = new Set();
-    this.counted = new WeakSet();
-    this.mostOthers = 0;
     this.pages = new WeakMap();
   }
 
@@ -177,7 +172,6 @@ class Feed implements Api.Feed {
     if (!admitted) {
       const { fresh, seen } = freshAndSeen(this.decide(list, items, this.admitted));
       admitted = { fresh: itemsAt(list, fresh), seen: itemsAt(list, seen) };
-      for (const oldest of [...this.admitted].slice(0, -MAX_VERDICTS)) this.admitted.delete(oldest);
       // Code without types may pass anything.
       if (typeof page === "object" && (page as unknown) !== null) this.pages.set(page, admitted);
     }
@@ -226,39 +220,18 @@ class Feed implements Api.Feed {
       if (this.showsSeen && !isSeen) show(candidates, true);
     };
     for (const { place } of items) shown[place] = undefined;
-    let withoutId = this.countNew(list.filter((_, place) => shown[place]));
     show(items);
     for (;;) {
       // What duplicates something that is not shown itself is decided in the next round.
       const undecided = items.filter((item) => !verdicts.of(item) && !isTaken(item));
-      if (undecided.length + withoutId === 0) break;
-      const decided = verdicts.decide(undecided, withoutId, guard);
+      if (undecided.length === 0) break;
+      const decided = verdicts.decide(undecided, guard);
       show(undecided);
       // Without an engine everything passes for now, and nothing is decided.
       if (!guard.isAlive) verdicts.forget(undecided);
       if (decided === 0) break;
-      withoutId = 0;
     }
-    this.forgetOldest(items);
     return shown;
-  }
-
-  /** How many items without an id are counted now: a list is rendered as often as the app likes. */
-  private countNew(items: readonly unknown[]): number {
-    const objects = items.filter((item): item is object => typeof item === "object" && item !== null);
-    const isNew = objects.filter((item) => !this.counted.has(item));
-    for (const item of isNew) this.counted.add(item);
-    const others = items.length - objects.length;
-    const more = Math.max(0, others - this.mostOthers);
-    this.mostOthers += more;
-    return isNew.length + more;
-  }
-
-  private forgetOldest(items: readonly ListItem[]): void {
-    if (!this.verdicts.forgetOldest(items) || this.isFull) return;
-    this.isFull = true;
-    const message = `a feed keeps ${MAX_VERDICTS} verdicts: the oldest are decided anew`;
-    this.report(new SeenGuardError("too-large", message));
   }
 }
 

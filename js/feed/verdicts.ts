@@ -7,7 +7,7 @@ type Indices = Iterable<number> & { readonly length: number };
 /** What decides: the guard of a namespace. */
 export interface Decider {
   /** `undefined`: there is no engine, and everything passes. */
-  split(list: ItemIdList, withoutId: number): { fresh: Indices; seen: Indices } | undefined;
+  split(list: ItemIdList): { fresh: Indices; seen: Indices } | undefined;
   /** Whether there is one. */
   readonly isAlive: boolean;
   /** Which of these ids pass since they were taken back or forgotten. */
@@ -35,8 +35,6 @@ export interface Verdict {
   readonly ids: readonly string[];
 }
 
-/** Most verdicts that are kept. */
-export const MAX_VERDICTS = 20_000;
 /** Most that survive the document. */
 const MAX_SAVED = 2_000;
 
@@ -90,9 +88,9 @@ export class Verdicts {
   }
 
   /** Decides items, which are a group then; one with an id of another stays undecided. Returns how many it decided. */
-  decide(items: readonly ListItem[], withoutId: number, guard: Decider): number {
+  decide(items: readonly ListItem[], guard: Decider): number {
     const list = idListOf(items);
-    const { fresh, seen } = guard.split(list, withoutId) ?? { fresh: firstOfEach(list), seen: [] };
+    const { fresh, seen } = guard.split(list) ?? { fresh: firstOfEach(list), seen: [] };
     const group = ++this.groups;
     const note = (index: number, rank: number) => {
       const item = items[index];
@@ -106,16 +104,6 @@ export class Verdicts {
 
   forget(items: readonly ListItem[]): void {
     for (const { id } of items) this.byId.delete(id);
-  }
-
-  /** Keeps within the limit; those of the list at hand go last. Returns whether any were forgotten. */
-  forgetOldest(current: readonly ListItem[]): boolean {
-    const excess = this.byId.size - MAX_VERDICTS;
-    if (excess <= 0) return false;
-    const kept = new Set(current.map(({ id }) => id));
-    const others = [...this.byId.keys()].filter((id) => !kept.has(id));
-    for (const id of [...others, ...kept].slice(0, excess)) this.byId.delete(id);
-    return true;
   }
 
   clear(): void {

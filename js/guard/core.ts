@@ -81,7 +81,6 @@ export class GuardCore implements OpenNamespace {
   private performer: StoragePerformer | undefined;
   private readonly snapshot: LatestSnapshot;
   private lookedMs = -Infinity;
-  private withoutId = 0;
   /** What is reported once, until there is room again. */
   private isTooLarge = false;
   private isOutOfMemory = false;
@@ -196,9 +195,8 @@ export class GuardCore implements OpenNamespace {
   }
 
   /** The indices of the fresh items; `undefined`: there is no engine, and everything passes. */
-  fresh(list: ItemIdList, withoutId: number): FreshIndices | undefined {
+  fresh(list: ItemIdList): FreshIndices | undefined {
     if (!this.guard) return undefined;
-    this.withoutId += withoutId;
     const fresh = this.filter(this.guard, list);
     this.tellWatchers(list, fresh);
     return fresh;
@@ -233,9 +231,8 @@ export class GuardCore implements OpenNamespace {
   }
 
   /** The same, and the indices of the others, those seen longest ago first. */
-  split(list: ItemIdList, withoutId: number): SplitIndices | undefined {
+  split(list: ItemIdList): SplitIndices | undefined {
     if (!this.guard) return undefined;
-    this.withoutId += withoutId;
     const split = this.splitAll(this.guard, list);
     this.tellWatchers(list, split?.fresh);
     return split;
@@ -429,7 +426,6 @@ export class GuardCore implements OpenNamespace {
       ...stats,
       engine: this.isAlive ? this.engineKind : "none",
       storage: this.performer?.storage ?? "none",
-      filtered: { ...stats.filtered, withoutId: this.withoutId },
     };
   }
 

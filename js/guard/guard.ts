@@ -9,7 +9,6 @@ import {
   collectIds,
   collectRecorded,
   copyList,
-  countItems,
   firstOfEach,
   freshItems,
   isUsable,
@@ -76,7 +75,7 @@ class OpenGuard implements Api.SeenGuard {
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = copyList(items);
     const collected = this.collect(list, id);
-    const fresh = this.core().fresh(collected, list.length - countItems(collected)) ?? firstOfEach(collected);
+    const fresh = this.core().fresh(collected) ?? firstOfEach(collected);
     return freshItems(list, collected.places, fresh);
   }
 
@@ -85,7 +84,7 @@ class OpenGuard implements Api.SeenGuard {
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
     const list = copyList(items);
     const collected = this.collect(list, id);
-    const split = this.core().split(collected, list.length - countItems(collected));
+    const split = this.core().split(collected);
     return splitItems(list, collected.places, split?.fresh ?? firstOfEach(collected), split?.seen ?? []);
   }
 

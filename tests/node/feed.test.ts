@@ -41,12 +41,11 @@ describe("a feed's filter", () => {
     expect(guard.stats().filtered).toMatchObject({ passed: 3 });
   });
 
-  test("keeps items without an id, each time, and counts them", async () => {
+  test("keeps items without an id, each time", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     const list = [{ id: "a" }, {}, { id: "a" }, {}] as { id: string }[];
     expect(feed.filter(list)).toEqual([{ id: "a" }, {}, {}]);
-    expect(guard.stats().filtered.withoutId).toBe(2);
   });
 
   test("takes the id from a callback", async () => {
@@ -85,25 +84,15 @@ describe("a feed's filter", () => {
     expect(feed.admit(["seen", "newer"])).toEqual(["newer"]);
   });
 
-  test("keeps 20,000 verdicts, forgets the oldest beyond them, and says so once", async () => {
+  test("keeps its verdicts however many there are", async () => {
     const { guard, codes } = await openGuard();
     const feed = guard.feed();
-    feed.filter(idsOf("item", 20_000));
-    guard.record(idsOf("item", 20_000));
-    expect(codes().filter((code) => code === "too-large")).toHaveLength(1);
-    expect(feed.filter(idsOf("item", 20_000))).toHaveLength(20_000);
-    const before = codes().length;
-    for (let page = 0; page < 5; page++) expect(feed.filter(idsOf(`more-${String(page)}`, 100))).toHaveLength(100);
-    expect(codes().slice(before)).toEqual(["too-large"]);
-    // The newest 10,000 are still stopped by the memory, and verdicts of those that are not the oldest still hold.
-    expect(feed.filter(idsOf("item", 19_500, 500))).toHaveLength(19_500);
-    expect(feed.filter(idsOf("more-4", 100))).toHaveLength(100);
-  });
-
-  test("gives one long list beyond the limit whole", async () => {
-    const { guard } = await openGuard();
-    expect(guard.feed().filter(idsOf("item", 30_000))).toHaveLength(30_000);
-    expect(guard.feed().admit(idsOf("item", 30_000))).toHaveLength(30_000);
+    expect(feed.filter(idsOf("item", 30_000))).toHaveLength(30_000);
+    guard.record(idsOf("item", 30_000));
+    for (let page = 0; page < 5; page++) feed.filter(idsOf(`more-${String(page)}`, 100));
+    expect(feed.filter(idsOf("item", 30_000))).toHaveLength(30_000);
+    expect(guard.feed().admit(idsOf("other", 30_000))).toHaveLength(30_000);
+    expect(new Set(codes())).toEqual(new Set(["too-large"]));
   });
 });
 
@@ -136,7 +125,6 @@ describe("a feed's admit", () => {
     const page = Object.freeze([{ id: "a" }, {} as { id: string }]);
     expect(feed.admit(page)).toEqual(page);
     expect(feed.admit([{} as { id: string }, { id: "a" }])).toEqual([{}]);
-    expect(guard.stats().filtered.withoutId).toBe(2);
   });
 
   test("admits anew after a reset, the same array too", async () => {

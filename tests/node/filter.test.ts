@@ -44,7 +44,7 @@ describe("filter", () => {
     expect(guard.stats().filtered).toMatchObject({ passed: 2, duplicate: 2 });
   });
 
-  test("keeps items without a usable id where they were, each of them, and counts them", async () => {
+  test("keeps items without a usable id where they were, each of them", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const without = [null, undefined, {}, { id: null }, { id: 1.5 }, { id: 2 ** 60 }, true, throwing, { id: {} }];
@@ -53,9 +53,6 @@ describe("filter", () => {
     const fresh = filterAnything(guard, items);
     expect(fresh).toHaveLength(kept.length);
     fresh.forEach((item, index) => expect(item).toBe(kept[index]));
-    expect(guard.stats().filtered).toMatchObject({ withoutId: without.length, passed: without.length });
-    filterAnything(guard, [{}]);
-    expect(guard.stats().filtered.withoutId).toBe(without.length + 1);
   });
 
   test("takes the id from a callback, and keeps an item for which the callback throws or has none", async () => {
@@ -128,7 +125,6 @@ describe("filter", () => {
     sparse[3] = "seen";
     sparse[5] = "b";
     expect(filterAnything(guard, sparse)).toEqual([undefined, "a", undefined, undefined, "b"]);
-    expect(guard.stats().filtered.withoutId).toBe(3);
     expect(filterAnything(guard.feed(), sparse)).toEqual([undefined, "a", undefined, undefined, "b"]);
   });
 

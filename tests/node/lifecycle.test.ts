@@ -25,7 +25,7 @@ const NOTHING = {
   serverFalsePositiveRate: 0,
   pending: 0,
   remembered: 0,
-  filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0, withoutId: 0 },
+  filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0 },
   lag: { count: 0 },
   unseen: 0,
   received: { characters: 0, spared: 0 },

@@ -37,7 +37,6 @@ describe("filter of items with several ids", () => {
     guard.record("seen");
     const items = [[null, "seen"], [undefined, "a", null], [], [null, undefined], [2 ** 53, "seen"], [NaN]];
     expect(guard.filter(items as ItemId[][], itself)).toEqual([[undefined, "a", null], [], [null, undefined], [NaN]]);
-    expect(guard.stats().filtered).toMatchObject({ withoutId: 3, passed: 1 });
     const broken = new Proxy(["seen"], {
       get() {
         throw new Error("not loaded yet");

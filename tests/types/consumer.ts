@@ -241,7 +241,7 @@ function showStats(stats: GuardStats): void {
   const counts: number[] = [stats.shards, stats.pending, stats.remembered, stats.unseen, stats.bytes];
   const filtered = stats.filtered;
   counts.push(filtered.passed, filtered.pending, filtered.memory);
-  counts.push(filtered.server, filtered.duplicate, filtered.withoutId);
+  counts.push(filtered.server, filtered.duplicate);
   const received = stats.received;
   counts.push(received.characters, received.spared);
   const lag = stats.lag;

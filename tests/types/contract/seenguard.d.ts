@@ -256,7 +256,6 @@ export interface GuardStats {
     memory: number;
     server: number;
     duplicate: number;
-    withoutId: number;
   };
   lag: {
     count: number;
