@@ -43,7 +43,7 @@ function silent(): SeenStorage {
 }
 
 function useFakeTimers(): void {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   onTestFinished(() => {
     vi.useRealTimers();
   });

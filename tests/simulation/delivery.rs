@@ -156,17 +156,17 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
         candidates.any(|(_, recording)| recording.at == at && !recording.unseen && !recording.is_local),
         "batches: {item:?} at {at} was not recorded for the server, or was taken back since"
     );
-    let is_under_way = page
-        .flights
-        .iter()
-        .any(|flight| flight.number == page.guard.number() && flight.impressions.contains(&(item, at)));
-    assert!(!is_under_way, "batches: {item:?} is under way already");
     let dropped = |index| !page.must_keep_text(&device.ledger, index);
     let mut recordings = device.ledger.of(item).filter(|(_, recording)| recording.at == at);
     if recordings.any(|(index, _)| dropped(index)) {
         // What was dropped may come back from a row that was not compacted yet.
         return;
     }
+    let is_under_way = page
+        .flights
+        .iter()
+        .any(|flight| flight.number == page.guard.number() && flight.impressions.contains(&(item, at)));
+    assert!(!is_under_way, "batches: {item:?} is under way already");
     let Some(confirmed) = page.confirmed.get(&(item, at)) else {
         return;
     };
