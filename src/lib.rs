@@ -132,8 +132,7 @@ mod base36;
 mod bit_sliced;
 mod bloom;
 mod chain;
-mod device_name;
-mod device_pending;
+mod devices;
 mod error;
 mod fingerprint_index;
 mod guard;
@@ -168,9 +167,10 @@ pub mod device {
 
 pub use bloom::BloomFilter;
 pub use chain::{
-    ChainOptions, ChainSnapshot, ListChange, MAX_PAGE_SIZE, MAX_PENDING_DEVICES, PENDING_SECONDS, Page, PageRequest,
-    Pending, PendingToKeep, ReceivedReport, Rejected, Report, SeenItems, ShardChain, StoreKeys, StoredChain,
+    ChainOptions, ChainSnapshot, ListChange, MAX_PAGE_SIZE, Page, PageRequest, ReceivedReport, Rejected, Report,
+    SeenItems, ShardChain, StoreKeys, StoredChain,
 };
+pub use devices::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep};
 pub use error::Error;
 pub use id_list::{IdList, ItemIds, Split};
 pub use impression::Impression;

@@ -7,7 +7,7 @@ mod common;
 use allocation_counter::measure;
 use common::device::{Device, PREFIX, save};
 use common::random::Random;
-use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, sealed, seconds};
+use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, list_of, sealed, seconds};
 use seenguard::{ChainOptions, MAX_BITS, NearDuplicates, Pending, PendingToKeep, Shard, ShardChain};
 
 /// Enough for an error and a copy of a small input.
@@ -118,28 +118,24 @@ fn the_largest_snapshot_is_bounded_however_its_bits_are_divided() {
 }
 
 #[test]
-fn a_pending_shard_takes_a_request_no_more_than_the_largest_shard() {
+fn what_devices_have_pending_takes_a_request_no_more_than_their_lists() {
     let chain = ShardChain::new(ChainOptions::default()).unwrap();
-    // A text of 60 characters that claims 2^24 bits, none of them set.
-    let claim = RawShard::rice(MAX_BITS, 0, 0, &[]).base64();
-    let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], Some(&*claim), seconds(START)).unwrap(), [0]));
-    assert!(taken <= (1 << 21) + LITTLE, "{taken}");
-    // Nor is it kept of a device, for every page to come.
-    let named = format!("0000000000ab.1.{claim}");
-    let kept = format!("0000000000ab {START} 1 {claim}\n");
-    let pending = Pending {
-        own: Some(&named),
+    let list = list_of(&ids("item", 0..1_000));
+    let text = |device: usize| format!("00000000000{device}.1.0.{list}");
+    let kept: String = (1..=9).map(|device| format!("{START} {}\n", text(device))).collect();
+    let (own, foreign) = (text(0), "A".repeat(10_000_000));
+    let pending = |own| Pending {
+        own: Some(own),
         kept: &kept,
         ..Pending::default()
     };
-    let taken = most_bytes_while(|| {
-        assert_eq!(PendingToKeep::of(&named, None), None);
-        assert_eq!(chain.filter(&["a"], pending, seconds(START)).unwrap(), [0]);
-    });
-    assert!(taken <= LITTLE, "{taken}");
-    let too_large = vec!["A"; 10_000_000].concat();
-    let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], Some(&*too_large), seconds(START)).unwrap(), [0]));
-    assert!(taken <= too_large.len() as u64 + LITTLE, "{taken}");
+    // 4 bytes an id, of at most 9 devices; a list of them grows to less than twice that.
+    for own in [&own, &foreign] {
+        let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], pending(own), seconds(START)).unwrap(), [0]));
+        assert!(taken <= 2 * 9 * 4_000 + LITTLE, "{taken}");
+        let to_keep = most_bytes_while(|| _ = PendingToKeep::of(own, None));
+        assert!(to_keep <= LITTLE, "{to_keep}");
+    }
 }
 
 #[test]

@@ -5,12 +5,10 @@ mod common;
 
 use common::model_chain::ModelChain;
 use common::random::Random;
-use common::{DAY, START, at, at_ms, guard, ids, milliseconds, options, seconds};
+use common::{DAY, START, at, at_ms, guard, ids, list_of, milliseconds, options, seconds};
+use seenguard::device::Guard;
 use seenguard::wire::Reference;
-use seenguard::{
-    BloomFilter, ChainOptions, ChainSnapshot, Error, Format, Impression, ItemIds, Parameters, Report, Shard,
-    ShardChain, Snapshot, Split,
-};
+use seenguard::{ChainOptions, ChainSnapshot, Error, Format, Impression, ItemIds, Report, ShardChain, Snapshot, Split};
 
 const START_MS: u64 = START * 1000;
 
@@ -219,13 +217,8 @@ fn an_item_is_fresh_only_if_each_of_its_ids_is() {
 
 // What a device's request says that it has shown.
 
-fn pending_shard(ids: &[&str], expires: u32) -> String {
-    let filter = BloomFilter::new(Parameters::for_capacity(100, 0.0001).unwrap(), 0);
-    let mut shard = Shard::new(filter, 0, expires);
-    for id in ids {
-        shard.insert(id);
-    }
-    shard.to_base64().unwrap()
+fn pending(ids: &[&str]) -> String {
+    format!(".1.0.{}", list_of(ids))
 }
 
 #[test]
@@ -233,7 +226,7 @@ fn what_is_pending_is_stopped_for_this_once_and_was_seen_last() {
     let mut chain = recorded(options(2, 5, 0), &["a", "b", "c", "d"], START);
     chain.unsee(&["b"], milliseconds(START_MS)).unwrap();
     let before = chain.clone();
-    let pending = pending_shard(&["a", "b", "new"], 0);
+    let pending = pending(&["a", "b", "new"]);
     let pool = ["new", "a", "b", "d", "c", "fresh"];
     let split = |pending| chain.split(&pool, pending, seconds(START)).unwrap();
     let (fresh, seen) = (vec![5], vec![3, 4, 0, 1, 2]);
@@ -253,31 +246,45 @@ fn what_is_pending_is_stopped_for_this_once_and_was_seen_last() {
 #[test]
 fn what_cannot_be_read_as_pending_is_as_if_it_were_not_there() {
     let chain = recorded(ChainOptions::default(), &["a"], START);
-    let valid = pending_shard(&["b"], 0);
-    let expired = pending_shard(&["b"], START as u32);
-    let broken = valid.replace("U0dT", "U0dU");
-    let guava = "AQEAAAABAAAAAAAAAAA=";
-    for pending in [
+    let valid = pending(&["b"]);
+    assert_eq!(
+        chain.filter(&["a", "b"], Some(&*valid), seconds(START)).unwrap(),
+        [0; 0]
+    );
+    let [name, counter, forgotten, list] = valid.split('.').collect::<Vec<_>>().try_into().unwrap();
+    let broken = [
         "",
-        "!",
-        "U0dTMQ==",
-        guava,
-        &valid[4..],
-        &valid[..valid.len() - 4],
-        &broken,
-        &expired,
-    ] {
+        "...",
+        list,
+        &valid[1..],
+        &valid[..valid.len() - 1],
+        &format!("{name}.{counter}.{list}"),
+        &format!("name.{counter}.{forgotten}.{list}"),
+        &format!("{name}.-1.{forgotten}.{list}"),
+        &format!("{name}.{counter}.+.{list}"),
+        &format!("{valid}AA=="),
+        &format!("{valid}+///"),
+        &format!("{valid}{}", "AAAA".repeat(1_000)),
+    ];
+    for pending in broken {
         assert_eq!(
             chain.filter(&["a", "b"], Some(pending), seconds(START)).unwrap(),
             [1],
             "{pending}"
         );
     }
-    let until_later = pending_shard(&["b"], START as u32 + 1);
-    assert_eq!(
-        chain.filter(&["a", "b"], Some(&*until_later), seconds(START)).unwrap(),
-        [0; 0]
-    );
+}
+
+#[test]
+fn a_list_of_1000_stops_a_fresh_id_six_times_in_100_000() {
+    let chain = recorded(ChainOptions::default(), &[] as &[&str], START);
+    let shown = ids("shown", 0..1_000);
+    let pending = pending(&shown.iter().map(String::as_str).collect::<Vec<_>>());
+    let fresh = ids("fresh", 0..400_000);
+    let passed = chain.filter(&fresh, Some(&*pending), seconds(START)).unwrap().len();
+    // Of so many 1,000 / 2^24 are to be expected: 23.8, give or take 4.9.
+    assert!((5..=50).contains(&(fresh.len() - passed)), "{}", fresh.len() - passed);
+    assert_eq!(chain.filter(&shown, Some(&*pending), seconds(START)).unwrap(), [0; 0]);
 }
 
 #[test]
@@ -287,16 +294,16 @@ fn what_is_pending_on_a_device_that_has_not_heard_of_the_deletion_stops_nothing(
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
     chain.forget(milliseconds(START_MS + 10_000)).unwrap();
     let now = at_ms(START_MS + 20_000);
-    let fresh = |pending: Option<Shard>| {
-        let text = pending.unwrap().to_base64().unwrap();
-        chain.filter(&["a", "b"], Some(&*text), seconds(START + 20)).unwrap()
+    let fresh = |guard: &Guard| {
+        let told = guard.device_pending(4_000, now).unwrap();
+        chain.filter(&["a", "b"], Some(&*told), seconds(START + 20)).unwrap()
     };
-    assert_eq!(fresh(guard.pending_shard(usize::MAX, now).unwrap()), [0, 1]);
+    assert_eq!(fresh(&guard), [0, 1]);
 
     let shipped = shipped(&chain, START + 20);
     guard.apply(Snapshot::from(&shipped), now).unwrap();
     guard.record(&["b"], now).unwrap();
-    assert_eq!(fresh(guard.pending_shard(usize::MAX, now).unwrap()), [0]);
+    assert_eq!(fresh(&guard), [0]);
 }
 
 // Reports.

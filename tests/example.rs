@@ -67,7 +67,7 @@ fn what_a_request_says_that_cannot_be_read_stops_no_page() -> Result<(), Error> 
     let mut server = RecallServer::default();
     consume(&mut server, &["a"])?;
     let request = Request {
-        pending: Some("no shard"),
+        pending: Some("no list"),
         held: Some("no reference"),
     };
     let page = server.page("ada", &["a", "b"], 10, &request, seconds(START))?;
@@ -105,7 +105,7 @@ fn what_is_unseen_or_was_deleted_is_shown_again() -> Result<(), Error> {
     assert_eq!(shown(&mut server, START + 6)?, ["a"]);
     assert_eq!(shown(&mut server, START + 7)?, [""; 0]);
     server.delete_history("ada", milliseconds(START * 1000 + 10_000))?;
-    // The request still says that "a" is pending, by a shard from before the deletion.
+    // The request still says that "a" is pending, by a list from before the deletion.
     assert_eq!(shown(&mut server, START + 11)?, ["a", "b", "c"]);
     Ok(())
 }

@@ -8,7 +8,7 @@ use common::foreign::{Filter, bits_and_blooms, go_bloomfilter, guava, redisbloom
 use common::{START, at, base64_of, bytes_of, ids, seconds};
 use seenguard::device::{Applied, Explanation, Guard};
 use seenguard::wire;
-use seenguard::{BloomFilter, ChainOptions, Error, Format, Parameters, Shard, ShardChain};
+use seenguard::{BloomFilter, ChainOptions, Error, Format, Shard, ShardChain};
 use seenguard::{IdList, MAX_SNAPSHOT_BITS, Snapshot};
 
 fn apply(guard: &mut Guard, filter: &Filter) -> Applied {
@@ -294,24 +294,6 @@ fn the_statistics_follow_from_the_fill_of_every_filter() {
                 filter.name
             );
         }
-    }
-}
-
-#[test]
-fn what_is_pending_goes_out_as_a_native_shard_beside_any_format() {
-    for filter in vectors() {
-        let mut guard = common::guard();
-        apply(&mut guard, &filter);
-        guard.record(&["of this device"], at(START)).unwrap();
-        let text = guard
-            .pending_shard(usize::MAX, at(START))
-            .unwrap()
-            .unwrap()
-            .to_base64()
-            .unwrap();
-        let shard = Shard::from_base64(&text).unwrap();
-        assert!(shard.filter.contains("of this device"));
-        assert_eq!(shard.filter.parameters(), Parameters::for_capacity(1, 0.001).unwrap());
     }
 }
 

@@ -6,7 +6,9 @@ mod common;
 
 use common::device::{Device, next_visit, save};
 use common::random::Random;
-use common::{DAY, START, apply, at, at_ms, cover_all, guard, guard_of, has_all, ids, seconds, shard_of, shard_with};
+use common::{
+    DAY, START, apply, at, at_ms, cover_all, guard, guard_of, has_all, ids, list_of, seconds, shard_of, shard_with,
+};
 use seenguard::device::{Applied, CoveredImpression, DEFAULT_REMEMBER, Explanation, Filtered, Guard, MAX_REMEMBER};
 use seenguard::{ChainOptions, Impression, Parameters, Shard, ShardChain, Snapshot, Time};
 
@@ -543,14 +545,8 @@ fn what_is_taken_back_is_pending_no_longer_and_is_delivered_as_such() {
         (guard.pending(9, at(START)), guard.undelivered()),
         (vec!["b".into()], 2)
     );
-    assert!(
-        !guard
-            .pending_shard(usize::MAX, at(START))
-            .unwrap()
-            .unwrap()
-            .filter
-            .contains("a")
-    );
+    let told = guard.device_pending(4_000, at(START)).unwrap();
+    assert!(told.ends_with(&format!(".{}", list_of(&["b"]))), "{told}");
     let batch = guard.begin_batch(9, usize::MAX, at(START));
     let ids = |list: &[Impression]| list.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
     assert_eq!(
@@ -775,68 +771,37 @@ fn beyond_256_kb_the_oldest_are_no_longer_pending_and_still_stopped() {
 }
 
 #[test]
-fn there_is_no_pending_shard_without_anything_pending() {
-    assert_eq!(guard().pending_shard(usize::MAX, at(START)).unwrap(), None);
-}
-
-#[test]
-fn the_pending_shard_is_made_for_what_it_holds_with_the_seed_of_the_newest_server_shard() {
-    let mut guard = guard();
-    let large = Parameters::for_capacity(500_000, 0.01).unwrap();
-    let shards = [shard_with(large, 77, &["s"], 2, 0), shard_of(&["t"], 1, 0)];
-    for (shards, seed) in [(&shards[..0], 0), (&shards[..], 77), (&shards[1..], 0)] {
-        let texts: Vec<String> = shards.iter().map(|shard| shard.to_base64().unwrap()).collect();
-        apply(&mut guard, None, &texts, at(START)).unwrap();
-        guard.record(&ids("item", 0..2_000), at(START)).unwrap();
-        let shard = guard.pending_shard(usize::MAX, at(START)).unwrap().unwrap();
-        let parameters = Parameters::for_capacity(2_000, 0.001).unwrap();
-        assert_eq!((shard.filter.parameters(), shard.filter.seed()), (parameters, seed));
-        assert!(ids("item", 0..2_000).iter().all(|id| shard.filter.contains(id)));
-        assert!(shard.filter.false_positive_rate() < 0.001_1 && !shard.filter.contains("s"));
-    }
-}
-
-#[test]
-fn the_pending_shard_fits_into_so_many_characters_with_as_many_of_the_newest_ids_as_there_is_room_for() {
+fn the_pending_list_has_as_many_of_the_newest_ids_as_fit_and_at_most_1000() {
     let mut guard = guard();
     guard.record(&ids("item", 0..3_000), at(START)).unwrap();
     let newest: Vec<String> = guard.pending(usize::MAX, at(START)).into_iter().rev().collect();
-    assert_eq!(guard.pending_shard(51, at(START)).unwrap(), None);
-    for most in 52..4_100 {
-        let shard = guard.pending_shard(most, at(START)).unwrap().unwrap();
-        let length = shard.to_base64().unwrap().len();
-        assert!(length <= most && length + 8 > most, "{length} of {most}");
-        // Bits of an item at this rate: 14.378.
-        let count = (f64::from(shard.filter.parameters().bits()) / 14.378) as usize;
-        assert!(newest.iter().take(count).all(|id| shard.filter.contains(id)));
+    let told = |most| guard.device_pending(most, at(START)).unwrap();
+    let empty = told(0);
+    assert!(empty.ends_with(".0."), "{empty}");
+    for most in (0..4_096).chain([4_097, usize::MAX]) {
+        let count = (most.saturating_sub(empty.len()) / 4).min(1_000);
+        assert_eq!(told(most), format!("{empty}{}", list_of(&newest[..count])), "{most}");
     }
 }
 
 #[test]
-fn a_device_tells_its_name_its_counter_and_what_is_pending() {
+fn a_device_tells_its_name_its_counter_what_was_forgotten_and_what_is_pending() {
     let now = at(START);
-    let told = |guard: &Guard, most| guard.device_pending(most, now).unwrap();
+    let told = |guard: &Guard| guard.device_pending(4_000, now).unwrap();
     let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
     guard.record(&["a", "b"], now).unwrap();
-    let early = told(&guard, 4_096);
     // Without a name: it is not stored.
-    assert!(early.starts_with(".midc1z41."), "{early}");
-    let shard = guard.pending_shard(4_096, now).unwrap().unwrap().to_base64().unwrap();
-    assert_eq!(told(&guard, 4_096), format!(".midc1z41.{shard}"));
-    guard.record(&ids("item", 0..5_000), now).unwrap();
-    let lengths = [10, 100, 1_000, 4_096, usize::MAX].map(|most| told(&guard, most).len());
-    assert!(
-        lengths[0] == 10 && lengths[1] <= 100 && lengths[2] <= 1_000,
-        "{lengths:?}"
-    );
-    assert!(
-        (4_080..=4_096).contains(&lengths[3]) && lengths[3] == lengths[4],
-        "{lengths:?}"
-    );
-
+    assert_eq!(told(&guard), format!(".midc1z41.0.{}", list_of(&["b", "a"])));
     // What a snapshot covers is not pending, and the server is told so.
     cover_all(&mut guard, now);
-    assert_eq!(told(&guard, 4_096), ".midc22yx.");
+    assert_eq!(told(&guard), ".midc1z41.0.");
+    // The history was deleted a day ago: 1,763,913,600 seconds.
+    let forgets = Snapshot {
+        forget_before: Some((START - DAY) as u32),
+        ..Snapshot::new(&[] as &[&str])
+    };
+    guard.apply(forgets, now).unwrap();
+    assert_eq!(told(&guard), ".midc1z41.t66sg0.");
 }
 
 #[test]

@@ -3,26 +3,16 @@
 
 mod common;
 
-use common::{START, ids, options, seconds};
+use common::{START, ids, list_of, options, seconds};
 use seenguard::hash::hash_id;
 use seenguard::{
-    BloomFilter, ChainOptions, MAX_PENDING_DEVICES, PageRequest, Parameters, Pending, PendingToKeep, SeenItems, Shard,
-    ShardChain, Split, Time,
+    ChainOptions, MAX_PENDING_DEVICES, PENDING_SECONDS, PageRequest, Pending, PendingToKeep, SeenItems, ShardChain,
+    Split, Time,
 };
-
-/// A shard of a device, made for what it holds.
-fn shard(ids: &[&str], epoch: u32, expires: u32) -> String {
-    let filter = BloomFilter::new(Parameters::for_capacity(ids.len() as u32, 0.001).unwrap(), 0);
-    let mut shard = Shard::new(filter, epoch, expires);
-    for id in ids {
-        shard.insert(id);
-    }
-    shard.to_base64().unwrap()
-}
 
 /// What a device of a namespace tells.
 fn text(device: &str, counter: &str, ids: &[&str]) -> String {
-    format!("{device}.{counter}.{}", shard(ids, START as u32, 0))
+    format!("{device}.{counter}.0.{}", list_of(ids))
 }
 
 /// The name of a device of a namespace, as the documentation has it.
@@ -76,7 +66,7 @@ fn what_another_device_has_pending_is_left_out() {
     };
     // The asking device's own as it came with the request, never as it was kept.
     assert_eq!(fresh(&chain, pending), ["b", "e"]);
-    let asks_without = format!("{phone}.2.");
+    let asks_without = text(&phone, "2", &[]);
     assert_eq!(
         fresh(
             &chain,
@@ -87,20 +77,19 @@ fn what_another_device_has_pending_is_left_out() {
         ),
         ["b", "d", "e"]
     );
-    // Of a device that has no name, or tells none, all others are others.
+    // Of a device that has no name, or tells nothing, all others are others.
     assert_eq!(fresh(&chain, Pending { own: None, ..pending }), ["d", "e"]);
-    for asking in [text("", "2", &["d"]), shard(&["d"], START as u32, 0)] {
-        assert_eq!(
-            fresh(
-                &chain,
-                Pending {
-                    own: Some(&asking),
-                    ..pending
-                }
-            ),
-            ["e"]
-        );
-    }
+    let unnamed = text("", "2", &["d"]);
+    assert_eq!(
+        fresh(
+            &chain,
+            Pending {
+                own: Some(&unnamed),
+                ..pending
+            }
+        ),
+        ["e"]
+    );
     // None of it enters the chain or a snapshot.
     let request = PageRequest {
         size: 9,
@@ -153,32 +142,28 @@ fn another_device_stops_no_id_that_the_chain_lists_as_unseen() {
 }
 
 #[test]
-fn a_shard_from_before_the_deletion_or_past_its_expiry_is_left_out() {
+fn a_list_from_before_the_deletion_is_left_out() {
     let mut chain = chain(&["a"]);
-    let devices: Vec<String> = (1..=4).map(|number| device("home:ada", number)).collect();
     chain.forget(seconds(START + 10)).unwrap();
-    let (before, after) = (START as u32 + 9, START as u32 + 10);
+    // What these devices have heard of: nothing; and START + 9, 10 and 11.
     let texts = [
-        format!("{}.1.{}", devices[0], shard(&["a"], before, 0)),
-        format!("{}.1.{}", devices[1], shard(&["b"], after, 0)),
-        format!("{}.1.{}", devices[2], shard(&["c"], after, START as u32 + 60)),
-        format!("{}.1.{}", devices[3], shard(&["d"], after, START as u32 + 61)),
-    ];
+        (1, "0", "a"),
+        (2, "t68n49", "b"),
+        (3, "t68n4a", "c"),
+        (4, "t68n4b", "d"),
+    ]
+    .map(|(number, forgotten, id)| {
+        let device = device("home:ada", number);
+        format!("{device}.1.{forgotten}.{}", list_of(&[id]))
+    });
     let kept = kept(&texts.each_ref().map(String::as_str));
-    assert_eq!(
-        fresh(
-            &chain,
-            Pending {
-                kept: &kept,
-                ..Pending::default()
-            }
-        ),
-        ["a", "c", "e"]
-    );
-    for (text, expected) in texts
-        .iter()
-        .zip([&POOL[..], &["a", "c", "d", "e"], &POOL, &["a", "b", "c", "e"]])
-    {
+    let pending = Pending {
+        kept: &kept,
+        ..Pending::default()
+    };
+    assert_eq!(fresh(&chain, pending), ["a", "b", "e"]);
+    let expected = [&POOL[..], &POOL, &["a", "b", "d", "e"], &["a", "b", "c", "e"]];
+    for (text, expected) in texts.iter().zip(expected) {
         assert_eq!(fresh(&chain, Some(text.as_str()).into()), expected);
     }
 }
@@ -229,7 +214,8 @@ fn of_a_device_the_text_with_the_highest_counter_is_kept() {
         told(&[("z", &["a"]), ("10", &["b"]), ("z", &["c"]), ("0z", &["c"])]),
         told(&[("z", &["a"]), ("10", &["b"])])
     );
-    assert!(told(&[("z", &["a"]), ("10", &["b"])]).starts_with(&format!("{phone} {} 10 ", START + 1)));
+    let expected = format!("{} {}\n", START + 1, text(&phone, "10", &["b"]));
+    assert_eq!(told(&[("z", &["a"]), ("10", &["b"])]), expected);
     // Of one counter the latest.
     assert_ne!(told(&[("z", &["a"]), ("z", &["b"])]), told(&[("z", &["a"])]));
 }
@@ -240,27 +226,52 @@ fn what_has_not_changed_is_not_kept_anew() {
     let kept = kept(&[&told]);
     let pending = PendingToKeep::of(&told, None).unwrap();
     assert_eq!(pending.into_lines(&kept, seconds(START + 9), Time::default()), Ok(None));
-    let empty = format!("{}.0.", device("home:ada", 2));
+    let empty = text(&device("home:ada", 2), "0", &[]);
     let nothing = PendingToKeep::of(&empty, None).unwrap();
     assert_eq!(nothing.into_lines(&kept, seconds(START + 9), Time::default()), Ok(None));
 }
 
 #[test]
-fn an_empty_shard_removes_what_was_kept_unless_it_is_older() {
+fn an_empty_list_empties_what_was_kept_unless_it_is_older_and_its_counter_stays() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let (first, other) = (text(&phone, "5", &["a"]), text(&tablet, "1", &["b"]));
-    assert_eq!(kept(&[&first, &other, &format!("{phone}.4.")]), kept(&[&first, &other]));
-    let removed = kept(&[&first, &other, &format!("{phone}.6.")]);
-    assert_eq!(
-        fresh(
-            &chain(&[]),
-            Pending {
-                kept: &removed,
-                ..Pending::default()
-            }
-        ),
-        ["a", "c", "d", "e"]
+    let empty = |counter| text(&phone, counter, &[]);
+    assert_eq!(kept(&[&first, &other, &empty("4")]), kept(&[&first, &other]));
+    let emptied = kept(&[&first, &other, &empty("6")]);
+    let pending = Pending {
+        kept: &emptied,
+        ..Pending::default()
+    };
+    assert_eq!(fresh(&chain(&[]), pending), ["a", "c", "d", "e"]);
+    // The first one was overtaken, and comes again.
+    assert_eq!(kept(&[&first, &other, &empty("6"), &first]), emptied);
+}
+
+#[test]
+fn of_too_many_devices_those_go_first_that_have_nothing_pending() {
+    let told = |number: usize, counter, ids: &[&str]| text(&device("home:ada", number as u64), counter, ids);
+    let mut texts: Vec<String> = (1..=MAX_PENDING_DEVICES)
+        .map(|number| told(number, "1", &["a"]))
+        .collect();
+    texts.push(told(MAX_PENDING_DEVICES, "2", &[]));
+    texts.push(told(MAX_PENDING_DEVICES + 1, "1", &["b"]));
+    let kept = kept(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let has = |number: usize| kept.contains(&device("home:ada", number as u64));
+    assert!(
+        (1..=MAX_PENDING_DEVICES + 1).all(|number| has(number) == (number != MAX_PENDING_DEVICES)),
+        "{kept}"
     );
+}
+
+#[test]
+fn a_script_gets_what_it_keeps_in_its_shortest_form() {
+    let phone = device("home:ada", 1);
+    let (long, short) = (text(&phone, "00z", &["a"]), text(&phone, "z", &["a"]));
+    let arguments = PendingToKeep::of(&long, None)
+        .unwrap()
+        .arguments(seconds(START), PENDING_SECONDS);
+    let expected = [&phone, "z", &short, &START.to_string(), "172800", "8"];
+    assert_eq!(arguments.each_ref().map(String::as_str), expected);
 }
 
 #[test]
@@ -305,19 +316,21 @@ fn what_was_kept_too_long_ago_counts_no_more_and_goes_with_the_next_change() {
 fn what_is_no_pending_text_is_not_kept_and_stops_nothing() {
     let phone = device("home:ada", 1);
     let valid = text(&phone, "1", &["a"]);
+    let list = list_of(&["a"]);
     let broken = [
         String::new(),
         valid.replace('.', ":"),
-        valid.replace("U0dT", "U0dU"),
-        valid[..valid.len() - 4].into(),
-        format!("{phone}.1.!"),
-        format!("{phone}.1.{}\n", shard(&["a"], 0, 0)),
-        format!("{phone}x.1.{}", shard(&["a"], 0, 0)),
-        format!("{valid}{}", "A".repeat(4_096)),
+        valid[..valid.len() - 1].into(),
+        format!("{valid} "),
+        format!("{valid}!!!!"),
+        format!("{phone}.1.{list}"),
+        format!("{phone}.1.-1.{list}"),
+        format!("{phone}x.1.0.{list}"),
+        format!("{valid}{}", list.repeat(1_000)),
     ];
     for text in &broken {
         assert_eq!(PendingToKeep::of(text, None), None, "{text}");
-        let lines = format!("{phone} {START} 1 {text}\n{text}\n");
+        let lines = format!("{START} {text}\n{text}\nsoon {valid}\n{valid}\n");
         let pending = Pending {
             own: Some(text),
             kept: &lines,

@@ -96,7 +96,7 @@ fn a_report_is_read_as_it_was_written() {
         id: "b".into(),
         at: milliseconds(4_500),
     });
-    report.pending = Some("0123456789ab.1.".into());
+    report.pending = Some("0123456789ab.1.0.".into());
     assert_eq!(again(&report), report);
     let received = report.received(seconds(START));
     assert_eq!(again(&received), received);

@@ -11,7 +11,6 @@ import { listItems, type Decider, type ListItem, type Verdict, type Verdicts } f
 export interface FeedGuard extends Decider {
   apply(snapshot: unknown): Api.ApplyReport;
   held(): string;
-  pendingShard(): string;
   headers(): Record<string, string>;
 }
 
@@ -125,8 +124,7 @@ class Feed implements Api.Feed {
         if (this.hasEnded) return null;
         const guard = this.guard();
         const cursor = this.cursor as C | undefined;
-        const [held, pending, headers] = [guard.held(), guard.pendingShard(), guard.headers()];
-        return fetchPage({ page: this.nextPage, cursor, held, pending, headers, signal });
+        return fetchPage({ page: this.nextPage, cursor, held: guard.held(), headers: guard.headers(), signal });
       },
       take: (page, signal) => {
         const misuse = misuseOfPage(page);

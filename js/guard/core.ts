@@ -397,11 +397,6 @@ export class GuardCore implements OpenNamespace {
     return this.call((guard, wallMs) => guard.pending(limitOf(limit), wallMs)) ?? [];
   }
 
-  pendingShard(maxCharacters?: number): string {
-    const shard = () => this.call((guard, wallMs) => guard.pendingShard(limitOf(maxCharacters), wallMs));
-    return unlessOutOfMemory(shard) ?? "";
-  }
-
   /** What goes with each request for a page. */
   headers(): Record<string, string> {
     this.performer?.hear();
@@ -410,7 +405,7 @@ export class GuardCore implements OpenNamespace {
     return { ...(held !== "" && { [HELD]: held }), [PENDING]: pending };
   }
 
-  /** What this device tells of its pending impressions: its name, its counter and a shard; 4,096 characters at most. */
+  /** What this device tells of its pending impressions: its name and a list; 1,000 ids at most. */
   devicePending(maxCharacters?: number): string {
     const pending = () => this.call((guard, wallMs) => guard.devicePending(limitOf(maxCharacters), wallMs));
     return unlessOutOfMemory(pending) ?? "";

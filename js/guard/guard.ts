@@ -119,10 +119,6 @@ class OpenGuard implements Api.SeenGuard {
     return this.core().pending(limit);
   }
 
-  pendingShard(maxCharacters?: number): string {
-    return this.core().pendingShard(maxCharacters);
-  }
-
   held(): string {
     return this.core().held();
   }

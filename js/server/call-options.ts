@@ -26,8 +26,8 @@ const snapshotRules = { now: timeRule, held: anything } satisfies Rules;
 
 /** The names of 64 shards, joined. */
 const MAX_HELD_LENGTH = 64 * 13 - 1;
-/** The base64 of the largest native shard: 2^24 bits, 36 bytes beside them. */
-const MAX_PENDING_LENGTH = Math.ceil((2 ** 21 + 36) / 3) * 4;
+/** What has more characters is no `Seen-Pending`. */
+const MAX_PENDING_LENGTH = 4_096;
 
 export const serverClock = () => Date.now() / 1000;
 

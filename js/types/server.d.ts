@@ -44,7 +44,7 @@ export declare class ShardChain {
   has(id: ItemId, options?: { now?: number }): boolean;
   /**
    * The items that no live shard contains or that were taken back, a duplicate id once; an item without a usable id is
-   * kept. `pending`: what the device sent as `Seen-Pending`, or of `SeenGuard.pendingShard()`, left out for this once
+   * kept. `pending`: what the device sent as `Seen-Pending`, left out for this once
    * and never united with the chain; what cannot be read is as if it were not there.
    */
   filter<T extends Identified>(
@@ -192,7 +192,7 @@ export interface PageOptions {
   cursor?: string | null | undefined;
   /** What the device sent as `Seen-Held`: of `SeenGuard.held()`. */
   held?: string | null | undefined;
-  /** What the device sent as `Seen-Pending`, or of `SeenGuard.pendingShard()`. */
+  /** What the device sent as `Seen-Pending`. */
   pending?: string | null | undefined;
   /** @default "drop" */
   seen?: "drop" | "last";

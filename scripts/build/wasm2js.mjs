@@ -76,9 +76,8 @@ return { ${names.join(", ")}, memory };
  * @param {string} module
  */
 function withLargestNumbers(module) {
-  const unsigned = replaced(module, /(\S+) < 4294967295\.0 & \1 >= 0\.0/g, (_, number) => {
-    return `${number} < 4294967296.0 & ${number} >= 0.0`;
-  });
+  // A module may have no conversion of either kind.
+  const unsigned = module.replace(/(\S+) < 4294967295\.0 & \1 >= 0\.0/g, "$1 < 4294967296.0 & $1 >= 0.0");
   return unsigned.replace(/(Math_abs\(\S+\)) < 2147483647\.0/g, "$1 < 2147483648.0");
 }
 

@@ -25,13 +25,19 @@ local function is_lower(one, other)
   return false
 end
 
--- Removes all but the latest devices, but not this one.
+-- Of the text of an empty list the last part is empty.
+local function is_empty(text)
+  return string.sub(text, -1) == '.'
+end
+
+-- Removes all but the latest devices, those with an empty list first, but not this one.
 local function keep_latest(key, device, most)
   local all = try('HGETALL', key) or {}
   local others = {}
   for index = 1, #all, 2 do
     if all[index] ~= device then
-      others[#others + 1] = { device = all[index], at = tonumber(string.match(all[index + 1], '^%d+')) or 0 }
+      local at = is_empty(all[index + 1]) and 0 or tonumber(string.match(all[index + 1], '^%d+')) or 0
+      others[#others + 1] = { device = all[index], at = at }
     end
   end
   table.sort(others, function(one, other) return one.at > other.at end)
@@ -40,18 +46,17 @@ local function keep_latest(key, device, most)
   end
 end
 
-local function keep(device, counter, shard, now, seconds, most)
+local function keep(device, counter, text, now, seconds, most)
   local key = KEYS[#KEYS]
-  local kept = try('HGET', key, device)
-  local kept_counter, kept_shard = string.match(kept or '', '^%d+ (%w+) (.*)$')
-  if kept_counter and (is_lower(counter, kept_counter) or (counter == kept_counter and shard == kept_shard)) then
+  local kept = try('HGET', key, device) or ''
+  local kept_text, kept_counter = string.match(kept, '^%d+ (%w+%.(%w+)%..*)$')
+  if kept_text == text or (kept_counter and is_lower(counter, kept_counter)) then
     return
   end
-  if shard == '' then
-    if kept then
-      try('HDEL', key, device)
-    end
-  elseif try('HSET', key, device, now .. ' ' .. counter .. ' ' .. shard) then
+  if is_empty(text) and kept == '' then
+    return
+  end
+  if try('HSET', key, device, now .. ' ' .. text) then
     try('EXPIRE', key, seconds)
     keep_latest(key, device, most)
   end

@@ -13,17 +13,14 @@
 //! Beside the shards a chain keeps the unseen ids, each with its time, and when the history was deleted: a report that
 //! comes late changes nothing of either.
 //!
-//! What devices have pending is beside all of this: a store keeps it, and it counts for a page, but never enters a
-//! chain.
+//! What devices have pending is beside all of this, in [`devices`](crate::devices).
 
 mod cursor;
-mod kept_pending;
 mod link;
 mod list_change;
 mod live_shards;
 mod options;
 mod page;
-mod pending;
 mod report;
 mod rotation;
 mod seconds;
@@ -32,16 +29,13 @@ mod snapshot;
 mod store_keys;
 mod stored;
 mod union;
-mod unsee;
 mod unseen;
 mod verdict;
 
-pub use kept_pending::{MAX_PENDING_DEVICES, PENDING_SECONDS, PendingToKeep};
 pub use list_change::ListChange;
 pub use options::ChainOptions;
 pub(crate) use options::{MAX_SHARDS_WITH_TTL, MAX_TTL_SECONDS};
 pub use page::{MAX_PAGE_SIZE, Page, PageRequest, SeenItems};
-pub use pending::Pending;
 #[cfg(all(target_arch = "wasm32", feature = "server"))]
 pub(crate) use report::server_time;
 pub use report::{ReceivedReport, Report};

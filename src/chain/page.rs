@@ -1,9 +1,9 @@
 //! A page of a ranked list, and where the next one begins.
 
 use super::cursor::{Cursor, Given, fingerprint};
-use super::pending::Pending;
 use super::shard_chain::ShardChain;
 use super::snapshot::ChainSnapshot;
+use crate::devices::Pending;
 use crate::error::Error;
 use crate::id_list::{IdList, Split};
 use crate::time::Time;

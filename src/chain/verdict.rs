@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 
 use super::live_shards::LiveShards;
-use super::pending::{Pending, PendingShards};
 use super::seconds::shard_seconds;
 use super::shard_chain::{ShardChain, contained};
+use crate::devices::{Pending, PendingLists};
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList, KeptIds, Split};
@@ -24,9 +24,8 @@ impl ShardChain {
     /// The indices of the fresh items, in order. An item is fresh if each of its ids is unseen or in no live shard nor
     /// pending on another device, none is pending on the one that asks, and no earlier fresh item has one of them.
     ///
-    /// `pending` is a [`Pending`], or what the device's request says alone. It counts for this call alone. A shard that
-    /// cannot be read, has expired, or comes from a device that does not know that the history was deleted, counts for
-    /// nothing.
+    /// `pending` is a [`Pending`], or what the device's request says alone. It counts for this call alone. A list that
+    /// cannot be read, or comes from a device that does not know that the history was deleted, counts for nothing.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
@@ -70,7 +69,7 @@ impl ShardChain {
         mut seen: Option<&mut Vec<(SeenIn, u32)>>,
     ) -> Result<Vec<u32>, Error> {
         let now_seconds = shard_seconds(now)?;
-        let pending = PendingShards::read(pending, now, self.forget_before);
+        let pending = PendingLists::read(pending, self.forget_before)?;
         let (mut list, mut kept_seen) = (HashedList::default(), KeptIds::default());
         list.read(ids)?;
         let live = LiveShards::new(self.live(now_seconds), ids.len())?;
@@ -98,11 +97,11 @@ impl ShardChain {
 
     /// Where an id was seen last.
     #[inline]
-    fn seen_in(&self, pending: &PendingShards, live: &LiveShards<'_>, id: HashedId<'_>) -> Option<SeenIn> {
-        if pending.own_contains(id) {
+    fn seen_in(&self, pending: &PendingLists, live: &LiveShards<'_>, id: HashedId<'_>) -> Option<SeenIn> {
+        if pending.own_contains(id.unseeded()) {
             return Some(SeenIn::Pending);
         }
-        let seen_in = if pending.others_contain(id) {
+        let seen_in = if pending.others_contain(id.unseeded()) {
             Some(SeenIn::Pending)
         } else {
             live.newest_with(id).map(SeenIn::Shard)

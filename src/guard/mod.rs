@@ -15,24 +15,18 @@ pub use delivery::DeliveryBatch;
 pub use lag::Lag;
 pub use types::{Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Received, Recorded};
 
-use crate::bloom::{BloomFilter, FilterSpec};
-use crate::device_pending::{DevicePending, MAX_DEVICE_PENDING_CHARACTERS};
+use crate::devices::PendingText;
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList};
-use crate::params::Parameters;
-use crate::shard::Shard;
 use crate::table::{Kind, MAX_AT, MAX_REMEMBER, Recording, Table, Undelivered};
 use crate::time::Time;
-use crate::wire;
 use delivery::Deliveries;
 use lag::LagSamples;
 use server_view::ServerView;
 use taken_back::TakenBack;
 
 const MS_PER_DAY: f64 = 86_400_000.0;
-/// ε of the pending shards.
-const PENDING_RATE: f64 = 0.001;
 /// Longest window: a hundred years.
 const MAX_WINDOW_DAYS: f64 = 36_500.0;
 
@@ -206,61 +200,40 @@ impl Guard {
 
     /// The pending ids, oldest first, at most `limit`.
     pub fn pending(&self, limit: usize, now: Time) -> Vec<String> {
-        self.pending_texts(now).take(limit).map(Undelivered::text).collect()
+        let texts = self.pending_texts(now).map(|(_, undelivered)| undelivered.text());
+        texts.take(limit).collect()
     }
 
-    /// What is pending and not taken back by the server, oldest first.
-    fn pending_texts(&self, now: Time) -> impl DoubleEndedIterator<Item = &Undelivered> {
+    /// What is pending and not taken back by the server, oldest first, each with its hash.
+    fn pending_texts(&self, now: Time) -> impl DoubleEndedIterator<Item = (u64, &Undelivered)> {
         let pending = self.table.pending(now.unix_ms());
         let stopped = pending.filter(|(hash, recording, _)| !self.taken_back.passes(*hash, Some(recording)));
-        stopped.map(|(_, _, undelivered)| undelivered)
-    }
-
-    /// The pending ids as one shard whose base64 text has at most `max_characters`, the newest if they do not all fit:
-    /// made for as many ids as it holds, at ε = 0.001, with the seed of the server's newest native shard, else 0.
-    /// `None`: nothing is pending, or no id fits. A server tests it for a request and never unites it with its own. Its
-    /// epoch is the latest deletion of the history that this device knows of: a server that knows of a later one leaves
-    /// it alone.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn pending_shard(&self, max_characters: usize, now: Time) -> Result<Option<Shard>, Error> {
-        let room = wire::largest_capacity(PENDING_RATE, max_characters);
-        let newest: Vec<&Undelivered> = self.pending_texts(now).rev().take(room).collect();
-        if newest.is_empty() {
-            return Ok(None);
-        }
-        let parameters = Parameters::for_capacity(newest.len() as u32, PENDING_RATE)?;
-        let seed = self.server.newest_native_spec().map_or(0, |spec| spec.seed);
-        let filter = BloomFilter::with_spec(FilterSpec::native(parameters, seed))?;
-        let mut shard = Shard::new(filter, self.latest_deletion(), 0);
-        for undelivered in newest {
-            shard.insert(&undelivered.id);
-        }
-        Ok(Some(shard))
+        stopped.map(|(hash, _, undelivered)| (hash, undelivered))
     }
 
     /// What this device tells of its pending impressions with each request for a page and each report, so that a server
-    /// can leave them out of pages for the person's other devices: `<device name>.<counter>.<shard>`, of at most
-    /// `max_characters`, but no shorter than with an empty shard. The shard is that of [`Guard::pending_shard`], and
-    /// empty if there is none.
+    /// can leave them out of pages for all of the person's devices: `<device name>.<counter>.<forgotten>.<list>`, of at
+    /// most `max_characters`, but no shorter than with an empty list. The list has 4 characters for each of the newest
+    /// 1,000 pending ids or fewer, and is empty if nothing is pending.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
+    ///
+    /// # Examples
+    /// ```
+    /// use seenguard::Time;
+    /// use seenguard::device::Guard;
+    /// let now = Time::from_unix_ms(1_764_000_000_000);
+    /// let mut guard = Guard::new(30.0, 10_000)?;
+    /// guard.record(&["a", "1r8bq8r7q4izgx"], now)?;
+    /// // It has no name yet.
+    /// assert_eq!(guard.device_pending(4_000, now)?, ".midc1z41.0.Dn4SjG5b");
+    /// # Ok::<(), seenguard::Error>(())
+    /// ```
     pub fn device_pending(&self, max_characters: usize, now: Time) -> Result<String, Error> {
-        let mut pending = DevicePending {
-            device: self.table.device_name(),
-            counter: self.table.counter(),
-            shard: "",
-        };
-        let most = max_characters.min(MAX_DEVICE_PENDING_CHARACTERS);
-        let room = most.saturating_sub(pending.to_string().len());
-        let shard = self
-            .pending_shard(room, now)?
-            .map(|shard| shard.to_base64())
-            .transpose()?;
-        pending.shard = shard.as_deref().unwrap_or_default();
-        Ok(pending.to_string())
+        let (device, counter) = (self.table.device_name(), self.table.counter());
+        let newest_first = self.pending_texts(now).rev().map(|(hash, _)| hash);
+        PendingText::new(device, counter, self.latest_deletion()).with_list(newest_first, max_characters)
     }
 
     /// Grows whenever something is taken back or forgotten, on this device or by the server: then what has stopped an

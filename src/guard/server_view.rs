@@ -344,12 +344,6 @@ impl ServerView {
         )
     }
 
-    /// The spec of the newest shard, if that is a native one.
-    pub(crate) fn newest_native_spec(&self) -> Option<FilterSpec> {
-        let newest = self.filters.first().filter(|_| self.format.is_native())?;
-        Some(self.spec_of(newest))
-    }
-
     fn spec_of(&self, filter: &FilterInUse) -> FilterSpec {
         self.groups[filter.group].spec()
     }

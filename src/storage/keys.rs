@@ -11,7 +11,7 @@
 //! Numbers are to the base 36. A key of another letter is a later version's.
 
 use crate::base36::{base36, base36_of_length, from_base36};
-use crate::device_name::DeviceName;
+use crate::devices::DeviceName;
 use crate::table::{Floor, MAX_AT, Table};
 
 const NUMBER_DIGITS: usize = 11;

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::keys::{Letter, Meta};
 use super::{FIRST_LOOK_MS, FIRST_RETRY_MS, LAST_RETRY_MS, LOOK_MS, MAX_LOCAL_ROW, MAX_LOCAL_ROWS};
 use super::{LocalRow, Place, Row, Step, Storage, Timer, Transaction, Trouble};
-use crate::device_name::DeviceName;
+use crate::devices::DeviceName;
 use crate::guard::Guard;
 use crate::table::{MAX_ROW, Rank, row};
 use crate::time::Time;

@@ -18,7 +18,7 @@ mod tests;
 pub(crate) use floor::Floor;
 pub(crate) use recording::{Kind, MAX_AT, Rank, Recording, Undelivered};
 
-use crate::device_name::DeviceName;
+use crate::devices::DeviceName;
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_map::IdMap;

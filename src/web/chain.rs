@@ -6,9 +6,9 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use super::batch::TextBatch;
 use super::{failure, to_js};
 use crate::chain::{
-    ChainOptions, ChainSnapshot, PENDING_SECONDS, PageRequest, Pending, ReceivedReport, Rejected, SeenItems,
-    ShardChain, server_time,
+    ChainOptions, ChainSnapshot, PageRequest, ReceivedReport, Rejected, SeenItems, ShardChain, server_time,
 };
+use crate::devices::{PENDING_SECONDS, Pending};
 use crate::error::Error;
 use crate::time::Time;
 use crate::wire::Format;
@@ -183,7 +183,7 @@ impl Chain {
     }
 
     /// Leaves the indices of the batch's fresh items with the batch, of items that have an id in common the first.
-    /// `pending` is a device's pending shard. Returns how many they are.
+    /// `pending` came as `Seen-Pending`. Returns how many they are.
     pub fn filter(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
         let fresh = self.chain.filter(&*ids, pending.as_deref(), time(now_seconds));
         Ok(ids.answer(fresh.map_err(failure)?))

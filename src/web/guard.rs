@@ -208,18 +208,7 @@ impl Guard {
         self.guard.pending(limit, now(wall_ms))
     }
 
-    /// The pending ids as one base64 shard of at most so many characters; empty if it would hold none.
-    #[wasm_bindgen(js_name = pendingShard)]
-    pub fn pending_shard(&self, max_characters: usize, wall_ms: f64) -> Result<String, JsValue> {
-        let now = now(wall_ms);
-        match self.guard.pending_shard(max_characters, now).map_err(failure)? {
-            Some(shard) => shard.to_base64().map_err(failure),
-            None => Ok(String::new()),
-        }
-    }
-
-    /// What goes with each request and report: the device's name, its counter and its pending shard, together at most so
-    /// many characters.
+    /// What goes with each request and report: the device's name and its pending list, at most so many characters.
     #[wasm_bindgen(js_name = devicePending)]
     pub fn device_pending(&self, max_characters: usize, wall_ms: f64) -> Result<String, JsValue> {
         self.guard.device_pending(max_characters, now(wall_ms)).map_err(failure)

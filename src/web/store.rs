@@ -5,7 +5,8 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use super::batch::TextBatch;
 use super::chain::kept_since;
 use super::{failure, to_js};
-use crate::chain::{ListChange, MAX_PENDING_DEVICES, PENDING_SECONDS, PendingToKeep, StoreKeys};
+use crate::chain::{ListChange, StoreKeys};
+use crate::devices::{PENDING_SECONDS, PendingToKeep};
 use crate::id_list::IdList;
 use crate::time::Time;
 
@@ -36,17 +37,12 @@ pub fn pending_to_keep(
     now_seconds: f64,
     pending_seconds: Option<u32>,
 ) -> JsValue {
-    let Some(pending) = PendingToKeep::of(text, namespace.as_deref()) else {
-        return JsValue::UNDEFINED;
-    };
-    to_js(&[
-        pending.device(),
-        pending.counter(),
-        pending.shard().to_owned(),
-        (now_seconds as u64).to_string(),
-        pending_seconds.unwrap_or(PENDING_SECONDS).to_string(),
-        MAX_PENDING_DEVICES.to_string(),
-    ])
+    let now = Time::from_unix_seconds(now_seconds as u64);
+    let seconds = pending_seconds.unwrap_or(PENDING_SECONDS);
+    match PendingToKeep::of(text, namespace.as_deref()) {
+        Some(pending) => to_js(&pending.arguments(now, seconds)),
+        None => JsValue::UNDEFINED,
+    }
 }
 
 /// The lines of what is kept from now on; undefined if nothing changes.

@@ -91,14 +91,6 @@ pub(crate) fn expected_base64_len(parameters: Parameters, items: f64) -> f64 {
     base64::encoded_len(native::expected_encoded_len(parameters, items) as usize) as f64
 }
 
-/// For how many items at this rate a shard of the native format may be made whose base64 text has at most so many
-/// characters, however its bits are encoded.
-pub(crate) fn largest_capacity(rate: f64, max_characters: usize) -> usize {
-    let bytes = (max_characters / 4 * 3).saturating_sub(native::FRAME_LENGTH);
-    let bits_an_item = Parameters::ideal_bits(1, rate).unwrap_or(f64::INFINITY);
-    (bytes as f64 * 8.0 / bits_an_item) as usize
-}
-
 impl Shard {
     /// The canonical bytes of the native format.
     ///

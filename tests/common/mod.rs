@@ -24,12 +24,12 @@ pub const START: u64 = 1_764_000_000;
 /// Seconds of a day.
 pub const DAY: u64 = 86_400;
 
-/// Both clocks at a time in Unix seconds.
+/// A time in Unix seconds.
 pub fn at(unix_seconds: u64) -> Time {
     Time::from_unix_seconds(unix_seconds)
 }
 
-/// Both clocks at this time, in milliseconds.
+/// A time in Unix milliseconds.
 pub fn at_ms(unix_ms: u64) -> Time {
     Time::from_unix_ms(unix_ms)
 }
@@ -125,6 +125,21 @@ pub fn base64_of(bytes: &[u8]) -> String {
 
 pub fn bytes_of(base64: &str) -> Vec<u8> {
     STANDARD.decode(base64).unwrap()
+}
+
+/// What a device with these ids pending lists of them.
+pub fn list_of(ids: &[impl AsRef<[u8]>]) -> String {
+    let low_bits = |id: &[u8]| hash_id(id, 0).to_be_bytes()[5..].to_vec();
+    let bytes: Vec<u8> = ids.iter().flat_map(|id| low_bits(id.as_ref())).collect();
+    base64_of(&bytes).replace('+', "-").replace('/', "_")
+}
+
+/// Whether the text of a device lists an id.
+pub fn lists(text: &str, id: &str) -> bool {
+    let list = text.rsplit('.').next().unwrap();
+    list.as_bytes()
+        .chunks(4)
+        .any(|listed| listed == list_of(&[id]).as_bytes())
 }
 
 /// The bytes with the checksum that makes a shard, or the bytes of a row, of them.

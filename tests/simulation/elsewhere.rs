@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seenguard::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep, Shard, Time};
+use seenguard::hash::hash_id;
+use seenguard::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep, Time};
 
 use super::conditions::SECOND;
 use super::device::Device;
@@ -12,26 +13,34 @@ use super::scene::Scene;
 use super::server::Server;
 use super::statistics::Question;
 
-/// So many of the newest pending ids fit into what a device tells.
-const SURELY_TOLD: usize = 1_500;
+/// So many of the newest pending ids are in what a device tells.
+const MOST_TOLD: usize = 1_000;
+/// A list has so many bits of an id's hash.
+const BITS: u32 = 24;
 
 /// What a device has told with a request or a report.
 #[derive(Debug, Clone)]
 pub struct DeviceTold {
     pub text: String,
-    /// What was pending, and what of that must be in it.
-    pending: BTreeSet<Item>,
+    /// What was pending and is in it, and the bits by which it is.
     newest: BTreeSet<Item>,
+    bits: BTreeSet<u64>,
     at_ms: u64,
     /// Whether a store must have kept it: there were not too many devices since.
     is_surely_kept: bool,
+}
+
+/// The bits of an id in a list.
+fn bits_of(id: &str) -> u64 {
+    hash_id(id.as_bytes(), 0) % (1 << BITS)
 }
 
 /// The parts of a text.
 struct Parts<'a> {
     device: &'a str,
     counter: u64,
-    shard: Option<Shard>,
+    forgotten: u64,
+    list: &'a str,
 }
 
 impl DeviceTold {
@@ -39,51 +48,47 @@ impl DeviceTold {
     pub fn by(device: &Device, tab: usize, time: Time, now: u64, items: &Items) -> DeviceTold {
         let guard = &device.tabs[tab].guard;
         let pending = guard.pending(usize::MAX, time);
-        let items_of = |texts: &[String]| {
-            let items = texts.iter().map(|text| items.of(text).expect("an item of this feed"));
-            items.collect()
-        };
+        let newest = &pending[pending.len().saturating_sub(MOST_TOLD)..];
+        let item_of = |text: &String| items.of(text).expect("an item of this feed");
         let told = DeviceTold {
             text: guard.device_pending(usize::MAX, time).expect("there is memory"),
-            pending: items_of(&pending),
-            newest: items_of(&pending[pending.len().saturating_sub(SURELY_TOLD)..]),
+            newest: newest.iter().map(item_of).collect(),
+            bits: newest.iter().map(|text| bits_of(text)).collect(),
             at_ms: now,
             is_surely_kept: true,
         };
-        let Parts { shard, .. } = told.parts();
         assert_eq!(
-            shard.is_none(),
-            pending.is_empty(),
-            "elsewhere: a shard is told if anything is pending"
+            told.parts().list.len(),
+            4 * newest.len(),
+            "elsewhere: what is pending is told, 4 characters an id"
         );
         told
     }
 
     fn parts(&self) -> Parts<'_> {
-        let parts: Vec<&str> = self.text.splitn(3, '.').collect();
+        let parts: Vec<&str> = self.text.split('.').collect();
+        let number = |text| u64::from_str_radix(text, 36).expect("numbers are to the base 36");
         Parts {
             device: parts[0],
-            counter: u64::from_str_radix(parts[1], 36).expect("counters are to the base 36"),
-            shard: (!parts[2].is_empty())
-                .then(|| Shard::from_base64(parts[2]).expect("a device tells what can be read")),
+            counter: number(parts[1]),
+            forgotten: number(parts[2]),
+            list: parts[3],
         }
     }
 
     /// Whether it counts for a server that knows of this deletion of the history; Unix seconds.
     fn counts(&self, forget_before: u32) -> bool {
-        self.parts().shard.is_some_and(|shard| shard.epoch >= forget_before)
+        let Parts { forgotten, list, .. } = self.parts();
+        !list.is_empty() && forgotten >= forget_before.into()
     }
 
     fn contains(&self, item: Item, items: &Items) -> bool {
-        self.parts()
-            .shard
-            .is_some_and(|shard| shard.filter.contains(items.text(item)))
+        self.bits.contains(&bits_of(items.text(item)))
     }
 
+    /// How often it contains an item that was not told.
     fn rate(&self) -> f64 {
-        self.parts()
-            .shard
-            .map_or(0.0, |shard| shard.filter.false_positive_rate())
+        self.newest.len() as f64 / 2f64.powi(BITS as i32)
     }
 }
 
@@ -105,13 +110,15 @@ impl Devices {
         }
         self.latest
             .retain(|_, told| told.at_ms / SECOND * SECOND >= since.unix_ms());
-        let Parts { device, counter, shard } = told.parts();
+        let Parts {
+            device, counter, list, ..
+        } = told.parts();
         let known = self.latest.get(device);
         if device.is_empty() || known.is_some_and(|known| counter < known.parts().counter) {
             return;
         }
-        if shard.is_none() {
-            self.latest.remove(device);
+        // One that is kept stays, and with it its counter.
+        if list.is_empty() && known.is_none() {
             return;
         }
         // What is told again changes nothing, and is kept no longer.
@@ -126,17 +133,17 @@ impl Devices {
         *self = Devices::default();
     }
 
-    /// Of too many devices, those leave that have told something least lately: of several in one second, it is not known
-    /// which.
+    /// Of too many devices, those leave that have nothing pending, and then those that have told something least lately:
+    /// of several in one second, it is not known which.
     fn drop_oldest(&mut self) {
         let kept: Vec<&DeviceTold> = self.latest.values().filter(|told| told.is_surely_kept).collect();
         let too_many = kept.len().saturating_sub(MAX_PENDING_DEVICES);
-        let seconds = |told: &DeviceTold| told.at_ms / SECOND;
-        let Some(oldest) = kept.iter().map(|told| seconds(told)).min().filter(|_| too_many > 0) else {
+        let rank = |told: &DeviceTold| (!told.newest.is_empty(), told.at_ms / SECOND);
+        let Some(oldest) = kept.iter().map(|told| rank(told)).min().filter(|_| too_many > 0) else {
             return;
         };
-        let is_known = kept.iter().filter(|told| seconds(told) == oldest).count() == too_many;
-        let is_oldest = |told: &DeviceTold| told.is_surely_kept && seconds(told) == oldest;
+        let is_known = kept.iter().filter(|told| rank(told) == oldest).count() == too_many;
+        let is_oldest = |told: &DeviceTold| told.is_surely_kept && rank(told) == oldest;
         if is_known {
             return self.latest.retain(|_, told| !is_oldest(told));
         }
@@ -192,7 +199,7 @@ struct Why {
     is_in_chain: bool,
     /// Whether neither the chain nor any device has it.
     is_fresh: bool,
-    /// The rate at which devices' shards leave such an item out.
+    /// The rate at which devices' lists leave such an item out.
     rate: f64,
 }
 
@@ -218,7 +225,7 @@ fn why(server: &Server, asking: &DeviceTold, item: Item, now: u64, items: &Items
         may_be_left_out: is_in_chain || is_in_any,
         is_own,
         is_in_chain,
-        is_fresh: !is_in_chain && counting().all(|told| !told.pending.contains(&item)),
+        is_fresh: !is_in_chain && counting().all(|told| !told.newest.contains(&item)),
         rate: counting().map(DeviceTold::rate).sum(),
     }
 }

@@ -87,10 +87,9 @@ async function changeOf(before: readonly string[], after: readonly string[]) {
 
 function readSeen(answer: unknown): ReadSeen<RedisSeen> {
   const [shards, fields, state, kept, refused] = answer as Answer;
-  const lines = pairsOf(kept.map(String)).map(([device, value]) => `${device} ${value}\n`);
   return {
     seen: { shards: shards.map(String), fields: fields.map(String), state: String(state) },
-    kept: lines.join(""),
+    kept: kept.map(String).join("\n"),
     refusal: refusalOf(refused),
   };
 }

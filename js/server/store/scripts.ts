@@ -16,11 +16,11 @@ export interface Script {
 /**
  * All of the same moment: a history that was deleted must not meet the shards from before. With arguments, it first
  * keeps what a device has pending, if that has changed and its counter is not below the kept one's. Returns the list;
- * the hash, and the other one, each as names followed by their values; between them the state; and why Redis refused to
- * keep anything, or "".
+ * the hash, as names followed by their values; the state; of the other hash the values; and why Redis refused to keep
+ * anything, or "".
  *
- * 1, 2, 3: the device name, the counter, and the shard, or "" to remove what is kept; 4: Unix seconds; 5: the seconds
- * after which what is kept expires; 6: of how many devices.
+ * 1, 2, 3: the device name, the counter, and the text as a whole; 4: Unix seconds; 5: the seconds after which what is
+ * kept expires; 6: of how many devices.
  */
 export const READ = script(stateText, keepText, readText);
 

@@ -10,7 +10,7 @@ export interface StoredSeen {
 /** With what is kept of devices' pending impressions. */
 export interface ReadSeen<Seen extends StoredSeen> {
   readonly seen: Seen;
-  /** In lines: the device's name, Unix seconds, the counter, the shard. */
+  /** In lines: Unix seconds, and what the device told. */
   readonly kept: string;
   /** Why what the asking device has pending could not be kept. */
   readonly refusal?: unknown;

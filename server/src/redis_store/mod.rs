@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use redis::Value;
-use seenguard::{ListChange, MAX_PENDING_DEVICES, PendingToKeep, StoreKeys, StoredChain, Time};
+use seenguard::{ListChange, PendingToKeep, StoreKeys, StoredChain, Time};
 
 use self::script::{KEEP, READ, REPLACE};
 use crate::error::Error;
@@ -74,18 +74,6 @@ impl RedisStore {
     fn keys_of(&self, user: &str) -> Result<StoreKeys, Error> {
         Ok(StoreKeys::of(&self.prefix, user, self.connection.is_cluster())?)
     }
-
-    /// The arguments by which a script keeps what a device has told.
-    fn arguments(&self, told: PendingToKeep<'_>, now: Time) -> [String; 6] {
-        [
-            told.device(),
-            told.counter(),
-            told.shard().to_owned(),
-            now.unix_seconds().to_string(),
-            self.options.pending_seconds.to_string(),
-            MAX_PENDING_DEVICES.to_string(),
-        ]
-    }
 }
 
 impl SeenStore for RedisStore {
@@ -101,7 +89,7 @@ impl SeenStore for RedisStore {
             list, meta, pending, ..
         } = self.keys_of(user)?;
         let keys = [list, meta, pending];
-        let arguments = told.map(|told| self.arguments(told, now));
+        let arguments = told.map(|told| told.arguments(now, self.options.pending_seconds));
         let arguments = arguments.as_ref().map_or(&[][..], |arguments| arguments);
         match READ.run(&self.connection, &keys, arguments, &self.options).await {
             Ok(answer) => loaded(answer),
@@ -119,7 +107,7 @@ impl SeenStore for RedisStore {
 
     async fn keep(&self, user: &str, told: PendingToKeep<'_>, now: Time) -> Result<(), Error> {
         let keys = [self.keys_of(user)?.pending];
-        let arguments = self.arguments(told, now);
+        let arguments = told.arguments(now, self.options.pending_seconds);
         let answer = KEEP.run(&self.connection, &keys, &arguments, &self.options).await?;
         refusal_of(&answer).map_or(Ok(()), Err)
     }
@@ -155,17 +143,13 @@ fn loaded(answer: Value) -> Result<Loaded<String>, Error> {
         return Err(no_answer());
     };
     let [shards, fields, state, kept, refused] = <[Value; 5]>::try_from(parts).map_err(|_| no_answer())?;
-    let mut lines = String::new();
-    for (device, value) in pairs(texts(kept)?) {
-        lines.extend([&device, " ", &value, "\n"]);
-    }
     Ok(Loaded {
         stored: Arc::new(StoredChain {
             shards: texts(shards)?,
             fields: pairs(texts(fields)?),
         }),
         state: text(state)?,
-        kept: lines,
+        kept: texts(kept)?.join("\n"),
         refusal: refusal_of(&refused),
     })
 }

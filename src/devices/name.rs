@@ -1,4 +1,4 @@
-//! The device name: what a server tells the pending shards of a person's devices apart by.
+//! The device name: what a server tells a person's devices apart by.
 
 use std::fmt;
 
@@ -36,5 +36,16 @@ impl DeviceName {
 impl fmt::Display for DeviceName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&base36_of_length(self.0, DIGITS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_of_its_namespace_alone() {
+        let name = DeviceName::new("home:ada", u64::MAX);
+        assert!(name.is_of("home:ada") && !name.is_of("home:bob"));
     }
 }

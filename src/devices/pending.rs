@@ -1,0 +1,78 @@
+//! What counts of devices' pending impressions when one of them asks for a page.
+//!
+//! The asking device's own list counts as it came with the request, never as it was kept. What another device has shown
+//! stops an id unless the chain lists it as unseen.
+
+use super::kept::{MAX_PENDING_DEVICES, kept_lines};
+use super::name::DeviceName;
+use super::pending_list::{PendingText, listed};
+use crate::error::Error;
+use crate::time::Time;
+
+/// What devices have shown and the stream has not brought.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pending<'a> {
+    /// What the asking device's request says:
+    /// [`Guard::device_pending`](crate::device::Guard::device_pending). It may be anything.
+    pub own: Option<&'a str>,
+    /// What a store has kept of the user's devices, a line each: [`PendingToKeep`](crate::PendingToKeep) has them.
+    pub kept: &'a str,
+    /// What was kept before counts no more.
+    pub kept_since: Time,
+    /// The namespace of the user, where the store knows it: what is of another one counts for nothing.
+    pub namespace: Option<&'a str>,
+}
+
+/// Of the asking device alone.
+impl<'a> From<Option<&'a str>> for Pending<'a> {
+    fn from(own: Option<&'a str>) -> Self {
+        Pending {
+            own,
+            ..Pending::default()
+        }
+    }
+}
+
+/// The ids of the lists that count, each as [`listed`] has it, in order.
+pub(crate) struct PendingLists {
+    own: Vec<u32>,
+    others: Vec<u32>,
+}
+
+impl PendingLists {
+    /// Reads what can be read. A list that a device made before it knew of a deletion of the history is left out.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn read(pending: Pending<'_>, forget_before: Option<u32>) -> Result<Self, Error> {
+        let is_of_user = |device: DeviceName| pending.namespace.is_none_or(|namespace| device.is_of(namespace));
+        let counts =
+            |text: &PendingText<'_>| text.forgotten >= forget_before.unwrap_or(0) && text.device.is_none_or(is_of_user);
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        let asking = pending.own.and_then(PendingText::parse);
+        if let Some(text) = asking.filter(counts) {
+            text.read_list(&mut own)?;
+        }
+        let device = asking.and_then(|text| text.device);
+        let kept = kept_lines(pending.kept, pending.kept_since)
+            .filter(|line| Some(line.device) != device && counts(&line.text));
+        for line in kept.take(MAX_PENDING_DEVICES) {
+            line.text.read_list(&mut others)?;
+        }
+        own.sort_unstable();
+        others.sort_unstable();
+        Ok(PendingLists { own, others })
+    }
+
+    /// Whether the asking device has shown an id of this hash.
+    #[inline]
+    pub(crate) fn own_contains(&self, hash: u64) -> bool {
+        self.own.binary_search(&listed(hash)).is_ok()
+    }
+
+    /// Whether another device has.
+    #[inline]
+    pub(crate) fn others_contain(&self, hash: u64) -> bool {
+        self.others.binary_search(&listed(hash)).is_ok()
+    }
+}
