@@ -149,7 +149,7 @@ export async function longestTask(entry, namespace, message, ids) {
   if (remembered < all.length || pending < 4_500) throw new Error(`${String(pending)} are pending`);
   const calls = [
     () => guard.filter(all.slice(0, 2_000)),
-    () => guard.pendingShard(4_000),
+    () => guard.headers(),
     () => guard.record("one more"),
     () => guard.flush(),
     () => guard.apply(snapshot),

@@ -5,8 +5,9 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { Cluster } from "ioredis";
 import { createCluster } from "redis";
-import { redisStore, ShardChain, type SeenStore } from "seenguard/server";
+import { redisStore, type SeenStore } from "seenguard/server";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { pendingListOf } from "../node/devices.ts";
 import { migrateSlotOf, startCluster, type Node } from "./nodes.ts";
 import { CHAIN, GROUP, STREAM } from "./stream.ts";
 
@@ -73,7 +74,7 @@ describe("a Redis Cluster of three nodes", () => {
         const users = ["}", "}x", "{}", "{", "a}b", "%7D", "a{b}c", "{a}", "a"];
         for (const user of users) {
           const now = Date.now();
-          const pending = `0123456789ab.1.${await pendingShard(`${user} pending`)}`;
+          const pending = `0123456789ab.1.0.${pendingListOf([`${user} pending`])}`;
           const report = { namespace: user, now, impressions: [{ id: user, at: now }], pending };
           await store.take(user, await store.receive(user, report));
           await store.update(user, (chain) => chain.record("taken back"));
@@ -123,14 +124,6 @@ describe("a Redis Cluster of three nodes", () => {
     }
   });
 });
-
-async function pendingShard(id: string): Promise<string> {
-  const chain = await ShardChain.create({ capacity: 100 });
-  chain.record(id);
-  const [shard = ""] = chain.snapshot().shards;
-  chain.free();
-  return shard;
-}
 
 /** The impressions of all users, in turn. */
 async function addImpressions(): Promise<void> {

@@ -43,7 +43,7 @@ test("without a report nothing leaves the page, whatever the guard does", async 
     guard.record(["a", "b"]);
     guard.unsee("b");
     guard.feed({ key: "home" }).filter(["a", "c"]);
-    guard.pendingShard();
+    guard.headers();
     await guard.deliver();
     await guard.flush();
   });

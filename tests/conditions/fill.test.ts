@@ -381,22 +381,22 @@ describe("a page's next", () => {
 test("each request tells what the device holds and what is pending, as of then", async () => {
   const { guard, feed } = await feedWith();
   const snapshot = await shippedSnapshot(["a"]);
-  const asked: Pick<PageRequest, "held" | "pending" | "headers">[] = [];
+  const asked: Pick<PageRequest, "held" | "headers">[] = [];
   const known: typeof asked = [];
-  const fetchPage = ({ page, held, pending, headers }: PageRequest) => {
-    asked.push({ held, pending, headers });
-    known.push({ held: guard.held(), pending: guard.pendingShard(), headers: guard.headers() });
+  const fetchPage = ({ page, held, headers }: PageRequest) => {
+    asked.push({ held, headers });
+    known.push({ held: guard.held(), headers: guard.headers() });
     guard.record("b");
     return Promise.resolve({ ...pageOf(`item-${String(page)}`), seen: snapshot });
   };
   await feed.fill(fetchPage, 2);
   expect(asked).toEqual(known);
-  expect(asked.map(({ held, pending }) => [held !== "", pending !== ""])).toEqual([
+  const tellsPending = (headers: Record<string, string>) => !headers["Seen-Pending"]?.endsWith(".");
+  expect(asked.map(({ held, headers }) => [held !== "", tellsPending(headers)])).toEqual([
     [false, false],
     [true, true],
   ]);
   expect(guard.held()).toMatch(/^[0-9a-f]{12}$/);
-  expect(guard.pendingShard()).not.toBe("");
 });
 
 describe("fill that puts what was seen last", () => {

@@ -1,9 +1,10 @@
 /** What a request carries: `headers`, and the `fetch` that adds it to other clients' requests. */
 import type { GuardedFetchOptions } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
+import { pendingListOf } from "./devices.js";
 import { idsOf, openGuard, shippedSnapshot } from "./support.js";
 
-const PENDING = /^[0-9a-z]{0,12}\.[0-9a-z]+\.[A-Za-z0-9+/=]*$/;
+const PENDING = /^[0-9a-z]{0,12}\.[0-9a-z]+\.[0-9a-z]+\.(?:[A-Za-z0-9_-]{4})*$/;
 const PAGE = "https://feed.example/api/page?cursor=2";
 
 describe("headers", () => {
@@ -17,9 +18,21 @@ describe("headers", () => {
     const { "Seen-Held": held, "Seen-Pending": pending = "" } = guard.headers();
     expect(held).toBe(guard.held());
     expect(pending).toMatch(PENDING);
-    expect(pending.split(".")[2]).toBe(guard.pendingShard());
+    expect(pending.split(".").slice(2)).toEqual(["0", pendingListOf(["b"])]);
     await guard.close();
     expect(guard.headers()).toEqual({ "Seen-Pending": "" });
+  });
+
+  test("list the newest that are pending first, and nothing that a snapshot covers", async () => {
+    const { guard } = await openGuard();
+    const listed = () => guard.headers()["Seen-Pending"]?.split(".")[3];
+    guard.record(idsOf("a", 990));
+    expect(listed()).toBe(pendingListOf(idsOf("a", 990).reverse().slice(0, 990)));
+    guard.apply(await shippedSnapshot(idsOf("a", 990)));
+    guard.record(["b", "c"]);
+    expect(listed()).toBe(pendingListOf(["c", "b"]));
+    guard.unsee("c");
+    expect(listed()).toBe(pendingListOf(["b"]));
   });
 
   test("are at most 4 KB, however much is pending and held", async () => {

@@ -132,15 +132,16 @@ describe("names that every object has", () => {
   });
 });
 
-describe("a pending shard", () => {
+describe("a pending list", () => {
   test("in a URL or a log tells whoever has it what was seen", async () => {
     const { guard } = await openGuard();
     guard.record(idsOf("seen", 100));
-    const url = new URL(`https://feed.test/api?pending=${encodeURIComponent(guard.pendingShard())}`);
-    const reader = await openGuard();
-    reader.guard.apply({ shards: [url.searchParams.get("pending") ?? ""] });
-    expect(reader.guard.filter(idsOf("seen", 100))).toEqual([]);
-    expect(reader.guard.filter(idsOf("fresh", 1000)).length).toBeGreaterThan(980);
+    const url = new URL(`https://feed.test/api?${new URLSearchParams(guard.headers())}`);
+    const chain = await ShardChain.create();
+    const pending = url.searchParams.get("Seen-Pending");
+    expect(chain.filter(idsOf("seen", 100), { pending })).toEqual([]);
+    expect(chain.filter(idsOf("fresh", 1000), { pending }).length).toBeGreaterThan(998);
+    chain.free();
   });
 });
 

@@ -259,7 +259,6 @@ describe("a guard that was closed", () => {
     expect(guard.explain("a")).toEqual({ seen: false });
     expect(guard.record(["x", "y"])).toBe(0);
     expect(guard.pending()).toEqual([]);
-    expect(guard.pendingShard()).toBe("");
     expect(guard.version).toBeUndefined();
     expect(guard.stats()).toEqual(NOTHING);
     expect(guard.feed().filter(["a", "a", "b"])).toEqual(["a", "b"]);

@@ -72,7 +72,7 @@ describe("pages of fresh items", () => {
     const chain = await chainWith(["a"]);
     const { guard } = await openGuard();
     guard.record(["b", "c"]);
-    const pending = guard.pendingShard();
+    const pending = guard.headers()["Seen-Pending"];
     expect(pageOf(chain, ["a", "b", "c", "d"], { size: 5, pending }).items).toEqual(["d"]);
     expect(pageOf(chain, ["a", "b", "c", "d"], { size: 5, pending: "what is this" }).items).toEqual(["b", "c", "d"]);
   });
@@ -225,7 +225,7 @@ describe('pages with seen: "last"', () => {
     const chain = await chainWith(["a"]);
     const { guard } = await openGuard();
     guard.record(["b"]);
-    const pending = guard.pendingShard();
+    const pending = guard.headers()["Seen-Pending"];
     expect(pageOf(chain, ["b", "a", "c"], { ...last, size: 5, pending }).items).toEqual(["c", "a", "b"]);
   });
 

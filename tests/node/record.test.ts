@@ -1,8 +1,7 @@
-/** What `record` counts, what is pending, and what `pendingShard` carries to the server. */
-import { ShardChain } from "seenguard/server";
+/** What `record` counts, and what is pending. */
 import type { ItemId } from "seenguard";
 import { describe, expect, test } from "vitest";
-import { idsOf, NOW, openGuard, shardText, shippedSnapshot } from "./support.js";
+import { idsOf, NOW, openGuard, shippedSnapshot } from "./support.js";
 
 describe("record", () => {
   test("returns how many ids were not known on this device", async () => {
@@ -126,68 +125,6 @@ describe("pending", () => {
     guard.record("a");
     guard.pending().push("b");
     expect(guard.pending()).toEqual(["a"]);
-  });
-});
-
-describe("pendingShard", () => {
-  test("is a shard that a server reads, and holds what is pending and nothing else", async () => {
-    const { guard } = await openGuard();
-    guard.record(idsOf("covered", 20));
-    guard.apply(await shippedSnapshot(idsOf("covered", 20)));
-    guard.record(idsOf("pending", 50));
-    const chain = await ShardChain.from([guard.pendingShard()]);
-    expect(chain.rejected).toEqual([]);
-    expect(chain.filter([...idsOf("pending", 50), ...idsOf("covered", 20)])).toEqual(idsOf("covered", 20));
-    chain.free();
-  });
-
-  test("is empty when nothing is pending", async () => {
-    const { guard } = await openGuard();
-    expect(guard.pendingShard()).toBe("");
-    guard.record("covered");
-    guard.apply(await shippedSnapshot(["covered"]));
-    expect([guard.pendingShard(), guard.pendingShard(3000)]).toEqual(["", ""]);
-  });
-
-  test("fits into so many characters with the newest ids, and is empty where none fits", async () => {
-    const { guard } = await openGuard();
-    const ids = idsOf("item", 900);
-    guard.record(ids);
-    // 14.378 bits an id, and 36 bytes beside them.
-    for (const [most, count] of [
-      [100, 21],
-      [300, 105],
-      [1000, 397],
-      [3072, 900],
-    ] as const) {
-      const text = guard.pendingShard(most);
-      expect(text.length).toBeLessThanOrEqual(most);
-      const chain = await ShardChain.from([text]);
-      expect(chain.filter(ids.slice(-count))).toEqual([]);
-      // Those that are not in it, but for a false positive in a thousand.
-      const passed = chain.filter(ids).length;
-      expect(passed).toBeLessThanOrEqual(900 - count);
-      expect(passed).toBeGreaterThan(900 - count - 8);
-      chain.free();
-    }
-    expect([guard.pendingShard(0), guard.pendingShard(40)]).toEqual(["", ""]);
-    // What is no limit limits nothing.
-    for (const none of [undefined, Infinity, NaN, -1, "3"])
-      expect(guard.pendingShard(none as number)).toBe(guard.pendingShard());
-  });
-
-  test("is made for what it holds, with the seed of the newest server shard", async () => {
-    const { guard } = await openGuard();
-    guard.record("a");
-    const header = () => {
-      const bytes = Buffer.from(guard.pendingShard(), "base64");
-      return { hashes: bytes[5], bits: bytes.readUInt32LE(8), seed: bytes.readBigUInt64LE(16) };
-    };
-    expect(header()).toEqual({ hashes: 10, bits: 15, seed: 0n });
-    const newest = await shardText(["x"], { capacity: 300, falsePositiveRate: 0.02, seed: 77n });
-    guard.apply({ shards: [newest, await shardText(["y"])] });
-    guard.record(idsOf("item", 999));
-    expect(header()).toEqual({ hashes: 10, bits: 14_378, seed: 77n });
   });
 });
 

@@ -8,7 +8,7 @@ import { seenOf } from "seenguard/server";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 const held = "9c3f6e1a2b7d.4be01d7f93a2";
-const pending = "0a1b00000007.1z.U0dTMQ+/==";
+const pending = "0a1b00000007.1z.0.Dn4S_-5b";
 const headers = { "Seen-Held": held, "Seen-Pending": pending };
 const query = new URLSearchParams(headers).toString();
 type Seen = ReturnType<typeof seenOf>;

@@ -53,12 +53,12 @@ describe.each(clients)("with %s, a full Redis", (_, open) => {
   test("answers pages, keeps nothing of devices, and says so once", async () => {
     const { store, errors } = listened(open);
     await store.update("ada", (chain) => chain.record("a"));
-    await pageFor(store, await new Device("home:ada", 1).pending(["b"]));
+    await pageFor(store, new Device("home:ada", 1).pending(["b"]));
     await fill();
     const tablet = new Device("home:ada", 2);
-    for (let page = 0; page < 3; page++) expect(await pageFor(store, await tablet.pending(["c"]))).toEqual(["d"]);
+    for (let page = 0; page < 3; page++) expect(await pageFor(store, tablet.pending(["c"]))).toEqual(["d"]);
     expect(await pageFor(store)).toEqual(["c", "d"]);
-    const { impressions } = await store.receive("ada", await tablet.report(["d"]));
+    const { impressions } = await store.receive("ada", tablet.report(["d"]));
     expect(impressions).toMatchObject([{ id: "d" }]);
     expect(errors.map(({ code, message }) => [code, message.includes("OOM")])).toEqual([["storage", true]]);
   });
@@ -86,7 +86,7 @@ describe.each(clients)("with %s, a full Redis", (_, open) => {
     const store = open();
     await store.update("ada", (chain) => chain.record(POOL));
     await store.unsee("ada", "a");
-    await pageFor(store, await new Device("home:ada", 1).pending(["b"]));
+    await pageFor(store, new Device("home:ada", 1).pending(["b"]));
     await fill();
     await store.forget("ada");
     expect(await redis.client.keys("*")).toEqual(["seen:ada:meta"]);
@@ -97,7 +97,7 @@ describe.each(clients)("with %s, a full Redis", (_, open) => {
 test("a read-only replica answers pages with what it has, and says once that it keeps nothing", async () => {
   const master = redisStore(redis.client);
   await master.update("ada", (chain) => chain.record("a"));
-  await pageFor(master, await new Device("home:ada", 1).pending(["b"]));
+  await pageFor(master, new Device("home:ada", 1).pending(["b"]));
   const replica = await startRedis();
   const other = createClient({ url: replica.url });
   await other.connect();
@@ -110,8 +110,8 @@ test("a read-only replica answers pages with what it has, and says once that it 
   for (const client of [replica.client, other]) {
     const { store, errors } = listened((options) => redisStore(client, options));
     const tablet = new Device("home:ada", 2);
-    for (let page = 0; page < 3; page++) expect(await pageFor(store, await tablet.pending(["c"]))).toEqual(["d"]);
-    await expect(store.receive("ada", await tablet.report(["d"]))).resolves.toBeDefined();
+    for (let page = 0; page < 3; page++) expect(await pageFor(store, tablet.pending(["c"]))).toEqual(["d"]);
+    await expect(store.receive("ada", tablet.report(["d"]))).resolves.toBeDefined();
     expect(errors.map(({ code, message }) => [code, message.includes("READONLY")])).toEqual([["storage", true]]);
     // A chain is changed where the master is: it may become this one.
     const changed = store.update("ada", (chain) => chain.record("d"));
@@ -136,7 +136,7 @@ test("a script that is refused as a whole is run without writing", async () => {
   await client.connect();
   onTestFinished(() => client.destroy());
   const { store, codes } = listened((options) => redisStore(client, options));
-  expect(await pageFor(store, await new Device("home:ada", 1).pending(["a"]))).toEqual(["b", "c", "d"]);
+  expect(await pageFor(store, new Device("home:ada", 1).pending(["a"]))).toEqual(["b", "c", "d"]);
   expect(codes()).toEqual(["storage"]);
   const refusal = new Error("OOM command not allowed when used memory > 'maxmemory'.");
   const refusing = {
@@ -146,7 +146,7 @@ test("a script that is refused as a whole is run without writing", async () => {
     eval: vi.fn(),
   };
   const { store: full, codes: told } = listened((options) => redisStore(refusing, options));
-  expect(await pageFor(full, await new Device("home:ada", 1).pending(["a"]))).toEqual(["b", "c", "d"]);
+  expect(await pageFor(full, new Device("home:ada", 1).pending(["a"]))).toEqual(["b", "c", "d"]);
   expect([refusing.evalsha.mock.calls.length, told()]).toEqual([2, ["storage"]]);
 });
 

@@ -36,7 +36,7 @@ const impressions = () => [
 const report = () => ({ namespace: "home", now: NOW * 1000, impressions: impressions(), unseen: impressions() });
 const received = () => ({ ...report(), receivedAt: NOW * 1000, pending: device() });
 /** What a device sends as `Seen-Pending`. */
-const device = () => `0123456789ab.1.${shard}`;
+const device = () => "0123456789ab.1.0.Dn4SjG5b";
 /** A shard of 1,000 items that holds one. */
 let shard = "";
 export function setShard(text: string): void {
@@ -108,7 +108,6 @@ const guardCalls: Record<string, Call> = {
   record: { arguments: () => [ids()], run: ({ guard }, ids: Anything) => guard.record(ids) },
   unsee: { arguments: () => [ids()], run: ({ guard }, ids: Anything) => guard.unsee(ids) },
   pending: { arguments: () => [10], run: ({ guard }, limit: Anything) => guard.pending(limit) },
-  pendingShard: { arguments: () => [100], run: ({ guard }, most: Anything) => guard.pendingShard(most) },
   observe: {
     refuses: true,
     arguments: () => [{}, { attribute: "data-id", ratio: 0.5, dwellMs: 10 }],
@@ -207,12 +206,12 @@ const chainCalls: Record<string, Call> = {
   },
   "ShardChain.filter": {
     refuses: true,
-    arguments: () => [items(), { now: NOW, id: idOf, pending: shard }],
+    arguments: () => [items(), { now: NOW, id: idOf, pending: device() }],
     run: ({ chain }, items: Anything, options: Anything) => chain.filter(items, options),
   },
   "ShardChain.split": {
     refuses: true,
-    arguments: () => [items(), { now: NOW, id: idOf, pending: shard }],
+    arguments: () => [items(), { now: NOW, id: idOf, pending: device() }],
     run: ({ chain }, items: Anything, options: Anything) => chain.split(items, options),
   },
   "ShardChain.snapshot": {
@@ -262,7 +261,7 @@ const serverCalls: Record<string, Call> = {
     refuses: true,
     arguments: () => [
       items(),
-      { size: 2, cursor: "1.a", held: "000000000000", pending: shard, seen: "last", now: NOW, id: idOf },
+      { size: 2, cursor: "1.a", held: "000000000000", pending: device(), seen: "last", now: NOW, id: idOf },
     ],
     run: ({ chain }, ranked: Anything, options: Anything) => server.pageOf(chain, ranked, options),
   },

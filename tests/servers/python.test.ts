@@ -158,8 +158,8 @@ describe("what devices have pending, kept in Python", () => {
   test("keeps the latest of each device, of 8 devices, for 2 days", async () => {
     const [one, two] = [new Device(namespace, 1), new Device(namespace, 2)];
     const [a = "", b = "", c = ""] = ids;
-    const [older, newer, empty] = [await one.pending([a]), await one.pending([b]), await one.pending([])];
-    const other = await two.pending([c]);
+    const [older, newer, empty] = [one.pending([a]), one.pending([b]), one.pending([])];
+    const other = two.pending([c]);
     const ask = [a, b, c];
     const leftOut = async (...texts: [number, string][]) => (await serve(texts, { ask })).leftOut;
     expect(await leftOut([NOW, newer], [NOW, older], [NOW, other])).toEqual([b, c]);
@@ -173,7 +173,7 @@ describe("what devices have pending, kept in Python", () => {
 
   test("counts nothing that is damaged or from before a deletion", async () => {
     const [a = ""] = ids;
-    const text = await new Device(namespace, 1).pending([a]);
+    const text = new Device(namespace, 1).pending([a]);
     for (const sent of [
       text.slice(0, -4),
       `${text.slice(0, -9)}A${text.slice(-8)}`,

@@ -84,14 +84,14 @@ describe.each(places)("over %s", (_, open) => {
   test("what one of them has recorded, kept, taken back or deleted, the other knows", async () => {
     const [phone, laptop] = [new Device("home:ada", 1), new Device("home:ada", 2)];
     await node.update("ada", (chain) => chain.record(["article-0", "article-1"]));
-    await rust("POST", "ada/impressions", await phone.report(["article-2", "article-3"]));
+    await rust("POST", "ada/impressions", phone.report(["article-2", "article-3"]));
     const { items, seen } = await pageOfBoth("ada");
     expect(items).toEqual(POOL.slice(4, 9));
     expect(seen.shards).toHaveLength(1);
 
     // What devices have pending: of each, one server has heard.
-    await node.page("ada", POOL, { size: 1, pending: await phone.pending(["article-4"]) });
-    await rust("POST", "ada/page", { ranked: POOL, size: 1 }, { "Seen-Pending": await laptop.pending(["article-5"]) });
+    await node.page("ada", POOL, { size: 1, pending: phone.pending(["article-4"]) });
+    await rust("POST", "ada/page", { ranked: POOL, size: 1 }, { "Seen-Pending": laptop.pending(["article-5"]) });
     expect((await pageOfBoth("ada")).items).toEqual(POOL.slice(6, 11));
 
     await node.unsee("ada", ["article-1"]);

@@ -122,7 +122,6 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   const stopped: number = guard.unsee("a") + guard.unsee(new Set([1, 2n]));
   const held: string = guard.held();
   const pending: string[] = guard.pending(unknown).concat(guard.pending());
-  const shard: string = guard.pendingShard() + guard.pendingShard(3000);
   const headers: Record<string, string> = guard.headers();
   const matching: GuardedFetchOptions[] = [
     { match: "/api/feed", fetch: globalThis.fetch },
@@ -143,7 +142,7 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
 
   showStats(guard.stats());
   const version: number | undefined = guard.version;
-  console.log(pending.length, shard.length, version, held.length, stopped);
+  console.log(pending.length, version, held.length, stopped);
   console.log(allIds.length, allPosts.length);
   const delivery = await guard.deliver();
   if (delivery.left > 0) console.log(delivery.delivered.toFixed(), await guard.deliver(1000));
@@ -193,10 +192,10 @@ async function fillFeed(feed: Feed): Promise<void> {
   const visibleIds: ItemId[] = feed.filter(ids);
   const added: Post[] = feed.admit(posts, keyOf);
   const addedIdentified: { readonly id: bigint }[] = feed.admit(identified);
-  const fetchPage: FetchPage<Post> = async ({ page, cursor, held, pending, headers, signal }: PageRequest) => {
+  const fetchPage: FetchPage<Post> = async ({ page, cursor, held, headers, signal }: PageRequest) => {
     signal.throwIfAborted();
     await fetch("/api/feed", { headers, signal });
-    const next: string | null = page > 2 ? null : `${String(cursor)}/${held}/${pending}`;
+    const next: string | null = page > 2 ? null : `${String(cursor)}/${held}`;
     const answer: FeedPage<Post> = { items: posts, seen: snapshot, next };
     return Promise.resolve(page > 3 ? null : { ...answer, items: answer.items.slice(page) });
   };

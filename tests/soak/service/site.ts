@@ -5,8 +5,8 @@ import { CHAIN, type Deployment } from "./deployment.ts";
 
 /** New items of each turn. */
 const NEW = 2 * PAGE_SIZE;
-/** Of the shard of what a device has pending: 0.001, but measured 0.0024 for one item and 0.0011 for four. */
-const PENDING_RATE = 0.0024;
+/** Of a full list of what a device has pending. */
+const PENDING_RATE = 1_000 / 2 ** 24;
 const DEVICES = 2;
 
 interface Page {

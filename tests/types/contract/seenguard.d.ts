@@ -115,7 +115,6 @@ export declare class SeenGuard {
   record(ids: ItemId | Iterable<ItemId>, options?: RecordOptions): number;
   unsee(ids: ItemId | Iterable<ItemId>): number;
   pending(limit?: number): string[];
-  pendingShard(maxCharacters?: number): string;
   held(): string;
   headers(): Record<string, string>;
   fetch(options: GuardedFetchOptions): typeof globalThis.fetch;
@@ -160,7 +159,6 @@ export interface PageRequest<C = string> {
   page: number;
   cursor: C | undefined;
   held: string;
-  pending: string;
   headers: Record<string, string>;
   signal: DomAbortSignal;
 }
