@@ -178,7 +178,7 @@ test("the cookie keeps to 3 KB and has the newest, however much is pending", asy
   await reader.haveSeen(IN_VIEW);
   const cookie = await reader.pendingCookie();
   expect(cookie.length).toBeGreaterThan(MAX_COOKIE_CHARACTERS - 100);
-  expect(cookie.length).toBeLessThanOrEqual(MAX_COOKIE_CHARACTERS + `home:${USER}|`.length);
+  expect(cookie.length).toBeLessThanOrEqual(MAX_COOKIE_CHARACTERS + `home:${USER}|.midc1z40.0.`.length);
   const rendered = await reader.open();
   expect(rendered.filter((id) => IN_VIEW.includes(id))).toEqual([]);
   expect(reader.complaints).toEqual([]);

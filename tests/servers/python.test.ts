@@ -128,7 +128,6 @@ describe("what devices have pending, kept in Python", () => {
 
   /** Keeps the texts, and asks for each id whether the page for the device of the last one leaves it out. */
   async function serve(texts: [at: number, text: string][], { forgetBefore = 0, ask = ids } = {}) {
-    preparePython(directory.path, "native", "keep.py");
     const drive = preparePython(directory.path, "pending", "keep.py");
     const result = JSON.parse(await drive([], JSON.stringify({ texts, forgetBefore, ask }))) as {
       answers: boolean[];
@@ -137,18 +136,17 @@ describe("what devices have pending, kept in Python", () => {
     return { ...result, leftOut: ask.filter((_, index) => result.answers[index]) };
   }
 
-  test.each([1, 3, 40, 1_000])("leaves out what a guard and a store do, of %i pending ids", async (count) => {
+  test.each([1, 3, 40, 900])("leaves out what a guard and a store do, of %i pending ids", async (count) => {
     const guard = await SeenGuard.open({ namespace, storage: "none" });
     guard.record(ids.slice(0, count));
     const { "Seen-Pending": text = "" } = guard.headers();
     await guard.close();
-    const [, counter = "", shard = ""] = text.split(".");
-    const phone = `${deviceName(namespace, 1)}.${counter}.${shard}`;
+    const phone = deviceName(namespace, 1) + text;
     const page = await memoryStore().page("ada", ids, { size: ids.length, pending: phone });
     const wanted = ids.filter((id) => !page.items.includes(id));
     expect(wanted).toEqual(expect.arrayContaining(ids.slice(0, count)));
 
-    const laptop = `${deviceName(namespace, 2)}.1.`;
+    const laptop = `${deviceName(namespace, 2)}.1.0.`;
     for (const texts of [[phone], [phone, laptop], [text]]) {
       const served = await serve(texts.map((sent) => [NOW, sent]));
       expect(served.leftOut).toEqual(wanted);
@@ -174,16 +172,9 @@ describe("what devices have pending, kept in Python", () => {
   test("counts nothing that is damaged or from before a deletion", async () => {
     const [a = ""] = ids;
     const text = new Device(namespace, 1).pending([a]);
-    for (const sent of [
-      text.slice(0, -4),
-      `${text.slice(0, -9)}A${text.slice(-8)}`,
-      "",
-      ".0.",
-      `.0.${"A".repeat(400)}`,
-    ])
+    for (const sent of [text.slice(0, -1), text.slice(1), `${text}=`, text.replace(/\.0\./, "."), "", ".0.0."])
       expect((await serve([[NOW, sent]], { ask: [a] })).leftOut).toEqual([]);
-    const forgetBefore = Math.ceil(Date.now() / 1000) + 60;
-    expect((await serve([[NOW, text]], { ask: [a], forgetBefore })).leftOut).toEqual([]);
+    expect((await serve([[NOW, text]], { ask: [a], forgetBefore: 1 })).leftOut).toEqual([]);
     expect((await serve([[NOW, text]], { ask: [a] })).leftOut).toEqual([a]);
   });
 });

@@ -3,11 +3,11 @@
 import json
 import sys
 
-from pending import contains, keep, shards
+from pending import is_pending, keep, left_out
 
 kept, task = {}, json.load(sys.stdin)
 for now, text in task["texts"]:
     keep(kept, text, now)
-left_out = shards(kept, text, task["forgetBefore"])
-answers = [any(contains(shard, item) for shard in left_out) for item in task["ask"]]
+ids = left_out(kept, text, task["forgetBefore"])
+answers = [is_pending(item, ids) for item in task["ask"]]
 json.dump({"answers": answers, "devices": list(kept)}, sys.stdout)

@@ -1,4 +1,4 @@
-//! Seenguard: each request and each report of a device carries its pending shard, and the server keeps the latest of
+//! Seenguard: each request and each report of a device carries its pending list, and the server keeps the latest of
 //! each device. The server leaves out what these contain and what the stream has brought, and ships its shards; the
 //! device leaves out what they contain and what it has shown itself.
 
@@ -18,8 +18,8 @@ use crate::stream::{NAMESPACE, Store, kept_since};
 const MAX_BATCH: usize = 200;
 const MAX_BATCH_BYTES: usize = 60_000;
 const REPORT_INTERVAL_MS: u64 = 5 * SECOND_MS;
-/// Most characters of `Seen-Held` and `Seen-Pending` together, and of a report's `pending`.
-const MAX_PENDING_CHARACTERS: usize = 4_000;
+/// Most characters of `Seen-Held` and `Seen-Pending` together. A report has room for all.
+const MAX_HEADER_CHARACTERS: usize = 4_000;
 
 pub struct Seenguard {
     devices: Vec<Device>,
@@ -53,7 +53,7 @@ impl Seenguard {
     fn report(&mut self, device: usize, at: u64, store: &mut Store<'_>) -> Result<()> {
         let device = &mut self.devices[device];
         device.report_at = None;
-        let pending = device.guard.device_pending(MAX_PENDING_CHARACTERS, now(at))?;
+        let pending = device.guard.device_pending(usize::MAX, now(at))?;
         self.reported += pending.len();
         store.keep(&pending, at)
     }
@@ -75,7 +75,7 @@ impl Remedy for Seenguard {
         let mut cursor = None;
         while fill.wants_more() {
             let held = guard.held();
-            let own = guard.device_pending(MAX_PENDING_CHARACTERS.saturating_sub(held.len()), now(at))?;
+            let own = guard.device_pending(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), now(at))?;
             let (chain, kept) = store.keep_and_read(&own, at)?;
             let request = PageRequest {
                 size: ask.refresh.size,

@@ -4,7 +4,10 @@
  */
 export function keepPending(guard, owner, list) {
   const write = () => {
-    document.cookie = `seen=${owner}|${guard.pendingShard(3000)}; path=/; max-age=86400; samesite=lax`;
+    // Without the device's name: it counts for its request alone.
+    const [, counter, forgotten, list = ""] = guard.headers()["Seen-Pending"].split(".");
+    const pending = `.${counter}.${forgotten}.${list.slice(0, 3000)}`;
+    document.cookie = `seen=${owner}|${pending}; path=/; max-age=86400; samesite=lax`;
   };
   write();
   return guard.observe(list, { onImpression: write });
