@@ -10,6 +10,7 @@ use seenguard::{
 };
 
 use super::verdicts::Inspected;
+use crate::common::list_of;
 use crate::pieces::{BEGINNING_MS, Few, Id, Number, Time, texts};
 use crate::shards::{FormatInput, ShardInput, Text, rate_of};
 
@@ -35,6 +36,13 @@ struct OptionsInput {
     ttl_seconds: Option<u32>,
 }
 
+/// What a device says that it has pending.
+#[derive(Debug, Arbitrary)]
+enum PendingInput<'a> {
+    Listed(Few<Id, 8>),
+    Text(&'a str),
+}
+
 #[derive(Debug, Arbitrary)]
 enum Step<'a> {
     Record(Few<Id, 24>),
@@ -43,7 +51,7 @@ enum Step<'a> {
     Forget,
     Filter {
         items: Few<Id, 24>,
-        pending: Option<ShardInput<'a>>,
+        pending: Option<PendingInput<'a>>,
     },
     Restore {
         unseen: Few<(Id, Time), 8>,
@@ -96,7 +104,7 @@ pub fn run(program: &ChainProgram<'_>) {
     let mut server = Server { chain, options, now };
     server.check(&texts);
     for step in &program.steps.0 {
-        server.step(step, &texts);
+        server.step(step);
         server.check(&texts);
     }
 }
@@ -146,7 +154,7 @@ fn restored(options: ChainOptions, stored: &[ShardInput<'_>], times: usize) -> O
 }
 
 impl Server {
-    fn step(&mut self, step: &Step<'_>, stored: &[Text]) {
+    fn step(&mut self, step: &Step<'_>) {
         match step {
             Step::Record(ids) => self.record(&ids.0),
             Step::Unsee(ids) => {
@@ -162,7 +170,7 @@ impl Server {
                 self.chain.forget(self.time()).expect("32 bits hold the time");
                 assert_eq!(self.shipped().shards.len(), 0);
             }
-            Step::Filter { items, pending } => self.filter(&items.0, pending.as_ref(), stored),
+            Step::Filter { items, pending } => self.filter(&items.0, pending.as_ref()),
             Step::Restore { unseen, forget_before } => {
                 let unseen: Vec<Impression> = unseen.0.iter().map(impression).collect();
                 let forget_before = forget_before.map(|time| seenguard::Time::from_unix_seconds(time.seconds().into()));
@@ -215,11 +223,16 @@ impl Server {
         assert!(unknown <= report.impressions.len());
     }
 
-    fn filter(&mut self, items: &[Id], pending: Option<&ShardInput<'_>>, stored: &[Text]) {
+    fn filter(&mut self, items: &[Id], pending: Option<&PendingInput<'_>>) {
         let now = self.time();
         let ids = texts(items);
-        let pending = pending.map(|shard| shard.text(Format::Native, stored).text);
-        let pending = pending.and_then(|text| String::from_utf8(text).ok());
+        let (pending, listed) = match pending {
+            Some(PendingInput::Listed(listed)) => {
+                (Some(format!(".1.zzzzzz.{}", list_of(&texts(&listed.0)))), &*listed.0)
+            }
+            Some(PendingInput::Text(text)) => (Some((*text).to_owned()), &[][..]),
+            None => (None, &[][..]),
+        };
         let fresh = self.chain.filter(&ids, None, now).expect("32 bits hold the time");
         for (item, id) in (0..).zip(items) {
             let is_first = !items[..item as usize].contains(id);
@@ -234,6 +247,15 @@ impl Server {
             "pending ids make nothing fresh"
         );
         assert!(!split.seen.iter().any(|item| split.fresh.contains(item)));
+        // The device has heard of a deletion in 2038.
+        let counts = (self.shipped().forget_before).is_none_or(|before| before.unix_seconds() < 36u64.pow(6));
+        let is_fresh = |id: &Id| {
+            items
+                .iter()
+                .position(|item| item == id)
+                .is_some_and(|item| split.fresh.contains(&(item as u32)))
+        };
+        assert!(!counts || !listed.iter().any(is_fresh), "pending ids are left out");
     }
 
     fn contains(&self, id: Id) -> bool {

@@ -113,7 +113,7 @@ fn state_of(guard: &Guard, now: seenguard::Time, bits: u64) -> String {
         guard.unseen_revision()
     );
     if bits <= MOST_PRINTED_BITS {
-        visible + &format!("{:?}", guard.pending_shard(4_000, now))
+        visible + &format!("{:?}", guard.device_pending(4_000, now))
     } else {
         visible
     }
