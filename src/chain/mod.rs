@@ -29,6 +29,7 @@ mod snapshot;
 mod store_keys;
 mod stored;
 mod union;
+mod unsee;
 mod unseen;
 mod verdict;
 

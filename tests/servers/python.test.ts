@@ -164,7 +164,7 @@ describe("what devices have pending, kept in Python", () => {
     expect(await leftOut([NOW, newer], [NOW, empty], [NOW, other])).toEqual([c]);
     expect(await leftOut([NOW, newer], [NOW + 2 * DAY + 1, other])).toEqual([c]);
     expect(await leftOut([NOW, newer], [NOW, "no text"])).toEqual([b]);
-    const nine = await Promise.all(ids.slice(0, 9).map((id, number) => new Device(namespace, number).pending([id])));
+    const nine = ids.slice(0, 9).map((id, number) => new Device(namespace, number).pending([id]));
     const { devices } = await serve(nine.map((text, index) => [NOW + index, text]));
     expect(devices).toEqual([8, 7, 6, 5, 4, 3, 2, 1].map((number) => deviceName(namespace, number)));
   });

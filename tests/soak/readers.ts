@@ -118,12 +118,12 @@ export class Load<Page extends { readonly seen: Snapshot }> {
       device.guard.record(looked);
       for (const id of looked) for (const { shown } of [device, reader]) shown.add(id);
       device.waiting.push(...looked.map((id) => ({ id, at: Date.now() })));
-      this.report(reader, device);
+      await this.report(reader, device);
       await this.rest(reader, REST_MS);
     }
     const deadline = performance.now() + DELIVERY_MS;
     for (const device of [phone, tablet]) {
-      while (device.waiting.length > 0 && !this.report(reader, device) && performance.now() < deadline)
+      while (device.waiting.length > 0 && !(await this.report(reader, device)) && performance.now() < deadline)
         await this.backOff(reader);
       this.undelivered.push(...device.waiting.map(({ id }) => `${reader.user} ${id}`));
       await device.guard.close();

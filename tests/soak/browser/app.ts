@@ -114,7 +114,7 @@ class App {
     const result = await this.calls.time("fill", () =>
       feed.fill<Item>(async ({ cursor, held, headers: sent, signal }) => {
         const url = `/api/users/${this.user}/feed?cursor=${cursor ?? ""}`;
-        const headers = { "seen-held": held, "seen-pending": (withPending && sent["Seen-Pending"]) || "" };
+        const headers = { "seen-held": held, "seen-pending": withPending ? (sent["Seen-Pending"] ?? "") : "" };
         const page = (await (await fetch(url, { headers, signal })).json()) as { items: Item[] };
         items.push(...page.items);
         return page;
