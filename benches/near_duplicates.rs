@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use seenguard::NearDuplicates;
-use seenguard::simhash::hamming_distance;
+use seenguard::near_duplicates::{NearDuplicates, hamming_distance};
 
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
 const DISTANCE: u32 = 3;

@@ -109,7 +109,7 @@
 //!
 //! ## Items that are nearly the same
 //!
-//! An item may have several ids ([`ItemIds`]), and is stopped by any of them. [`simhash`] and [`NearDuplicates`] find
+//! An item may have several ids ([`ItemIds`]), and is stopped by any of them. The module [`near_duplicates`] finds
 //! reposts and edited copies, whose group's id is such a second one.
 //!
 //! # What goes wrong
@@ -134,18 +134,16 @@ mod bloom;
 mod chain;
 mod devices;
 mod error;
-mod fingerprint_index;
 mod guard;
 pub mod hash;
 mod id_list;
 mod id_map;
 mod impression;
 mod inspect;
-mod near_duplicates;
+pub mod near_duplicates;
 mod params;
 mod plan;
 mod shard;
-pub mod simhash;
 mod snapshot;
 mod storage;
 mod table;
@@ -175,7 +173,6 @@ pub use error::Error;
 pub use id_list::{IdList, ItemIds, Split};
 pub use impression::Impression;
 pub use inspect::{InspectedFilter, Inspection, inspect};
-pub use near_duplicates::{NearDuplicate, NearDuplicates};
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
 pub use plan::{Plan, PlanOptions, plan};
 pub use shard::Shard;

@@ -8,7 +8,8 @@ use allocation_counter::measure;
 use common::device::{Device, PREFIX, save};
 use common::random::Random;
 use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, list_of, sealed, seconds};
-use seenguard::{ChainOptions, MAX_BITS, NearDuplicates, Pending, PendingToKeep, Shard, ShardChain};
+use seenguard::near_duplicates::NearDuplicates;
+use seenguard::{ChainOptions, MAX_BITS, Pending, PendingToKeep, Shard, ShardChain};
 
 /// Enough for an error and a copy of a small input.
 const LITTLE: u64 = 4096;

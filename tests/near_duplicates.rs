@@ -7,7 +7,7 @@ mod common;
 use common::ids;
 use common::simhash::vectors;
 use proptest::prelude::*;
-use seenguard::NearDuplicates;
+use seenguard::near_duplicates::NearDuplicates;
 
 const MAX_DISTANCE: u32 = 3;
 

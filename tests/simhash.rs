@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 use common::random::Random;
 use common::simhash::vectors;
 use proptest::prelude::*;
-use seenguard::simhash::{hamming_distance, simhash};
+use seenguard::near_duplicates::{hamming_distance, simhash};
 
 type Feature = (String, f64);
 

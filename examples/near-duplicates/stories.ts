@@ -4,7 +4,7 @@
  * A repost is found by its canonical address, an edited copy by the Simhash of its text. A text too short for that is
  * compared by its words alone.
  */
-import { NearDuplicates, simhash } from "seenguard/server";
+import { NearDuplicates, simhash } from "seenguard/near-duplicates";
 import { featuresOf, wordsOf } from "./features.ts";
 
 export interface Story {

@@ -1,4 +1,4 @@
-/** The engine as `seenguard/server` brings it: Wasm as text, and for where none is compiled a file of its own. */
+/** The engine as `seenguard/server` and `seenguard/near-duplicates` bring it: Wasm as text, and for where none is compiled a file of its own. */
 import { bytesOf } from "../engine/wasm-text.js";
 import wasm from "../generated/server/seenguard.wasm";
 

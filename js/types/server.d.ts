@@ -218,37 +218,17 @@ export interface ReceivedReport {
 }
 /**
  * A report's body, parsed, as text or as bytes (beacons come as text/plain), checked, its times translated to the
- * server's clock. `now`: Unix seconds. Throws a SeenGuardError with the code "bad-report"; "wasm-unavailable" as
- * `simhash`, where a store's `receive` waits by itself.
+ * server's clock. `now`: Unix seconds. Throws a SeenGuardError with the code "bad-report"; and "wasm-unavailable"
+ * where no Wasm is compiled, until `ShardChain.create()` or a store's first call has resolved.
  */
 export declare function parseReport(body: unknown, options?: { now?: number }): ReceivedReport;
-
-/**
- * A Simhash of 64 bits, as 16 hexadecimal digits, of features (words, shingles) with weights: 0 to 2^53, by default 1.
- * A feature that occurs twice has the sum of both weights. Their order changes nothing. Without features it is all
- * zeros: leave such items out, or all of them are one group. Where no Wasm is compiled it throws `wasm-unavailable`
- * until `ShardChain.create()` or `NearDuplicates.create()` has resolved once.
- */
-export declare function simhash(features: Iterable<string | readonly [feature: string, weight: number]>): string;
-/** Finds what lies within `distance` bits (0 to 3) of fingerprints added before. */
-export declare class NearDuplicates {
-  private constructor();
-  static create(options?: { /** @default 3 */ distance?: number }): Promise<NearDuplicates>;
-  /**
-   * The group of the nearest fingerprint within the distance, the first one added on a tie; else a new group of this
-   * `id`. The fingerprint is added to the group, and later ones are compared with it, too: two members of a group may
-   * differ in more bits than the distance.
-   */
-  groupOf(fingerprint: string, id: string): string;
-  /** Gives the memory back. Nothing else removes fingerprints. */
-  free(): void;
-}
 
 /**
  * The options of a chain for so many impressions, and what it costs: how many shards make a refresh smallest, and how
  * large they must be so that nothing of the window is forgotten, on days that are busier than the average, too. Bytes
  * are those of a user whose every shard is full; of a refresh, the mean for a device that holds the shards of the last
- * one. Throws `bad-option`; `bad-parameters` and `too-large` for what fits into no chain; `wasm-unavailable` as `simhash`.
+ * one. Throws `bad-option`; `bad-parameters` and `too-large` for what fits into no chain; `wasm-unavailable` as
+ * `parseReport`.
  */
 export declare function plan(options: {
   /** Impressions of one user, on average. */

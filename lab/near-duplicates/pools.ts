@@ -1,5 +1,5 @@
 /** Precision and recall of the groups that `NearDuplicates` makes of a pool. */
-import { NearDuplicates, simhash } from "seenguard/server";
+import { NearDuplicates, simhash } from "seenguard/near-duplicates";
 import { randomOf, shuffled } from "../../www/server/random.ts";
 import { featuresOf, wordsOf } from "../../examples/near-duplicates/features.ts";
 import { partsOf, textOf, type EditRule } from "./edits.ts";

@@ -1,5 +1,5 @@
 /** The tables of docs/near-duplicates.md, by the names of their places there. */
-import { simhash } from "seenguard/server";
+import { simhash } from "seenguard/near-duplicates";
 import { randomOf } from "../../www/server/random.ts";
 import { featuresOf, wordsOf } from "../../examples/near-duplicates/features.ts";
 import { chinese, chineseMessages, documentation, licences, titles, type Corpus } from "./corpora.ts";

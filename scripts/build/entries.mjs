@@ -29,6 +29,7 @@ export const entries = [
   { name: "formats", inReactNative: "formats/react-native" },
   { name: "slim" },
   { name: "server" },
+  { name: "near-duplicates" },
   { name: "server/workerd", source: "entries/server", types: "server", hasWasmFile: true, isEsmOnly: true },
   { name: "react", source: "adapters/react", peers: ["react"] },
   { name: "vue", source: "adapters/vue", peers: ["vue"] },
@@ -43,7 +44,7 @@ export const entries = [
 const internal = [
   // All entries have one class of errors.
   { name: "errors", source: "errors", peers: [] },
-  // What `seenguard/server` imports where no Wasm is compiled.
+  // What the server's entries import where no Wasm is compiled.
   { name: "server/engine-js", isGenerated: true, isEsmOnly: true },
   ...["react-native", "formats/react-native"].map(
     (name) => /** @type {const} */ ({ name, isEsmOnly: true, peers: [] }),

@@ -69,6 +69,6 @@ function table(sizes) {
     ...[bytes, gzip, brotli].map(String),
   ]);
   return [["", "minified", "gzip", "brotli"], ...rows]
-    .map(([what = "", ...numbers]) => what.padEnd(20) + numbers.map((number) => number.padStart(10)).join(""))
+    .map(([what = "", ...numbers]) => what.padEnd(28) + numbers.map((number) => number.padStart(10)).join(""))
     .join("\n");
 }

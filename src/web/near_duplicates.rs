@@ -12,7 +12,7 @@ use crate::near_duplicates;
 #[wasm_bindgen]
 pub fn simhash(features: &TextBatch, weights: &[f64]) -> Result<String, JsValue> {
     let weighted = (0..features.len()).zip(weights);
-    crate::simhash::simhash(weighted.map(|(index, &weight)| (features.get(index), weight)))
+    near_duplicates::simhash(weighted.map(|(index, &weight)| (features.get(index), weight)))
         .map(|fingerprint| format!("{fingerprint:016x}"))
         .map_err(failure)
 }

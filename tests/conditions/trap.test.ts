@@ -196,7 +196,7 @@ describe("after a trap", () => {
   });
 });
 
-test("after a trap on a server, everything but to be freed throws", async () => {
+test("after a trap on a server, everything of both its entries but to be freed throws", async () => {
   const { NearDuplicates, ShardChain, simhash } = serverWith((wasm) => withTrap(wasm, "nearduplicates_groupOf"));
   const near = await NearDuplicates.create();
   const chain = await ShardChain.create();

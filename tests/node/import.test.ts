@@ -6,7 +6,7 @@ import type { Package } from "./support.js";
 
 type Server = typeof import("seenguard/server");
 
-const ENTRIES = ["index", "formats", "slim", "server"] as const;
+const ENTRIES = ["index", "formats", "slim", "server", "near-duplicates"] as const;
 /** wasm-bindgen's glue is evaluated with the entry, and looks for these. */
 const NEEDED_BY_GLUE = ["FinalizationRegistry", "TextEncoder", "TextDecoder"];
 

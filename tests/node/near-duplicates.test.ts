@@ -1,6 +1,6 @@
 /** `simhash` and `NearDuplicates`, beside the fingerprints and groups of an independent implementation. */
 import { readFileSync } from "node:fs";
-import { NearDuplicates, simhash } from "seenguard/server";
+import { NearDuplicates, simhash } from "seenguard/near-duplicates";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { withMaximumMemory } from "./maximum-memory.js";
 import { serverWith } from "./realm.js";

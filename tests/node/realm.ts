@@ -40,7 +40,7 @@ export function importInto(realm: vm.Context, name: string, modules = new Map<st
 
 const requireOfNode = createRequire(import.meta.url);
 
-/** A copy of the server's entry whose Wasm module was changed. */
+/** A copy of the server's entries whose Wasm module was changed. */
 export function serverWith(change: (wasm: Uint8Array) => Uint8Array<ArrayBuffer>) {
   const { realm } = bareRealm();
   const Module = new Proxy(WebAssembly.Module, {
@@ -48,5 +48,9 @@ export function serverWith(change: (wasm: Uint8Array) => Uint8Array<ArrayBuffer>
   });
   const changed: unknown = Object.create(WebAssembly, { Module: { value: Module } });
   Object.assign(realm, { TextEncoder, TextDecoder, FinalizationRegistry, WebAssembly: changed });
-  return importInto(realm, "server") as typeof import("seenguard/server");
+  const modules = new Map<string, object>();
+  return {
+    ...(importInto(realm, "server", modules) as typeof import("seenguard/server")),
+    ...(importInto(realm, "near-duplicates", modules) as typeof import("seenguard/near-duplicates")),
+  };
 }

@@ -1,6 +1,7 @@
 /** What code without types may pass: objects that throw or change while they are read, or that call back. */
 import { SeenGuard, SeenGuardError, type IdOf, type Snapshot } from "seenguard";
-import { NearDuplicates, pageOf, parseReport, redisStore, ShardChain, simhash } from "seenguard/server";
+import { NearDuplicates, simhash } from "seenguard/near-duplicates";
+import { pageOf, parseReport, redisStore, ShardChain } from "seenguard/server";
 import { openTestGuard } from "seenguard/testing";
 import { useSeenFeed } from "seenguard/vue";
 import { describe, expect, test } from "vitest";

@@ -85,6 +85,22 @@ test("seenguard/server keeps a server's own records, and has no guard in it", as
   expect(stdout).toBe("false 2::\n".repeat(2));
 });
 
+test.each([
+  ["import", "(specifier) => import(specifier)"],
+  ["require", 'createRequire(process.cwd() + "/")'],
+])("seenguard/near-duplicates runs in the engine of seenguard/server, by %s", async (_, load) => {
+  const script = `
+    import { createRequire } from "node:module";
+    const load = ${load};
+    const [{ ShardChain }, { simhash }] = [await load("seenguard/server"), await load("seenguard/near-duplicates")];
+    try { simhash(["a"]); } catch ({ code }) { console.log(code); }
+    await ShardChain.create();
+    console.log(simhash(["a"]).length);`;
+  // Where no Wasm is compiled an engine starts with waiting alone: the one entry has waited for the other.
+  const { stdout } = await runNode("--jitless", "--input-type=module", "--eval", script);
+  expect(stdout).toBe("wasm-unavailable\n16\n");
+});
+
 describe("an error in an app", () => {
   const failing = `
     import { SeenGuard } from "seenguard";
@@ -119,7 +135,7 @@ describe("an error in an app", () => {
 test("importing it does nothing", async () => {
   const script = `
     const before = Reflect.ownKeys(globalThis).length;
-    for (const entry of ["", "/formats", "/slim", "/server"]) await import("seenguard" + entry);
+    for (const entry of ["", "/formats", "/slim", "/server", "/near-duplicates"]) await import("seenguard" + entry);
     console.log(Reflect.ownKeys(globalThis).length - before);`;
   const { stdout } = await runNode("--input-type=module", "--eval", script);
   expect(stdout.trim()).toBe("0"); // no global was added, and no timer or handle kept Node from ending

@@ -30,7 +30,7 @@ test.each([
   const { code, stdout } = await compile(app);
   expect(errorsIn(stdout)).toEqual([]);
   expect(code).toBe(0);
-  for (const entry of ["index", "formats", "slim", "server"])
+  for (const entry of ["index", "formats", "slim", "server", "near-duplicates"])
     expect(stdout).toContain(`node_modules/seenguard/dist/${entry}${finds}\n`);
 });
 

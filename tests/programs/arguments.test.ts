@@ -3,6 +3,7 @@
  * engines answer as before.
  */
 import { SeenGuardError } from "seenguard";
+import { NearDuplicates } from "seenguard/near-duplicates";
 import * as server from "seenguard/server";
 import { openTestGuard } from "seenguard/testing";
 import { readFileSync } from "node:fs";
@@ -55,7 +56,7 @@ async function newScene(): Promise<Scene & { close(): Promise<void> }> {
   const onError = (error: SeenGuardError) => assertError(error);
   const guard = await openTestGuard({ now: NOW * 1000, engine: ENGINE, onError });
   const chain = await server.ShardChain.create();
-  const near = await server.NearDuplicates.create();
+  const near = await NearDuplicates.create();
   return {
     ...{ guard, chain, near, feed: guard.feed(), store: server.memoryStore(), opened: (one) => guards.push(one) },
     close: async () => {

@@ -1,6 +1,7 @@
 /** Every public function with arguments that are right: what is made of them by changing parts is up to a program. */
 import { SeenGuard, type Feed, type FeedPage, type SeenStorage } from "seenguard";
 import { SeenGuard as SeenGuardWithFormats } from "seenguard/formats";
+import { NearDuplicates, simhash } from "seenguard/near-duplicates";
 import * as server from "seenguard/server";
 import { openTestGuard } from "seenguard/testing";
 import { ENGINE, MapStorage, NOW, uniqueNamespace } from "../node/support.js";
@@ -10,7 +11,7 @@ export interface Scene {
   readonly guard: Awaited<ReturnType<typeof openTestGuard>>;
   readonly feed: Feed;
   readonly chain: server.ShardChain;
-  readonly near: server.NearDuplicates;
+  readonly near: NearDuplicates;
   readonly store: server.SeenStore;
   /** Takes what a call has opened, to be closed at the program's end. */
   readonly opened: (guard: SeenGuard) => void;
@@ -240,12 +241,12 @@ const serverCalls: Record<string, Call> = {
   simhash: {
     refuses: true,
     arguments: () => [["a", ["b", 2], "c"]],
-    run: (_, features: Anything) => server.simhash(features),
+    run: (_, features: Anything) => simhash(features),
   },
   "NearDuplicates.create": {
     refuses: true,
     arguments: () => [{ distance: 2 }],
-    run: async (_, options: Anything) => (await server.NearDuplicates.create(options)).free(),
+    run: async (_, options: Anything) => (await NearDuplicates.create(options)).free(),
   },
   "NearDuplicates.groupOf": {
     refuses: true,

@@ -2,15 +2,8 @@
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import type { ItemId, Snapshot } from "seenguard";
-import {
-  memoryStore,
-  NearDuplicates,
-  pageOf,
-  redisStore,
-  ShardChain,
-  type Page,
-  type SeenStore,
-} from "seenguard/server";
+import { NearDuplicates } from "seenguard/near-duplicates";
+import { memoryStore, pageOf, redisStore, ShardChain, type Page, type SeenStore } from "seenguard/server";
 import { afterAll, beforeAll, expect } from "vitest";
 import { startRedis, type RunningRedis } from "../../scripts/lib/redis.mjs";
 import { pendingListOf } from "../node/devices.js";

@@ -4,11 +4,13 @@
 import type * as devtools from "../../js/entries/devtools.js";
 import type * as formats from "../../js/entries/formats.js";
 import type * as index from "../../js/entries/index.js";
+import type * as nearDuplicates from "../../js/entries/near-duplicates.js";
 import type * as server from "../../js/entries/server.js";
 import type * as slim from "../../js/entries/slim.js";
 import type * as declaredIndex from "seenguard";
 import type * as declaredDevtools from "seenguard/devtools";
 import type * as declaredFormats from "seenguard/formats";
+import type * as declaredNearDuplicates from "seenguard/near-duplicates";
 import type * as declaredServer from "seenguard/server";
 import type * as declaredSlim from "seenguard/slim";
 
@@ -23,6 +25,7 @@ export type Entries = [
   Declares<Opened<typeof declaredFormats>, Opened<typeof formats>>,
   Declares<Opened<typeof declaredSlim>, Opened<typeof slim>>,
   Declares<Opened<typeof declaredServer>, Opened<typeof server>>,
+  Declares<Opened<typeof declaredNearDuplicates>, Opened<typeof nearDuplicates>>,
 ];
 
 export type Instances = [
@@ -30,6 +33,7 @@ export type Instances = [
   Declares<declaredIndex.SeenGuardError, index.SeenGuardError>,
   Declares<declaredDevtools.SeenGuardPanel, devtools.SeenGuardPanel>,
   Declares<declaredServer.ShardChain, server.ShardChain>,
+  Declares<declaredNearDuplicates.NearDuplicates, nearDuplicates.NearDuplicates>,
   Declares<declaredServer.SeenGuardError, server.SeenGuardError>,
 ];
 
@@ -39,5 +43,6 @@ export type NoMore = [
   Declares<keyof typeof declaredFormats, keyof typeof formats>,
   Declares<keyof typeof declaredSlim, keyof typeof slim>,
   Declares<keyof typeof declaredServer, keyof typeof server>,
+  Declares<keyof typeof declaredNearDuplicates, keyof typeof nearDuplicates>,
   Declares<keyof typeof declaredDevtools, keyof typeof devtools>,
 ];

@@ -1,6 +1,5 @@
 /** The same for the server's entry. It compiles without the DOM's types. */
 import {
-  NearDuplicates,
   SeenGuardError,
   ShardChain,
   memoryStore,
@@ -9,7 +8,6 @@ import {
   plan,
   redisStore,
   seenOf,
-  simhash,
   type ChainOptions,
   type ErrorCode,
   type IdOf,
@@ -116,15 +114,6 @@ export async function route(client: object, user: string, body: unknown, cursor:
   const first: { readonly id: string } | undefined = items[0];
   if (unknown > shipped.shards.length && last !== null && first !== undefined) memoryStore();
   return pageOf(chain, posts, { size: 10, id: keyOf });
-}
-
-export async function group(titles: readonly string[]): Promise<string[]> {
-  const near: NearDuplicates = await NearDuplicates.create({ distance: 2 });
-  const features: readonly (string | readonly [string, number])[] = ["feature", ["weighted", 2]];
-  const groups: string[] = [near.groupOf(simhash(features), "first")];
-  for (const title of titles) groups.push(near.groupOf(simhash(title.split(" ")), title));
-  near.free();
-  return (await NearDuplicates.create()).groupOf(simhash(new Set(titles)), "all") === "" ? [] : groups;
 }
 
 export function isOurs(error: unknown): error is SeenGuardError {

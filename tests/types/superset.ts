@@ -3,8 +3,10 @@
  * the contract promises. It is enough that this compiles.
  */
 import type * as ours from "seenguard";
+import type * as ourNearDuplicates from "seenguard/near-duplicates";
 import type * as ourServer from "seenguard/server";
 import type * as contract from "./contract/seenguard.js";
+import type * as nearDuplicatesContract from "./contract/near-duplicates.js";
 import type * as serverContract from "./contract/server.js";
 
 /** What the package gives may have more to it than was promised. */
@@ -28,6 +30,7 @@ export type GivenTypes = [
   Gives<serverContract.ShardChain, ourServer.ShardChain>,
   Gives<serverContract.Page<Date>, ourServer.Page<Date>>,
   Gives<serverContract.SeenStore, ourServer.SeenStore>,
+  Gives<nearDuplicatesContract.NearDuplicates, ourNearDuplicates.NearDuplicates>,
 ];
 
 export type TakenTypes = [

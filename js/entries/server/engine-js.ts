@@ -1,2 +1,2 @@
-/** What `seenguard/server` imports where no Wasm is compiled: its engine as JavaScript. */
+/** What the server's entries import where no Wasm is compiled: their engine as JavaScript. */
 export { createEngine } from "../../generated/server/engine-js.js";

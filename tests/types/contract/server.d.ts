@@ -168,12 +168,6 @@ export declare function parseReport(
     now?: number;
   },
 ): ReceivedReport;
-export declare function simhash(features: Iterable<string | readonly [feature: string, weight: number]>): string;
-export declare class NearDuplicates {
-  static create(options?: { distance?: number }): Promise<NearDuplicates>;
-  groupOf(fingerprint: string, id: string): string;
-  free(): void;
-}
 export declare function plan(options: {
   perDay: number;
   windowDays: number;

@@ -4,6 +4,7 @@
 import { SeenGuard, SeenGuardError, type Feed, type GuardOptions, type Snapshot } from "seenguard";
 import type { SeenGuardPanel } from "seenguard/devtools";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
+import { NearDuplicates } from "seenguard/near-duplicates";
 import { ShardChain, SeenGuardError as ServerError } from "seenguard/server";
 import { SeenGuard as SlimGuard, type ApplyReport } from "seenguard/slim";
 
@@ -33,6 +34,9 @@ export async function pageOfAnotherLibrary(shards: readonly string[], seen: Snap
   guard.apply(seen);
   return (await ShardChain.from(shards, { format: { kind: "go-bloomfilter" } })).snapshot();
 }
+
+export const group = async (fingerprint: string): Promise<string> =>
+  (await NearDuplicates.create()).groupOf(fingerprint, "first");
 
 export const serve = async (ids: readonly string[]): Promise<Snapshot> =>
   (await ShardChain.from([])).snapshot({ now: ids.length });

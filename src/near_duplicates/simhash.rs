@@ -23,7 +23,7 @@ const MAX_WEIGHT: f64 = 9_007_199_254_740_992.0;
 /// every platform.
 ///
 /// ```
-/// use seenguard::simhash::{hamming_distance, simhash};
+/// use seenguard::near_duplicates::{hamming_distance, simhash};
 /// let words = |text: &'static str| text.split(' ').map(|word| (word, 1.0));
 /// let story = simhash(words("the harbour bridge opens again after three years of repairs"))?;
 /// let copy = simhash(words("after three years of repairs the harbour bridge opens again"))?;

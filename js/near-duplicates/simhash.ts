@@ -1,7 +1,7 @@
 /** `simhash`: a fingerprint of an item's features. */
 import { readGiven, refuse } from "../errors.js";
 import { copyList } from "../ids.js";
-import { callWithAll, serverEngine } from "./engine.js";
+import { callWithAll, serverEngine } from "../server/engine.js";
 
 type Feature = string | readonly [feature: string, weight: number];
 

@@ -7,11 +7,11 @@
 //!
 //! Why this layout: `docs/performance.md`.
 
+use super::simhash::hamming_distance;
 use crate::error::Error;
-use crate::simhash::hamming_distance;
 
 /// Most bits in which two fingerprints may differ: there are four blocks.
-pub(crate) const MAX_DISTANCE: u32 = 3;
+pub(super) const MAX_DISTANCE: u32 = 3;
 
 const BLOCK_BITS: usize = 16;
 const BUCKETS: usize = 1 << BLOCK_BITS;
@@ -21,7 +21,7 @@ type Table = Vec<Vec<u32>>;
 
 /// Fingerprints, numbered in the order in which they were added.
 #[derive(Debug, Clone)]
-pub(crate) struct FingerprintIndex {
+pub(super) struct FingerprintIndex {
     distance: u32,
     fingerprints: Vec<u64>,
     /// One for each block that is used.
@@ -33,7 +33,7 @@ impl FingerprintIndex {
     ///
     /// # Errors
     /// [`Error::BadOption`] for a distance over [`MAX_DISTANCE`]; [`Error::OutOfMemory`].
-    pub(crate) fn new(distance: u32) -> Result<Self, Error> {
+    pub(super) fn new(distance: u32) -> Result<Self, Error> {
         if distance > MAX_DISTANCE {
             return Err(Error::BadOption("the distance must be 0 to 3 bits"));
         }
@@ -51,12 +51,12 @@ impl FingerprintIndex {
         })
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.fingerprints.len()
     }
 
     /// The fingerprint of a number.
-    pub(crate) fn get(&self, number: u32) -> u64 {
+    pub(super) fn get(&self, number: u32) -> u64 {
         self.fingerprints[number as usize]
     }
 
@@ -64,7 +64,7 @@ impl FingerprintIndex {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], with nothing added.
-    pub(crate) fn push(&mut self, fingerprint: u64) -> Result<(), Error> {
+    pub(super) fn push(&mut self, fingerprint: u64) -> Result<(), Error> {
         let number = u32::try_from(self.len()).map_err(|_| Error::OutOfMemory)?;
         self.fingerprints.try_reserve(1)?;
         for (block, table) in self.tables.iter_mut().enumerate() {
@@ -79,7 +79,7 @@ impl FingerprintIndex {
 
     /// The numbers of the fingerprints within the distance, each once, with their distances; in no particular order.
     #[inline]
-    pub(crate) fn within(&self, fingerprint: u64) -> impl Iterator<Item = (u32, u32)> {
+    pub(super) fn within(&self, fingerprint: u64) -> impl Iterator<Item = (u32, u32)> {
         self.tables.iter().enumerate().flat_map(move |(block, table)| {
             table[block_of(fingerprint, block)].iter().filter_map(move |&number| {
                 let found = self.get(number);
@@ -92,7 +92,7 @@ impl FingerprintIndex {
     }
 
     /// The nearest of them, of several the first one added.
-    pub(crate) fn nearest(&self, fingerprint: u64) -> Option<(u32, u32)> {
+    pub(super) fn nearest(&self, fingerprint: u64) -> Option<(u32, u32)> {
         self.within(fingerprint).min()
     }
 }

@@ -1,7 +1,7 @@
 //! Groups of near-duplicates: items whose fingerprints differ in a few bits have one group's id.
 
+use super::fingerprint_index::FingerprintIndex;
 use crate::error::Error;
-use crate::fingerprint_index::FingerprintIndex;
 
 /// Puts fingerprints into groups as they arrive, and finds what lies within a few bits of one.
 ///
@@ -9,7 +9,7 @@ use crate::fingerprint_index::FingerprintIndex;
 /// from time to time.
 ///
 /// ```
-/// use seenguard::NearDuplicates;
+/// use seenguard::near_duplicates::NearDuplicates;
 /// let mut groups = NearDuplicates::new(3)?;
 /// assert_eq!(groups.group_of(0b0000_0000, "story-1")?, "story-1");
 /// assert_eq!(groups.group_of(0b0000_0111, "copy-of-1")?, "story-1");

@@ -2,8 +2,8 @@
 import { refuse, SeenGuardError } from "../errors.js";
 import type { NearDuplicates as Groups } from "../generated/server/seenguard.js";
 import { checkOptions, isText, wholeNumber, type Rules } from "../options.js";
-import type * as Api from "../types/server.js";
-import { call, callWithAll, loadServerEngine, type ServerEngine } from "./engine.js";
+import type * as Api from "../types/near-duplicates.js";
+import { call, callWithAll, loadServerEngine, type ServerEngine } from "../server/engine.js";
 
 const rules = { distance: wholeNumber(0, 3, 3) } satisfies Rules;
 
