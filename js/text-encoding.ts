@@ -1,89 +1,57 @@
 /**
- * `TextEncoder` and `TextDecoder` for engines that have none, such as Hermes and Jest's jsdom. Where the platform has
- * them, `new` returns the platform's own.
+ * `TextEncoder` and `TextDecoder`: the platform's, or where it has none those that an entry has brought. They are looked
+ * up with the first text: to import an entry, nothing is needed.
  *
  * The build has the glue that wasm-bindgen generates use these, too.
  */
-type Encoder = Pick<globalThis.TextEncoder, "encode" | "encodeInto">;
-type Decoder = Pick<globalThis.TextDecoder, "decode">;
+export type Encoder = Pick<globalThis.TextEncoder, "encode" | "encodeInto">;
+export type Decoder = Pick<globalThis.TextDecoder, "decode">;
 
-const REPLACEMENT = 0xfffd;
-/** So many arguments can be passed anywhere. */
-const MOST_ARGUMENTS = 8_192;
-/** UTF-8 takes at most three bytes for a UTF-16 unit. */
-const BYTES_PER_UNIT = 3;
+interface TextEncoding {
+  readonly TextEncoder: new () => Encoder;
+  readonly TextDecoder: new (label?: string, options?: TextDecoderOptions) => Decoder;
+}
+
+const BROUGHT = Symbol.for("seenguard.text-encoding");
+
+const place = globalThis as unknown as Partial<TextEncoding> & { [BROUGHT]?: TextEncoding };
+
+/** Brings some to all copies of the package: the entries for React Native and for tests do. */
+export function bringTextEncoding(encoding: TextEncoding): void {
+  place[BROUGHT] = encoding;
+}
+
+function find<Name extends keyof TextEncoding>(name: Name): TextEncoding[Name] {
+  const found = (place[name] ?? place[BROUGHT]?.[name]) as TextEncoding[Name] | undefined;
+  if (!found) throw new Error(`${name} is not defined: an app's tests import seenguard/testing`);
+  return found;
+}
+
+/** Throws where there is none. */
+export const createEncoder = (): Encoder => new (find("TextEncoder"))();
 
 export class TextEncoder implements Encoder {
-  constructor() {
-    const { TextEncoder: Native } = globalThis as { TextEncoder?: typeof globalThis.TextEncoder };
-    if (Native) return new Native();
-  }
+  private found: Encoder | undefined;
 
-  encode(text = ""): Uint8Array<ArrayBuffer> {
-    const bytes = new Uint8Array(BYTES_PER_UNIT * text.length);
-    return bytes.slice(0, this.encodeInto(text, bytes).written);
+  encode(text?: string): Uint8Array<ArrayBuffer> {
+    return (this.found ??= createEncoder()).encode(text);
   }
 
   encodeInto(text: string, bytes: Uint8Array): { read: number; written: number } {
-    let [read, written] = [0, 0];
-    while (read < text.length) {
-      const unit = text.charCodeAt(read);
-      if (unit < 0x80) {
-        // As most characters of ids are.
-        if (written === bytes.length) break;
-        bytes[written++] = unit;
-        read++;
-        continue;
-      }
-      const point = text.codePointAt(read) ?? REPLACEMENT;
-      const length = utf8LengthOf(point);
-      if (written + length > bytes.length) break;
-      // Half a surrogate pair has no UTF-8.
-      writeCodePoint(bytes, written, length, point >> 11 === 0x1b ? REPLACEMENT : point);
-      written += length;
-      read += length > BYTES_PER_UNIT ? 2 : 1;
-    }
-    return { read, written };
+    return (this.found ??= createEncoder()).encodeInto(text, bytes);
   }
-}
-
-/** How many bytes a code point takes that is not ASCII. */
-function utf8LengthOf(point: number): number {
-  if (point < 0x800) return 2;
-  return point < 0x10000 ? 3 : 4;
-}
-
-/** Writes a code point of two bytes or more. */
-function writeCodePoint(bytes: Uint8Array, start: number, length: number, point: number): void {
-  let rest = point;
-  for (let index = start + length - 1; index > start; index--) {
-    bytes[index] = 0x80 | (rest & 0x3f);
-    rest >>= 6;
-  }
-  // As many leading ones as there are bytes.
-  bytes[start] = ((0xf00 >> length) & 0xff) | rest;
 }
 
 export class TextDecoder implements Decoder {
+  private found: Decoder | undefined;
+  private readonly create: () => Decoder;
+
   constructor(label?: string, options?: TextDecoderOptions) {
-    const { TextDecoder: Native } = globalThis as { TextDecoder?: typeof globalThis.TextDecoder };
-    if (Native) return new Native(label, options);
+    this.create = () => new (find("TextDecoder"))(label, options);
   }
 
-  /** Decodes what Rust has as a text, which is valid UTF-8. */
-  decode(bytes = new Uint8Array()): string {
-    let text = "";
-    let points: number[] = [];
-    for (let index = 0; index < bytes.length;) {
-      const first = bytes[index++] ?? 0;
-      const following = first < 0xc0 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
-      let point = following === 0 ? first : first & (0x3f >> following);
-      for (let count = 0; count < following; count++) point = (point << 6) | ((bytes[index++] ?? 0) & 0x3f);
-      points.push(point);
-      if (points.length < MOST_ARGUMENTS && index < bytes.length) continue;
-      text += String.fromCodePoint(...points);
-      points = [];
-    }
-    return text;
+  /** The glue decodes nothing when it is imported. */
+  decode(bytes?: BufferSource): string {
+    return bytes ? (this.found ??= this.create()).decode(bytes) : "";
   }
 }

@@ -1,9 +1,14 @@
-/** The entry `seenguard/testing`: a guard for an app's tests. */
+/** The entry `seenguard/testing`: a guard for an app's tests, and text encoders for platforms that have none. */
 import { SeenGuard } from "seenguard";
 import { CLOCK, type Clock, type ClockOption } from "../clock.js";
 import { readGiven, refuse, warnOncePerCode, type SeenGuardError } from "../errors.js";
 import { isObject } from "../options.js";
+import * as textEncoding from "../own-text-encoding.js";
+import { bringTextEncoding } from "../text-encoding.js";
 import type { GuardOptions } from "../types/seenguard.js";
+
+// Jest's jsdom has none.
+bringTextEncoding(textEncoding);
 
 interface Timer {
   readonly dueMs: number;

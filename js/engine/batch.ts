@@ -6,7 +6,7 @@
  */
 import type { TextBatch } from "../generated/client/seenguard.js";
 import type { ItemIdList } from "../ids.js";
-import { TextEncoder } from "../text-encoding.js";
+import { createEncoder } from "../text-encoding.js";
 import type { ItemId } from "../types/seenguard.js";
 
 /** A part ends where it has become this long (UTF-16 units) … */
@@ -37,7 +37,7 @@ export interface WrittenPart {
 export class TextBatchWriter {
   readonly batch: TextBatch;
   private readonly memory: EngineMemory;
-  private readonly encoder = new TextEncoder();
+  private readonly encoder = createEncoder();
   // Views of the memory are kept while they are of its buffer: for a page of a feed, making them costs as much as
   // filtering. When the memory grows it has another buffer.
   private bytes = new Uint8Array(0);

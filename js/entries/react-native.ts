@@ -2,7 +2,12 @@
 import { Engines } from "../engine/load.js";
 import { seenGuardWith } from "../guard/guard.js";
 import { readNative } from "../guard/snapshot.js";
+import * as textEncoding from "../own-text-encoding.js";
+import { bringTextEncoding } from "../text-encoding.js";
 import { createEngine } from "./engine-js.js";
+
+// Hermes has none.
+bringTextEncoding(textEncoding);
 
 export const SeenGuard = seenGuardWith(
   new Engines({

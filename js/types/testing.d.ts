@@ -1,4 +1,7 @@
-/** `seenguard/testing`: a real guard without storage, document or network, whose clock is told. */
+/**
+ * `seenguard/testing`: a real guard without storage, document or network, whose clock is told. Importing it brings the
+ * guard a `TextEncoder` and a `TextDecoder` where the platform has none, such as Jest's jsdom.
+ */
 import type { GuardOptions, SeenGuard } from "./seenguard.js";
 
 /**

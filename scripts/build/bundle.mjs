@@ -211,7 +211,7 @@ async function bundleFiles(options) {
     plugins: [cssAsText, luaAsText, ...(options.plugins ?? [])],
     absWorkingDir: inProject(),
     bundle: true,
-    // The glue names these as globals, which not every engine has.
+    // The glue makes some of these globals when it is imported, which not every platform has.
     inject: [inProject("js", "text-encoding.ts")],
     legalComments: "none",
     // The same bytes under any charset that a server may claim.

@@ -36,7 +36,7 @@ export const entries = [
   { name: "svelte", source: "adapters/svelte", peers: ["svelte/reactivity"] },
   { name: "engine-js", isGenerated: true, isEsmOnly: true },
   { name: "formats/engine-js", types: "engine-js", isGenerated: true, isEsmOnly: true },
-  { name: "testing", source: "adapters/testing", peers: [] },
+  { name: "testing", source: "adapters/testing", peers: [], hasEffect: true },
   { name: "devtools", peers: [], hasEffect: true },
 ];
 

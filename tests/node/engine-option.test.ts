@@ -6,6 +6,7 @@ import type { EngineModule } from "seenguard";
 import * as formats from "seenguard/formats";
 import * as slim from "seenguard/slim";
 import { describe, expect, test, vi } from "vitest";
+import * as textEncoding from "../../js/own-text-encoding.js";
 import { openGuard, openPage, readScript, shippedSnapshot, uniqueNamespace, type Package } from "./support.js";
 
 const WITHOUT_WASM = "globalThis.before = WebAssembly; delete globalThis.WebAssembly";
@@ -210,10 +211,12 @@ test("a JavaScript engine that traps lets everything pass, says so once, is repl
 
 describe("without TextEncoder, TextDecoder and performance", () => {
   const WITHOUT = "for (const name of ['TextEncoder', 'TextDecoder', 'performance']) delete globalThis[name]";
+  /** What `seenguard/testing` and the entries for React Native bring. */
+  const brought = { [Symbol.for("seenguard.text-encoding")]: textEncoding };
   const ids = ["a", "ü", "€", "😀", "滤", "\ud83d", "a\udc00b", "😀\ud83d", "\u0000", "\u07ff\u0800\uffff\u{10000}"];
 
   test.each(["wasm", "js"] as const)("the engine %s answers the same, for every text", async (engine) => {
-    const page = openPage(WITHOUT);
+    const page = openPage(WITHOUT, brought);
     addEngine(page);
     const [bare, full] = [await openGuard({ engine }, page.seenguard), await openGuard()];
     for (const { guard } of [bare, full]) guard.record(ids.filter((_, index) => index % 2 === 0));
@@ -225,8 +228,24 @@ describe("without TextEncoder, TextDecoder and performance", () => {
     expect(bare.codes()).toEqual([]);
   });
 
+  test.each(["wasm", "js"] as const)(
+    "and none brought, the engine %s lets everything pass, and says why",
+    async (engine) => {
+      const page = openPage(WITHOUT);
+      addEngine(page);
+      const { guard, codes, errors } = await openGuard({ engine }, page.seenguard);
+      guard.record("a");
+      expect([...guard.filter(["a", "b", "a"])]).toEqual(["a", "b"]);
+      guard.report({ url: "/" });
+      await guard.deliver();
+      expect(codes()).toEqual(["wasm-unavailable"]);
+      expect(errors[0]?.message).toMatch(/TextEncoder is not defined: an app's tests import seenguard\/testing/);
+      expect(guard.stats().engine).toBe("none");
+    },
+  );
+
   test("impressions are delivered", async () => {
-    const page = openPage(`${WITHOUT}; ${WITHOUT_WASM}`);
+    const page = openPage(`${WITHOUT}; ${WITHOUT_WASM}`, brought);
     addEngine(page);
     const { guard, codes } = await openGuard({}, page.seenguard);
     const sent: string[] = [];

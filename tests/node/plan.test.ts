@@ -73,7 +73,7 @@ describe("a plan", () => {
 describe("without waiting for the engine", () => {
   /** A realm that counts how often a module is instantiated. */
   function countingRealm(): { server: Server; run: (code: string) => unknown } {
-    const realm = vm.createContext({});
+    const realm = vm.createContext({ TextEncoder, TextDecoder });
     const run = (code: string): unknown => vm.runInContext(code, realm);
     run(`{
       globalThis.instances = 0;

@@ -1,17 +1,9 @@
 /** Texts as UTF-8 where the platform has no encoders, as in Hermes, compared with those that it has here. */
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { TextDecoder as Decoder, TextEncoder as Encoder } from "../../js/text-encoding.js";
+import { expect, test } from "vitest";
+import { TextDecoder as Decoder, TextEncoder as Encoder } from "../../js/own-text-encoding.js";
 import { Random } from "./support.js";
 
 const [native, nativeDecoder] = [new TextEncoder(), new TextDecoder()];
-
-beforeEach(() => {
-  vi.stubGlobal("TextEncoder", undefined);
-  vi.stubGlobal("TextDecoder", undefined);
-});
-afterEach(() => {
-  vi.unstubAllGlobals();
-});
 
 /** The ends of the ranges of one to four bytes, halves of pairs, and what is around them. */
 const POINTS = [0, 0x7f, 0x80, 0x7ff, 0x800, 0xd7ff, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xffff, 0x10000, 0x10ffff];

@@ -220,7 +220,13 @@ const testRunner = (name: string, app: string, tools: string[], pages: string[],
 });
 
 const testRunners: readonly Platform[] = [
-  testRunner("Jest", "jest", ["jest-environment-jsdom"], ["jsdom"], ["`fallback`: `node --experimental-vm-modules`"]),
+  testRunner(
+    "Jest",
+    "jest",
+    ["jest-environment-jsdom"],
+    ["jsdom"],
+    ['with jsdom `setupFiles: ["seenguard/testing"]`', "`fallback`: `node --experimental-vm-modules`"],
+  ),
   testRunner("Vitest", "vitest", ["jsdom", "happy-dom"], ["jsdom", "happy-dom"], []),
 ];
 

@@ -1,4 +1,6 @@
-/** Jest's jsdom has none of these. */
+require("seenguard/testing");
+
+/** Jest's jsdom has none of these; the first two the guard takes from seenguard/testing. */
 const missing = ["TextEncoder", "TextDecoder", "structuredClone", "indexedDB", "fetch"];
 
 test("a feed is guarded in Jest's jsdom", async () => {
