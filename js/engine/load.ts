@@ -1,11 +1,14 @@
 /** Loading the engine: once of each kind, when the first guard needs it, for all of them in this copy of the package. */
-import { describe, failure, refuse, SeenGuardError } from "../errors.js";
+import { describe, failure, SeenGuardError } from "../errors.js";
 import type { FormatArguments } from "../format.js";
-import type { GuardOptions, WasmSource } from "../types/seenguard.js";
+import type { GuardOptions } from "../types/seenguard.js";
+import type { WasmSource } from "../types/slim.js";
 import type { EngineMemory } from "./batch.js";
-import { Engine, type GuardClasses } from "./engine.js";
+import { Engine, type EngineKind, type GuardClasses } from "./engine.js";
 
-export type EngineChoice = NonNullable<GuardOptions["engine"]>;
+/** The option of `SeenGuard.open` that has the engine run as JavaScript though there is Wasm. Only tests know it. */
+export const ENGINE = Symbol.for("seenguard.engine");
+
 export type Fallback = NonNullable<GuardOptions["fallback"]>;
 
 /** The engine as JavaScript: what the entry `seenguard/engine-js` exports. */
@@ -33,6 +36,7 @@ export interface EngineProvider {
   /** Absent: where it runs there is no WebAssembly. */
   readonly wasm?: {
     readonly glue: Glue;
+    /** `source`: the option `wasm`, which an entry without a module of its own has. */
     readonly module: (source?: WasmSource) => Wasm | Promise<Wasm>;
   };
   /** The engine as JavaScript, unless the option names another. */
@@ -44,28 +48,22 @@ export interface EngineProvider {
 }
 
 /** What was said of the engine when a guard was opened. */
-export interface EngineOptions {
-  readonly engine: EngineChoice;
+export interface EngineOptions extends Pick<GuardOptions, "fallback"> {
+  readonly [ENGINE]?: "js" | undefined;
   readonly wasm?: WasmSource;
-  readonly fallback?: Fallback;
 }
 
 export class Engines {
   readonly readShards: ReadShards;
   private readonly provider: EngineProvider;
-  /** By what was asked for: "auto" is one of the others. What fails is tried again at the next call. */
-  private readonly engines = new Map<EngineChoice, Promise<Engine>>();
+  /** Each kind, and which of them it is to be. What fails is tried again at the next call. */
+  private readonly engines = new Map<EngineKind | "either", Promise<Engine>>();
   /** Those that have trapped: their objects must never be collected, for they would be freed in the fresh one. */
   private readonly trapped: Engine[] = [];
 
   constructor(provider: EngineProvider) {
     this.provider = provider;
     this.readShards = provider.readShards;
-  }
-
-  /** Throws `bad-option` if the JavaScript engine is asked for, and no option says where it is. */
-  check(options: EngineOptions): void {
-    if (options.engine === "js" && !this.fallbackOf(options)) refuse(`engine "js" needs ${this.provider.remedy}`);
   }
 
   private fallbackOf({ fallback }: EngineOptions): Fallback | undefined {
@@ -77,7 +75,7 @@ export class Engines {
    * next call tries again; with `trap` after a second trap; with `bad-option` if no option says where the module is.
    */
   async load(options: EngineOptions): Promise<Engine> {
-    const engine = await this.loadOnce(options.engine, options);
+    const engine = await this.loadOnce(options[ENGINE] ?? "either", options);
     if (!engine.hasTrapped) return engine;
     // Several guards meet here; the first one begins anew. An engine of the other kind goes on.
     if (!this.trapped.includes(engine)) {
@@ -85,13 +83,13 @@ export class Engines {
         throw new SeenGuardError("trap", "the engine trapped twice in this document: everything passes");
       }
       this.trapped.push(engine);
-      for (const choice of [engine.kind, "auto"] as const) this.engines.delete(choice);
+      for (const choice of [engine.kind, "either"] as const) this.engines.delete(choice);
       if (engine.kind === "wasm") this.provider.wasm?.glue.reset();
     }
     return this.load(options);
   }
 
-  private loadOnce(choice: EngineChoice, options: EngineOptions): Promise<Engine> {
+  private loadOnce(choice: EngineKind | "either", options: EngineOptions): Promise<Engine> {
     const known = this.engines.get(choice);
     if (known) return known;
     const loading = this[choice](options);
@@ -123,7 +121,7 @@ export class Engines {
     }
   }
 
-  private async auto(options: EngineOptions): Promise<Engine> {
+  private async either(options: EngineOptions): Promise<Engine> {
     try {
       return await this.loadOnce("wasm", options);
     } catch (wasmError) {

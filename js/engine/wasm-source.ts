@@ -1,8 +1,8 @@
 /** Compiles the Wasm module from wherever the app has it. */
 import { refuse } from "../errors.js";
-import type { WasmSource } from "../types/seenguard.js";
+import type { WasmSource } from "../types/slim.js";
 
-/** Compiles the module that the option `wasm` names; throws for an entry that has none of its own if it is absent. */
+/** Compiles the module that the option `wasm` names. */
 export async function compileSource(source?: WasmSource): Promise<WebAssembly.Module> {
   if (source === undefined) {
     return refuse("seenguard/slim needs the option wasm: the address or content of seenguard.wasm");

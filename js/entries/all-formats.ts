@@ -1,7 +1,6 @@
 /** The guard with the filters of other libraries, and with its Wasm module inlined. */
 import { Engines, type EngineProvider } from "../engine/load.js";
 import { bytesOf } from "../engine/wasm-text.js";
-import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../formats.js";
 import start, {
   checksum,
@@ -23,7 +22,7 @@ export function withAllFormats(js: Pick<EngineProvider, "fallback" | "remedy">):
     new Engines({
       wasm: {
         glue: { start, reset, checksum, Event, Guard, Place, Status, Step, TextBatch, Timer },
-        module: (source) => (source === undefined ? bytesOf(ownWasm) : compileSource(source)),
+        module: () => bytesOf(ownWasm),
       },
       ...js,
       readShards: readFormats,

@@ -1,7 +1,6 @@
 /** The entry `seenguard`: the guard, with its Wasm module inlined. It knows the native format. */
 import { Engines } from "../engine/load.js";
 import { bytesOf } from "../engine/wasm-text.js";
-import { compileSource } from "../engine/wasm-source.js";
 import start, {
   checksum,
   Event,
@@ -21,7 +20,7 @@ export const SeenGuard = seenGuardWith(
   new Engines({
     wasm: {
       glue: { start, reset, checksum, Event, Guard, Place, Status, Step, TextBatch, Timer },
-      module: (source) => (source === undefined ? bytesOf(ownWasm) : compileSource(source)),
+      module: () => bytesOf(ownWasm),
     },
     remedy: 'fallback: () => import("seenguard/engine-js")',
     readShards: readNative,

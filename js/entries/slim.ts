@@ -14,6 +14,7 @@ import start, {
   Timer,
 } from "../generated/slim/seenguard.js";
 import { seenGuardWith } from "../guard/guard.js";
+import { anything } from "../options.js";
 
 export const SeenGuard = seenGuardWith(
   new Engines({
@@ -24,6 +25,7 @@ export const SeenGuard = seenGuardWith(
     remedy: 'fallback: () => import("seenguard/engine-js"), or "seenguard/formats/engine-js"',
     readShards: readFormats,
   }),
+  { wasm: anything },
 );
 
 export { SeenGuardError } from "../errors.js";

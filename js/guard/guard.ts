@@ -17,6 +17,7 @@ import {
 } from "../ids.js";
 import { misuseOfElement, misuseOfHost, misuseOfList, misuseOfRoot, misuseOfServer } from "../misuse.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
+import type { Rules } from "../options.js";
 import { isOnDevice } from "../page.js";
 import { clearNamespace } from "../storage/cleaning.js";
 import { choiceOf } from "../storage/places.js";
@@ -231,12 +232,11 @@ class OpenGuard implements Api.SeenGuard {
   }
 }
 
-/** `SeenGuard` of an entry, which runs these engines. */
-export function seenGuardWith(engines: Engines) {
+/** `SeenGuard` of an entry, which runs these engines. `more`: options of its own. */
+export function seenGuardWith(engines: Engines, more: Rules = {}) {
   return class SeenGuard extends OpenGuard {
     static async open(options: Api.GuardOptions): Promise<SeenGuard> {
-      const checked = checkGuardOptions(options);
-      engines.check(checked);
+      const checked = checkGuardOptions(options, more);
       const user = { onError: misuseOnce(checked.onError ?? warnOncePerCode()), onLag: checked.onLag };
       const core = rendersOnServer(checked)
         ? coreForNobody(checked, engines, user)

@@ -1,11 +1,10 @@
 /** The options of `SeenGuard` and its methods, checked. */
 import { CLOCK, type ClockOption } from "../clock.js";
-import type { EngineChoice } from "../engine/load.js";
+import { ENGINE, type EngineOptions } from "../engine/load.js";
 import { readGiven, refuse } from "../errors.js";
 import type { ObserverSettings } from "../observer/observer.js";
 import {
   aFunction,
-  anything,
   checkEach,
   checkOptions,
   isFunction,
@@ -31,10 +30,9 @@ const MAX_REMEMBER = 50_000;
 const MAX_MS = 2 ** 31 - 1;
 
 /** Options of `open`, checked and with their defaults. */
-export interface OpenOptions extends GuardOptions, ClockOption {
+export interface OpenOptions extends GuardOptions, EngineOptions, ClockOption {
   readonly windowDays: number;
   readonly remember: number;
-  readonly engine: EngineChoice;
 }
 
 /** Options of `report`, checked and with their defaults. */
@@ -42,7 +40,6 @@ export interface CheckedReportOptions extends ReportOptions {
   readonly intervalMs: number;
 }
 
-const ENGINES = ["auto", "wasm", "js"];
 const STORAGES = ["indexeddb", "local", "none"];
 /** Those of a storage of the app's own. */
 const METHODS = ["get", "set", "remove", "keys"];
@@ -60,11 +57,9 @@ const guardRules = {
   ...clearRules,
   windowDays: upTo(MAX_WINDOW_DAYS, " of days", false, 30),
   remember: wholeNumber(1, MAX_REMEMBER, 10_000),
-  engine: [`"${ENGINES.join('", "')}"`, (value) => ENGINES.includes(value as string), "auto"],
   fallback: ['a function such as () => import("seenguard/engine-js")', isFunction],
   onError: aFunction,
   onLag: aFunction,
-  wasm: anything,
 } satisfies Rules;
 
 const SEEN = ["drop", "last"];
@@ -113,10 +108,11 @@ export function checkClearArguments(namespace: string, storage: StorageOption | 
   readGiven("bad-option", "what SeenGuard.clear was given", () => checkEach({ namespace, storage }, clearRules));
 }
 
-/** Checks the options of `open`. */
-export function checkGuardOptions(options: unknown): OpenOptions {
-  const checked = checkOptions("SeenGuard.open", options, guardRules);
-  return { ...checked, [CLOCK]: (options as ClockOption)[CLOCK] } as object as OpenOptions;
+/** Checks the options of `open`. `more`: those that the entry has beside. */
+export function checkGuardOptions(options: unknown, more: Rules): OpenOptions {
+  const checked = checkOptions("SeenGuard.open", options, { ...guardRules, ...more });
+  const { [CLOCK]: clock, [ENGINE]: engine } = options as ClockOption & EngineOptions;
+  return { ...checked, [CLOCK]: clock, [ENGINE]: engine } as object as OpenOptions;
 }
 
 /** Checks the options of `feed`. */

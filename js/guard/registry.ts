@@ -86,6 +86,6 @@ function remove(core: GuardCore): void {
 function differs(a: OpenOptions, b: OpenOptions): boolean {
   if (a[CLOCK] !== b[CLOCK]) return b[CLOCK] !== undefined;
   const storageOf = ({ storage = "indexeddb" }: OpenOptions) => storage;
-  const names = ["windowDays", "remember", "engine"] as const;
+  const names = ["windowDays", "remember"] as const;
   return storageOf(a) !== storageOf(b) || names.some((name) => a[name] !== b[name]);
 }

@@ -150,11 +150,13 @@ describe("useSeenGuard", () => {
 });
 
 test("useSeenGuard passes the fallback on", async () => {
-  const fallback = () => import("seenguard/engine-js");
-  const options = { namespace: uniqueNamespace(), storage: "none", engine: "js", fallback } as const;
+  const fallback = vi.fn(() => import("seenguard/engine-js"));
+  const open = vi.fn(FormatsGuard.open);
+  const options = { namespace: uniqueNamespace(), storage: "none", fallback, open } as const;
   const { latest } = await renderHook(() => useSeenGuard(options), undefined);
   await opened(latest);
-  expect(latest()?.stats().engine).toBe("js");
+  await open.mock.calls[0]?.[0].fallback?.();
+  expect(fallback).toHaveBeenCalledTimes(1);
 });
 
 test("useSeenGuard opens the guard by the function that it is given", async () => {

@@ -1,7 +1,7 @@
 /** `seenguard/slim` in a page that fetches its Wasm: compiled while it arrives, or as well as the server lets it. */
 import { readFileSync } from "node:fs";
 import type { BrowserContext, Page } from "@playwright/test";
-import type { GuardOptions } from "seenguard";
+import type { GuardOptions } from "seenguard/slim";
 import { codes, expect, fresh, NAMESPACE, record, SITE, test } from "./support.js";
 
 declare global {
@@ -60,7 +60,8 @@ async function openSlim(page: Page): Promise<string> {
     window.codes = [];
     const onError = ({ code }: { code: string }) => window.codes.push(code);
     const { fallback } = window;
-    window.guard = await window.Seenguard.SeenGuard.open({ namespace, onError, wasm: "/seenguard.wasm", fallback });
+    const options: GuardOptions = { namespace, onError, wasm: "/seenguard.wasm", fallback };
+    window.guard = await window.Seenguard.SeenGuard.open(options);
     return window.guard.stats().engine;
   }, NAMESPACE);
 }

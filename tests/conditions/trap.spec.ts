@@ -2,6 +2,7 @@
  * A trap in the browser: a fresh engine takes the place of the one that trapped, once in a document, from what is in
  * IndexedDB; after a second trap the page shows everything, and the next document finds what was recorded.
  */
+import type { GuardOptions } from "seenguard/slim";
 import { codes, expect, fresh, record, stats, test } from "./pages.js";
 import { documentOf } from "./site.js";
 import { trappingWasm } from "./trapping.js";
@@ -16,16 +17,17 @@ test("after a trap a fresh engine stops what was stored, after a second the page
   );
   const uncaught: Error[] = [];
   page.on("pageerror", (error) => uncaught.push(error));
-  const hex = Buffer.from(await trappingWasm()).toString("hex");
+  const hex = Buffer.from(trappingWasm()).toString("hex");
   const open = async () => {
     await page.goto(`${site.origin}/slim`);
     await page.evaluate(async (hex) => {
       window.codes = [];
-      window.guard = await Seenguard.SeenGuard.open({
+      const options: GuardOptions = {
         namespace: "home:reader",
         wasm: Uint8Array.from(hex.match(/../g) ?? [], (digits) => parseInt(digits, 16)),
         onError: ({ code }) => window.codes.push(code),
-      });
+      };
+      window.guard = await Seenguard.SeenGuard.open(options);
     }, hex);
   };
   const all: string[] = [];

@@ -5,28 +5,15 @@
 import type { Report, SeenGuard } from "seenguard";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { serverWith } from "../node/realm.js";
-import {
-  MapStorage,
-  newPage,
-  openGuard,
-  settled,
-  uniqueNamespace,
-  type OpenedGuard,
-  type Package,
-} from "../node/support.js";
-import { trappingWasm, withTrap } from "./trapping.js";
+import { MapStorage, openGuard, settled, uniqueNamespace, type OpenedGuard, type Package } from "../node/support.js";
+import { withTrap } from "./trapping.js";
+import { newTrappingPage } from "./trapping-page.js";
 
-let wasm: Uint8Array<ArrayBuffer>;
-
-beforeAll(async () => {
-  wasm = await trappingWasm();
-});
-
-/** Opens a guard whose `explain` traps. */
+/** Opens a guard of a page. */
 function open(page: Package, namespace: string, storage = new MapStorage()): Promise<OpenedGuard> {
-  return openGuard({ namespace, storage, wasm }, page);
+  return openGuard({ namespace, storage }, page);
 }
 
 /** Waits until a guard has a fresh engine that knows what is stored. */
@@ -44,7 +31,7 @@ async function trapTwice({ guard }: OpenedGuard): Promise<void> {
 
 describe("after a trap", () => {
   test("every guard of that document lets everything pass, throws nothing, and says so once", async () => {
-    const page = newPage();
+    const page = newTrappingPage();
     const [mine, other] = [await open(page, uniqueNamespace()), await open(page, uniqueNamespace())];
     for (const { guard } of [mine, other]) {
       guard.record(["a", "b"]);
@@ -78,7 +65,7 @@ describe("after a trap", () => {
   });
 
   test("a fresh engine takes its place once, for every guard, and goes on from what is stored", async () => {
-    const page = newPage();
+    const page = newTrappingPage();
     const [mine, other] = [await open(page, uniqueNamespace()), await open(page, uniqueNamespace())];
     for (const { guard } of [mine, other]) {
       guard.record(["a", "b"]);
@@ -105,7 +92,7 @@ describe("after a trap", () => {
   });
 
   test("a new open in the same document goes on, after the second trap it lets everything pass and says why", async () => {
-    const [page, namespace, storage] = [newPage(), uniqueNamespace(), new MapStorage()];
+    const [page, namespace, storage] = [newTrappingPage(), uniqueNamespace(), new MapStorage()];
     const old = await open(page, namespace, storage);
     old.guard.record("a");
     await old.guard.flush();
@@ -129,7 +116,7 @@ describe("after a trap", () => {
 
   test("a guard that is closed before the fresh engine is there asks nothing more of the storage", async () => {
     const storage = new MapStorage();
-    const { guard } = await open(newPage(), uniqueNamespace(), storage);
+    const { guard } = await open(newTrappingPage(), uniqueNamespace(), storage);
     guard.record("a");
     await guard.flush();
     guard.explain("a");
@@ -144,7 +131,7 @@ describe("after a trap", () => {
     const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
     const all: string[] = [];
     for (let again = 0; again < 3; again++) {
-      const { guard, codes } = await open(newPage(), namespace, storage);
+      const { guard, codes } = await open(newTrappingPage(), namespace, storage);
       expect(guard.stats().engine).toBe("wasm");
       expect(guard.filter([...all, "new"])).toEqual(["new"]);
       expect(guard.pending()).toEqual(all);
@@ -164,7 +151,7 @@ describe("after a trap", () => {
       sent.push(impressions.map(({ id }) => id));
       return Promise.resolve();
     };
-    const old = await open(newPage(), namespace, storage);
+    const old = await open(newTrappingPage(), namespace, storage);
     old.guard.report({ url: "/", send, intervalMs: 20 });
     old.guard.record(["a"]);
     await old.guard.flush();
@@ -173,7 +160,7 @@ describe("after a trap", () => {
     old.guard.record(["b"]);
     await old.guard.flush();
     old.guard.explain("a");
-    const { guard } = await open(newPage(), namespace, storage);
+    const { guard } = await open(newTrappingPage(), namespace, storage);
     guard.report({ url: "/", send, intervalMs: 20 });
     await expect.poll(() => sent).toEqual([["a"], ["b"]]);
   });
@@ -185,7 +172,7 @@ describe("after a trap", () => {
     onTestFinished(() => void process.off("uncaughtException", onUncaught));
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
-    const page = newPage();
+    const page = newTrappingPage();
     await trapAndLeave(page);
     for (let again = 0; again < 5; again++) {
       collect();

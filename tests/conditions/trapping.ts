@@ -1,10 +1,10 @@
 /** The package's own Wasm modules with a function that traps. */
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import binaryen from "binaryen";
 
 /** The module of a page, which traps when a guard is asked to explain. */
-export async function trappingWasm(): Promise<Uint8Array<ArrayBuffer>> {
-  return withTrap(await readFile(new URL("../../dist/seenguard.wasm", import.meta.url)), "guard_explain");
+export function trappingWasm(): Uint8Array<ArrayBuffer> {
+  return withTrap(readFileSync(new URL("../../dist/seenguard.wasm", import.meta.url)), "guard_explain");
 }
 
 /** The module, whose export of that name traps. */

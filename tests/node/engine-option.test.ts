@@ -1,4 +1,4 @@
-/** Which engine a guard runs: as the option `engine` says, and as the platform allows. */
+/** Which engine a guard runs: Wasm, or as JavaScript where the platform has none. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import * as index from "seenguard";
@@ -7,7 +7,8 @@ import * as formats from "seenguard/formats";
 import * as slim from "seenguard/slim";
 import { describe, expect, test, vi } from "vitest";
 import * as textEncoding from "../../js/own-text-encoding.js";
-import { openGuard, openPage, readScript, shippedSnapshot, uniqueNamespace, type Package } from "./support.js";
+import { bareRealm, importInto } from "./realm.js";
+import { ON_JS, openGuard, openPage, readScript, shippedSnapshot, uniqueNamespace, type Package } from "./support.js";
 
 const WITHOUT_WASM = "globalThis.before = WebAssembly; delete globalThis.WebAssembly";
 
@@ -25,49 +26,28 @@ async function expectGuarding(open: ReturnType<typeof openGuard>, engine: "wasm"
   expect(codes()).toEqual([]);
 }
 
-describe("the option engine", () => {
-  test('is "auto" by default, which is Wasm where there is any', async () => {
-    await expectGuarding(openGuard(), "wasm");
-    await expectGuarding(openGuard({ engine: "auto" }), "wasm");
-  });
+test("where there is WebAssembly a guard runs it", () => expectGuarding(openGuard(), "wasm"));
 
-  test("may differ from guard to guard of a document", async () => {
-    await expectGuarding(openGuard({ engine: "js" }), "js");
-    await expectGuarding(openGuard({ engine: "wasm" }), "wasm");
-    await expectGuarding(openGuard({ engine: "js" }, formats), "js");
-    await expectGuarding(openGuard({ engine: "js" }), "js");
-  });
+test("guards of a document may have different engines", async () => {
+  await expectGuarding(openGuard(ON_JS), "js");
+  await expectGuarding(openGuard(), "wasm");
+  await expectGuarding(openGuard(ON_JS, formats), "js");
+  await expectGuarding(openGuard(ON_JS), "js");
+});
 
-  test("spares seenguard/slim the Wasm", async () => {
-    await expectGuarding(openGuard({ engine: "js" }, slim), "js");
-    await expect(openGuard({ engine: "wasm" }, slim)).rejects.toMatchObject({ code: "bad-option" });
-    await expect(openGuard({}, slim)).rejects.toMatchObject({ code: "bad-option" });
-  });
-
-  test("of who opened a namespace first stays in force", async () => {
-    const namespace = uniqueNamespace();
-    const first = await openGuard({ namespace, engine: "js" });
-    const second = await openGuard({ namespace, engine: "wasm" });
-    expect(second.codes()).toEqual(["already-open"]);
-    expect(second.guard.stats().engine).toBe("js");
-    expect(first.codes()).toEqual([]);
-  });
+test("only seenguard/slim has the option wasm, and needs it", async () => {
+  const wasm = new Uint8Array();
+  for (const entry of [index, formats]) {
+    await expect(openGuard({ wasm } as object, entry)).rejects.toMatchObject({ code: "bad-option" });
+  }
+  await expect(openGuard({}, slim)).rejects.toMatchObject({ code: "bad-option" });
+  await expectGuarding(openGuard(ON_JS, slim), "js");
 });
 
 describe("where there is no WebAssembly", () => {
   test("a guard runs the JavaScript engine, and nothing is reported", async () => {
     const page = openPage(WITHOUT_WASM);
     addEngine(page);
-    await expectGuarding(openGuard({}, page.seenguard), "js");
-  });
-
-  test('a guard that asks for "wasm" lets everything pass, and says why', async () => {
-    const page = openPage(WITHOUT_WASM);
-    addEngine(page);
-    const { guard, codes, errors } = await openGuard({ engine: "wasm" }, page.seenguard);
-    expect(codes()).toEqual(["wasm-unavailable"]);
-    expect(errors[0]?.message).toMatch(/^WebAssembly is not available: everything passes: .*not defined/);
-    expect(guard.stats()).toMatchObject({ engine: "none", pending: 0 });
     await expectGuarding(openGuard({}, page.seenguard), "js");
   });
 
@@ -99,27 +79,23 @@ describe("where there is no WebAssembly", () => {
     page.run("globalThis.WebAssembly = before");
     await expectGuarding(openGuard(options, page.seenguard), "wasm");
   });
-
-  test("and the JavaScript engine is asked for, what is reported names it alone", async () => {
-    const { codes, errors } = await openGuard({ engine: "js" }, openPage().seenguard);
-    expect(codes()).toEqual(["wasm-unavailable"]);
-    expect(errors[0]?.message).toMatch(/^the JavaScript engine is not available: everything passes: /);
-  });
 });
 
 describe("the option fallback", () => {
-  const lines = { seenguard: index, "seenguard/formats": formats, "seenguard/slim": slim };
-
-  test.each(Object.entries(lines))('of %s is what engine "js" needs, and the error says how', async (entry, module) => {
-    const specifier = entry === "seenguard/formats" ? "seenguard/formats/engine-js" : "seenguard/engine-js";
-    const opening = module.SeenGuard.open({ namespace: uniqueNamespace(), storage: "none", engine: "js" });
-    const message = expect.stringContaining(`fallback: () => import("${specifier}")`) as string;
-    await expect(opening).rejects.toMatchObject({ code: "bad-option", message });
+  test.each([
+    ["index", 'import("seenguard/engine-js")'],
+    ["formats", 'import("seenguard/formats/engine-js")'],
+    ["slim", 'import("seenguard/engine-js")'],
+  ])("of %s is what the engine as JavaScript needs, and the error says how", async (entry, line) => {
+    const { realm } = bareRealm();
+    Object.assign(realm, { queueMicrotask, setTimeout, clearTimeout, performance });
+    const { errors } = await openGuard({}, importInto(realm, entry) as Package);
+    expect(errors[0]?.message).toContain(`pass fallback: () => ${line}`);
   });
 
   test("is not called where there is Wasm", async () => {
     const fallback = vi.fn(() => import("seenguard/engine-js"));
-    await expectGuarding(openGuard({ engine: "auto", fallback }), "wasm");
+    await expectGuarding(openGuard({ fallback }), "wasm");
     expect(fallback).not.toHaveBeenCalled();
   });
 
@@ -137,7 +113,7 @@ describe("the option fallback", () => {
       ],
       [() => Promise.resolve(formats as object as EngineModule), /pass a second script tag/],
     ] as const) {
-      const { guard, errors } = await openGuard({ engine: "auto", fallback }, page.seenguard);
+      const { guard, errors } = await openGuard({ fallback }, page.seenguard);
       expect(errors).toMatchObject([{ code: "wasm-unavailable", message: expect.stringMatching(message) as string }]);
       expect(guard.filter(["a", "a"])).toEqual(["a"]);
     }
@@ -166,15 +142,15 @@ test("without WebAssembly and without a fallback everything passes, and the erro
 test("React Native's builds have no Wasm, and the JavaScript engine by themselves", async () => {
   const index = (await import(new URL("../../dist/react-native.js", import.meta.url).href)) as Package;
   const formats = (await import(new URL("../../dist/formats-react-native.js", import.meta.url).href)) as Package;
-  await expectGuarding(openGuard({ engine: "auto" }, index), "js");
-  await expectGuarding(openGuard({ engine: "auto" }, formats), "js");
+  await expectGuarding(openGuard({}, index), "js");
+  await expectGuarding(openGuard({}, formats), "js");
 });
 
 test("a Wasm file that cannot be had is reported, and not made up for by the JavaScript engine", async () => {
-  const page = openPage();
-  addEngine(page);
-  const { guard, codes } = await openGuard({ wasm: new Uint8Array([0]) }, page.seenguard);
+  const fallback = vi.fn(() => import("seenguard/engine-js"));
+  const { guard, codes } = await openGuard({ wasm: new Uint8Array([0]), fallback } as object, slim);
   expect(codes()).toEqual(["wasm-unavailable"]);
+  expect(fallback).not.toHaveBeenCalled();
   expect(guard.stats().engine).toBe("none");
 });
 
@@ -190,7 +166,7 @@ test("a JavaScript engine that traps lets everything pass, says so once, is repl
       return engine;
     } };
   }`);
-  const { guard, codes } = await openGuard({ engine: "js" }, page.seenguard);
+  const { guard, codes } = await openGuard(ON_JS, page.seenguard);
   const other = await openGuard({}, page.seenguard);
   guard.record("a");
   other.guard.record("a");
@@ -198,13 +174,13 @@ test("a JavaScript engine that traps lets everything pass, says so once, is repl
   expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
   expect(codes()).toEqual(["trap"]);
   // A fresh one takes its place, once in a document.
-  const next = await openGuard({ engine: "js" }, page.seenguard);
+  const next = await openGuard(ON_JS, page.seenguard);
   next.guard.record("a");
   expect(next.guard.filter(["a", "b"])).toEqual(["b"]);
   expect(next.codes()).toEqual([]);
   next.guard.explain("a");
   expect(next.codes()).toEqual(["trap"]);
-  expect((await openGuard({ engine: "js" }, page.seenguard)).codes()).toEqual(["trap"]);
+  expect((await openGuard(ON_JS, page.seenguard)).codes()).toEqual(["trap"]);
   expect(other.guard.filter(["a", "b"])).toEqual(["b"]);
   expect(other.codes()).toEqual([]);
 });
@@ -218,7 +194,7 @@ describe("without TextEncoder, TextDecoder and performance", () => {
   test.each(["wasm", "js"] as const)("the engine %s answers the same, for every text", async (engine) => {
     const page = openPage(WITHOUT, brought);
     addEngine(page);
-    const [bare, full] = [await openGuard({ engine }, page.seenguard), await openGuard()];
+    const [bare, full] = [await openGuard(engine === "js" ? ON_JS : {}, page.seenguard), await openGuard()];
     for (const { guard } of [bare, full]) guard.record(ids.filter((_, index) => index % 2 === 0));
     expect([...bare.guard.filter([...ids, "\ufffd"])]).toEqual(full.guard.filter([...ids, "\ufffd"]));
     expect([...bare.guard.pending()]).toEqual(full.guard.pending());
@@ -233,7 +209,7 @@ describe("without TextEncoder, TextDecoder and performance", () => {
     async (engine) => {
       const page = openPage(WITHOUT);
       addEngine(page);
-      const { guard, codes, errors } = await openGuard({ engine }, page.seenguard);
+      const { guard, codes, errors } = await openGuard(engine === "js" ? ON_JS : {}, page.seenguard);
       guard.record("a");
       expect([...guard.filter(["a", "b", "a"])]).toEqual(["a", "b"]);
       guard.report({ url: "/" });

@@ -4,24 +4,24 @@ import { memoryStore, parseReport } from "seenguard/server";
 import { SeenGuard as SlimGuard } from "seenguard/slim";
 import { SeenGuard, type ErrorCode, type SeenGuardError, type Snapshot } from "seenguard";
 import { expect, test } from "vitest";
-import { trappingWasm } from "../conditions/trapping.js";
+import { newTrappingPage } from "../conditions/trapping-page.js";
 import { readPage, root } from "./docs/examples.ts";
 import { rice, shardOf } from "./shards.js";
-import { MapStorage, openGuard, openPage } from "./support.js";
+import { MapStorage, openGuard } from "./support.js";
 import { withMaximumMemory } from "./maximum-memory.js";
 
 /** What a guard reports for a snapshot of this one shard. */
 const ofShard = (shard: string) => ofSnapshot({ shards: [shard] });
 
 async function ofSnapshot(snapshot: unknown): Promise<SeenGuardError | undefined> {
-  const { guard, errors } = await openGuard({ engine: "wasm" });
+  const { guard, errors } = await openGuard();
   guard.apply(snapshot as Snapshot);
   return errors[0];
 }
 
 async function ofFailingStorage(cause: Error): Promise<SeenGuardError | undefined> {
   const storage = new MapStorage();
-  const { guard, errors } = await openGuard({ storage, engine: "wasm" });
+  const { guard, errors } = await openGuard({ storage });
   storage.before = (operation) => {
     if (operation === "set") throw cause;
   };
@@ -43,14 +43,14 @@ async function thrown(run: () => unknown): Promise<SeenGuardError | undefined> {
 const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
   "bad-option": () => thrown(() => SeenGuard.open({ namespace: "home:ada", windowDays: 0 })),
   misuse: async () => {
-    const { guard, errors } = await openGuard({ engine: "wasm" });
+    const { guard, errors } = await openGuard();
     await guard.feed().fill(() => Promise.resolve(new Response("{}") as never), 1);
     return errors[0];
   },
   "already-open": async () => {
     const namespace = "home:ada";
-    await openGuard({ namespace, engine: "wasm" });
-    return (await openGuard({ namespace, windowDays: 7, engine: "wasm" })).errors[0];
+    await openGuard({ namespace });
+    return (await openGuard({ namespace, windowDays: 7 })).errors[0];
   },
   "bad-snapshot": () => ofSnapshot({ shards: [], now: Date.parse("2026-01-01") }),
   "bad-base64": () => ofShard("not base64!"),
@@ -69,25 +69,24 @@ const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
   storage: () => ofFailingStorage(new Error("the disk is gone")),
   "storage-full": () => ofFailingStorage(new DOMException("no room", "QuotaExceededError")),
   delivery: async () => {
-    const { guard, errors } = await openGuard({ engine: "wasm" });
+    const { guard, errors } = await openGuard();
     guard.record("a");
     guard.report({ url: "/api/impressions", send: () => Promise.reject(new Error("Failed to fetch")) });
     await guard.deliver();
     return errors[0];
   },
   "wasm-unavailable": async () => {
-    const { seenguard } = openPage("delete globalThis.WebAssembly");
-    return (await openGuard({ engine: "wasm" }, seenguard)).errors[0];
+    const wasm = Object.defineProperty(new Response(null, { status: 404 }), "url", { value: "/seenguard.wasm" });
+    return (await openGuard({ wasm } as object, { SeenGuard: SlimGuard })).errors[0];
   },
   "out-of-memory": async () => {
     const wasm = withMaximumMemory(readFileSync(`${root}dist/seenguard.wasm`), 64);
-    const { guard, errors } = await openGuard({ wasm, engine: "wasm" }, { SeenGuard: SlimGuard });
+    const { guard, errors } = await openGuard({ wasm } as object, { SeenGuard: SlimGuard });
     guard.record("y".repeat(2 ** 23));
     return errors[0];
   },
   trap: async () => {
-    const { seenguard } = openPage();
-    const { guard, errors } = await openGuard({ wasm: await trappingWasm(), engine: "wasm" }, seenguard);
+    const { guard, errors } = await openGuard({}, newTrappingPage());
     guard.explain("a");
     return errors[0];
   },

@@ -58,7 +58,7 @@ describe("where there is nothing but the language", () => {
     const { SeenGuard } = importInto(realm, "index") as Package;
     const codes: string[] = [];
     const onError = ({ code }: { code: string }) => codes.push(code);
-    const guard = await SeenGuard.open({ namespace: "home:1", storage: "none", engine: "wasm", onError });
+    const guard = await SeenGuard.open({ namespace: "home:1", storage: "none", onError });
     expect([...guard.filter(["a", "b", "a"])]).toEqual(["a", "b"]);
     expect(guard.record("a")).toBe(0);
     expect(guard.stats().engine).toBe("none");

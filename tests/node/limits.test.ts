@@ -49,7 +49,8 @@ const readModule = () => readFileSync(new URL("../../dist/seenguard.wasm", impor
 
 /** Opens a guard whose engine has 4 MB. */
 function openWithLittleMemory(): Promise<OpenedGuard> {
-  if (ENGINE === "wasm") return openGuard({ wasm: withMaximumMemory(readModule(), 64) }, { SeenGuard: SlimGuard });
+  if (ENGINE === "wasm")
+    return openGuard({ wasm: withMaximumMemory(readModule(), 64) } as object, { SeenGuard: SlimGuard });
   return openGuard(
     {},
     openPage(`ArrayBuffer = new Proxy(ArrayBuffer, {

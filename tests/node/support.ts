@@ -19,6 +19,12 @@ export type Package = typeof import("seenguard");
 
 /** The engine of the guards that `openGuard` opens: the step `vitest-js-engine` runs the same tests on the other one. */
 export const ENGINE = process.env.SEENGUARD_ENGINE === "js" ? "js" : "wasm";
+/** The option that the package has for its tests. */
+const ENGINE_OPTION = Symbol.for("seenguard.engine");
+/** Has a guard run the engine as JavaScript though there is Wasm. */
+export const ON_JS: object = { [ENGINE_OPTION]: "js" };
+/** Has it run the engine of these tests. */
+export const ON_ENGINE = ENGINE === "js" ? ON_JS : {};
 
 let namespaces = 0;
 
@@ -40,7 +46,7 @@ export interface OpenedGuard {
 const pages = new WeakSet<Package["SeenGuard"]>();
 
 /** The engine as JavaScript, for guards of any entry. */
-const fallback = () => import("seenguard/formats/engine-js");
+export const fallback = () => import("seenguard/formats/engine-js");
 
 /** Opens a guard that keeps nothing, unless the options say otherwise, and closes it when the test is over. */
 export async function openGuard(
@@ -49,11 +55,9 @@ export async function openGuard(
 ): Promise<OpenedGuard> {
   const errors: SeenGuardError[] = [];
   const onError = (error: SeenGuardError) => errors.push(error);
-  // Without the option it is Wasm, as users have it.
-  const engine = ENGINE === "js" ? ENGINE : "auto";
-  const asked = { namespace: uniqueNamespace(), storage: "none", engine, onError, ...options } as const;
+  const asked = { namespace: uniqueNamespace(), storage: "none", onError, ...ON_ENGINE, ...options } as const;
   // Pages have the engine of a script tag.
-  const guard = await Guard.open(asked.engine === "js" && !pages.has(Guard) ? { fallback, ...asked } : asked);
+  const guard = await Guard.open(ENGINE_OPTION in asked && !pages.has(Guard) ? { fallback, ...asked } : asked);
   // Nobody waits for it: a storage of this test may never answer again.
   onTestFinished(() => void guard.close());
   return { guard, errors, codes: () => errors.map(({ code }) => code) };

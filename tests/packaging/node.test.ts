@@ -50,7 +50,7 @@ test("seenguard/slim reads the module by its file's address", async () => {
   const script = `
     import { SeenGuard } from "seenguard/slim";
     const options = { storage: "none", onError: (error) => console.log(error.message) };
-    const missing = await SeenGuard.open({ ...options, namespace: "1", engine: "wasm", wasm: "file:///there/is/none.wasm" });
+    const missing = await SeenGuard.open({ ...options, namespace: "1", wasm: "file:///there/is/none.wasm" });
     const guard = await SeenGuard.open({ ...options, namespace: "2", wasm: import.meta.resolve("seenguard/seenguard.wasm") });
     console.log(missing.stats().engine, guard.stats().engine);`;
   const { stdout } = await runNode("--input-type=module", "--eval", script);

@@ -150,7 +150,7 @@ test.each(["/", "/wasm"])("a worker at the edge guards a feed and keeps chains i
   const response = await worker.dispatchFetch(`http://localhost${path}`);
   const { served, guarded } = (await response.json()) as { served: ServerOutcome; guarded: Outcome };
   expectServed(served);
-  expectGuarded(guarded, "none", "scenario.json", { engine: "js" });
+  expectGuarded(guarded, "none", "scenario.json", { engine: path === "/wasm" ? "wasm" : "js" });
 });
 
 test("Jest tests a feed in jsdom", async () => {

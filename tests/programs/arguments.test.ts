@@ -9,7 +9,7 @@ import { openTestGuard } from "seenguard/testing";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, vi } from "vitest";
-import { ENGINE, NOW } from "../node/support.js";
+import { ENGINE, fallback, NOW, ON_ENGINE } from "../node/support.js";
 import { calls, setShard, type Scene } from "./calls.js";
 import { change, changed, type Change } from "./hostile.js";
 import { countCommands, runPrograms } from "./programs.js";
@@ -54,7 +54,7 @@ function assertError(error: unknown): void {
 async function newScene(): Promise<Scene & { close(): Promise<void> }> {
   const guards: { close(): Promise<void> }[] = [];
   const onError = (error: SeenGuardError) => assertError(error);
-  const guard = await openTestGuard({ now: NOW * 1000, engine: ENGINE, onError });
+  const guard = await openTestGuard({ now: NOW * 1000, fallback, ...ON_ENGINE, onError });
   const chain = await server.ShardChain.create();
   const near = await NearDuplicates.create();
   return {

@@ -7,7 +7,7 @@ import type { Report } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { openTestGuard } from "seenguard/testing";
 import { afterAll, beforeAll, expect, vi } from "vitest";
-import { ENGINE, NOW } from "../node/support.js";
+import { ENGINE, fallback, NOW, ON_ENGINE } from "../node/support.js";
 import { POOL } from "./items.js";
 import { FeedModel, GuardModel, wellFormed } from "./model.js";
 import { interrupt, meanwhile, noteFailure, operation, perform, type KnownSnapshot, type Scene } from "./operations.js";
@@ -41,7 +41,7 @@ interface ReportingScene extends Scene {
 async function openScene(): Promise<ReportingScene> {
   const scene: { current?: ReportingScene } = {};
   const guard = await openTestGuard({
-    ...{ now: NOW * 1000, engine: ENGINE },
+    ...{ now: NOW * 1000, fallback, ...ON_ENGINE },
     onLag: (_, id) => scene.current?.onLag(id),
     onError: () => scene.current?.onError(),
   });

@@ -4,7 +4,7 @@ import { SeenGuard as SeenGuardWithFormats } from "seenguard/formats";
 import { NearDuplicates, simhash } from "seenguard/near-duplicates";
 import * as server from "seenguard/server";
 import { openTestGuard } from "seenguard/testing";
-import { ENGINE, MapStorage, NOW, uniqueNamespace } from "../node/support.js";
+import { fallback, MapStorage, NOW, ON_ENGINE, uniqueNamespace } from "../node/support.js";
 
 /** What the calls of one program are made on. */
 export interface Scene {
@@ -58,7 +58,7 @@ const storage = (): SeenStorage => {
   };
 };
 const guardOptions = () => ({
-  ...{ namespace: uniqueNamespace(), storage: storage(), windowDays: 30, remember: 100, engine: ENGINE },
+  ...{ namespace: uniqueNamespace(), storage: storage(), windowDays: 30, remember: 100, fallback, ...ON_ENGINE },
   ...{ onError: () => {}, onLag: () => {} },
 });
 const chainOptions = () => ({

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { FeedPage, PageRequest } from "seenguard";
 import { openTestGuard } from "seenguard/testing";
 import { expect } from "vitest";
-import { ENGINE, NOW, settled } from "../node/support.js";
+import { fallback, NOW, ON_ENGINE, settled } from "../node/support.js";
 import { FillModel, type Answer, type Result } from "./fill-model.js";
 import { countCommands, runPrograms } from "./programs.js";
 
@@ -65,7 +65,7 @@ function gatedSource() {
 
 runPrograms("filling a feed", () =>
   fc.asyncProperty(fc.boolean(), fc.array(step, { maxLength: 40, size: "max" }), async (showsSeen, steps) => {
-    const guard = await openTestGuard({ now: NOW * 1000, engine: ENGINE });
+    const guard = await openTestGuard({ now: NOW * 1000, fallback, ...ON_ENGINE });
     const feed = guard.feed({ seen: showsSeen ? "last" : "drop" });
     const model = new FillModel(showsSeen);
     const source = gatedSource();

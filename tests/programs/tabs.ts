@@ -4,7 +4,7 @@
  */
 import vm from "node:vm";
 import type { SeenGuard, SeenGuardError, SeenStorage } from "seenguard";
-import { ENGINE, NOW, Random, readScript, settled, uniqueNamespace, type Package } from "../node/support.js";
+import { ENGINE, NOW, ON_ENGINE, Random, readScript, settled, uniqueNamespace, type Package } from "../node/support.js";
 
 type Operation = "get" | "set" | "remove" | "keys";
 
@@ -82,7 +82,7 @@ export class TabDocument {
       this.errors.push(error);
       if (error.code === "trap") this.page.hasTrapped = true;
     };
-    return this.page.seenguard.SeenGuard.open({ namespace, storage: this.storage, engine: ENGINE, onError });
+    return this.page.seenguard.SeenGuard.open({ namespace, storage: this.storage, ...ON_ENGINE, onError });
   }
 }
 
@@ -160,7 +160,7 @@ export async function loadTabs(count: number): Promise<void> {
     if (pages[tab]?.hasTrapped === false) continue;
     const { namespace } = startDevice(0, ({ act }) => act());
     const page = loadPage();
-    const guard = await page.seenguard.SeenGuard.open({ namespace, storage: "none", engine: ENGINE });
+    const guard = await page.seenguard.SeenGuard.open({ namespace, storage: "none", ...ON_ENGINE });
     await guard.close();
     pages[tab] = page;
   }

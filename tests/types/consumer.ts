@@ -29,7 +29,6 @@ import {
   type SeenStorage,
   type ShardFormat,
   type Snapshot,
-  type WasmSource,
 } from "seenguard";
 
 interface Post {
@@ -89,8 +88,6 @@ const options: GuardOptions = {
   storage: new Preferences(),
   windowDays: 30,
   remember: 20_000,
-  engine: "js",
-  wasm: "/assets/seenguard.wasm" satisfies WasmSource,
   onError: (error) => {
     const code: ErrorCode = error.code;
     console.warn(code, error.message);

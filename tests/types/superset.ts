@@ -56,6 +56,4 @@ export type ExchangedTypes = [
   Takes<ours.Snapshot, contract.Snapshot>,
   Gives<contract.ShardFormat, ours.ShardFormat>,
   Takes<ours.ShardFormat, contract.ShardFormat>,
-  Gives<contract.WasmSource, ours.WasmSource>,
-  Takes<ours.WasmSource, contract.WasmSource>,
 ];

@@ -24,7 +24,7 @@
  * It needs nothing around it, so that it can be sent into a page as text.
  * @param {{ SeenGuard: Pick<typeof import("seenguard").SeenGuard, "open"> }} entry
  * @param {Scenario} scenario
- * @param {Partial<import("seenguard").GuardOptions>} [options]
+ * @param {Partial<import("seenguard/slim").GuardOptions>} [options]
  * @returns {Promise<Outcome>}
  */
 export async function runScenario({ SeenGuard }, { snapshot, page }, options) {

@@ -7,6 +7,9 @@ export { serve } from "./server.js";
 
 /** @typedef {import("seenguard").GuardOptions["fallback"]} Fallback */
 
+/** Has the engine run as JavaScript though there is Wasm: an option that the package has for its tests. */
+const asScript = { [Symbol.for("seenguard.engine")]: "js" };
+
 /**
  * What a page's code does: with `seenguard`, with its engine as JavaScript, and with `seenguard/formats`.
  * @param {Pick<typeof import("seenguard"), "SeenGuard"> & { fallback?: Fallback, formatsFallback?: Fallback }} seenguard
@@ -17,12 +20,12 @@ export async function guardFeeds({ SeenGuard, fallback, formatsFallback }, loadF
   const ofFormats = { namespace: "home:formats", fallback: formatsFallback };
   return {
     page: await runScenario({ SeenGuard }, scenario, { fallback }),
-    "engine-js": await runScenario({ SeenGuard }, scenario, { namespace: "home:engine-js", engine: "js", fallback }),
+    "engine-js": await runScenario({ SeenGuard }, scenario, { ...asScript, namespace: "home:engine-js", fallback }),
     formats: await runScenario(await loadFormats(), guavaScenario, ofFormats),
     "formats-engine-js": await runScenario(await loadFormats(), guavaScenario, {
+      ...asScript,
       ...ofFormats,
       namespace: "home:formats-js",
-      engine: "js",
     }),
   };
 }

@@ -6,22 +6,6 @@ type DomElement = typeof globalThis extends {
 }
   ? T
   : object;
-type DomURL = typeof globalThis extends {
-  URL: {
-    prototype: infer T;
-  };
-}
-  ? T
-  : {
-      readonly href: string;
-    };
-type DomResponse = typeof globalThis extends {
-  Response: {
-    prototype: infer T;
-  };
-}
-  ? T
-  : object;
 type DomAbortSignal = typeof globalThis extends {
   AbortSignal: {
     prototype: infer T;
@@ -35,15 +19,6 @@ type DomRoot =
   | DomElement
   | (typeof globalThis extends { Document: { prototype: infer T } } ? T : object)
   | (typeof globalThis extends { ShadowRoot: { prototype: infer T } } ? T : object);
-type WasmModule = typeof globalThis extends {
-  WebAssembly: {
-    Module: {
-      prototype: infer T;
-    };
-  };
-}
-  ? T
-  : object;
 export type ItemId = string | number | bigint;
 export type IdOf<T> = (item: T) => ItemId | readonly (ItemId | null | undefined)[] | null | undefined;
 export type Identified =
@@ -73,14 +48,11 @@ export type ShardFormat =
       capacity: number;
       falsePositiveRate: number;
     };
-export type WasmSource = string | DomURL | DomResponse | ArrayBuffer | ArrayBufferView | WasmModule;
 export interface GuardOptions {
   namespace: string;
   storage?: "indexeddb" | "local" | "none" | SeenStorage;
   windowDays?: number;
   remember?: number;
-  engine?: "auto" | "wasm" | "js";
-  wasm?: WasmSource;
   onError?: (error: SeenGuardError) => void;
   onLag?: (lagMs: number, id: string) => void;
 }

@@ -1,7 +1,9 @@
-/** A worker at the edge: where no Wasm is compiled, the engine is JavaScript; `/wasm` imports the module. */
+/** A worker at the edge: where no Wasm is compiled, the engines are JavaScript; `/wasm` imports the modules. */
 import * as seenguard from "seenguard";
+import wasm from "seenguard/seenguard.wasm";
 import { plan, ShardChain } from "seenguard/server";
 import * as withWasm from "seenguard/server/workerd";
+import * as slim from "seenguard/slim";
 import scenario from "../scenario.json";
 import { runScenario } from "../scenario.js";
 import { serve } from "../server.js";
@@ -12,9 +14,12 @@ const fallback = () => import("seenguard/engine-js");
 export default {
   /** @param {Request} request */
   async fetch({ url }) {
-    const server = url.endsWith("/wasm") ? withWasm : { ShardChain, plan };
+    const isWasm = url.endsWith("/wasm");
+    const server = isWasm ? withWasm : { ShardChain, plan };
     const served = await serve({ ...server, SeenGuard, fallback }, scenario);
-    const guarded = await runScenario(seenguard, scenario, { fallback });
+    const guarded = await (isWasm
+      ? runScenario(slim, scenario, { wasm })
+      : runScenario(seenguard, scenario, { fallback }));
     return Response.json({ served, guarded });
   },
 };
