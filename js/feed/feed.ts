@@ -1,5 +1,5 @@
 /** `Feed`: one visible list. It decides each id once: what was fresh when it arrived stays though it was seen since. */
-import { SeenGuardError } from "../errors.js";
+import type { SeenGuardError } from "../errors.js";
 import { copyList } from "../ids.js";
 import { misuseOfList, misuseOfPage } from "../misuse.js";
 import type * as Api from "../types/seenguard.js";
@@ -42,8 +42,6 @@ class Feed implements Api.Feed {
   private readonly report: Report;
   /** Ids that pages have brought. */
   private admitted = new Set<string>();
-  /** Whether verdicts were forgotten for want of room, which is reported once. */
-  private isFull = false;
   /** What each page brought. */
   private pages = new WeakMap<readonly unknown[], Admitted<unknown>>();
 

