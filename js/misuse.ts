@@ -2,7 +2,7 @@
  * Mistakes in an app's code that stop nothing and would go unnoticed: each is reported as `misuse`, with words that say
  * what to change.
  */
-import { SeenGuardError } from "./errors.js";
+import { readGiven, SeenGuardError } from "./errors.js";
 import { isObject } from "./options.js";
 
 /** A shorter list without any id may be what the app has. */
@@ -32,13 +32,16 @@ export function misuseOfPage(page: object): SeenGuardError | undefined {
 
 /** What is wrong with what `track` was given, if that is no element. */
 export function misuseOfElement(element: unknown): SeenGuardError | undefined {
-  return misuseOfNode(element, isElement(element), "track takes an element");
+  const isRight = readGiven("bad-option", "what track was given", () => isElement(element));
+  return misuseOfNode(element, isRight, "track takes an element");
 }
 
 /** What is wrong with what `observe` was given, if nothing can be found below it. */
 export function misuseOfRoot(root: unknown): SeenGuardError | undefined {
-  const { nodeType, host } = (root ?? {}) as Partial<ShadowRoot>;
-  const isRoot = isElement(root) || nodeType === 9 || (nodeType === 11 && host !== undefined);
+  const isRoot = readGiven("bad-option", "what observe was given", () => {
+    const { nodeType, host } = (root ?? {}) as Partial<ShadowRoot>;
+    return isElement(root) || nodeType === 9 || (nodeType === 11 && host !== undefined);
+  });
   return misuseOfNode(root, isRoot, `observe takes an element, a document or a shadow root (${CLOSED})`);
 }
 
