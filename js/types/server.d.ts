@@ -44,8 +44,8 @@ export declare class ShardChain {
   has(id: ItemId, options?: { now?: number }): boolean;
   /**
    * The items that no live shard contains or that were taken back, a duplicate id once; an item without a usable id is
-   * kept. `pending`: what the device sent as `Seen-Pending`, left out for this once
-   * and never united with the chain; what cannot be read is as if it were not there.
+   * kept. `pending`: what the device sent as `Seen-Pending`, left out for this once and never united with the chain;
+   * what cannot be read is as if it were not there.
    */
   filter<T extends Identified>(
     items: readonly T[],
