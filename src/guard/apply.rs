@@ -1,9 +1,9 @@
 //! Snapshots: taking one, and what that means for the impressions of this device.
 
+use super::Guard;
 use super::server_view::Replacement;
 use super::taken_back::TakenBack;
-use super::types::{Applied, CoveredImpression, NotApplied};
-use super::{Guard, recorded_at};
+use super::types::{Applied, CoveredImpression, NotApplied, recorded_at};
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::IdList;

@@ -1,8 +1,9 @@
 //! What a guard forgets: everything at a clear, and what came before a deletion of the history on the server.
 
+use super::Guard;
 use super::server_view::ServerView;
 use super::taken_back::TakenBack;
-use super::{Guard, recorded_at};
+use super::types::recorded_at;
 use crate::table::Floor;
 use crate::time::Time;
 

@@ -25,6 +25,7 @@ use delivery::Deliveries;
 use lag::LagSamples;
 use server_view::ServerView;
 use taken_back::TakenBack;
+use types::recorded_at;
 
 const MS_PER_DAY: f64 = 86_400_000.0;
 /// Longest window: a hundred years.
@@ -268,11 +269,6 @@ impl Guard {
         let ahead_ms = self.server_ahead_ms.unwrap_or(0);
         now.unix_ms().saturating_add_signed(ahead_ms) / 1000
     }
-}
-
-/// The device's time, as far as a recording can hold it.
-fn recorded_at(now: Time) -> u64 {
-    now.unix_ms().min(MAX_AT)
 }
 
 /// Delivery to the server.

@@ -4,6 +4,7 @@
 //! that is the server's; of the time as it stands and the same translated to this device's clock the earlier one counts,
 //! so that a clock that is off stops an item rather than repeats it.
 
+use super::types::recorded_at;
 use crate::error::Error;
 use crate::hash::hash_id;
 use crate::id_map::IdMap;
@@ -44,7 +45,7 @@ impl TakenBack {
         }
         let mut taken_back = TakenBack::default();
         taken_back.by_hash.try_reserve(listed.len())?;
-        let now_ms = super::recorded_at(now);
+        let now_ms = recorded_at(now);
         let offset = server_now_ms.map_or(0, |server_now| now_ms as i64 - server_now.min(MAX_AT) as i64);
         for impression in listed {
             let hash = hash_id(impression.id.as_bytes(), 0);

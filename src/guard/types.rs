@@ -3,6 +3,13 @@
 use serde::Serialize;
 
 use super::lag::Lag;
+use crate::table::MAX_AT;
+use crate::time::Time;
+
+/// The device's time, as far as a recording can hold it.
+pub(super) fn recorded_at(now: Time) -> u64 {
+    now.unix_ms().min(MAX_AT)
+}
 
 /// What became of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
