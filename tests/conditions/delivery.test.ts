@@ -235,7 +235,8 @@ describe("a request", () => {
     expect(init).toEqual({ method: "POST", keepalive: true });
     expect(headers).toEqual({ "content-type": "application/json", authorization: "Bearer token" });
     const namespace = expect.any(String) as string;
-    const pending = expect.stringMatching(/^[0-9a-z]{0,12}\.[0-9a-z]{8}\.U0dTMQ/) as string;
+    // The low 24 bits of XXH64("a").
+    const pending = expect.stringMatching(/^[0-9a-z]{0,12}\.[0-9a-z]{8}\.0\.jG5b$/) as string;
     const impressions = [{ id: "a", at }];
     expect(JSON.parse(body as string)).toEqual({ namespace, now: at + 5000, impressions, pending });
   });
