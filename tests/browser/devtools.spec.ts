@@ -34,7 +34,6 @@ test.describe("what is shown", () => {
     await expect(shown.fact("Pending")).toHaveText("2");
     await expect(shown.fact("Stopped")).toHaveText("4");
     await expect(shown.fact("Passed")).toHaveText("4");
-    await expect(shown.fact("Without an id")).toHaveText("1");
     await expect(shown.fact("Remembered")).toHaveText("2");
     await expect(shown.fact("Taken back")).toHaveText("1");
     await expect(shown.fact("Shards")).toHaveText("1");
