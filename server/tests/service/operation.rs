@@ -90,6 +90,8 @@ pub fn what_has_begun_is_finished_before_it_ends() {
         (program.get("/healthz").status == 200).then_some(())
     });
     let idle = program.connect();
+    // It has taken this one, too: one that only waits to be taken would be reset.
+    assert_eq!(program.get("/healthz").status, 200);
     program.ask_to_end();
     eventually("it takes no more", || (!program.is_listening()).then_some(()));
     send(&mut stream, second);
