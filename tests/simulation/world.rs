@@ -18,8 +18,8 @@ use seenguard::device::{Place, Step};
 const BEGINNING: u64 = 1_764_000_000_000;
 /// What happened last, for whoever looks into a failure.
 const REMEMBERED_EVENTS: usize = 30;
-/// Longer than a storage waits before it tries again, after a transaction that did not answer.
-const REST_MS: u64 = 2 * MINUTE;
+/// Longer than a storage waits twice before it tries again, after transactions that did not answer.
+const REST_MS: u64 = 3 * MINUTE;
 /// Most steps after which a tab dies that clears.
 const CLEARING_STEPS: u64 = 12;
 /// Refreshes of the second page where two are far apart: it sees some 15,000 items, and then the first one goes on as
