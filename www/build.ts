@@ -10,7 +10,7 @@ import { build } from "vite";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const pageDirectory = `${root}www/dist`;
-const sources = [`${root}www/page`, `${root}www/vite.config.ts`, `${root}dist/formats.js`];
+const sources = [`${root}www/page`, `${root}www/vite.config.ts`, `${root}dist`];
 
 /** Returns the directory of the built page; `say` hears what is being done, if anything is. */
 export async function buildPage(say: (step: string) => void): Promise<string> {
