@@ -31,8 +31,7 @@ pub struct Recording {
     pub bytes_before: usize,
     /// How many recordings its tab knew for certain: their counters are lower.
     pub certain: usize,
-    /// The latest deletion of the history that its tab knew for certain, and may have known; Unix seconds.
-    pub knew_deletion: u32,
+    /// The latest deletion of the history that its tab may have known; Unix seconds.
     pub may_have_known_deletion: u32,
     /// Whether it is to be delivered: its tab knew that impressions of this namespace are, or a tab that held it
     /// pending began to.
@@ -159,12 +158,11 @@ impl Ledger {
         self.deletions.iter().map(|deletion| deletion.before).max().unwrap_or(0)
     }
 
-    /// Whether some deletion may reach a recording: also one that its tab knew, where another dates it later by a clock
-    /// that is behind.
+    /// Whether some deletion may reach a recording: also one that its tab knew, or one before that, where another tab,
+    /// which knows neither after a clear, dates it later by a clock that is behind.
     pub fn may_be_deleted(&self, recording: &Recording) -> bool {
-        self.deletions
-            .iter()
-            .any(|deletion| deletion.before >= recording.knew_deletion && recording.at < deletion.latest_ms)
+        let mut deletions = self.deletions.iter();
+        deletions.any(|deletion| recording.at < deletion.latest_ms)
     }
 
     /// Whether some deletion may reach a recording of an item.
