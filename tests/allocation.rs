@@ -7,7 +7,7 @@ mod common;
 use allocation_counter::measure;
 use common::device::{Device, PREFIX, save};
 use common::random::Random;
-use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, list_of, sealed, seconds};
+use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, list_of, sealed};
 use seenguard::near_duplicates::NearDuplicates;
 use seenguard::{ChainOptions, MAX_BITS, Pending, PendingToKeep, Shard, ShardChain};
 
@@ -132,7 +132,7 @@ fn what_devices_have_pending_takes_a_request_no_more_than_their_lists() {
     };
     // 4 bytes an id, of at most 9 devices; a list of them grows to less than twice that.
     for own in [&own, &foreign] {
-        let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], pending(own), seconds(START)).unwrap(), [0]));
+        let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], pending(own), at(START)).unwrap(), [0]));
         assert!(taken <= 2 * 9 * 4_000 + LITTLE, "{taken}");
         let to_keep = most_bytes_while(|| _ = PendingToKeep::of(own, None));
         assert!(to_keep <= LITTLE, "{to_keep}");

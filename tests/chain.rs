@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use common::model_chain::ModelChain;
 use common::random::Random;
-use common::{DAY, START, ids, options, seconds, shard_of, shard_with};
+use common::{DAY, START, at, ids, options, shard_of, shard_with};
 use seenguard::{BloomFilter, ChainOptions, Error, IdList, Parameters, Shard, ShardChain};
 
 fn chain(options: ChainOptions) -> ShardChain {
@@ -15,14 +15,13 @@ fn chain(options: ChainOptions) -> ShardChain {
 }
 
 fn restored(chain: &ShardChain, options: ChainOptions, now: u64) -> ShardChain {
-    let (chain, rejected) =
-        ShardChain::from_shards(&chain.snapshot(seconds(now), None).unwrap().shards, options).unwrap();
+    let (chain, rejected) = ShardChain::from_shards(&chain.snapshot(at(now), None).unwrap().shards, options).unwrap();
     assert!(rejected.is_empty());
     chain
 }
 
 fn has_all(chain: &ShardChain, ids: &[String], now: u64) -> bool {
-    ids.iter().all(|id| chain.contains(id, seconds(now)).unwrap())
+    ids.iter().all(|id| chain.contains(id, at(now)).unwrap())
 }
 
 fn epochs(chain: &ShardChain) -> Vec<u32> {
@@ -48,15 +47,15 @@ fn compare_with_the_model(options: ChainOptions, seed: u64, steps: usize) {
         };
         let batch: Vec<&String> = (0..random.below(8)).map(|_| random.pick(&pool)).collect();
         let before = model.snapshot(now).version;
-        assert_eq!(chain.record(&batch, seconds(now)).unwrap(), model.record(&batch, now));
-        let (shipped, expected) = (chain.snapshot(seconds(now), None).unwrap(), model.snapshot(now));
+        assert_eq!(chain.record(&batch, at(now)).unwrap(), model.record(&batch, now));
+        let (shipped, expected) = (chain.snapshot(at(now), None).unwrap(), model.snapshot(now));
         assert_eq!(shipped, expected);
         assert!(shipped.version >= before && chain.shards().count() == model.len());
         assert!(options.ttl_seconds == 0 && model.len() <= options.shards || model.len() <= 2 * options.shards);
         let fresh: Vec<u32> = (0..pool.len() as u32)
             .filter(|&index| !model.contains(&pool[index as usize], now))
             .collect();
-        assert_eq!(chain.filter(&pool, None, seconds(now)).unwrap(), fresh);
+        assert_eq!(chain.filter(&pool, None, at(now)).unwrap(), fresh);
         if random.once_in(6) {
             chain = restored(&chain, options, now);
             model = model.stored_and_restored(now);
@@ -129,19 +128,19 @@ fn check_how_long_ids_are_kept(options: ChainOptions, seed: u64) {
             } else {
                 format!("{step}-{number}")
             };
-            chain.record(&[&id], seconds(now)).unwrap();
+            chain.record(&[&id], at(now)).unwrap();
             inserted += 1;
             last.insert(id, (now, inserted));
         }
-        for (id, &(at, place)) in &last {
-            let contained = chain.contains(id, seconds(now)).unwrap();
+        for (id, &(recorded, place)) in &last {
+            let contained = chain.contains(id, at(now)).unwrap();
             let others = inserted - place;
-            if now < at + ttl && others <= (options.shards as u64 - 1) * u64::from(options.capacity) {
-                assert!(contained, "{id} after {} s and {others} others", now - at);
+            if now < recorded + ttl && others <= (options.shards as u64 - 1) * u64::from(options.capacity) {
+                assert!(contained, "{id} after {} s and {others} others", now - recorded);
                 kept += 1;
             }
-            if now >= at + ttl + slice {
-                assert!(!contained, "{id} after {} s", now - at);
+            if now >= recorded + ttl + slice {
+                assert!(!contained, "{id} after {} s", now - recorded);
                 gone += 1;
             }
         }
@@ -165,12 +164,12 @@ fn one_heavy_day_after_sixteen_light_ones_is_kept_whole() {
     let mut chain = chain(options(1000, 5, 4 * DAY as u32));
     for day in 0..16 {
         chain
-            .record(&ids("light", day..day + 1), seconds(START + day as u64 * (DAY + 1)))
+            .record(&ids("light", day..day + 1), at(START + day as u64 * (DAY + 1)))
             .unwrap();
     }
     let heavy = ids("heavy", 0..3_500);
     let now = START + 16 * (DAY + 1);
-    chain.record(&heavy, seconds(now)).unwrap();
+    chain.record(&heavy, at(now)).unwrap();
     assert!(has_all(&chain, &heavy, now + 4 * DAY - 1));
 }
 
@@ -179,7 +178,7 @@ fn without_expiry_the_latest_are_kept_whatever_the_time() {
     let mut chain = chain(options(100, 5, 0));
     let all = ids("item", 0..2_000);
     for (second, id) in (0..).zip(&all) {
-        chain.record(&[id], seconds(START + second * 10 * DAY)).unwrap();
+        chain.record(&[id], at(START + second * 10 * DAY)).unwrap();
     }
     assert!(has_all(&chain, &all[2_000 - 4 * 100..], u64::from(u32::MAX)));
     assert_eq!(chain.shards().count(), 5);
@@ -190,41 +189,41 @@ fn seeing_an_id_again_renews_it() {
     let mut chain = chain(options(10, 2, 0));
     for round in 0..20 {
         let news = ids("news", round * 9..round * 9 + 9);
-        chain.record(&news, seconds(START)).unwrap();
-        chain.record(&["evergreen"], seconds(START)).unwrap();
+        chain.record(&news, at(START)).unwrap();
+        chain.record(&["evergreen"], at(START)).unwrap();
     }
-    assert!(chain.contains("evergreen", seconds(START)).unwrap());
+    assert!(chain.contains("evergreen", at(START)).unwrap());
 }
 
 #[test]
 fn record_tells_how_many_no_live_shard_contained() {
     let mut chain = chain(options(3, 5, 100));
-    assert_eq!(chain.record(&["a", "b", "a", "c", "d"], seconds(START)).unwrap(), 4);
-    assert_eq!(chain.record(&["a", "e"], seconds(START)).unwrap(), 1);
-    assert_eq!(chain.record(&["a"], seconds(START + 125)).unwrap(), 1);
+    assert_eq!(chain.record(&["a", "b", "a", "c", "d"], at(START)).unwrap(), 4);
+    assert_eq!(chain.record(&["a", "e"], at(START)).unwrap(), 1);
+    assert_eq!(chain.record(&["a"], at(START + 125)).unwrap(), 1);
 }
 
 #[test]
 fn what_has_expired_answers_nothing_even_before_the_next_record() {
     let mut chain = chain(options(10, 5, 100));
-    chain.record(&["a"], seconds(START)).unwrap();
-    assert!(chain.contains("a", seconds(START + 124)).unwrap() && !chain.contains("a", seconds(START + 125)).unwrap());
-    assert_eq!(chain.filter(&["a", "b"], None, seconds(START + 124)).unwrap(), [1]);
-    assert_eq!(chain.filter(&["a", "b"], None, seconds(START + 125)).unwrap(), [0, 1]);
-    let empty = chain.snapshot(seconds(START + 125), None).unwrap();
+    chain.record(&["a"], at(START)).unwrap();
+    assert!(chain.contains("a", at(START + 124)).unwrap() && !chain.contains("a", at(START + 125)).unwrap());
+    assert_eq!(chain.filter(&["a", "b"], None, at(START + 124)).unwrap(), [1]);
+    assert_eq!(chain.filter(&["a", "b"], None, at(START + 125)).unwrap(), [0, 1]);
+    let empty = chain.snapshot(at(START + 125), None).unwrap();
     assert_eq!(
         (empty.version, empty.shards.len(), empty.now),
-        (Some(0), 0, seconds(START + 125))
+        (Some(0), 0, at(START + 125))
     );
 }
 
 #[test]
 fn a_filtered_list_names_each_fresh_id_once() {
     let mut chain = chain(ChainOptions::default());
-    chain.record(&["seen"], seconds(START)).unwrap();
+    chain.record(&["seen"], at(START)).unwrap();
     assert_eq!(
         chain
-            .filter(&["new", "seen", "new", "", "seen", "other", ""], None, seconds(START))
+            .filter(&["new", "seen", "new", "", "seen", "other", ""], None, at(START))
             .unwrap(),
         [0, 3, 5]
     );
@@ -234,9 +233,9 @@ fn a_filtered_list_names_each_fresh_id_once() {
 fn any_id_is_an_id() {
     let mut chain = chain(ChainOptions::default());
     let strange = ["", "\0", "a\0b", "\u{FFFD}", "🦀", " "];
-    assert_eq!(chain.record(&strange, seconds(START)).unwrap(), strange.len());
-    assert!(chain.filter(&strange, None, seconds(START)).unwrap().is_empty());
-    assert_eq!(chain.record(&[[0xFFu8, 0xFE].as_slice()], seconds(START)).unwrap(), 1);
+    assert_eq!(chain.record(&strange, at(START)).unwrap(), strange.len());
+    assert!(chain.filter(&strange, None, at(START)).unwrap().is_empty());
+    assert_eq!(chain.record(&[[0xFFu8, 0xFE].as_slice()], at(START)).unwrap(), 1);
 }
 
 // Small and large chains.
@@ -250,15 +249,12 @@ fn chains_of_one_shard_of_64_and_of_capacity_1_rotate() {
         });
         let all = ids("item", 0..200 * capacity as usize);
         for id in &all {
-            chain.record(&[id], seconds(START)).unwrap();
-            assert!(chain.contains(id, seconds(START)).unwrap());
+            chain.record(&[id], at(START)).unwrap();
+            assert!(chain.contains(id, at(START)).unwrap());
         }
         assert_eq!(chain.shards().count(), shards);
         // A filter for one item claims a few others too.
-        let kept = all
-            .iter()
-            .filter(|id| chain.contains(id, seconds(START)).unwrap())
-            .count();
+        let kept = all.iter().filter(|id| chain.contains(id, at(START)).unwrap()).count();
         let capacity = shards * capacity as usize;
         assert!((capacity..=capacity + 3).contains(&kept), "{kept}");
     }
@@ -271,12 +267,9 @@ fn a_full_chain_fits_a_snapshot() {
         // One light slice, one heavy one.
         let count = if second / 10 % 2 == 0 { 1 } else { 3 };
         chain
-            .record(
-                &ids("item", second * 3..second * 3 + count),
-                seconds(START + second as u64),
-            )
+            .record(&ids("item", second * 3..second * 3 + count), at(START + second as u64))
             .unwrap();
-        let shipped = chain.snapshot(seconds(START + second as u64), None).unwrap();
+        let shipped = chain.snapshot(at(START + second as u64), None).unwrap();
         assert!(shipped.shards.len() <= 64);
         let mut guard = common::guard_of(1.0, seenguard::device::DEFAULT_REMEMBER);
         common::apply(
@@ -314,9 +307,9 @@ fn ids_that_fill(parameters: Parameters, count: usize) -> Vec<String> {
 fn ids_that_are_chosen_to_fill_a_shard_raise_its_false_positive_rate_27_times_at_most() {
     let parameters = Parameters::for_capacity(100, 0.001).unwrap();
     let mut chain = chain(options(100, 5, 0));
-    chain.record(&ids_that_fill(parameters, 101), seconds(START)).unwrap();
+    chain.record(&ids_that_fill(parameters, 101), at(START)).unwrap();
     // The 101st is in a shard of its own.
-    let shipped = chain.snapshot(seconds(START), None).unwrap().shards;
+    let shipped = chain.snapshot(at(START), None).unwrap().shards;
     assert_eq!(shipped.len(), 2);
     let full = Shard::from_base64(&shipped[1]).unwrap().filter;
     let most = f64::from(parameters.hashes()) * 100.0 / f64::from(parameters.bits());
@@ -334,24 +327,24 @@ fn the_version_grows_with_every_insertion() {
     let mut version = Some(0);
     for number in 0..300 {
         let now = START + number * 7;
-        chain.record(&[format!("item-{number}")], seconds(now)).unwrap();
-        assert!(chain.snapshot(seconds(now), None).unwrap().version > version);
-        version = chain.snapshot(seconds(now), None).unwrap().version;
+        chain.record(&[format!("item-{number}")], at(now)).unwrap();
+        assert!(chain.snapshot(at(now), None).unwrap().version > version);
+        version = chain.snapshot(at(now), None).unwrap().version;
     }
 }
 
 #[test]
 fn the_version_is_made_of_epoch_and_count_of_the_newest_shard() {
     let mut chain = chain(options(3, 3, 0));
-    assert_eq!(chain.snapshot(seconds(START), None).unwrap().version, Some(0));
-    chain.record(&["a", "b"], seconds(START)).unwrap();
+    assert_eq!(chain.snapshot(at(START), None).unwrap().version, Some(0));
+    chain.record(&["a", "b"], at(START)).unwrap();
     assert_eq!(
-        chain.snapshot(seconds(START + 9), None).unwrap().version,
+        chain.snapshot(at(START + 9), None).unwrap().version,
         Some((START << 21) + 2)
     );
-    chain.record(&["c", "d"], seconds(START)).unwrap();
+    chain.record(&["c", "d"], at(START)).unwrap();
     assert_eq!(
-        chain.snapshot(seconds(START), None).unwrap().version,
+        chain.snapshot(at(START), None).unwrap().version,
         Some(((START + 1) << 21) + 1)
     );
     let edge = shard_of(&["a"], u32::MAX, 0);
@@ -365,31 +358,28 @@ fn the_version_is_made_of_epoch_and_count_of_the_newest_shard() {
         options(3, 3, 0),
     )
     .unwrap();
-    assert_eq!(
-        edge.snapshot(seconds(START), None).unwrap().version,
-        Some((1 << 53) - 1)
-    );
+    assert_eq!(edge.snapshot(at(START), None).unwrap().version, Some((1 << 53) - 1));
 }
 
 #[test]
 fn the_version_grows_over_a_reset_of_the_store() {
     let mut before = chain(options(10, 3, 0));
-    before.record(&ids("item", 0..200), seconds(START)).unwrap();
+    before.record(&ids("item", 0..200), at(START)).unwrap();
     let mut after = chain(options(10, 3, 0));
-    after.record(&["a"], seconds(START + 1_000)).unwrap();
+    after.record(&["a"], at(START + 1_000)).unwrap();
     assert!(
-        after.snapshot(seconds(START + 1_000), None).unwrap().version
-            > before.snapshot(seconds(START + 1_000), None).unwrap().version
+        after.snapshot(at(START + 1_000), None).unwrap().version
+            > before.snapshot(at(START + 1_000), None).unwrap().version
     );
 }
 
 #[test]
 fn the_version_grows_over_an_expiry_of_everything() {
     let mut chain = chain(options(1, 3, 10));
-    chain.record(&ids("item", 0..500), seconds(START)).unwrap();
-    let before = chain.snapshot(seconds(START), None).unwrap().version;
-    chain.record(&["next"], seconds(START + 100)).unwrap();
-    assert!(chain.snapshot(seconds(START + 100), None).unwrap().version > before);
+    chain.record(&ids("item", 0..500), at(START)).unwrap();
+    let before = chain.snapshot(at(START), None).unwrap().version;
+    chain.record(&["next"], at(START + 100)).unwrap();
+    assert!(chain.snapshot(at(START + 100), None).unwrap().version > before);
 }
 
 #[test]
@@ -400,9 +390,9 @@ fn the_version_never_shrinks_when_the_clock_goes_back_and_forth() {
         let mut version = Some(0);
         for number in 0..2_000 {
             let now = START + random.below(300);
-            let before = chain.snapshot(seconds(now), None).unwrap();
-            chain.record(&[format!("item-{number}")], seconds(now)).unwrap();
-            let after = chain.snapshot(seconds(now), None).unwrap();
+            let before = chain.snapshot(at(now), None).unwrap();
+            chain.record(&[format!("item-{number}")], at(now)).unwrap();
+            let after = chain.snapshot(at(now), None).unwrap();
             assert!(after.version > version, "step {number}");
             assert!(before.shards.is_empty() || before.version >= version, "step {number}");
             version = after.version;
@@ -413,18 +403,18 @@ fn the_version_never_shrinks_when_the_clock_goes_back_and_forth() {
 #[test]
 fn the_version_does_not_shrink_as_long_as_nothing_is_recorded() {
     let mut chain = chain(options(5, 3, 100));
-    chain.record(&["a"], seconds(START)).unwrap();
+    chain.record(&["a"], at(START)).unwrap();
     // The clock goes back, so this shard expires before the one that it follows.
-    chain.record(&["b"], seconds(START - 60)).unwrap();
+    chain.record(&["b"], at(START - 60)).unwrap();
     let now = START + 100;
-    let version = chain.snapshot(seconds(now), None).unwrap().version;
-    chain.record(&[] as &[&str], seconds(now)).unwrap();
-    chain.unsee(&["a"], seconds(now)).unwrap();
-    let shipped = chain.snapshot(seconds(now), None).unwrap();
+    let version = chain.snapshot(at(now), None).unwrap().version;
+    chain.record(&[] as &[&str], at(now)).unwrap();
+    chain.unsee(&["a"], at(now)).unwrap();
+    let shipped = chain.snapshot(at(now), None).unwrap();
     assert_eq!((shipped.version, shipped.shards.len()), (version, 1));
     // What has expired is not known any more, and takes no room once another shard has followed it.
-    assert_eq!(chain.record(&["b"], seconds(now)).unwrap(), 1);
-    assert!(chain.snapshot(seconds(now), None).unwrap().version > version);
+    assert_eq!(chain.record(&["b"], at(now)).unwrap(), 1);
+    assert!(chain.snapshot(at(now), None).unwrap().version > version);
     assert_eq!(chain.shards().count(), 2);
 }
 
@@ -435,18 +425,18 @@ fn the_version_grows_although_the_newest_stored_shard_cannot_be_read() {
         let mut chain = chain(options);
         for number in 0..35 {
             chain
-                .record(&[format!("item-{number}")], seconds(START + number * 20))
+                .record(&[format!("item-{number}")], at(START + number * 20))
                 .unwrap();
         }
         let now = START + 700;
-        let mut stored = chain.snapshot(seconds(now), None).unwrap();
+        let mut stored = chain.snapshot(at(now), None).unwrap();
         for damaged in 0..stored.shards.len().min(2) {
             stored.shards[damaged].insert(9, '!');
             let (mut goes_on, rejected) = ShardChain::from_shards(&stored.shards, options).unwrap();
             assert_eq!(rejected.len(), damaged + 1);
-            goes_on.record(&["next"], seconds(now)).unwrap();
+            goes_on.record(&["next"], at(now)).unwrap();
             assert!(
-                goes_on.snapshot(seconds(now), None).unwrap().version > stored.version,
+                goes_on.snapshot(at(now), None).unwrap().version > stored.version,
                 "{capacity} {ttl} {damaged}"
             );
         }
@@ -459,14 +449,14 @@ fn the_version_grows_although_the_newest_stored_shard_cannot_be_read() {
 fn a_chain_goes_on_from_its_shards() {
     let options = options(10, 3, 1_000);
     let mut chain = chain(options);
-    chain.record(&ids("item", 0..15), seconds(START)).unwrap();
+    chain.record(&ids("item", 0..15), at(START)).unwrap();
     let mut goes_on = restored(&chain, options, START + 10);
     for chain in [&mut chain, &mut goes_on] {
-        chain.record(&ids("item", 15..40), seconds(START + 20)).unwrap();
+        chain.record(&ids("item", 15..40), at(START + 20)).unwrap();
     }
     assert_eq!(
-        chain.snapshot(seconds(START + 20), None).unwrap(),
-        goes_on.snapshot(seconds(START + 20), None).unwrap()
+        chain.snapshot(at(START + 20), None).unwrap(),
+        goes_on.snapshot(at(START + 20), None).unwrap()
     );
 }
 
@@ -474,7 +464,7 @@ fn a_chain_goes_on_from_its_shards() {
 fn a_newest_shard_with_other_parameters_is_sealed_and_kept() {
     let first = options(100, 3, 0);
     let mut chain = chain(first);
-    chain.record(&ids("old", 0..20), seconds(START)).unwrap();
+    chain.record(&ids("old", 0..20), at(START)).unwrap();
     let others = [
         ChainOptions { capacity: 200, ..first },
         ChainOptions {
@@ -489,13 +479,10 @@ fn a_newest_shard_with_other_parameters_is_sealed_and_kept() {
     ];
     for other in others {
         let mut goes_on = restored(&chain, other, START);
-        assert!(
-            goes_on.snapshot(seconds(START), None).unwrap().version
-                == chain.snapshot(seconds(START), None).unwrap().version
-        );
-        goes_on.record(&["new"], seconds(START)).unwrap();
+        assert!(goes_on.snapshot(at(START), None).unwrap().version == chain.snapshot(at(START), None).unwrap().version);
+        goes_on.record(&["new"], at(START)).unwrap();
         assert_eq!(epochs(&goes_on), [START as u32 + 1, START as u32]);
-        assert!(has_all(&goes_on, &ids("old", 0..20), START) && goes_on.contains("new", seconds(START)).unwrap());
+        assert!(has_all(&goes_on, &ids("old", 0..20), START) && goes_on.contains("new", at(START)).unwrap());
         let newest = goes_on.shards().next().unwrap();
         let expected = Parameters::for_capacity(other.capacity, other.false_positive_rate).unwrap();
         assert_eq!(
@@ -504,7 +491,7 @@ fn a_newest_shard_with_other_parameters_is_sealed_and_kept() {
         );
         assert_eq!(newest.expires != 0, other.ttl_seconds != 0);
         // It goes on in that shard.
-        goes_on.record(&["newer"], seconds(START)).unwrap();
+        goes_on.record(&["newer"], at(START)).unwrap();
         assert_eq!(goes_on.shards().count(), 2);
     }
 }
@@ -512,9 +499,9 @@ fn a_newest_shard_with_other_parameters_is_sealed_and_kept() {
 #[test]
 fn shards_with_other_parameters_drop_out_by_number() {
     let mut chain = chain(options(10, 3, 0));
-    chain.record(&ids("old", 0..25), seconds(START)).unwrap();
+    chain.record(&ids("old", 0..25), at(START)).unwrap();
     let mut goes_on = restored(&chain, options(20, 3, 0), START);
-    goes_on.record(&ids("new", 0..60), seconds(START)).unwrap();
+    goes_on.record(&ids("new", 0..60), at(START)).unwrap();
     assert_eq!(goes_on.shards().count(), 3);
     assert!(has_all(&goes_on, &ids("new", 0..60), START));
 }
@@ -523,20 +510,16 @@ fn shards_with_other_parameters_drop_out_by_number() {
 fn a_changed_ttl_holds_for_what_comes_after_it() {
     for (first, second) in [(100, 1_000), (1_000, 100), (0, 100), (100, 0), (40_000_000, 100)] {
         let mut chain = chain(options(10, 5, first));
-        chain.record(&["old"], seconds(START)).unwrap();
+        chain.record(&["old"], at(START)).unwrap();
         let now = START + 10;
         let mut goes_on = restored(&chain, options(10, 5, second), now);
-        goes_on.record(&["new"], seconds(now)).unwrap();
-        assert!(goes_on.contains("old", seconds(now)).unwrap());
+        goes_on.record(&["new"], at(now)).unwrap();
+        assert!(goes_on.contains("old", at(now)).unwrap());
         if second == 0 {
-            assert!(goes_on.contains("new", seconds(now + 1_000_000)).unwrap());
+            assert!(goes_on.contains("new", at(now + 1_000_000)).unwrap());
         } else {
-            assert!(goes_on.contains("new", seconds(now + u64::from(second) - 1)).unwrap());
-            assert!(
-                !goes_on
-                    .contains("new", seconds(now + u64::from(second) * 5 / 4))
-                    .unwrap()
-            );
+            assert!(goes_on.contains("new", at(now + u64::from(second) - 1)).unwrap());
+            assert!(!goes_on.contains("new", at(now + u64::from(second) * 5 / 4)).unwrap());
         }
     }
 }
@@ -544,9 +527,9 @@ fn a_changed_ttl_holds_for_what_comes_after_it() {
 #[test]
 fn more_stored_shards_than_wanted_are_kept_until_room_is_needed() {
     let mut chain = chain(options(10, 8, 0));
-    chain.record(&ids("item", 0..80), seconds(START)).unwrap();
+    chain.record(&ids("item", 0..80), at(START)).unwrap();
     let mut goes_on = restored(&chain, options(10, 3, 0), START);
-    goes_on.record(&["one more"], seconds(START)).unwrap();
+    goes_on.record(&["one more"], at(START)).unwrap();
     assert_eq!(goes_on.shards().count(), 3);
     assert!(has_all(&goes_on, &ids("item", 60..80), START));
 }
@@ -556,12 +539,12 @@ fn the_last_times_of_the_format_do_not_break_a_chain() {
     for now in [u64::from(u32::MAX) - 1, u64::from(u32::MAX)] {
         for ttl in [0, 100] {
             let mut chain = chain(options(10, 3, ttl));
-            chain.record(&["a", "b"], seconds(now)).unwrap();
-            chain.record(&["c"], seconds(now)).unwrap();
+            chain.record(&["a", "b"], at(now)).unwrap();
+            chain.record(&["c"], at(now)).unwrap();
             assert!(ttl > 0 || has_all(&chain, &["a", "b", "c"].map(String::from), now));
-            assert!(chain.snapshot(seconds(now), None).unwrap().shards.len() <= 3);
-            chain.record(&["a"], seconds(0)).unwrap();
-            assert!(chain.contains("a", seconds(0)).unwrap());
+            assert!(chain.snapshot(at(now), None).unwrap().shards.len() <= 3);
+            chain.record(&["a"], at(0)).unwrap();
+            assert!(chain.contains("a", at(0)).unwrap());
         }
     }
 }
@@ -569,21 +552,21 @@ fn the_last_times_of_the_format_do_not_break_a_chain() {
 #[test]
 fn times_beyond_32_bits_of_seconds_are_refused_and_change_nothing() {
     let mut chain = recorded(options(10, 3, 1_000), &ids("item", 0..15), START);
-    let before = chain.snapshot(seconds(START), None).unwrap();
+    let before = chain.snapshot(at(START), None).unwrap();
     for now in [u64::from(u32::MAX) + 1, START * 1000, u64::MAX] {
         let refused = [
-            chain.record(&["new"], seconds(now)).map(drop),
-            chain.contains("new", seconds(now)).map(drop),
-            chain.filter(&["new"], None, seconds(now)).map(drop),
-            chain.snapshot(seconds(now), None).map(drop),
+            chain.record(&["new"], at(now)).map(drop),
+            chain.contains("new", at(now)).map(drop),
+            chain.filter(&["new"], None, at(now)).map(drop),
+            chain.snapshot(at(now), None).map(drop),
         ];
         for result in refused {
             assert_eq!(result.map_err(|error| error.code()), Err("bad-option"));
         }
     }
-    assert_eq!(chain.snapshot(seconds(START), None).unwrap(), before);
-    chain.record(&["new"], seconds(START)).unwrap();
-    assert!(chain.snapshot(seconds(START), None).unwrap().version > before.version);
+    assert_eq!(chain.snapshot(at(START), None).unwrap(), before);
+    chain.record(&["new"], at(START)).unwrap();
+    assert!(chain.snapshot(at(START), None).unwrap().version > before.version);
 }
 
 /// A list that claims more ids than there can be.
@@ -602,14 +585,14 @@ impl IdList for Endless {
 #[test]
 fn a_list_that_no_memory_holds_is_refused() {
     let chain = chain(ChainOptions::default());
-    assert_eq!(chain.filter(&Endless, None, seconds(START)), Err(Error::OutOfMemory));
+    assert_eq!(chain.filter(&Endless, None, at(START)), Err(Error::OutOfMemory));
 }
 
 // Union.
 
 fn recorded(options: ChainOptions, ids: &[String], now: u64) -> ShardChain {
     let mut chain = chain(options);
-    chain.record(ids, seconds(now)).unwrap();
+    chain.record(ids, at(now)).unwrap();
     chain
 }
 
@@ -680,9 +663,9 @@ fn the_earlier_beginning_governs_when_a_united_shard_is_sealed() {
     let options = options(100, 5, 1_000);
     let mut here = recorded(options, &ids("here", 0..3), START);
     here.unite(&recorded(options, &ids("there", 0..3), START + 240));
-    here.record(&["within"], seconds(START + 250)).unwrap();
+    here.record(&["within"], at(START + 250)).unwrap();
     assert_eq!(here.shards().count(), 1);
-    here.record(&["after"], seconds(START + 251)).unwrap();
+    here.record(&["after"], at(START + 251)).unwrap();
     assert_eq!(here.shards().count(), 2);
 }
 
@@ -694,8 +677,8 @@ fn daily_chains_that_unite_do_not_keep_an_id_alive() {
     for day in 0..200u64 {
         let now = START + day * DAY;
         united.unite(&recorded(options, &ids(&format!("day {day}"), 0..5), now));
-        united.record(&[] as &[&str], seconds(now)).unwrap();
-        if united.contains("day 0-0", seconds(now)).unwrap() {
+        united.record(&[] as &[&str], at(now)).unwrap();
+        if united.contains("day 0-0", at(now)).unwrap() {
             kept_for = day;
         }
         assert!(united.shards().count() <= 10);
@@ -711,10 +694,10 @@ fn a_chain_that_is_united_with_its_own_copy_stays_as_it_is() {
         for ttl in [0, 1_000] {
             let options = options(100, 5, ttl);
             let mut chain = recorded(options, &ids("item", 0..count), START);
-            let before = chain.snapshot(seconds(START), None).unwrap();
+            let before = chain.snapshot(at(START), None).unwrap();
             chain.unite(&chain.clone());
             chain.unite(&restored(&chain, options, START));
-            assert_eq!(chain.snapshot(seconds(START), None).unwrap(), before, "{count} {ttl}");
+            assert_eq!(chain.snapshot(at(START), None).unwrap(), before, "{count} {ttl}");
         }
     }
 }
@@ -731,18 +714,18 @@ fn a_chain_that_is_united_with_a_copy_that_went_on_becomes_that_copy() {
             for _ in 0..random.below(8) {
                 *now += random.below(300);
                 let batch: Vec<&String> = (0..random.below(20)).map(|_| random.pick(&pool)).collect();
-                chain.record(&batch, seconds(*now)).unwrap();
+                chain.record(&batch, at(*now)).unwrap();
             }
         };
         go_on(&mut here, &mut random, &mut now);
         let mut there = restored(&here, options, now);
         go_on(&mut there, &mut random, &mut now);
-        let expected = there.snapshot(seconds(now), None).unwrap();
+        let expected = there.snapshot(at(now), None).unwrap();
         let before = here.clone();
         here.unite(&there);
-        assert_eq!(here.snapshot(seconds(now), None).unwrap(), expected, "{round}");
+        assert_eq!(here.snapshot(at(now), None).unwrap(), expected, "{round}");
         there.unite(&before);
-        assert_eq!(there.snapshot(seconds(now), None).unwrap(), expected, "{round}");
+        assert_eq!(there.snapshot(at(now), None).unwrap(), expected, "{round}");
     }
 }
 
@@ -750,16 +733,16 @@ fn a_chain_that_is_united_with_a_copy_that_went_on_becomes_that_copy() {
 fn an_id_that_is_renewed_before_a_union_with_a_copy_is_kept_as_long_as_without_it() {
     let mut alone = recorded(options(10, 3, 0), &ids("item", 0..10), START);
     // The newest shard has nothing that the older one lacks.
-    alone.record(&["item-3"], seconds(START)).unwrap();
+    alone.record(&["item-3"], at(START)).unwrap();
     let mut united = alone.clone();
     united.unite(&alone.clone());
     for chain in [&mut alone, &mut united] {
-        chain.record(&ids("next", 0..19), seconds(START)).unwrap();
-        assert!(chain.contains("item-3", seconds(START)).unwrap());
+        chain.record(&ids("next", 0..19), at(START)).unwrap();
+        assert!(chain.contains("item-3", at(START)).unwrap());
     }
     assert_eq!(
-        alone.snapshot(seconds(START), None).unwrap(),
-        united.snapshot(seconds(START), None).unwrap()
+        alone.snapshot(at(START), None).unwrap(),
+        united.snapshot(at(START), None).unwrap()
     );
 }
 
@@ -770,11 +753,11 @@ fn a_united_shard_is_sealed_no_later_for_a_union_with_its_stored_copy() {
     here.unite(&recorded(options, &ids("there", 0..3), START + 240));
     // The expiry of the united shard tells a later beginning.
     let mut stored = restored(&here, options, START + 245);
-    stored.record(&["more"], seconds(START + 245)).unwrap();
+    stored.record(&["more"], at(START + 245)).unwrap();
     here.unite(&stored);
-    here.record(&["within"], seconds(START + 250)).unwrap();
+    here.record(&["within"], at(START + 250)).unwrap();
     assert_eq!(here.shards().count(), 1);
-    here.record(&["after"], seconds(START + 251)).unwrap();
+    here.record(&["after"], at(START + 251)).unwrap();
     assert_eq!(here.shards().count(), 2);
 }
 
@@ -793,8 +776,8 @@ fn two_copies_that_went_on_apart_unite_without_loss() {
     let options = options(100, 8, 0);
     let common = recorded(options, &ids("common", 0..230), START);
     let (mut here, mut there) = (common.clone(), common);
-    here.record(&ids("here", 0..20), seconds(START)).unwrap();
-    there.record(&ids("there", 0..25), seconds(START)).unwrap();
+    here.record(&ids("here", 0..20), at(START)).unwrap();
+    there.record(&ids("there", 0..25), at(START)).unwrap();
     here.unite(&there);
     assert_eq!(here.shards().count(), 3);
     for all in [ids("common", 0..230), ids("here", 0..20), ids("there", 0..25)] {
@@ -810,9 +793,9 @@ fn a_united_chain_keeps_the_newest_and_its_bounds() {
     here.unite(&there);
     assert_eq!(here.shards().count(), 5);
     assert!(has_all(&here, &ids("there", 0..50), START));
-    let version = here.snapshot(seconds(START), None).unwrap().version;
-    here.record(&["next"], seconds(START)).unwrap();
-    assert!(here.snapshot(seconds(START), None).unwrap().version > version);
+    let version = here.snapshot(at(START), None).unwrap().version;
+    here.record(&["next"], at(START)).unwrap();
+    assert!(here.snapshot(at(START), None).unwrap().version > version);
 }
 
 // Options.
@@ -991,8 +974,8 @@ fn the_ends_of_the_options_ranges_are_taken() {
     ];
     for options in good {
         let mut chain = chain(options);
-        chain.record(&["a"], seconds(START)).unwrap();
-        assert!(chain.contains("a", seconds(START)).unwrap(), "{options:?}");
+        chain.record(&["a"], at(START)).unwrap();
+        assert!(chain.contains("a", at(START)).unwrap(), "{options:?}");
         assert_eq!(chain.options(), &options);
     }
 }
@@ -1001,5 +984,5 @@ fn the_ends_of_the_options_ranges_are_taken() {
 fn a_shard_of_any_parameters_is_gone_on_from() {
     let strange = shard_with(Parameters::new(77, 32).unwrap(), u64::MAX, &["a"], 5, 0);
     let (chain, rejected) = ShardChain::from_shards(&[strange.to_base64().unwrap()], ChainOptions::default()).unwrap();
-    assert!(rejected.is_empty() && chain.contains("a", seconds(START)).unwrap());
+    assert!(rejected.is_empty() && chain.contains("a", at(START)).unwrap());
 }

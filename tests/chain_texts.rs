@@ -6,7 +6,7 @@ mod common;
 
 use std::cmp::Reverse;
 
-use common::{START, ids, options, seconds, shard_of};
+use common::{START, at, ids, options, shard_of};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use seenguard::wire::{self, Reference};
@@ -61,12 +61,12 @@ fn range(pool: &[String], first: usize, count: usize) -> &[String] {
 fn take(chain: &mut ShardChain, step: &Step, pool: &[String], now: &mut u64) {
     match *step {
         Step::Record { first, count } => {
-            chain.record(range(pool, first, count), seconds(*now)).unwrap();
+            chain.record(range(pool, first, count), at(*now)).unwrap();
         }
-        Step::Unsee(id) => chain.unsee(&[&pool[id]], seconds(*now)).unwrap(),
+        Step::Unsee(id) => chain.unsee(&[&pool[id]], at(*now)).unwrap(),
         Step::Wait(seconds) => *now += seconds,
         Step::StoreAndRestore => {
-            let stored = chain.snapshot(seconds(*now), None).unwrap();
+            let stored = chain.snapshot(at(*now), None).unwrap();
             let (mut next, rejected) = restored(&stored.shards, *chain.options());
             assert!(rejected.is_empty());
             next.restore(&stored.unseen, stored.forget_before).unwrap();
@@ -74,7 +74,7 @@ fn take(chain: &mut ShardChain, step: &Step, pool: &[String], now: &mut u64) {
         }
         Step::UniteWithACopyThatWentOn { first } => {
             let mut copy = chain.clone();
-            copy.record(range(pool, first, 3), seconds(*now)).unwrap();
+            copy.record(range(pool, first, 3), at(*now)).unwrap();
             chain.unite(&copy);
         }
     }
@@ -103,11 +103,11 @@ fn split_one_by_one(live: &[Shard], unseen: &[String], ids: &[String]) -> Split 
 fn check(chain: &ShardChain, pool: &[String], held: u64, now: u64) -> Result<(), TestCaseError> {
     let live: Vec<Shard> = chain
         .shards()
-        .filter(|shard| !shard.is_expired(seconds(now)))
+        .filter(|shard| !shard.is_expired(at(now)))
         .cloned()
         .collect();
     let texts: Vec<String> = live.iter().map(|shard| shard.to_base64().unwrap()).collect();
-    let shipped = chain.snapshot(seconds(now), None).unwrap();
+    let shipped = chain.snapshot(at(now), None).unwrap();
     prop_assert_eq!(&shipped.shards, &texts);
 
     let reference = |text: &String| Reference::of(chain.options().format, text.as_bytes());
@@ -122,13 +122,13 @@ fn check(chain: &ShardChain, pool: &[String], held: u64, now: u64) -> Result<(),
     };
     let expected: Vec<String> = texts.iter().map(or_reference).collect();
     let names = Reference::join(held.iter().copied());
-    prop_assert_eq!(chain.snapshot(seconds(now), Some(&names)).unwrap().shards, expected);
+    prop_assert_eq!(chain.snapshot(at(now), Some(&names)).unwrap().shards, expected);
 
     let unseen: Vec<String> = shipped.unseen.into_iter().map(|entry| entry.id).collect();
     for ids in [pool, &pool[..FEW]] {
         let expected = split_one_by_one(&live, &unseen, ids);
-        prop_assert_eq!(chain.filter(ids, None, seconds(now)).unwrap(), expected.fresh.clone());
-        prop_assert_eq!(chain.split(ids, None, seconds(now)).unwrap(), expected);
+        prop_assert_eq!(chain.filter(ids, None, at(now)).unwrap(), expected.fresh.clone());
+        prop_assert_eq!(chain.split(ids, None, at(now)).unwrap(), expected);
     }
     Ok(())
 }
@@ -158,9 +158,9 @@ proptest! {
         let pool = ids("item", 0..MANY);
         let mut chain = ShardChain::new(options).unwrap();
         for batch in pool.chunks(8).take(20) {
-            chain.record(batch, seconds(START)).unwrap();
+            chain.record(batch, at(START)).unwrap();
         }
-        let mut stored = chain.snapshot(seconds(START), None).unwrap().shards;
+        let mut stored = chain.snapshot(at(START), None).unwrap().shards;
         for (shard, place, character) in places {
             let mut damaged: Vec<char> = shard.get(&stored).chars().collect();
             let place = place.index(damaged.len());
@@ -179,8 +179,8 @@ proptest! {
             .zip(&stored)
             .filter_map(|(shards, text)| Some((shards.ok()?.pop()?, text.clone())))
             .unzip();
-        prop_assert_eq!(&goes_on.snapshot(seconds(START), None).unwrap().shards, &texts);
-        prop_assert_eq!(goes_on.split(&pool, None, seconds(START)).unwrap(), split_one_by_one(&live, &[], &pool));
+        prop_assert_eq!(&goes_on.snapshot(at(START), None).unwrap().shards, &texts);
+        prop_assert_eq!(goes_on.split(&pool, None, at(START)).unwrap(), split_one_by_one(&live, &[], &pool));
     }
 }
 
@@ -191,17 +191,17 @@ fn a_text_that_seenguard_would_write_otherwise_is_shipped_as_it_was_stored_until
     assert_ne!(unpadded, canonical);
     let (mut chain, rejected) = restored(std::slice::from_ref(&unpadded), ChainOptions::default());
     assert!(rejected.is_empty());
-    chain.record(&["a"], seconds(START)).unwrap();
+    chain.record(&["a"], at(START)).unwrap();
     assert_eq!(
-        chain.snapshot(seconds(START), None).unwrap().shards,
+        chain.snapshot(at(START), None).unwrap().shards,
         std::slice::from_ref(&unpadded)
     );
     let held = Reference::of(Format::Native, unpadded.as_bytes());
-    let shipped = chain.snapshot(seconds(START), Some(&held.to_string())).unwrap();
+    let shipped = chain.snapshot(at(START), Some(&held.to_string())).unwrap();
     assert_eq!(shipped.shards, [held.to_element()]);
-    chain.record(&["c"], seconds(START)).unwrap();
+    chain.record(&["c"], at(START)).unwrap();
     let changed = shard_of(&["a", "b", "c"], START as u32, 0).to_base64().unwrap();
-    assert_eq!(chain.snapshot(seconds(START), None).unwrap().shards, [changed]);
+    assert_eq!(chain.snapshot(at(START), None).unwrap().shards, [changed]);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_union_that_raises_the_count_of_a_copy_changes_its_text() {
     );
     chain.unite(&restored(&[more], ChainOptions::default()).0);
     let expected = counting(&["a", "b"], 9).to_base64().unwrap();
-    assert_eq!(chain.snapshot(seconds(START), None).unwrap().shards, [expected]);
+    assert_eq!(chain.snapshot(at(START), None).unwrap().shards, [expected]);
 }
 
 #[test]
@@ -226,10 +226,8 @@ fn shards_of_many_sizes_are_asked_together() {
     for (epoch, capacity) in (0..64).rev().zip([10, 20, 30, 20].into_iter().cycle()) {
         let mut chain = ShardChain::new(options(capacity, 1, 0)).unwrap();
         let first = epoch * 10;
-        chain
-            .record(&ids("item", first..first + 10), seconds(epoch as u64))
-            .unwrap();
-        texts.extend(chain.snapshot(seconds(epoch as u64), None).unwrap().shards);
+        chain.record(&ids("item", first..first + 10), at(epoch as u64)).unwrap();
+        texts.extend(chain.snapshot(at(epoch as u64), None).unwrap().shards);
     }
     let (chain, rejected) = restored(&texts, ChainOptions::default());
     assert!(rejected.is_empty());
@@ -237,7 +235,7 @@ fn shards_of_many_sizes_are_asked_together() {
     assert_eq!(live.len(), 64);
     let pool = ids("item", 0..1_000);
     assert_eq!(
-        chain.split(&pool, None, seconds(START)).unwrap(),
+        chain.split(&pool, None, at(START)).unwrap(),
         split_one_by_one(&live, &[], &pool)
     );
 }

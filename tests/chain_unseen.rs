@@ -5,7 +5,7 @@ mod common;
 
 use common::model_chain::ModelChain;
 use common::random::Random;
-use common::{DAY, START, at, at_ms, guard, ids, list_of, milliseconds, options, seconds};
+use common::{DAY, START, at, at_ms, guard, ids, list_of, options};
 use seenguard::device::Guard;
 use seenguard::wire::Reference;
 use seenguard::{ChainOptions, ChainSnapshot, Error, Format, Impression, ItemIds, Report, ShardChain, Snapshot, Split};
@@ -15,12 +15,12 @@ const START_MS: u64 = START * 1000;
 /// A chain that has recorded these ids.
 fn recorded(options: ChainOptions, ids: &[impl AsRef<[u8]>], now: u64) -> ShardChain {
     let mut chain = ShardChain::new(options).unwrap();
-    chain.record(ids, seconds(now)).unwrap();
+    chain.record(ids, at(now)).unwrap();
     chain
 }
 
 fn shipped(chain: &ShardChain, now: u64) -> ChainSnapshot {
-    chain.snapshot(seconds(now), None).unwrap()
+    chain.snapshot(at(now), None).unwrap()
 }
 
 fn restored(stored: &ChainSnapshot, options: ChainOptions) -> ShardChain {
@@ -33,7 +33,7 @@ fn restored(stored: &ChainSnapshot, options: ChainOptions) -> ShardChain {
 fn impressions(list: &[(&str, u64)]) -> Vec<Impression> {
     let impression = |&(id, at): &(&str, u64)| Impression {
         id: id.into(),
-        at: milliseconds(at),
+        at: at_ms(at),
     };
     list.iter().map(impression).collect()
 }
@@ -41,13 +41,13 @@ fn impressions(list: &[(&str, u64)]) -> Vec<Impression> {
 /// Takes in a report of a device whose clock is right.
 fn take(chain: &mut ShardChain, shown: &[(&str, u64)], unseen: &[(&str, u64)], now_ms: u64) -> usize {
     chain
-        .take(&report(now_ms, shown, unseen).received(milliseconds(now_ms)))
+        .take(&report(now_ms, shown, unseen).received(at_ms(now_ms)))
         .unwrap()
 }
 
 /// What a device reports at a time of its clock.
 fn report(sent_ms: u64, shown: &[(&str, u64)], unseen: &[(&str, u64)]) -> Report {
-    let mut report = Report::new("home:ada", milliseconds(sent_ms));
+    let mut report = Report::new("home:ada", at_ms(sent_ms));
     report.impressions = impressions(shown);
     report.unseen = impressions(unseen);
     report
@@ -76,11 +76,11 @@ fn compare_with_the_model(options: ChainOptions, seed: u64) {
         let (shown, unseen) = (some(), some());
         match random.below(12) {
             0..5 => assert_eq!(
-                chain.record(&batch, seconds(now_ms / 1000)).unwrap(),
+                chain.record(&batch, at(now_ms / 1000)).unwrap(),
                 model.record(&batch, now_ms / 1000)
             ),
             5..8 => {
-                chain.unsee(&batch, milliseconds(now_ms)).unwrap();
+                chain.unsee(&batch, at_ms(now_ms)).unwrap();
                 model.unsee(&batch, now_ms);
             }
             8..11 => assert_eq!(
@@ -88,18 +88,18 @@ fn compare_with_the_model(options: ChainOptions, seed: u64) {
                 model.take(&shown, &unseen, now_ms)
             ),
             _ if random.once_in(4) => {
-                chain.forget(milliseconds(now_ms)).unwrap();
+                chain.forget(at_ms(now_ms)).unwrap();
                 model.forget(now_ms);
             }
             _ => {}
         }
         let now = now_ms / 1000;
         assert_eq!(shipped(&chain, now), model.snapshot(now));
-        let split = chain.split(&pool, None, seconds(now)).unwrap();
+        let split = chain.split(&pool, None, at(now)).unwrap();
         assert_eq!(split.seen, model.seen_oldest_first(&pool, now));
-        assert_eq!(split.fresh, chain.filter(&pool, None, seconds(now)).unwrap());
+        assert_eq!(split.fresh, chain.filter(&pool, None, at(now)).unwrap());
         for (index, id) in (0..).zip(&pool) {
-            assert_eq!(chain.contains(id, seconds(now)).unwrap(), model.contains(id, now));
+            assert_eq!(chain.contains(id, at(now)).unwrap(), model.contains(id, now));
             assert_eq!(split.fresh.contains(&index), !model.contains(id, now));
         }
         if random.once_in(6) {
@@ -133,21 +133,16 @@ fn a_chain_that_unsees_and_forgets_is_the_model_chain() {
 #[test]
 fn an_unseen_id_is_fresh_until_it_is_recorded_again() {
     let mut chain = recorded(ChainOptions::default(), &["a", "b"], START);
-    chain
-        .unsee(&["a", "never seen"], milliseconds(START_MS + 1_500))
-        .unwrap();
-    assert!(!chain.contains("a", seconds(START + 2)).unwrap());
-    assert_eq!(
-        chain.filter(&["a", "b", "c"], None, seconds(START + 2)).unwrap(),
-        [0, 2]
-    );
+    chain.unsee(&["a", "never seen"], at_ms(START_MS + 1_500)).unwrap();
+    assert!(!chain.contains("a", at(START + 2)).unwrap());
+    assert_eq!(chain.filter(&["a", "b", "c"], None, at(START + 2)).unwrap(), [0, 2]);
     assert_eq!(
         shipped(&chain, START + 2).unseen,
         impressions(&[("a", START_MS + 1_500)])
     );
     // A shard contains it, so nothing is inserted and nothing is unknown.
-    assert_eq!(chain.record(&["a"], seconds(START + 3)).unwrap(), 0);
-    assert_eq!(chain.filter(&["a", "b", "c"], None, seconds(START + 3)).unwrap(), [2]);
+    assert_eq!(chain.record(&["a"], at(START + 3)).unwrap(), 0);
+    assert_eq!(chain.filter(&["a", "b", "c"], None, at(START + 3)).unwrap(), [2]);
     assert_eq!(shipped(&chain, START + 3).unseen, []);
 }
 
@@ -156,14 +151,14 @@ fn of_unseen_ids_the_newest_1000_are_kept() {
     let all = ids("item", 0..1_300);
     let mut chain = recorded(ChainOptions::default(), &all, START);
     for (second, id) in (0..).zip(&all) {
-        chain.unsee(&[id], milliseconds(START_MS + 1_000 * second)).unwrap();
+        chain.unsee(&[id], at_ms(START_MS + 1_000 * second)).unwrap();
     }
     let mut newest: Vec<String> = all[300..].to_vec();
     newest.reverse();
     assert_eq!(unseen_ids(&chain, START + 1_300), newest);
     // Renewed, the oldest is among the newest.
-    chain.unsee(&[&all[300]], milliseconds(START_MS + 2_000_000)).unwrap();
-    chain.unsee(&[&all[0]], milliseconds(START_MS + 2_000_000)).unwrap();
+    chain.unsee(&[&all[300]], at_ms(START_MS + 2_000_000)).unwrap();
+    chain.unsee(&[&all[0]], at_ms(START_MS + 2_000_000)).unwrap();
     let kept = unseen_ids(&chain, START + 2_000);
     assert!(kept.len() == 1_000 && kept.contains(&all[300]) && kept.contains(&all[0]) && !kept.contains(&all[301]));
 }
@@ -171,22 +166,20 @@ fn of_unseen_ids_the_newest_1000_are_kept() {
 #[test]
 fn many_that_no_shard_contains_do_not_push_out_unseen_ids() {
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
-    chain.unsee(&["a"], milliseconds(START_MS)).unwrap();
-    chain
-        .unsee(&ids("other", 0..20_000), milliseconds(START_MS + 5))
-        .unwrap();
-    assert!(!chain.contains("a", seconds(START)).unwrap());
+    chain.unsee(&["a"], at_ms(START_MS)).unwrap();
+    chain.unsee(&ids("other", 0..20_000), at_ms(START_MS + 5)).unwrap();
+    assert!(!chain.contains("a", at(START)).unwrap());
 }
 
 #[test]
 fn what_no_live_shard_contains_is_dropped_by_rotation_and_by_expiry() {
     let mut chain = recorded(options(10, 2, 0), &["a"], START);
-    chain.unsee(&["a"], milliseconds(START_MS)).unwrap();
-    chain.record(&ids("other", 0..30), seconds(START)).unwrap();
+    chain.unsee(&["a"], at_ms(START_MS)).unwrap();
+    chain.record(&ids("other", 0..30), at(START)).unwrap();
     assert_eq!(unseen_ids(&chain, START), [""; 0]);
 
     let mut chain = recorded(options(10, 2, 100), &["a"], START);
-    chain.unsee(&["a"], milliseconds(START_MS)).unwrap();
+    chain.unsee(&["a"], at_ms(START_MS)).unwrap();
     assert_eq!(unseen_ids(&chain, START + 199), ["a"]);
     assert_eq!(unseen_ids(&chain, START + 200), [""; 0]);
 }
@@ -205,12 +198,12 @@ fn an_item_is_fresh_only_if_each_of_its_ids_is() {
     ]
     .into_iter()
     .collect();
-    assert_eq!(chain.filter(&items, None, seconds(START)).unwrap(), [1, 4]);
+    assert_eq!(chain.filter(&items, None, at(START)).unwrap(), [1, 4]);
     // The item with "e" and "b" counts by "e", which was seen last; "y" and the second "c" are duplicates.
-    let split = |chain: &ShardChain| chain.split(&items, None, seconds(START)).unwrap();
+    let split = |chain: &ShardChain| chain.split(&items, None, at(START)).unwrap();
     let (fresh, seen) = (vec![1, 4], vec![0, 5, 3]);
     assert_eq!(split(&chain), Split { fresh, seen });
-    chain.unsee(&["a", "e"], milliseconds(START_MS)).unwrap();
+    chain.unsee(&["a", "e"], at_ms(START_MS)).unwrap();
     let (fresh, seen) = (vec![0, 1, 4], vec![3, 5]);
     assert_eq!(split(&chain), Split { fresh, seen });
 }
@@ -224,33 +217,27 @@ fn pending(ids: &[&str]) -> String {
 #[test]
 fn what_is_pending_is_stopped_for_this_once_and_was_seen_last() {
     let mut chain = recorded(options(2, 5, 0), &["a", "b", "c", "d"], START);
-    chain.unsee(&["b"], milliseconds(START_MS)).unwrap();
+    chain.unsee(&["b"], at_ms(START_MS)).unwrap();
     let before = chain.clone();
     let pending = pending(&["a", "b", "new"]);
     let pool = ["new", "a", "b", "d", "c", "fresh"];
-    let split = |pending| chain.split(&pool, pending, seconds(START)).unwrap();
+    let split = |pending| chain.split(&pool, pending, at(START)).unwrap();
     let (fresh, seen) = (vec![5], vec![3, 4, 0, 1, 2]);
     assert_eq!(split(Some(&*pending)), Split { fresh, seen });
-    assert_eq!(chain.filter(&pool, Some(&*pending), seconds(START)).unwrap(), [5]);
+    assert_eq!(chain.filter(&pool, Some(&*pending), at(START)).unwrap(), [5]);
     let (fresh, seen) = (vec![0, 2, 5], vec![1, 3, 4]);
     assert_eq!(split(None), Split { fresh, seen });
-    assert_eq!(
-        chain.snapshot(seconds(START), None),
-        before.snapshot(seconds(START), None)
-    );
+    assert_eq!(chain.snapshot(at(START), None), before.snapshot(at(START), None));
 
     let reposts: ItemIds<&str> = [vec!["repost", "new"], vec!["x", "y"]].into_iter().collect();
-    assert_eq!(chain.filter(&reposts, Some(&*pending), seconds(START)).unwrap(), [1]);
+    assert_eq!(chain.filter(&reposts, Some(&*pending), at(START)).unwrap(), [1]);
 }
 
 #[test]
 fn what_cannot_be_read_as_pending_is_as_if_it_were_not_there() {
     let chain = recorded(ChainOptions::default(), &["a"], START);
     let valid = pending(&["b"]);
-    assert_eq!(
-        chain.filter(&["a", "b"], Some(&*valid), seconds(START)).unwrap(),
-        [0; 0]
-    );
+    assert_eq!(chain.filter(&["a", "b"], Some(&*valid), at(START)).unwrap(), [0; 0]);
     let [name, counter, forgotten, list] = valid.split('.').collect::<Vec<_>>().try_into().unwrap();
     let broken = [
         "",
@@ -268,7 +255,7 @@ fn what_cannot_be_read_as_pending_is_as_if_it_were_not_there() {
     ];
     for pending in broken {
         assert_eq!(
-            chain.filter(&["a", "b"], Some(pending), seconds(START)).unwrap(),
+            chain.filter(&["a", "b"], Some(pending), at(START)).unwrap(),
             [1],
             "{pending}"
         );
@@ -281,10 +268,10 @@ fn a_list_of_1000_stops_a_fresh_id_six_times_in_100_000() {
     let shown = ids("shown", 0..1_000);
     let pending = pending(&shown.iter().map(String::as_str).collect::<Vec<_>>());
     let fresh = ids("fresh", 0..400_000);
-    let passed = chain.filter(&fresh, Some(&*pending), seconds(START)).unwrap().len();
+    let passed = chain.filter(&fresh, Some(&*pending), at(START)).unwrap().len();
     // Of so many 1,000 / 2^24 are to be expected: 23.8, give or take 4.9.
     assert!((5..=50).contains(&(fresh.len() - passed)), "{}", fresh.len() - passed);
-    assert_eq!(chain.filter(&shown, Some(&*pending), seconds(START)).unwrap(), [0; 0]);
+    assert_eq!(chain.filter(&shown, Some(&*pending), at(START)).unwrap(), [0; 0]);
 }
 
 #[test]
@@ -292,11 +279,11 @@ fn what_is_pending_on_a_device_that_has_not_heard_of_the_deletion_stops_nothing(
     let mut guard = guard();
     guard.record(&["a"], at_ms(START_MS)).unwrap();
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
-    chain.forget(milliseconds(START_MS + 10_000)).unwrap();
+    chain.forget(at_ms(START_MS + 10_000)).unwrap();
     let now = at_ms(START_MS + 20_000);
     let fresh = |guard: &Guard| {
         let told = guard.device_pending(4_000, now).unwrap();
-        chain.filter(&["a", "b"], Some(&*told), seconds(START + 20)).unwrap()
+        chain.filter(&["a", "b"], Some(&*told), at(START + 20)).unwrap()
     };
     assert_eq!(fresh(&guard), [0, 1]);
 
@@ -311,7 +298,7 @@ fn what_is_pending_on_a_device_that_has_not_heard_of_the_deletion_stops_nothing(
 #[test]
 fn a_report_that_comes_late_changes_nothing_that_is_unseen_since() {
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
-    chain.unsee(&["a"], milliseconds(START_MS + 5_000)).unwrap();
+    chain.unsee(&["a"], at_ms(START_MS + 5_000)).unwrap();
     assert_eq!(
         take(
             &mut chain,
@@ -321,9 +308,9 @@ fn a_report_that_comes_late_changes_nothing_that_is_unseen_since() {
         ),
         1
     );
-    assert_eq!(chain.filter(&["a", "b"], None, seconds(START + 9)).unwrap(), [0]);
+    assert_eq!(chain.filter(&["a", "b"], None, at(START + 9)).unwrap(), [0]);
     take(&mut chain, &[("a", START_MS + 5_001)], &[], START_MS + 9_000);
-    assert_eq!(chain.filter(&["a", "b"], None, seconds(START + 9)).unwrap(), [0; 0]);
+    assert_eq!(chain.filter(&["a", "b"], None, at(START + 9)).unwrap(), [0; 0]);
 }
 
 #[test]
@@ -342,7 +329,7 @@ fn what_one_report_unsees_is_judged_before_its_impressions() {
     ];
     take(&mut chain, &shown, &unseen, START_MS + 4_000);
     assert_eq!(
-        chain.filter(&["a", "b", "c", "new"], None, seconds(START + 4)).unwrap(),
+        chain.filter(&["a", "b", "c", "new"], None, at(START + 4)).unwrap(),
         [0, 2, 3]
     );
     assert_eq!(unseen_ids(&chain, START + 4), ["a", "c"]);
@@ -353,27 +340,23 @@ fn times_are_read_by_the_clock_of_the_device_that_reports() {
     // It is an hour ahead, or behind.
     for device_ms in [START_MS + 3_600_000, START_MS - 3_600_000] {
         let mut chain = recorded(ChainOptions::default(), &["a", "b"], START - 60);
-        chain.unsee(&["a", "b"], milliseconds(START_MS - 10_000)).unwrap();
+        chain.unsee(&["a", "b"], at_ms(START_MS - 10_000)).unwrap();
         let report = report(device_ms, &[("a", device_ms - 10_000), ("b", device_ms - 9_999)], &[]);
-        chain.take(&report.received(milliseconds(START_MS))).unwrap();
-        assert_eq!(
-            chain.filter(&["a", "b"], None, seconds(START)).unwrap(),
-            [0],
-            "{device_ms}"
-        );
+        chain.take(&report.received(at_ms(START_MS))).unwrap();
+        assert_eq!(chain.filter(&["a", "b"], None, at(START)).unwrap(), [0], "{device_ms}");
     }
 }
 
 #[test]
 fn a_report_that_waited_in_a_stream_gives_the_same_chain_as_one_that_did_not() {
-    let report = report(7_000, &[("a", 0), ("b", 6_000)], &[("c", 5_000)]).received(milliseconds(START_MS));
+    let report = report(7_000, &[("a", 0), ("b", 6_000)], &[("c", 5_000)]).received(at_ms(START_MS));
     let chain = recorded(options(5, 3, 3_600), &["b", "c"], START - 60);
     let (mut at_once, mut late) = (chain.clone(), chain);
     at_once.take(&report).unwrap();
     // Nothing tells it how late it is.
     assert_eq!(late.take(&report.clone()).unwrap(), 1);
     assert_eq!(shipped(&late, START + 1_800), shipped(&at_once, START + 1_800));
-    assert_eq!(late.filter(&["a", "b", "c"], None, seconds(START)).unwrap(), [2]);
+    assert_eq!(late.filter(&["a", "b", "c"], None, at(START)).unwrap(), [2]);
 }
 
 #[test]
@@ -384,16 +367,16 @@ fn a_time_in_the_future_counts_as_now() {
         shipped(&chain, START + 1).unseen,
         impressions(&[("a", START_MS + 1_000)])
     );
-    assert!(chain.contains("b", seconds(START + 1)).unwrap());
+    assert!(chain.contains("b", at(START + 1)).unwrap());
     // Also in a report that somebody else has put into the server's time.
-    let mut received = report(START_MS + 1_500, &[], &[("b", START_MS)]).received(milliseconds(START_MS + 1_500));
+    let mut received = report(START_MS + 1_500, &[], &[("b", START_MS)]).received(at_ms(START_MS + 1_500));
     received.unseen = impressions(&[("b", u64::MAX)]);
     chain.take(&received).unwrap();
-    assert_eq!(shipped(&chain, START + 2).unseen[0].at, milliseconds(START_MS + 1_500));
+    assert_eq!(shipped(&chain, START + 2).unseen[0].at, at_ms(START_MS + 1_500));
     // And one before all time as before everything.
     let report = report(u64::MAX, &[("a", 0)], &[]);
-    chain.take(&report.received(milliseconds(START_MS + 2_000))).unwrap();
-    assert!(!chain.contains("a", seconds(START + 2)).unwrap());
+    chain.take(&report.received(at_ms(START_MS + 2_000))).unwrap();
+    assert!(!chain.contains("a", at(START + 2)).unwrap());
 }
 
 // Deleting the history.
@@ -401,51 +384,45 @@ fn a_time_in_the_future_counts_as_now() {
 #[test]
 fn a_deleted_history_leaves_an_empty_chain_that_says_when() {
     let mut chain = recorded(ChainOptions::default(), &["a", "b"], START);
-    chain.unsee(&["a"], milliseconds(START_MS)).unwrap();
-    chain.forget(milliseconds(START_MS + 100)).unwrap();
+    chain.unsee(&["a"], at_ms(START_MS)).unwrap();
+    chain.forget(at_ms(START_MS + 100)).unwrap();
     let empty = shipped(&chain, START + 1);
-    assert_eq!(
-        (empty.version, empty.forget_before),
-        (Some(0), Some(seconds(START + 1)))
-    );
+    assert_eq!((empty.version, empty.forget_before), (Some(0), Some(at(START + 1))));
     assert!(empty.shards.is_empty() && empty.unseen.is_empty());
     // Earlier than before it never becomes.
-    chain.forget(milliseconds(START_MS - 5_000_000)).unwrap();
+    chain.forget(at_ms(START_MS - 5_000_000)).unwrap();
     assert_eq!(shipped(&chain, START + 1), empty);
-    chain.forget(milliseconds(START_MS + 5_000)).unwrap();
-    assert_eq!(shipped(&chain, START + 5).forget_before, Some(seconds(START + 5)));
+    chain.forget(at_ms(START_MS + 5_000)).unwrap();
+    assert_eq!(shipped(&chain, START + 5).forget_before, Some(at(START + 5)));
 }
 
 #[test]
 fn what_was_reported_from_before_a_deletion_changes_nothing() {
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
-    chain.forget(milliseconds(START_MS + 10_000)).unwrap();
+    chain.forget(at_ms(START_MS + 10_000)).unwrap();
     let since = START_MS + 10_000;
     let shown = [("a", since - 1), ("b", since), ("c", since - 1_000_000)];
     assert_eq!(take(&mut chain, &shown, &[], since + 60_000), 1);
-    assert_eq!(
-        chain.filter(&["a", "b", "c"], None, seconds(START + 70)).unwrap(),
-        [0, 2]
-    );
+    assert_eq!(chain.filter(&["a", "b", "c"], None, at(START + 70)).unwrap(), [0, 2]);
     // What became unseen before is no longer unseen either.
     take(&mut chain, &[], &[("b", since - 1)], since + 60_000);
-    assert!(chain.contains("b", seconds(START + 70)).unwrap());
+    assert!(chain.contains("b", at(START + 70)).unwrap());
 }
 
 #[test]
 fn an_impression_of_the_second_of_the_deletion_is_forgotten() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
-    chain.forget(milliseconds(START_MS + 700)).unwrap();
+    chain.forget(at_ms(START_MS + 700)).unwrap();
     take(&mut chain, &[("a", START_MS + 300)], &[], START_MS + 60_000);
-    assert!(!chain.contains("a", seconds(START + 60)).unwrap());
+    assert!(!chain.contains("a", at(START + 60)).unwrap());
 }
 
 #[test]
 fn a_chain_goes_on_from_all_that_is_stored() {
     let mut chain = recorded(options(10, 3, 0), &ids("item", 0..25), START);
-    chain.forget(milliseconds(START_MS)).unwrap();
-    chain.record(&ids("item", 0..25), seconds(START + 5)).unwrap();
-    chain.unsee(&ids("item", 3..9), milliseconds(START_MS + 6_001)).unwrap();
+    chain.forget(at_ms(START_MS)).unwrap();
+    chain.record(&ids("item", 0..25), at(START + 5)).unwrap();
+    chain.unsee(&ids("item", 3..9), at_ms(START_MS + 6_001)).unwrap();
     let stored = shipped(&chain, START + 7);
     assert_eq!(stored.unseen.len(), 6);
     assert_eq!(shipped(&restored(&stored, options(10, 3, 0)), START + 7), stored);
@@ -467,10 +444,10 @@ fn more_unseen_ids_than_a_snapshot_may_have_are_refused_and_change_nothing() {
     let before = shipped(&chain, START);
     let unseen: Vec<(&str, u64)> = all.iter().map(|id| (id.as_str(), 1)).collect();
     let unseen = impressions(&unseen);
-    let refused = chain.restore(&unseen, Some(seconds(5))).map_err(|error| error.code());
+    let refused = chain.restore(&unseen, Some(at(5))).map_err(|error| error.code());
     assert_eq!(refused, Err("bad-snapshot"));
     assert_eq!(shipped(&chain, START), before);
-    chain.restore(&unseen[1..], Some(seconds(5))).unwrap();
+    chain.restore(&unseen[1..], Some(at(5))).unwrap();
     assert_eq!(shipped(&chain, START).unseen.len(), 1_000);
 }
 
@@ -478,12 +455,12 @@ fn more_unseen_ids_than_a_snapshot_may_have_are_refused_and_change_nothing() {
 fn times_beyond_32_bits_of_seconds_are_refused_and_change_nothing() {
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
     let before = shipped(&chain, START);
-    let now = milliseconds(1_000 << 32);
+    let now = at_ms(1_000 << 32);
     let report = report(now.unix_ms(), &[("b", 0)], &[("a", 0)]).received(now);
     for refused in [
         chain.unsee(&["a"], now),
         chain.forget(now),
-        chain.forget(milliseconds((1_000 << 32) - 999)),
+        chain.forget(at_ms((1_000 << 32) - 999)),
         chain.take(&report).map(drop),
         chain.restore(&impressions(&[("a", 0)]), Some(now)),
     ] {
@@ -498,8 +475,8 @@ fn times_beyond_32_bits_of_seconds_are_refused_and_change_nothing() {
 fn of_an_id_that_is_unseen_in_two_chains_the_later_time_counts() {
     let first = recorded(ChainOptions::default(), &["a", "b", "c"], START);
     let (mut here, mut there) = (first.clone(), first);
-    here.unsee(&["a", "b"], milliseconds(START_MS + 1)).unwrap();
-    there.unsee(&["b", "c"], milliseconds(START_MS + 2)).unwrap();
+    here.unsee(&["a", "b"], at_ms(START_MS + 1)).unwrap();
+    there.unsee(&["b", "c"], at_ms(START_MS + 2)).unwrap();
     let expected = impressions(&[("b", START_MS + 2), ("c", START_MS + 2), ("a", START_MS + 1)]);
     let mut united = here.clone();
     united.unite(&there);
@@ -512,10 +489,10 @@ fn of_an_id_that_is_unseen_in_two_chains_the_later_time_counts() {
 fn a_chain_that_does_not_know_of_a_deletion_brings_nothing_back() {
     let replica = recorded(options(10, 5, 0), &ids("item", 0..25), START);
     let mut there = replica.clone();
-    there.unsee(&["item-1"], milliseconds(START_MS + 500)).unwrap();
+    there.unsee(&["item-1"], at_ms(START_MS + 500)).unwrap();
     let mut here = replica;
-    here.forget(milliseconds(START_MS + 60_000)).unwrap();
-    here.record(&["item-1", "after"], seconds(START + 61)).unwrap();
+    here.forget(at_ms(START_MS + 60_000)).unwrap();
+    here.record(&["item-1", "after"], at(START + 61)).unwrap();
     let expected = shipped(&here, START + 62);
     let mut united = here.clone();
     united.unite(&there);
@@ -548,7 +525,7 @@ fn shards_that_are_held_are_shipped_as_references_in_every_format_of_a_chain() {
         let whole = shipped(&chain, START);
         for mask in 0..1 << whole.shards.len() {
             let names = held(&whole, |index| mask >> index & 1 == 1);
-            let mut sent = chain.snapshot(seconds(START), Some(&names)).unwrap();
+            let mut sent = chain.snapshot(at(START), Some(&names)).unwrap();
             for (index, (text, whole)) in sent.shards.iter().zip(&whole.shards).enumerate() {
                 let reference = Reference::of(format, whole.as_bytes()).to_element();
                 let expected = if mask >> index & 1 == 1 { &reference } else { whole };
@@ -572,7 +549,7 @@ fn check_that_a_device_resolves(format: Format) {
     for refresh in 0..20 {
         let now = START + 10 * refresh as u64;
         let held = guard.held();
-        let snapshot = chain.snapshot(seconds(now), Some(&held)).unwrap();
+        let snapshot = chain.snapshot(at(now), Some(&held)).unwrap();
         let references = snapshot.shards.iter().filter(|text| text.starts_with('~')).count();
         assert!(references >= if refresh == 0 { 0 } else { 3 });
         let applied = guard.apply(
@@ -586,7 +563,7 @@ fn check_that_a_device_resolves(format: Format) {
         let news = ids("news", refresh * 10..refresh * 10 + 10);
         // Double hashing in so small a filter is wrong more often than it should be.
         assert!(guard.filter(&news, at(now)).unwrap().len() >= 9, "{format:?}");
-        chain.record(&news, seconds(now)).unwrap();
+        chain.record(&news, at(now)).unwrap();
     }
     assert!(ids("news", 0..190).iter().all(|id| guard.has(id, at(START))));
 }
@@ -609,7 +586,7 @@ fn two_equal_shards_have_one_reference() {
     let name = held(&shipped(&chain, START), |_| true);
     let reference = format!("~{name}");
     assert_eq!(
-        twice.snapshot(seconds(START), Some(&name)).unwrap().shards,
+        twice.snapshot(at(START), Some(&name)).unwrap().shards,
         [&*reference, &*reference]
     );
 }
@@ -628,7 +605,7 @@ fn what_is_not_understood_of_held_is_as_if_it_were_not_there() {
         format!("{names}{}", ".".repeat(800)),
         "é".repeat(400),
     ] {
-        let sent = chain.snapshot(seconds(START), Some(&nothing)).unwrap();
+        let sent = chain.snapshot(at(START), Some(&nothing)).unwrap();
         let understood = sent.shards.iter().filter(|text| text.starts_with('~')).count();
         // Of a text with a mark before it all names but the first can be read.
         let expected = if nothing.starts_with('~') {
@@ -639,7 +616,7 @@ fn what_is_not_understood_of_held_is_as_if_it_were_not_there() {
         assert_eq!(understood, expected, "{nothing:.80}");
     }
     let among_others = format!("0123456789ab..x.{names}.");
-    let sent = chain.snapshot(seconds(START), Some(&among_others)).unwrap();
+    let sent = chain.snapshot(at(START), Some(&among_others)).unwrap();
     assert!(sent.shards.iter().all(|text| text.starts_with('~')));
 }
 
@@ -669,10 +646,10 @@ fn sealed_shards_stay_what_they_are_for_a_month() {
     for day in 1..7 {
         chain = restored(&shipped(&chain, START + day * DAY), options);
         let sealed = held(&before, |index| index > 0);
-        let sent = chain.snapshot(seconds(START + day * DAY), Some(&sealed)).unwrap();
+        let sent = chain.snapshot(at(START + day * DAY), Some(&sealed)).unwrap();
         assert_eq!(sent.shards.iter().filter(|text| text.starts_with('~')).count(), 4);
         chain
-            .record(&ids(&day.to_string(), 0..5), seconds(START + day * DAY))
+            .record(&ids(&day.to_string(), 0..5), at(START + day * DAY))
             .unwrap();
     }
 }

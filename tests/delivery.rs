@@ -5,7 +5,7 @@
 mod common;
 
 use common::device::{self, Device, save};
-use common::{START, apply, at, at_ms, guard, ids, milliseconds, seconds, shard_of, shard_of_everything};
+use common::{START, apply, at, at_ms, guard, ids, shard_of, shard_of_everything};
 use seenguard::device::{DeliveryBatch, Guard};
 use seenguard::{Impression, Time};
 
@@ -56,7 +56,7 @@ fn impressions_go_out_oldest_first_with_their_times() {
     assert!(batch.number > 0);
     let expected = [("a", 5_001), ("b", 5_002), ("c", 5_002)].map(|(id, at)| Impression {
         id: id.into(),
-        at: milliseconds(at),
+        at: at_ms(at),
     });
     assert_eq!(batch.impressions, expected);
     assert_eq!(guard.undelivered(), 0);
@@ -225,7 +225,7 @@ fn an_impression_recorded_anew_is_delivered_anew_and_inherits_nothing() {
     let DeliveryBatch {
         number, impressions, ..
     } = guard.begin_batch(MANY, usize::MAX, at(START + 100));
-    assert_eq!((impressions[0].at, impressions.len()), (seconds(START + 100), 1));
+    assert_eq!((impressions[0].at, impressions.len()), (at(START + 100), 1));
     // While it is under way it is shown again: that is another one.
     guard.record(&["a"], at(START + 200)).unwrap();
     guard.end_batch(number, true, at(START + 200));

@@ -5,7 +5,7 @@
 mod common;
 
 use common::foreign::{Filter, bits_and_blooms, go_bloomfilter, guava, redisbloom, vectors};
-use common::{START, at, base64_of, bytes_of, ids, seconds};
+use common::{START, at, base64_of, bytes_of, ids};
 use seenguard::device::{Applied, Explanation, Guard};
 use seenguard::wire;
 use seenguard::{BloomFilter, ChainOptions, Error, Format, Shard, ShardChain};
@@ -324,10 +324,10 @@ fn a_snapshot_may_change_its_format_and_what_it_no_longer_has_is_forgotten() {
         }
     }
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
-    chain.record(&["native"], seconds(START)).unwrap();
+    chain.record(&["native"], at(START)).unwrap();
     take(
         &mut guard,
-        &chain.snapshot(seconds(START), None).unwrap().shards,
+        &chain.snapshot(at(START), None).unwrap().shards,
         Format::Native,
     )
     .unwrap();
@@ -370,9 +370,9 @@ fn a_chain_writes_the_records_of_the_go_library_byte_for_byte() {
             };
             let mut chain = ShardChain::new(options).unwrap();
             chain
-                .record(&filter.ids[..filter.inserted as usize], seconds(START))
+                .record(&filter.ids[..filter.inserted as usize], at(START))
                 .unwrap();
-            let shipped = chain.snapshot(seconds(START), None).unwrap();
+            let shipped = chain.snapshot(at(START), None).unwrap();
             assert_eq!(shipped.shards, filter.shards);
             assert_eq!(shipped.version, None);
 
@@ -381,8 +381,8 @@ fn a_chain_writes_the_records_of_the_go_library_byte_for_byte() {
             for ids in filter.ids[..filter.inserted as usize].chunks(97) {
                 let (mut chain, rejected) = ShardChain::from_shards(&stored, options).unwrap();
                 assert_eq!(rejected, []);
-                chain.record(ids, seconds(START)).unwrap();
-                stored = chain.snapshot(seconds(START), None).unwrap().shards;
+                chain.record(ids, at(START)).unwrap();
+                stored = chain.snapshot(at(START), None).unwrap().shards;
             }
             assert_eq!(stored, filter.shards);
         }
@@ -402,7 +402,7 @@ fn a_chain_writes_the_filters_of_guava_byte_for_byte() {
         let mut chain = ShardChain::new(options).unwrap();
         // One filter took more than its capacity: a chain seals it there, so it is written by the shard itself.
         let within = filter.inserted.min(filter.capacity) as usize;
-        chain.record(&filter.ids[..within], seconds(START)).unwrap();
+        chain.record(&filter.ids[..within], at(START)).unwrap();
         let Some(mut shard) = chain.shards().next().cloned() else {
             assert_eq!(filter.inserted, 0);
             continue;
@@ -431,19 +431,19 @@ fn what_a_chain_ships_in_any_format_is_what_a_guard_stops() {
         let mut chain = ShardChain::new(options).unwrap();
         for round in 0..6 {
             chain
-                .record(&ids("item", round * 40..round * 40 + 40), seconds(START))
+                .record(&ids("item", round * 40..round * 40 + 40), at(START))
                 .unwrap();
-            let shipped = chain.snapshot(seconds(START), None).unwrap();
+            let shipped = chain.snapshot(at(START), None).unwrap();
             let mut guard = common::guard();
             guard.apply(Snapshot::from(&shipped), at(START)).unwrap();
             let candidates = ids("item", 0..300);
             assert_eq!(
                 guard.filter(&candidates, at(START)).unwrap(),
-                chain.filter(&candidates, None, seconds(START)).unwrap()
+                chain.filter(&candidates, None, at(START)).unwrap()
             );
             let (again, rejected) = ShardChain::from_shards(&shipped.shards, options).unwrap();
             assert_eq!(rejected, []);
-            assert_eq!(again.snapshot(seconds(START), None).unwrap().shards, shipped.shards);
+            assert_eq!(again.snapshot(at(START), None).unwrap().shards, shipped.shards);
             chain = again;
         }
         assert_eq!(chain.shards().count(), 5);
@@ -459,14 +459,14 @@ fn chains_of_one_format_unite() {
         };
         let mut here = ShardChain::new(options).unwrap();
         let mut there = ShardChain::new(options).unwrap();
-        here.record(&ids("here", 0..100), seconds(START)).unwrap();
-        there.record(&ids("there", 0..100), seconds(START)).unwrap();
+        here.record(&ids("here", 0..100), at(START)).unwrap();
+        there.record(&ids("there", 0..100), at(START)).unwrap();
         here.unite(&there);
         assert_eq!(here.shards().count(), 1);
         let both = [ids("here", 0..100), ids("there", 0..100)].concat();
-        assert!(here.filter(&both, None, seconds(START)).unwrap().is_empty());
+        assert!(here.filter(&both, None, at(START)).unwrap().is_empty());
         let mut native = ShardChain::new(ChainOptions::default()).unwrap();
-        native.record(&["a"], seconds(START)).unwrap();
+        native.record(&["a"], at(START)).unwrap();
         native.unite(&here);
         assert_eq!(native.shards().count(), 2);
     }
@@ -486,8 +486,8 @@ fn a_damaged_record_is_left_out_and_the_chain_goes_on() {
         (rejected.len(), rejected[0].index, rejected[0].error.code()),
         (1, 1, "bad-parameters")
     );
-    chain.record(&["next"], seconds(START)).unwrap();
-    assert!(chain.contains("next", seconds(START)).unwrap() && chain.contains(&filter.ids[0], seconds(START)).unwrap());
+    chain.record(&["next"], at(START)).unwrap();
+    assert!(chain.contains("next", at(START)).unwrap() && chain.contains(&filter.ids[0], at(START)).unwrap());
     assert_eq!(chain.shards().count(), 4);
 }
 
@@ -502,8 +502,8 @@ fn a_stored_record_of_another_size_is_sealed_where_only_k_is_given() {
     };
     let (mut chain, rejected) = ShardChain::from_shards(&filter.shards, options).unwrap();
     assert_eq!(rejected, []);
-    chain.record(&["next"], seconds(START)).unwrap();
-    let shipped = chain.snapshot(seconds(START), None).unwrap();
+    chain.record(&["next"], at(START)).unwrap();
+    let shipped = chain.snapshot(at(START), None).unwrap();
     assert_eq!(shipped.shards[1..], filter.shards);
     let mut guard = common::guard();
     take(&mut guard, &shipped.shards, shipped.format).unwrap();
@@ -580,26 +580,26 @@ fn a_chain_of_guava_seals_by_what_was_inserted() {
     for prefix in ["a", "b", "c", "d", "e", "f"] {
         let mut chain = ShardChain::new(options).unwrap();
         let counts = |chain: &ShardChain| chain.shards().map(|shard| shard.count).collect::<Vec<u32>>();
-        chain.record(&ids(prefix, 0..100), seconds(START)).unwrap();
+        chain.record(&ids(prefix, 0..100), at(START)).unwrap();
         assert_eq!(counts(&chain), [100], "whatever the estimate says");
-        chain.record(&ids(prefix, 100..150), seconds(START)).unwrap();
+        chain.record(&ids(prefix, 100..150), at(START)).unwrap();
         assert_eq!(counts(&chain), [50, 100]);
 
         // Stored, it tells no count: the estimate stands for it, and what is inserted from then on is counted.
-        let stored = chain.snapshot(seconds(START), None).unwrap().shards;
+        let stored = chain.snapshot(at(START), None).unwrap().shards;
         let (mut restored, _) = ShardChain::from_shards(&stored, options).unwrap();
         let estimates: Vec<u32> = chain
             .shards()
             .map(|shard| shard.filter.estimate_items().round_ties_even() as u32)
             .collect();
         assert_eq!(counts(&restored), estimates);
-        restored.record(&ids(prefix, 150..160), seconds(START)).unwrap();
+        restored.record(&ids(prefix, 150..160), at(START)).unwrap();
         assert_eq!(counts(&restored)[0], estimates[0] + 10);
 
         // What is known exactly stays so in a union with a copy whose count is an estimate.
         chain.unite(&ShardChain::from_shards(&stored, options).unwrap().0);
         assert!(counts(&chain)[0].abs_diff(50) <= estimates[0].abs_diff(50));
-        assert_eq!(chain.snapshot(seconds(START), None).unwrap().shards, stored);
+        assert_eq!(chain.snapshot(at(START), None).unwrap().shards, stored);
     }
 }
 
@@ -613,16 +613,16 @@ fn a_chain_that_is_united_with_a_copy_that_went_on_becomes_that_copy_in_any_form
         };
         for (first, then) in [(5, 3), (20, 1), (35, 20), (35, 70), (120, 30)] {
             let mut here = ShardChain::new(options).unwrap();
-            here.record(&ids("item", 0..first), seconds(START)).unwrap();
-            let stored = here.snapshot(seconds(START), None).unwrap().shards;
+            here.record(&ids("item", 0..first), at(START)).unwrap();
+            let stored = here.snapshot(at(START), None).unwrap().shards;
             let (mut there, _) = ShardChain::from_shards(&stored, options).unwrap();
             there.unite(&here);
-            assert_eq!(there.snapshot(seconds(START), None).unwrap().shards, stored);
-            there.record(&ids("item", first..first + then), seconds(START)).unwrap();
-            let expected = there.snapshot(seconds(START), None).unwrap().shards;
+            assert_eq!(there.snapshot(at(START), None).unwrap().shards, stored);
+            there.record(&ids("item", first..first + then), at(START)).unwrap();
+            let expected = there.snapshot(at(START), None).unwrap().shards;
             here.unite(&there);
             assert_eq!(
-                here.snapshot(seconds(START), None).unwrap().shards,
+                here.snapshot(at(START), None).unwrap().shards,
                 expected,
                 "{format:?} {first} {then}"
             );

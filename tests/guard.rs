@@ -6,9 +6,7 @@ mod common;
 
 use common::device::{Device, next_visit, save};
 use common::random::Random;
-use common::{
-    DAY, START, apply, at, at_ms, cover_all, guard, guard_of, has_all, ids, list_of, seconds, shard_of, shard_with,
-};
+use common::{DAY, START, apply, at, at_ms, cover_all, guard, guard_of, has_all, ids, list_of, shard_of, shard_with};
 use seenguard::device::{Applied, CoveredImpression, DEFAULT_REMEMBER, Explanation, Filtered, Guard, MAX_REMEMBER};
 use seenguard::{ChainOptions, Impression, Parameters, Shard, ShardChain, Snapshot, Time};
 
@@ -867,12 +865,12 @@ fn the_servers_reported_rate_is_the_measured_one() {
     ];
     for (options, count) in chains.into_iter().zip([5_000, 1_234, 2_500]) {
         let mut chain = ShardChain::new(options).unwrap();
-        chain.record(&ids("seen", 0..count), seconds(START)).unwrap();
+        chain.record(&ids("seen", 0..count), at(START)).unwrap();
         let mut guard = guard();
         apply(
             &mut guard,
             None,
-            &chain.snapshot(seconds(START), None).unwrap().shards,
+            &chain.snapshot(at(START), None).unwrap().shards,
             at(START),
         )
         .unwrap();
@@ -936,9 +934,9 @@ fn snapshots_that_come_and_go_leave_nothing_behind() {
     let mut most = 0;
     for round in 0..300 {
         chain
-            .record(&ids(&format!("round {round}"), 0..random.index(400)), seconds(START))
+            .record(&ids(&format!("round {round}"), 0..random.index(400)), at(START))
             .unwrap();
-        let shards = chain.snapshot(seconds(START), None).unwrap().shards;
+        let shards = chain.snapshot(at(START), None).unwrap().shards;
         apply(
             &mut guard,
             None,

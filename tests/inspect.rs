@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{foreign, seconds};
+use common::{at, foreign};
 use seenguard::wire::Encoding;
 use seenguard::{BloomFilter, Error, Format, Parameters, Shard, inspect};
 
@@ -40,9 +40,7 @@ fn every_vector_of_every_format_answers_as_its_library_and_counts_what_it_stores
             .map(|shard| inspect(filter.format, shard).unwrap())
             .collect();
         for (id, answer) in filter.ids.iter().zip(&filter.answers) {
-            let contained = inspections
-                .iter()
-                .any(|inspection| inspection.contains(id, seconds(NOW)));
+            let contained = inspections.iter().any(|inspection| inspection.contains(id, at(NOW)));
             assert_eq!(contained, *answer, "{} {id:?}", filter.name);
         }
         let stored = matches!(filter.format, Format::GoBloomfilter { .. } | Format::RedisBloom);
@@ -84,8 +82,8 @@ fn a_filter_without_items_or_without_room_has_no_limit() {
 #[test]
 fn an_expired_shard_answers_nothing() {
     let inspection = inspect(Format::Native, &native(3, NOW as u32).to_base64().unwrap()).unwrap();
-    assert!(inspection.contains("article-1", seconds(NOW - 1)));
-    assert!(!inspection.contains("article-1", seconds(NOW)));
+    assert!(inspection.contains("article-1", at(NOW - 1)));
+    assert!(!inspection.contains("article-1", at(NOW)));
 }
 
 #[test]

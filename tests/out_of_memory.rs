@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr::null_mut;
 
-use common::{START, at, guard, ids, options, seconds};
+use common::{START, at, guard, ids, options};
 use seenguard::{Error, Impression, PageRequest, Report, SeenItems, ShardChain};
 
 /// What is smaller does not grow with an input of a thousand ids.
@@ -78,18 +78,18 @@ fn fail_each<T>(mut call: impl FnMut() -> Result<T, Error>) -> usize {
 fn a_chain_answers_that_there_is_no_memory_for_a_list() {
     let mut chain = ShardChain::new(options(1000, 5, 0)).unwrap();
     let (seen, fresh) = (ids("seen", 0..4_000), ids("fresh", 0..4_000));
-    chain.record(&seen, seconds(START)).unwrap();
+    chain.record(&seen, at(START)).unwrap();
     let list = [seen, fresh].concat();
     // Hashes, kept ids, bit slices, the answer.
-    assert!(fail_each(|| chain.filter(&list, None, seconds(START))) >= 4);
+    assert!(fail_each(|| chain.filter(&list, None, at(START))) >= 4);
     // And the seen ones, where they were seen, and the answer of them.
-    assert!(fail_each(|| chain.split(&list, None, seconds(START))) >= 7);
+    assert!(fail_each(|| chain.split(&list, None, at(START))) >= 7);
 }
 
 #[test]
 fn a_chain_answers_that_there_is_no_memory_for_a_page() {
     let mut chain = ShardChain::new(options(1000, 5, 0)).unwrap();
-    chain.record(&ids("item", 0..2_000), seconds(START)).unwrap();
+    chain.record(&ids("item", 0..2_000), at(START)).unwrap();
     let ranked = ids("item", 0..6_000);
     let page = |size, seen| {
         chain.page(
@@ -99,7 +99,7 @@ fn a_chain_answers_that_there_is_no_memory_for_a_page() {
                 seen,
                 ..PageRequest::default()
             },
-            seconds(START),
+            at(START),
         )
     };
     assert!(fail_each(|| page(10, SeenItems::Drop)) >= 3);
@@ -109,10 +109,10 @@ fn a_chain_answers_that_there_is_no_memory_for_a_page() {
 
 #[test]
 fn a_chain_answers_that_there_is_no_memory_for_a_report() {
-    let impression = |id| Impression { id, at: seconds(START) };
-    let mut report = Report::new("home:ada", seconds(START));
+    let impression = |id| Impression { id, at: at(START) };
+    let mut report = Report::new("home:ada", at(START));
     report.impressions = ids("item", 0..1_000).into_iter().map(impression).collect();
-    let report = report.received(seconds(START));
+    let report = report.received(at(START));
     let chain = ShardChain::new(options(4_000, 5, 0)).unwrap();
     // The ids that count, and the shard.
     assert_eq!(fail_each(|| chain.clone().take(&report)), 2);

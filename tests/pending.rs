@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{START, ids, list_of, options, seconds};
+use common::{START, at, ids, list_of, options};
 use seenguard::hash::hash_id;
 use seenguard::{
     ChainOptions, MAX_PENDING_DEVICES, PENDING_SECONDS, PageRequest, Pending, PendingToKeep, SeenItems, ShardChain,
@@ -32,14 +32,14 @@ fn device(namespace: &str, number: u64) -> String {
 fn kept(texts: &[&str]) -> String {
     texts.iter().zip(START..).fold(String::new(), |kept, (text, now)| {
         let pending = PendingToKeep::of(text, None).unwrap();
-        let lines = pending.into_lines(&kept, seconds(now), Time::default()).unwrap();
+        let lines = pending.into_lines(&kept, at(now), Time::default()).unwrap();
         lines.unwrap_or(kept)
     })
 }
 
 fn chain(ids: &[&str]) -> ShardChain {
     let mut chain = ShardChain::new(ChainOptions::RECOMMENDED).unwrap();
-    chain.record(ids, seconds(START)).unwrap();
+    chain.record(ids, at(START)).unwrap();
     chain
 }
 
@@ -47,8 +47,16 @@ const POOL: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 /// Which of the pool are fresh for a device that asks.
 fn fresh(chain: &ShardChain, pending: Pending<'_>) -> Vec<&'static str> {
-    let fresh = chain.filter(&POOL, pending, seconds(START + 60)).unwrap();
+    let fresh = chain.filter(&POOL, pending, at(START + 60)).unwrap();
     fresh.into_iter().map(|index| POOL[index as usize]).collect()
+}
+
+/// The same when a device that tells this asks.
+fn asked_by<'a>(own: &'a str, pending: Pending<'a>) -> Pending<'a> {
+    Pending {
+        own: Some(own),
+        ..pending
+    }
 }
 
 #[test]
@@ -67,37 +75,19 @@ fn what_another_device_has_pending_is_left_out() {
     // The asking device's own as it came with the request, never as it was kept.
     assert_eq!(fresh(&chain, pending), ["b", "e"]);
     let asks_without = text(&phone, "2", &[]);
-    assert_eq!(
-        fresh(
-            &chain,
-            Pending {
-                own: Some(&asks_without),
-                ..pending
-            }
-        ),
-        ["b", "d", "e"]
-    );
+    assert_eq!(fresh(&chain, asked_by(&asks_without, pending)), ["b", "d", "e"]);
     // Of a device that has no name, or tells nothing, all others are others.
     assert_eq!(fresh(&chain, Pending { own: None, ..pending }), ["d", "e"]);
     let unnamed = text("", "2", &["d"]);
-    assert_eq!(
-        fresh(
-            &chain,
-            Pending {
-                own: Some(&unnamed),
-                ..pending
-            }
-        ),
-        ["e"]
-    );
+    assert_eq!(fresh(&chain, asked_by(&unnamed, pending)), ["e"]);
     // None of it enters the chain or a snapshot.
     let request = PageRequest {
         size: 9,
         pending,
         ..PageRequest::default()
     };
-    let page = chain.page(&POOL, &request, seconds(START + 60)).unwrap();
-    assert_eq!(page.snapshot, before.snapshot(seconds(START + 60), None).unwrap());
+    let page = chain.page(&POOL, &request, at(START + 60)).unwrap();
+    assert_eq!(page.snapshot, before.snapshot(at(START + 60), None).unwrap());
 }
 
 #[test]
@@ -109,27 +99,21 @@ fn it_comes_last_among_what_was_seen() {
     };
     let chain = chain(&["a", "b"]);
     let (fresh, seen) = (vec![2, 4], vec![1, 0, 3]);
-    assert_eq!(
-        chain.split(&POOL, pending, seconds(START)).unwrap(),
-        Split { fresh, seen }
-    );
+    assert_eq!(chain.split(&POOL, pending, at(START)).unwrap(), Split { fresh, seen });
     let request = PageRequest {
         size: 5,
         seen: SeenItems::Last,
         pending,
         ..PageRequest::default()
     };
-    assert_eq!(
-        chain.page(&POOL, &request, seconds(START)).unwrap().items,
-        [2, 4, 1, 0, 3]
-    );
+    assert_eq!(chain.page(&POOL, &request, at(START)).unwrap().items, [2, 4, 1, 0, 3]);
 }
 
 #[test]
 fn another_device_stops_no_id_that_the_chain_lists_as_unseen() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let mut chain = chain(&["a", "b"]);
-    chain.unsee(&["a", "b"], seconds(START)).unwrap();
+    chain.unsee(&["a", "b"], at(START)).unwrap();
     let kept = kept(&[&text(&phone, "1", &["a", "c"])]);
     let asking = text(&tablet, "1", &["b"]);
     let pending = Pending {
@@ -144,7 +128,7 @@ fn another_device_stops_no_id_that_the_chain_lists_as_unseen() {
 #[test]
 fn a_list_from_before_the_deletion_is_left_out() {
     let mut chain = chain(&["a"]);
-    chain.forget(seconds(START + 10)).unwrap();
+    chain.forget(at(START + 10)).unwrap();
     // What these devices have heard of: nothing; and START + 9, 10 and 11.
     let texts = [
         (1, "0", "a"),
@@ -189,16 +173,7 @@ fn what_is_of_another_namespace_counts_for_nothing_where_that_is_known() {
     assert!(PendingToKeep::of(&asking, Some("home:bob")).is_some());
     // Without a name nothing tells whose it is; it counts for this request alone.
     let unnamed = text("", "1", &["d"]);
-    assert_eq!(
-        fresh(
-            &chain,
-            Pending {
-                own: Some(&unnamed),
-                ..pending
-            }
-        ),
-        ["c", "e"]
-    );
+    assert_eq!(fresh(&chain, asked_by(&unnamed, pending)), ["c", "e"]);
     assert_eq!(PendingToKeep::of(&unnamed, Some("home:ada")), None);
 }
 
@@ -225,10 +200,10 @@ fn what_has_not_changed_is_not_kept_anew() {
     let told = text(&device("home:ada", 1), "z", &["a"]);
     let kept = kept(&[&told]);
     let pending = PendingToKeep::of(&told, None).unwrap();
-    assert_eq!(pending.into_lines(&kept, seconds(START + 9), Time::default()), Ok(None));
+    assert_eq!(pending.into_lines(&kept, at(START + 9), Time::default()), Ok(None));
     let empty = text(&device("home:ada", 2), "0", &[]);
     let nothing = PendingToKeep::of(&empty, None).unwrap();
-    assert_eq!(nothing.into_lines(&kept, seconds(START + 9), Time::default()), Ok(None));
+    assert_eq!(nothing.into_lines(&kept, at(START + 9), Time::default()), Ok(None));
 }
 
 #[test]
@@ -269,7 +244,7 @@ fn a_script_gets_what_it_keeps_in_its_shortest_form() {
     let (long, short) = (text(&phone, "00z", &["a"]), text(&phone, "z", &["a"]));
     let arguments = PendingToKeep::of(&long, None)
         .unwrap()
-        .arguments(seconds(START), PENDING_SECONDS);
+        .arguments(at(START), PENDING_SECONDS);
     let expected = [&phone, "z", &short, &START.to_string(), "172800", "8"];
     assert_eq!(arguments.each_ref().map(String::as_str), expected);
 }
@@ -290,7 +265,7 @@ fn the_latest_devices_are_kept_and_no_more() {
         kept: &kept,
         ..Pending::default()
     };
-    assert_eq!(chain(&[]).filter(&pool, pending, seconds(START)).unwrap(), [1, 2]);
+    assert_eq!(chain(&[]).filter(&pool, pending, at(START)).unwrap(), [1, 2]);
 }
 
 #[test]
@@ -298,7 +273,7 @@ fn what_was_kept_too_long_ago_counts_no_more_and_goes_with_the_next_change() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let (first, second) = (text(&phone, "1", &["a"]), text(&tablet, "1", &["b"]));
     let kept = kept(&[&first, &second]);
-    let since = seconds(START + 1);
+    let since = at(START + 1);
     let pending = Pending {
         kept: &kept,
         kept_since: since,
@@ -308,7 +283,7 @@ fn what_was_kept_too_long_ago_counts_no_more_and_goes_with_the_next_change() {
     let third = text(&device("home:ada", 3), "1", &["c"]);
     let lines = PendingToKeep::of(&third, None)
         .unwrap()
-        .into_lines(&kept, seconds(START + 9), since);
+        .into_lines(&kept, at(START + 9), since);
     assert_eq!(lines.unwrap().unwrap().lines().count(), 2);
 }
 
@@ -356,8 +331,8 @@ fn stores_are_made_for_what_a_plan_says() {
 #[test]
 fn damaged_fields_beside_the_shards_are_left_out() {
     let mut first = chain(&["a", "b", "c"]);
-    first.unsee(&["a", "b"], seconds(START)).unwrap();
-    let stored = first.stored(seconds(START)).unwrap();
+    first.unsee(&["a", "b"], at(START)).unwrap();
+    let stored = first.stored(at(START)).unwrap();
     let (mut again, _) = ShardChain::from_shards(&stored.shards, ChainOptions::RECOMMENDED).unwrap();
     let fields: Vec<&str> = stored
         .fields
@@ -365,7 +340,7 @@ fn damaged_fields_beside_the_shards_are_left_out() {
         .flat_map(|(name, value)| [&**name, value])
         .collect();
     assert_eq!(again.restore_fields(&fields), Ok(0));
-    assert_eq!(again.stored(seconds(START)), Ok(stored.clone()));
+    assert_eq!(again.stored(at(START)), Ok(stored.clone()));
     for damage in [
         ["forgetBefore", "1e99"],
         ["forgetBefore", "4294967296"],
@@ -379,7 +354,7 @@ fn damaged_fields_beside_the_shards_are_left_out() {
         fields.extend(damage);
         let (mut again, _) = ShardChain::from_shards(&stored.shards, ChainOptions::RECOMMENDED).unwrap();
         assert_eq!(again.restore_fields(&fields), Ok(1), "{damage:?}");
-        assert_eq!(again.stored(seconds(START)), Ok(stored.clone()), "{damage:?}");
+        assert_eq!(again.stored(at(START)), Ok(stored.clone()), "{damage:?}");
     }
     let many: Vec<String> = (0..1_010)
         .flat_map(|id| [format!("unseen:{id}"), id.to_string()])

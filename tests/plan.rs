@@ -4,7 +4,7 @@
 mod common;
 
 use common::random::Random;
-use common::{DAY, START, ids, seconds};
+use common::{DAY, START, at, ids};
 use seenguard::wire::{Format, Reference};
 use seenguard::{ChainOptions, ChainSnapshot, Error, Plan, PlanOptions, ShardChain, plan};
 
@@ -54,7 +54,7 @@ fn full_chain(options: ChainOptions) -> ShardChain {
                 missing => missing,
             });
         chain
-            .record(&ids("seen", number..number + missing as usize), seconds(START))
+            .record(&ids("seen", number..number + missing as usize), at(START))
             .unwrap();
         number += missing as usize;
     }
@@ -82,12 +82,10 @@ fn refresh_bytes(options: ChainOptions, per_refresh: u64) -> (f64, f64) {
     let refreshes = (SHARDS * u64::from(options.capacity)).div_ceil(per_refresh).max(100);
     let (mut down, mut up, mut shown) = (0.0, 0.0, 0);
     for _ in 0..refreshes {
-        let held = held(&chain.snapshot(seconds(START), None).unwrap());
+        let held = held(&chain.snapshot(at(START), None).unwrap());
         let count = 1 + random.below(2 * per_refresh - 1) as usize;
-        chain
-            .record(&ids("shown", shown..shown + count), seconds(START))
-            .unwrap();
-        down += json_bytes(&chain.snapshot(seconds(START), Some(&held)).unwrap());
+        chain.record(&ids("shown", shown..shown + count), at(START)).unwrap();
+        down += json_bytes(&chain.snapshot(at(START), Some(&held)).unwrap());
         up += held.len() as f64;
         shown += count;
     }
@@ -110,7 +108,7 @@ fn assert_near(measured: f64, planned: f64, tolerance: f64, what: &str, options:
 fn the_store_and_the_first_page_hold_the_bytes_that_are_planned() {
     for options in uses() {
         let plan = plan(&options).unwrap();
-        let snapshot = full_chain(plan.chain).snapshot(seconds(START), None).unwrap();
+        let snapshot = full_chain(plan.chain).snapshot(at(START), None).unwrap();
         let stored: usize = snapshot.shards.iter().map(String::len).sum();
         assert_near(stored as f64, plan.bytes_stored as f64, 0.02, "stored", &options);
         assert_near(
@@ -158,11 +156,7 @@ fn other_numbers_of_shards_move_more_bytes_a_refresh() {
 
 /// The number of `count` items that are new to a chain and that it stops.
 fn stopped(chain: &ShardChain, count: usize) -> f64 {
-    (count
-        - chain
-            .filter(&ids("fresh", 0..count), None, seconds(START))
-            .unwrap()
-            .len()) as f64
+    (count - chain.filter(&ids("fresh", 0..count), None, at(START)).unwrap().len()) as f64
 }
 
 #[test]
@@ -184,7 +178,7 @@ fn after_the_first_day_the_share_is_the_one_that_is_planned() {
         let plan = plan(&options).unwrap();
         let mut chain = ShardChain::new(plan.chain).unwrap();
         chain
-            .record(&ids("seen", 0..options.per_day as usize), seconds(START))
+            .record(&ids("seen", 0..options.per_day as usize), at(START))
             .unwrap();
         assert_near(
             stopped(&chain, ASKED) / ASKED as f64,
@@ -206,7 +200,7 @@ fn live(plan: &Plan, options: &PlanOptions, per_day: usize, check: impl Fn(&Shar
         let begin = START + day as u64 * DAY;
         let items = ids("item", day * per_day..(day + 1) * per_day);
         for (visit, items) in (0..).zip(items.chunks(per_day.div_ceil(VISITS as usize))) {
-            chain.record(items, seconds(begin + visit * DAY / VISITS)).unwrap();
+            chain.record(items, at(begin + visit * DAY / VISITS)).unwrap();
         }
         shown.extend(items);
         let first = shown.len().saturating_sub(window * per_day);
@@ -220,10 +214,7 @@ fn nothing_of_the_window_is_forgotten_by_count_even_if_its_days_are_busier() {
         let plan = plan(&options).unwrap();
         let busier = options.per_day * (1.0 + 1.0 / options.window_days.sqrt());
         live(&plan, &options, busier as usize, |chain, window, now| {
-            assert!(
-                chain.filter(window, None, seconds(now)).unwrap().is_empty(),
-                "{options:?}"
-            );
+            assert!(chain.filter(window, None, at(now)).unwrap().is_empty(), "{options:?}");
         });
     }
 }
@@ -233,7 +224,7 @@ fn the_store_of_a_person_as_planned_holds_no_more_than_planned() {
     for options in uses_of_a_person() {
         let plan = plan(&options).unwrap();
         live(&plan, &options, options.per_day as usize, |chain, _, now| {
-            let shards = chain.snapshot(seconds(now), None).unwrap().shards;
+            let shards = chain.snapshot(at(now), None).unwrap().shards;
             assert!(
                 shards.len() <= plan.chain.shards + 1,
                 "{} shards, {options:?}",

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{START, milliseconds, options, seconds};
+use common::{START, at, at_ms, options};
 use seenguard::device::Guard;
 use seenguard::{ChainOptions, ChainSnapshot, Format, Impression, ReceivedReport, Report, ShardChain, Snapshot, Time};
 use serde::Serialize;
@@ -21,13 +21,13 @@ fn is_read<T: DeserializeOwned>(json: &str) -> bool {
 fn a_snapshot_is_read_as_it_was_written() {
     let mut chain = ShardChain::new(options(10, 5, 600)).unwrap();
     assert_eq!(
-        again(&chain.snapshot(seconds(START), None).unwrap()),
-        chain.snapshot(seconds(START), None).unwrap()
+        again(&chain.snapshot(at(START), None).unwrap()),
+        chain.snapshot(at(START), None).unwrap()
     );
-    chain.forget(seconds(START)).unwrap();
-    chain.record(&["a", "b", "c"], seconds(START)).unwrap();
-    chain.unsee(&["b"], milliseconds(START * 1000 + 7)).unwrap();
-    let snapshot = chain.snapshot(seconds(START), None).unwrap();
+    chain.forget(at(START)).unwrap();
+    chain.record(&["a", "b", "c"], at(START)).unwrap();
+    chain.unsee(&["b"], at_ms(START * 1000 + 7)).unwrap();
+    let snapshot = chain.snapshot(at(START), None).unwrap();
     let read = again(&snapshot);
     assert_eq!(read, snapshot);
 
@@ -36,7 +36,7 @@ fn a_snapshot_is_read_as_it_was_written() {
     guard.apply(Snapshot::from(&read), common::at(START)).unwrap();
     assert_eq!(guard.filter(&["a", "b", "c", "d"], common::at(START)).unwrap(), [1, 3]);
     // And of what it holds, the references.
-    let shipped = chain.snapshot(seconds(START), Some(&guard.held())).unwrap();
+    let shipped = chain.snapshot(at(START), Some(&guard.held())).unwrap();
     assert_eq!(again(&shipped), shipped);
 }
 
@@ -52,8 +52,8 @@ fn a_snapshot_is_read_in_each_format() {
             ..ChainOptions::default()
         })
         .unwrap();
-        chain.record(&["a"], seconds(START)).unwrap();
-        let snapshot = chain.snapshot(seconds(START), None).unwrap();
+        chain.record(&["a"], at(START)).unwrap();
+        let snapshot = chain.snapshot(at(START), None).unwrap();
         assert_eq!(again(&snapshot), snapshot);
     }
     for (json, format) in [
@@ -87,18 +87,18 @@ fn what_is_no_snapshot_is_not_read() {
 
 #[test]
 fn a_report_is_read_as_it_was_written() {
-    let mut report = Report::new("home:ada", milliseconds(5_000));
+    let mut report = Report::new("home:ada", at_ms(5_000));
     report.impressions.push(Impression {
         id: "é".into(),
-        at: milliseconds(4_000),
+        at: at_ms(4_000),
     });
     report.unseen.push(Impression {
         id: "b".into(),
-        at: milliseconds(4_500),
+        at: at_ms(4_500),
     });
     report.pending = Some("0123456789ab.1.0.".into());
     assert_eq!(again(&report), report);
-    let received = report.received(seconds(START));
+    let received = report.received(at(START));
     assert_eq!(again(&received), received);
 }
 
@@ -108,10 +108,7 @@ fn a_report_is_read_as_javascript_writes_it() {
         r#"{ "namespace": "home:ada", "now": 5000.9, "impressions": [{ "id": "a", "at": 1e3, "more": 1 }], "more": {} }"#,
     )
     .unwrap();
-    assert_eq!(
-        (report.now, report.impressions[0].at),
-        (milliseconds(5_000), milliseconds(1_000))
-    );
+    assert_eq!((report.now, report.impressions[0].at), (at_ms(5_000), at_ms(1_000)));
     assert_eq!((report.unseen.len(), report.pending), (0, None));
 
     // The impressions count whatever the device says of what is pending.

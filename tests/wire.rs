@@ -6,7 +6,7 @@ mod common;
 
 use common::random::Random;
 use common::reference::{ReferenceShard, decode_base64};
-use common::{RawShard, START, apply, at, base64_of, bytes_of, ids, sealed, seconds, shard_of};
+use common::{RawShard, START, apply, at, base64_of, bytes_of, ids, sealed, shard_of};
 use seenguard::{ChainOptions, Error, MAX_BITS, Shard, ShardChain};
 
 fn code_of<T: std::fmt::Debug>(result: Result<T, Error>) -> &'static str {
@@ -666,7 +666,7 @@ fn a_chain_goes_on_without_the_elements_that_cannot_be_read() {
             .collect();
         assert_eq!(listed, [(1, code)]);
         assert_eq!(
-            chain.snapshot(seconds(START), None).unwrap().shards,
+            chain.snapshot(at(START), None).unwrap().shards,
             [good.clone(), good.clone()]
         );
     }

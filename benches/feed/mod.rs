@@ -80,7 +80,7 @@ pub fn shards_of(seen: &[Vec<String>]) -> Vec<String> {
 /// The guard takes the shards.
 pub fn apply(guard: &mut Guard, shards: &[String]) {
     guard
-        .apply(Snapshot::new(shards), now())
+        .apply(Snapshot::new(shards), TIME)
         .expect("the chain's own shards are taken");
 }
 
@@ -91,10 +91,5 @@ pub fn guard() -> Guard {
 
 /// The fresh ids of a page.
 pub fn filter(guard: &mut Guard, page: &[String]) -> Vec<u32> {
-    guard.filter(page, now()).expect("there is memory for a page")
-}
-
-/// That time.
-pub fn now() -> Time {
-    TIME
+    guard.filter(page, TIME).expect("there is memory for a page")
 }

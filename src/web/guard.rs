@@ -1,5 +1,4 @@
-//! The class `Guard`: a namespace's guard and its storage. Times are
-//! `Date.now()`, in milliseconds.
+//! The class `Guard`: a namespace's guard and its storage. Times are `Date.now()`, in milliseconds.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};

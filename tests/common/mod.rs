@@ -34,16 +34,6 @@ pub fn at_ms(unix_ms: u64) -> Time {
     Time::from_unix_ms(unix_ms)
 }
 
-/// A time in Unix seconds.
-pub fn seconds(unix_seconds: u64) -> Time {
-    Time::from_unix_seconds(unix_seconds)
-}
-
-/// A time in Unix milliseconds.
-pub fn milliseconds(unix_ms: u64) -> Time {
-    Time::from_unix_ms(unix_ms)
-}
-
 /// `prefix-0`, `prefix-1`, …
 pub fn ids(prefix: &str, numbers: std::ops::Range<usize>) -> Vec<String> {
     numbers.map(|number| format!("{prefix}-{number}")).collect()

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use seenguard::{ChainOptions, ChainSnapshot, Impression, Parameters};
 
 use super::reference::ReferenceShard;
-use super::{base64_of, milliseconds, seconds};
+use super::{at, at_ms, base64_of};
 
 #[derive(Debug, Clone)]
 struct Link {
@@ -156,7 +156,7 @@ impl ModelChain {
             .filter(|(id, _)| self.newest_with(id).is_some())
             .map(|(id, &at)| Impression {
                 id: id.clone(),
-                at: milliseconds(at),
+                at: at_ms(at),
             })
             .collect();
         list.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.id.cmp(&b.id)));
@@ -201,10 +201,10 @@ impl ModelChain {
         live.drop_expired(now);
         let version = |link: &Link| u64::from(link.shard.epoch) * (1 << 21) + u64::from(link.shard.count);
         let texts = live.newest_first.iter().map(|link| base64_of(&link.shard.to_bytes()));
-        let mut snapshot = ChainSnapshot::new(texts.collect(), seconds(now));
+        let mut snapshot = ChainSnapshot::new(texts.collect(), at(now));
         snapshot.version = Some(live.newest_first.first().map_or(0, version));
         snapshot.unseen = live.unseen_newest_first();
-        snapshot.forget_before = self.forget_before.map(|before| seconds(before.into()));
+        snapshot.forget_before = self.forget_before.map(|before| at(before.into()));
         snapshot
     }
 

@@ -18,7 +18,7 @@ use crate::common::random::Random;
 use crate::common::reference::ReferenceShard;
 use crate::common::sizes::{ESTIMATES, SIZES};
 use crate::common::vectors::{edges, native};
-use crate::common::{RawShard, START, ids, list_of, seconds, shard_of, shard_with};
+use crate::common::{RawShard, START, at, ids, list_of, shard_of, shard_with};
 
 /// What all keys of the namespace begin with.
 const PREFIX: &str = "seenguard/reader/";
@@ -644,7 +644,7 @@ fn a_day_of_use_takes_no_more_and_more_memory() {
     let mut used = 0;
     // A refresh every half minute, whose items differ in number and length.
     for refresh in 0..3000u64 {
-        let now = seconds(START + 30 * refresh);
+        let now = at(START + 30 * refresh);
         let first = refresh as usize * 20;
         let shown = ids(
             &"x".repeat(refresh as usize % 60),
