@@ -1093,6 +1093,26 @@ fn the_snapshot_in_use_is_stored_after_a_minute_or_as_everything_is_or_as_the_pa
     }
 }
 
+#[test]
+fn as_a_page_hides_the_snapshot_goes_before_what_it_merely_covers_and_after_what_is_recorded() {
+    for (recorded, steps) in [
+        (None, vec![Step::Keep, Step::Put, Step::Signal]),
+        (
+            Some("b"),
+            vec![Step::LocalPut, Step::Put, Step::Signal, Step::LocalRemove, Step::Keep],
+        ),
+    ] {
+        let mut device = Device::default();
+        let mut tab = Tab::open(&mut device, Place::IndexedDb);
+        tab.record(&["a"]);
+        tab.work(&mut device);
+        apply(&mut tab.guard, None, &[shard_of_everything()], at(START)).unwrap();
+        tab.storage.changed(&tab.guard);
+        recorded.iter().for_each(|id| tab.record(&[id]));
+        assert_eq!(tab.hide(&mut device), steps);
+    }
+}
+
 // Namespaces that nobody uses any more.
 
 #[test]

@@ -327,14 +327,19 @@ impl Storage {
         if can_write && self.drops_snapshot {
             return Some(Step::Keep);
         }
+        let is_kept = self.kept == Some(guard.snapshots()) || self.has_no_room;
+        let keeps = can_write && self.wants_keep && guard.has_applied() && !is_kept && table.has_looked();
+        // A page that hides may get no further than its first transaction. What a shard covers can be found again.
+        if keeps && self.is_hidden && !table.is_unsaved(false, 0, u64::MAX) {
+            return Some(Step::Keep);
+        }
         if can_write && self.knows_number && table.is_unsaved(self.is_flushing || self.is_hidden, 0, u64::MAX) {
             return Some(Step::Put);
         }
         if self.wants_look {
             return Some(Step::Look);
         }
-        let is_kept = self.kept == Some(guard.snapshots()) || self.has_no_room;
-        if can_write && self.wants_keep && guard.has_applied() && !is_kept && table.has_looked() {
+        if keeps {
             return Some(Step::Keep);
         }
         if can_pass && (self.wants_pass || self.is_meta_due(Meta::of(table, now.unix_ms()))) {
@@ -492,7 +497,7 @@ impl Storage {
         self.knows_number |= guard.table.is_unsaved(true, 0, u64::MAX);
         self.wants_keep |= guard.has_applied() && self.kept.is_none();
         (self.is_hurried, self.waits_to_hurry) = (true, false);
-        if self.place == Some(Place::IndexedDb) && guard.table.is_unsaved(true, 0, u64::MAX) {
+        if self.place == Some(Place::IndexedDb) && guard.table.is_unsaved(false, 0, u64::MAX) {
             self.push(Step::LocalPut);
         }
     }
