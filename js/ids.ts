@@ -1,4 +1,5 @@
 /** From items to ids, and from the fresh ids back to their items. */
+import type { Split } from "./engine/engine-types.js";
 import type { IdOf, ItemId } from "./types/seenguard.js";
 
 /** The ids of several items, those of one item side by side, its own first. */
@@ -16,14 +17,33 @@ export interface CollectedIds extends ItemIdList {
 
 /** A list that claims to be longer is taken for what it holds: the length of a proxy may be anything. */
 const LONGEST_LIST = 1_000_000;
-/** V8's hash of a string this long (UTF-16 units) is its length. */
-const LONG_ID = 16_384;
-/** Long ids seldom end alike. */
-const LONG_ID_END = 64;
+/** Longest id, UTF-16 units. */
+const MAX_ID_UNITS = 1_024;
+/** What one call into the engine takes: so many ids, of so many UTF-16 units. */
+const MAX_IDS = 20_000;
+const MAX_UNITS = 1 << 20;
+const LONE_SURROGATE = /[\uD800-\uDFFF]/u;
 
 /** Whether a value can be an id. A number that is not a safe integer cannot: `JSON.parse` has already rounded it. */
 export function isUsable(id: unknown): id is ItemId {
-  return typeof id === "string" || typeof id === "bigint" || Number.isSafeInteger(id);
+  return typeof id === "string" ? isUsableText(id) : typeof id === "bigint" || Number.isSafeInteger(id);
+}
+
+/** Half a character would be the same id as any other half: UTF-8 has none. */
+function isUsableText(id: string): boolean {
+  const { isWellFormed } = id as { readonly isWellFormed?: () => boolean };
+  return id.length <= MAX_ID_UNITS && (isWellFormed ? isWellFormed.call(id) : !LONE_SURROGATE.test(id));
+}
+
+/** How many ids at the end of a list one call into the engine takes. */
+export function countLatest(ids: readonly ItemId[]): number {
+  let units = 0;
+  let count = 0;
+  for (; count < Math.min(ids.length, MAX_IDS); count++) {
+    units += String(ids[ids.length - 1 - count]).length;
+    if (units > MAX_UNITS) break;
+  }
+  return count;
 }
 
 /** The id of an item that is one, or has a property `id`. */
@@ -45,7 +65,7 @@ function collectTexts(items: readonly unknown[]): string[] | undefined {
     for (let index = 0; index < texts.length; index++) {
       const item = items[index];
       const id = typeof item === "string" ? item : ownId(item);
-      if (typeof id !== "string") return undefined;
+      if (typeof id !== "string" || !isUsableText(id)) return undefined;
       texts[index] = id;
     }
     return texts;
@@ -77,21 +97,6 @@ function collectEach<T>(items: readonly T[], idOf: (item: T) => unknown): Collec
     }
   }
   return { ids, ends, places };
-}
-
-/** The ids of all items of a list: of those without an id none. */
-export function collectAllItems<T>(items: readonly T[], idOf?: IdOf<T>): ItemIdList {
-  const { ids, ends, places } = collectIds(items, idOf);
-  if (!places) return { ids, ends };
-  const allEnds: number[] = [];
-  let end = 0;
-  for (const [index, place] of places.entries()) {
-    while (allEnds.length < place) allEnds.push(end);
-    end = ends?.[index] ?? index + 1;
-    allEnds.push(end);
-  }
-  while (allEnds.length < items.length) allEnds.push(end);
-  return { ids, ends: allEnds };
 }
 
 /** How many items these are. */
@@ -185,18 +190,25 @@ export function splitItems<T>(
 /** The items among `candidates`, by default among all, that have no id of one that was kept before. */
 export function firstOfEach(list: ItemIdList, candidates: Iterable<number> = Array(countItems(list)).keys()): number[] {
   const known = new Set<string>();
-  const longOnes = new Map<string, string[]>();
-  // Engines hash a long string by its length alone: in a set, ids of one length would all be compared.
-  const alike = (id: string) => longOnes.get(id.slice(-LONG_ID_END)) ?? [];
-  const isKnown = (id: string) => (id.length < LONG_ID ? known.has(id) : alike(id).includes(id));
-  const add = (id: string) => {
-    if (id.length < LONG_ID) known.add(id);
-    else longOnes.set(id.slice(-LONG_ID_END), [...alike(id), id]);
-  };
   return [...candidates].filter((item) => {
     const ids = idsOfItem(list, item).map(String);
-    const isFirst = !ids.some(isKnown);
-    if (isFirst) ids.forEach(add);
+    const isFirst = !ids.some((id) => known.has(id));
+    if (isFirst) for (const id of ids) known.add(id);
     return isFirst;
   });
+}
+
+/** The items in two, by their ids in two: an item is seen if any of its ids is, and as late as the latest of them. */
+export function splitByIds(list: ItemIdList, seen: ArrayLike<number>): Split {
+  const order = new Map(Array.from(seen, (index, place) => [String(list.ids[index]), place]));
+  const places = Array.from({ length: countItems(list) }, (_, item) =>
+    Math.max(...idsOfItem(list, item).map((id) => order.get(String(id)) ?? -1)),
+  );
+  const placeOf = (item: number) => places[item] ?? -1;
+  const isFresh = (item: number) => placeOf(item) < 0;
+  const items = [...places.keys()];
+  // What has an id of a fresh item that is kept is left out, wherever it stands.
+  const kept = firstOfEach(list, [...items.filter(isFresh), ...items.filter((item) => !isFresh(item))]);
+  const late = kept.filter((item) => !isFresh(item)).sort((a, b) => placeOf(a) - placeOf(b));
+  return { fresh: kept.filter(isFresh), seen: late };
 }

@@ -161,11 +161,6 @@ impl BitSlicedFilters {
         self.spec
     }
 
-    /// Bytes held.
-    pub(crate) fn bytes(&self) -> usize {
-        self.words.capacity() * size_of::<Word>()
-    }
-
     /// The slots whose filters contain the id, one bit each.
     #[inline(never)]
     pub(crate) fn matches(&self, id: HashedId<'_>) -> u64 {

@@ -97,11 +97,10 @@
 //! ## A device's guard
 //!
 //! What this device showed is in one exact table, by the hash of the id, so nothing of it is stopped by mistake. An
-//! impression is pending until a snapshot contains it; the time until then is the stream's [`Lag`](device::Lag). A
+//! impression is pending until a snapshot contains it; the time until then is the stream's lag. A
 //! [`Guard`](device::Guard) takes a whole [`Snapshot`] or leaves everything as it was and says why.
 //! [`Guard::unsee`](device::Guard::unsee) takes back, [`Guard::explain`](device::Guard::explain) says why an id is
-//! stopped, [`Guard::begin_batch`](device::Guard::begin_batch) what to deliver, and
-//! [`Guard::stats`](device::Guard::stats) what it costs.
+//! stopped, and [`Guard::begin_batch`](device::Guard::begin_batch) what to deliver.
 //!
 //! Storage is a merge: what has changed is written as a row, and the rows of earlier visits and other tabs are read in
 //! any order, any number of times, with the same result. A [`Storage`](device::Storage) says which of them to write,
@@ -109,8 +108,8 @@
 //!
 //! ## Items that are nearly the same
 //!
-//! An item may have several ids ([`ItemIds`]), and is stopped by any of them. The module [`near_duplicates`] finds
-//! reposts and edited copies, whose group's id is such a second one.
+//! An item has one id: a repost's is its original's, a copy's that of its group's first member. The module
+//! [`near_duplicates`] finds reposts and edited copies.
 //!
 //! # What goes wrong
 //!
@@ -156,8 +155,7 @@ pub mod wire;
 /// What a person's device needs: the guard, and its storage.
 pub mod device {
     pub use crate::guard::{
-        Applied, CoveredImpression, DeliveryBatch, Explanation, Filtered, Guard, GuardStats, Lag, NotApplied, Received,
-        Recorded,
+        Applied, CoveredImpression, DeliveryBatch, Explanation, Guard, GuardStats, NotApplied, Recorded,
     };
     pub use crate::storage::{Others, Place, Step, Storage, Timer, Trouble};
     pub use crate::table::{DEFAULT_REMEMBER, MAX_REMEMBER};
@@ -170,7 +168,7 @@ pub use chain::{
 };
 pub use devices::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep};
 pub use error::Error;
-pub use id_list::{IdList, ItemIds, Split};
+pub use id_list::{IdList, Split};
 pub use impression::Impression;
 pub use inspect::{InspectedFilter, Inspection, inspect};
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};

@@ -50,8 +50,8 @@ fn next_visit(guard: &mut Guard) -> Guard {
 #[test]
 fn impressions_go_out_oldest_first_with_their_times() {
     let mut guard = reporting();
-    guard.record(&["a"], at_ms(5_001)).unwrap();
-    guard.record(&["b", "c"], at_ms(5_002)).unwrap();
+    guard.record(&["a"], at_ms(5_001));
+    guard.record(&["b", "c"], at_ms(5_002));
     let batch = guard.begin_batch(MANY, usize::MAX, at_ms(6_000));
     assert!(batch.number > 0);
     let expected = [("a", 5_001), ("b", 5_002), ("c", 5_002)].map(|(id, at)| Impression {
@@ -65,7 +65,7 @@ fn impressions_go_out_oldest_first_with_their_times() {
 #[test]
 fn a_batch_is_as_large_as_it_may_be() {
     let mut guard = reporting();
-    guard.record(&ids("item", 0..100), at(START)).unwrap();
+    guard.record(&ids("item", 0..100), at(START));
     assert_eq!(guard.begin_batch(30, usize::MAX, at(START)).impressions.len(), 30);
     let by_size = guard.begin_batch(MANY, 1_000, at(START)).impressions;
     let bytes: usize = by_size
@@ -81,10 +81,10 @@ fn a_batch_is_as_large_as_it_may_be() {
 #[test]
 fn what_is_under_way_is_in_no_other_batch_and_what_failed_is_in_the_next() {
     let mut guard = reporting();
-    guard.record(&["a", "b"], at(START)).unwrap();
+    guard.record(&["a", "b"], at(START));
     let (first, ids) = begin(&mut guard, at(START));
     assert_eq!((ids.len(), begin(&mut guard, at(START)).1.len()), (2, 0));
-    guard.record(&["c"], at(START)).unwrap();
+    guard.record(&["c"], at(START));
     let (second, ids) = begin(&mut guard, at(START));
     assert_eq!(ids, ["c"]);
     guard.end_batch(first, false, at(START));
@@ -97,9 +97,9 @@ fn what_is_under_way_is_in_no_other_batch_and_what_failed_is_in_the_next() {
 #[test]
 fn what_is_covered_before_it_was_delivered_is_delivered_all_the_same() {
     let mut guard = reporting();
-    guard.record(&["a"], at(START)).unwrap();
+    guard.record(&["a"], at(START));
     apply(&mut guard, None, &[shard_of_everything()], at(START)).unwrap();
-    guard.record(&["covered when recorded"], at(START)).unwrap();
+    guard.record(&["covered when recorded"], at(START));
     assert_eq!(guard.pending(9, at(START)), [] as [&str; 0]);
     let mut next = next_visit(&mut guard);
     for guard in [&mut guard, &mut next] {
@@ -111,9 +111,9 @@ fn what_is_covered_before_it_was_delivered_is_delivered_all_the_same() {
 #[test]
 fn the_next_visit_delivers_what_this_one_did_not() {
     let mut guard = reporting();
-    guard.record(&["delivered", "also"], at(START)).unwrap();
+    guard.record(&["delivered", "also"], at(START));
     deliver(&mut guard, at(START));
-    guard.record(&["under way", "left"], at(START + 1)).unwrap();
+    guard.record(&["under way", "left"], at(START + 1));
     begin(&mut guard, at(START + 1));
     let mut next = next_visit(&mut guard);
     assert_eq!(deliver(&mut next, at(START + 2)), ["under way", "left"]);
@@ -152,7 +152,7 @@ fn what_another_tab_has_delivered_since_is_not_delivered_here() {
 
 /// Delivers `a`, and returns when it is due again within ten days, in minutes after the first time.
 fn delivered_again(guard: &mut Guard, covered: bool, clock_ahead: u64) -> Vec<u64> {
-    guard.record(&["a"], at(START)).unwrap();
+    guard.record(&["a"], at(START));
     assert_eq!(deliver(guard, at(START + clock_ahead)), ["a"]);
     if covered {
         cover(guard, &["a"], at(START));
@@ -184,7 +184,7 @@ fn what_is_pending_a_day_after_its_delivery_is_delivered_once_more() {
 fn not_all_devices_deliver_again_at_once_what_was_lost() {
     let mut guard = reporting();
     cover(&mut guard, &["nothing of ours"], at(START));
-    guard.record(&ids("item", 0..100), at(START)).unwrap();
+    guard.record(&ids("item", 0..100), at(START));
     deliver(&mut guard, at(START));
     let hours = (24..=30).map(|hour| deliver(&mut guard, at(START + hour * 60 * MINUTE)).len());
     let hours: Vec<usize> = hours.collect();
@@ -204,8 +204,8 @@ fn what_was_delivered_by_a_clock_that_was_ahead_is_delivered_once_more_all_the_s
 #[test]
 fn a_later_visit_delivers_once_more_what_an_earlier_one_has() {
     let mut guard = reporting();
-    guard.record(&["a", "taken back", "expired"], at(START)).unwrap();
-    guard.unsee(&["taken back"], at(START)).unwrap();
+    guard.record(&["a", "taken back", "expired"], at(START));
+    guard.unsee(&["taken back"], at(START));
     assert_eq!(deliver(&mut guard, at(START)).len(), 2);
     for (day, due) in [(2, vec!["a", "expired"]), (31, vec![])] {
         let mut later = next_visit(&mut guard);
@@ -219,15 +219,15 @@ fn a_later_visit_delivers_once_more_what_an_earlier_one_has() {
 #[test]
 fn an_impression_recorded_anew_is_delivered_anew_and_inherits_nothing() {
     let mut guard = reporting();
-    guard.record(&["a"], at(START)).unwrap();
+    guard.record(&["a"], at(START));
     deliver(&mut guard, at(START));
-    guard.record(&["a"], at(START + 100)).unwrap();
+    guard.record(&["a"], at(START + 100));
     let DeliveryBatch {
         number, impressions, ..
     } = guard.begin_batch(MANY, usize::MAX, at(START + 100));
     assert_eq!((impressions[0].at, impressions.len()), (at(START + 100), 1));
     // While it is under way it is shown again: that is another one.
-    guard.record(&["a"], at(START + 200)).unwrap();
+    guard.record(&["a"], at(START + 200));
     guard.end_batch(number, true, at(START + 200));
     assert_eq!(deliver(&mut guard, at(START + 200)), ["a"]);
 }
@@ -235,7 +235,7 @@ fn an_impression_recorded_anew_is_delivered_anew_and_inherits_nothing() {
 #[test]
 fn what_was_pending_when_delivery_began_is_delivered_on_a_later_visit_though_it_is_covered_by_then() {
     let mut guard = guard();
-    guard.record(&["a", "b"], at(START)).unwrap();
+    guard.record(&["a", "b"], at(START));
     let mut device = Device::default();
     save(&mut guard, &mut device);
     guard.start_reporting();
@@ -251,7 +251,7 @@ fn what_was_pending_when_delivery_began_is_delivered_on_a_later_visit_though_it_
 fn what_a_page_records_that_knows_of_deliveries_and_makes_none_is_delivered_by_the_next() {
     let mut first = reporting();
     let mut second = device::next_visit(&mut first);
-    second.record(&["a"], at(START)).unwrap();
+    second.record(&["a"], at(START));
     cover(&mut second, &["a"], at(START + 1));
     assert_eq!(deliver(&mut next_visit(&mut second), at(START + 2)), ["a"]);
 }
@@ -259,7 +259,7 @@ fn what_a_page_records_that_knows_of_deliveries_and_makes_none_is_delivered_by_t
 #[test]
 fn a_guard_that_does_not_report_keeps_nothing_for_delivery() {
     let mut guard = guard();
-    guard.record(&["a", "b"], at(START)).unwrap();
+    guard.record(&["a", "b"], at(START));
     cover(&mut guard, &["a"], at(START));
     assert_eq!(guard.undelivered(), 1);
     guard.start_reporting();
@@ -269,7 +269,7 @@ fn a_guard_that_does_not_report_keeps_nothing_for_delivery() {
 #[test]
 fn ends_of_batches_that_are_not_under_way_change_nothing() {
     let mut guard = reporting();
-    guard.record(&["a"], at(START)).unwrap();
+    guard.record(&["a"], at(START));
     for (batch, arrived) in [(0, true), (1, true), (7, false), (u32::MAX, true)] {
         guard.end_batch(batch, arrived, at(START));
         assert_eq!(guard.undelivered(), 1);
@@ -284,10 +284,10 @@ fn ends_of_batches_that_are_not_under_way_change_nothing() {
 fn a_batch_from_before_a_clear_says_nothing_of_one_that_came_after_it() {
     for old_one_arrived in [true, false] {
         let mut guard = reporting();
-        guard.record(&["before"], at(START)).unwrap();
+        guard.record(&["before"], at(START));
         let (old, _) = begin(&mut guard, at(START));
         guard.clear(at(START));
-        guard.record(&["after"], at(START + 1)).unwrap();
+        guard.record(&["after"], at(START + 1));
         let (new, ids) = begin(&mut guard, at(START + 1));
         assert_eq!(ids, ["after"]);
         guard.end_batch(old, old_one_arrived, at(START + 2));

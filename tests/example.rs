@@ -14,7 +14,7 @@ use seenguard::{Error, Report};
 
 /// A device sends what it showed a second ago, and what it has pending.
 fn report(guard: Option<&Guard>, ids: &[&str]) -> Result<Report, Error> {
-    let pending = guard.map(|guard| guard.device_pending(4_000, at(START)));
+    let pending = guard.map(|guard| guard.pending_list(4_000, at(START)));
     let mut report = Report::new("home:ada", at(START));
     report.impressions = impressions(ids, at(START - 1));
     report.pending = pending.transpose()?;
@@ -81,7 +81,7 @@ fn what_a_request_says_that_cannot_be_read_stops_no_page() -> Result<(), Error> 
 fn a_report_of_another_session_changes_nothing() -> Result<(), Error> {
     let mut server = RecallServer::default();
     let mut guard = device()?;
-    guard.record(&["a"], at(START))?;
+    guard.record(&["a"], at(START));
     assert_eq!(server.receive("bob", report(Some(&guard), &["a"])?, at(START))?, None);
     let page = server.page("bob", &["a", "b"], 10, &Request::default(), at(START))?;
     assert_eq!(page.items, ["a", "b"]);

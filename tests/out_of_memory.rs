@@ -122,13 +122,13 @@ fn a_chain_answers_that_there_is_no_memory_for_a_report() {
 fn a_guard_answers_that_there_is_no_memory_for_a_list() {
     let mut guard = guard();
     let (seen, fresh) = (ids("seen", 0..4_000), ids("fresh", 0..4_000));
-    guard.record(&seen, at(START)).unwrap();
+    guard.record(&seen, at(START));
     let list = [seen, fresh].concat();
     // The answer, hashes and kept ids.
     assert!(fail_each(|| guard.filter(&list, at(START))) >= 3);
     // And the seen ones, kept ids of theirs, and the answer of them.
     assert!(fail_each(|| guard.split(&list, at(START))) >= 6);
-    guard.unsee(&list[..1_000], at(START)).unwrap();
-    guard.unsee(&list[1_000..2_000], at(START)).unwrap();
+    guard.unsee(&list[..1_000], at(START));
+    guard.unsee(&list[1_000..2_000], at(START));
     assert!(fail_each(|| guard.taken_back(&list, at(START))) >= 1);
 }

@@ -60,14 +60,14 @@ fn a_later_visit_knows_what_was_recorded_wherever_it_is_kept() {
 fn without_a_place_nothing_is_stored_and_nothing_is_waited_for() {
     let mut guard = Guard::new(30.0, 10).unwrap();
     let mut storage = seenguard::device::Storage::new(PREFIX, "home", None, 1, &mut guard);
-    guard.record(&["a"], at(START)).unwrap();
+    guard.record(&["a"], at(START));
     storage.changed(&guard);
     storage.flush(&guard);
     assert_eq!(storage.next(&guard, at(START)), Step::Wait);
     assert!(storage.has_looked(&guard) && storage.is_settled());
     // A clear reaches it all the same.
     storage.hear(&mut guard, Some(5));
-    assert!(!guard.has("a", at(START)));
+    assert!(!guard.explain("a", at(START)).is_some());
 }
 
 // Put.
@@ -360,7 +360,7 @@ fn what_is_merely_covered_takes_no_room_in_local_storage() {
     device.main.clear();
     device.answer = Answer::Complete;
     let visit = device.next_visit();
-    assert!(visit.guard.has("a", at(START)));
+    assert!(visit.guard.explain("a", at(START)).is_some());
 }
 
 #[test]

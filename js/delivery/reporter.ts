@@ -26,7 +26,7 @@ interface Deliveries {
   beginBatch(maxImpressions: number, maxBytes: number): BegunBatch;
   endBatch(batch: number, arrived: boolean): void;
   /** What this device tells of what is pending. */
-  devicePending(): string;
+  pendingList(): string;
   /** The number of the latest clear. */
   readonly number: number;
   /** Where no signal tells of a clear: resolves when it is known of. */
@@ -193,7 +193,7 @@ export class Reporter {
       now: this.clock.wallMs(),
       impressions,
       ...(unseen.length > 0 ? { unseen } : {}),
-      pending: this.deliveries.devicePending(),
+      pending: this.deliveries.pendingList(),
     };
   }
 

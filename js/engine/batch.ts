@@ -1,20 +1,16 @@
 /**
- * Texts on their way into the Wasm memory: ids, shards, segments.
+ * Texts on their way into the Wasm memory: ids, shards, rows.
  *
- * They cross as one text by one call of `encodeInto`, because a call for each costs more than the filter itself. What
- * would make too large a text is split, and the caller asks for part after part.
+ * They cross as one text by one call of `encodeInto`, because a call for each costs more than the filter itself.
  */
 import type { TextBatch } from "../generated/client/seenguard.js";
-import type { ItemIdList } from "../ids.js";
 import { createEncoder } from "../text-encoding.js";
 import type { ItemId } from "../types/seenguard.js";
 
-/** A part ends where it has become this long (UTF-16 units) … */
-const PART_UNITS = 4 << 20;
-/** … or has this many texts. */
-const PART_TEXTS = 100_000;
 /** Any character of one byte: halves of a character that two texts end and begin with must not become one. */
 const SEPARATOR = "\0";
+/** Of what is longer (UTF-16 units) there is no memory: JavaScript engines refuse texts of twice this. */
+const MAX_UNITS = 1 << 28;
 /** UTF-8 takes at most three bytes for a UTF-16 unit. */
 const BYTES_PER_UNIT = 3;
 /** A batch that took more memory than this gives it back. */
@@ -23,14 +19,6 @@ const KEPT_BYTES = 1 << 20;
 /** A Wasm module's, or one that is an array. */
 export interface EngineMemory {
   readonly buffer: ArrayBuffer;
-}
-
-/** What was written of a list of texts. */
-export interface WrittenPart {
-  /** Where the next part begins. */
-  readonly end: number;
-  /** False: there is no memory for this part. */
-  readonly fits: boolean;
 }
 
 /** Writes texts into the engine's batch, and reads the indices that it answers with. */
@@ -49,28 +37,17 @@ export class TextBatchWriter {
     this.memory = memory;
   }
 
-  /** Writes the texts from `start` on, as many as one part holds. */
-  writePart(texts: readonly ItemId[], start: number): WrittenPart {
-    const count = Math.min(texts.length - start, PART_TEXTS);
-    return this.write(texts, start, count, PART_UNITS);
-  }
-
-  /** Writes the ids of all items as one part. Returns whether there is memory for them. */
-  writeAllItems({ ids, ends }: ItemIdList): boolean {
-    return this.writeAll(ids) && (!ends || this.writeItemEnds(ends));
-  }
-
-  /** Says which ids in the batch belong together. Returns whether there is memory for it. */
-  private writeItemEnds(ends: readonly number[]): boolean {
-    const place = this.batch.reserveItems(ends.length);
-    if (place === 0) return false;
-    new Uint32Array(this.memory.buffer, place >>> 0, ends.length).set(ends);
-    return true;
-  }
-
-  /** Writes all texts as one part. Returns whether there is memory for them. */
-  writeAll(texts: readonly ItemId[]): boolean {
-    return this.write(texts, 0, texts.length, Infinity).fits;
+  /** Writes texts. Returns whether there is memory for them. */
+  write(texts: readonly ItemId[]): boolean {
+    const ends = (this.ends = this.numbersAt(this.batch.reserveEnds(texts.length), texts.length, this.ends));
+    let text = "";
+    // Appending is the quickest way there is: engines put off the copying until the whole text is asked for.
+    for (let index = 0; index < texts.length; index++) {
+      text += texts[index] as string;
+      if (text.length > MAX_UNITS) return false;
+      ends[index] = text.length;
+    }
+    return this.encode(text) || this.encodeSeparated(texts);
   }
 
   /** The indices that the last call left in the batch. */
@@ -86,37 +63,6 @@ export class TextBatchWriter {
     this.bytes = new Uint8Array(0);
   }
 
-  private write(texts: readonly ItemId[], start: number, most: number, mostUnits: number): WrittenPart {
-    const place = this.batch.reserveEnds(most);
-    if (place === 0) return { end: start + most, fits: false };
-    const ends = (this.ends = this.numbersAt(place, most, this.ends));
-    let count = 0;
-    let text = "";
-    try {
-      // Appending is the quickest way there is: engines put off the copying until the whole text is asked for.
-      while (count < most && text.length < mostUnits) {
-        text += texts[start + count] as string;
-        ends[count] = text.length;
-        count++;
-      }
-    } catch (cause) {
-      // The next text would make this one longer than the JavaScript engine's longest: it begins a part of its own.
-      if (!(cause instanceof RangeError)) throw cause;
-      if (count === 0 || mostUnits === Infinity) return { end: start + 1, fits: false };
-    }
-    if (count < most) this.cutEnds(count);
-    const end = start + count;
-    return { end, fits: this.encode(text) || this.encodeSeparated(texts, start, end) };
-  }
-
-  /** Leaves the first ends alone in the batch. */
-  private cutEnds(count: number): void {
-    const kept = this.ends.slice(0, count);
-    const place = this.batch.reserveEnds(count);
-    this.ends = this.numbersAt(place, count, this.ends);
-    this.ends.set(kept);
-  }
-
   /** Writes a text of ASCII alone, as most ids are: each unit is a byte. Returns whether it is one, and fits. */
   private encode(text: string): boolean {
     if (!this.reserve(text.length)) return false;
@@ -125,8 +71,8 @@ export class TextBatchWriter {
   }
 
   /** Writes texts with other characters; the batch finds where they end. */
-  private encodeSeparated(texts: readonly ItemId[], start: number, end: number): boolean {
-    const text = texts.slice(start, end).join(SEPARATOR);
+  private encodeSeparated(texts: readonly ItemId[]): boolean {
+    const text = texts.join(SEPARATOR);
     if (!this.reserve(BYTES_PER_UNIT * text.length)) return false;
     this.batch.separated(this.encoder.encodeInto(text, this.bytes).written);
     return true;

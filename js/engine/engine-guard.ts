@@ -3,13 +3,9 @@ import { attempt } from "../attempt.js";
 import type { Clock } from "../clock.js";
 import { SeenGuardError } from "../errors.js";
 import type { Guard, Place, TextBatch } from "../generated/client/seenguard.js";
-import type { ItemId } from "../types/seenguard.js";
+import type { Explanation, Impression, ItemId } from "../types/seenguard.js";
 import type { Engine } from "./engine.js";
-import type { SnapshotArguments } from "./engine-types.js";
-
-const OUT_OF_MEMORY = "out-of-memory";
-
-type BatchCall<T> = (guard: Guard, batch: TextBatch, wallMs: number) => T;
+import type { ApplyOutcome, Batch, EngineStats, SnapshotArguments, Split } from "./engine-types.js";
 
 export interface GuardArguments {
   readonly namespace: string;
@@ -53,47 +49,120 @@ export class EngineGuard {
     return guard && this.engine.call(() => run(guard, clock.wallMs()));
   }
 
-  /** Takes a snapshot; `isStored`: that of an earlier visit. Throws for what the engine refuses. */
-  apply({ format, shards, version, nowMs, unseen, forgetBefore }: SnapshotArguments, isStored: boolean): unknown {
-    const unseenAt = Float64Array.from(unseen, ({ at }) => at);
-    return this.callWithAll([...shards, ...unseen.map(({ id }) => id)], (guard, batch, wallMs) => {
-      return guard.apply(batch, ...format, version, nowMs, unseenAt, forgetBefore, isStored, wallMs) as unknown;
-    });
-  }
-
-  /** Calls with all texts in the batch; throws `out-of-memory` if there is no memory for them. */
-  private callWithAll<T>(texts: readonly string[], run: BatchCall<T>): T | undefined {
+  /** Calls with texts in the batch; `undefined`, too, where there is no memory for them. */
+  private callWith<T>(
+    texts: readonly ItemId[],
+    run: (guard: Guard, batch: TextBatch, wallMs: number) => T,
+  ): T | undefined {
     const { writer } = this.engine;
     return this.call((guard, wallMs) => {
-      if (!writer.writeAll(texts)) throw new SeenGuardError(OUT_OF_MEMORY, "there is no memory for so long texts");
-      const result = run(guard, writer.batch, wallMs);
+      const result = writer.write(texts) ? run(guard, writer.batch, wallMs) : undefined;
       writer.done();
       return result;
     });
   }
 
   /**
-   * Calls with one part of the texts after the other in the batch, and hands each result on, with the indices between
-   * which the part is; without a result there is no memory for it. Returns false if there is no guard.
+   * Takes a snapshot; `isStored`: that of an earlier visit. Throws `bad-snapshot` for what is wrong with it.
    */
-  callWithParts<T>(
-    texts: readonly ItemId[],
-    run: BatchCall<T | undefined>,
-    take: (result: T | undefined, start: number, end: number) => void,
-  ): boolean {
-    const { writer } = this.engine;
-    for (let start = 0; start < texts.length;) {
-      const part = this.call((guard, wallMs) => {
-        const { end, fits } = writer.writePart(texts, start);
-        const result = fits ? unlessOutOfMemory(() => run(guard, writer.batch, wallMs)) : undefined;
-        writer.done();
-        return { end, result };
-      });
-      if (!part) return false;
-      take(part.result, start, part.end);
-      start = part.end;
+  apply(
+    { format, shards, version, nowMs, unseen, forgetBefore }: SnapshotArguments,
+    isStored: boolean,
+  ): ApplyOutcome | undefined {
+    const unseenAt = Float64Array.from(unseen, ({ at }) => at);
+    const { ApplyStatus } = this.engine.classes;
+    const answer = this.callWith([...shards, ...unseen.map(({ id }) => id)], (guard, batch, wallMs) => {
+      const status = guard.apply(batch, ...format, version, nowMs, unseenAt, forgetBefore, isStored, wallMs);
+      return { status, numbers: guard.numbers(), text: guard.text() };
+    });
+    if (!this.isAlive) return undefined;
+    const { status = ApplyStatus.OutOfMemory, numbers = [], text = "" } = answer ?? {};
+    const [first, saturated, ...lags] = numbers;
+    switch (status) {
+      case ApplyStatus.OlderVersion:
+        return { reason: "older-version" };
+      case ApplyStatus.MissingShard:
+        return { reason: "missing-shard" };
+      case ApplyStatus.Taken: {
+        const covered = idsOf(lags, text).map(({ id, at }) => ({ id, lagMs: at }));
+        return { covered: first ?? 0, isSaturated: saturated === 1, lags: covered };
+      }
+      default: {
+        // The reasons of the format's description: "bad-base64".
+        const reason = ApplyStatus[status].replace(/\B[A-Z]/g, "-$&").toLowerCase();
+        const what = text || (first === undefined ? "the snapshot is refused" : `shard ${first} is refused`);
+        throw new SeenGuardError("bad-snapshot", status === ApplyStatus.BadSnapshot ? what : `${reason}: ${what}`);
+      }
     }
-    return this.isAlive;
+  }
+
+  /** The indices of the fresh ids and, if `withSeen`, of the others, those seen longest ago first. */
+  split(ids: readonly ItemId[], withSeen: boolean): Split | undefined {
+    return this.callWith(ids, (guard, batch, wallMs) => {
+      const fresh = guard.filter(batch, withSeen, wallMs);
+      const all = this.engine.writer.indices(batch.answered());
+      return withSeen ? { fresh: all.subarray(0, fresh), seen: all.subarray(fresh) } : { fresh: all, seen: [] };
+    });
+  }
+
+  explain(id: ItemId): Explanation | undefined {
+    return this.callWith([id], (guard, batch, wallMs) => {
+      const by = guard.explain(batch, wallMs);
+      if (by === undefined) return { seen: false };
+      const { Pending } = this.engine.classes.SeenBy;
+      const [at] = guard.numbers();
+      if (at === undefined) return { seen: true, by: "server" };
+      return { seen: true, by: by === Pending ? "pending" : "device", at: new Date(at) };
+    });
+  }
+
+  /** Returns how many were not known on this device, and how many pending ones have lost their text for it. */
+  record(ids: readonly ItemId[], isLocal: boolean): readonly [unknown: number, lostText: number] | undefined {
+    return this.callWith(ids, (guard, batch, wallMs) => {
+      const unknown = guard.record(batch, isLocal, wallMs);
+      const [lostText = 0] = guard.numbers();
+      return [unknown, lostText];
+    });
+  }
+
+  /** Returns how many were stopped before. */
+  unsee(ids: readonly ItemId[]): number | undefined {
+    return this.callWith(ids, (guard, batch, wallMs) => guard.unsee(batch, wallMs));
+  }
+
+  /** The indices of the ids that pass because they were taken back. */
+  takenBack(ids: readonly ItemId[]): ArrayLike<number> | undefined {
+    return this.callWith(ids, (guard, batch, wallMs) => this.engine.writer.indices(guard.takenBack(batch, wallMs)));
+  }
+
+  pending(limit: number): string[] {
+    const pending = this.call((guard, wallMs) => {
+      guard.pending(limit, wallMs);
+      return idsOf(guard.numbers(), guard.text());
+    });
+    return (pending ?? []).map(({ id }) => id);
+  }
+
+  beginBatch(maxImpressions: number, maxBytes: number): Batch {
+    const begun = this.call((guard, wallMs) => {
+      const batch = guard.beginBatch(maxImpressions, maxBytes, wallMs);
+      const [impressions, ...numbers] = guard.numbers();
+      const all = idsOf(numbers, guard.text());
+      return { batch, impressions: all.slice(0, impressions), unseen: all.slice(impressions) };
+    });
+    return begun ?? { batch: 0, impressions: [], unseen: [] };
+  }
+
+  stats(): EngineStats {
+    const [pending = 0, undelivered = 0, remembered = 0, serverFalsePositiveRate = 0, version = NaN] =
+      this.call((guard, wallMs) => guard.stats(wallMs)) ?? [];
+    return {
+      version: Number.isNaN(version) ? undefined : version,
+      pending,
+      undelivered,
+      remembered,
+      serverFalsePositiveRate,
+    };
   }
 
   /** The module has trapped. */
@@ -110,12 +179,13 @@ function seed(): Float64Array {
   return Float64Array.of(...random, Math.random(), Date.now(), performance?.timeOrigin ?? 0, performance?.now() ?? 0);
 }
 
-/** The result of a call; `undefined` if there is no memory for it, as this package throws it or as the module does. */
-export function unlessOutOfMemory<T>(run: () => T): T | undefined {
-  try {
-    return run();
-  } catch (cause) {
-    if ((cause as { code?: unknown } | undefined)?.code !== OUT_OF_MEMORY) throw cause;
-    return undefined;
+/** The ids that a call has left as one text, by where each ends, and its number. */
+function idsOf(numbers: ArrayLike<number>, text: string): Impression[] {
+  const ids: Impression[] = [];
+  for (let index = 0, start = 0; index < numbers.length; index += 2) {
+    const end = numbers[index] ?? start;
+    ids.push({ id: text.slice(start, end), at: numbers[index + 1] ?? 0 });
+    start = end;
   }
+  return ids;
 }

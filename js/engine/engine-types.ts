@@ -1,6 +1,6 @@
 /** What goes into the engine's guard, and what comes out of it. */
 import type { FormatArguments } from "../format.js";
-import type { ApplyReport, GuardStats, Impression } from "../types/seenguard.js";
+import type { ApplyResult, GuardStats, Impression } from "../types/seenguard.js";
 
 /** A snapshot as the engine takes it: NaN stands for what is absent. */
 export interface SnapshotArguments {
@@ -12,28 +12,15 @@ export interface SnapshotArguments {
   readonly forgetBefore: number;
 }
 
-export interface ApplyOutcome {
-  /** Absent: it was taken. */
-  readonly reason?: NonNullable<ApplyReport["reason"]>;
-  readonly shards: number;
-  readonly reused: number;
-  readonly expired: number;
-  readonly covered: number;
-  /** Whether the shards stop most fresh items. */
-  readonly saturated: boolean;
-  readonly lags: readonly { readonly id: string; readonly lagMs: number }[];
-}
-
-export type EngineExplanation =
-  | { readonly by: "pending" | "memory"; readonly at: number }
-  | { readonly by: "server"; readonly shard: number; readonly epoch?: number };
-
-export interface RecordOutcome {
-  /** How many were not known on this device. */
-  unknown: number;
-  /** Pending impressions that lost their text for want of room. */
-  lostText: number;
-}
+export type ApplyOutcome =
+  | { readonly reason: NonNullable<ApplyResult["reason"]> }
+  | {
+      readonly reason?: undefined;
+      readonly covered: number;
+      /** Whether the shards stop most fresh items. */
+      readonly isSaturated: boolean;
+      readonly lags: readonly { readonly id: string; readonly lagMs: number }[];
+    };
 
 export interface Batch {
   /** 0: nothing is to be delivered. */
@@ -42,11 +29,13 @@ export interface Batch {
   readonly unseen: Impression[];
 }
 
-export type FreshIndices = ArrayLike<number> & Iterable<number>;
+export type Indices = ArrayLike<number> & Iterable<number>;
 
-export interface SplitIndices {
-  readonly fresh: FreshIndices;
-  readonly seen: FreshIndices;
+/** A list in two. */
+export interface Split {
+  readonly fresh: Indices;
+  /** Those seen longest ago first. */
+  readonly seen: Indices;
 }
 
 export type EngineStats = Omit<GuardStats, "engine" | "storage">;

@@ -20,7 +20,7 @@ export interface EngineClasses {
 /** Those of the builds for pages. */
 export type GuardClasses = Pick<
   typeof client,
-  "Guard" | "TextBatch" | "Event" | "Place" | "Status" | "Step" | "Timer" | "checksum"
+  "Guard" | "TextBatch" | "ApplyStatus" | "Event" | "Place" | "SeenBy" | "Status" | "Step" | "Timer" | "checksum"
 >;
 
 /** `Classes`: those of the entry's build. */
@@ -72,6 +72,7 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
 /** What the engine throws for input that it refuses; everything else that comes out of it is a trap. */
 function refusalOf(cause: unknown): SeenGuardError | undefined {
   if (cause instanceof SeenGuardError) return cause;
+  if (typeof cause === "string") return new SeenGuardError("bad-option", cause);
   if (typeof cause !== "object" || cause === null || cause instanceof Error) return undefined;
   const { code, message } = cause as { code?: ErrorCode; message?: string };
   return code === undefined || message === undefined ? undefined : new SeenGuardError(code, message);

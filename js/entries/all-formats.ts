@@ -3,11 +3,13 @@ import { Engines, type EngineProvider } from "../engine/load.js";
 import { bytesOf } from "../engine/wasm-text.js";
 import { readFormats } from "../formats.js";
 import start, {
+  ApplyStatus,
   checksum,
   Event,
   Guard,
   Place,
   reset,
+  SeenBy,
   Status,
   Step,
   TextBatch,
@@ -21,7 +23,7 @@ export function withAllFormats(js: Pick<EngineProvider, "fallback" | "remedy">):
   return seenGuardWith(
     new Engines({
       wasm: {
-        glue: { start, reset, checksum, Event, Guard, Place, Status, Step, TextBatch, Timer },
+        glue: { start, reset, checksum, ApplyStatus, Event, Guard, Place, SeenBy, Status, Step, TextBatch, Timer },
         module: () => bytesOf(ownWasm),
       },
       ...js,

@@ -2,11 +2,13 @@
 import { Engines } from "../engine/load.js";
 import { bytesOf } from "../engine/wasm-text.js";
 import start, {
+  ApplyStatus,
   checksum,
   Event,
   Guard,
   Place,
   reset,
+  SeenBy,
   Status,
   Step,
   TextBatch,
@@ -19,7 +21,7 @@ import { readNative } from "../guard/snapshot.js";
 export const SeenGuard = seenGuardWith(
   new Engines({
     wasm: {
-      glue: { start, reset, checksum, Event, Guard, Place, Status, Step, TextBatch, Timer },
+      glue: { start, reset, checksum, ApplyStatus, Event, Guard, Place, SeenBy, Status, Step, TextBatch, Timer },
       module: () => bytesOf(ownWasm),
     },
     remedy: 'fallback: () => import("seenguard/engine-js")',

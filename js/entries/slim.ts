@@ -3,11 +3,13 @@ import { Engines } from "../engine/load.js";
 import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../formats.js";
 import start, {
+  ApplyStatus,
   checksum,
   Event,
   Guard,
   Place,
   reset,
+  SeenBy,
   Status,
   Step,
   TextBatch,
@@ -19,7 +21,7 @@ import { anything } from "../options.js";
 export const SeenGuard = seenGuardWith(
   new Engines({
     wasm: {
-      glue: { start, reset, checksum, Event, Guard, Place, Status, Step, TextBatch, Timer },
+      glue: { start, reset, checksum, ApplyStatus, Event, Guard, Place, SeenBy, Status, Step, TextBatch, Timer },
       module: compileSource,
     },
     remedy: 'fallback: () => import("seenguard/engine-js"), or "seenguard/formats/engine-js"',

@@ -9,7 +9,7 @@ import { listItems, type Decider, type ListItem, type Verdict, type Verdicts } f
 
 /** What a feed needs of its guard. */
 export interface FeedGuard extends Decider {
-  apply(snapshot: unknown): Api.ApplyReport;
+  apply(snapshot: unknown): Api.ApplyResult;
   held(): string;
   headers(): Record<string, string>;
 }

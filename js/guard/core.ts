@@ -7,19 +7,11 @@
 import { CLOCK, deviceClock, type Clock } from "../clock.js";
 import { Reporter } from "../delivery/reporter.js";
 import type { EngineKind } from "../engine/engine.js";
-import { EngineGuard, unlessOutOfMemory } from "../engine/engine-guard.js";
-import type {
-  ApplyOutcome,
-  Batch,
-  EngineExplanation,
-  EngineStats,
-  FreshIndices,
-  RecordOutcome,
-  SplitIndices,
-} from "../engine/engine-types.js";
+import { EngineGuard } from "../engine/engine-guard.js";
+import type { Batch, Indices, Split } from "../engine/engine-types.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
-import { countItems, firstOfEach, idsOfItem, type ItemIdList } from "../ids.js";
+import { countItems, countLatest, idsOfItem, splitByIds, type ItemIdList } from "../ids.js";
 import type { OpenNamespace } from "../storage/cleaning.js";
 import { connect, useConnection } from "../storage/indexeddb.js";
 import { hasLocal, nameOf, prefixOf } from "../storage/keys.js";
@@ -27,7 +19,7 @@ import { StoragePerformer } from "../storage/performer.js";
 import { choiceOf, placeOf, type StorageChoice } from "../storage/places.js";
 import { withTimeout } from "../timeouts.js";
 import type {
-  ApplyReport,
+  ApplyResult,
   Decision,
   Explanation,
   GuardOptions,
@@ -81,10 +73,8 @@ export class GuardCore implements OpenNamespace {
   private performer: StoragePerformer | undefined;
   private readonly snapshot: LatestSnapshot;
   private lookedMs = -Infinity;
-  /** What is reported once, until there is room again. */
-  private isTooLarge = false;
-  private isOutOfMemory = false;
-  private isSaturated = false;
+  /** What was reported, and is reported once. */
+  private readonly told = new Set<string>();
   private readonly reporters = new Set<Reporter>();
 
   constructor(options: OpenOptions, engines: Engines) {
@@ -164,105 +154,56 @@ export class GuardCore implements OpenNamespace {
     return this.guard?.call(run);
   }
 
-  apply(snapshot: unknown): ApplyReport {
-    if (!this.guard) return refused("no-engine");
+  private tellTooLarge(message: string): void {
+    if (this.told.has(message)) return;
+    this.told.add(message);
+    this.report(new SeenGuardError("too-large", message));
+  }
+
+  apply(snapshot: unknown): ApplyResult {
     try {
-      const checked = checkSnapshot(snapshot, this.engines.readShards);
-      const outcome = this.guard.apply(checked, false) as ApplyOutcome | undefined;
+      const checked = this.guard && checkSnapshot(snapshot, this.engines.readShards);
+      const outcome = checked && this.guard?.apply(checked, false);
       if (!outcome) return refused("no-engine");
-      const { lags, reason, saturated, ...counts } = outcome;
-      if (!reason) this.snapshot.note(checked, this.clock.wallMs());
-      if (!reason) this.performer?.changed();
-      this.noteSaturation(saturated);
-      for (const { id, lagMs } of lags) for (const { onLag } of this.users) callBack(onLag, lagMs, id);
-      return { ...(reason ? refused(reason) : { applied: true }), ...counts };
+      if (outcome.reason) return refused(outcome.reason);
+      this.snapshot.note(checked, this.clock.wallMs());
+      this.performer?.changed();
+      if (outcome.isSaturated) this.tellTooLarge("the server's shards are too full: they stop most fresh items");
+      for (const { id, lagMs } of outcome.lags) for (const { onLag } of this.users) callBack(onLag, lagMs, id);
+      return { applied: true, covered: outcome.covered };
     } catch (cause) {
       const error = cause as SeenGuardError;
       // A page without a snapshot is nothing wrong.
       if (snapshot !== undefined && snapshot !== null) this.report(error);
-      return { ...refused("invalid"), error, shards: this.call((guard) => guard.shards) ?? 0 };
+      return { ...refused("invalid"), error };
     }
-  }
-
-  private noteSaturation(isSaturated: boolean): void {
-    if (isSaturated && !this.isSaturated) {
-      const rate = Math.round(100 * this.stats().serverFalsePositiveRate);
-      this.report(
-        new SeenGuardError("too-large", `the server's shards are too full: they stop ${rate}% of fresh items`),
-      );
-    }
-    this.isSaturated = isSaturated;
   }
 
   /** The indices of the fresh items; `undefined`: there is no engine, and everything passes. */
-  fresh(list: ItemIdList): FreshIndices | undefined {
-    if (!this.guard) return undefined;
-    const fresh = this.filter(this.guard, list);
-    this.tellWatchers(list, fresh);
-    return fresh;
+  fresh(list: ItemIdList): Indices | undefined {
+    return this.split(list, false)?.fresh;
   }
 
-  private filter(engineGuard: EngineGuard, list: ItemIdList): FreshIndices | undefined {
-    // Items in different parts may be duplicates of each other in turn: only all of them together tell.
-    if (list.ends) return this.splitAll(engineGuard, list)?.fresh;
-    const { writer } = engineGuard.engine;
-    const fresh: FreshIndices[] = [];
-    let lost = 0;
-    const isDone = engineGuard.callWithParts(
-      list.ids,
-      (guard, batch, wallMs) => {
-        const count = guard.filter(batch, wallMs);
-        return count === undefined ? undefined : writer.indices(count);
-      },
-      (indices, start, end) => {
-        if (!indices) lost += end - start;
-        const passed = indices ?? new Array<undefined>(end - start).keys();
-        fresh.push(start === 0 && indices ? indices : Array.from(passed, (index) => start + index));
-      },
-    );
-    if (!isDone) return undefined;
-    this.noteMemory(lost > 0);
-    const [first = [], ...others] = fresh;
-    if (lost === 0 && others.length === 0) return first;
-    return firstOfEach(
-      list,
-      [first, ...others].flatMap((part) => Array.from(part)),
-    );
-  }
-
-  /** The same, and the indices of the others, those seen longest ago first. */
-  split(list: ItemIdList): SplitIndices | undefined {
-    if (!this.guard) return undefined;
-    const split = this.splitAll(this.guard, list);
+  /** The same, and if `withSeen` the indices of the others, those seen longest ago first. */
+  split(list: ItemIdList, withSeen = true): Split | undefined {
+    const split = this.isTooLong(list) ? passing(list) : this.splitShort(list, withSeen);
     this.tellWatchers(list, split?.fresh);
     return split;
   }
 
-  private splitAll(engineGuard: EngineGuard, list: ItemIdList): SplitIndices | undefined {
-    const { writer } = engineGuard.engine;
-    const passing: SplitIndices = { fresh: [], seen: [] };
-    const split = engineGuard.call((guard, wallMs) => {
-      const fresh = writer.writeAllItems(list) && unlessOutOfMemory(() => guard.split(writer.batch, wallMs));
-      if (typeof fresh !== "number") return passing;
-      const all = writer.indices(writer.batch.answered());
-      writer.done();
-      return { fresh: all.subarray(0, fresh), seen: all.subarray(fresh) };
-    });
-    if (!split) return undefined;
-    this.noteMemory(split === passing);
-    return split === passing ? { fresh: firstOfEach(list), seen: [] } : split;
+  private splitShort(list: ItemIdList, withSeen: boolean): Split | undefined {
+    const split = this.guard?.split(list.ids, withSeen || list.ends !== undefined);
+    return split && list.ends ? splitByIds(list, split.seen) : split;
   }
 
-  /** Items that there is no memory for pass. */
-  private noteMemory(isOut: boolean): void {
-    if (isOut && !this.isOutOfMemory) {
-      this.report(new SeenGuardError("out-of-memory", "there is no memory for so many or so long ids: they pass"));
-    }
-    this.isOutOfMemory = isOut;
+  private isTooLong({ ids }: ItemIdList): boolean {
+    const isTooLong = countLatest(ids) < ids.length;
+    if (isTooLong) this.tellTooLarge("a list has over 20,000 ids or 1 MB of their texts: it passes whole");
+    return isTooLong;
   }
 
   /** Once the caller has its answer: no watcher changes what `filter` returns. */
-  private tellWatchers(list: ItemIdList, fresh: FreshIndices | undefined): void {
+  private tellWatchers(list: ItemIdList, fresh: Indices | undefined): void {
     const items = countItems(list);
     if (this.watchers.size === 0 || !fresh || items === 0) return;
     const passed = new Set(fresh);
@@ -278,46 +219,27 @@ export class GuardCore implements OpenNamespace {
   }
 
   record(ids: readonly ItemId[], isLocal: boolean): number {
-    let [unknown, lostText, lost] = [0, 0, 0];
-    const isDone = this.guard?.callWithParts(
-      ids,
-      (guard, batch, wallMs) => guard.record(batch, isLocal, wallMs) as RecordOutcome,
-      (outcome, start, end) => {
-        if (!outcome) lost += end - start;
-        unknown += outcome?.unknown ?? 0;
-        lostText += outcome?.lostText ?? 0;
-      },
-    );
-    if (!isDone || ids.length === 0) return 0;
-    this.tellLost(lost, ids, "impressions: they are not recorded");
-    if (lostText > 0 && !this.isTooLarge) {
-      const message = "too many impressions are pending: the oldest are still stopped, but no longer pending";
-      this.report(new SeenGuardError("too-large", message));
-      this.isTooLarge = true;
-    }
+    const [unknown, lostText] = this.guard?.record(this.latest(ids), isLocal) ?? [];
+    if (unknown === undefined || ids.length === 0) return 0;
+    if (lostText)
+      this.tellTooLarge("too many impressions are pending: the oldest are still stopped, but no longer pending");
     this.recorded();
     return unknown;
   }
 
   unsee(ids: readonly ItemId[]): number {
-    let [stopped, lost] = [0, 0];
-    const isDone = this.guard?.callWithParts(
-      ids,
-      (guard, batch, wallMs) => guard.unsee(batch, wallMs),
-      (count, start, end) => {
-        if (count === undefined) lost += end - start;
-        else stopped += count;
-      },
-    );
-    if (!isDone || ids.length === 0) return 0;
-    this.tellLost(lost, ids, "ids: they are not taken back");
+    const stopped = this.guard?.unsee(this.latest(ids));
+    if (stopped === undefined || ids.length === 0) return 0;
     this.recorded();
     return stopped;
   }
 
-  private tellLost(lost: number, ids: readonly ItemId[], what: string): void {
-    if (lost === 0) return;
-    this.report(new SeenGuardError("out-of-memory", `there is no memory for ${lost} of ${ids.length} ${what}`));
+  /** Those at the end of a list that is too long. */
+  private latest(ids: readonly ItemId[]): readonly ItemId[] {
+    const count = countLatest(ids);
+    if (count === ids.length) return ids;
+    this.tellTooLarge(`a list has over 20,000 ids or 1 MB of their texts: the last ${count} are taken`);
+    return ids.slice(-count);
   }
 
   /** There is something to be stored and delivered. */
@@ -328,19 +250,10 @@ export class GuardCore implements OpenNamespace {
   }
 
   /** The indices of the ids that pass because they were taken back, or, once the history was deleted, at all. */
-  takenBack(ids: readonly ItemId[]): number[] {
-    const taken: number[] = [];
-    this.guard?.callWithParts(
-      ids,
-      (guard, batch, wallMs) => {
-        const count = guard.takenBack(batch, wallMs);
-        return count === undefined ? undefined : this.guard?.engine.writer.indices(count);
-      },
-      (indices = new Uint32Array(0), start) => {
-        for (const index of indices) taken.push(start + index);
-      },
-    );
-    return taken;
+  takenBack(ids: readonly ItemId[]): Indices {
+    const latest = ids.slice(-countLatest(ids));
+    const before = ids.length - latest.length;
+    return Array.from(this.guard?.takenBack(latest) ?? [], (index) => before + index);
   }
 
   /** Grows whenever something was taken back or forgotten, here, in another tab or by the server. */
@@ -380,53 +293,34 @@ export class GuardCore implements OpenNamespace {
   }
 
   explain(id: ItemId): Explanation {
-    let explanation: EngineExplanation | undefined;
-    this.guard?.callWithParts(
-      [id],
-      (guard, batch, wallMs) => guard.explain(batch, wallMs) as EngineExplanation | undefined,
-      (found) => (explanation = found),
-    );
-    if (!explanation) return { seen: false };
-    if (explanation.by !== "server") return { seen: true, by: explanation.by, at: new Date(explanation.at) };
-    const { shard, epoch } = explanation;
-    return { seen: true, by: "server", shard, ...(epoch === undefined ? {} : { epoch }) };
+    return this.guard?.explain(id) ?? { seen: false };
   }
 
   pending(limit?: number): string[] {
     this.performer?.hear();
-    return this.call((guard, wallMs) => guard.pending(limitOf(limit), wallMs)) ?? [];
+    return this.guard?.pending(limitOf(limit)) ?? [];
   }
 
   /** What goes with each request for a page. */
   headers(): Record<string, string> {
     this.performer?.hear();
     const held = this.held();
-    const pending = this.devicePending(MAX_HEADER_CHARACTERS - held.length);
+    const pending = this.pendingList(MAX_HEADER_CHARACTERS - held.length);
     return { ...(held !== "" && { [HELD]: held }), [PENDING]: pending };
   }
 
   /** What this device tells of its pending impressions: its name and a list; 1,000 ids at most. */
-  devicePending(maxCharacters?: number): string {
-    const pending = () => this.call((guard, wallMs) => guard.devicePending(limitOf(maxCharacters), wallMs));
-    return unlessOutOfMemory(pending) ?? "";
-  }
-
-  get version(): number | undefined {
-    return this.call((guard) => guard.version);
+  pendingList(maxCharacters?: number): string {
+    return this.call((guard, wallMs) => guard.pendingList(limitOf(maxCharacters), wallMs)) ?? "";
   }
 
   stats(): GuardStats {
-    const stats = this.call((guard, wallMs) => guard.stats(wallMs) as EngineStats) ?? noStats();
-    return {
-      ...stats,
-      engine: this.isAlive ? this.engineKind : "none",
-      storage: this.performer?.storage ?? "none",
-    };
+    const engine = this.isAlive ? this.engineKind : "none";
+    return { engine, storage: this.performer?.storage ?? "none", ...(this.guard?.stats() ?? NO_STATS) };
   }
 
   beginBatch(maxImpressions: number, maxBytes: number): Batch {
-    const batch = this.call((guard, wallMs) => guard.beginBatch(maxImpressions, maxBytes, wallMs) as Batch);
-    return batch ?? { batch: 0, impressions: [], unseen: [] };
+    return this.guard?.beginBatch(maxImpressions, maxBytes) ?? { batch: 0, impressions: [], unseen: [] };
   }
 
   /** Ends a batch that was to be delivered. */
@@ -480,21 +374,14 @@ function limitOf(limit: number | undefined): number {
   return typeof limit === "number" && limit >= 0 ? Math.min(limit, NO_LIMIT) : NO_LIMIT;
 }
 
-/** The report of a snapshot that was not taken. */
-export function refused(reason: NonNullable<ApplyReport["reason"]>): ApplyReport {
-  return { applied: false, reason, shards: 0, reused: 0, expired: 0, covered: 0 };
+/** What became of a snapshot that was not taken. */
+export function refused(reason: NonNullable<ApplyResult["reason"]>): ApplyResult {
+  return { applied: false, reason, covered: 0 };
 }
 
-function noStats(): EngineStats {
-  return {
-    shards: 0,
-    serverFalsePositiveRate: 0,
-    pending: 0,
-    remembered: 0,
-    filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0 },
-    lag: { count: 0 },
-    unseen: 0,
-    received: { characters: 0, spared: 0 },
-    bytes: 0,
-  };
+/** All items of a list. */
+function passing(list: ItemIdList): Split {
+  return { fresh: Array.from(Array(countItems(list)).keys()), seen: [] };
 }
+
+const NO_STATS = { version: undefined, pending: 0, undelivered: 0, remembered: 0, serverFalsePositiveRate: 0 };

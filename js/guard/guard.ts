@@ -67,7 +67,7 @@ class OpenGuard implements Api.SeenGuard {
     return this.handle().core;
   }
 
-  apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyReport {
+  apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyResult {
     return this.handle().isClosed ? refused("closed") : this.core().apply(snapshot);
   }
 
@@ -209,10 +209,6 @@ class OpenGuard implements Api.SeenGuard {
 
   stats(): Api.GuardStats {
     return this.core().stats();
-  }
-
-  get version(): number | undefined {
-    return this.core().version;
   }
 
   flush(): Promise<void> {

@@ -31,8 +31,8 @@ export class LatestSnapshot implements StoredSnapshot {
     if (!latest) return undefined;
     return this.guard()?.call((guard) => {
       // In place of the references that came, the texts that are held.
-      const shards = Array.from({ length: guard.shards }, (_, shard) => guard.shardText(shard));
-      if (shards.includes(undefined)) return undefined;
+      const shards = guard.shardTexts()?.split("\n").slice(0, -1);
+      if (!shards) return undefined;
       const json = asAscii(JSON.stringify({ ...latest, snapshot: { ...latest.snapshot, shards } }));
       return json.length > MAX_CHARACTERS ? undefined : this.checksum(json) + json;
     });

@@ -3,7 +3,7 @@ import { refuse, SeenGuardError } from "../errors.js";
 import type { NearDuplicates as Groups } from "../generated/server/seenguard.js";
 import { checkOptions, isText, wholeNumber, type Rules } from "../options.js";
 import type * as Api from "../types/near-duplicates.js";
-import { call, callWithAll, loadServerEngine, type ServerEngine } from "../server/engine.js";
+import { call, callWith, loadServerEngine, type ServerEngine } from "../server/engine.js";
 
 const rules = { distance: wholeNumber(0, 3, 3) } satisfies Rules;
 
@@ -35,7 +35,7 @@ export class NearDuplicates implements Api.NearDuplicates {
     const { engine, groups } = this.handle();
     if (!groups) throw new SeenGuardError("bad-option", "these near-duplicates were freed");
     const { batch } = engine.writer;
-    return callWithAll(engine, { ids: [fingerprint, id] }, () => groups.groupOf(batch));
+    return callWith(engine, [fingerprint, id], () => groups.groupOf(batch));
   }
 
   free(): void {

@@ -1,7 +1,7 @@
 /** `simhash`: a fingerprint of an item's features. */
 import { readGiven, refuse } from "../errors.js";
 import { copyList } from "../ids.js";
-import { callWithAll, serverEngine } from "../server/engine.js";
+import { callWith, serverEngine } from "../server/engine.js";
 
 type Feature = string | readonly [feature: string, weight: number];
 
@@ -11,7 +11,7 @@ export function simhash(features: Iterable<Feature>): string {
   const weights = Float64Array.from(checked, ([, weight]) => weight);
   const engine = serverEngine();
   const { batch } = engine.writer;
-  return callWithAll(engine, { ids }, () => engine.classes.simhash(batch, weights));
+  return callWith(engine, ids, () => engine.classes.simhash(batch, weights));
 }
 
 /** A text is a list of characters, too, which nobody means. */

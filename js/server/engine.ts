@@ -16,7 +16,6 @@ import startWasm, {
   storeKeys,
   TextBatch,
 } from "../generated/server/seenguard.js";
-import type { ItemIdList } from "../ids.js";
 import type { ItemId } from "../types/server.js";
 import { loadScript, ownWasm } from "./own-engine.js";
 
@@ -88,31 +87,14 @@ export function call<T>(engine: ServerEngine, run: () => T): T {
   return result.value;
 }
 
-/** Calls into the module with each part of the ids in the engine's batch. `start`: the index of the part's first. */
-export function callWithParts(engine: ServerEngine, ids: readonly ItemId[], run: (start: number) => void): void {
-  call(engine, () => {
-    for (let start = 0; start < ids.length;) {
-      const { end, fits } = engine.writer.writePart(ids, start);
-      if (!fits) throw outOfMemory();
-      run(start);
-      start = end;
-    }
-    engine.writer.done();
-  });
-}
-
-/** The same with the ids of all items at once. */
-export function callWithAll<T>(engine: ServerEngine, list: ItemIdList, run: () => T): T {
+/** Calls into the module with texts in the engine's batch. */
+export function callWith<T>(engine: ServerEngine, texts: readonly ItemId[], run: () => T): T {
   return call(engine, () => {
-    if (!engine.writer.writeAllItems(list)) throw outOfMemory();
+    if (!engine.writer.write(texts)) throw new SeenGuardError("too-large", "there is no memory for what was passed");
     const result = run();
     engine.writer.done();
     return result;
   });
-}
-
-function outOfMemory(): SeenGuardError {
-  return new SeenGuardError("out-of-memory", "there is no memory for what was passed");
 }
 
 function trapped(): SeenGuardError {

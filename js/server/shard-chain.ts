@@ -1,17 +1,7 @@
 /** `ShardChain`: one user's shards on the server. */
-import { SeenGuardError } from "../errors.js";
+import { refuse, SeenGuardError } from "../errors.js";
 import type { Chain, TextBatch } from "../generated/server/seenguard.js";
-import {
-  collectAllItems,
-  collectIds,
-  collectRecorded,
-  copyList,
-  firstOfEach,
-  freshItems,
-  isUsable,
-  splitItems,
-  type ItemIdList,
-} from "../ids.js";
+import { collectIds, collectRecorded, copyList, freshItems, isUsable, splitItems, type CollectedIds } from "../ids.js";
 import type * as Api from "../types/server.js";
 import {
   checkFilterOptions,
@@ -22,7 +12,7 @@ import {
   type TimeOptions,
 } from "./call-options.js";
 import { checkChainOptions, withOptions, type GivenOptions } from "./chain-options.js";
-import { call, callWithAll, callWithParts, loadServerEngine, type ServerEngine } from "./engine.js";
+import { call, callWith, loadServerEngine, type ServerEngine } from "./engine.js";
 import type { CheckedPage } from "./page-request.js";
 import { checkReceived } from "./report.js";
 import { checkStored, type StoredChain } from "./stored.js";
@@ -74,7 +64,7 @@ export class ShardChain implements Api.ShardChain {
   private static async make({ shards, unseen, forgetBefore }: StoredChain, options: GivenOptions): Promise<ShardChain> {
     const chain = await ShardChain.ofShards(shards, options, false);
     const { engine, chain: own, batch } = chain.live();
-    callWithAll(engine, idsOf(unseen), () => own.restoreExceptions(batch, timesOf(unseen), forgetBefore));
+    callWith(engine, idsOf(unseen), () => own.restoreExceptions(batch, timesOf(unseen), forgetBefore));
     return chain;
   }
 
@@ -83,7 +73,7 @@ export class ShardChain implements Api.ShardChain {
     const engine = await loadServerEngine();
     const { batch } = engine.writer;
     const chain = withOptions(engine, options, isOfStore, (options) =>
-      callWithAll(engine, { ids: shards }, () => new engine.classes.Chain(options, batch)),
+      callWith(engine, shards, () => new engine.classes.Chain(options, batch)),
     );
     return new ShardChain(engine, chain);
   }
@@ -91,7 +81,7 @@ export class ShardChain implements Api.ShardChain {
   /** For stores: takes over what is stored beside the shards. Returns how many fields are damaged, and left out. */
   restoreFields(fields: readonly string[]): number {
     const { engine, chain, batch } = this.live();
-    return callWithAll(engine, { ids: fields }, () => chain.restoreFields(batch));
+    return callWith(engine, fields, () => chain.restoreFields(batch));
   }
 
   /** For stores: what to store beside the shards, each name followed by its value. */
@@ -112,9 +102,9 @@ export class ShardChain implements Api.ShardChain {
     const { size, seen, cursor, held, pending, now, id } = request;
     const { kept, pendingSeconds, namespace } = devices;
     const list = copyList(ranked);
-    const collected = collectAllItems(list, id);
+    const collected = collectOne(list, id);
     const { engine, chain, batch } = this.live();
-    return callWithAll(engine, collected, () => {
+    return callWith(engine, collected.ids, () => {
       const last = seen === "last";
       const shipped: unknown = chain.page(
         batch,
@@ -129,7 +119,10 @@ export class ShardChain implements Api.ShardChain {
         now,
       );
       const { next, seen: snapshot } = shipped as { next?: string; seen: Api.Snapshot };
-      const items = Array.from(engine.writer.indices(batch.answered()), (index) => list[index] as T);
+      const items = Array.from(
+        engine.writer.indices(batch.answered()),
+        (index) => list[collected.places?.[index] ?? index] as T,
+      );
       return { items, next: next ?? null, seen: snapshot };
     });
   }
@@ -138,25 +131,21 @@ export class ShardChain implements Api.ShardChain {
     const now = checkTime("ShardChain.record", options);
     const usable = collectRecorded(ids);
     const { engine, chain, batch } = this.live();
-    let unknown = 0;
-    callWithParts(engine, usable, () => {
-      unknown += chain.record(batch, now);
-    });
-    return unknown;
+    return callWith(engine, usable, () => chain.record(batch, now));
   }
 
   take(report: Api.ReceivedReport): number {
     const { impressions, unseen, receivedAt } = checkReceived(report);
     const { engine, chain, batch } = this.live();
     const all = [...unseen, ...impressions];
-    return callWithAll(engine, idsOf(all), () => chain.take(batch, timesOf(all), unseen.length, receivedAt));
+    return callWith(engine, idsOf(all), () => chain.take(batch, timesOf(all), unseen.length, receivedAt));
   }
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): void {
     const now = checkTime("ShardChain.unsee", options);
     const usable = collectRecorded(ids);
     const { engine, chain, batch } = this.live();
-    callWithAll(engine, { ids: usable }, () => chain.unsee(batch, now));
+    callWith(engine, usable, () => chain.unsee(batch, now));
   }
 
   forget(options?: TimeOptions): void {
@@ -167,7 +156,7 @@ export class ShardChain implements Api.ShardChain {
 
   has(id: Api.ItemId, options?: TimeOptions): boolean {
     const now = checkTime("ShardChain.has", options);
-    return this.fresh({ ids: isUsable(id) ? [id] : [] }, now).length === 0 && isUsable(id);
+    return this.fresh(isUsable(id) ? [id] : [], now).length === 0 && isUsable(id);
   }
 
   filter<T extends Api.Identified>(items: readonly T[], options?: RequestOptions): T[];
@@ -175,8 +164,8 @@ export class ShardChain implements Api.ShardChain {
   filter<T>(items: readonly T[], options?: Partial<FilterOptions<T>>): T[] {
     const { id, now, pending } = checkFilterOptions<T>("ShardChain.filter", options);
     const list = copyList(items);
-    const collected = collectIds(list, id);
-    return freshItems(list, collected.places, this.fresh(collected, now, pending));
+    const collected = collectOne(list, id);
+    return freshItems(list, collected.places, this.fresh(collected.ids, now, pending));
   }
 
   split<T extends Api.Identified>(items: readonly T[], options?: RequestOptions): { fresh: T[]; seen: T[] };
@@ -184,10 +173,10 @@ export class ShardChain implements Api.ShardChain {
   split<T>(items: readonly T[], options?: Partial<FilterOptions<T>>): { fresh: T[]; seen: T[] } {
     const { id, now, pending } = checkFilterOptions<T>("ShardChain.split", options);
     const list = copyList(items);
-    const collected = collectIds(list, id);
+    const collected = collectOne(list, id);
     const { engine, chain, batch } = this.live();
     const { writer } = engine;
-    return callWithAll(engine, collected, () => {
+    return callWith(engine, collected.ids, () => {
       const count = chain.split(batch, pending, now);
       const all = writer.indices(writer.batch.answered());
       return splitItems(list, collected.places, all.subarray(0, count), all.subarray(count));
@@ -207,20 +196,10 @@ export class ShardChain implements Api.ShardChain {
     if (chain) engine.call(() => chain.free());
   }
 
-  /** The indices of the fresh items. */
-  private fresh(list: ItemIdList, now: number, pending?: string): number[] {
+  /** The indices of the fresh ids. */
+  private fresh(ids: readonly Api.ItemId[], now: number, pending?: string): Uint32Array {
     const { engine, chain, batch } = this.live();
-    const { writer } = engine;
-    const filter = () => writer.indices(chain.filter(batch, pending, now));
-    // Items in different parts may be duplicates of each other in turn: only all of them together tell.
-    if (list.ends) return Array.from(callWithAll(engine, list, filter));
-    const fresh: number[] = [];
-    let parts = 0;
-    callWithParts(engine, list.ids, (start) => {
-      for (const index of filter()) fresh.push(start + index);
-      parts++;
-    });
-    return parts > 1 ? firstOfEach(list, fresh) : fresh;
+    return callWith(engine, ids, () => engine.writer.indices(chain.filter(batch, pending, now)));
   }
 
   /** Throws if the chain was freed. */
@@ -231,8 +210,15 @@ export class ShardChain implements Api.ShardChain {
   }
 }
 
-function idsOf(impressions: readonly Api.Impression[]): ItemIdList {
-  return { ids: impressions.map(({ id }) => id) };
+/** The ids of a list's items, of which each has one here. */
+function collectOne<T>(list: readonly T[], idOf: Api.IdOf<T> | undefined): CollectedIds {
+  const collected = collectIds(list, idOf);
+  if (collected.ends) refuse("on a server an item has one id: of a repost its original's");
+  return collected;
+}
+
+function idsOf(impressions: readonly Api.Impression[]): string[] {
+  return impressions.map(({ id }) => id);
 }
 
 function timesOf(impressions: readonly Api.Impression[]): Float64Array {

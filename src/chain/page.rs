@@ -109,26 +109,25 @@ fn next_page(
     };
     fresh.retain(|&item| item as usize >= start);
     match &given {
-        Some(given) => seen.retain(|&item| !ids_of(ranked, item).any(|id| given.contains(id))),
+        Some(given) => seen.retain(|&item| !given.contains(ranked.get(item as usize))),
         None => seen.clear(),
     }
     let is_last = fresh.len() + seen.len() <= request.size;
     let last = match fresh.get(request.size - 1) {
         Some(&last) if fresh.len() > request.size => last as usize,
-        _ => ranked.items().saturating_sub(1),
+        _ => ranked.len().saturating_sub(1),
     };
     let mut items = fresh;
     items.truncate(request.size);
     seen.truncate(request.size - items.len());
-    items.try_reserve_exact(seen.len())?;
     items.append(&mut seen);
     if is_last {
         return Ok((items, None));
     }
     let given = match given {
         Some(mut given) => {
-            for id in items.iter().flat_map(|&item| ids_of(ranked, item)) {
-                given.add(id)?;
+            for &item in &items {
+                given.add(ranked.get(item as usize))?;
             }
             Some(given)
         }
@@ -142,18 +141,14 @@ fn next_page(
     Ok((items, Some(next)))
 }
 
-fn ids_of<L: IdList + ?Sized>(ranked: &L, item: u32) -> impl Iterator<Item = &[u8]> {
-    ranked.ids_of(item as usize).map(|index| ranked.get(index))
-}
-
-/// The fingerprint of an item's first id.
+/// The fingerprint of an item's id.
 fn fingerprint_at(ranked: &(impl IdList + ?Sized), item: usize) -> Option<u32> {
-    ranked.ids_of(item).next().map(|index| fingerprint(ranked.get(index)))
+    (item < ranked.len()).then(|| fingerprint(ranked.get(item)))
 }
 
 /// Where the first candidate is that was not looked at.
 fn place_after(cursor: &Cursor, ranked: &(impl IdList + ?Sized)) -> usize {
-    let items = ranked.items();
+    let items = ranked.len();
     let place = cursor.place.min(items);
     if cursor.id.is_none() {
         return place + 1;

@@ -8,7 +8,7 @@ use super::shard_chain::{ShardChain, contained};
 use crate::devices::{Pending, PendingLists};
 use crate::error::Error;
 use crate::hash::HashedId;
-use crate::id_list::{HashedList, IdList, KeptIds, Split};
+use crate::id_list::{HashedList, IdList, Split};
 use crate::time::Time;
 
 impl ShardChain {
@@ -21,8 +21,8 @@ impl ShardChain {
         Ok(contained(self.live(shard_seconds(now)?), id) && !self.unseen.contains(id))
     }
 
-    /// The indices of the fresh items, in order. An item is fresh if each of its ids is unseen or in no live shard nor
-    /// pending on another device, none is pending on the one that asks, and no earlier fresh item has one of them.
+    /// The indices of the fresh ids, in order; of equal ones the first. An id is fresh if it is unseen or in no live shard
+    /// nor pending on another device, and not pending on the one that asks.
     ///
     /// `pending` is a [`Pending`], or what the device's request says alone. It counts for this call alone. A list that
     /// cannot be read, or comes from a device that does not know that the history was deleted, counts for nothing.
@@ -38,9 +38,8 @@ impl ShardChain {
         self.judge(ids, pending.into(), now, None)
     }
 
-    /// The fresh items as [`ShardChain::filter`] finds them, and the others, those seen longest ago first: by the
-    /// newest shard that contains one of their ids, and at the end what is pending. An item is left out if an
-    /// earlier one of either list has one of its ids.
+    /// All ids once: the fresh ones as [`ShardChain::filter`] finds them, and the others, those seen longest ago first: by
+    /// the newest shard that contains them, and at the end what is pending.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
@@ -52,15 +51,12 @@ impl ShardChain {
     ) -> Result<Split, Error> {
         let mut last_seen = Vec::new();
         let fresh = self.judge(ids, pending.into(), now, Some(&mut last_seen))?;
-        // A sort that keeps the order of equal ones by itself would take memory.
-        last_seen.sort_unstable_by_key(|&(seen_in, item)| (Reverse(seen_in), item));
-        let mut seen = Vec::new();
-        seen.try_reserve_exact(last_seen.len())?;
-        seen.extend(last_seen.into_iter().map(|(_, item)| item));
+        last_seen.sort_by_key(|&(seen_in, _)| Reverse(seen_in));
+        let seen = last_seen.into_iter().map(|(_, index)| index).collect();
         Ok(Split { fresh, seen })
     }
 
-    /// The fresh items. The others are put into `seen`, if it is wanted, each with where it was seen last.
+    /// The fresh ids. The others are put into `seen`, if it is wanted, each with where it was seen last.
     fn judge(
         &self,
         ids: &(impl IdList + ?Sized),
@@ -70,25 +66,14 @@ impl ShardChain {
     ) -> Result<Vec<u32>, Error> {
         let now_seconds = shard_seconds(now)?;
         let pending = PendingLists::read(pending, self.forget_before)?;
-        let (mut list, mut kept_seen) = (HashedList::default(), KeptIds::default());
-        list.read(ids)?;
+        let mut list = HashedList::default();
+        list.read(ids);
         let live = LiveShards::new(self.live(now_seconds), ids.len())?;
         let mut fresh = Vec::new();
-        fresh.try_reserve(ids.items())?;
-        if let Some(seen) = &mut seen {
-            seen.try_reserve(ids.items())?;
-            kept_seen.try_reserve(ids.len())?;
-        }
-        for item in 0..ids.items() {
-            let latest = ids
-                .ids_of(item)
-                .filter_map(|index| self.seen_in(&pending, &live, list.id(ids, index)))
-                .min();
-            match (latest, &mut seen) {
-                (None, _) if list.keep(ids, item) => fresh.push(item as u32),
-                (Some(seen_in), Some(seen)) if list.keep_beside(&mut kept_seen, ids, item) => {
-                    seen.push((seen_in, item as u32));
-                }
+        for index in 0..ids.len() {
+            match (self.seen_in(&pending, &live, list.id(ids, index)), &mut seen) {
+                (None, _) if list.keep(ids, index) => fresh.push(index as u32),
+                (Some(seen_in), Some(seen)) if list.keep(ids, index) => seen.push((seen_in, index as u32)),
                 _ => {}
             }
         }

@@ -1,7 +1,6 @@
 //! Snapshots: taking one, and what that means for the impressions of this device.
 
 use super::Guard;
-use super::server_view::Replacement;
 use super::taken_back::TakenBack;
 use super::types::{Applied, CoveredImpression, NotApplied, recorded_at};
 use crate::error::Error;
@@ -30,16 +29,16 @@ impl Guard {
     ///
     /// let now = time;
     /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
-    /// guard.record(&["a"], now)?;
+    /// guard.record(&["a"], now);
     /// assert_eq!(guard.pending(10, now), ["a"]);
     ///
     /// let applied = guard.apply(Snapshot::from(&shipped), now)?;
-    /// assert_eq!((applied.reason, applied.shards, applied.covered), (None, 1, 1));
+    /// assert_eq!((applied.reason, applied.covered), (None, 1));
     /// assert!(guard.pending(10, now).is_empty());
     ///
     /// // A replica that lags answers later: what is known stays.
     /// let older = guard.apply(Snapshot::from(&lagging), now)?;
-    /// assert_eq!((older.reason, older.shards), (Some(NotApplied::OlderVersion), 1));
+    /// assert_eq!(older.reason, Some(NotApplied::OlderVersion));
     /// # Ok::<(), seenguard::Error>(())
     /// ```
     ///
@@ -48,27 +47,20 @@ impl Guard {
     /// that is wrong. A snapshot that is older than the one in use, or refers to a shard that is not held, is no error:
     /// [`Applied::reason`] says so.
     pub fn apply<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Time) -> Result<Applied, Error> {
-        let texts = snapshot.shards;
-        let characters: u64 = (0..texts.len()).map(|shard| texts.get(shard).len() as u64).sum();
         let forget_before = snapshot.forget_before.unwrap_or(0);
         let is_older = match (snapshot.version, self.version) {
             (Some(version), Some(current)) => (forget_before, version) < (self.forget_before, current),
             _ => false,
         };
         if is_older {
-            self.received.characters += characters;
-            return Ok(self.applied(Some(NotApplied::OlderVersion), 0, now));
+            return Ok(self.applied(Some(NotApplied::OlderVersion), now));
         }
-        let replacement = self.replace(&snapshot, now)?;
-        self.received.characters += characters;
-        let Replacement::Replaced { reused, spared } = replacement else {
-            self.is_missing_shard = true;
-            return Ok(self.applied(Some(NotApplied::MissingShard), 0, now));
-        };
-        self.is_missing_shard = false;
+        self.is_missing_shard = !self.replace(&snapshot, now)?;
+        if self.is_missing_shard {
+            return Ok(self.applied(Some(NotApplied::MissingShard), now));
+        }
         self.has_applied = true;
         self.snapshots += 1;
-        self.received.spared += spared as u64;
         self.version = snapshot.version;
         if forget_before > 0 {
             let at = device_time_of(forget_before, snapshot.now_ms, recorded_at(now));
@@ -77,13 +69,13 @@ impl Guard {
                 at,
             });
         }
-        let mut applied = self.applied(None, reused, now);
+        let mut applied = self.applied(None, now);
         self.cover(&mut applied, now);
         Ok(applied)
     }
 
     /// Takes the stored snapshot of an earlier visit, unless one was applied on this visit, or it is from before a
-    /// deletion of the history that is known. It counts in no statistics.
+    /// deletion of the history that is known.
     ///
     /// # Errors
     /// As [`Guard::apply`].
@@ -94,10 +86,11 @@ impl Guard {
         Ok(())
     }
 
-    fn replace<L: IdList + ?Sized>(&mut self, snapshot: &Snapshot<'_, L>, now: Time) -> Result<Replacement, Error> {
+    /// Returns false if a shard is missing.
+    fn replace<L: IdList + ?Sized>(&mut self, snapshot: &Snapshot<'_, L>, now: Time) -> Result<bool, Error> {
         let taken_back = TakenBack::read(snapshot.unseen, snapshot.now_ms, now, &self.taken_back)?;
-        let replacement = self.server.replace(snapshot.shards, snapshot.format)?;
-        if replacement != Replacement::MissingShard {
+        let is_replaced = self.server.replace(snapshot.shards, snapshot.format)?;
+        if is_replaced {
             self.forget_before = snapshot.forget_before.unwrap_or(0);
             self.server_ahead_ms = snapshot
                 .now_ms
@@ -105,7 +98,7 @@ impl Guard {
             self.server_unseen_revision += u64::from(taken_back.lists_more_than(&self.taken_back));
             self.taken_back = taken_back;
         }
-        Ok(replacement)
+        Ok(is_replaced)
     }
 
     /// Whether a snapshot was taken on this visit.
@@ -118,17 +111,15 @@ impl Guard {
         self.snapshots
     }
 
-    /// The texts of the shards in use, the newest first, to be stored; none if they are too long together, over 512 KB.
-    pub fn shard_texts(&self) -> impl Iterator<Item = &[u8]> {
-        self.server.texts().into_iter().flatten()
+    /// The texts of the shards in use, the newest first, to be stored; nothing if they are too long together, over
+    /// 512 KB.
+    pub fn shard_texts(&self) -> Option<impl Iterator<Item = &[u8]>> {
+        self.server.texts()
     }
 
-    fn applied(&self, reason: Option<NotApplied>, reused: usize, now: Time) -> Applied {
+    fn applied(&self, reason: Option<NotApplied>, now: Time) -> Applied {
         Applied {
             reason,
-            shards: self.server.len(),
-            reused,
-            expired: self.server.expired(self.server_seconds(now)),
             covered: 0,
             saturated: self.server.false_positive_rate(self.server_seconds(now)) > SATURATED_RATE,
             lags: Vec::new(),
@@ -146,7 +137,6 @@ impl Guard {
             }
             covered.push(hash);
             let lag_ms = now.unix_ms().saturating_sub(recording.at);
-            self.lag.add(lag_ms);
             if undelivered.is_for_us {
                 applied.lags.push(CoveredImpression {
                     id: undelivered.text(),

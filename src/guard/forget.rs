@@ -33,7 +33,7 @@ impl Guard {
     /// Another tab, or an earlier visit, has heard of a deletion of the history.
     pub(crate) fn merge_floor(&mut self, floor: Floor) {
         self.table.merge_floor(floor);
-        let is_in_use = self.has_applied || self.server.len() > 0;
+        let is_in_use = self.has_applied || !self.server.is_empty();
         if is_in_use && floor.deleted_at > self.forget_before {
             let version = self.version.map(|_| 0);
             self.forget_snapshot();

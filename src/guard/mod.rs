@@ -5,15 +5,13 @@
 mod apply;
 mod delivery;
 mod forget;
-mod lag;
 mod server_view;
 mod taken_back;
 mod types;
 mod verdict;
 
 pub use delivery::DeliveryBatch;
-pub use lag::Lag;
-pub use types::{Applied, CoveredImpression, Explanation, Filtered, GuardStats, NotApplied, Received, Recorded};
+pub use types::{Applied, CoveredImpression, Explanation, GuardStats, NotApplied, Recorded};
 
 use crate::devices::PendingText;
 use crate::error::Error;
@@ -22,7 +20,6 @@ use crate::id_list::{HashedList, IdList};
 use crate::table::{Kind, MAX_AT, MAX_REMEMBER, Recording, Table, Undelivered};
 use crate::time::Time;
 use delivery::Deliveries;
-use lag::LagSamples;
 use server_view::ServerView;
 use taken_back::TakenBack;
 use types::recorded_at;
@@ -46,8 +43,8 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// let now = time;
 /// let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
 /// guard.apply(Snapshot::from(&shipped), now)?;
-/// guard.record(&["b"], now)?;
-/// assert_eq!(guard.filter(&["a", "b", "c"], now)?, [2]);
+/// guard.record(&["b"], now);
+/// assert_eq!(guard.filter(&["a", "b", "c"], now), [2]);
 /// # Ok::<(), seenguard::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -66,13 +63,10 @@ pub struct Guard {
     snapshots: u64,
     /// Whether a snapshot had the reference of a shard that is not held, and none was taken since.
     is_missing_shard: bool,
-    received: Received,
     /// Grows whenever a snapshot takes something back that the one before it did not.
     server_unseen_revision: u64,
     pub(crate) table: Table,
     deliveries: Deliveries,
-    filtered: Filtered,
-    lag: LagSamples,
     /// Memory that each call of `filter` uses again.
     list: HashedList,
 }
@@ -100,12 +94,9 @@ impl Guard {
             has_applied: false,
             snapshots: 0,
             is_missing_shard: false,
-            received: Received::default(),
             server_unseen_revision: 0,
             table: Table::new(window_ms, remember),
             deliveries: Deliveries::default(),
-            filtered: Filtered::default(),
-            lag: LagSamples::default(),
             list: HashedList::default(),
         })
     }
@@ -115,24 +106,13 @@ impl Guard {
         self.version
     }
 
-    /// The number of shards in use.
-    pub fn shards(&self) -> usize {
-        self.server.len()
-    }
-
     /// Records impressions, known or not.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`]; what came before it is recorded.
-    pub fn record<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Result<Recorded, Error> {
+    pub fn record<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Recorded {
         self.record_all(ids, false, now)
     }
 
     /// Records what the person has met elsewhere in the app: this device remembers it, and no server learns of it. Of an
     /// id that is stopped already this changes nothing.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`]; what came before it is recorded.
     ///
     /// # Examples
     /// ```
@@ -140,16 +120,16 @@ impl Guard {
     /// use seenguard::device::Guard;
     /// let now = Time::from_unix_seconds(1_764_000_000);
     /// let mut guard = Guard::new(30.0, 10_000)?;
-    /// guard.record_local(&["a"], now)?;
-    /// assert_eq!(guard.filter(&["a", "b"], now)?, [1]);
+    /// guard.record_local(&["a"], now);
+    /// assert_eq!(guard.filter(&["a", "b"], now), [1]);
     /// assert!(guard.pending(10, now).is_empty());
     /// # Ok::<(), seenguard::Error>(())
     /// ```
-    pub fn record_local<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Result<Recorded, Error> {
+    pub fn record_local<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Recorded {
         self.record_all(ids, true, now)
     }
 
-    fn record_all<L: IdList + ?Sized>(&mut self, ids: &L, is_local: bool, now: Time) -> Result<Recorded, Error> {
+    fn record_all<L: IdList + ?Sized>(&mut self, ids: &L, is_local: bool, now: Time) -> Recorded {
         let live = self.server.live(self.server_seconds(now));
         let mut recorded = Recorded::default();
         for index in 0..ids.len() {
@@ -158,7 +138,7 @@ impl Guard {
             let is_seen = |recording: &Recording| recording.kind == Kind::Seen;
             let is_known = self.live_recording(hash, now).is_some_and(is_seen);
             recorded.unknown += usize::from(!is_known);
-            if is_local && self.has(ids.get(index), now) {
+            if is_local && self.explain(ids.get(index), now).is_some() {
                 continue;
             }
             let taken_back = self.taken_back.get(hash);
@@ -167,27 +147,24 @@ impl Guard {
             let earliest = taken_back.map_or(0, |taken_back| taken_back.at + 1);
             let at = self.time_of_recording(earliest, now);
             recorded.lost_text += match is_local {
-                true => self.table.record_local(id, at)?,
-                false => self.table.record(id, at, covered)?,
+                true => self.table.record_local(id, at),
+                false => self.table.record(id, at, covered),
             };
         }
-        Ok(recorded)
+        recorded
     }
 
     /// Takes impressions back: these ids pass, whatever the server's shards say, until they are recorded again. Returns
     /// how many were stopped before.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`]; what came before it is taken back.
-    pub fn unsee<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Result<usize, Error> {
+    pub fn unsee<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> usize {
         let mut stopped = 0;
         for index in 0..ids.len() {
             let id = ids.get(index);
-            stopped += usize::from(self.has(id, now));
+            stopped += usize::from(self.explain(id, now).is_some());
             let at = self.time_of_recording(0, now);
-            self.table.unsee(HashedId::new(id), at)?;
+            self.table.unsee(HashedId::new(id), at);
         }
-        Ok(stopped)
+        stopped
     }
 
     /// The time of what is recorded now: not before `earliest`, but at most 1 above the clock, and not before the floor
@@ -217,21 +194,18 @@ impl Guard {
     /// most `max_characters`, but no shorter than with an empty list. The list has 4 characters for each of the newest
     /// 1,000 pending ids or fewer, and is empty if nothing is pending.
     ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    ///
     /// # Examples
     /// ```
     /// use seenguard::Time;
     /// use seenguard::device::Guard;
     /// let now = Time::from_unix_ms(1_764_000_000_000);
     /// let mut guard = Guard::new(30.0, 10_000)?;
-    /// guard.record(&["a", "1r8bq8r7q4izgx"], now)?;
+    /// guard.record(&["a", "1r8bq8r7q4izgx"], now);
     /// // It has no name yet.
-    /// assert_eq!(guard.device_pending(4_000, now)?, ".midc1z41.0.Dn4SjG5b");
+    /// assert_eq!(guard.pending_list(4_000, now), ".midc1z41.0.Dn4SjG5b");
     /// # Ok::<(), seenguard::Error>(())
     /// ```
-    pub fn device_pending(&self, max_characters: usize, now: Time) -> Result<String, Error> {
+    pub fn pending_list(&self, max_characters: usize, now: Time) -> String {
         let (device, counter) = (self.table.device_name(), self.table.counter());
         let newest_first = self.pending_texts(now).rev().map(|(hash, _)| hash);
         PendingText::new(device, counter, self.latest_deletion()).with_list(newest_first, max_characters)
@@ -243,25 +217,13 @@ impl Guard {
         self.server_unseen_revision + self.table.unseen_revision()
     }
 
-    /// What is held, what was done, as of now.
+    /// What is held as of now.
     pub fn stats(&self, now: Time) -> GuardStats {
-        let listed = self.taken_back.by_hash.keys();
-        let passed: Vec<(u64, Option<&Recording>)> = listed
-            .map(|&hash| (hash, self.live_recording(hash, now)))
-            .filter(|&(hash, recording)| self.taken_back.passes(hash, recording))
-            .collect();
-        let own = Recording::is_taken_back;
-        let count = |counts: fn(&Recording) -> bool| passed.iter().filter(|(_, one)| one.is_some_and(counts)).count();
+        let is_remembered = |recording: &Recording| recording.kind == Kind::Seen;
         GuardStats {
-            shards: self.server.len(),
             server_false_positive_rate: self.server.false_positive_rate(self.server_seconds(now)),
-            pending: self.table.count_live(now.unix_ms(), Recording::is_pending) - count(Recording::is_pending),
-            remembered: self.table.count_live(now.unix_ms(), |one| one.kind == Kind::Seen),
-            unseen: self.table.count_live(now.unix_ms(), own) + passed.len() - count(own),
-            filtered: self.filtered,
-            lag: self.lag.summary(),
-            received: self.received,
-            bytes: self.server.bytes() + self.table.bytes(),
+            pending: self.pending_texts(now).count(),
+            remembered: self.table.count_live(now.unix_ms(), is_remembered),
         }
     }
 

@@ -10,40 +10,20 @@ use std::sync::Arc;
 use crate::bit_sliced::{BitSlicedFilters, Query};
 use crate::bloom::{BloomFilter, FilterSpec};
 use crate::error::Error;
-use crate::hash::{HashedId, hash_id};
+use crate::hash::HashedId;
 use crate::id_list::IdList;
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, union_rate};
 use crate::shard::has_expired;
-use crate::wire::{self, EncodedShard, Format, Reference};
+use crate::wire::{self, Format, Reference};
 
 /// Longest texts of shards, together (bytes), that are kept for the storage.
 const MAX_TEXT_BYTES: usize = 512 * 1024;
-
-/// What recognises the text of a shard that is held already: its reference, 64 further bits of hash, and the length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fingerprint {
-    reference: Reference,
-    hash: u64,
-    length: usize,
-}
-
-impl Fingerprint {
-    fn of(format: Format, text: &[u8]) -> Self {
-        Fingerprint {
-            reference: Reference::of(format, text),
-            // Another seed than the reference's.
-            hash: hash_id(text, 0x5EE7),
-            length: text.len(),
-        }
-    }
-}
 
 /// One shard of the snapshot.
 #[derive(Debug, Clone)]
 struct ShardInUse {
     /// Of its text.
-    fingerprint: Fingerprint,
-    epoch: u32,
+    reference: Reference,
     expires: u32,
     /// Empty where those of all shards are too long to be kept.
     text: Arc<[u8]>,
@@ -61,17 +41,6 @@ struct FilterInUse {
     set_bits: u32,
 }
 
-/// A shard of a new snapshot.
-enum IncomingShard {
-    /// A shard in use, of this index: its text came again, or its reference.
-    Held(usize),
-    New {
-        fingerprint: Fingerprint,
-        encoded: EncodedShard,
-        text: Arc<[u8]>,
-    },
-}
-
 /// The filters that answer at one time. Made once for a batch of ids.
 #[derive(Debug, Default)]
 pub(crate) struct LiveShards {
@@ -82,28 +51,6 @@ pub(crate) struct LiveShards {
 struct LiveGroup {
     group: usize,
     slots: u64,
-}
-
-/// The shard that contains an id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FoundShard {
-    /// Its index in the snapshot, the newest being 0.
-    pub(crate) shard: usize,
-    /// Its number in its chain, in the native format.
-    pub(crate) epoch: Option<u32>,
-}
-
-/// What became of the shards of a new snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Replacement {
-    Replaced {
-        /// How many were held already.
-        reused: usize,
-        /// How long the texts are that references spared.
-        spared: usize,
-    },
-    /// A reference is that of no shard in use: everything stays.
-    MissingShard,
 }
 
 /// The shards of the snapshot in use.
@@ -119,144 +66,87 @@ pub(crate) struct ServerView {
 }
 
 impl ServerView {
-    /// How many shards there are.
-    pub(crate) fn len(&self) -> usize {
-        self.shards.len()
+    /// Whether no snapshot with shards is in use.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shards.is_empty()
     }
 
     /// The references of the shards, the newest first.
     pub(crate) fn references(&self) -> impl Iterator<Item = Reference> {
-        self.shards.iter().map(|shard| shard.fingerprint.reference)
+        self.shards.iter().map(|shard| shard.reference)
     }
 
-    /// Bytes held.
-    pub(crate) fn bytes(&self) -> usize {
-        let groups: usize = self.groups.iter().map(BitSlicedFilters::bytes).sum();
-        let texts: usize = self.shards.iter().map(|shard| shard.text.len()).sum();
-        groups + texts + self.shards.len() * size_of::<ShardInUse>() + self.filters.len() * size_of::<FilterInUse>()
-    }
-
-    /// Takes these shards in place of those in use, or leaves everything as it is.
+    /// Takes these shards in place of those in use, or leaves everything as it is. Returns false if one is the reference
+    /// of a shard that is not in use.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] or [`Error::OutOfMemory`]; [`Error::InShard`] for the first shard that is wrong.
-    pub(crate) fn replace(&mut self, texts: &(impl IdList + ?Sized), format: Format) -> Result<Replacement, Error> {
-        // The sizes of all shards are learnt before any is read: no memory is taken for bits until they are known to be
-        // bearable.
-        let Some(incoming) = self.decode(texts, format)? else {
-            return Ok(Replacement::MissingShard);
-        };
-        self.check_size(&incoming)?;
-        let held = incoming.iter().enumerate();
-        let is_the_same = incoming.len() == self.shards.len()
-            && format == self.format
-            && held
-                .into_iter()
-                .all(|(shard, incoming)| matches!(incoming, IncomingShard::Held(held) if *held == shard));
-        if !is_the_same {
-            *self = self.with(&incoming, format)?;
-        }
-        let is_held = |incoming: &&IncomingShard| matches!(incoming, IncomingShard::Held(_));
-        let references = (0..texts.len()).filter(|&shard| Reference::from_element(texts.get(shard)).is_some());
-        Ok(Replacement::Replaced {
-            reused: incoming.iter().filter(is_held).count(),
-            spared: references.map(|shard| self.shards[shard].fingerprint.length).sum(),
-        })
-    }
-
-    /// Finds the shards that are held, and decodes the others. Returns nothing if one is missing.
-    fn decode(&self, texts: &(impl IdList + ?Sized), format: Format) -> Result<Option<Vec<IncomingShard>>, Error> {
+    /// [`Error::TooLarge`]; [`Error::InShard`] for the first shard that is wrong, or that there is no memory for.
+    pub(crate) fn replace(&mut self, texts: &(impl IdList + ?Sized), format: Format) -> Result<bool, Error> {
         if texts.len() > MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a snapshot has at most 64 shards"));
         }
-        let held = if format == self.format {
-            self.shards.as_slice()
-        } else {
-            &[]
-        };
-        let mut is_missing = false;
-        let mut incoming = Vec::with_capacity(texts.len());
+        let mut held = Vec::with_capacity(texts.len());
         for shard in 0..texts.len() {
             let text = texts.get(shard);
-            if let Some(reference) = Reference::from_element(text) {
-                match held.iter().position(|held| held.fingerprint.reference == reference) {
-                    Some(index) => incoming.push(IncomingShard::Held(index)),
-                    None => is_missing = true,
-                }
-                continue;
+            let element = Reference::from_element(text);
+            let index = self.position(element.unwrap_or_else(|| Reference::of(format, text)), format);
+            if element.is_some() && index.is_none() {
+                return Ok(false);
             }
-            let fingerprint = Fingerprint::of(format, text);
-            incoming.push(match held.iter().position(|held| held.fingerprint == fingerprint) {
-                Some(index) => IncomingShard::Held(index),
-                None => {
-                    let encoded = wire::decode(format, text).map_err(|error| error.in_shard(shard))?;
-                    IncomingShard::New {
-                        fingerprint,
-                        encoded,
-                        text: copy(text)?,
-                    }
-                }
-            });
+            held.push(index);
         }
-        Ok((!is_missing).then_some(incoming))
+        let is_in_use = |(shard, held): (usize, &Option<usize>)| *held == Some(shard);
+        if held.len() != self.shards.len() || !held.iter().enumerate().all(is_in_use) {
+            *self = self.with(texts, &held, format)?;
+        }
+        self.format = format;
+        Ok(true)
     }
 
-    fn check_size(&self, incoming: &[IncomingShard]) -> Result<(), Error> {
-        let (mut bits, mut filters) = (0, 0);
-        for incoming in incoming {
-            match incoming {
-                IncomingShard::Held(held) => {
-                    bits += self
-                        .filters_of(*held)
-                        .map(|filter| u64::from(self.spec_of(filter).bits()))
-                        .sum::<u64>();
-                    filters += self.filters_of(*held).count();
-                }
-                IncomingShard::New { encoded, .. } => {
-                    bits += encoded.bits();
-                    filters += encoded.filters().len();
-                }
-            }
-        }
-        if bits > MAX_SNAPSHOT_BITS {
-            return Err(Error::TooLarge("the snapshot's shards together have over 2^26 bits"));
-        }
-        if filters > MAX_SNAPSHOT_SHARDS {
-            return Err(Error::TooLarge("the snapshot's shards together have over 64 filters"));
-        }
-        Ok(())
+    /// The index of the shard in use of this reference.
+    fn position(&self, reference: Reference, format: Format) -> Option<usize> {
+        let mut held = self.shards.iter();
+        held.position(|held| format == self.format && held.reference == reference)
     }
 
-    /// The view of these shards. Bits lie side by side, so the filters that are held on are copied out first.
-    fn with(&self, incoming: &[IncomingShard], format: Format) -> Result<ServerView, Error> {
+    /// The view of these shards, each `held` or new, one read after the other. Bits lie side by side, so the filters that
+    /// are held on are copied out first.
+    fn with(
+        &self,
+        texts: &(impl IdList + ?Sized),
+        held: &[Option<usize>],
+        format: Format,
+    ) -> Result<ServerView, Error> {
         let mut next = ServerView {
             format,
             ..ServerView::default()
         };
-        let mut filters = Vec::new();
-        for (shard, incoming) in incoming.iter().enumerate() {
+        let (mut filters, mut bits) = (Vec::new(), 0);
+        for (shard, held) in held.iter().enumerate() {
             let before = filters.len();
-            match incoming {
-                IncomingShard::Held(held) => {
+            match held {
+                Some(held) => {
                     next.shards.push(self.shards[*held].clone());
                     for filter in self.filters_of(*held) {
+                        bits += u64::from(self.spec_of(filter).bits());
+                        check_size(bits, filters.len() + 1)?;
                         filters.push(self.groups[filter.group].filter(filter.slot)?);
                     }
                 }
-                IncomingShard::New {
-                    fingerprint,
-                    encoded,
-                    text,
-                } => {
-                    next.shards.push(ShardInUse {
-                        fingerprint: *fingerprint,
-                        epoch: encoded.epoch,
-                        expires: encoded.expires,
-                        text: Arc::clone(text),
-                    });
+                None => {
+                    let text = texts.get(shard);
+                    let encoded = wire::decode(format, text).map_err(|error| error.in_shard(shard))?;
+                    bits += encoded.bits();
+                    // No memory is taken for bits until they are known to be bearable.
+                    check_size(bits, filters.len() + encoded.filters().len())?;
                     for filter in encoded.filters() {
                         filters.push(encoded.read_filter(filter).map_err(|error| error.in_shard(shard))?);
                     }
+                    next.shards.push(ShardInUse {
+                        reference: Reference::of(format, text),
+                        expires: encoded.expires,
+                        text: text.into(),
+                    });
                 }
             }
             for filter in &filters[before..] {
@@ -318,22 +208,10 @@ impl ServerView {
             .any(|live| self.groups[live.group].matches(id) & live.slots != 0)
     }
 
-    /// The newest live shard that contains the id.
-    pub(crate) fn find(&self, id: HashedId<'_>, now: u64) -> Option<FoundShard> {
+    /// The index in the snapshot of the newest live shard that contains the id.
+    pub(crate) fn newest_with(&self, id: HashedId<'_>, now: u64) -> Option<usize> {
         let contains = |filter: &&FilterInUse| self.groups[filter.group].matches(id) >> filter.slot & 1 == 1;
-        let found = self.live_filters(now).find(contains)?;
-        Some(FoundShard {
-            shard: found.shard,
-            epoch: self.format.is_native().then(|| self.shards[found.shard].epoch),
-        })
-    }
-
-    /// How many shards are past their expiry.
-    pub(crate) fn expired(&self, now: u64) -> usize {
-        self.shards
-            .iter()
-            .filter(|shard| has_expired(shard.expires, now))
-            .count()
+        self.live_filters(now).find(contains).map(|found| found.shard)
     }
 
     /// The expected rate at which the live shards answer "contained" for an id that is in none.
@@ -359,9 +237,14 @@ impl ServerView {
     }
 }
 
-fn copy(text: &[u8]) -> Result<Arc<[u8]>, Error> {
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(text.len())?;
-    copy.extend_from_slice(text);
-    Ok(copy.into())
+/// # Errors
+/// [`Error::TooLarge`].
+fn check_size(bits: u64, filters: usize) -> Result<(), Error> {
+    if bits > MAX_SNAPSHOT_BITS {
+        return Err(Error::TooLarge("the snapshot's shards together have over 2^26 bits"));
+    }
+    if filters > MAX_SNAPSHOT_SHARDS {
+        return Err(Error::TooLarge("the snapshot's shards together have over 64 filters"));
+    }
+    Ok(())
 }

@@ -33,7 +33,7 @@ impl TakenBack {
     /// it then.
     ///
     /// # Errors
-    /// [`Error::BadSnapshot`] or [`Error::OutOfMemory`].
+    /// [`Error::BadSnapshot`].
     pub(crate) fn read(
         listed: &[Impression],
         server_now_ms: Option<u64>,
@@ -44,7 +44,6 @@ impl TakenBack {
             return Err(Error::BadSnapshot("a snapshot takes back at most 1000 ids"));
         }
         let mut taken_back = TakenBack::default();
-        taken_back.by_hash.try_reserve(listed.len())?;
         let now_ms = recorded_at(now);
         let offset = server_now_ms.map_or(0, |server_now| now_ms as i64 - server_now.min(MAX_AT) as i64);
         for impression in listed {

@@ -1,8 +1,5 @@
 //! What a guard takes and what it tells.
 
-use serde::Serialize;
-
-use super::lag::Lag;
 use crate::table::MAX_AT;
 use crate::time::Time;
 
@@ -12,31 +9,22 @@ pub(super) fn recorded_at(now: Time) -> u64 {
 }
 
 /// What became of a snapshot.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Applied {
     /// Why it was not taken; nothing if it was.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<NotApplied>,
-    /// Shards in use.
-    pub shards: usize,
-    /// Shards that were already held and not decoded again.
-    pub reused: usize,
-    /// Shards past their expiry.
-    pub expired: usize,
     /// Pending impressions that this snapshot covers.
     pub covered: usize,
     /// Whether the shards in use are so full that they stop most fresh items: their
     /// [false positive rate](GuardStats::server_false_positive_rate) is over a half.
     pub saturated: bool,
-    /// Those of them that this writer delivers: so that of several tabs one tells of an impression.
+    /// Those of the covered ones that this writer delivers: so that of several tabs one tells of an impression.
     pub lags: Vec<CoveredImpression>,
 }
 
 /// Why a snapshot was not taken, though nothing is wrong with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotApplied {
     /// It is older than the one in use.
     OlderVersion,
@@ -44,18 +32,8 @@ pub enum NotApplied {
     MissingShard,
 }
 
-/// Characters of shards that snapshots brought, and that references spared.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub struct Received {
-    pub characters: u64,
-    pub spared: u64,
-}
-
 /// A pending impression that a snapshot covers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CoveredImpression {
     /// The item's id.
     pub id: String,
@@ -64,8 +42,7 @@ pub struct CoveredImpression {
 }
 
 /// Why an id is stopped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "by", rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Explanation {
     /// This device showed it, and no snapshot covers it yet.
     Pending {
@@ -73,60 +50,28 @@ pub enum Explanation {
         at: u64,
     },
     /// This device showed it.
-    Memory {
+    Device {
         /// Unix milliseconds.
         at: u64,
     },
     /// A live shard of the snapshot in use contains it.
-    Server {
-        /// The shard's place in the snapshot, the newest being 0.
-        shard: usize,
-        /// The shard's number in its chain, in the native format.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        epoch: Option<u32>,
-    },
+    Server,
 }
 
-/// Why ids were passed or stopped, since the guard was made.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[allow(missing_docs)]
-pub struct Filtered {
-    pub passed: u64,
-    pub pending: u64,
-    pub memory: u64,
-    pub server: u64,
-    pub duplicate: u64,
-}
-
-/// What a guard holds and has done.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// What a guard holds.
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GuardStats {
-    /// Shards in use.
-    pub shards: usize,
     /// Expected rate at which the server's live shards stop a fresh item: 1 − ∏(1 − fill^k).
     pub server_false_positive_rate: f64,
     /// Impressions that no snapshot covers.
     pub pending: usize,
     /// Ids that this device showed and stops.
     pub remembered: usize,
-    /// Ids that pass although they were seen.
-    pub unseen: usize,
-    /// Verdicts so far.
-    pub filtered: Filtered,
-    /// Of the last 1,000 covered impressions.
-    pub lag: Lag,
-    /// What snapshots brought.
-    pub received: Received,
-    /// Bytes held for shards and impressions.
-    pub bytes: usize,
 }
 
 /// What came of recording impressions.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// How many ids were not known on this device.
     pub unknown: usize,

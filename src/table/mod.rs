@@ -19,7 +19,6 @@ pub(crate) use floor::Floor;
 pub(crate) use recording::{Kind, MAX_AT, Rank, Recording, Undelivered};
 
 use crate::devices::DeviceName;
-use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_map::IdMap;
 use recording::{EARLY_LOCAL, MAX_DELIVERIES, MAX_SEQ};
@@ -184,39 +183,25 @@ impl Table {
     }
 
     /// Records an impression. Returns how many ids lost their text for want of room.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`]; then nothing is recorded.
-    pub(crate) fn record(&mut self, id: HashedId<'_>, at: u64, covered: bool) -> Result<usize, Error> {
+    pub(crate) fn record(&mut self, id: HashedId<'_>, at: u64, covered: bool) -> usize {
         self.add(id, at, Kind::Seen, covered, 0)
     }
 
     /// Records what no server is to learn of: covered and delivered from the start.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`]; then nothing is recorded.
-    pub(crate) fn record_local(&mut self, id: HashedId<'_>, at: u64) -> Result<usize, Error> {
+    pub(crate) fn record_local(&mut self, id: HashedId<'_>, at: u64) -> usize {
         self.add(id, at, Kind::Seen, true, 1)
     }
 
     /// Takes an id back: it passes until it is recorded again.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`]; then nothing is recorded.
-    pub(crate) fn unsee(&mut self, id: HashedId<'_>, at: u64) -> Result<usize, Error> {
+    pub(crate) fn unsee(&mut self, id: HashedId<'_>, at: u64) -> usize {
         self.unseen_revision += 1;
         self.add(id, at, Kind::Unseen, false, 0)
     }
 
-    fn add(&mut self, id: HashedId<'_>, at: u64, kind: Kind, covered: bool, deliveries: u8) -> Result<usize, Error> {
+    fn add(&mut self, id: HashedId<'_>, at: u64, kind: Kind, covered: bool, deliveries: u8) -> usize {
         let hash = id.unseeded();
-        self.recordings.try_reserve(1)?;
         let has_room = id.bytes().len() <= MAX_TEXT_BYTES;
-        let undelivered = if has_room {
-            Some(Undelivered::new(id.bytes(), true)?)
-        } else {
-            None
-        };
+        let undelivered = has_room.then(|| Undelivered::new(id.bytes(), true));
         self.take(hash);
         let is_early_local = deliveries > 0 && !self.has_looked;
         if is_early_local {
@@ -238,7 +223,7 @@ impl Table {
         }
         let lost = self.drop_texts() + usize::from(!has_room && !covered);
         self.evict();
-        Ok(lost)
+        lost
     }
 
     fn next_seq(&mut self, at: u64) -> u64 {
@@ -377,11 +362,6 @@ impl Table {
     pub(crate) fn count_live(&self, now_ms: u64, counts: impl Fn(&Recording) -> bool) -> usize {
         let live = self.recordings.values().filter(|one| self.is_live(one, now_ms));
         live.filter(|one| counts(one)).count()
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        let table = self.recordings.capacity() * (size_of::<(u64, Recording)>() + 1);
-        table + self.tally.texts * size_of::<Undelivered>() + self.tally.text_bytes
     }
 }
 

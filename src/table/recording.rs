@@ -3,8 +3,6 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::error::Error;
-
 /// Highest counter of a recording: what a JavaScript number holds exactly.
 pub(crate) const MAX_SEQ: u64 = (1 << 53) - 1;
 
@@ -55,19 +53,13 @@ pub(crate) struct Undelivered {
 
 impl Undelivered {
     /// Copies an id.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub(crate) fn new(id: &[u8], is_for_us: bool) -> Result<Box<Self>, Error> {
-        let mut copy = Vec::new();
-        copy.try_reserve_exact(id.len()).map_err(|_| Error::OutOfMemory)?;
-        copy.extend_from_slice(id);
-        Ok(Box::new(Undelivered {
-            id: copy.into_boxed_slice(),
+    pub(crate) fn new(id: &[u8], is_for_us: bool) -> Box<Self> {
+        Box::new(Undelivered {
+            id: id.into(),
             delivered_at: 0,
             is_for_us,
             batch: 0,
-        }))
+        })
     }
 
     /// The id as text; it was UTF-8 when it came in.

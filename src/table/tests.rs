@@ -21,11 +21,11 @@ fn hash(id: &str) -> u64 {
 }
 
 fn record(table: &mut Table, id: &str, at: u64) {
-    table.record(HashedId::new(id.as_bytes()), at, false).unwrap();
+    table.record(HashedId::new(id.as_bytes()), at, false);
 }
 
 fn unsee(table: &mut Table, id: &str, at: u64) {
-    table.unsee(HashedId::new(id.as_bytes()), at).unwrap();
+    table.unsee(HashedId::new(id.as_bytes()), at);
 }
 
 /// All that is unsaved, as rows, and then it is saved.
@@ -71,7 +71,7 @@ fn row_of_all_kinds() -> (Table, String) {
     {
         record(&mut table, id, NOW - 1_000 * place as u64);
     }
-    table.record_local(HashedId::new(b"local"), 0).unwrap();
+    table.record_local(HashedId::new(b"local"), 0);
     unsee(&mut table, "taken back", MAX_AT);
     table.set_covered(hash("covered"));
     for (id, at) in [("delivered", NOW), ("twice", 5), ("twice", MAX_AT)] {
@@ -401,7 +401,7 @@ fn the_counter_is_above_all_that_was_heard_of_and_not_below_the_clock() {
 fn early_local() -> Table {
     let mut table = table();
     table.expect_look();
-    table.record_local(HashedId::new(b"a"), NOW).unwrap();
+    table.record_local(HashedId::new(b"a"), NOW);
     assert!(is_seen(&table, "a") && !table.is_unsaved(true, 0, u64::MAX));
     table
 }

@@ -1,15 +1,12 @@
-//! A batch of texts as it crosses from JavaScript, written by one `encodeInto`, and of indices on their way back.
+//! A batch of texts as it crosses from JavaScript, written by one `encodeInto`, and indices on their way back.
 //!
 //! JavaScript writes the texts one after the other, and beside them where each ends, as it counts: in UTF-16 units. Of
 //! texts that are ASCII alone, as most ids are, these are bytes. Others have a byte between each two, so that halves of
 //! characters stay apart, and [`TextBatch::separated`] finds their ends.
 
-use std::ops::Range;
-
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::error::Error;
-use crate::id_list::{IdList, Split};
+use crate::id_list::IdList;
 use crate::impression::Impression;
 use crate::time::Time;
 
@@ -25,8 +22,6 @@ pub struct TextBatch {
     ends: Vec<u32>,
     /// Bytes between one text's end and the next one's start.
     gap: usize,
-    /// After which text each item ends; empty if each text is an item's only id.
-    item_ends: Vec<u32>,
     indices: Vec<u32>,
 }
 
@@ -50,27 +45,13 @@ impl TextBatch {
         self.text.as_mut_ptr() as usize
     }
 
-    /// Where JavaScript may write so many ends (u32) of texts that follow each other. 0 if there is no memory for them.
+    /// Where JavaScript may write so many ends (u32) of texts that follow each other.
     #[wasm_bindgen(js_name = reserveEnds)]
     pub fn reserve_ends(&mut self, count: usize) -> usize {
         self.gap = 0;
-        self.item_ends.clear();
         self.ends.clear();
-        if self.ends.try_reserve(count).is_err() {
-            return 0;
-        }
         self.ends.resize(count, 0);
         self.ends.as_mut_ptr() as usize
-    }
-
-    /// Where JavaScript may write after which text (u32) each of so many items ends. 0 if there is no memory for them.
-    #[wasm_bindgen(js_name = reserveItems)]
-    pub fn reserve_items(&mut self, count: usize) -> usize {
-        if self.item_ends.try_reserve(count).is_err() {
-            return 0;
-        }
-        self.item_ends.resize(count, 0);
-        self.item_ends.as_mut_ptr() as usize
     }
 
     /// Turns ends that count UTF-16 units into those of the texts' UTF-8, which takes the first `bytes` bytes, with a
@@ -112,39 +93,23 @@ impl TextBatch {
     }
 
     /// The texts from `first` on as ids with these times, in Unix milliseconds.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub(super) fn impressions(&self, first: usize, times_ms: &[f64]) -> Result<Vec<Impression>, Error> {
-        let mut list = Vec::new();
-        list.try_reserve_exact(times_ms.len())?;
+    pub(super) fn impressions(&self, first: usize, times_ms: &[f64]) -> Vec<Impression> {
+        let mut list = Vec::with_capacity(times_ms.len());
         for (index, &at) in (first..self.len()).zip(times_ms) {
-            let text = String::from_utf8_lossy(self.get(index));
-            let mut id = String::new();
-            id.try_reserve_exact(text.len())?;
-            id.push_str(&text);
-            let at = Time::from_unix_ms(at as u64);
-            list.push(Impression { id, at });
+            list.push(Impression {
+                id: String::from_utf8_lossy(self.get(index)).into_owned(),
+                at: Time::from_unix_ms(at as u64),
+            });
         }
-        Ok(list)
+        list
     }
 
-    /// Keeps the indices that answer for this batch. Returns how many they are.
-    pub(super) fn answer(&mut self, indices: Vec<u32>) -> usize {
-        self.indices = indices;
-        self.indices.len()
-    }
-
-    /// Keeps the indices of a list in two, the fresh ones first. Returns how many of them are fresh.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub(super) fn answer_split(&mut self, Split { mut fresh, seen }: Split) -> Result<usize, Error> {
-        let count = fresh.len();
-        fresh.try_reserve_exact(seen.len())?;
-        fresh.extend(seen);
-        self.indices = fresh;
-        Ok(count)
+    /// Keeps the indices that answer for this batch: `first` and then `others`. Returns how many the first are.
+    pub(super) fn answer(&mut self, first: Vec<u32>, others: &[u32]) -> usize {
+        let count = first.len();
+        self.indices = first;
+        self.indices.extend_from_slice(others);
+        count
     }
 }
 
@@ -161,25 +126,5 @@ impl IdList for TextBatch {
         };
         // Ends come from outside: an impossible one makes an empty text, not a trap.
         self.text.get(start..self.ends[index] as usize).unwrap_or_default()
-    }
-
-    #[inline]
-    fn items(&self) -> usize {
-        if self.item_ends.is_empty() {
-            self.ends.len()
-        } else {
-            self.item_ends.len()
-        }
-    }
-
-    #[inline]
-    fn ids_of(&self, item: usize) -> Range<usize> {
-        if self.item_ends.is_empty() {
-            return item..item + 1;
-        }
-        // Ends come from outside: an impossible one makes an item without ids.
-        let end = (self.item_ends[item] as usize).min(self.ends.len());
-        let start = item.checked_sub(1).map_or(0, |before| self.item_ends[before] as usize);
-        start.min(end)..end
     }
 }

@@ -122,7 +122,7 @@ impl Chain {
     /// deleted, in Unix seconds.
     #[wasm_bindgen(js_name = restoreExceptions)]
     pub fn restore(&mut self, unseen: &TextBatch, times_ms: &[f64], forget_before: Option<u32>) -> Result<(), JsValue> {
-        let unseen = unseen.impressions(0, times_ms).map_err(failure)?;
+        let unseen = unseen.impressions(0, times_ms);
         let forget_before = forget_before.map(|seconds| Time::from_unix_seconds(seconds.into()));
         self.chain.restore(&unseen, forget_before).map_err(failure)
     }
@@ -165,8 +165,8 @@ impl Chain {
         let report = ReceivedReport {
             namespace: String::new(),
             received_at: Time::from_unix_ms(received_ms as u64),
-            impressions: ids.impressions(unseen_ms.len(), impressions_ms).map_err(failure)?,
-            unseen: ids.impressions(0, unseen_ms).map_err(failure)?,
+            impressions: ids.impressions(unseen_ms.len(), impressions_ms),
+            unseen: ids.impressions(0, unseen_ms),
             pending: None,
         };
         self.chain.take(&report).map_err(failure)
@@ -182,17 +182,17 @@ impl Chain {
         self.chain.forget(time(now_seconds)).map_err(failure)
     }
 
-    /// Leaves the indices of the batch's fresh items with the batch, of items that have an id in common the first.
-    /// `pending` came as `Seen-Pending`. Returns how many they are.
+    /// Leaves the indices of the batch's fresh ids with the batch, of equal ones the first. `pending` came as `Seen-Pending`. Returns how many they are.
     pub fn filter(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
         let fresh = self.chain.filter(&*ids, pending.as_deref(), time(now_seconds));
-        Ok(ids.answer(fresh.map_err(failure)?))
+        Ok(ids.answer(fresh.map_err(failure)?, &[]))
     }
 
     /// The same followed by the indices of the others, those seen longest ago first. Returns how many are fresh.
     pub fn split(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
         let split = self.chain.split(&*ids, pending.as_deref(), time(now_seconds));
-        ids.answer_split(split.map_err(failure)?).map_err(failure)
+        let split = split.map_err(failure)?;
+        Ok(ids.answer(split.fresh, &split.seen))
     }
 
     /// A page of the batch's items, whose indices are left with the batch. `last`: seen ones follow where there are too
@@ -227,7 +227,7 @@ impl Chain {
             .chain
             .page(&*ranked, &request, time(now_seconds))
             .map_err(failure)?;
-        ranked.answer(page.items);
+        ranked.answer(page.items, &[]);
         Ok(to_js(&ShippedPage {
             next: page.next,
             seen: page.snapshot,

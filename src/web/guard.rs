@@ -1,10 +1,14 @@
 //! The class `Guard`: a namespace's guard and its storage. Times are `Date.now()`, in milliseconds.
+//!
+//! What a call answers beside its result stays until the next one: numbers with [`Guard::numbers`], a text with
+//! [`Guard::text`]. Of a list of ids the text has all, one after the other, and the numbers for each where it ends, in
+//! UTF-16 units, and one more: its time, or its lag.
 
-use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
-use super::{failure, to_js};
+use crate::error::Error;
+use crate::guard::{Explanation, NotApplied};
 use crate::hash::hash_id;
 use crate::id_list::IdList;
 use crate::snapshot::Snapshot;
@@ -18,9 +22,59 @@ pub struct Guard {
     guard: crate::guard::Guard,
     storage: Storage,
     others: Others,
-    /// What was last read, written or asked for: whether it is in localStorage, and its text.
+    /// Whether what was last read is in localStorage.
     is_local: bool,
+    /// What the last call has left.
+    numbers: Vec<f64>,
     text: String,
+    /// How long the text is, in UTF-16 units.
+    units: usize,
+}
+
+/// What became of a snapshot: it was taken, or is refused for nothing that is wrong, or for what is.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum ApplyStatus {
+    Taken,
+    OlderVersion,
+    MissingShard,
+    BadSnapshot,
+    BadBase64,
+    Truncated,
+    BadMagic,
+    BadChecksum,
+    BadEncoding,
+    BadParameters,
+    BadPayload,
+    TooLarge,
+    OutOfMemory,
+}
+
+impl ApplyStatus {
+    fn of(error: &Error) -> Self {
+        match error {
+            Error::BadOption(_) | Error::BadSnapshot(_) => ApplyStatus::BadSnapshot,
+            Error::BadBase64 => ApplyStatus::BadBase64,
+            Error::Truncated { .. } => ApplyStatus::Truncated,
+            Error::BadMagic => ApplyStatus::BadMagic,
+            Error::BadChecksum => ApplyStatus::BadChecksum,
+            Error::BadEncoding => ApplyStatus::BadEncoding,
+            Error::BadParameters(_) => ApplyStatus::BadParameters,
+            Error::BadPayload(_) => ApplyStatus::BadPayload,
+            Error::TooLarge(_) => ApplyStatus::TooLarge,
+            Error::OutOfMemory => ApplyStatus::OutOfMemory,
+            Error::InShard { error, .. } => ApplyStatus::of(error),
+        }
+    }
+}
+
+/// Why an id is stopped.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum SeenBy {
+    Pending,
+    Device,
+    Server,
 }
 
 /// How the storage is, and what has happened since the last call of [`Guard::status`]: flags.
@@ -53,15 +107,6 @@ pub enum Event {
     Show,
 }
 
-/// What `record` tells.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RecordOutcome {
-    unknown: usize,
-    lost_text: usize,
-    undelivered: usize,
-}
-
 #[wasm_bindgen]
 impl Guard {
     /// A guard that knows of nothing. `place`: where the namespace is kept; undefined: nowhere. `prefix`: of all its
@@ -75,7 +120,11 @@ impl Guard {
         remember: usize,
         seed: &[f64],
     ) -> Result<Guard, JsValue> {
-        let mut guard = crate::guard::Guard::new(window_days, remember).map_err(failure)?;
+        let guard = crate::guard::Guard::new(window_days, remember);
+        let mut guard = guard.map_err(|error| match error {
+            Error::BadOption(text) => JsValue::from_str(text),
+            _ => JsValue::UNDEFINED,
+        })?;
         let seed: Vec<u8> = seed.iter().flat_map(|number| number.to_le_bytes()).collect();
         let storage = Storage::new(prefix, namespace, place, hash_id(&seed, 0), &mut guard);
         Ok(Guard {
@@ -83,7 +132,9 @@ impl Guard {
             storage,
             others: Others::default(),
             is_local: false,
+            numbers: Vec::new(),
             text: String::new(),
+            units: 0,
         })
     }
 
@@ -91,9 +142,37 @@ impl Guard {
         self.storage.changed(&self.guard);
     }
 
+    /// The numbers that the latest call has left.
+    pub fn numbers(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.numbers)
+    }
+
+    /// The text that the latest call has left.
+    pub fn text(&mut self) -> String {
+        self.units = 0;
+        std::mem::take(&mut self.text)
+    }
+
+    fn clear_answer(&mut self) {
+        self.numbers.clear();
+        self.text.clear();
+        self.units = 0;
+    }
+
+    fn add_id(&mut self, id: &str, number: u64) {
+        self.text += id;
+        self.units += id.encode_utf16().count();
+        self.numbers.push(self.units as f64);
+        self.numbers.push(number as f64);
+    }
+
     /// Takes a snapshot: the batch has its shards, and after them the ids that it takes back, at the times `unseen_at`
     /// of the server's clock. Its format is told by three arguments. `version`, `server_now_ms` and `forget_before` are
     /// NaN where it has none. `is_stored`: it is that of an earlier visit.
+    ///
+    /// Numbers, of one that was taken: how many impressions it covers; 1 if its shards stop most fresh items; and the
+    /// covered ids with their lags. Of one with a shard that is wrong: the shard's index. Text, of one that is wrong
+    /// itself: what is.
     #[allow(clippy::too_many_arguments)]
     pub fn apply(
         &mut self,
@@ -107,82 +186,110 @@ impl Guard {
         forget_before: f64,
         is_stored: bool,
         wall_ms: f64,
-    ) -> Result<JsValue, JsValue> {
-        let given = |value: f64| (value >= 0.0).then_some(value as u64);
-        let format = Format::from_arguments(format_kind, format_number, format_rate).map_err(failure)?;
-        let shards: Vec<&[u8]> = (0..batch.len().saturating_sub(unseen_at.len()))
-            .map(|index| batch.get(index))
-            .collect();
-        let unseen = batch.impressions(shards.len(), unseen_at).map_err(failure)?;
-        let snapshot = Snapshot {
-            version: given(version),
-            shards: &shards,
-            format,
-            now_ms: given(server_now_ms),
-            unseen: &unseen,
-            forget_before: given(forget_before).map(|seconds| seconds as u32),
-        };
-        let now = now(wall_ms);
-        if is_stored {
-            self.guard.restore(snapshot, now).map_err(failure)?;
-            return Ok(JsValue::UNDEFINED);
+    ) -> ApplyStatus {
+        self.clear_answer();
+        let format = Format::from_arguments(format_kind, format_number, format_rate);
+        let applied = format.and_then(|format| {
+            let given = |value: f64| (value >= 0.0).then_some(value as u64);
+            let shards: Vec<&[u8]> = (0..batch.len().saturating_sub(unseen_at.len()))
+                .map(|index| batch.get(index))
+                .collect();
+            let snapshot = Snapshot {
+                version: given(version),
+                shards: &shards,
+                format,
+                now_ms: given(server_now_ms),
+                unseen: &batch.impressions(shards.len(), unseen_at),
+                forget_before: given(forget_before).map(|seconds| seconds as u32),
+            };
+            match is_stored {
+                true => self.guard.restore(snapshot, now(wall_ms)).map(|()| None),
+                false => self.guard.apply(snapshot, now(wall_ms)).map(Some),
+            }
+        });
+        match applied {
+            Ok(None) => ApplyStatus::Taken,
+            Ok(Some(applied)) => {
+                self.changed();
+                self.numbers = vec![applied.covered as f64, f64::from(u8::from(applied.saturated))];
+                for covered in applied.lags {
+                    self.add_id(&covered.id, covered.lag_ms);
+                }
+                match applied.reason {
+                    None => ApplyStatus::Taken,
+                    Some(NotApplied::OlderVersion) => ApplyStatus::OlderVersion,
+                    Some(NotApplied::MissingShard) => ApplyStatus::MissingShard,
+                }
+            }
+            Err(error) => {
+                self.numbers.extend(error.shard().map(|shard| shard as f64));
+                if let Error::BadOption(text) | Error::BadSnapshot(text) | Error::TooLarge(text) = error {
+                    self.text += text;
+                }
+                ApplyStatus::of(&error)
+            }
         }
-        let applied = self.guard.apply(snapshot, now).map_err(failure)?;
-        self.changed();
-        Ok(to_js(&applied))
     }
 
-    /// Leaves the indices of the batch's fresh items with the batch. Returns how many they are; undefined if there is
-    /// no memory. A number crosses sooner than a `Result`, and that is all that can go wrong.
-    pub fn filter(&mut self, ids: &mut TextBatch, wall_ms: f64) -> Option<usize> {
-        let fresh = self.guard.filter(ids, now(wall_ms)).ok()?;
-        Some(ids.answer(fresh))
+    /// Leaves the indices of the batch's fresh ids with the batch, and after them, if `with_seen`, those of the others,
+    /// seen longest ago first. Returns how many are fresh.
+    pub fn filter(&mut self, ids: &mut TextBatch, with_seen: bool, wall_ms: f64) -> usize {
+        let now = now(wall_ms);
+        match with_seen {
+            true => {
+                let split = self.guard.split(ids, now);
+                ids.answer(split.fresh, &split.seen)
+            }
+            false => {
+                let fresh = self.guard.filter(ids, now);
+                ids.answer(fresh, &[])
+            }
+        }
     }
 
-    /// Leaves the indices of all of the batch's items with the batch, those of the fresh ones first, then those of the
-    /// others, seen longest ago first. Returns how many are fresh.
-    pub fn split(&mut self, ids: &mut TextBatch, wall_ms: f64) -> Result<usize, JsValue> {
-        let split = self.guard.split(ids, now(wall_ms)).map_err(failure)?;
-        ids.answer_split(split).map_err(failure)
+    /// Why the batch's first id is stopped; undefined if it is fresh. Numbers: when this device showed it, if it did.
+    pub fn explain(&mut self, ids: &TextBatch, wall_ms: f64) -> Option<SeenBy> {
+        self.clear_answer();
+        let id = (!ids.is_empty()).then(|| ids.get(0))?;
+        match self.guard.explain(id, now(wall_ms))? {
+            Explanation::Pending { at } => {
+                self.numbers.push(at as f64);
+                Some(SeenBy::Pending)
+            }
+            Explanation::Device { at } => {
+                self.numbers.push(at as f64);
+                Some(SeenBy::Device)
+            }
+            Explanation::Server => Some(SeenBy::Server),
+        }
     }
 
-    /// Why the batch's first id is stopped; undefined if it is fresh.
-    pub fn explain(&self, ids: &TextBatch, wall_ms: f64) -> JsValue {
-        let explanation = match ids.len() {
-            0 => None,
-            _ => self.guard.explain(ids.get(0), now(wall_ms)),
-        };
-        to_js(&explanation)
-    }
-
-    /// Records the batch's ids; `is_local`: no server is to learn of them.
-    pub fn record(&mut self, ids: &TextBatch, is_local: bool, wall_ms: f64) -> Result<JsValue, JsValue> {
+    /// Records the batch's ids; `is_local`: no server is to learn of them. Returns how many were not known on this
+    /// device. Numbers: how many pending impressions have lost their text for want of room.
+    pub fn record(&mut self, ids: &TextBatch, is_local: bool, wall_ms: f64) -> usize {
         self.changed();
         let now = now(wall_ms);
         let recorded = match is_local {
             true => self.guard.record_local(ids, now),
             false => self.guard.record(ids, now),
         };
-        let recorded = recorded.map_err(failure)?;
-        Ok(to_js(&RecordOutcome {
-            unknown: recorded.unknown,
-            lost_text: recorded.lost_text,
-            undelivered: self.guard.undelivered(),
-        }))
+        self.clear_answer();
+        self.numbers.push(recorded.lost_text as f64);
+        recorded.unknown
     }
 
     /// Takes the batch's ids back. Returns how many were stopped before.
-    pub fn unsee(&mut self, ids: &TextBatch, wall_ms: f64) -> Result<usize, JsValue> {
+    pub fn unsee(&mut self, ids: &TextBatch, wall_ms: f64) -> usize {
         self.changed();
-        self.guard.unsee(ids, now(wall_ms)).map_err(failure)
+        self.guard.unsee(ids, now(wall_ms))
     }
 
     /// Leaves the indices of the batch's ids that pass because they were taken back with the batch. Returns how many
-    /// they are; undefined if there is no memory.
+    /// they are.
     #[wasm_bindgen(js_name = takenBack)]
-    pub fn taken_back(&self, ids: &mut TextBatch, wall_ms: f64) -> Option<usize> {
-        let taken_back = self.guard.taken_back(ids, now(wall_ms)).ok()?;
-        Some(ids.answer(taken_back))
+    pub fn taken_back(&self, ids: &mut TextBatch, wall_ms: f64) -> usize {
+        let taken_back = self.guard.taken_back(ids, now(wall_ms));
+        ids.answer(taken_back, &[])
     }
 
     /// Grows whenever something is taken back or forgotten.
@@ -196,44 +303,43 @@ impl Guard {
         self.guard.held()
     }
 
-    /// How many recordings wait that were never delivered.
-    #[wasm_bindgen(getter)]
-    pub fn undelivered(&self) -> usize {
-        self.guard.undelivered()
-    }
-
-    /// The pending ids, oldest first.
-    pub fn pending(&self, limit: usize, wall_ms: f64) -> Vec<String> {
-        self.guard.pending(limit, now(wall_ms))
+    /// Leaves the pending ids, oldest first, with their times.
+    pub fn pending(&mut self, limit: usize, wall_ms: f64) {
+        self.clear_answer();
+        for id in self.guard.pending(limit, now(wall_ms)) {
+            self.add_id(&id, 0);
+        }
     }
 
     /// What goes with each request and report: the device's name and its pending list, at most so many characters.
-    #[wasm_bindgen(js_name = devicePending)]
-    pub fn device_pending(&self, max_characters: usize, wall_ms: f64) -> Result<String, JsValue> {
-        self.guard.device_pending(max_characters, now(wall_ms)).map_err(failure)
+    #[wasm_bindgen(js_name = pendingList)]
+    pub fn pending_list(&self, max_characters: usize, wall_ms: f64) -> String {
+        self.guard.pending_list(max_characters, now(wall_ms))
     }
 
-    /// What is held and was done.
-    pub fn stats(&self, wall_ms: f64) -> JsValue {
-        to_js(&self.guard.stats(now(wall_ms)))
-    }
-
-    /// The version of the snapshot in use.
-    #[wasm_bindgen(getter)]
-    pub fn version(&self) -> Option<f64> {
-        self.guard.version().map(|version| version as f64)
-    }
-
-    /// The number of shards in use.
-    #[wasm_bindgen(getter)]
-    pub fn shards(&self) -> usize {
-        self.guard.shards()
+    /// How many impressions are pending, wait to be delivered and are remembered, the rate at which the server's shards
+    /// stop a fresh item, and the version of the snapshot in use, NaN if it has none.
+    pub fn stats(&self, wall_ms: f64) -> Vec<f64> {
+        let stats = self.guard.stats(now(wall_ms));
+        vec![
+            stats.pending as f64,
+            self.guard.undelivered() as f64,
+            stats.remembered as f64,
+            stats.server_false_positive_rate,
+            self.guard.version().map_or(f64::NAN, |version| version as f64),
+        ]
     }
 }
 
 /// Delivery.
 #[wasm_bindgen]
 impl Guard {
+    /// How many recordings wait that were never delivered.
+    #[wasm_bindgen(getter)]
+    pub fn undelivered(&self) -> usize {
+        self.guard.undelivered()
+    }
+
     /// From now on impressions of this namespace are delivered, on this visit and later ones.
     #[wasm_bindgen(js_name = startReporting)]
     pub fn start_reporting(&mut self) {
@@ -241,11 +347,17 @@ impl Guard {
         self.guard.start_reporting();
     }
 
-    /// The next batch to deliver; its number is 0 if there is nothing to deliver.
+    /// The next batch to deliver: returns its number, 0 if there is nothing. Leaves its impressions and after them what
+    /// was taken back, each with its time; before all of them, how many are impressions.
     #[wasm_bindgen(js_name = beginBatch)]
-    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, wall_ms: f64) -> JsValue {
-        let now = now(wall_ms);
-        to_js(&self.guard.begin_batch(max_impressions, max_bytes, now))
+    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, wall_ms: f64) -> u32 {
+        let batch = self.guard.begin_batch(max_impressions, max_bytes, now(wall_ms));
+        self.clear_answer();
+        self.numbers.push(batch.impressions.len() as f64);
+        for impression in batch.impressions.iter().chain(&batch.unseen) {
+            self.add_id(&impression.id, impression.at.unix_ms());
+        }
+        batch.number
     }
 
     /// What became of a batch.
@@ -393,11 +505,6 @@ impl Guard {
         Some(key)
     }
 
-    /// What is to be written.
-    pub fn text(&mut self) -> String {
-        std::mem::take(&mut self.text)
-    }
-
     /// What is to be deleted: the key below which all of the namespace's are, empty for none, and then single keys.
     pub fn deletions(&self) -> String {
         let mut keys = vec![self.storage.deletes_below().unwrap_or_default()];
@@ -440,11 +547,16 @@ impl Guard {
         self.storage.drops_snapshot()
     }
 
-    /// The text of a shard in use; undefined: there is none, or they are too long to be stored.
-    #[wasm_bindgen(js_name = shardText)]
-    pub fn shard_text(&self, shard: usize) -> Option<String> {
-        let text = self.guard.shard_texts().nth(shard)?;
-        Some(String::from_utf8_lossy(text).into_owned())
+    /// The texts of the shards in use, each with a line feed after it, which none has; undefined: they are too long to be
+    /// stored.
+    #[wasm_bindgen(js_name = shardTexts)]
+    pub fn shard_texts(&self) -> Option<String> {
+        let mut all = String::new();
+        for text in self.guard.shard_texts()? {
+            all += &String::from_utf8_lossy(text);
+            all.push('\n');
+        }
+        Some(all)
     }
 
     /// Whether namespaces that are idle are to be removed.

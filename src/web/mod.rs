@@ -1,8 +1,8 @@
 //! The Wasm face of the crate: classes for `js/`, which checks what comes in and types what goes out.
 //!
-//! Texts cross in one [`batch`], since a call for each costs more than the filter itself; all else are plain arguments,
-//! and answers are plain values. What is wrong with an input is thrown as `{ code, message, shard }`. Nothing here
-//! panics for what comes in.
+//! Texts cross in one [`batch`], since a call for each costs more than the filter itself; all else are plain arguments.
+//! A page's module answers with numbers and texts alone: `js/` has the words. A server's module throws what is wrong as
+//! `{ code, message, shard }`. Nothing here panics for what comes in.
 
 pub mod batch;
 #[cfg(feature = "server")]
@@ -18,9 +18,13 @@ pub mod plan;
 #[cfg(feature = "server")]
 pub mod store;
 
+#[cfg(feature = "server")]
 use serde::Serialize;
-use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+#[cfg(feature = "server")]
+use wasm_bindgen::prelude::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
 
+#[cfg(feature = "server")]
 use crate::error::Error;
 use crate::id_map;
 
@@ -30,13 +34,14 @@ fn start() {
     id_map::set_random_factor((js_sys::Math::random() * 2f64.powi(53)) as u64 ^ js_sys::Math::random().to_bits());
     std::panic::set_hook(Box::new(|panic| {
         if let Some(place) = panic.location() {
-            let text = format!("seenguard: internal error at {}:{}", place.file(), place.line());
-            web_sys::console::error_1(&text.into());
+            let what = "seenguard: internal error at".into();
+            web_sys::console::error_3(&what, &place.file().into(), &place.line().into());
         }
     }));
 }
 
 /// An error as JavaScript catches it.
+#[cfg(feature = "server")]
 #[derive(Serialize)]
 struct Failure {
     code: &'static str,
@@ -45,6 +50,7 @@ struct Failure {
     shard: Option<usize>,
 }
 
+#[cfg(feature = "server")]
 fn failure(error: Error) -> JsValue {
     let shard = match &error {
         Error::InShard { index, .. } => Some(*index),
@@ -58,6 +64,7 @@ fn failure(error: Error) -> JsValue {
 }
 
 /// Serializes what the crate reports; undefined if it cannot be, which no type that goes out allows.
+#[cfg(feature = "server")]
 fn to_js(value: &impl Serialize) -> JsValue {
     serde_wasm_bindgen::to_value(value).unwrap_or(JsValue::UNDEFINED)
 }

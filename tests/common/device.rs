@@ -155,22 +155,22 @@ impl Tab {
     }
 
     pub fn record<S: AsRef<[u8]>>(&mut self, ids: &[S]) {
-        self.guard.record(ids, self.now()).unwrap();
+        self.guard.record(ids, self.now());
         self.storage.changed(&self.guard);
     }
 
     pub fn record_local<S: AsRef<[u8]>>(&mut self, ids: &[S]) {
-        self.guard.record_local(ids, self.now()).unwrap();
+        self.guard.record_local(ids, self.now());
         self.storage.changed(&self.guard);
     }
 
     pub fn unsee<S: AsRef<[u8]>>(&mut self, ids: &[S]) {
-        self.guard.unsee(ids, self.now()).unwrap();
+        self.guard.unsee(ids, self.now());
         self.storage.changed(&self.guard);
     }
 
     pub fn has(&self, id: &str) -> bool {
-        self.guard.has(id, self.now())
+        self.guard.explain(id, self.now()).is_some()
     }
 
     pub fn pending(&self) -> Vec<String> {
@@ -179,7 +179,7 @@ impl Tab {
 
     /// The device's name, as it tells a server.
     pub fn device_name(&self) -> String {
-        let pending = self.guard.device_pending(4_000, self.now()).unwrap();
+        let pending = self.guard.pending_list(4_000, self.now());
         pending.split('.').next().unwrap().to_owned()
     }
 
@@ -255,7 +255,8 @@ impl Tab {
                 changes.deletions.push(self.storage.snapshot_key(&self.guard));
             }
             Step::Keep => {
-                let texts: Vec<_> = self.guard.shard_texts().map(String::from_utf8_lossy).collect();
+                let texts = self.guard.shard_texts().into_iter().flatten();
+                let texts: Vec<_> = texts.map(String::from_utf8_lossy).collect();
                 changes
                     .puts
                     .push((self.storage.snapshot_key(&self.guard), texts.join(",")));

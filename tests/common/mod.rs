@@ -89,7 +89,7 @@ pub fn guard_of(window_days: f64, remember: usize) -> Guard {
 
 /// Whether all of these are stopped.
 pub fn has_all(guard: &Guard, ids: &[String], now: Time) -> bool {
-    ids.iter().all(|id| guard.has(id, now))
+    ids.iter().all(|id| guard.explain(id, now).is_some())
 }
 
 /// A shard that contains everything there is: with it in use, whatever is recorded is covered at once.

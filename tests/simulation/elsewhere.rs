@@ -51,7 +51,7 @@ impl DeviceTold {
         let newest = &pending[pending.len().saturating_sub(MOST_TOLD)..];
         let item_of = |text: &String| items.of(text).expect("an item of this feed");
         let told = DeviceTold {
-            text: guard.device_pending(usize::MAX, time).expect("there is memory"),
+            text: guard.pending_list(usize::MAX, time),
             newest: newest.iter().map(item_of).collect(),
             bits: newest.iter().map(|text| bits_of(text)).collect(),
             at_ms: now,

@@ -64,7 +64,7 @@ fn filter(device: &mut Device, tab: usize, candidates: &Candidates, scene: &mut 
     let time = device.time(scene.now);
     let page = &mut device.tabs[tab];
     let list = lists::ids_of(&candidates.posts, scene.items);
-    let answer = page.guard.filter(&list, time).expect("there is memory");
+    let answer = page.guard.filter(&list, time);
     assert_eq!(
         Ok(&answer),
         page.guard.filter(&list, time).as_ref(),
@@ -72,7 +72,7 @@ fn filter(device: &mut Device, tab: usize, candidates: &Candidates, scene: &mut 
     );
     lists::check_lists(&mut page.guard, &candidates.posts, &answer, time, scene.items);
     for item in candidates.ids() {
-        if device.tabs[tab].guard.has(scene.items.text(item), time) {
+        if device.tabs[tab].guard.explain(scene.items.text(item), time).is_some() {
             check_stopped(device, tab, item, scene);
         } else {
             check_passed(device, tab, item, scene);
@@ -138,7 +138,7 @@ fn check_stopped(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<
                 page.candidates(ledger, item).collect::<Vec<_>>()
             );
         }
-        Some(Explanation::Pending { at } | Explanation::Memory { at }) => assert!(
+        Some(Explanation::Pending { at } | Explanation::Device { at }) => assert!(
             page.may_stop(ledger, item, at, wall_ms),
             "known reasons: {item:?} is stopped since {at}, and was not seen then, or forgotten or taken back since: {:?}",
             ledger.of(item).collect::<Vec<_>>()
@@ -157,7 +157,7 @@ fn ask_fresh(device: &mut Device, tab: usize, candidates: &Candidates, scene: &m
     for &item in candidates.posts[..candidates.fresh].iter().map(|post| &post[0]) {
         let why = guard.explain(scene.items.text(item), time);
         assert!(
-            !matches!(why, Some(Explanation::Pending { .. } | Explanation::Memory { .. })),
+            !matches!(why, Some(Explanation::Pending { .. } | Explanation::Device { .. })),
             "known reasons: a fresh item is in the table"
         );
         let (rate, tally) = (stats.server_false_positive_rate, &mut *scene.tally);
@@ -312,7 +312,7 @@ fn watched(device: &Device, candidates: &Candidates, passed: &[Item], scene: &mu
 pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<'_>) {
     let time = device.time(scene.now);
     let texts = scene.items.texts(seen);
-    let recorded = device.tabs[tab].guard.record(&texts, time).expect("there is memory");
+    let recorded = device.tabs[tab].guard.record(&texts, time);
     let (mut most_unknown, mut never_seen) = (0, 0);
     for &item in seen {
         scene.tally.reach("an impression is recorded");
@@ -353,7 +353,7 @@ fn record_local(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<'
     let page = &mut device.tabs[tab];
     let before = page.guard.explain(text, time);
     let pending = page.guard.stats(time).pending;
-    page.guard.record_local(&[text], time).expect("there is memory");
+    page.guard.record_local(&[text], time);
     let after = page.guard.explain(text, time);
     assert!(
         page.guard.stats(time).pending <= pending,
@@ -364,7 +364,7 @@ fn record_local(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<'
         return;
     }
     assert!(
-        matches!(after, Some(Explanation::Memory { .. })),
+        matches!(after, Some(Explanation::Device { .. })),
         "local: {item:?} is remembered, not {after:?}"
     );
     let reach = page.view.unseen.get(&item).map(|taken_back| taken_back.reach + 1);
@@ -399,14 +399,14 @@ pub fn take_back(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let time = device.time(scene.now);
     let page = &mut device.tabs[tab];
     let text = scene.items.text(item);
-    let was_stopped = page.guard.has(text, time);
+    let was_stopped = page.guard.explain(text, time).is_some();
     let taken_back = page.guard.unsee(&[text], time);
     assert_eq!(
         taken_back,
         Ok(usize::from(was_stopped)),
         "taken back: it tells what was stopped"
     );
-    assert!(!page.guard.has(text, time), "taken back: {item:?} passes");
+    assert!(!page.guard.explain(text, time).is_some(), "taken back: {item:?} passes");
     page.is_not_due(&device.ledger, item);
     note(device, tab, item, 0, What::Unseen, scene);
     if !scene.conditions.reports {
@@ -475,7 +475,7 @@ fn note(device: &mut Device, tab: usize, item: Item, earliest: u64, what: What, 
 
 /// The time that a guard has noted for an item.
 fn stated_time(guard: &Guard, text: &str, time: Time) -> Option<u64> {
-    if let Some(Explanation::Pending { at } | Explanation::Memory { at }) = guard.explain(text, time) {
+    if let Some(Explanation::Pending { at } | Explanation::Device { at }) = guard.explain(text, time) {
         return Some(at);
     }
     let mut guard = guard.clone();

@@ -110,12 +110,12 @@ pub fn check_lists(guard: &mut Guard, posts: &[Post], answer: &[u32], time: Time
         let ids = posts[index as usize].iter().filter_map(|id| why.get(id));
         let ranks = ids.map(|why| match *why {
             Explanation::Server { shard, .. } => (0, u64::MAX - shard as u64),
-            Explanation::Pending { at } | Explanation::Memory { at } => (1, at),
+            Explanation::Pending { at } | Explanation::Device { at } => (1, at),
         });
         ranks.max()
     };
     seen.sort_by_key(rank);
-    let split = guard.split(&ids_of(posts, items), time).expect("there is memory");
+    let split = guard.split(&ids_of(posts, items), time);
     assert_eq!(split.fresh, fresh, "lists: a list in two has the same fresh ones");
     assert_eq!(split.seen, seen, "lists: what was seen longest ago comes first");
 }
@@ -171,7 +171,7 @@ pub fn show(device: &mut Device, tab: usize, posts: &[Post], scene: &mut Scene<'
     }
     for post in posts {
         verdicts.of.entry(post[0]).or_insert_with(|| {
-            let is_stopped = |id: &Item| page.guard.has(scene.items.text(*id), time);
+            let is_stopped = |id: &Item| page.guard.explain(scene.items.text(*id), time).is_some();
             let stopped_by: Vec<Item> = post.iter().copied().filter(is_stopped).collect();
             Verdict {
                 post: post.clone(),
@@ -197,14 +197,11 @@ fn forget_taken_back(verdicts: &mut Verdicts, device: &Device, tab: usize, scene
     let is_fresh = |verdict: &Verdict| verdict.stopped_by.is_empty();
     let stopped = verdicts.of.values().filter(|verdict| !is_fresh(verdict));
     let ids: Vec<Item> = stopped.flat_map(|verdict| verdict.post.clone()).collect();
-    let named = page
-        .guard
-        .taken_back(&scene.items.texts(&ids), time)
-        .expect("there is memory");
+    let named = page.guard.taken_back(&scene.items.texts(&ids), time);
     let named: Vec<Item> = named.into_iter().map(|index| ids[index as usize]).collect();
     for &id in &named {
         assert!(
-            !page.guard.has(scene.items.text(id), time),
+            !page.guard.explain(scene.items.text(id), time).is_some(),
             "lists: {id:?} is decided anew, and is stopped still"
         );
         assert!(
@@ -235,7 +232,7 @@ fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scen
             let is_own_since = own.is_some_and(|(index, recording)| recording.unseen && index >= verdict.recordings);
             let listed = page.view.unseen.get(&id).map(|taken_back| taken_back.stated);
             let is_listed_since = listed.is_some() && verdicts.listed.get(&id).copied() != listed;
-            let is_forgotten = verdicts.owes_deletion && !page.guard.has(scene.items.text(id), time);
+            let is_forgotten = verdicts.owes_deletion && !page.guard.explain(scene.items.text(id), time).is_some();
             assert!(
                 !((is_own_since || is_listed_since) && must_pass(id)) && !is_forgotten,
                 "lists: {id:?} was taken back or forgotten, and its verdict stays"

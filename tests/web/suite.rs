@@ -479,7 +479,7 @@ fn what_one_visit_stores_another_takes_over() {
     assert_eq!([later.status() & damaged, later.status() & damaged], [damaged, 0]);
     assert_eq!(later.pending(9, WALL), ["a", "b", "c"]);
     assert_eq!(later.pending(1, WALL), ["a"]);
-    let told = [0, 1_000].map(|most| later.device_pending(most, WALL).unwrap());
+    let told = [0, 1_000].map(|most| later.pending_list(most, WALL).unwrap());
     assert_eq!(told[1], [&told[0], &*list_of(&["c", "b", "a"])].concat());
 
     // A page that hides, and whose put fails.

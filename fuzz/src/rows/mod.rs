@@ -134,7 +134,7 @@ impl Stored {
     /// The answers are the model's.
     fn check_answers(&self, guard: &Guard) {
         assert_eq!(guard.number(), self.number);
-        let told = guard.device_pending(0, self.now).expect("there is memory");
+        let told = guard.pending_list(0, self.now).expect("there is memory");
         let counter = told.split('.').nth(1).map(|counter| u64::from_str_radix(counter, 36));
         assert_eq!(counter, Some(Ok(self.table.highest_seq)));
         assert_eq!(
@@ -151,7 +151,7 @@ impl Stored {
         for text in (0..=255).map(|number| Id(number).text()) {
             let recording = self.table.recordings.get(&hash_id(text.as_bytes(), 0));
             let is_stopped = recording.is_some_and(|recording| recording.is_seen && self.is_live(recording.at));
-            assert_eq!(guard.has(&text, self.now), is_stopped, "{text:?}");
+            assert_eq!(guard.explain(&text, self.now).is_some(), is_stopped, "{text:?}");
         }
     }
 
@@ -186,7 +186,7 @@ impl Stored {
         for text in (0..=255).map(|number| Id(number).text()) {
             let hash = hash_id(text.as_bytes(), 0);
             if stopped.contains(&hash) && self.is_live(self.table.recordings[&hash].at) {
-                assert!(guard.has(&text, self.now), "{text:?} is among the highest");
+                assert!(guard.explain(&text, self.now).is_some(), "{text:?} is among the highest");
             }
         }
     }
@@ -229,7 +229,7 @@ impl Stored {
             return;
         }
         let later = self.open(&mut device);
-        let has = |id: &Id| [&tab, &later].map(|tab| tab.guard.has(id.text(), self.now));
+        let has = |id: &Id| [&tab, &later].map(|tab| tab.guard.explain(id.text(), self.now).is_some());
         for id in &input.taken_back.0 {
             assert_eq!(has(id), [false; 2], "{id:?} was taken back");
         }

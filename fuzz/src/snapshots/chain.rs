@@ -307,7 +307,7 @@ impl Server {
             let is_stopped = is_in_shard && !is_unseen;
             assert_eq!(self.contains(id), is_stopped, "{id:?} in the chain");
             assert_eq!(
-                guard.has(id.text(), self.time()),
+                guard.explain(id.text(), self.time()).is_some(),
                 is_stopped,
                 "{id:?} on the device"
             );

@@ -113,7 +113,7 @@ fn state_of(guard: &Guard, now: seenguard::Time, bits: u64) -> String {
         guard.unseen_revision()
     );
     if bits <= MOST_PRINTED_BITS {
-        visible + &format!("{:?}", guard.device_pending(4_000, now))
+        visible + &format!("{:?}", guard.pending_list(4_000, now))
     } else {
         visible
     }
@@ -367,7 +367,7 @@ impl Device {
         let references = texts.map(|text| Reference::of(self.in_use, text));
         assert_eq!(self.guard.held(), Reference::join(references));
         for id in &self.listed {
-            assert!(!self.guard.has(id.text(), self.now), "{id:?} is taken back");
+            assert!(!self.guard.explain(id.text(), self.now).is_some(), "{id:?} is taken back");
         }
     }
 
@@ -379,7 +379,7 @@ impl Device {
         let mut kept: Vec<Id> = Vec::new();
         let mut expected = Vec::new();
         for (item, ids) in (0..).zip(items) {
-            let stops = |id: &Id| self.guard.has(id.text(), self.now);
+            let stops = |id: &Id| self.guard.explain(id.text(), self.now).is_some();
             if !ids.0.iter().any(stops) && !ids.0.iter().any(|id| kept.contains(id)) {
                 expected.push(item);
                 kept.extend(&ids.0);

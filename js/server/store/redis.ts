@@ -2,7 +2,7 @@
 import { readGiven, refuse } from "../../errors.js";
 import { isObject } from "../../options.js";
 import type { SeenStore, StoreOptions } from "../../types/server.js";
-import { call, callWithAll, loadServerEngine } from "../engine.js";
+import { call, callWith, loadServerEngine } from "../engine.js";
 import { isWriteRefused, runnerOf, type ScriptRunner } from "./redis-client.js";
 import { KEEP, READ, REPLACE } from "./scripts.js";
 import { ChainStore, isWellFormed, type Asking, type Backend, type Replacement } from "./seen-store.js";
@@ -81,7 +81,7 @@ async function changeOf(before: readonly string[], after: readonly string[]) {
   const engine = await loadServerEngine();
   const { batch } = engine.writer;
   const change = () => engine.classes.listChange(batch, before.length);
-  const [added = 0, first = 0, kept = 0] = callWithAll(engine, { ids: [...before, ...after] }, change);
+  const [added = 0, first = 0, kept = 0] = callWith(engine, [...before, ...after], change);
   return { added: after.slice(0, added).reverse(), first, last: first + kept - 1 };
 }
 

@@ -53,7 +53,7 @@ impl Seenguard {
     fn report(&mut self, device: usize, at: u64, store: &mut Store<'_>) -> Result<()> {
         let device = &mut self.devices[device];
         device.report_at = None;
-        let pending = device.guard.device_pending(usize::MAX, now(at))?;
+        let pending = device.guard.pending_list(usize::MAX, now(at))?;
         self.reported += pending.len();
         store.keep(&pending, at)
     }
@@ -75,7 +75,7 @@ impl Remedy for Seenguard {
         let mut cursor = None;
         while fill.wants_more() {
             let held = guard.held();
-            let own = guard.device_pending(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), now(at))?;
+            let own = guard.pending_list(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), now(at))?;
             let (chain, kept) = store.keep_and_read(&own, at)?;
             let request = PageRequest {
                 size: ask.refresh.size,
