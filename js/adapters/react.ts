@@ -100,7 +100,7 @@ export function useSeenRef(
   const latest = useLatest(shown);
   const tracked = useRef<TrackedElement>(undefined);
   useEffect(() => tracked.current?.update(shown));
-  const { ratio, dwellMs, local } = options;
+  const { threshold, dwellMs, local } = options;
   const ids = idsKey(id);
   return useMemo(
     () => (element: object | null) => {
@@ -108,7 +108,7 @@ export function useSeenRef(
       const next = { ...latest.current, guard, id };
       tracked.current = element ? trackElement(element as Element, next) : undefined;
     },
-    [guard, ids, ratio, dwellMs, local, latest],
+    [guard, ids, threshold, dwellMs, local, latest],
   );
 }
 

@@ -59,5 +59,5 @@ function startTracking(element: Element, shown: SeenElement): TrackedElement {
 
 function isSame(a: SeenElement, b: SeenElement): boolean {
   const isSameItem = a.guard === b.guard && idsKey(a.id) === idsKey(b.id);
-  return isSameItem && a.ratio === b.ratio && a.dwellMs === b.dwellMs && a.local === b.local;
+  return isSameItem && a.threshold === b.threshold && a.dwellMs === b.dwellMs && a.local === b.local;
 }

@@ -1,10 +1,11 @@
 /** The numbers of a guard, as terms and their descriptions. */
-import type { GuardStats, SeenGuard } from "../types/seenguard.js";
+import type { GuardStats } from "../types/seenguard.js";
 import { make, write } from "./elements.js";
-import { bytes, count, rate } from "./format.js";
+import { bytes, count, plural, rate } from "./format.js";
+import type { GuardMonitor } from "./monitor.js";
 
 /** A term, and what it is for this guard. */
-type Fact = readonly [term: string, describe: (stats: GuardStats, guard: SeenGuard) => string];
+type Fact = readonly [term: string, describe: (stats: GuardStats, monitor: GuardMonitor) => string];
 
 const ENGINES = { wasm: "WebAssembly", js: "JavaScript", none: "none" };
 const STORAGES = {
@@ -18,22 +19,20 @@ const STORAGES = {
 
 export const MAIN_FACTS: readonly Fact[] = [
   ["Pending", ({ pending }) => count(pending)],
-  ["Stopped", (stats) => count(stoppedOf(stats))],
-  ["Passed", ({ filtered }) => count(filtered.passed)],
+  ["Stopped", (_stats, monitor) => count(stoppedOf(monitor))],
+  ["Passed", (_stats, { passed }) => count(passed)],
   ["False positives", ({ serverFalsePositiveRate }) => rate(serverFalsePositiveRate)],
 ];
 
 /** What snapshots brought is counted in characters of base64, each of which is a byte on the wire. */
 export const OTHER_FACTS: readonly Fact[] = [
-  ["Received", ({ received }) => bytes(received.characters)],
-  ["Spared by references", ({ received }) => bytes(received.spared)],
+  ["Received", (_stats, { received }) => bytes(received.characters)],
+  ["By reference", (_stats, { received }) => `${count(received.references)} of ${plural(received.shards, "shard")}`],
   ["Remembered", ({ remembered }) => count(remembered)],
-  ["Taken back", ({ unseen }) => count(unseen)],
-  ["Shards", ({ shards }) => count(shards)],
-  ["Version", (_stats, { version }) => (version === undefined ? "no version" : String(version))],
+  ["Undelivered", ({ undelivered }) => count(undelivered)],
+  ["Version", ({ version }) => (version === undefined ? "no version" : String(version))],
   ["Storage", ({ storage }) => STORAGES[storage]],
   ["Engine", ({ engine }) => ENGINES[engine]],
-  ["Memory", (stats) => bytes(stats.bytes)],
 ];
 
 export class FactList {
@@ -49,14 +48,14 @@ export class FactList {
     this.root = make("dl", className, ...rows);
   }
 
-  show(stats: GuardStats, guard: SeenGuard): void {
+  show(stats: GuardStats, monitor: GuardMonitor): void {
     this.facts.forEach(([, describe], index) => {
       const description = this.descriptions[index];
-      if (description) write(description, describe(stats, guard));
+      if (description) write(description, describe(stats, monitor));
     });
   }
 }
 
-export function stoppedOf({ filtered }: GuardStats): number {
-  return filtered.pending + filtered.memory + filtered.server + filtered.duplicate;
+export function stoppedOf({ stoppedBy }: GuardMonitor): number {
+  return Object.values(stoppedBy).reduce((sum, number) => sum + number, 0);
 }

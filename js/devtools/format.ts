@@ -50,9 +50,15 @@ function ago(at: Date): string {
   return `shown here ${duration(Math.max(0, Date.now() - at.getTime()), 1)} ago`;
 }
 
-/** Why an item is stopped: the kind, and the rest of it. */
-export function reason(why: Explanation): { kind: string; detail: string } {
-  if (!why.seen) return { kind: "duplicate", detail: "earlier in the same list" };
-  if (why.by === "server") return { kind: why.by, detail: `contained in shard ${why.shard + 1}` };
-  return { kind: why.by, detail: ago(why.at) };
+/** What stopped an item: an id of it that was seen, or the same item before. */
+export type Kind = Extract<Explanation, { seen: true }>["by"] | "duplicate";
+
+export function kindOf(why: Explanation): Kind {
+  return why.seen ? why.by : "duplicate";
+}
+
+/** The rest of it. */
+export function detailOf(why: Explanation): string {
+  if (!why.seen) return "earlier in the same list";
+  return why.at ? ago(why.at) : "contained in the server’s shards";
 }

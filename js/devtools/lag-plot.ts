@@ -2,10 +2,9 @@
  * The stream lag over the last five minutes: a line, for how long the oldest impression has been pending, and a dot for
  * each snapshot that covered some. Drawn in units of seconds by 0 to 100 and stretched, so it fits any width.
  */
-import type { GuardStats } from "../types/seenguard.js";
 import { make, makeSvg, write } from "./elements.js";
 import { duration, plural } from "./format.js";
-import type { LagSample } from "./monitor.js";
+import type { GuardMonitor } from "./monitor.js";
 
 const WINDOW_MS = 300_000;
 const HEIGHT = 100;
@@ -33,7 +32,8 @@ export class LagPlot {
     this.root = make("figure", "", drawing, this.caption);
   }
 
-  show(samples: readonly LagSample[], stats: GuardStats): void {
+  show(monitor: GuardMonitor, pending: number): void {
+    const { samples } = monitor;
     const now = samples[samples.length - 1]?.atMs ?? 0;
     const shown = samples.filter(({ atMs }) => now - atMs <= WINDOW_MS);
     const seconds = Math.max(...shown.flatMap(({ waitingMs, coveredMs = 0 }) => [waitingMs, coveredMs])) / 1000;
@@ -46,15 +46,16 @@ export class LagPlot {
     const covered = shown.filter(({ coveredMs }) => coveredMs !== undefined);
     this.dots.setAttribute("d", covered.map(({ atMs, coveredMs = 0 }) => `M${point(atMs, coveredMs)}h0`).join(""));
     write(this.top, duration(top * 1000));
-    write(this.caption, inWords(shown[shown.length - 1]?.waitingMs ?? 0, stats));
+    write(this.caption, inWords(shown[shown.length - 1]?.waitingMs ?? 0, pending, monitor));
   }
 }
 
-function inWords(waitingMs: number, { pending, lag }: GuardStats): string {
+function inWords(waitingMs: number, pending: number, { covered, lagsMs }: GuardMonitor): string {
   const waits =
     pending === 0 ? "Nothing is pending." : `The oldest pending impression has waited ${duration(waitingMs)}.`;
-  const { count, p50Ms = 0, p95Ms = 0 } = lag;
-  if (count === 0) return waits;
-  const spread = `half within ${duration(p50Ms)}, 95% within ${duration(p95Ms)}`;
-  return `${waits} ${plural(count, "impression")} reached the server: ${spread}.`;
+  if (covered === 0) return waits;
+  const sorted = [...lagsMs].sort((a, b) => a - b);
+  const within = (share: number) => duration(sorted[Math.ceil(share * sorted.length) - 1] ?? 0);
+  const spread = `half within ${within(0.5)}, 95% within ${within(0.95)}`;
+  return `${waits} ${plural(covered, "impression")} reached the server: ${spread}.`;
 }

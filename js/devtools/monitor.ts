@@ -1,8 +1,11 @@
-/** Follows one guard: samples its lag, and keeps what its latest calls stopped. It knows nothing of the page. */
-import type { Decision, SeenGuard, StoppedItem } from "../types/seenguard.js";
+/** Follows one guard: counts what it decides and is told, and samples its lag. It knows nothing of the page. */
+import { HOOK, type AppliedSnapshot, type Decision, type HookedGuard, type StoppedItem } from "../guard/hook.js";
+import type { SeenGuard } from "../types/seenguard.js";
+import { kindOf, type Kind } from "./format.js";
 
 const MAX_SAMPLES = 300;
 const MAX_STOPPED = 50;
+const MAX_LAGS = 1000;
 
 /** The lag at one moment. */
 export interface LagSample {
@@ -19,24 +22,54 @@ export class GuardMonitor {
   readonly samples: LagSample[] = [];
   /** What the last call decided. */
   lastCall: Decision | undefined;
+  passed = 0;
+  readonly stoppedBy: Record<Kind, number> = { pending: 0, device: 0, server: 0, duplicate: 0 };
+  /** What snapshots brought: characters of shards, shards, and how many of these as references. */
+  readonly received = { characters: 0, shards: 0, references: 0 };
+  /** Of how many impressions the lag is known. */
+  covered = 0;
+  /** The latest 1,000 of them. */
+  readonly lagsMs: number[] = [];
   /** The latest 50 by their own ids, in the order in which they were first stopped. */
   private readonly stoppedById = new Map<string, StoppedItem>();
-  private covered = 0;
+  private sampled = 0;
 
   constructor(guard: SeenGuard) {
     this.guard = guard;
-    this.covered = guard.stats().lag.count;
   }
 
-  /** Calls `onDecision` after each call that decided items. Returns stop. */
-  follow(onDecision: () => void): () => void {
-    return this.guard.watch((decision) => {
-      this.lastCall = decision;
-      // Only these can be in the list afterwards.
-      for (const item of decision.stopped.slice(-MAX_STOPPED)) this.stoppedById.set(item.ids[0] ?? "", item);
-      for (const oldest of [...this.stoppedById.keys()].slice(0, -MAX_STOPPED)) this.stoppedById.delete(oldest);
-      onDecision();
+  /** Calls `onNews` after each call that decided items or applied a snapshot. Returns stop. */
+  follow(onNews: () => void): () => void {
+    return (this.guard as HookedGuard)[HOOK]({
+      decided: (decision) => {
+        this.countDecision(decision);
+        onNews();
+      },
+      applied: (snapshot) => {
+        this.countSnapshot(snapshot);
+        onNews();
+      },
     });
+  }
+
+  private countDecision(decision: Decision): void {
+    const { items, stopped } = decision;
+    this.lastCall = decision;
+    this.passed += items - stopped.length;
+    for (const { why } of stopped) this.stoppedBy[kindOf(why)]++;
+    // Only these can be in the list afterwards.
+    for (const item of stopped.slice(-MAX_STOPPED)) this.stoppedById.set(item.ids[0] ?? "", item);
+    for (const oldest of [...this.stoppedById.keys()].slice(0, -MAX_STOPPED)) this.stoppedById.delete(oldest);
+  }
+
+  private countSnapshot({ shards, lagsMs }: AppliedSnapshot): void {
+    const { received } = this;
+    received.shards += shards.length;
+    for (const { length } of shards) received.characters += length;
+    received.references += shards.filter((text) => text.startsWith("~")).length;
+    this.covered += lagsMs.length;
+    this.lagsMs.push(...lagsMs.slice(-MAX_LAGS));
+    this.lagsMs.splice(0, this.lagsMs.length - MAX_LAGS);
   }
 
   /** Newest first. */
@@ -51,9 +84,8 @@ export class GuardMonitor {
   }
 
   sample(): void {
-    const { count, lastMs } = this.guard.stats().lag;
-    const coveredMs = count > this.covered ? lastMs : undefined;
-    this.covered = count;
+    const coveredMs = this.covered > this.sampled ? this.lagsMs[this.lagsMs.length - 1] : undefined;
+    this.sampled = this.covered;
     this.samples.push({ atMs: Date.now(), waitingMs: this.waitingMs(), coveredMs });
     this.samples.splice(0, this.samples.length - MAX_SAMPLES);
   }
@@ -61,7 +93,7 @@ export class GuardMonitor {
   private waitingMs(): number {
     const [oldest] = this.guard.pending(1);
     const why = oldest === undefined ? undefined : this.guard.explain(oldest);
-    return why?.seen && why.by === "pending" ? Math.max(0, Date.now() - why.at.getTime()) : 0;
+    return why?.seen && why.by === "pending" && why.at ? Math.max(0, Date.now() - why.at.getTime()) : 0;
   }
 
   /** Whether the guard's holder has closed it. */

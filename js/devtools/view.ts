@@ -2,7 +2,7 @@
 import type { GuardStats, SeenGuard } from "../types/seenguard.js";
 import { make, write } from "./elements.js";
 import { FactList, MAIN_FACTS, OTHER_FACTS, stoppedOf } from "./facts.js";
-import { count, reason, shortened } from "./format.js";
+import { count, detailOf, kindOf, shortened } from "./format.js";
 import { ItemList, type ListedItem } from "./item-list.js";
 import { LagPlot } from "./lag-plot.js";
 import type { GuardMonitor } from "./monitor.js";
@@ -59,14 +59,14 @@ export class PanelView {
 
   private showAll(monitor: GuardMonitor, stats: GuardStats): void {
     const { guard } = monitor;
-    this.mainFacts.show(stats, guard);
-    this.otherFacts.show(stats, guard);
-    this.plot.show(monitor.samples, stats);
+    this.mainFacts.show(stats, monitor);
+    this.otherFacts.show(stats, monitor);
+    this.plot.show(monitor, stats.pending);
     const stopped = monitor.stopped.map(({ ids, id, why }) => {
-      const { kind, detail } = reason(why);
-      return { ids, kind, detail: id === ids[0] ? detail : `${detail}, by its id ${shortened(id)}` };
+      const detail = detailOf(why);
+      return { ids, kind: kindOf(why), detail: id === ids[0] ? detail : `${detail}, by its id ${shortened(id)}` };
     });
-    this.stopped.show(stopped, stoppedInWords(monitor, stats));
+    this.stopped.show(stopped, stoppedInWords(monitor));
     const pending = guard.pending(MAX_PENDING);
     this.pending.show(
       pending.map((id) => pendingItem(guard, id)),
@@ -84,18 +84,17 @@ function troubleOf(monitor: GuardMonitor | undefined, stats: GuardStats | undefi
   return stats.storage === "unavailable" ? "There is no storage: impressions are kept in this tab alone." : "";
 }
 
-function stoppedInWords({ lastCall }: GuardMonitor, stats: GuardStats): string {
-  const { pending, memory, server, duplicate } = stats.filtered;
-  const kinds = Object.entries({ pending, memory, server, duplicate }).filter(([, number]) => number > 0);
+function stoppedInWords(monitor: GuardMonitor): string {
+  const { lastCall, stoppedBy } = monitor;
+  const kinds = Object.entries(stoppedBy).filter(([, number]) => number > 0);
   const last = lastCall ? ` The last call stopped ${count(lastCall.stopped.length)} of ${count(lastCall.items)}.` : "";
   if (kinds.length === 0) return `Nothing was stopped.${last}`;
   const parts = kinds.map(([kind, number]) => `${count(number)} ${kind}`).join(", ");
-  return `${count(stoppedOf(stats))} on this visit: ${parts}.${last}`;
+  return `${count(stoppedOf(monitor))} in all: ${parts}.${last}`;
 }
 
 function pendingItem(guard: SeenGuard, id: string): ListedItem {
-  const { detail } = reason(guard.explain(id));
-  return { ids: [id], detail };
+  return { ids: [id], detail: detailOf(guard.explain(id)) };
 }
 
 function pendingInWords(shown: number, { pending }: GuardStats): string {

@@ -10,7 +10,6 @@ import { listItems, type Decider, type ListItem, type Verdict, type Verdicts } f
 /** What a feed needs of its guard. */
 export interface FeedGuard extends Decider {
   apply(snapshot: unknown): Api.ApplyResult;
-  held(): string;
   headers(): Record<string, string>;
 }
 
@@ -120,9 +119,8 @@ class Feed implements Api.Feed {
     return {
       fetch: async (signal) => {
         if (this.hasEnded) return null;
-        const guard = this.guard();
         const cursor = this.cursor as C | undefined;
-        return fetchPage({ page: this.nextPage, cursor, held: guard.held(), headers: guard.headers(), signal });
+        return fetchPage({ page: this.nextPage, cursor, headers: this.guard().headers(), signal });
       },
       take: (page, signal) => {
         const misuse = misuseOfPage(page);

@@ -18,15 +18,8 @@ import { hasLocal, nameOf, prefixOf } from "../storage/keys.js";
 import { StoragePerformer } from "../storage/performer.js";
 import { choiceOf, placeOf, type StorageChoice } from "../storage/places.js";
 import { withTimeout } from "../timeouts.js";
-import type {
-  ApplyResult,
-  Decision,
-  Explanation,
-  GuardOptions,
-  GuardStats,
-  ItemId,
-  StoppedItem,
-} from "../types/seenguard.js";
+import type { ApplyResult, Explanation, GuardOptions, GuardStats, ItemId } from "../types/seenguard.js";
+import type { StoppedItem, Tool } from "./hook.js";
 import type { CheckedReportOptions, OpenOptions } from "./options.js";
 import { checkSnapshot } from "./snapshot.js";
 import { LatestSnapshot } from "./stored-snapshot.js";
@@ -58,8 +51,8 @@ export class GuardCore implements OpenNamespace {
   readonly engines: Engines;
   readonly clock: Clock;
   readonly users = new Set<GuardUser>();
-  /** The listeners to each decision. */
-  readonly watchers = new Set<(decision: Decision) => void>();
+  readonly tools = new Set<Tool>();
+  private isTelling = false;
   /** What each `open` waits for. */
   started = Promise.resolve();
   /** Whether the engine was lost, or never to be had: the next `open` makes a new core. */
@@ -170,6 +163,7 @@ export class GuardCore implements OpenNamespace {
       this.performer?.changed();
       if (outcome.isSaturated) this.tellTooLarge("the server's shards are too full: they stop most fresh items");
       for (const { id, lagMs } of outcome.lags) for (const { onLag } of this.users) callBack(onLag, lagMs, id);
+      this.tell((tool) => tool.applied({ shards: checked.shards, lagsMs: outcome.lags.map(({ lagMs }) => lagMs) }));
       return { applied: true, covered: outcome.covered };
     } catch (cause) {
       const error = cause as SeenGuardError;
@@ -187,7 +181,7 @@ export class GuardCore implements OpenNamespace {
   /** The same, and if `withSeen` the indices of the others, those seen longest ago first. */
   split(list: ItemIdList, withSeen = true): Split | undefined {
     const split = this.isTooLong(list) ? passing(list) : this.splitShort(list, withSeen);
-    this.tellWatchers(list, split?.fresh);
+    this.tellDecision(list, split?.fresh);
     return split;
   }
 
@@ -202,14 +196,28 @@ export class GuardCore implements OpenNamespace {
     return isTooLong;
   }
 
-  /** Once the caller has its answer: no watcher changes what `filter` returns. */
-  private tellWatchers(list: ItemIdList, fresh: Indices | undefined): void {
+  /** A tool that filters is not told of that: it would go on for ever. */
+  private get hasTools(): boolean {
+    return this.tools.size > 0 && !this.isTelling;
+  }
+
+  private tellDecision(list: ItemIdList, fresh: Indices | undefined): void {
     const items = countItems(list);
-    if (this.watchers.size === 0 || !fresh || items === 0) return;
+    if (!this.hasTools || !fresh || items === 0) return;
     const passed = new Set(fresh);
     const indices = Array.from({ length: items }, (_, item) => item).filter((item) => !passed.has(item));
     const stopped = indices.map((item) => this.whyStopped(idsOfItem(list, item).map(String)));
-    queueMicrotask(() => this.watchers.forEach((watcher) => callBack(watcher, { items, stopped })));
+    this.tell((tool) => tool.decided({ items, stopped }));
+  }
+
+  /** Once the caller has its answer: no tool changes what `filter` returns. */
+  private tell(tell: (tool: Tool) => void): void {
+    if (!this.hasTools) return;
+    queueMicrotask(() => {
+      this.isTelling = true;
+      for (const tool of this.tools) callBack(tell, tool);
+      this.isTelling = false;
+    });
   }
 
   private whyStopped(ids: readonly string[]): StoppedItem {
@@ -261,10 +269,6 @@ export class GuardCore implements OpenNamespace {
     return this.call((guard) => guard.unseenRevision) ?? 0;
   }
 
-  held(): string {
-    return this.call((guard) => guard.held()) ?? "";
-  }
-
   /** The number of the namespace's latest clear, as far as is known; 0: none. */
   get number(): number {
     this.performer?.hear();
@@ -304,7 +308,7 @@ export class GuardCore implements OpenNamespace {
   /** What goes with each request for a page. */
   headers(): Record<string, string> {
     this.performer?.hear();
-    const held = this.held();
+    const held = this.call((guard) => guard.held()) ?? "";
     const pending = this.pendingList(MAX_HEADER_CHARACTERS - held.length);
     return { ...(held !== "" && { [HELD]: held }), [PENDING]: pending };
   }

@@ -25,6 +25,7 @@ import { inTime, withTimeout } from "../timeouts.js";
 import type * as Api from "../types/seenguard.js";
 import { GuardCore, refused, type GuardUser } from "./core.js";
 import { guardedFetch } from "./guarded-fetch.js";
+import { HOOK, type Tool } from "./hook.js";
 import {
   checkClearArguments,
   checkDeliverTimeout,
@@ -99,10 +100,6 @@ class OpenGuard implements Api.SeenGuard {
     if (error) callBack(this.handle().user.onError, error);
   };
 
-  has(id: Api.ItemId): boolean {
-    return this.explain(id).seen;
-  }
-
   explain(id: Api.ItemId): Api.Explanation {
     return isUsable(id) ? this.core().explain(id) : { seen: false };
   }
@@ -118,10 +115,6 @@ class OpenGuard implements Api.SeenGuard {
 
   pending(limit?: number): string[] {
     return this.core().pending(limit);
-  }
-
-  held(): string {
-    return this.core().held();
   }
 
   headers(): Record<string, string> {
@@ -200,11 +193,10 @@ class OpenGuard implements Api.SeenGuard {
     return this.core().deliver(checkDeliverTimeout(timeoutMs));
   }
 
-  watch(listener: (decision: Api.Decision) => void): () => void {
-    const { watchers } = this.core();
-    const watcher = (decision: Api.Decision) => listener(decision);
-    watchers.add(watcher);
-    return this.untilClosed(() => watchers.delete(watcher));
+  [HOOK](tool: Tool): () => void {
+    const { tools } = this.core();
+    tools.add(tool);
+    return this.untilClosed(() => tools.delete(tool));
   }
 
   stats(): Api.GuardStats {

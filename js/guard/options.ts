@@ -76,7 +76,7 @@ const recordRules = {
 const observeRules = {
   ...recordRules,
   attribute: ["an attribute's name", (value) => isText(value) && !/[\s"'<>/=]/.test(value), "data-seen-id"],
-  ratio: upTo(1, "", true, 0.5),
+  threshold: upTo(1, "", true, 0.5),
   dwellMs: upTo(MAX_MS, " of milliseconds", true, 1000),
   idsOf: aFunction,
   onImpression: aFunction,

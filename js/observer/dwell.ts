@@ -1,7 +1,7 @@
 /**
  * Tells when something on the page has been looked at for long enough.
  *
- * One IntersectionObserver serves all subjects of one ratio. It reports when a share of an element is crossed, which is
+ * One IntersectionObserver serves all subjects of one threshold. It reports when a share of an element is crossed, which is
  * all that an ordinary element needs. What thresholds cannot express is sampled while it is in view: an element larger
  * than its scrollport, where the share depends on both sizes, and one without a box of its own, where several boxes
  * make it up. To observe a box anew is to ask for a fresh entry at the next frame, with all clipping taken into
@@ -14,7 +14,7 @@ import { hasBox, isInView, look } from "./share.js";
 
 /** How often what the browser does not report is looked at. */
 const SAMPLE_MS = 100;
-/** This much of the ratio is enough: browsers round fractional pixels. */
+/** This much of the threshold is enough: browsers round fractional pixels. */
 const ENOUGH = 0.99;
 /** Stands for "any visible pixel": the threshold 0 is crossed by touching the edge from outside. */
 const ANY = 1e-6;
@@ -53,9 +53,9 @@ let contents: MutationObserver;
 let pageShown: boolean;
 let stopListening: () => void;
 
-/** Calls `onDwell` once, when `ratio` of `element` has been visible for `dwellMs` without a break. Returns stop. */
-export function watch(element: Element, ratio: number, dwellMs: number, onDwell: () => void): () => void {
-  const threshold = Math.max(ratio * ENOUGH, ANY);
+/** Calls `onDwell` once, when that `share` of `element` has been visible for `dwellMs` without a break. Returns stop. */
+export function watch(element: Element, share: number, dwellMs: number, onDwell: () => void): () => void {
+  const threshold = Math.max(share * ENOUGH, ANY);
   if (!subjects.size) start();
   let intersections = intersectionObservers.get(threshold);
   if (!intersections) {

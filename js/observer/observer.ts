@@ -9,7 +9,7 @@ export interface ObserverSettings {
   /** Its value is the item's id. */
   attribute: string;
   /** Share of the element, or of its scrollport, that must be visible. */
-  ratio: number;
+  threshold: number;
   /** For how long, without a break, while the page is visible. */
   dwellMs: number;
 }
@@ -124,7 +124,7 @@ export function observeElement(
   onImpression: OnImpression,
 ): () => void {
   if (!canObserve()) return () => undefined;
-  return watch(element, settings.ratio, settings.dwellMs, () => onImpression(id, element));
+  return watch(element, settings.threshold, settings.dwellMs, () => onImpression(id, element));
 }
 
 /** Neither servers nor the documents of some test runners have these. */

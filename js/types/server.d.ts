@@ -65,7 +65,7 @@ export declare class ShardChain {
     options: { id: IdOf<T>; pending?: string | null | undefined; now?: number },
   ): { fresh: T[]; seen: T[] };
   /**
-   * What to ship, and without `held` what to store. `held`: what the device sent of `SeenGuard.held()`; shards named
+   * What to ship, and without `held` what to store. `held`: what the device sent as `Seen-Held`; shards named
    * there become references; what is not understood is as if it were not there. A shard that has not changed since it
    * was stored keeps its text.
    */
@@ -190,7 +190,7 @@ export interface PageOptions {
   size: number;
   /** `next` of the page before. What is no cursor is the first page. */
   cursor?: string | null | undefined;
-  /** What the device sent as `Seen-Held`: of `SeenGuard.held()`. */
+  /** What the device sent as `Seen-Held`. */
   held?: string | null | undefined;
   /** What the device sent as `Seen-Pending`. */
   pending?: string | null | undefined;

@@ -1,0 +1,39 @@
+/**
+ * What a guard tells its tools, such as the panel of `seenguard/devtools`: no API, so it is under a registered symbol,
+ * where bundles of the package meet. Without a tool nothing is counted.
+ */
+import type { Explanation, SeenGuard } from "../types/seenguard.js";
+
+export const HOOK = Symbol.for("seenguard.devtools");
+
+/** A guard to a tool. What the tool does in answer it is not told of. */
+export interface HookedGuard extends SeenGuard {
+  /** Of whatever the guard's holders and feeds do. Returns stop. */
+  [HOOK](tool: Tool): () => void;
+}
+
+export interface Tool {
+  decided(decision: Decision): void;
+  applied(snapshot: AppliedSnapshot): void;
+}
+
+/** What one call decided. A feed decides an item once: what it has decided before is not in it. */
+export interface Decision {
+  /** How many items with a usable id it decided. */
+  readonly items: number;
+  readonly stopped: readonly StoppedItem[];
+}
+
+/** `id` is the first of the item's `ids` that was seen, and `why` the reason then; of a duplicate its own, unseen. */
+export interface StoppedItem {
+  readonly ids: readonly string[];
+  readonly id: string;
+  readonly why: Explanation;
+}
+
+export interface AppliedSnapshot {
+  /** The texts that came. */
+  readonly shards: readonly string[];
+  /** Of the impressions that it covers. */
+  readonly lagsMs: readonly number[];
+}
