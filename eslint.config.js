@@ -12,7 +12,6 @@ export default defineConfig(
     "js/generated/",
     "www/dist/",
     "test-results/",
-    "tests/types/contract/",
     "examples/news/dist/",
   ]),
   js.configs.recommended,

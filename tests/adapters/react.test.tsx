@@ -105,7 +105,7 @@ describe("useSeenGuard", () => {
     guards.grace.record("grace");
     const known = (user: string) => {
       const guard = useSeenGuard({ namespace: `home:${user}` });
-      return guard && [user, ["ada", "grace"].filter((each) => guard.has(each))];
+      return guard && [user, ["ada", "grace"].filter((each) => guard.explain(each).seen)];
     };
     const { results, show } = await renderHook<string, ReturnType<typeof known>>(known, "ada");
     const order = ["grace", "ada", "grace", "grace", "ada"];
@@ -483,7 +483,7 @@ describe("useSeenPages", () => {
 test("useSeenRef gives the same ref for the same ids, and another one for others", async () => {
   const guard = await testGuard();
   const { results, latest, show } = await renderHook(
-    (ids: string[]) => useSeenRef(guard, ids, { ratio: 0.6, onImpression: () => undefined }),
+    (ids: string[]) => useSeenRef(guard, ids, { threshold: 0.6, onImpression: () => undefined }),
     ["a", "b"],
   );
   await show(["a", "b"]);

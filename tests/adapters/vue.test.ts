@@ -138,12 +138,12 @@ test("vSeen tracks anew what changes, and goes on with what is only written anew
   const stops = vi.fn();
   const tracks = [guard, other].map((each) => vi.spyOn(each, "track").mockImplementation(() => stops));
   const begun = () => tracks.reduce((sum, { mock }) => sum + mock.calls.length, 0);
-  const first = { guard, id: ["a", "b"], ratio: 0.5, dwellMs: 500, onImpression: () => undefined };
+  const first = { guard, id: ["a", "b"], threshold: 0.5, dwellMs: 500, onImpression: () => undefined };
   const shown = shallowRef<SeenElement>(first);
   const app = createApp({ render: () => withDirectives(h("p"), [[vSeen, shown.value]]) });
   app.mount(document.createElement("div"));
   expect(begun()).toBe(1);
-  for (const change of [{ guard: other }, { id: ["a"] }, { ratio: 0.6 }, { dwellMs: 100 }]) {
+  for (const change of [{ guard: other }, { id: ["a"] }, { threshold: 0.6 }, { dwellMs: 100 }]) {
     const before = begun();
     shown.value = { ...shown.value, ...change };
     await settle();

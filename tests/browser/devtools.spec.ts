@@ -35,19 +35,19 @@ test.describe("what is shown", () => {
     await expect(shown.fact("Stopped")).toHaveText("4");
     await expect(shown.fact("Passed")).toHaveText("4");
     await expect(shown.fact("Remembered")).toHaveText("2");
-    await expect(shown.fact("Taken back")).toHaveText("1");
-    await expect(shown.fact("Shards")).toHaveText("1");
+    await expect(shown.fact("Undelivered")).toHaveText("2");
     await expect(shown.fact("Version")).toHaveText("12");
     await expect(shown.fact("Storage")).toHaveText("IndexedDB");
     await expect(shown.fact("Engine")).toHaveText("WebAssembly");
     await expect(shown.panel.locator("summary")).toContainText("2 pending");
     const characters = snapshot.shards.join("").length;
     await expect(shown.fact("Received")).toHaveText(`${String(characters)} B`);
-    await expect(shown.fact("Spared by references")).toHaveText("0 B");
+    await expect(shown.fact("By reference")).toHaveText("0 of 1 shard");
 
-    await shown.apply(await shippedAgain(snapshot, await shown.page.evaluate(() => window.guard.held())));
+    const held = await shown.page.evaluate(() => window.guard.headers()["Seen-Held"] ?? "");
+    await shown.apply(await shippedAgain(snapshot, held));
     await expect(shown.fact("Received")).toHaveText(`${String(characters + 13)} B`);
-    await expect(shown.fact("Spared by references")).toHaveText(`${String(characters)} B`);
+    await expect(shown.fact("By reference")).toHaveText("1 of 2 shards");
   });
 
   test("the false positive rate is that of the shards in use", async ({ shown }) => {
@@ -69,15 +69,15 @@ test.describe("what is shown", () => {
       guard.split([["copy", "group"], ["covered"], ["y"]], (ids) => ids);
     });
     await expect(shown.rows("Stopped lately")).toHaveText([
-      /^covered\s*memory shown here \d+ s ago/,
+      /^covered\s*device shown here \d+ s ago/,
       /^copy\s*pending shown here \d+ s ago, by its id group/,
       /^x\s*duplicate earlier in the same list/,
-      /^known\s*server contained in shard 1/,
+      /^known\s*server contained in the server’s shards/,
       /^a\s*pending shown here \d+ s ago/,
     ]);
     await expect(shown.rows("Stopped lately").getByRole("button")).toHaveCount(4); // none for the duplicate
-    await expect(shown.rows("Stopped lately").first().getByText("memory", { exact: true })).toBeVisible();
-    await expect(shown.panel).toContainText("5 on this visit: 2 pending, 1 memory, 1 server, 1 duplicate.");
+    await expect(shown.rows("Stopped lately").first().getByText("device", { exact: true })).toBeVisible();
+    await expect(shown.panel).toContainText("5 in all: 2 pending, 1 device, 1 server, 1 duplicate.");
     await expect(shown.panel).toContainText("The last call stopped 2 of 3.");
     // Rendered again, an item stays where it is; of thousands the latest 50 are listed.
     await shown.page.evaluate(() => window.guard.filter(["a"]));

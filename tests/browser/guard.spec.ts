@@ -290,7 +290,7 @@ test.describe("in one document", () => {
       const second = await open();
       await closing;
       second.record("a");
-      const seen = second.has("a");
+      const seen = second.explain("a").seen;
       await second.close();
       const third = await open();
       return { seen, kept: third.filter(["a", "b"]), told };

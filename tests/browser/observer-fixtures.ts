@@ -89,7 +89,7 @@ export class ObservedPage {
   }
 
   async observe(settings: Partial<ObserverSettings> = {}, root = "body", frame = this.page.mainFrame()): Promise<void> {
-    const full: ObserverSettings = { attribute: "data-seen-id", ratio: 0.5, dwellMs: DWELL_MS, ...settings };
+    const full: ObserverSettings = { attribute: "data-seen-id", threshold: 0.5, dwellMs: DWELL_MS, ...settings };
     await frame.evaluate(
       async ([selector, given]) => {
         const below = window.one(selector);
@@ -101,7 +101,7 @@ export class ObservedPage {
   }
 
   async track(selector: string, id: string, settings: Partial<ObserverSettings> = {}): Promise<void> {
-    const full: ObserverSettings = { attribute: "unused", ratio: 0.5, dwellMs: DWELL_MS, ...settings };
+    const full: ObserverSettings = { attribute: "unused", threshold: 0.5, dwellMs: DWELL_MS, ...settings };
     await this.page.evaluate(
       async ([selector, id, given]) => {
         const element = window.one(selector);

@@ -15,7 +15,7 @@ test.describe("an item", () => {
     expect(await observed.impressions()).toEqual(["a"]);
   });
 
-  test("counts when the ratio of it is visible and not when less is", async ({ observed }) => {
+  test("counts when the threshold of it is visible and not when less is", async ({ observed }) => {
     await observed.show(gap(500) + item("half") + gap(1000) + item("far"));
     await observed.observe();
     await observed.dwell();
@@ -39,11 +39,11 @@ test.describe("an item", () => {
   });
 
   for (const height of [200, 900]) {
-    test(`of ${height} px with a ratio of 0 counts by any visible pixel, but not by touching the edge`, async ({
+    test(`of ${height} px with a threshold of 0 counts by any visible pixel, but not by touching the edge`, async ({
       observed,
     }) => {
       await observed.show(gap(600) + item("edge", `height:${height}px`) + gap(1000));
-      await observed.observe({ ratio: 0 });
+      await observed.observe({ threshold: 0 });
       await observed.dwell();
       expect(await observed.impressions()).toEqual([]);
       await observed.scrollTo(1);
@@ -53,12 +53,12 @@ test.describe("an item", () => {
   }
 
   for (const height of ["300.4px", "299.5px", "33.33vh", "100.6px"]) {
-    test(`with a ratio of 1 counts in a container of the same ${height}`, async ({ observed }) => {
+    test(`with a threshold of 1 counts in a container of the same ${height}`, async ({ observed }) => {
       const scroller = `margin-top:10.3px;width:333.3px;height:${height};overflow:auto;scrollbar-width:none`;
       await observed.show(
         `<div id="s" style="${scroller}">${item("first", `height:${height}`) + item("second", `height:${height}`)}</div>`,
       );
-      await observed.observe({ ratio: 1 });
+      await observed.observe({ threshold: 1 });
       await observed.dwell();
       expect(await observed.impressions()).toEqual(["first"]);
       await observed.scrollTo(1000, "#s");
@@ -92,9 +92,9 @@ test.describe("an item", () => {
     expect(await observed.impressions()).toEqual(["a"]);
   });
 
-  test("with a ratio of 1 does not count while a part is hidden", async ({ observed }) => {
+  test("with a threshold of 1 does not count while a part is hidden", async ({ observed }) => {
     await observed.show(gap(410) + item("cut") + gap(1000));
-    await observed.observe({ ratio: 1 });
+    await observed.observe({ threshold: 1 });
     await observed.dwell();
     expect(await observed.impressions()).toEqual([]);
   });
@@ -185,9 +185,9 @@ test.describe("an item larger than its scrollport", () => {
     expect(await observed.impressions()).toEqual([]);
   });
 
-  test("with a ratio of 1 counts when it fills the screen", async ({ observed }) => {
+  test("with a threshold of 1 counts when it fills the screen", async ({ observed }) => {
     await observed.show(gap(20) + item("tall", "height:1800px") + gap(600));
-    await observed.observe({ ratio: 1 });
+    await observed.observe({ threshold: 1 });
     await observed.dwell();
     expect(await observed.impressions()).toEqual([]);
     await observed.scrollTo(20);
@@ -304,7 +304,7 @@ test.describe("in a nested scroll container", () => {
 
   test("a container larger than the window is capped to it", async ({ observed }) => {
     await observed.show(scroller(item("tall", "height:9000px"), "height:4000px"));
-    await observed.observe({ ratio: 0.9 });
+    await observed.observe({ threshold: 0.9 });
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["tall"]);
   });
@@ -312,7 +312,7 @@ test.describe("in a nested scroll container", () => {
   test("a card that clips its tall content is no scrollport of its own", async ({ observed }) => {
     const card = `<div style="overflow:hidden;border-radius:9px">${item("tall", "height:5000px")}</div>`;
     await observed.show(scroller(card));
-    await observed.observe({ ratio: 0.9 });
+    await observed.observe({ threshold: 0.9 });
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["tall"]);
   });
@@ -331,7 +331,7 @@ test.describe("in a nested scroll container", () => {
   test("a container that is drawn smaller is measured as drawn", async ({ observed }) => {
     const drawn = "width:1200px;height:1000px;transform:scale(0.25);transform-origin:0 0";
     await observed.show(scroller(item("huge", "width:9000px;height:9000px"), drawn));
-    await observed.observe({ ratio: 0.9 });
+    await observed.observe({ threshold: 0.9 });
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["huge"]);
   });
@@ -342,7 +342,7 @@ test.describe("in a nested scroll container", () => {
       const shadow = window.one("#host").attachShadow({ mode: "open" });
       shadow.innerHTML = `<div style="width:300px;height:200px;overflow:auto"><slot></slot></div>`;
     });
-    await observed.observe({ ratio: 0.9 });
+    await observed.observe({ threshold: 0.9 });
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["tall"]);
   });
@@ -351,7 +351,7 @@ test.describe("in a nested scroll container", () => {
     const content = `<!doctype html><body style='margin:0'>${item("none").replaceAll('"', "'")}`;
     await observed.show(`<iframe width="0" height="0" style="border:0" srcdoc="${content}"></iframe>`);
     const frame = await observed.frame(1);
-    await observed.observe({ ratio: 0 }, "body", frame);
+    await observed.observe({ threshold: 0 }, "body", frame);
     await observed.dwell();
     expect(await observed.impressions(frame)).toEqual([]);
   });
@@ -363,7 +363,7 @@ test.describe("in a nested scroll container", () => {
         gap(450) + `<iframe sandbox="${sandbox}" width="400" height="300" srcdoc="${content}"></iframe>` + gap(900),
       );
       const frame = await observed.frame(1);
-      await observed.observe({ ratio: 0.6 }, "body", frame);
+      await observed.observe({ threshold: 0.6 }, "body", frame);
       await observed.dwell();
       expect(await observed.impressions(frame)).toEqual([]);
       await observed.scrollTo(100);
@@ -516,7 +516,7 @@ test.describe("a page that changes", () => {
         }
       };
     });
-    await observed.observe({ ratio: 1 });
+    await observed.observe({ threshold: 1 });
     expect(await observed.page.evaluate(() => window.count)).toBe(1);
     await observed.dwell();
     expect(await observed.impressions()).toEqual(Array.from({ length: 12 }, (_, row) => String(row)));
@@ -552,7 +552,7 @@ test.describe("display: contents", () => {
 
   test("on a tall item lets it count by covering the scrollport", async ({ observed }) => {
     await observed.show(gap(300) + item("parts", contents, gap(50).repeat(40)) + gap(2000));
-    await observed.observe({ ratio: 0.6 });
+    await observed.observe({ threshold: 0.6 });
     await observed.dwell();
     expect(await observed.impressions()).toEqual([]);
     await observed.scrollTo(70);
@@ -563,7 +563,7 @@ test.describe("display: contents", () => {
   test("on a tall item lets it scroll without a break while enough of it is visible", async ({ observed }) => {
     const parts = item("parts", contents, gap(1000) + gap(700) + gap(300) + gap(2000));
     await observed.show(parts + gap(2000));
-    await observed.observe({ ratio: 0.9 });
+    await observed.observe({ threshold: 0.9 });
     for (let y = 100; y <= DWELL_MS; y += 100) {
       await observed.pass(100);
       await observed.scrollTo(6 * y);
@@ -634,7 +634,7 @@ test.describe("one tracked element", () => {
     await observed.show(gap(600) + item("a", "height:100px") + gap(900));
     await observed.observe();
     await observed.track("[data-seen-id]", "b");
-    await observed.track("[data-seen-id]", "c", { ratio: 0.3 });
+    await observed.track("[data-seen-id]", "c", { threshold: 0.3 });
     await observed.track("[data-seen-id]", "d");
     await observed.page.evaluate(() => window.stops.at(-1)?.());
     await observed.scrollTo(40);
@@ -692,7 +692,7 @@ test.describe("stop", () => {
   test("called by the first impression keeps the others from being reported", async ({ observed }) => {
     await observed.show(item("a", "height:50px") + item("b", "height:50px"));
     await observed.page.evaluate(async () => {
-      const settings = { attribute: "data-seen-id", ratio: 0.5, dwellMs: 400 };
+      const settings = { attribute: "data-seen-id", threshold: 0.5, dwellMs: 400 };
       const stop = window.Observer.observeBelow(document.body, settings, (id) => {
         window.impressions.push(id);
         stop();
@@ -720,7 +720,7 @@ test.describe("the page", () => {
     test(`hidden in the middle of a dwell breaks it, ${how}`, async ({ observed }) => {
       const parts = item("parts", "display:contents", gap(100).repeat(2));
       await observed.show(item("small", "height:50px") + parts + item("tall", "height:2000px"));
-      await observed.observe({ ratio: 0.1 });
+      await observed.observe({ threshold: 0.1 });
       await observed.dwellAlmost();
       await observed.change(turn, "hidden" as const);
       await observed.dwell();
@@ -788,7 +788,7 @@ test.describe("the page", () => {
 test("an impression handler that throws is reported, and the others go on", async ({ observed }) => {
   await observed.show(item("a", "height:50px") + item("b", "height:50px"));
   await observed.page.evaluate(async () => {
-    const settings = { attribute: "data-seen-id", ratio: 0.5, dwellMs: 400 };
+    const settings = { attribute: "data-seen-id", threshold: 0.5, dwellMs: 400 };
     window.Observer.observeBelow(document.body, settings, (id) => {
       window.impressions.push(id);
       throw new Error(`cannot take ${id}`);
@@ -805,7 +805,7 @@ test("where there is no document, nothing is observed and nothing is thrown", ({
   const server: { Observer?: Pick<typeof import("../../js/observer/observer.js"), "observeBelow" | "observeElement"> } =
     {};
   runInNewContext(observerScript, { window: server });
-  const settings = { attribute: "data-seen-id", ratio: 0.5, dwellMs: 0 };
+  const settings = { attribute: "data-seen-id", threshold: 0.5, dwellMs: 0 };
   const nothing = {} as Element;
   const never = () => {
     throw new Error("nothing can be seen here");

@@ -7,7 +7,7 @@
 import type { SeenGuard, SeenStorage } from "seenguard";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { shardOf } from "../node/shards.js";
-import { newPage, Random, settled, type Package } from "../node/support.js";
+import { heldBy, newPage, type Package, Random, settled } from "../node/support.js";
 
 const NAMESPACE = "home:reader";
 /** By when any promise of the API must have settled. */
@@ -170,13 +170,13 @@ class Run {
   private record(page: number, { guard, openedAt }: { guard: SeenGuard; openedAt: number }): void {
     const id = `id-${String(this.recordings.length)}`;
     guard.record(id);
-    expect(guard.has(id)).toBe(true);
+    expect(guard.explain(id).seen).toBe(true);
     this.recordings.push({ id, page, at: this.now, openedAt });
   }
 
   private apply(page: number, { guard }: { guard: SeenGuard }): void {
     expect(guard.apply({ shards: [shardOf({ epoch: this.applied.length + 1 })] })).toMatchObject({ applied: true });
-    this.applied.push({ held: guard.held(), page, at: this.now });
+    this.applied.push({ held: heldBy(guard), page, at: this.now });
   }
 
   private clear(page: number): void {
@@ -232,7 +232,7 @@ class Run {
     await this.inTime(opening);
     const guard = await opening;
     const ids = this.recordings.map(({ id }) => id);
-    const [fresh, held] = [new Set(guard.filter(ids)), guard.held()];
+    const [fresh, held] = [new Set(guard.filter(ids)), heldBy(guard)];
     await this.inTime(guard.close());
     return { ids: new Set(ids.filter((id) => !fresh.has(id))), held };
   }

@@ -1,7 +1,7 @@
 /** `feed.fill`: pages are fetched until enough fresh items are there; overlapping calls share a run, and every end is told. */
 import type { FeedPage, FillResult, PageRequest, Snapshot } from "seenguard";
 import { describe, expect, test } from "vitest";
-import { idsOf, openGuard, recordInTurn, settled, shippedSnapshot } from "../node/support.js";
+import { heldBy, idsOf, openGuard, recordInTurn, settled, shippedSnapshot } from "../node/support.js";
 
 interface Item {
   readonly id: string;
@@ -141,7 +141,7 @@ describe("fill", () => {
     const result = await feed.fill(({ page }) => Promise.resolve(pages[page] ?? null), 3);
     // "c" was fresh by the first page's snapshot, and is shown already when the second one knows it.
     expect(idsIn(result)).toEqual(["c", "b", "d"]);
-    expect(guard.version).toBe(2);
+    expect(guard.stats().version).toBe(2);
   });
 
   test("fills through a snapshot that is bad, which is reported", async () => {
@@ -381,22 +381,22 @@ describe("a page's next", () => {
 test("each request tells what the device holds and what is pending, as of then", async () => {
   const { guard, feed } = await feedWith();
   const snapshot = await shippedSnapshot(["a"]);
-  const asked: Pick<PageRequest, "held" | "headers">[] = [];
+  const asked: PageRequest["headers"][] = [];
   const known: typeof asked = [];
-  const fetchPage = ({ page, held, headers }: PageRequest) => {
-    asked.push({ held, headers });
-    known.push({ held: guard.held(), headers: guard.headers() });
+  const fetchPage = ({ page, headers }: PageRequest) => {
+    asked.push(headers);
+    known.push(guard.headers());
     guard.record("b");
     return Promise.resolve({ ...pageOf(`item-${String(page)}`), seen: snapshot });
   };
   await feed.fill(fetchPage, 2);
   expect(asked).toEqual(known);
   const tellsPending = (headers: Record<string, string>) => !headers["Seen-Pending"]?.endsWith(".");
-  expect(asked.map(({ held, headers }) => [held !== "", tellsPending(headers)])).toEqual([
+  expect(asked.map((headers) => ["Seen-Held" in headers, tellsPending(headers)])).toEqual([
     [false, false],
     [true, true],
   ]);
-  expect(guard.held()).toMatch(/^[0-9a-f]{12}$/);
+  expect(heldBy(guard)).toMatch(/^[0-9a-f]{12}$/);
 });
 
 describe("fill that puts what was seen last", () => {

@@ -1,6 +1,6 @@
 /** Pages with a guard in them: what the tests do there, each function in the page a sentence in the test. */
 import { test as base, type Page } from "@playwright/test";
-import type { ApplyReport, GuardOptions, GuardStats, ReportOptions, SeenGuard, Snapshot } from "seenguard";
+import type { ApplyResult, GuardOptions, GuardStats, ReportOptions, SeenGuard, Snapshot } from "seenguard";
 import { until } from "../waiting.js";
 import { Site } from "./site.js";
 
@@ -56,12 +56,12 @@ export function fresh(page: Evaluates, ids: readonly string[]): Promise<string[]
   return page.evaluate((ids) => window.guard.filter(ids), ids);
 }
 
-export function apply(page: Evaluates, snapshot: Snapshot): Promise<ApplyReport> {
+export function apply(page: Evaluates, snapshot: Snapshot): Promise<ApplyResult> {
   return page.evaluate((snapshot) => window.guard.apply(snapshot), snapshot);
 }
 
 export function held(page: Evaluates): Promise<string> {
-  return page.evaluate(() => window.guard.held());
+  return page.evaluate(() => window.guard.headers()["Seen-Held"] ?? "");
 }
 
 export function stats(page: Evaluates): Promise<GuardStats> {

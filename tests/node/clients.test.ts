@@ -9,7 +9,7 @@ import { memoryStore, seenOf, type Page } from "seenguard/server";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openExample, KNOWN, type OpenPage } from "./docs/browser.ts";
 import { examplesOf, writeExample, type Example } from "./docs/examples.ts";
-import { idsOf, openGuard } from "./support.js";
+import { heldBy, idsOf, openGuard } from "./support.js";
 
 interface Item {
   readonly id: string;
@@ -102,7 +102,7 @@ describe.each(examplesOf("ts client"))("the client of $page at line $line", (exa
     const more = openFeed(guard, baseUrl);
     expect(idsIn(await more(SIZE))).toEqual(idsOf("article", SIZE, 3));
     expect(served[0]?.asked).toEqual({ pending: expect.stringMatching(/\.$/) as string });
-    expect(guard.has("article-0")).toBe(true);
+    expect(guard.explain("article-0").seen).toBe(true);
 
     // The stream stands still. One request fills the page nevertheless, and brings no shard again.
     guard.record(idsOf("article", 5, 3));
@@ -111,7 +111,7 @@ describe.each(examplesOf("ts client"))("the client of $page at line $line", (exa
     expect(idsIn(await refreshed(SIZE))).toEqual(idsOf("article", SIZE, 18));
     expect(served).toHaveLength(3);
     for (const { asked, page } of served.slice(1)) {
-      expect(asked.held).toBe(guard.held());
+      expect(asked.held).toBe(heldBy(guard));
       expect(page.seen.shards).toEqual([expect.stringMatching(/^~/)]);
     }
     expect(errors).toEqual([]);
@@ -163,7 +163,7 @@ describe("in Chromium", () => {
       const isStopped = async (user, ...ids) => {
         const guard = await switchTo(user, signIn);
         const { items } = await (await feedFetch("/api/feed?page=0")).json();
-        return ids.map((id) => items.some((item) => item.id === id) && guard.has(id));
+        return ids.map((id) => items.some((item) => item.id === id) && guard.explain(id).seen);
       };
       Object.assign(globalThis, { isStopped, record, signedIn });`;
     const { page, posted } = await open("ts accounts", entry);

@@ -41,7 +41,6 @@ describe("filter", () => {
     expect(fresh[0]).toBe(first);
     expect(fresh[1]).toBe(other);
     expect(fresh).toHaveLength(2);
-    expect(guard.stats().filtered).toMatchObject({ passed: 2, duplicate: 2 });
   });
 
   test("keeps items without a usable id where they were, each of them", async () => {
@@ -96,7 +95,6 @@ describe("filter", () => {
     for (let again = 0; again < 3; again++) expect(guard.filter(items)).toEqual(once);
     expect(once.length).toBeGreaterThan(190);
     expect(guard.pending()).toEqual(pending);
-    expect(guard.stats().filtered.duplicate).toBe(40);
   });
 
   test("takes 200,000 items at once, with and without ids among them, and then one again", async () => {
@@ -241,7 +239,6 @@ describe("filter over odd values from a seeded source", () => {
           at++;
         }
         guard.record(items as ItemId[]);
-        guard.has(random.pick(oddities)() as ItemId);
         guard.explain(random.pick(oddities)() as ItemId);
         guard.apply(random.pick(oddities)() as null);
       }

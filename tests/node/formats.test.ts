@@ -38,26 +38,19 @@ describe.each(filters)("$name", ({ format, shards, ids, answers, inserted }) => 
 
   test("stops through filter what the library says that it contains, and nothing else", async () => {
     const { guard, errors } = await openGuard();
-    const report = guard.apply({ format, shards });
-    expect(report).toMatchObject({ applied: true, shards: shards.length, reused: 0, expired: 0, covered: 0 });
+    expect(guard.apply({ format, shards })).toEqual({ applied: true, covered: 0 });
     expect(guard.filter(ids)).toEqual(fresh);
-    const stats = guard.stats();
-    expect(stats.filtered).toMatchObject({ server: stopped.length, passed: fresh.length });
-    expect(stats.shards).toBe(shards.length);
+    expect(guard.headers()["Seen-Held"]?.split(".")).toHaveLength(shards.length);
     // Of a filter as good as empty the rate is less than a double can tell from 0.
-    expect(stats.serverFalsePositiveRate > 0).toBe(inserted > 7);
+    expect(guard.stats().serverFalsePositiveRate > 0).toBe(inserted > 7);
     expect(errors).toEqual([]);
   });
 
-  test("answers the same through has and explain, and names no epoch", async () => {
+  test("answers the same through explain", async () => {
     const { guard } = await openGuard();
     guard.apply({ format, shards });
-    expect(ids.map((id) => (guard.has(id) ? "1" : "0")).join("")).toBe(answers);
-    for (const id of stopped.slice(0, 200)) {
-      const explained = guard.explain(id);
-      expect(explained).toMatchObject({ seen: true, by: "server" });
-      expect("epoch" in explained).toBe(false);
-    }
+    expect(ids.map((id) => (guard.explain(id).seen ? "1" : "0")).join("")).toBe(answers);
+    for (const id of stopped.slice(0, 200)) expect(guard.explain(id)).toEqual({ seen: true, by: "server" });
     for (const id of fresh.slice(0, 200)) expect(guard.explain(id)).toEqual({ seen: false });
   });
 
@@ -77,12 +70,12 @@ describe.each(filters)("$name", ({ format, shards, ids, answers, inserted }) => 
     expect(guard.headers()["Seen-Pending"]?.split(".")[3]).toBe(pendingListOf(["of this device"]));
   });
 
-  test("is recognised when it comes again, and follows the version that is shipped with it", async () => {
+  test("is taken when it comes again, and follows the version that is shipped with it", async () => {
     const { guard } = await openGuard();
-    expect(guard.apply({ format, shards, version: 7 })).toMatchObject({ applied: true, reused: 0 });
-    expect(guard.apply({ format, shards, version: 8 })).toMatchObject({ applied: true, reused: shards.length });
+    expect(guard.apply({ format, shards, version: 7 })).toMatchObject({ applied: true });
+    expect(guard.apply({ format, shards, version: 8 })).toMatchObject({ applied: true });
     expect(guard.apply({ format, shards, version: 7 })).toMatchObject({ applied: false, reason: "older-version" });
-    expect(guard.version).toBe(8);
+    expect(guard.stats().version).toBe(8);
   });
 
   test("is refused whole when a part of it is damaged", async () => {
@@ -255,7 +248,7 @@ describe("the entry seenguard, which knows the native format alone,", () => {
     expect(second.guard.apply({ format, shards })).toMatchObject(refusal);
     expect(second.errors[0]?.message).toMatch(/instead of "seenguard" everywhere/);
     first.guard.record("a");
-    expect(second.guard.has("a")).toBe(true);
+    expect(second.guard.explain("a").seen).toBe(true);
 
     const another = uniqueNamespace();
     const [full, beside] = [

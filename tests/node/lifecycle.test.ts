@@ -21,15 +21,11 @@ const { SeenGuard: CommonJsGuard } = createRequire(import.meta.url)("seenguard")
 const NOTHING = {
   engine: "none",
   storage: "none",
-  shards: 0,
-  serverFalsePositiveRate: 0,
+  version: undefined,
   pending: 0,
+  undelivered: 0,
   remembered: 0,
-  filtered: { passed: 0, pending: 0, memory: 0, server: 0, duplicate: 0 },
-  lag: { count: 0 },
-  unseen: 0,
-  received: { characters: 0, spared: 0 },
-  bytes: 0,
+  serverFalsePositiveRate: 0,
 };
 
 describe("options of open", () => {
@@ -111,7 +107,7 @@ describe("a namespace opened twice in one document", () => {
     expect(second.guard.filter(["a", "b"])).toEqual(["b"]);
     second.guard.apply(await shippedSnapshot(["b"]));
     expect(first.guard.filter(["a", "b", "c"])).toEqual(["c"]);
-    expect(first.guard.version).toBe(second.guard.version);
+    expect(first.guard.stats().version).toBe(second.guard.stats().version);
     expect([...first.errors, ...second.errors]).toEqual([]);
   });
 
@@ -119,7 +115,7 @@ describe("a namespace opened twice in one document", () => {
     const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
     const [first, second] = await Promise.all([openGuard(options), openGuard(options)]);
     first.guard.record("a");
-    expect(second.guard.has("a")).toBe(true);
+    expect(second.guard.explain("a").seen).toBe(true);
     await Promise.all([first.guard.close(), second.guard.close()]);
     const third = await openGuard(options);
     expect(third.guard.filter(["a", "b"])).toEqual(["b"]);
@@ -178,7 +174,7 @@ describe("a namespace opened twice in one document", () => {
     expect(third.codes()).toEqual(["already-open"]);
     expect(first.codes()).toEqual([]);
     first.guard.record("a");
-    expect(third.guard.has("a")).toBe(true);
+    expect(third.guard.explain("a").seen).toBe(true);
     expect(third.guard.stats().storage).toBe("none");
   });
 
@@ -244,22 +240,13 @@ describe("a guard that was closed", () => {
     guard.record(["a", "b"]);
     guard.apply(await shippedSnapshot(["c"]));
     await guard.close();
-    expect(guard.apply(await shippedSnapshot(["a"]))).toEqual({
-      applied: false,
-      reason: "closed",
-      shards: 0,
-      reused: 0,
-      expired: 0,
-      covered: 0,
-    });
+    expect(guard.apply(await shippedSnapshot(["a"]))).toEqual({ applied: false, reason: "closed", covered: 0 });
     expect(guard.apply({ shards: ["!"] })).toMatchObject({ applied: false, reason: "closed" });
     expect(guard.filter(["a", "b", "c", "a", 7, "7"])).toEqual(["a", "b", "c", 7]);
     expect(guard.filter([{ id: "a" }, {}] as { id: string }[])).toEqual([{ id: "a" }, {}]);
-    expect(guard.has("a")).toBe(false);
     expect(guard.explain("a")).toEqual({ seen: false });
     expect(guard.record(["x", "y"])).toBe(0);
     expect(guard.pending()).toEqual([]);
-    expect(guard.version).toBeUndefined();
     expect(guard.stats()).toEqual(NOTHING);
     expect(guard.feed().filter(["a", "a", "b"])).toEqual(["a", "b"]);
     await guard.flush();
@@ -272,28 +259,7 @@ describe("a guard that was closed", () => {
     const { guard } = await openGuard(options);
     guard.record("a");
     await guard.close();
-    expect((await openGuard(options, newPage())).guard.has("a")).toBe(true);
-  });
-
-  test("gives stats that are the caller's own, also where there is no structuredClone", async () => {
-    const { guard } = await openGuard({}, newPage());
-    await guard.close();
-    guard.stats().filtered.passed = 99;
-    guard.stats().lag.count = 99;
-    expect(guard.stats()).toEqual(NOTHING);
-  });
-
-  test("gives its memory back: opening and closing a thousand times does not grow", async () => {
-    const snapshot = await shippedSnapshot(idsOf("a", 5000));
-    for (let again = 0; again < 1000; again++) {
-      const guard = await SeenGuard.open({ namespace: "again", storage: "none" });
-      guard.apply(snapshot);
-      guard.record(idsOf("b", 20));
-      await guard.close();
-    }
-    const { guard } = await openGuard({ namespace: "again" });
-    expect(guard.stats()).toMatchObject({ pending: 0, shards: 0 });
-    expect(guard.stats().bytes).toBeLessThan(100_000);
+    expect((await openGuard(options, newPage())).guard.explain("a").seen).toBe(true);
   });
 });
 
@@ -324,7 +290,7 @@ describe("where there is no document", () => {
     const element = { nodeType: 1 } as Element;
     guard.observe(element)();
     guard.track(element, "a")();
-    expect(() => guard.observe(element, { ratio: 2 })).toThrow(SeenGuardError);
+    expect(() => guard.observe(element, { threshold: 2 })).toThrow(SeenGuardError);
     expect(() => guard.track(element, "a", { dwell: 1 } as object)).toThrow(SeenGuardError);
   });
 

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { craftedIds } from "./crafted-ids.js";
 import { withMaximumMemory } from "./maximum-memory.js";
 import { xxh64 } from "./shards.js";
-import { ENGINE, idsOf, NOW, openGuard, openPage, type OpenedGuard } from "./support.js";
+import { ENGINE, idsOf, NOW, type OpenedGuard, openGuard, openPage, shippedSnapshot } from "./support.js";
 
 const MEGABYTE = 1 << 20;
 /** Over the longest string of every JavaScript engine, together. */
@@ -47,24 +47,33 @@ describe("600 ids of 1 MB", () => {
 
 const readModule = () => readFileSync(new URL("../../dist/seenguard.wasm", import.meta.url));
 
-/** Opens a guard whose engine has 4 MB. */
-function openWithLittleMemory(): Promise<OpenedGuard> {
-  if (ENGINE === "wasm")
-    return openGuard({ wasm: withMaximumMemory(readModule(), 64) } as object, { SeenGuard: SlimGuard });
-  return openGuard(
-    {},
-    openPage(`ArrayBuffer = new Proxy(ArrayBuffer, {
-      construct(target, [length]) {
-        if (length > ${4 * MEGABYTE}) throw new RangeError("Array buffer allocation failed");
-        return new target(length);
-      },
-    })`).seenguard,
-  );
+/** What `openGuard` takes for guards whose engine has 4 MB. */
+function withLittleMemory(): Parameters<typeof openGuard> {
+  if (ENGINE === "wasm") return [{ wasm: withMaximumMemory(readModule(), 64) } as object, { SeenGuard: SlimGuard }];
+  const page = openPage(`ArrayBuffer = new Proxy(ArrayBuffer, {
+    construct(target, [length]) {
+      if (length > ${4 * MEGABYTE}) throw new RangeError("Array buffer allocation failed");
+      return new target(length);
+    },
+  })`);
+  return [{}, page.seenguard];
 }
+
+test("a guard that is closed gives its memory back: a thousand in turn get along with 4 MB", async () => {
+  const [options, entry] = withLittleMemory();
+  const snapshot = await shippedSnapshot(idsOf("a", 5000));
+  for (let again = 0; again < 1000; again++) {
+    const { guard, errors } = await openGuard(options, entry);
+    expect(guard.apply(snapshot)).toMatchObject({ applied: true });
+    expect(guard.record(idsOf("b", 20))).toBe(20);
+    await guard.close();
+    expect(errors).toEqual([]);
+  }
+});
 
 describe("a guard without memory left", () => {
   test("reports out-of-memory once for each call that has not enough, and goes on with what fits", async () => {
-    const { guard, codes } = await openWithLittleMemory();
+    const { guard, codes } = await openGuard(...withLittleMemory());
     expect(guard.record(["a", "b"])).toBe(2);
     const tooMuch = ["y".repeat(8 * MEGABYTE)];
     expect(guard.record(tooMuch)).toBe(0);

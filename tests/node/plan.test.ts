@@ -4,17 +4,17 @@ import { plan, ShardChain, type Snapshot } from "seenguard/server";
 import { describe, expect, test } from "vitest";
 import { runCommand } from "./command.js";
 import { bareRealm, importInto } from "./realm.js";
-import { DAY_SECONDS, idsOf, NOW, openGuard } from "./support.js";
+import { DAY_SECONDS, heldBy, idsOf, NOW, openGuard } from "./support.js";
 
 type Server = typeof import("seenguard/server");
 
 const USUAL = { perDay: 150, windowDays: 30, falsePositiveRate: 0.005 };
 
 /** What a device names in its next request. */
-async function heldBy(snapshot: Snapshot): Promise<string> {
+async function namedOf(snapshot: Snapshot): Promise<string> {
   const { guard } = await openGuard();
   guard.apply(snapshot);
-  return guard.held();
+  return heldBy(guard);
 }
 
 describe("a plan", () => {
@@ -38,7 +38,7 @@ describe("a plan", () => {
     expect(snapshot.shards).toHaveLength(options.shards);
     expect(snapshot.shards.join("").length / bytesStored).toBeCloseTo(1, 1);
     expect(JSON.stringify(snapshot).length / bytesFirstPage).toBeCloseTo(1, 1);
-    const held = await heldBy(snapshot);
+    const held = await namedOf(snapshot);
     chain.record(idsOf("next", 10), { now: NOW });
     expect(JSON.stringify(chain.snapshot({ now: NOW, held })).length).toBeLessThan(2 * bytesRefresh);
     chain.free();

@@ -1,7 +1,7 @@
 /** What `record` counts, and what is pending. */
 import type { ItemId } from "seenguard";
 import { describe, expect, test } from "vitest";
-import { idsOf, NOW, openGuard, shippedSnapshot } from "./support.js";
+import { heldBy, idsOf, NOW, openGuard, shippedSnapshot } from "./support.js";
 
 describe("record", () => {
   test("returns how many ids were not known on this device", async () => {
@@ -18,7 +18,7 @@ describe("record", () => {
     guard.apply(await shippedSnapshot(["a"]));
     expect(guard.record(["a", "b"])).toBe(2);
     expect(guard.pending()).toEqual(["b"]);
-    expect(guard.explain("a")).toEqual({ seen: true, by: "memory", at: expect.any(Date) as Date });
+    expect(guard.explain("a")).toEqual({ seen: true, by: "device", at: expect.any(Date) as Date });
   });
 
   test("takes one id or any iterable of ids, and of one that breaks off what came before", async () => {
@@ -84,9 +84,9 @@ describe("record", () => {
     for (const remember of [1, 50]) {
       const { guard } = await openGuard({ remember });
       guard.record(["first", ...idsOf("item", remember - 1)]);
-      expect(guard.has("first")).toBe(true);
+      expect(guard.explain("first").seen).toBe(true);
       guard.record(idsOf("other", Math.floor(remember / 10) + 1));
-      expect(guard.has("first")).toBe(false);
+      expect(guard.explain("first").seen).toBe(false);
       expect(guard.stats().remembered).toBeLessThanOrEqual(remember + remember / 10);
     }
   });
@@ -129,25 +129,25 @@ describe("pending", () => {
 });
 
 describe("explain", () => {
-  test("names the first of pending, memory and server that stops an id", async () => {
+  test("names the first of pending, device and server that stops an id", async () => {
     const { guard } = await openGuard();
     const shipped = await shippedSnapshot(["covered", "server"]);
     guard.record(["covered", "pending"]);
     guard.apply(shipped);
     expect(guard.explain("pending")).toMatchObject({ seen: true, by: "pending" });
-    expect(guard.explain("covered")).toEqual({ seen: true, by: "memory", at: expect.any(Date) as Date });
-    expect(guard.explain("server")).toEqual({ seen: true, by: "server", shard: 0, epoch: NOW });
+    expect(guard.explain("covered")).toEqual({ seen: true, by: "device", at: expect.any(Date) as Date });
+    expect(guard.explain("server")).toEqual({ seen: true, by: "server" });
     expect(guard.explain("other")).toEqual({ seen: false });
   });
 
-  test("agrees with has and filter, and changes no counter", async () => {
+  test("agrees with filter, and changes no figure", async () => {
     const { guard } = await openGuard();
     guard.apply(await shippedSnapshot(idsOf("a", 100)));
     guard.record(idsOf("b", 100));
     const before = guard.stats();
     const ids = [...idsOf("a", 150), ...idsOf("b", 150)];
-    const fresh = ids.filter((id) => !guard.has(id));
-    expect(ids.filter((id) => !guard.explain(id).seen)).toEqual(fresh);
+    const fresh = ids.filter((id) => !guard.explain(id).seen);
+    expect(fresh.length).toBeGreaterThan(90);
     expect(guard.stats()).toEqual(before);
     expect(guard.filter(ids)).toEqual(fresh);
   });
@@ -163,7 +163,6 @@ describe("unsee", () => {
     expect(guard.filter(["a", "b", "server"])).toEqual(["a", "server"]);
     expect(guard.explain("a")).toEqual({ seen: false });
     expect(guard.pending()).toEqual(["b"]);
-    expect(guard.stats().unseen).toBeGreaterThanOrEqual(2);
     guard.record(["a", "server"]);
     expect(guard.filter(["a", "b", "server"])).toEqual([]);
   });
@@ -184,27 +183,26 @@ describe("unsee", () => {
     guard.record("a");
     await guard.close();
     expect(guard.unsee("a")).toBe(0);
-    expect(guard.held()).toBe("");
+    expect(heldBy(guard)).toBe("");
   });
 });
 
-test("held names the shards of the snapshot in use, newest first, and nothing without one", async () => {
+test("Seen-Held names the shards of the snapshot in use, newest first, and nothing without one", async () => {
   const { guard } = await openGuard();
-  expect(guard.held()).toBe("");
+  expect(heldBy(guard)).toBe("");
   const snapshot = await shippedSnapshot(idsOf("a", 1500));
   guard.apply(snapshot);
-  expect(guard.held()).toMatch(/^[0-9a-f]{12}\.[0-9a-f]{12}$/);
+  expect(heldBy(guard)).toMatch(/^[0-9a-f]{12}\.[0-9a-f]{12}$/);
   const referring = {
     ...snapshot,
-    shards: guard
-      .held()
+    shards: heldBy(guard)
       .split(".")
       .map((name) => `~${name}`),
   };
-  expect(guard.apply(referring)).toMatchObject({ applied: true, shards: 2, reused: 2 });
+  expect(guard.apply(referring)).toMatchObject({ applied: true });
   const missing = { version: snapshot.version + 1, shards: ["~000000000000"] };
-  expect(guard.apply(missing)).toMatchObject({ applied: false, reason: "missing-shard", shards: 2 });
-  expect(guard.held()).toBe("");
+  expect(guard.apply(missing)).toMatchObject({ applied: false, reason: "missing-shard" });
+  expect(heldBy(guard)).toBe("");
   guard.apply(snapshot);
-  expect(guard.held()).not.toBe("");
+  expect(heldBy(guard)).not.toBe("");
 });

@@ -7,15 +7,16 @@ import { xxh64 } from "./shards.js";
 import {
   DAY_MS,
   GatedStorage,
+  heldBy,
   idsOf,
   MapStorage,
   newPage,
   NOW,
+  type OpenedGuard,
   openGuard,
   settled,
   shippedSnapshot,
   uniqueNamespace,
-  type OpenedGuard,
 } from "./support.js";
 
 /** A snapshot as a server ships it, without shards of several texts. */
@@ -91,10 +92,9 @@ describe("a visit on the next day", () => {
     await visitWith(storage, namespace, snapshot);
     vi.setSystemTime(NOW * 1000 + DAY_MS);
     const { guard, errors } = await visit(storage, namespace);
-    expect(guard.held()).toBe(namesOf(snapshot.shards));
+    expect(heldBy(guard)).toBe(namesOf(snapshot.shards));
     expect(guard.filter([...ids.flat(), "new"])).toEqual(["new"]);
-    expect(guard.explain(ids[1]?.[0] ?? "")).toMatchObject({ by: "server", shard: 1 });
-    expect(guard.stats().shards).toBe(5);
+    expect(guard.explain(ids[1]?.[0] ?? "")).toEqual({ seen: true, by: "server" });
     expect(errors).toEqual([]);
   });
 
@@ -107,9 +107,9 @@ describe("a visit on the next day", () => {
     onTestFinished(() => chain.free());
     chain.record("seen elsewhere", { now: NOW + 60 });
     const { guard, errors } = await visit(storage, namespace);
-    const response = withoutHeld(chain.snapshot({ now: NOW + 60 }), guard.held());
+    const response = withoutHeld(chain.snapshot({ now: NOW + 60 }), heldBy(guard));
     expect(response.shards.filter((shard) => !shard.startsWith("~"))).toHaveLength(1);
-    expect(guard.apply(response)).toMatchObject({ applied: true, shards: 5, reused: 4 });
+    expect(guard.apply(response)).toMatchObject({ applied: true });
     expect(guard.filter([...ids.slice(0, 4).flat(), "seen elsewhere", "new"])).toEqual(["new"]);
     expect(errors).toEqual([]);
   });
@@ -119,8 +119,8 @@ describe("a visit on the next day", () => {
     const { snapshot } = await fiveShards();
     await visitWith(storage, namespace, { ...snapshot, version: 1_000_000 });
     const { guard } = await visit(storage, namespace);
-    expect(guard.version).toBeUndefined();
-    expect(guard.apply({ ...withoutHeld(snapshot, guard.held()), version: 1 })).toMatchObject({ applied: true });
+    expect(guard.stats().version).toBeUndefined();
+    expect(guard.apply({ ...withoutHeld(snapshot, heldBy(guard)), version: 1 })).toMatchObject({ applied: true });
   });
 
   test("lets pass what the server had taken back, and stops it again when the server does", async () => {
@@ -134,7 +134,7 @@ describe("a visit on the next day", () => {
       await guard.close();
     }
     const { guard } = await visit(storage, namespace);
-    guard.apply(withoutHeld(snapshot, guard.held()));
+    guard.apply(withoutHeld(snapshot, heldBy(guard)));
     expect(guard.filter([back])).toEqual([]);
   });
 
@@ -156,7 +156,7 @@ describe("a visit on the next day", () => {
     await visitWith(storage, namespace, (await fiveShards()).snapshot);
     await visitWith(storage, namespace, { shards: [] });
     const { guard, errors } = await visit(storage, namespace);
-    expect(guard.held()).toBe("");
+    expect(heldBy(guard)).toBe("");
     expect(shardsIn(storage)).toEqual([]);
     expect(errors).toEqual([]);
   });
@@ -181,7 +181,7 @@ describe("what is written", () => {
       await guard.close();
       expect(written()).toBe(2);
       const next = await openGuard({ storage, namespace });
-      expect(next.guard.held()).toBe(namesOf(snapshots[0]?.shards ?? []));
+      expect(heldBy(next.guard)).toBe(namesOf(snapshots[0]?.shards ?? []));
       expect([...errors, ...next.errors]).toEqual([]);
     } finally {
       vi.useRealTimers();
@@ -196,7 +196,7 @@ describe("what is written", () => {
     for (const { shards } of snapshots) guard.apply({ shards });
     await guard.flush();
     expect(requests.filter(({ operation, key }) => operation === "set" && key.endsWith("/h"))).toHaveLength(1);
-    expect((await visit(storage, namespace)).guard.held()).toBe(namesOf(snapshots.at(-1)?.shards ?? []));
+    expect((await visit(storage, namespace)).heldBy(guard)).toBe(namesOf(snapshots.at(-1)?.shards ?? []));
   });
 
   test("is nothing of one that came too late to be taken", async () => {
@@ -207,7 +207,7 @@ describe("what is written", () => {
     expect(guard.apply({ ...late.snapshot, version: 1 })).toMatchObject({ applied: false });
     await guard.close();
     const next = await visit(storage, namespace);
-    expect(next.guard.held()).toBe(namesOf(snapshot.shards));
+    expect(heldBy(next.guard)).toBe(namesOf(snapshot.shards));
     expect(next.guard.filter(ids.flat())).toEqual([]);
   });
 
@@ -219,7 +219,7 @@ describe("what is written", () => {
     expect(shardsIn(storage)).toEqual(snapshot.shards);
     const next = await visit(storage, namespace);
     expect(next.guard.filter(["新闻"])).toEqual(["新闻"]);
-    expect(next.guard.held()).toBe(namesOf(snapshot.shards));
+    expect(heldBy(next.guard)).toBe(namesOf(snapshot.shards));
   });
 
   test("comes after the impressions", async () => {
@@ -249,11 +249,11 @@ describe("what is written", () => {
     await visitWith(storage, namespace, tooLong);
     expect(keysIn(storage)).toEqual([]);
     const next = await visit(storage, namespace);
-    expect(next.guard.held()).toBe("");
+    expect(heldBy(next.guard)).toBe("");
     expect(next.guard.apply(fits)).toMatchObject({ applied: true });
     await next.guard.close();
     const last = await visit(storage, namespace);
-    expect(last.guard.held()).toBe(namesOf(fits.shards));
+    expect(heldBy(last.guard)).toBe(namesOf(fits.shards));
     expect([...next.errors, ...last.errors]).toEqual([]);
   });
 
@@ -262,10 +262,10 @@ describe("what is written", () => {
     const { snapshot } = await fiveShards();
     const { guard } = await openGuard({ namespace });
     guard.apply(snapshot);
-    expect(guard.held()).toBe(namesOf(snapshot.shards));
+    expect(heldBy(guard)).toBe(namesOf(snapshot.shards));
     await guard.close();
     const next = await openGuard({ namespace });
-    expect(next.guard.held()).toBe("");
+    expect(heldBy(next.guard)).toBe("");
     expect(next.errors).toEqual([]);
   });
 });
@@ -291,7 +291,7 @@ test("a stored snapshot costs an opening one request", async () => {
       gets += gated.waiting.filter(({ operation }) => operation === "get").length;
       for (let released = 0; released < waiting; released++) await gated.release();
     }
-    expect((await opening).guard.has("a")).toBe(true);
+    expect((await opening).guard.explain("a").seen).toBe(true);
     return { turns, gets };
   };
   const without = await roundTrips(undefined);
@@ -315,11 +315,11 @@ describe("storage that lost", () => {
     guard: SeenGuard,
     { storage, namespace, snapshot, ids }: Awaited<ReturnType<typeof stored>>,
   ) {
-    expect(guard.apply(withoutHeld(snapshot, guard.held()))).toMatchObject({ applied: true, shards: 5 });
+    expect(guard.apply(withoutHeld(snapshot, heldBy(guard)))).toMatchObject({ applied: true });
     expect(guard.filter([...ids.flat(), "new"])).toEqual(["new"]);
     await guard.close();
     const next = await visit(storage, namespace);
-    expect(next.guard.held()).toBe(namesOf(snapshot.shards));
+    expect(heldBy(next.guard)).toBe(namesOf(snapshot.shards));
     expect(next.errors).toEqual([]);
   }
 
@@ -328,7 +328,7 @@ describe("storage that lost", () => {
     const { storage, namespace, key } = state;
     storage.values.delete(key);
     const { guard, errors } = await visit(storage, namespace);
-    expect(guard.held()).toBe("");
+    expect(heldBy(guard)).toBe("");
     await expectRecovery(guard, state);
     expect(errors).toEqual([]);
   });
@@ -350,7 +350,7 @@ describe("storage that lost", () => {
       expect(damage(text)).not.toBe(text);
       storage.values.set(key, damage(text));
       const { guard, codes } = await visit(storage, namespace);
-      expect(guard.held()).toBe("");
+      expect(heldBy(guard)).toBe("");
       expect(guard.filter(ids.flat())).toEqual(ids.flat());
       await guard.flush();
       expect(guard.stats().storage).toBe("custom");
@@ -364,7 +364,7 @@ describe("storage that lost", () => {
     const { storage, namespace } = state;
     storage.values.clear();
     const { guard, errors } = await visit(storage, namespace);
-    expect(guard.held()).toBe("");
+    expect(heldBy(guard)).toBe("");
     await expectRecovery(guard, state);
     expect(errors).toEqual([]);
   });
@@ -404,7 +404,7 @@ describe("a storage that is full", () => {
     expect(keysIn(storage)).toEqual([]);
     await visitWith(storage, namespace, snapshot);
     const next = await visit(storage, namespace);
-    expect(next.guard.held()).toBe(namesOf(snapshot.shards));
+    expect(heldBy(next.guard)).toBe(namesOf(snapshot.shards));
     expect(next.guard.filter([...seen, ...idsOf("refresh", 5)])).toEqual([]);
   });
 
@@ -435,12 +435,12 @@ describe("a storage that is full", () => {
     expect(keysIn(storage)).toEqual([]);
     const next = await visit(storage, namespace);
     expect(next.guard.filter(idsOf("an impression that takes some room", 20))).toEqual([]);
-    expect(next.guard.held()).toBe("");
+    expect(heldBy(next.guard)).toBe("");
     // There is room for both again.
     storage.room = Infinity;
     next.guard.apply(snapshot);
     await next.guard.close();
-    expect((await visit(storage, namespace)).guard.held()).toBe(namesOf(snapshot.shards));
+    expect((await visit(storage, namespace)).heldBy(guard)).toBe(namesOf(snapshot.shards));
   });
 });
 
@@ -467,7 +467,7 @@ describe("a storage that fails", () => {
         expect(codes()).toEqual(operation === "set" ? ["storage"] : []);
         expect(guard.stats().storage).toBe("custom");
         const next = await visit(storage, namespace);
-        expect(next.guard.held()).toBe(namesOf(snapshot.shards));
+        expect(heldBy(next.guard)).toBe(namesOf(snapshot.shards));
         expect(keysIn(storage)).toHaveLength(1);
       } finally {
         vi.useRealTimers();
@@ -486,11 +486,11 @@ describe("a storage that fails", () => {
       const opening = openGuard({ storage: gated.face("page"), namespace });
       await vi.advanceTimersByTimeAsync(60_000);
       const { guard } = await opening;
-      expect(guard.held()).toBe("");
+      expect(heldBy(guard)).toBe("");
       const { snapshot } = await fiveShards();
       guard.apply(snapshot);
       await gated.releaseUntil(guard.flush());
-      expect(guard.held()).toBe(namesOf(snapshot.shards));
+      expect(heldBy(guard)).toBe(namesOf(snapshot.shards));
       expect(guard.filter(earlier.ids.flat())).toEqual(earlier.ids.flat());
       expect(keysIn(gated)).toHaveLength(1);
     } finally {
@@ -512,13 +512,13 @@ describe("two tabs", () => {
     ] as const) {
       const own = tab === one ? ofOne : ofTwo;
       const others = tab === one ? ofTwo : ofOne;
-      expect(tab.guard.apply(withoutHeld(own.snapshot, tab.guard.held()))).toMatchObject({ applied: true });
+      expect(tab.guard.apply(withoutHeld(own.snapshot, heldBy(tab.guard)))).toMatchObject({ applied: true });
       await tab.guard.flush();
       await other.guard.flush();
       expect(tab.guard.filter(all)).toEqual(others.ids.flat());
-      expect(tab.guard.held()).toBe(namesOf(own.snapshot.shards));
+      expect(heldBy(tab.guard)).toBe(namesOf(own.snapshot.shards));
       const next = await visit(storage, namespace);
-      expect(next.guard.held()).toBe(namesOf(own.snapshot.shards));
+      expect(heldBy(next.guard)).toBe(namesOf(own.snapshot.shards));
       await next.guard.close();
       expect(keysIn(storage)).toHaveLength(1);
     }
@@ -536,11 +536,11 @@ describe("clear", () => {
     const clearing = newPage().SeenGuard.clear(namespace, storage);
     await clearing;
     expect(keysIn(storage)).toEqual([]);
-    expect((await visit(storage, namespace)).guard.held()).toBe("");
+    expect((await visit(storage, namespace)).heldBy(guard)).toBe("");
     const after = await visit(storage, namespace);
     after.guard.apply(snapshot);
     await after.guard.close();
-    expect((await visit(storage, namespace)).guard.held()).toBe(namesOf(snapshot.shards));
+    expect((await visit(storage, namespace)).heldBy(guard)).toBe(namesOf(snapshot.shards));
   });
 
   test("whose page died before it had removed anything leaves a stored snapshot that holds nothing", async () => {
@@ -551,13 +551,13 @@ describe("clear", () => {
     // All that it has done is to note its number.
     storage.values.set(stored.replace(/[0-9a-z]{11}\/h$/, "000000000zz/m"), "1");
     const { guard, errors } = await visit(storage, namespace);
-    expect(guard.held()).toBe("");
+    expect(heldBy(guard)).toBe("");
     expect(guard.filter(ids.flat())).toEqual(ids.flat());
     await guard.flush();
     expect(keysIn(storage)).toEqual([]);
     guard.apply(snapshot);
     await guard.close();
-    expect((await visit(storage, namespace)).guard.held()).toBe(namesOf(snapshot.shards));
+    expect((await visit(storage, namespace)).heldBy(guard)).toBe(namesOf(snapshot.shards));
     expect(keysIn(storage)).toEqual([stored.replace(/[0-9a-z]{11}\/h$/, "000000000zz/h")]);
     expect(errors).toEqual([]);
   });
@@ -573,14 +573,14 @@ describe("clear", () => {
     void guard.flush();
     await gated.releaseUpTo("page", ({ operation, key }) => operation === "set" && key.endsWith("/h"));
     const clearing = page.SeenGuard.clear(namespace, face);
-    expect(guard.held()).toBe("");
+    expect(heldBy(guard)).toBe("");
     guard.apply(after.snapshot);
     await gated.releaseUntil(clearing);
     await gated.releaseUntil(guard.close());
     const later = new MapStorage();
     for (const [key, value] of gated.values) later.values.set(key, value);
     const next = await visit(later, namespace);
-    expect(next.guard.held()).toBe(namesOf(after.snapshot.shards));
+    expect(heldBy(next.guard)).toBe(namesOf(after.snapshot.shards));
     expect(next.guard.filter(before.ids.flat())).toEqual(before.ids.flat());
     expect(keysIn(later)).toHaveLength(1);
   });
@@ -609,7 +609,7 @@ describe("clear", () => {
       const later = new MapStorage();
       for (const [key, value] of gated.values) later.values.set(key, value);
       const next = await visit(later, namespace);
-      expect(next.guard.held()).toBe("");
+      expect(heldBy(next.guard)).toBe("");
       expect(next.guard.filter(ids.flat())).toEqual(ids.flat());
       // What is void is removed.
       await next.guard.flush();

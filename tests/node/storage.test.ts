@@ -234,7 +234,7 @@ describe("clear", () => {
     await SeenGuard.clear(namespace, storage);
     expect(guard.filter(["a", "b", "c"])).toEqual(["a", "b", "c"]);
     expect(guard.pending()).toEqual([]);
-    expect(guard.stats()).toMatchObject({ pending: 0, remembered: 0, shards: 0 });
+    expect(guard.stats()).toMatchObject({ pending: 0, remembered: 0, serverFalsePositiveRate: 0 });
     expect(await forgotten(storage, namespace, ["a", "b"])).toEqual(["a", "b"]);
     expect(await forgotten(storage, other, ["a"])).toEqual([]);
   });

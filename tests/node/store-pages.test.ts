@@ -16,7 +16,7 @@ import {
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";
 import { Device, pendingListOf } from "./devices.js";
-import { DAY_SECONDS, idsOf, MapStorage, newPage, openGuard } from "./support.js";
+import { DAY_SECONDS, heldBy, idsOf, MapStorage, newPage, openGuard } from "./support.js";
 
 let redis: RunningRedis;
 let nodeRedis: ReturnType<typeof createClient>;
@@ -79,7 +79,7 @@ describe.each(stores)("%s", (_, open) => {
     expect(seen.shards).toHaveLength(1);
     const { guard } = await openGuard();
     guard.apply(seen);
-    const { seen: again } = await store.page("ada", POOL, { size: 5, held: guard.held() });
+    const { seen: again } = await store.page("ada", POOL, { size: 5, held: heldBy(guard) });
     expect(again.shards).toEqual([expect.stringMatching(/^~/)]);
   });
 

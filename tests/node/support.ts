@@ -6,6 +6,7 @@ import { ShardChain } from "seenguard/server";
 import type { GuardOptions, ItemId, SeenGuardError, SeenStorage, Snapshot } from "seenguard";
 import type { ChainOptions } from "seenguard/server";
 import { onTestFinished, vi } from "vitest";
+import { HOOK, type AppliedSnapshot, type Decision, type HookedGuard } from "../../js/guard/hook.js";
 
 // A test that waits for ever is wrong; one that a busy machine slows down is not.
 vi.setConfig({ testTimeout: 60_000 });
@@ -40,6 +41,22 @@ export interface OpenedGuard {
   readonly errors: SeenGuardError[];
   /** The codes of it. */
   readonly codes: () => string[];
+}
+
+/** The shards that a guard names in its requests. */
+export function heldBy(guard: Pick<SeenGuard, "headers">): string {
+  return guard.headers()["Seen-Held"] ?? "";
+}
+
+/** What a guard tells its tools, such as the panel, from now on, a microtask after each call. */
+export function follow(guard: SeenGuard) {
+  const decisions: Decision[] = [];
+  const snapshots: AppliedSnapshot[] = [];
+  const stop = (guard as HookedGuard)[HOOK]({
+    decided: (decision) => decisions.push(decision),
+    applied: (snapshot) => snapshots.push(snapshot),
+  });
+  return { decisions, snapshots, stop };
 }
 
 /** `SeenGuard` of each page. */

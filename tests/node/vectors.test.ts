@@ -19,20 +19,18 @@ for (const name of ["native", "native-edges"] as const) {
 
       test(`stops through filter what it contains, and nothing else: ${title}`, async () => {
         const { guard, errors } = await openGuard();
-        expect(guard.apply({ shards: [base64], now: 0 })).toMatchObject({ applied: true, shards: 1, expired: 0 });
+        expect(guard.apply({ shards: [base64], now: 0 })).toMatchObject({ applied: true });
         expect(guard.filter(ids)).toEqual(fresh);
-        expect(guard.stats().filtered).toMatchObject({ server: stopped.length, passed: fresh.length });
         // The fullest say so.
         const isSaturated = guard.stats().serverFalsePositiveRate > 0.5;
         expect(errors.map(({ code }) => code)).toEqual(isSaturated ? ["too-large"] : []);
       });
 
-      test(`answers the same one by one, through has and explain: ${title}`, async () => {
+      test(`answers the same one by one, through explain: ${title}`, async () => {
         const { guard } = await openGuard();
         guard.apply({ shards: [base64], now: 0 });
-        expect(ids.map((id) => (guard.has(id) ? "1" : "0")).join("")).toBe(answers);
-        const explained = { seen: true, by: "server", shard: 0, epoch };
-        for (const id of stopped) expect(guard.explain(id)).toEqual(explained);
+        expect(ids.map((id) => (guard.explain(id).seen ? "1" : "0")).join("")).toBe(answers);
+        for (const id of stopped) expect(guard.explain(id)).toEqual({ seen: true, by: "server" });
         for (const id of fresh) expect(guard.explain(id)).toEqual({ seen: false });
       });
 

@@ -104,19 +104,18 @@ const guardCalls: Record<string, Call> = {
     arguments: () => [items(), idOf],
     run: ({ guard }, items: Anything, idOf: Anything) => guard.split(items, idOf),
   },
-  has: { arguments: () => ["a"], run: ({ guard }, id: Anything) => guard.has(id) },
   explain: { arguments: () => ["a"], run: ({ guard }, id: Anything) => guard.explain(id) },
   record: { arguments: () => [ids()], run: ({ guard }, ids: Anything) => guard.record(ids) },
   unsee: { arguments: () => [ids()], run: ({ guard }, ids: Anything) => guard.unsee(ids) },
   pending: { arguments: () => [10], run: ({ guard }, limit: Anything) => guard.pending(limit) },
   observe: {
     refuses: true,
-    arguments: () => [{}, { attribute: "data-id", ratio: 0.5, dwellMs: 10 }],
+    arguments: () => [{}, { attribute: "data-id", threshold: 0.5, dwellMs: 10 }],
     run: ({ guard }, root: Anything, options: Anything) => guard.observe(root, options)(),
   },
   track: {
     refuses: true,
-    arguments: () => [{}, ids(), { ratio: 0.5, dwellMs: 10 }],
+    arguments: () => [{}, ids(), { threshold: 0.5, dwellMs: 10 }],
     run: ({ guard }, element: Anything, ids: Anything, options: Anything) => guard.track(element, ids, options)(),
   },
   "report and deliver": {

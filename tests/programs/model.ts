@@ -68,9 +68,9 @@ export class GuardModel {
   }
 
   /** Why an id is stopped; `undefined`: it is fresh. */
-  why(id: string): "pending" | "memory" | "server" | undefined {
+  why(id: string): "pending" | "device" | "server" | undefined {
     const recording = this.table.get(id);
-    if (recording?.isSeen) return recording.isCovered ? "memory" : "pending";
+    if (recording?.isSeen) return recording.isCovered ? "device" : "pending";
     return !recording && this.shards.has(id) ? "server" : undefined;
   }
 

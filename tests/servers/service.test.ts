@@ -95,7 +95,7 @@ describe.each(clients)("the client in %s", (language, build) => {
     expect(covering.seen.shards).toHaveLength(1);
     expect(guard.apply(covering.seen)).toMatchObject({ applied: true });
     // A device that holds the shard is sent its name.
-    expect((await page(guard.headers())).seen.shards).toEqual([`~${guard.held()}`]);
+    expect((await page(guard.headers())).seen.shards).toEqual([`~${guard.headers()["Seen-Held"] ?? ""}`]);
 
     const refused = await post("impressions", { ...report, namespace: "home:bob" });
     expect(refused.status).toBe(409);

@@ -1,11 +1,11 @@
 /**
- * A consumer that uses everything of the contract that is in force. contract.test.ts compiles it against the contract
- * and against the package's own declarations, and sees to it that nothing is left out here. It never runs.
+ * A consumer that uses everything that is declared. contract.test.ts compiles it, and sees to it that nothing is left
+ * out here. It never runs.
  */
 import {
   SeenGuard,
   SeenGuardError,
-  type ApplyReport,
+  type ApplyResult,
   type ErrorCode,
   type Explanation,
   type Feed,
@@ -100,7 +100,7 @@ const options: GuardOptions = {
 export async function guardedPage(root: Element, element: HTMLElement): Promise<void> {
   await storageOf(options);
   const guard = await SeenGuard.open(options);
-  showReport(guard.apply(snapshot));
+  showResult(guard.apply(snapshot));
   for (const format of formats) guard.apply({ shards: [], format });
   guard.apply(null);
   guard.apply(undefined);
@@ -111,13 +111,11 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   const [splitIds, splitPosts] = [guard.split(ids), guard.split(posts, allIdsOf)];
   const allIds: ItemId[] = splitIds.fresh.concat(splitIds.seen);
   const allPosts: Post[] = splitPosts.fresh.concat(splitPosts.seen);
-  const seen: boolean = guard.has(fresh[0] ?? "a") && guard.has(freshIdentified[0]?.id ?? 0n);
-  if (seen) explain(guard.explain(freshPosts[0]?.key ?? 1));
+  for (const id of [fresh[0] ?? "a", freshIdentified[0]?.id ?? 0n, freshPosts[0]?.key ?? 1]) explain(guard.explain(id));
 
   const elsewhere: RecordOptions = { local: true };
   const unknown: number = guard.record("a") + guard.record(new Set([1, 2n])) + guard.record("b", elsewhere);
   const stopped: number = guard.unsee("a") + guard.unsee(new Set([1, 2n]));
-  const held: string = guard.held();
   const pending: string[] = guard.pending(unknown).concat(guard.pending());
   const headers: Record<string, string> = guard.headers();
   const matching: GuardedFetchOptions[] = [
@@ -138,8 +136,7 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   for (const stop of stops) stop();
 
   showStats(guard.stats());
-  const version: number | undefined = guard.version;
-  console.log(pending.length, version, held.length, stopped);
+  console.log(pending.length, stopped);
   console.log(allIds.length, allPosts.length);
   const delivery = await guard.deliver();
   if (delivery.left > 0) console.log(delivery.delivered.toFixed(), await guard.deliver(1000));
@@ -154,7 +151,7 @@ function watch(guard: SeenGuard, root: Element, element: Element): () => void {
   const observe: ObserveOptions = {
     attribute: "data-seen-id",
     idsOf: (id, element) => [id, element.tagName, 1, 2n],
-    ratio: 0.5,
+    threshold: 0.5,
     dwellMs: 1000,
     local: false,
     onImpression: (id, element) => {
@@ -189,10 +186,10 @@ async function fillFeed(feed: Feed): Promise<void> {
   const visibleIds: ItemId[] = feed.filter(ids);
   const added: Post[] = feed.admit(posts, keyOf);
   const addedIdentified: { readonly id: bigint }[] = feed.admit(identified);
-  const fetchPage: FetchPage<Post> = async ({ page, cursor, held, headers, signal }: PageRequest) => {
+  const fetchPage: FetchPage<Post> = async ({ page, cursor, headers, signal }: PageRequest) => {
     signal.throwIfAborted();
     await fetch("/api/feed", { headers, signal });
-    const next: string | null = page > 2 ? null : `${String(cursor)}/${held}`;
+    const next: string | null = page > 2 ? null : `${String(cursor)}/1`;
     const answer: FeedPage<Post> = { items: posts, seen: snapshot, next };
     return Promise.resolve(page > 3 ? null : { ...answer, items: answer.items.slice(page) });
   };
@@ -211,38 +208,26 @@ async function fillFeed(feed: Feed): Promise<void> {
   feed.reset();
 }
 
-function showReport(report: ApplyReport): void {
-  const numbers: number[] = [report.shards, report.reused, report.expired, report.covered];
-  const reason: string | undefined = report.reason;
-  const error: SeenGuardError | undefined = report.error;
-  if (!report.applied) console.log(reason, error?.code, numbers);
+function showResult(result: ApplyResult): void {
+  const covered: number = result.covered;
+  const reason: string | undefined = result.reason;
+  const error: SeenGuardError | undefined = result.error;
+  if (!result.applied) console.log(reason, error?.code, covered);
 }
 
 function explain(explanation: Explanation): string {
   if (!explanation.seen) return "fresh";
-  switch (explanation.by) {
-    case "pending":
-      return explanation.at.toISOString();
-    case "memory":
-      return explanation.at.toISOString();
-    case "server":
-      return `shard ${String(explanation.shard)}, epoch ${String(explanation.epoch?.toFixed())}`;
-  }
+  const by: "pending" | "device" | "server" = explanation.by;
+  return `${by} ${explanation.at?.toISOString() ?? ""}`;
 }
 
 function showStats(stats: GuardStats): void {
   const engine: string = stats.engine;
   const storage: "indexeddb" | "local" | "custom" | "none" | "unavailable" | "full" = stats.storage;
-  const rates: number[] = [stats.serverFalsePositiveRate];
-  const counts: number[] = [stats.shards, stats.pending, stats.remembered, stats.unseen, stats.bytes];
-  const filtered = stats.filtered;
-  counts.push(filtered.passed, filtered.pending, filtered.memory);
-  counts.push(filtered.server, filtered.duplicate);
-  const received = stats.received;
-  counts.push(received.characters, received.spared);
-  const lag = stats.lag;
-  const lags: (number | undefined)[] = [lag.count, lag.lastMs, lag.p50Ms, lag.p95Ms, lag.p99Ms];
-  console.log(engine, storage, rates, counts, lags);
+  const version: number | undefined = stats.version;
+  const rate: number = stats.serverFalsePositiveRate;
+  const counts: number[] = [stats.pending, stats.undelivered, stats.remembered];
+  console.log(engine, storage, version, rate, counts);
 }
 
 export function isOurs(error: unknown): error is SeenGuardError {

@@ -36,7 +36,7 @@ export function useAll(): void {
   reset();
   const refs: ((element: object | null) => void)[] = [
     useSeenRef(guard, 1),
-    useSeenRef(undefined, items, { ratio: 0.6, dwellMs: 500 }),
+    useSeenRef(undefined, items, { threshold: 0.6, dwellMs: 500 }),
   ];
   for (const ref of refs) ref(null);
 }

@@ -58,7 +58,7 @@ const markerOf = (user: User) => `marker-of-${user}`;
 
 export function noteRender(user: User, guard: SeenGuard | undefined): void {
   if (guard) app.guard = guard;
-  app.renders.push({ user, knows: users.filter((each) => guard?.has(markerOf(each))) });
+  app.renders.push({ user, knows: users.filter((each) => guard?.explain(markerOf(each)).seen) });
 }
 
 async function seed(): Promise<void> {

@@ -37,7 +37,7 @@ export async function runScenario({ SeenGuard }, { snapshot, page }, options) {
     },
     ...options,
   });
-  const report = guard.apply(snapshot);
+  const { applied } = guard.apply(snapshot);
   const shown = () => guard.filter(page).map(({ id }) => id);
   const before = shown();
   const unknown = guard.record(before.slice(0, 20));
@@ -45,5 +45,5 @@ export async function runScenario({ SeenGuard }, { snapshot, page }, options) {
   const { engine, storage } = guard.stats();
   const pending = guard.pending().length;
   await guard.close();
-  return { applied: report.applied, before, unknown, after, pending, engine, storage, errors };
+  return { applied, before, unknown, after, pending, engine, storage, errors };
 }

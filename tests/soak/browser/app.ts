@@ -112,9 +112,9 @@ class App {
     const items: Item[] = [];
     const from = Date.now();
     const result = await this.calls.time("fill", () =>
-      feed.fill<Item>(async ({ cursor, held, headers: sent, signal }) => {
+      feed.fill<Item>(async ({ cursor, headers: sent, signal }) => {
         const url = `/api/users/${this.user}/feed?cursor=${cursor ?? ""}`;
-        const headers = { "seen-held": held, "seen-pending": withPending ? (sent["Seen-Pending"] ?? "") : "" };
+        const headers = { ...sent, ...(!withPending && { "Seen-Pending": "" }) };
         const page = (await (await fetch(url, { headers, signal })).json()) as { items: Item[] };
         items.push(...page.items);
         return page;
@@ -122,7 +122,7 @@ class App {
     );
     const to = Date.now();
     const first = items.filter((item) => item.first);
-    const firstStopped = first.filter(({ id }) => guard.has(id)).length;
+    const firstStopped = first.filter(({ id }) => guard.explain(id).seen).length;
     this.items = items;
     this.display(result.items.map(({ id }) => id));
     return this.settle({ ids: this.displayed, from, to, first: first.length, firstStopped });
@@ -208,10 +208,9 @@ class App {
   }
 
   async measure(): Promise<Note<Measured | null>> {
-    const { guard } = this;
-    if (!guard) return this.settle(null);
+    if (!this.guard) return this.settle(null);
     const { usage = 0 } = await navigator.storage.estimate();
-    return this.settle({ wasm: wasmBytes(), stats: guard.stats(), ...(await storedKeys()), usage });
+    return this.settle({ wasm: wasmBytes(), ...(await storedKeys()), usage });
   }
 
   fillStorage = fillStorage;

@@ -21,7 +21,6 @@ const QUANTITIES: Readonly<Record<Quantity, string>> = {
   nodes: "DOM nodes",
   listeners: "event listeners",
   wasm: "Wasm memory",
-  held: "bytes that the guard holds",
   keys: "storage keys",
   characters: "stored characters",
   usage: "the origin's usage",

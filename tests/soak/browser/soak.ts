@@ -36,8 +36,6 @@ export interface Sample {
   readonly nodes: number | undefined;
   readonly listeners: number | undefined;
   readonly wasm: number;
-  /** What the guard says that it holds, in bytes. */
-  readonly held: number;
   /** Of the residents: storage keys, and the characters of keys and values of all. */
   readonly keys: number;
   readonly characters: number;
@@ -163,12 +161,11 @@ class Soak {
     const { heap, objects, nodes, listeners } = await slot.with((tab) => tab.sample());
     const measured = await slot.perform("measure");
     if (!measured) return;
-    const { wasm, stats, characters, usage } = measured;
+    const { wasm, characters, usage } = measured;
     const keys = measured.keys.filter((key) => isResident(namespaceOf(key))).length;
     const resident = this.device.residentBytes();
     const day = this.day();
-    const { bytes: held } = stats;
-    this.samples.push({ day, heap, objects, nodes, listeners, wasm, held, keys, characters, usage, resident });
+    this.samples.push({ day, heap, objects, nodes, listeners, wasm, keys, characters, usage, resident });
   }
 
   /**

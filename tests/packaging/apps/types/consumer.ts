@@ -6,7 +6,7 @@ import type { SeenGuardPanel } from "seenguard/devtools";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import { NearDuplicates } from "seenguard/near-duplicates";
 import { ShardChain, SeenGuardError as ServerError } from "seenguard/server";
-import { SeenGuard as SlimGuard, type ApplyReport } from "seenguard/slim";
+import { SeenGuard as SlimGuard, type ApplyResult } from "seenguard/slim";
 
 interface Post {
   readonly id: string;
@@ -22,7 +22,7 @@ export async function firstPage(posts: readonly Post[], seen: Snapshot): Promise
   return feed.filter(posts);
 }
 
-export async function slimPage(wasm: ArrayBuffer, shards: readonly string[]): Promise<ApplyReport> {
+export async function slimPage(wasm: ArrayBuffer, shards: readonly string[]): Promise<ApplyResult> {
   const guard = await SlimGuard.open({ ...options, wasm });
   // All entries share their types.
   const whole: SeenGuard = guard;
