@@ -1,8 +1,9 @@
 /** What everything weighs: the package's files, what a server sends, and what a guard holds. */
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, constants } from "node:zlib";
-import { SeenGuard, type Snapshot } from "seenguard";
+import type { Snapshot } from "seenguard";
 import { ShardChain } from "seenguard/server";
+import { SeenGuard } from "seenguard/slim";
 import { inProject } from "../scripts/lib/paths.mjs";
 import { shortIds } from "./ids.ts";
 import type { Peer } from "./peer.ts";
@@ -23,7 +24,7 @@ export interface Bytes {
   readonly message: Readonly<Record<string, Message>>;
   /** What a server sends of such shards to a device that holds 4 of them: as references, and in full. */
   readonly refresh: Readonly<Record<string, Message>>;
-  /** What a guard holds in memory: of those shards, or of 10,000 impressions that a snapshot has covered. */
+  /** What a guard takes of the Wasm memory: of those shards, or of 10,000 impressions that a snapshot has covered. */
   readonly held: Readonly<Record<Held, number>>;
   /** What a Set of the same ids, or a Map from them to times, takes of the heap instead, in each place. */
   readonly heaps: Readonly<Record<string, Readonly<Record<"Set" | "Map", Readonly<Record<Held, number>>>>>>;
@@ -31,6 +32,8 @@ export interface Bytes {
 }
 
 type Held = "shards" | "impressions";
+
+const WASM = readFileSync(inProject("dist", "seenguard.wasm"));
 
 interface Message {
   readonly bytes: number;
@@ -66,11 +69,8 @@ function weightsOf(messages: readonly (readonly [name: string, message: string])
   return Object.fromEntries(messages.map(([name, message]) => [name, weightOf(message)]));
 }
 
-async function weightOfShards(snapshot: string): Promise<number> {
-  return withGuard((guard) => {
-    guard.apply(JSON.parse(snapshot) as Snapshot);
-    return guard.stats().bytes;
-  });
+function weightOfShards(snapshot: string): Promise<number> {
+  return weightOfGuard(1000, (guard) => guard.apply(JSON.parse(snapshot) as Snapshot));
 }
 
 async function weightOfImpressions(ids: readonly string[]): Promise<number> {
@@ -78,22 +78,53 @@ async function weightOfImpressions(ids: readonly string[]): Promise<number> {
   chain.record(ids);
   const covering = chain.snapshot();
   chain.free();
-  return withGuard((guard) => {
+  return weightOfGuard(100, (guard) => {
     guard.record(ids);
     guard.apply(covering);
     guard.apply({ shards: [] });
     if (guard.stats().remembered !== ids.length || guard.stats().pending > 0) throw new Error("not all are covered");
-    return guard.stats().bytes;
   });
 }
 
-async function withGuard(weigh: (guard: SeenGuard) => number): Promise<number> {
+/** By how much the engine's memory grows for each of so many guards, once what others have left free is taken. */
+async function weightOfGuard(count: number, fill: (guard: SeenGuard) => void): Promise<number> {
+  const memory = (engineMemory ??= await loadEngine());
+  const guards: SeenGuard[] = [];
+  const open = async () => {
+    guards.push(await openGuard(String(guards.length)));
+    fill(guards.at(-1) as SeenGuard);
+  };
+  const first = memory.buffer.byteLength;
+  while (memory.buffer.byteLength === first) await open();
+  const before = memory.buffer.byteLength;
+  for (let opened = 0; opened < count; opened++) await open();
+  const bytes = (memory.buffer.byteLength - before) / count;
+  for (const guard of guards) await guard.close();
+  return bytes;
+}
+
+let engineMemory: WebAssembly.Memory | undefined;
+
+/** Loads the engine of `seenguard/slim`, which nobody else here does. Returns its memory, which never shrinks. */
+async function loadEngine(): Promise<WebAssembly.Memory> {
+  const { instantiate } = WebAssembly;
+  const memories: WebAssembly.Memory[] = [];
+  WebAssembly.instantiate = (async (module: WebAssembly.Module, imports: WebAssembly.Imports) => {
+    const instance = await instantiate(module, imports);
+    memories.push(instance.exports.memory as WebAssembly.Memory);
+    return instance;
+  }) as typeof instantiate;
+  await (await openGuard("first")).close();
+  WebAssembly.instantiate = instantiate;
+  const [memory] = memories;
+  if (!memory) throw new Error("the engine was loaded before");
+  return memory;
+}
+
+function openGuard(name: string): Promise<SeenGuard> {
   // That so many cannot all be pending until they are covered.
   const onError = () => undefined;
-  const guard = await SeenGuard.open({ namespace: "bench:weight", storage: "none", onError });
-  const bytes = weigh(guard);
-  await guard.close();
-  return bytes;
+  return SeenGuard.open({ namespace: `bench:weight:${name}`, storage: "none", wasm: WASM, onError });
 }
 
 async function weightOfHeaps(

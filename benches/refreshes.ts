@@ -33,8 +33,7 @@ async function contender(kind: Kind): Promise<Contender> {
     prepare: () => {
       const message = messages[++turn % 2] ?? "";
       return () => {
-        const { applied, reused } = guard.apply(JSON.parse(message) as Snapshot);
-        if (!applied || reused !== 4) throw new Error("not a refresh");
+        if (!guard.apply(JSON.parse(message) as Snapshot).applied) throw new Error("a refresh was not taken");
       };
     },
   };
@@ -48,7 +47,7 @@ async function refreshesOf(kind: Kind): Promise<{ guard: SeenGuard; messages: [s
   guard.apply({ shards: chain.snapshot().shards });
   const refresh = (seed: number) => {
     chain.record(shortIds(IMPRESSIONS_A_REFRESH, seed));
-    const { shards } = chain.snapshot(kind === "references" ? { held: guard.held() } : {});
+    const { shards } = chain.snapshot(kind === "references" ? { held: guard.headers()["Seen-Held"] ?? "" } : {});
     return JSON.stringify({ shards });
   };
   const messages: [string, string] = [refresh(3), refresh(4)];

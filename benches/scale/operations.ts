@@ -81,7 +81,11 @@ async function openDevices(store: SeenStore): Promise<Device[]> {
     // A quarter of the candidates was seen.
     const seen = Array.from({ length: 5 }, (_, day) => idsOfDay(user, day + 1)).flat();
     const ids = candidatesOf(seen, CANDIDATES, shortIds, 7 + user);
-    devices.push({ user: nameOfUser(user), held: guard.held(), candidates: ids.map((id) => ({ id })) });
+    devices.push({
+      user: nameOfUser(user),
+      held: guard.headers()["Seen-Held"] ?? "",
+      candidates: ids.map((id) => ({ id })),
+    });
     await guard.close();
   }
   return devices;

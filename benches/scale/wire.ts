@@ -23,7 +23,7 @@ export interface WireBytes {
   readonly first: Weight;
   /** For one that holds what the response before brought. */
   readonly refresh: Weight;
-  /** What a device sends of `held()`. */
+  /** What a device sends as `Seen-Held`. */
   readonly held: number;
 }
 
@@ -43,8 +43,9 @@ export async function weighWire(sizes: Sizes, age: Age, days: number): Promise<W
   for (let refresh = 0; refresh < days * REFRESHES_A_DAY; refresh++) {
     const now = start + Math.floor((refresh * DAY_SECONDS) / REFRESHES_A_DAY);
     chain.record(shortIds(IMPRESSIONS_A_REFRESH, 1_000_000 + refresh), { now });
-    held += guard.held().length;
-    const snapshot = chain.snapshot({ held: guard.held(), now });
+    const { "Seen-Held": named = "" } = guard.headers();
+    held += named.length;
+    const snapshot = chain.snapshot({ held: named, now });
     if (!guard.apply(snapshot).applied) throw new Error("a refresh was not taken");
     weights.push(weigh(snapshot));
   }

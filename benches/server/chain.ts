@@ -100,7 +100,7 @@ async function guard(): Promise<Contender> {
     prepare: () => {
       const { stored, page } = next();
       return () => {
-        if (guard.apply(stored).reused > 0) throw new Error("these shards were held already");
+        if (!guard.apply(stored).applied) throw new Error("these shards were not taken");
         check(guard.filter(page));
       };
     },

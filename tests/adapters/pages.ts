@@ -108,13 +108,13 @@ export class Reader {
   /** Waits until the guard has recorded all of these. */
   async haveSeen(ids: readonly string[]): Promise<void> {
     await baseExpect
-      .poll(() => this.page.evaluate((all) => all.filter((id) => !window.adapterApp.guard?.has(id)), ids))
+      .poll(() => this.page.evaluate((all) => all.filter((id) => !window.adapterApp.guard?.explain(id).seen), ids))
       .toEqual([]);
   }
 
   /** The ids that the open guard knows as seen. */
   seen(ids: readonly string[]): Promise<string[]> {
-    return this.page.evaluate((all) => all.filter((id) => window.adapterApp.guard?.has(id)), ids);
+    return this.page.evaluate((all) => all.filter((id) => window.adapterApp.guard?.explain(id).seen), ids);
   }
 
   /** Which items have ever been in this document. */

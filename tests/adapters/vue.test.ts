@@ -25,9 +25,9 @@ describe("useSeenGuard", () => {
     expect(guard?.value).toBeUndefined();
     for (const name of ["ada", "grace", "ada"]) {
       user.value = name;
-      expect([undefined, true]).toContain(guard?.value?.has(name));
+      expect([undefined, true]).toContain(guard?.value?.explain(name).seen);
       await settle();
-      expect(["ada", "grace"].filter((each) => guard?.value?.has(each))).toEqual([name]);
+      expect(["ada", "grace"].filter((each) => guard?.value?.explain(each).seen)).toEqual([name]);
     }
     const last = guard?.value;
     scope.stop();

@@ -196,7 +196,7 @@ describe("what is written", () => {
     for (const { shards } of snapshots) guard.apply({ shards });
     await guard.flush();
     expect(requests.filter(({ operation, key }) => operation === "set" && key.endsWith("/h"))).toHaveLength(1);
-    expect((await visit(storage, namespace)).heldBy(guard)).toBe(namesOf(snapshots.at(-1)?.shards ?? []));
+    expect(heldBy((await visit(storage, namespace)).guard)).toBe(namesOf(snapshots.at(-1)?.shards ?? []));
   });
 
   test("is nothing of one that came too late to be taken", async () => {
@@ -440,7 +440,7 @@ describe("a storage that is full", () => {
     storage.room = Infinity;
     next.guard.apply(snapshot);
     await next.guard.close();
-    expect((await visit(storage, namespace)).heldBy(guard)).toBe(namesOf(snapshot.shards));
+    expect(heldBy((await visit(storage, namespace)).guard)).toBe(namesOf(snapshot.shards));
   });
 });
 
@@ -536,11 +536,11 @@ describe("clear", () => {
     const clearing = newPage().SeenGuard.clear(namespace, storage);
     await clearing;
     expect(keysIn(storage)).toEqual([]);
-    expect((await visit(storage, namespace)).heldBy(guard)).toBe("");
+    expect(heldBy((await visit(storage, namespace)).guard)).toBe("");
     const after = await visit(storage, namespace);
     after.guard.apply(snapshot);
     await after.guard.close();
-    expect((await visit(storage, namespace)).heldBy(guard)).toBe(namesOf(snapshot.shards));
+    expect(heldBy((await visit(storage, namespace)).guard)).toBe(namesOf(snapshot.shards));
   });
 
   test("whose page died before it had removed anything leaves a stored snapshot that holds nothing", async () => {
@@ -557,7 +557,7 @@ describe("clear", () => {
     expect(keysIn(storage)).toEqual([]);
     guard.apply(snapshot);
     await guard.close();
-    expect((await visit(storage, namespace)).heldBy(guard)).toBe(namesOf(snapshot.shards));
+    expect(heldBy((await visit(storage, namespace)).guard)).toBe(namesOf(snapshot.shards));
     expect(keysIn(storage)).toEqual([stored.replace(/[0-9a-z]{11}\/h$/, "000000000zz/h")]);
     expect(errors).toEqual([]);
   });

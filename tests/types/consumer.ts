@@ -6,6 +6,7 @@ import {
   SeenGuard,
   SeenGuardError,
   type ApplyResult,
+  type EngineModule,
   type ErrorCode,
   type Explanation,
   type Feed,
@@ -26,6 +27,7 @@ import {
   type RecordOptions,
   type Report,
   type ReportOptions,
+  type SeenElement,
   type SeenStorage,
   type ShardFormat,
   type Snapshot,
@@ -88,6 +90,7 @@ const options: GuardOptions = {
   storage: new Preferences(),
   windowDays: 30,
   remember: 20_000,
+  fallback: () => Promise.resolve<EngineModule>({ createEngine: () => ({}) }),
   onError: (error) => {
     const code: ErrorCode = error.code;
     console.warn(code, error.message);
@@ -158,7 +161,8 @@ function watch(guard: SeenGuard, root: Element, element: Element): () => void {
       console.log(id.length, element.tagName);
     },
   };
-  const stops = [guard.observe(root, observe), guard.track(element, "a", observe)];
+  const shown: SeenElement = { ...observe, guard, id: "a" };
+  const stops = [guard.observe(root, observe), shown.guard?.track(element, shown.id, observe) ?? (() => undefined)];
   return () => {
     for (const stop of stops) stop();
   };

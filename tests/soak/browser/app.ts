@@ -1,6 +1,6 @@
 /** The app in each tab: a feed with a guard, whose methods the soak calls. It notes what it records and when. */
 import { machineMs, wasmBytes } from "./page-clock.ts";
-import { SeenGuard, type Feed, type GuardStats } from "seenguard";
+import { SeenGuard, type Feed } from "seenguard";
 import { Calls, type LongTask } from "./app-calls.ts";
 import { fillStorage, freeStorage, storedKeys } from "./app-storage.ts";
 
@@ -42,7 +42,6 @@ export interface Opened {
 
 export interface Measured {
   readonly wasm: number;
-  readonly stats: GuardStats;
   /** Of all namespaces: their storage keys, and the characters of keys and values. */
   readonly keys: readonly string[];
   readonly characters: number;

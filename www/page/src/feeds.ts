@@ -277,7 +277,7 @@ export class Feeds {
     const why = this.whyStopped(item);
     const text = reason(why, experiment.seenAt(idsOf(item)), guard.stats().serverFalsePositiveRate);
     if (item.copyOf === undefined) return text;
-    const isByGroup = why.seen && !guard.has(item.id);
+    const isByGroup = why.seen && !guard.explain(item.id).seen;
     return `${copyReason(item.copyOf)}${isByGroup ? ": stopped by that item's id" : ""}. ${text}`;
   }
 

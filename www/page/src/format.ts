@@ -79,12 +79,13 @@ export function reason(why: Explanation, seenAt: number | undefined, falsePositi
       ? `By this page's exact record you have not seen it: ${falsePositive}.`
       : `You saw it ${ago(seenAt)}.`;
   if (!why.seen) return "It is in this list already, further up.";
+  const shown = `It was on this screen at ${clock.format(why.at)}`;
   switch (why.by) {
     case "pending":
-      return `Pending. It was on this screen at ${clock.format(why.at)}, and no state of the server contains it since.`;
-    case "memory":
-      return `Remembered by this device, whatever the server knows. It was on this screen at ${clock.format(why.at)}.`;
+      return `Pending. ${shown}, and no state of the server contains it since.`;
+    case "device":
+      return `Remembered by this device, whatever the server knows. ${shown}.`;
     case "server":
-      return `Known to the server: shard ${String(why.shard + 1)} of its chain contains it. ${record}`;
+      return `Known to the server: a shard of its chain contains it. ${record}`;
   }
 }
