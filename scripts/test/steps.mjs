@@ -303,7 +303,7 @@ export const steps = [
   { name: "sizes", what: "the package is no larger than recorded", run: checkSizes, needs: ["build"] },
   {
     name: "types",
-    what: "the published declarations keep their contract",
+    what: "the declarations can be used, all of them, and match the code",
     run: () => vitest("--project", "types"),
     reads: packageAndTests,
     needs: ["build"],
