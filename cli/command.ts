@@ -23,7 +23,7 @@ export interface Failure {
 
 /** What `--json` prints of an error. Of another class than the package's, it is a bug of the package. */
 export function failureOf(error: unknown): Failure {
-  const { code, message } = error instanceof SeenGuardError ? error : failure("trap", "the command failed", error);
+  const { code, message } = error instanceof SeenGuardError ? error : failure("engine", "the command failed", error);
   return { code, message };
 }
 

@@ -1,4 +1,5 @@
 /** The one error class, and what the parts of the package do with errors. */
+import { attempt } from "./attempt.js";
 import type { ErrorCode } from "./types/seenguard.js";
 
 /** What the errors of all copies of the package have in common. */
@@ -55,34 +56,29 @@ export function readGiven<T>(code: ErrorCode, what: string, read: () => T): T {
 /** Receives what went wrong without stopping the feed. */
 export type ErrorListener = (error: SeenGuardError) => void;
 
-/** Most messages of misuse that are passed on: they name what the app's items have. */
-const MOST_MISUSES = 20;
+/** Most messages that are passed on: some name what the app's items have. */
+const MOST_MESSAGES = 20;
 
 /** Passes errors on, of misuse each message once: an app repeats a mistake with every render. */
 export function misuseOnce(listener: ErrorListener): ErrorListener {
-  const told = new Set<string>();
+  const isNew = newMessages();
   return (error) => {
-    if (error.code === "misuse") {
-      if (told.size === MOST_MISUSES || told.has(error.message)) return;
-      told.add(error.message);
-    }
-    listener(error);
+    if (error.code !== "misuse" || isNew(error)) listener(error);
   };
 }
 
-/** The default listener: a warning on the console, once for each code, but for each message of misuse. */
-export function warnOncePerCode(): ErrorListener {
-  const warned = new Set<ErrorCode>();
+/** The default listener: a warning on the console, once for each message. */
+export function warnOnce(): ErrorListener {
+  const isNew = newMessages();
   return (error) => {
-    if (error.code === "misuse" || !warned.has(error.code)) {
-      warned.add(error.code);
-      try {
-        console.warn(`seenguard: ${error.message}`, error);
-      } catch {
-        // A console may read the error's cause, which can be anything.
-      }
-    }
+    // A console may read the error's cause, which can be anything.
+    if (isNew(error)) attempt(() => console.warn(`seenguard: ${error.message}`, error));
   };
+}
+
+function newMessages(): (error: SeenGuardError) => boolean {
+  const told = new Set<string>();
+  return ({ message }) => told.size < MOST_MESSAGES && told.size < told.add(message).size;
 }
 
 /** Calls an app's callback. What it throws becomes an uncaught error of the app and stops nothing here. */

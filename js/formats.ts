@@ -17,7 +17,6 @@ function chunksOf(shard: unknown, name: string): string {
   if (!chunks.every((chunk) => typeof chunk === "string"))
     return bad(`${name} is no list of texts: the chunks of BF.SCANDUMP, in order, as base64`);
   // Else one chunk could pass for two.
-  if (chunks.some((chunk) => chunk.includes(",")))
-    return bad(`${name} has a chunk that is no base64 text`, "bad-base64");
+  if (chunks.some((chunk) => chunk.includes(","))) return bad(`bad-base64: ${name} has a chunk that is no base64 text`);
   return chunks.join();
 }

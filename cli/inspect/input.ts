@@ -48,7 +48,7 @@ async function read(input: string): Promise<string> {
 
 function sourceOf(input: string, format: ShardFormat | undefined): Source {
   const text = input.trim();
-  if (text === "") throw new SeenGuardError("truncated", "there is nothing in what was given");
+  if (text === "") throw new SeenGuardError("bad-snapshot", "truncated: there is nothing in what was given");
   if (!/^["[{]/.test(text))
     return { shards: text.split("\n").map(fromLine).filter(Boolean), format, snapshot: undefined };
   const value = parse(text);
@@ -86,7 +86,7 @@ function fromSnapshot(snapshot: object, format: ShardFormat | undefined): Source
   const named = { ...snapshot, ...(format === undefined ? {} : { format }) } as { format?: ShardFormat; now?: number };
   const checked = checkSnapshot(named, readFormats);
   if (checked.shards.length > MAX_SHARDS)
-    throw new SeenGuardError("too-large", `a snapshot has at most ${MAX_SHARDS} shards`);
+    throw new SeenGuardError("bad-snapshot", `too-large: a snapshot has at most ${MAX_SHARDS} shards`);
   return {
     shards: checked.shards,
     format: named.format ?? "seenguard",

@@ -50,7 +50,9 @@ export function inspectAll(inspect: Inspector, source: Source, { has }: Options)
       return { id, contained: containing.length > 0, shards: containing };
     }),
     ...(bits > MAX_BITS && {
-      error: failureOf(new SeenGuardError("too-large", "the shards have over 2^26 bits together: no guard takes them")),
+      error: failureOf(
+        new SeenGuardError("bad-snapshot", "too-large: the shards have over 2^26 bits together: no guard takes them"),
+      ),
     }),
   };
 }

@@ -1,7 +1,7 @@
 /** The entry `seenguard/testing`: a guard for an app's tests, and text encoders for platforms that have none. */
 import { SeenGuard } from "seenguard";
 import { CLOCK, type Clock, type ClockOption } from "../clock.js";
-import { readGiven, refuse, warnOncePerCode, type SeenGuardError } from "../errors.js";
+import { readGiven, refuse, warnOnce, type SeenGuardError } from "../errors.js";
 import { isObject } from "../options.js";
 import * as textEncoding from "../own-text-encoding.js";
 import { bringTextEncoding } from "../text-encoding.js";
@@ -63,7 +63,7 @@ export async function openTestGuard(given: TestGuardOptions = {}) {
   checkMs(now, "now");
   const clock = new TestClock(now);
   const namespace = options.namespace ?? `test:${++opened}`;
-  const report = options.onError ?? warnOncePerCode();
+  const report = options.onError ?? warnOnce();
   let alreadyOpen: SeenGuardError | undefined;
   const onError = (error: SeenGuardError) => {
     if (error.code === "already-open") alreadyOpen = error;

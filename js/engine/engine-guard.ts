@@ -25,11 +25,11 @@ export class EngineGuard {
   constructor(engine: Engine, options: GuardArguments, clock: Clock) {
     this.engine = engine;
     this.clock = clock;
-    engine.onTrap.add(this.abandon);
     const { namespace, prefix, windowDays, remember } = options;
     const { Guard, Place } = engine.classes;
     const place = options.place && Place[options.place];
     this.guard = engine.call(() => new Guard(namespace, prefix, place, windowDays, remember, seed()));
+    engine.onTrap.add(this.abandon);
   }
 
   /** Whether there is anything that could stop an item. */

@@ -6,7 +6,6 @@
  */
 import { failure, SeenGuardError, type ErrorListener } from "../errors.js";
 import type * as client from "../generated/client/seenguard.js";
-import type { ErrorCode } from "../types/seenguard.js";
 import { TextBatchWriter, type EngineMemory } from "./batch.js";
 
 /** What runs: a Wasm module, or what wasm2js made of it. */
@@ -54,7 +53,7 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
       if (refusal) throw refusal;
       this.hasTrapped = true;
       const error = failure(
-        "trap",
+        "engine",
         "the engine trapped: everything passes until a fresh one knows what is stored",
         cause,
       );
@@ -74,6 +73,10 @@ function refusalOf(cause: unknown): SeenGuardError | undefined {
   if (cause instanceof SeenGuardError) return cause;
   if (typeof cause === "string") return new SeenGuardError("bad-option", cause);
   if (typeof cause !== "object" || cause === null || cause instanceof Error) return undefined;
-  const { code, message } = cause as { code?: ErrorCode; message?: string };
-  return code === undefined || message === undefined ? undefined : new SeenGuardError(code, message);
+  const { code, message } = cause as { code?: string; message?: string };
+  if (code === undefined || message === undefined) return undefined;
+  if (code === "bad-option" || code === "bad-snapshot") return new SeenGuardError(code, message);
+  if (code === "out-of-memory") return new SeenGuardError("too-large", "there is no memory for what was passed");
+  // The reasons of the format's description: "bad-base64".
+  return new SeenGuardError("bad-snapshot", `${code}: ${message}`);
 }

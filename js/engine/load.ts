@@ -71,8 +71,8 @@ export class Engines {
   }
 
   /**
-   * The engine of this copy of the package, after a trap a fresh one. Rejects with `wasm-unavailable`, after which the
-   * next call tries again; with `trap` after a second trap; with `bad-option` if no option says where the module is.
+   * The engine of this copy of the package, after a trap a fresh one. Rejects with `engine`, after which the
+   * next call tries again unless it has trapped twice; with `bad-option` if no option says where the module is.
    */
   async load(options: EngineOptions): Promise<Engine> {
     const engine = await this.loadOnce(options[ENGINE] ?? "either", options);
@@ -80,7 +80,7 @@ export class Engines {
     // Several guards meet here; the first one begins anew. An engine of the other kind goes on.
     if (!this.trapped.includes(engine)) {
       if (this.trapped.some(({ kind }) => kind === engine.kind)) {
-        throw new SeenGuardError("trap", "the engine trapped twice in this document: everything passes");
+        throw new SeenGuardError("engine", "the engine trapped twice in this document: everything passes");
       }
       this.trapped.push(engine);
       for (const choice of [engine.kind, "either"] as const) this.engines.delete(choice);
@@ -126,7 +126,7 @@ export class Engines {
       return await this.loadOnce("wasm", options);
     } catch (wasmError) {
       const { code, cause } = wasmError as SeenGuardError;
-      if (code !== "wasm-unavailable" || (this.provider.wasm && canCompile())) throw wasmError;
+      if (code !== "engine" || (this.provider.wasm && canCompile())) throw wasmError;
       // Another guard's fallback serves this one, too.
       if (!this.fallbackOf(options) && !this.engines.has("js"))
         throw unavailable(withoutFallback(this.provider.remedy), cause);
@@ -143,13 +143,13 @@ function withoutFallback(remedy: string): string {
 
 function unavailable(message: string, cause: unknown): SeenGuardError {
   if (cause instanceof SeenGuardError) return cause;
-  return failure("wasm-unavailable", message, cause);
+  return failure("engine", message, cause);
 }
 
 function noneAvailable(wasmCause: unknown, jsCause: unknown): SeenGuardError {
   const [wasm, js] = [describe(wasmCause), describe(jsCause)];
   const message = `neither WebAssembly (${wasm}) nor the JavaScript engine (${js}) is available: everything passes`;
-  return new SeenGuardError("wasm-unavailable", message, [wasmCause, jsCause]);
+  return new SeenGuardError("engine", message, [wasmCause, jsCause]);
 }
 
 /** Whether Wasm may be compiled here: a page's policy may forbid it. Tells it by an empty module. */

@@ -110,6 +110,7 @@ export class GuardCore implements OpenNamespace {
       this.performer = new StoragePerformer(guard, choice, name, this.snapshot, clock, report);
     } catch (cause) {
       const error = cause as SeenGuardError;
+      this.stopListening();
       if (error.code === "bad-option") throw error;
       // There is none to be had.
       this.hasRestarted = true;

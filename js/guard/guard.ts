@@ -2,7 +2,7 @@
 import { deviceClock } from "../clock.js";
 import type { Reporter } from "../delivery/reporter.js";
 import type { Engines } from "../engine/load.js";
-import { callBack, failure, misuseOnce, warnOncePerCode, type SeenGuardError } from "../errors.js";
+import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
 import { Verdicts } from "../feed/verdicts.js";
 import {
@@ -225,7 +225,7 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
   return class SeenGuard extends OpenGuard {
     static async open(options: Api.GuardOptions): Promise<SeenGuard> {
       const checked = checkGuardOptions(options, more);
-      const user = { onError: misuseOnce(checked.onError ?? warnOncePerCode()), onLag: checked.onLag };
+      const user = { onError: misuseOnce(checked.onError ?? warnOnce()), onLag: checked.onLag };
       const core = rendersOnServer(checked)
         ? coreForNobody(checked, engines, user)
         : await hold(checked, engines, user);

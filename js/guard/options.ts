@@ -12,7 +12,6 @@ import {
   isText,
   REQUIRED,
   upTo,
-  wholeNumber,
   type Rules,
 } from "../options.js";
 import type { StorageOption } from "../storage/places.js";
@@ -24,8 +23,6 @@ import type {
   ReportOptions,
 } from "../types/seenguard.js";
 
-const MAX_WINDOW_DAYS = 36_500;
-const MAX_REMEMBER = 50_000;
 /** The longest time that timers take. */
 const MAX_MS = 2 ** 31 - 1;
 
@@ -39,6 +36,8 @@ export interface OpenOptions extends GuardOptions, EngineOptions, ClockOption {
 export interface CheckedReportOptions extends ReportOptions {
   readonly intervalMs: number;
 }
+
+const isNumber = (value: unknown) => typeof value === "number";
 
 const STORAGES = ["indexeddb", "local", "none"];
 /** Those of a storage of the app's own. */
@@ -55,8 +54,9 @@ const clearRules = {
 
 const guardRules = {
   ...clearRules,
-  windowDays: upTo(MAX_WINDOW_DAYS, " of days", false, 30),
-  remember: wholeNumber(1, MAX_REMEMBER, 10_000),
+  // The engine knows their ranges.
+  windowDays: ["a number of days", isNumber, 30],
+  remember: ["a number", isNumber, 10_000],
   fallback: ['a function such as () => import("seenguard/engine-js")', isFunction],
   onError: aFunction,
   onLag: aFunction,

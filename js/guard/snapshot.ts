@@ -60,6 +60,6 @@ export function badPart(message: string): never {
   bad(`a snapshot's ${message}`);
 }
 
-export function bad(message: string, code: SeenGuardError["code"] = "bad-snapshot"): never {
-  throw new SeenGuardError(code, message);
+export function bad(message: string): never {
+  throw new SeenGuardError("bad-snapshot", message);
 }

@@ -33,20 +33,20 @@ let engine: ServerEngine | undefined;
 /** While it starts with waiting. */
 let starting: Promise<ServerEngine> | undefined;
 
-/** Starts the engine without waiting. Throws `wasm-unavailable` where that is not possible, and `trap` after a trap. */
+/** Starts the engine without waiting. Throws `engine` where that is not possible, and after a trap. */
 export function serverEngine(): ServerEngine {
   try {
     engine ??= new Engine("wasm", classes, initSync({ module: ownWasm() }).memory);
   } catch (cause) {
     const remedy = "await ShardChain.create() or NearDuplicates.create() first";
-    throw failure("wasm-unavailable", `the engine cannot start here without waiting: ${remedy}`, cause);
+    throw failure("engine", `the engine cannot start here without waiting: ${remedy}`, cause);
   }
   return usable(engine);
 }
 
 /**
  * The same engine anywhere: on its main thread, Chrome before 114 compiles no module over 4 KB without waiting; and
- * where the runtime compiles none at all it runs as JavaScript. Rejects with `trap` after one.
+ * where the runtime compiles none at all it runs as JavaScript. Rejects with `engine` after a trap.
  */
 export async function loadServerEngine(): Promise<ServerEngine> {
   try {
@@ -60,7 +60,7 @@ export async function loadServerEngine(): Promise<ServerEngine> {
     engine ??= started;
   } catch (cause) {
     starting = undefined;
-    throw failure("wasm-unavailable", "the server's engine does not start", cause);
+    throw failure("engine", "the server's engine does not start", cause);
   }
   return usable(engine);
 }
@@ -77,7 +77,7 @@ async function start(): Promise<ServerEngine> {
   }
 }
 
-/** Throws `trap` after one. */
+/** Throws `engine` after a trap. */
 const usable = (engine: ServerEngine): ServerEngine => call(engine, () => engine);
 
 /** Calls into the module. Throws what it refuses, and after a trap. */
@@ -98,5 +98,5 @@ export function callWith<T>(engine: ServerEngine, texts: readonly ItemId[], run:
 }
 
 function trapped(): SeenGuardError {
-  return new SeenGuardError("trap", "the server's engine trapped: this process has to be started anew");
+  return new SeenGuardError("engine", "the server's engine trapped: this process has to be started anew");
 }

@@ -21,7 +21,7 @@ interface SnapshotOptions extends TimeOptions {
   readonly held?: string | null;
 }
 
-type Rejected = readonly { index: number; code: Api.ErrorCode }[];
+type Rejected = readonly { index: number; reason: string }[];
 
 /** The state of a `ShardChain`. */
 interface Handle {

@@ -348,7 +348,7 @@ export class StoragePerformer {
     const { cause } = this;
     if (isFull) {
       const message = "the storage is full: what does not fit is kept in memory and tried again";
-      return new SeenGuardError("storage-full", message, cause);
+      return new SeenGuardError("storage", message, cause);
     }
     const what = cause === NO_ANSWER ? "does not answer" : `failed: ${describe(cause)}`;
     return new SeenGuardError("storage", `the storage ${what}`, cause);

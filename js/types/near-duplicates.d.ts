@@ -8,7 +8,7 @@ export type { ErrorCode } from "./seenguard.js";
 /**
  * A Simhash of 64 bits, as 16 hexadecimal digits, of features (words, shingles) with weights: 0 to 2^53, by default 1.
  * A feature that occurs twice has the sum of both weights. Their order changes nothing. Without features it is all
- * zeros: leave such items out, or all of them are one group. Where no Wasm is compiled it throws `wasm-unavailable`
+ * zeros: leave such items out, or all of them are one group. Where no Wasm is compiled it throws `engine`
  * until `NearDuplicates.create()` or `ShardChain.create()` has resolved once.
  */
 export declare function simhash(features: Iterable<string | readonly [feature: string, weight: number]>): string;

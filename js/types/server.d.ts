@@ -22,7 +22,7 @@ export declare class ShardChain {
    * parameters than the options' is sealed.
    */
   static from(stored: Snapshot | readonly string[], options?: ChainOptions): Promise<ShardChain>;
-  readonly rejected: readonly { index: number; code: ErrorCode }[];
+  readonly rejected: readonly { index: number; reason: string }[];
   /**
    * Inserts each id that the newest shard does not contain, and takes it off `unseen`; returns how many no live shard
    * contained. An id that is not usable is left out.
@@ -218,7 +218,7 @@ export interface ReceivedReport {
 }
 /**
  * A report's body, parsed, as text or as bytes (beacons come as text/plain), checked, its times translated to the
- * server's clock. `now`: Unix seconds. Throws a SeenGuardError with the code "bad-report"; and "wasm-unavailable"
+ * server's clock. `now`: Unix seconds. Throws a SeenGuardError with the code "bad-report"; and "engine"
  * where no Wasm is compiled, until `ShardChain.create()` or a store's first call has resolved.
  */
 export declare function parseReport(body: unknown, options?: { now?: number }): ReceivedReport;
@@ -227,7 +227,7 @@ export declare function parseReport(body: unknown, options?: { now?: number }): 
  * The options of a chain for so many impressions, and what it costs: how many shards make a refresh smallest, and how
  * large they must be so that nothing of the window is forgotten, on days that are busier than the average, too. Bytes
  * are those of a user whose every shard is full; of a refresh, the mean for a device that holds the shards of the last
- * one. Throws `bad-option`; `bad-parameters` and `too-large` for what fits into no chain; `wasm-unavailable` as
+ * one. Throws `bad-option`, also for what fits into no chain; `engine` as
  * `parseReport`.
  */
 export declare function plan(options: {

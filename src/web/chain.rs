@@ -4,7 +4,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
-use super::{failure, to_js};
+use super::{bad_option, failure, to_js};
 use crate::chain::{
     ChainOptions, ChainSnapshot, PageRequest, ReceivedReport, Rejected, SeenItems, ShardChain, server_time,
 };
@@ -27,7 +27,7 @@ pub struct Chain {
 #[derive(Serialize)]
 struct RejectedShard {
     index: usize,
-    code: &'static str,
+    reason: &'static str,
 }
 
 /// A page, but for its items, which are left with the batch.
@@ -76,7 +76,7 @@ impl GivenOptions {
             GO_WITH_CHAINS_SIZES => go_bloomfilter(capacity, false_positive_rate),
             kind => Format::from_arguments(kind, format_number, format_rate),
         };
-        let defaults = defaults(format.map_err(failure)?);
+        let defaults = defaults(format.map_err(bad_option)?);
         let seed = seed.map(|text| text.parse().map_err(|_| BAD_SEED)).transpose();
         let options = ChainOptions {
             capacity,
@@ -105,7 +105,7 @@ impl Chain {
     /// Goes on from the batch's stored shards, newest first; from none, a new chain.
     #[wasm_bindgen(constructor)]
     pub fn new(given: &GivenOptions, stored: &TextBatch) -> Result<Chain, JsValue> {
-        let (chain, rejected) = ShardChain::from_shards(stored, given.options).map_err(failure)?;
+        let (chain, rejected) = ShardChain::from_shards(stored, given.options).map_err(bad_option)?;
         Ok(Chain { chain, rejected })
     }
 
@@ -113,7 +113,7 @@ impl Chain {
     pub fn rejected(&self) -> JsValue {
         let of = |rejected: &Rejected| RejectedShard {
             index: rejected.index,
-            code: rejected.error.code(),
+            reason: rejected.error.code(),
         };
         to_js(&self.rejected.iter().map(of).collect::<Vec<_>>())
     }

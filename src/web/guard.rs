@@ -117,10 +117,12 @@ impl Guard {
         prefix: &str,
         place: Option<Place>,
         window_days: f64,
-        remember: usize,
+        remember: f64,
         seed: &[f64],
     ) -> Result<Guard, JsValue> {
-        let guard = crate::guard::Guard::new(window_days, remember);
+        // None of these is in range.
+        let is_whole = remember.fract() == 0.0;
+        let guard = crate::guard::Guard::new(window_days, if is_whole { remember as usize } else { 0 });
         let mut guard = guard.map_err(|error| match error {
             Error::BadOption(text) => JsValue::from_str(text),
             _ => JsValue::UNDEFINED,

@@ -63,6 +63,16 @@ fn failure(error: Error) -> JsValue {
     })
 }
 
+/// What is wrong with options, though another part of the crate found it: a rate that no shard has.
+#[cfg(feature = "server")]
+fn bad_option(error: Error) -> JsValue {
+    to_js(&Failure {
+        code: "bad-option",
+        message: error.to_string(),
+        shard: None,
+    })
+}
+
 /// Serializes what the crate reports; undefined if it cannot be, which no type that goes out allows.
 #[cfg(feature = "server")]
 fn to_js(value: &impl Serialize) -> JsValue {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use super::{failure, to_js};
+use super::{bad_option, to_js};
 use crate::plan::{self, Plan, PlanOptions};
 
 /// A plan in the names of the command's JSON.
@@ -34,7 +34,7 @@ pub fn plan(per_day: f64, window_days: f64, false_positive_rate: f64, per_refres
     };
     plan::plan(&options)
         .map(|plan| to_js(&Costs::from(plan)))
-        .map_err(failure)
+        .map_err(bad_option)
 }
 
 impl From<Plan> for Costs {

@@ -157,7 +157,7 @@ test.describe("what is shown", () => {
     await shown.page.evaluate(() => window.guard.close());
     await expect(trouble).toHaveText("This guard is closed: everything passes.");
     await expect(shown.fact("Engine")).toBeHidden();
-    expect(await codes(shown.page)).toEqual(["wasm-unavailable"]);
+    expect(await codes(shown.page)).toEqual(["engine"]);
   });
 
   test("while nothing is wrong, nothing is said to be", async ({ shown }) => {

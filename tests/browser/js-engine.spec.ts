@@ -81,7 +81,7 @@ test("an engine that cannot be fetched is fetched again by the next to open", as
   let isDown = true;
   await context.route(`${SITE}/engine-js.js`, (route) => (isDown ? route.abort() : route.fallback()));
   const page = await openPage(context);
-  expect(await codes(page)).toEqual(["wasm-unavailable"]);
+  expect(await codes(page)).toEqual(["engine"]);
   expect(await fresh(page, ["a", "a"])).toEqual(["a"]);
   isDown = false;
   await openGuard(page);

@@ -190,13 +190,13 @@ test.describe("where the quota is reached", () => {
     await record(page, ["late-1"]);
     await record(page, ["late-2"]);
     expect(await fresh(page, ["early", "late-1", "late-2", "b"])).toEqual(["b"]);
-    expect(await codes(page)).toEqual(["storage-full"]);
+    expect(await codes(page)).toEqual(["storage"]);
     await page.evaluate(() => {
       for (const key of Object.keys(localStorage)) if (key.startsWith("ballast")) localStorage.removeItem(key);
     });
     await record(page, ["after"]);
     await expect.poll(() => storageOf(page)).toBe("local");
-    expect(await codes(page)).toEqual(["storage-full"]);
+    expect(await codes(page)).toEqual(["storage"]);
     await page.reload();
     await openGuard(page, { storage: "local" });
     expect(await fresh(page, ["late-2", "after", "b"])).toEqual(["b"]);

@@ -148,7 +148,7 @@ describe("fill", () => {
     const { feed, codes } = await feedWith();
     const page = { ...pageOf("a"), seen: { shards: ["!"] } };
     expect(await feed.fill(() => Promise.resolve(page), 1)).toMatchObject({ items: [{ id: "a" }], end: "filled" });
-    expect(codes()).toEqual(["bad-base64"]);
+    expect(codes()).toEqual(["bad-snapshot"]);
   });
 });
 

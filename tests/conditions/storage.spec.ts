@@ -136,7 +136,7 @@ test.describe("IndexedDB that is full", () => {
     chain.free();
     await flush(page);
     expect((await stats(page)).storage).toBe("full");
-    expect(await codes(page)).toEqual(["storage-full"]);
+    expect(await codes(page)).toEqual(["storage"]);
     const all = [...idsOf("early", 20), ...idsOf("while full", 30), "new"];
     expect(await fresh(page, ["seen elsewhere", ...all])).toEqual(["new"]);
 
@@ -164,7 +164,7 @@ test.describe("IndexedDB that is full", () => {
       await flush(page);
       expect(await fresh(page, ["early", "a", "new"])).toEqual(["new"]);
       expect((await stats(page)).storage).toBe("full");
-      expect(await codes(page)).toEqual(["storage-full"]);
+      expect(await codes(page)).toEqual(["storage"]);
     }
   });
 
@@ -178,7 +178,7 @@ test.describe("IndexedDB that is full", () => {
     await record(one, ids);
     await flush(one);
     expect((await stats(one)).storage).toBe("full");
-    expect(await codes(one)).toEqual(["storage-full"]);
+    expect(await codes(one)).toEqual(["storage"]);
     await emptyIndexedDb(one);
     await record(one, ["after"]);
     await expect.poll(() => fresh(two, [...ids, "after", "new"])).toEqual(["new"]);
@@ -196,7 +196,7 @@ test("localStorage that is full is said to be once, keeps the newest, and what i
   await fillLocalStorage(page);
   for (const id of idsOf("while full", 300)) await record(page, [id]);
   await flush(page);
-  expect(await codes(page)).toEqual(["storage-full"]);
+  expect(await codes(page)).toEqual(["storage"]);
   const all = [...idsOf("early", 20), ...idsOf("while full", 300)];
   expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
   const next = await visit(await page.context().newPage(), site, { storage: "local" });

@@ -53,7 +53,7 @@ describe("after a trap", () => {
         expect(guard.stats()).toMatchObject({ engine: "none", version: undefined, pending: 0, remembered: 0 });
         expect(guard.feed().admit(["a", "c"])).toEqual(["a", "c"]);
         await guard.flush();
-        expect(codes()).toEqual(["trap", "trap"]);
+        expect(codes()).toEqual(["engine", "engine"]);
       }
     }
     expect(mine.errors[0]?.message).toMatch(/unreachable/);
@@ -74,7 +74,7 @@ describe("after a trap", () => {
     for (const { guard, codes } of [mine, other]) {
       // Until it is there, everything passes.
       expect(guard.filter(["a", "c"])).toEqual(["a", "c"]);
-      expect(codes()).toEqual(["trap"]);
+      expect(codes()).toEqual(["engine"]);
     }
     for (const { guard, codes } of [mine, other]) {
       await isAlive(guard);
@@ -84,7 +84,7 @@ describe("after a trap", () => {
       await guard.flush();
       expect(guard.filter(["a", "d", "e"])).toEqual(["e"]);
       expect(guard.apply({ shards: [] })).toMatchObject({ applied: true });
-      expect(codes()).toEqual(["trap"]);
+      expect(codes()).toEqual(["engine"]);
       await guard.close();
     }
   });
@@ -99,10 +99,10 @@ describe("after a trap", () => {
     expect(meanwhile.guard.filter(["a", "b"])).toEqual(["b"]);
     expect(meanwhile.codes()).toEqual([]);
     old.guard.explain("a");
-    expect(meanwhile.codes()).toEqual(["trap"]);
+    expect(meanwhile.codes()).toEqual(["engine"]);
     for (let again = 0; again < 2; again++) {
       const { guard, codes } = await open(page, namespace, storage);
-      expect(codes()).toEqual(["trap"]);
+      expect(codes()).toEqual(["engine"]);
       expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
       expect(guard.stats().engine).toBe("none");
       await guard.close();
@@ -138,7 +138,7 @@ describe("after a trap", () => {
       await guard.flush();
       expect(codes()).toEqual([]);
       guard.explain("a");
-      expect(codes()).toEqual(["trap"]);
+      expect(codes()).toEqual(["engine"]);
     }
   });
 
@@ -186,12 +186,12 @@ test("after a trap on a server, everything of both its entries but to be freed t
   const near = await NearDuplicates.create();
   const chain = await ShardChain.create();
   const fingerprint = simhash(["a"]);
-  const trap = expect.objectContaining({ code: "trap" }) as Error;
+  const trap = expect.objectContaining({ code: "engine" }) as Error;
   for (let again = 0; again < 2; again++) {
     expect(() => near.groupOf(fingerprint, "a")).toThrow(trap);
     expect(() => simhash(["a"])).toThrow(trap);
     expect(() => chain.record("a")).toThrow(trap);
-    await expect(NearDuplicates.create()).rejects.toMatchObject({ code: "trap" });
+    await expect(NearDuplicates.create()).rejects.toMatchObject({ code: "engine" });
   }
   near.free();
   chain.free();

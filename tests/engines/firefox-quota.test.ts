@@ -63,7 +63,7 @@ test("IndexedDB that is full is said to be, and nothing else, and takes what is 
     await record(tab, [id]);
     await flush(tab);
   }
-  expect(new Set(await codes(tab))).toEqual(new Set(["storage-full"]));
+  expect(new Set(await codes(tab))).toEqual(new Set(["storage"]));
   await tab.evaluate((name) => void indexedDB.deleteDatabase(name), APP_DATABASE);
   await expect.poll(async () => (await stats(tab)).storage, { timeout: 20_000 }).toBe("indexeddb");
   await flush(tab);

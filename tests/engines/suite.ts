@@ -160,7 +160,7 @@ export function testEngine(name: string, start: () => Promise<Engine>): void {
     await record(tab, ["while full"]);
     await flush(tab);
     expect((await stats(tab)).storage).toBe("full");
-    expect(await codes(tab)).toEqual(["storage-full"]);
+    expect(await codes(tab)).toEqual(["storage"]);
     expect(await fresh(tab, ["early", "while full", "new"])).toEqual(["new"]);
     await tab.evaluate(() => {
       for (const key of Object.keys(localStorage)) if (key.startsWith("filling")) localStorage.removeItem(key);

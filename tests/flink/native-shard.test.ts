@@ -42,7 +42,7 @@ describe("what is refused", () => {
   /** Why the package does not take a text as a stored shard; "" if it does. */
   async function codeOf(text: string): Promise<string> {
     const chain = await ShardChain.from([text]);
-    const code = chain.rejected[0]?.code ?? "";
+    const code = chain.rejected[0]?.reason ?? "";
     chain.free();
     return code;
   }

@@ -1,5 +1,5 @@
 /** Snapshots, good and bad: `apply` takes a whole one or nothing, and says why. */
-import type { ErrorCode, Snapshot } from "seenguard";
+import type { Snapshot } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { bytesOf, rice, sealed, shardOf, textOf, xxh64 } from "./shards.js";
 import {
@@ -9,6 +9,7 @@ import {
   idsOf,
   NOW,
   openGuard,
+  reasonOf,
   readVectors,
   shardText,
   shippedSnapshot,
@@ -34,24 +35,23 @@ async function guardInUse() {
   return { ...opened, inUse, expectUnchanged };
 }
 
-/** Applies each of these and expects that it is refused with its code, reported once, and changes nothing. */
-async function expectRefused(cases: Iterable<readonly [unknown, ErrorCode]>): Promise<void> {
+/** Applies each of these and expects that it is refused for its reason, reported once, and changes nothing. */
+async function expectRefused(cases: Iterable<readonly [unknown, string]>): Promise<void> {
   const { guard, errors, expectUnchanged } = await guardInUse();
   let refused = 0;
-  for (const [snapshot, code] of cases) {
+  for (const [snapshot, reason] of cases) {
     const report = guard.apply(snapshot as Snapshot);
     expect(report).toMatchObject({ applied: false, reason: "invalid", covered: 0 });
-    expect(report.error?.code, `case ${String(refused)}`).toBe(code);
+    expect(report.error && reasonOf(report.error), `case ${String(refused)}`).toBe(reason);
     refused++;
     expect(errors).toHaveLength(refused);
     expect(errors.at(-1)).toBe(report.error);
-    expect(report.error?.message).not.toBe("");
   }
   expectUnchanged();
 }
 
 describe("a snapshot that is none", () => {
-  const forms: readonly (readonly [string, unknown, ErrorCode])[] = [
+  const forms: readonly (readonly [string, unknown, string])[] = [
     ["a number", 5, "bad-snapshot"],
     ["a text", "U0dTMQ==", "bad-snapshot"],
     ["true", true, "bad-snapshot"],
@@ -130,11 +130,11 @@ describe("a snapshot that is none", () => {
 });
 
 describe("a shard that is none", () => {
-  test("is refused with its code, each of its kind, wherever it stands among good ones", async () => {
+  test("is refused for its reason, each of its kind, wherever it stands among good ones", async () => {
     const good = await shardText(["a"]);
     const large = (count: number) =>
       Array<string>(count).fill(shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 0) }));
-    const cases: readonly (readonly [string, ErrorCode])[] = [
+    const cases: readonly (readonly [string, string])[] = [
       ["!", "bad-base64"],
       [" ", "bad-base64"],
       ["U0dT\nMQ==", "bad-base64"],
@@ -201,7 +201,7 @@ describe("a shard that is none", () => {
   test("is refused when it is cut off at any byte", async () => {
     const whole = bytesOf(await shardText(idsOf("a", 12), { capacity: 20 }));
     expect(whole.length).toBeGreaterThan(60);
-    const cases = Array.from({ length: whole.length }, (_, length): [unknown, ErrorCode] => [
+    const cases = Array.from({ length: whole.length }, (_, length): [unknown, string] => [
       { shards: [textOf(whole.subarray(0, length))] },
       length < 36 ? "truncated" : "bad-checksum",
     ]);
@@ -215,7 +215,7 @@ describe("a shard that is none", () => {
     test(`is refused when any single bit of it is another: ${encoding}`, async () => {
       const whole = bytesOf(await shardText(idsOf("a", ids), { capacity }));
       expect(whole[4]).toBe(encoding === "raw" ? 0 : 1);
-      const flipped = Array.from({ length: 8 * whole.length }, (_, bit): [unknown, ErrorCode] => {
+      const flipped = Array.from({ length: 8 * whole.length }, (_, bit): [unknown, string] => {
         const bytes = whole.slice();
         bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
         return [{ shards: [textOf(bytes)] }, bit < 32 ? "bad-magic" : "bad-checksum"];
@@ -234,7 +234,7 @@ describe("a shard that is none", () => {
         bytes[at] = value;
         const { applied, error } = guard.apply({ shards: [sealed(bytes)] });
         expect(applied).toBe(error === undefined);
-        if (error) expect(["bad-magic", "bad-encoding", "bad-parameters", "bad-payload"]).toContain(error.code);
+        if (error) expect(["bad-magic", "bad-encoding", "bad-parameters", "bad-payload"]).toContain(reasonOf(error));
         taken += applied ? 1 : 0;
       }
     }

@@ -242,8 +242,8 @@ describe("a chain that goes on from a stored snapshot", () => {
     const names = stored.shards.map(nameOf);
     const resumed = await chainFrom(chain.snapshot({ now: NOW, held: names.slice(1).join(".") }), { capacity: 10 });
     expect(resumed.rejected).toEqual([
-      { index: 1, code: "bad-base64" },
-      { index: 2, code: "bad-base64" },
+      { index: 1, reason: "bad-base64" },
+      { index: 2, reason: "bad-base64" },
     ]);
     expect(resumed.snapshot({ now: NOW }).shards).toEqual(stored.shards.slice(0, 1));
   });

@@ -224,16 +224,16 @@ describe("a chain that goes on from what the store holds", () => {
     stored.length = 13;
     const resumed = await chainFrom(stored as string[], { capacity: 10 });
     expect(resumed.rejected).toEqual([
-      { index: 0, code: "bad-base64" },
-      { index: 2, code: "bad-base64" },
-      { index: 3, code: "bad-base64" },
-      { index: 4, code: "truncated" },
-      { index: 6, code: "bad-base64" },
-      { index: 7, code: "bad-parameters" },
-      { index: 9, code: "bad-base64" },
-      { index: 10, code: "bad-base64" },
-      { index: 11, code: "bad-base64" },
-      { index: 12, code: "bad-base64" },
+      { index: 0, reason: "bad-base64" },
+      { index: 2, reason: "bad-base64" },
+      { index: 3, reason: "bad-base64" },
+      { index: 4, reason: "truncated" },
+      { index: 6, reason: "bad-base64" },
+      { index: 7, reason: "bad-parameters" },
+      { index: 9, reason: "bad-base64" },
+      { index: 10, reason: "bad-base64" },
+      { index: 11, reason: "bad-base64" },
+      { index: 12, reason: "bad-base64" },
     ]);
     expect(resumed.snapshot({ now: NOW }).shards).toEqual([newest, middle, oldest]);
     expect(idsOf("item", 25).every((id) => resumed.has(id, { now: NOW }))).toBe(true);
@@ -290,10 +290,10 @@ describe("options of a chain", () => {
     [{ capacity: 1000n }, "bad-option"],
     [{ capacity: null }, "bad-option"],
     [{ capacity: 2 ** 32 }, "bad-option"],
-    [{ capacity: 2 ** 32 - 1 }, "bad-parameters"],
-    [{ capacity: 2 ** 22 }, "bad-parameters"],
-    [{ falsePositiveRate: 1e-12 }, "bad-parameters"],
-    [{ capacity: 10 ** 6, shards: 64 }, "too-large"],
+    [{ capacity: 2 ** 32 - 1 }, "bad-option"],
+    [{ capacity: 2 ** 22 }, "bad-option"],
+    [{ falsePositiveRate: 1e-12 }, "bad-option"],
+    [{ capacity: 10 ** 6, shards: 64 }, "bad-option"],
     [{ shards: 0 }, "bad-option"],
     [{ shards: 65 }, "bad-option"],
     [{ shards: 2.5 }, "bad-option"],

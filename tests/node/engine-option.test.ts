@@ -59,7 +59,7 @@ describe("where there is no WebAssembly", () => {
     expect(guard.filter(["a", "b", "a"])).toEqual(["a", "b"]);
     expect(guard.apply({ shards: ["!"] })).toMatchObject({ applied: false, reason: "no-engine" });
     expect(guard.feed().filter(["a", "a"])).toEqual(["a"]);
-    expect(codes()).toEqual(["wasm-unavailable"]);
+    expect(codes()).toEqual(["engine"]);
     expect(errors[0]?.message).toMatch(/WebAssembly is not defined.*seenguard-engine-js\.iife\.js is not loaded/);
     expect(errors[0]?.cause).toHaveLength(2);
   });
@@ -67,7 +67,7 @@ describe("where there is no WebAssembly", () => {
   test("the next to open tries again: once the JavaScript engine has come", async () => {
     const page = openPage(WITHOUT_WASM);
     const options = { namespace: uniqueNamespace() };
-    expect((await openGuard(options, page.seenguard)).codes()).toEqual(["wasm-unavailable"]);
+    expect((await openGuard(options, page.seenguard)).codes()).toEqual(["engine"]);
     addEngine(page);
     await expectGuarding(openGuard(options, page.seenguard), "js");
   });
@@ -75,7 +75,7 @@ describe("where there is no WebAssembly", () => {
   test("the next to open tries again: once WebAssembly has come", async () => {
     const page = openPage(WITHOUT_WASM);
     const options = { namespace: uniqueNamespace() };
-    expect((await openGuard(options, page.seenguard)).codes()).toEqual(["wasm-unavailable"]);
+    expect((await openGuard(options, page.seenguard)).codes()).toEqual(["engine"]);
     page.run("globalThis.WebAssembly = before");
     await expectGuarding(openGuard(options, page.seenguard), "wasm");
   });
@@ -114,7 +114,7 @@ describe("the option fallback", () => {
       [() => Promise.resolve(formats as object as EngineModule), /pass a second script tag/],
     ] as const) {
       const { guard, errors } = await openGuard({ fallback }, page.seenguard);
-      expect(errors).toMatchObject([{ code: "wasm-unavailable", message: expect.stringMatching(message) as string }]);
+      expect(errors).toMatchObject([{ code: "engine", message: expect.stringMatching(message) as string }]);
       expect(guard.filter(["a", "a"])).toEqual(["a"]);
     }
   });
@@ -149,7 +149,7 @@ test("React Native's builds have no Wasm, and the JavaScript engine by themselve
 test("a Wasm file that cannot be had is reported, and not made up for by the JavaScript engine", async () => {
   const fallback = vi.fn(() => import("seenguard/engine-js"));
   const { guard, codes } = await openGuard({ wasm: new Uint8Array([0]), fallback } as object, slim);
-  expect(codes()).toEqual(["wasm-unavailable"]);
+  expect(codes()).toEqual(["engine"]);
   expect(fallback).not.toHaveBeenCalled();
   expect(guard.stats().engine).toBe("none");
 });
@@ -172,15 +172,15 @@ test("a JavaScript engine that traps lets everything pass, says so once, is repl
   other.guard.record("a");
   expect(guard.explain("a")).toEqual({ seen: false });
   expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
-  expect(codes()).toEqual(["trap"]);
+  expect(codes()).toEqual(["engine"]);
   // A fresh one takes its place, once in a document.
   const next = await openGuard(ON_JS, page.seenguard);
   next.guard.record("a");
   expect(next.guard.filter(["a", "b"])).toEqual(["b"]);
   expect(next.codes()).toEqual([]);
   next.guard.explain("a");
-  expect(next.codes()).toEqual(["trap"]);
-  expect((await openGuard(ON_JS, page.seenguard)).codes()).toEqual(["trap"]);
+  expect(next.codes()).toEqual(["engine"]);
+  expect((await openGuard(ON_JS, page.seenguard)).codes()).toEqual(["engine"]);
   expect(other.guard.filter(["a", "b"])).toEqual(["b"]);
   expect(other.codes()).toEqual([]);
 });
@@ -214,7 +214,7 @@ describe("without TextEncoder, TextDecoder and performance", () => {
       expect([...guard.filter(["a", "b", "a"])]).toEqual(["a", "b"]);
       guard.report({ url: "/" });
       await guard.deliver();
-      expect(codes()).toEqual(["wasm-unavailable"]);
+      expect(codes()).toEqual(["engine"]);
       expect(errors[0]?.message).toMatch(/TextEncoder is not defined: an app's tests import seenguard\/testing/);
       expect(guard.stats().engine).toBe("none");
     },

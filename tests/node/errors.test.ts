@@ -1,17 +1,10 @@
 /** docs/errors.md: every code has its section, and each example in it is what the package says. */
-import { readFileSync } from "node:fs";
 import { memoryStore, parseReport } from "seenguard/server";
 import { SeenGuard as SlimGuard } from "seenguard/slim";
 import { SeenGuard, type ErrorCode, type SeenGuardError, type Snapshot } from "seenguard";
 import { expect, test } from "vitest";
-import { newTrappingPage } from "../conditions/trapping-page.js";
-import { readPage, root } from "./docs/examples.ts";
-import { rice, shardOf } from "./shards.js";
-import { MapStorage, openGuard } from "./support.js";
-import { withMaximumMemory } from "./maximum-memory.js";
-
-/** What a guard reports for a snapshot of this one shard. */
-const ofShard = (shard: string) => ofSnapshot({ shards: [shard] });
+import { readPage } from "./docs/examples.ts";
+import { idsOf, MapStorage, openGuard } from "./support.js";
 
 async function ofSnapshot(snapshot: unknown): Promise<SeenGuardError | undefined> {
   const { guard, errors } = await openGuard();
@@ -53,21 +46,17 @@ const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
     return (await openGuard({ namespace, windowDays: 7 })).errors[0];
   },
   "bad-snapshot": () => ofSnapshot({ shards: [], now: Date.parse("2026-01-01") }),
-  "bad-base64": () => ofShard("not base64!"),
-  truncated: () => ofShard("AAAA"),
-  "bad-magic": () => ofShard(shardOf({ magic: "SGS2" })),
-  "bad-checksum": () => ofShard(shardOf().replace(/^(.{20})A/, "$1B")),
-  "bad-encoding": () => ofShard(shardOf({ encoding: 2 })),
-  "bad-parameters": () => ofShard(shardOf({ hashes: 33 })),
-  "bad-payload": () => ofShard(shardOf({ encoding: 1, payload: rice(0, 9, 0, 0) })),
-  "too-large": () => ofSnapshot({ shards: Array<string>(65).fill(shardOf()) }),
+  "too-large": async () => {
+    const { guard, errors } = await openGuard();
+    guard.filter(idsOf("item", 20_001));
+    return errors[0];
+  },
   "bad-report": () => thrown(() => parseReport({})),
   "wrong-namespace": () => {
     const store = memoryStore({ namespaceOf: (user) => `home:${user}` });
     return thrown(() => store.receive("ada", { namespace: "home:bob", now: 0, impressions: [] }));
   },
   storage: () => ofFailingStorage(new Error("the disk is gone")),
-  "storage-full": () => ofFailingStorage(new DOMException("no room", "QuotaExceededError")),
   delivery: async () => {
     const { guard, errors } = await openGuard();
     guard.record("a");
@@ -75,20 +64,9 @@ const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
     await guard.deliver();
     return errors[0];
   },
-  "wasm-unavailable": async () => {
+  engine: async () => {
     const wasm = Object.defineProperty(new Response(null, { status: 404 }), "url", { value: "/seenguard.wasm" });
     return (await openGuard({ wasm } as object, { SeenGuard: SlimGuard })).errors[0];
-  },
-  "out-of-memory": async () => {
-    const wasm = withMaximumMemory(readFileSync(`${root}dist/seenguard.wasm`), 64);
-    const { guard, errors } = await openGuard({ wasm } as object, { SeenGuard: SlimGuard });
-    guard.record("y".repeat(2 ** 23));
-    return errors[0];
-  },
-  trap: async () => {
-    const { guard, errors } = await openGuard({}, newTrappingPage());
-    guard.explain("a");
-    return errors[0];
   },
 };
 

@@ -116,7 +116,7 @@ describe("fetch", () => {
   test("tells of a snapshot that is damaged, and hands the answer on", async () => {
     const { fetch, errors } = await openFetch({ match: "/api/page" }, () => page({ shards: ["?"] }));
     expect(await (await fetch(PAGE)).json()).toHaveProperty("seen");
-    expect(errors.map(({ code }) => code)).toEqual(["bad-base64"]);
+    expect(errors.map(({ code }) => code)).toEqual(["bad-snapshot"]);
   });
 
   test("rejects as the fetch that it calls, and otherwise never", async () => {

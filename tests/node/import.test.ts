@@ -62,7 +62,7 @@ describe("where there is nothing but the language", () => {
     expect([...guard.filter(["a", "b", "a"])]).toEqual(["a", "b"]);
     expect(guard.record("a")).toBe(0);
     expect(guard.stats().engine).toBe("none");
-    expect(codes).toEqual(["wasm-unavailable"]);
+    expect(codes).toEqual(["engine"]);
     await guard.close();
   });
 
@@ -74,7 +74,7 @@ describe("where there is nothing but the language", () => {
       (cause: unknown) => cause,
     );
     expect(error).toBeInstanceOf(SeenGuardError);
-    expect(error).toMatchObject({ code: "wasm-unavailable", name: "SeenGuardError" });
+    expect(error).toMatchObject({ code: "engine", name: "SeenGuardError" });
     expect(String(error)).not.toContain("everything passes");
     // Options are checked all the same.
     await expect(ShardChain.create({ capacity: 0 })).rejects.toMatchObject({ code: "bad-option" });

@@ -204,12 +204,12 @@ describe("a namespace opened twice in one document", () => {
     const options = { namespace: uniqueNamespace() };
     const [first, second] = [await openGuard(options), await openGuard(options)];
     first.guard.apply({ shards: ["!"] });
-    expect(first.codes()).toEqual(["bad-base64"]);
-    expect(second.codes()).toEqual(["bad-base64"]);
+    expect(first.codes()).toEqual(["bad-snapshot"]);
+    expect(second.codes()).toEqual(["bad-snapshot"]);
     await first.guard.close();
     second.guard.apply({ shards: ["!"] });
-    expect(first.codes()).toEqual(["bad-base64"]);
-    expect(second.codes()).toEqual(["bad-base64", "bad-base64"]);
+    expect(first.codes()).toEqual(["bad-snapshot"]);
+    expect(second.codes()).toEqual(["bad-snapshot", "bad-snapshot"]);
   });
 
   test("by two copies of the package is one guard", async () => {

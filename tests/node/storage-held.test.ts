@@ -393,7 +393,7 @@ describe("a storage that is full", () => {
       guard.record(`refresh-${String(refresh)}`);
       await guard.flush();
     }
-    expect(codes()).toEqual(["storage-full"]);
+    expect(codes()).toEqual(["storage"]);
     expect(guard.stats().storage).toBe("custom");
     const other = await visit(storage, namespace);
     expect(other.guard.filter([...idsOf("refresh", 5), "new"])).toEqual(["new"]);

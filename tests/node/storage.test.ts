@@ -513,7 +513,7 @@ describe("a storage that fails", () => {
     await guard.flush();
     expect(guard.stats().storage).toBe("full");
     expect(guard.filter(["earlier", "a", "b", "c"])).toEqual(["c"]);
-    expect(codes()).toEqual(["storage-full"]);
+    expect(codes()).toEqual(["storage"]);
     full = false;
     await guard.close();
     expect(await forgotten(storage, namespace, ["earlier", "a", "b"])).toEqual([]);

@@ -153,31 +153,27 @@ test("a script that is refused as a whole is run without writing", async () => {
 describe.each(clients)("with %s, what is damaged in a user's keys is set aside and told", (_, open) => {
   const notText = Buffer.from([0x75, 0x6e, 0xff, 0xfe, 0x00, 0x80]);
   const many = Object.fromEntries(idsOf("gone", 1_005).map((id) => [`unseen:${id}`, "1764000000000"]));
-  const damages: [string, () => Promise<unknown>, string][] = [
-    ["a deletion at no time", () => redis.client.hset("seen:ada:meta", "forgetBefore", "1e99"), "bad-snapshot"],
-    [
-      "a deletion beyond all time",
-      () => redis.client.hset("seen:ada:meta", "forgetBefore", "99999999999"),
-      "bad-snapshot",
-    ],
-    ["a field that is no text", () => redis.client.hset("seen:ada:meta", notText, "1"), "bad-snapshot"],
-    ["a value that is no text", () => redis.client.hset("seen:ada:meta", "unseen:b", notText), "bad-snapshot"],
-    ["too many that were taken back", () => redis.client.hset("seen:ada:meta", many), "bad-snapshot"],
-    ["a newest shard that is no text", () => redis.client.lpush("seen:ada", notText), "bad-base64"],
-    ["an oldest shard that is no text", () => redis.client.rpush("seen:ada", notText), "bad-base64"],
-    ["an empty shard", () => redis.client.lpush("seen:ada", ""), "truncated"],
+  const damages: [string, () => Promise<unknown>][] = [
+    ["a deletion at no time", () => redis.client.hset("seen:ada:meta", "forgetBefore", "1e99")],
+    ["a deletion beyond all time", () => redis.client.hset("seen:ada:meta", "forgetBefore", "99999999999")],
+    ["a field that is no text", () => redis.client.hset("seen:ada:meta", notText, "1")],
+    ["a value that is no text", () => redis.client.hset("seen:ada:meta", "unseen:b", notText)],
+    ["too many that were taken back", () => redis.client.hset("seen:ada:meta", many)],
+    ["a newest shard that is no text", () => redis.client.lpush("seen:ada", notText)],
+    ["an oldest shard that is no text", () => redis.client.rpush("seen:ada", notText)],
+    ["an empty shard", () => redis.client.lpush("seen:ada", "")],
   ];
 
-  test.each(damages)("%s", async (_what, damage, code) => {
+  test.each(damages)("%s", async (_what, damage) => {
     const { store, codes } = listened(open);
     await store.update("ada", (chain) => chain.record(["a", "b", "c"]));
     await store.unsee("ada", "a");
     await damage();
     expect(await pageFor(store)).toEqual(["a", "d"]);
     expect((await store.read("ada")).filter(POOL)).toEqual(["a", "d"]);
-    expect(codes()).toEqual([code, code]);
+    expect(codes()).toEqual(["bad-snapshot", "bad-snapshot"]);
     await store.update("ada", (chain) => chain.record("d"));
-    expect(codes()).toEqual([code, code, code]);
+    expect(codes()).toEqual(["bad-snapshot", "bad-snapshot", "bad-snapshot"]);
     // It is gone with the change.
     expect(await pageFor(store)).toEqual(["a"]);
     expect(codes()).toHaveLength(3);

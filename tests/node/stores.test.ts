@@ -179,7 +179,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
       chain.record("new");
       return [...chain.rejected];
     });
-    expect(rejected).toEqual([{ index: 1, code: "bad-base64" }]);
+    expect(rejected).toEqual([{ index: 1, reason: "bad-base64" }]);
     expect((await store.read("ada")).rejected).toEqual([]);
     expect(await missing(store, "ada", [...idsOf("item", 10), ...idsOf("item", 5, 20), "new"])).toEqual([]);
   });

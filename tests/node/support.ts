@@ -43,6 +43,11 @@ export interface OpenedGuard {
   readonly codes: () => string[];
 }
 
+/** Why a snapshot is refused, as the format's description names it; another error's code. */
+export function reasonOf({ code, message }: SeenGuardError): string {
+  return (code === "bad-snapshot" && /^([a-z0-9]+(?:-[a-z0-9]+)*): /.exec(message)?.[1]) || code;
+}
+
 /** The shards that a guard names in its requests. */
 export function heldBy(guard: Pick<SeenGuard, "headers">): string {
   return guard.headers()["Seen-Held"] ?? "";

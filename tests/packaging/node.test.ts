@@ -174,7 +174,7 @@ test("an error of one copy is an instance of the other's class, and no other err
     class AppError extends SeenGuardError {}
     const caught = (promise) => promise.catch((error) => error);
     const errors = [await caught(SeenGuard.open({})), await caught(copy.ShardChain.from(1))];
-    for (const error of [...errors, new AppError("trap", ""), new TypeError("a"), null, { code: "trap" }])
+    for (const error of [...errors, new AppError("engine", ""), new TypeError("a"), null, { code: "engine" }])
       console.log(error instanceof SeenGuardError, error instanceof copy.SeenGuardError, error instanceof AppError);
     console.log(SeenGuardError === server.SeenGuardError, SeenGuardError === copy.SeenGuardError);`;
   const { stdout } = await runNode("--input-type=module", "--eval", script);

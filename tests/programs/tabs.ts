@@ -80,7 +80,7 @@ export class TabDocument {
   open(namespace: string): Promise<SeenGuard> {
     const onError = (error: SeenGuardError) => {
       this.errors.push(error);
-      if (error.code === "trap") this.page.hasTrapped = true;
+      if (error.code === "engine") this.page.hasTrapped = true;
     };
     return this.page.seenguard.SeenGuard.open({ namespace, storage: this.storage, ...ON_ENGINE, onError });
   }

@@ -89,7 +89,7 @@ export async function route(client: object, user: string, body: unknown, cursor:
   const storeOptions: StoreOptions = {
     namespaceOf: (user) => `home:${user}`,
     onError: ({ code }: SeenGuardError) => {
-      if (code === "trap") throw new Error(code);
+      if (code === "engine") throw new Error(code);
     },
     pendingSeconds: receivedAt + impressions.length + unseen.length + (pending?.length ?? 0),
   };

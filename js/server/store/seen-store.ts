@@ -1,5 +1,5 @@
 /** What every store shares: a change is made again until no other has come between, so that none is lost. */
-import { callBack, failure, refuse, SeenGuardError, warnOncePerCode, type ErrorListener } from "../../errors.js";
+import { callBack, failure, refuse, SeenGuardError, warnOnce, type ErrorListener } from "../../errors.js";
 import { collectRecorded } from "../../ids.js";
 import { aFunction, checkOptions, isFunction, isText, wholeNumber, type Rules } from "../../options.js";
 import type * as Api from "../../types/server.js";
@@ -74,7 +74,7 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
     this.options = withFormat(chainOptions);
     this.namespaceOf = namespaceOf;
     this.pendingSeconds = pendingSeconds;
-    this.onError = onError ?? warnOncePerCode();
+    this.onError = onError ?? warnOnce();
     this.backend = backend;
   }
 
@@ -181,8 +181,10 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
       const what = `${leftOut} of the fields stored beside the shards of ${user} cannot be read, and are left out`;
       this.tell(new SeenGuardError("bad-snapshot", what));
     }
-    for (const { index, code } of chain.rejected)
-      this.tell(new SeenGuardError(code, `shard ${index} of ${user} cannot be read, and is left out`));
+    for (const { index, reason } of chain.rejected)
+      this.tell(
+        new SeenGuardError("bad-snapshot", `${reason}: shard ${index} of ${user} cannot be read, and is left out`),
+      );
     return { chain, isDamaged: leftOut > 0 };
   }
 

@@ -21,7 +21,7 @@ const EXPECTED = {
   /** The network is gone from time to time. */
   delivery: /^delivery: /,
   /** The storage is filled from time to time. */
-  "storage-full": /^storage-full: /,
+  "storage full": /^storage: the storage is full/,
   /** The machine has more to do than it can. */
   "slow storage": /^storage: the storage does not answer/,
 };

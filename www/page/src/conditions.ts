@@ -73,7 +73,7 @@ export class Conditions {
     const { storage } = this.parts.guard.stats();
     say("#storage-state", storageState(storage));
     // There is room again, and what waited is written.
-    if (storage !== "full") clearNotice("guard storage-full");
+    if (storage !== "full") clearNotice("guard storage");
   }
 }
 
