@@ -129,7 +129,7 @@ test("with the storage full, the page says so and goes on, and keeps all when th
   await expect(page.locator("#fill-said")).toContainText("Filled with");
   expect((await reader.refreshAndLook(3)).guarded).toBe(0);
   await expect(page.locator("#storage-state")).toContainText("The storage is full");
-  await expect(page.getByRole("alert")).toContainText("storage");
+  await expect(page.getByRole("alert")).toContainText("the storage is full");
   await page.getByRole("button", { name: "Free it" }).click();
   await expect(page.locator("#storage-state")).toHaveText("Impressions are kept in IndexedDB.");
   await expect(page.getByRole("alert")).toBeEmpty();
@@ -163,7 +163,7 @@ test("where the storage is too large to be filled, a reader with a small one beg
   await expect(page.locator("#fill-said")).toContainText("Filled with");
   expect((await reader.refreshAndLook(3)).guarded).toBe(0);
   // It is told once; the oldest rows make way then, so that there may be room again.
-  expect(await alerts.evaluate((all) => all.join())).toContain("storage");
+  expect(await alerts.evaluate((all) => all.join())).toContain("the storage is full");
 });
 
 test("the keyboard alone opens the section and uses every control of it", async ({ page, context }) => {
