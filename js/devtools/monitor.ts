@@ -1,8 +1,10 @@
 /** Follows one guard: counts what it decides and is told, and samples its lag. It knows nothing of the page. */
-import { HOOK, type AppliedSnapshot, type Decision, type HookedGuard, type StoppedItem } from "../guard/hook.js";
+import type { AppliedSnapshot, Decision, HOOK, HookedGuard, StoppedItem } from "../guard/hook.js";
 import type { SeenGuard } from "../types/seenguard.js";
 import { kindOf, type Kind } from "./format.js";
 
+/** Registered: the guard may be another bundle's, and this one shares no file with it. */
+const HOOK_OF_GUARD: typeof HOOK = Symbol.for("seenguard.devtools") as typeof HOOK;
 const MAX_SAMPLES = 300;
 const MAX_STOPPED = 50;
 const MAX_LAGS = 1000;
@@ -40,7 +42,7 @@ export class GuardMonitor {
 
   /** Calls `onNews` after each call that decided items or applied a snapshot. Returns stop. */
   follow(onNews: () => void): () => void {
-    return (this.guard as HookedGuard)[HOOK]({
+    return (this.guard as HookedGuard)[HOOK_OF_GUARD]({
       decided: (decision) => {
         this.countDecision(decision);
         onNews();

@@ -217,7 +217,6 @@ describe("the entry seenguard, which knows the native format alone,", () => {
   const every: readonly ShardFormat[] = [
     ...new Map(filters.map((filter) => [JSON.stringify(filter.format), filter.format])).values(),
   ];
-  const readAll = { applied: true };
   const refusal = { applied: false, reason: "invalid", error: { code: "bad-snapshot" } };
 
   test.each(every)("refuses a snapshot of format %j, says what to import, and goes on", async (format) => {
@@ -256,7 +255,7 @@ describe("the entry seenguard, which knows the native format alone,", () => {
       await openGuard({ namespace: another }, formats),
       await openGuard({ namespace: another }, native),
     ];
-    expect(beside.guard.apply({ format, shards })).toMatchObject(readAll);
+    expect(beside.guard.apply({ format, shards })).toMatchObject({ applied: true });
     expect(full.guard.filter(ids)).toEqual(ids.filter((_, index) => answers[index] === "0"));
   });
 });

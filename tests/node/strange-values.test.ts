@@ -307,7 +307,7 @@ describe("a list that claims to be endless is taken for what it holds", () => {
   test("of shards and features", async () => {
     const { guard } = await openGuard();
     const { shards } = await shippedSnapshot(["a"]);
-    expect(guard.apply({ shards: endless(shards) })).toMatchObject({ applied: true, shards: 1 });
+    expect(guard.apply({ shards: endless(shards) })).toMatchObject({ applied: true });
     expect((await ShardChain.from(endless(shards))).has("a")).toBe(true);
     expect(simhash(endless(["a"]))).toBe(simhash(["a"]));
   });
