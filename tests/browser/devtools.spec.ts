@@ -35,7 +35,7 @@ test.describe("what is shown", () => {
     await expect(shown.fact("Stopped")).toHaveText("4");
     await expect(shown.fact("Passed")).toHaveText("4");
     await expect(shown.fact("Remembered")).toHaveText("2");
-    await expect(shown.fact("Undelivered")).toHaveText("2");
+    await expect(shown.fact("Undelivered")).toHaveText("3");
     await expect(shown.fact("Version")).toHaveText("12");
     await expect(shown.fact("Storage")).toHaveText("IndexedDB");
     await expect(shown.fact("Engine")).toHaveText("WebAssembly");
