@@ -91,8 +91,9 @@ async function weightOfGuard(count: number, fill: (guard: SeenGuard) => void): P
   const memory = (engineMemory ??= await loadEngine());
   const guards: SeenGuard[] = [];
   const open = async () => {
-    guards.push(await openGuard(String(guards.length)));
-    fill(guards.at(-1) as SeenGuard);
+    const guard = await openGuard(String(guards.length));
+    guards.push(guard);
+    fill(guard);
   };
   const first = memory.buffer.byteLength;
   while (memory.buffer.byteLength === first) await open();

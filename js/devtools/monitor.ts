@@ -42,7 +42,7 @@ export class GuardMonitor {
 
   /** Calls `onNews` after each call that decided items or applied a snapshot. Returns stop. */
   follow(onNews: () => void): () => void {
-    return (this.guard as HookedGuard)[HOOK_OF_GUARD]({
+    return (this.guard as object as HookedGuard)[HOOK_OF_GUARD]({
       decided: (decision) => {
         this.countDecision(decision);
         onNews();

@@ -2,12 +2,12 @@
  * What a guard tells its tools, such as the panel of `seenguard/devtools`: no API, so it is under a registered symbol,
  * where bundles of the package meet. Without a tool nothing is counted.
  */
-import type { Explanation, SeenGuard } from "../types/seenguard.js";
+import type { Explanation } from "../types/seenguard.js";
 
 export const HOOK = Symbol.for("seenguard.devtools");
 
 /** A guard to a tool. What the tool does in answer it is not told of. */
-export interface HookedGuard extends SeenGuard {
+export interface HookedGuard {
   /** Of whatever the guard's holders and feeds do. Returns stop. */
   [HOOK](tool: Tool): () => void;
 }

@@ -13,7 +13,7 @@ async function followed() {
 
 /** Has a tool hear of each decision. Returns stop. */
 function hear(guard: SeenGuard, decided: Tool["decided"]): () => void {
-  return (guard as HookedGuard)[HOOK]({ decided, applied: () => {} });
+  return (guard as object as HookedGuard)[HOOK]({ decided, applied: () => {} });
 }
 
 describe("a tool is told of decisions", () => {

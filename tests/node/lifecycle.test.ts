@@ -6,7 +6,6 @@ import { describe, expect, test, vi } from "vitest";
 import {
   ENGINE,
   GatedStorage,
-  idsOf,
   MapStorage,
   newPage,
   openGuard,

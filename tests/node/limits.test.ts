@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { craftedIds } from "./crafted-ids.js";
 import { withMaximumMemory } from "./maximum-memory.js";
 import { xxh64 } from "./shards.js";
-import { ENGINE, idsOf, NOW, type OpenedGuard, openGuard, openPage, shippedSnapshot } from "./support.js";
+import { ENGINE, idsOf, NOW, openGuard, openPage, shippedSnapshot } from "./support.js";
 
 const MEGABYTE = 1 << 20;
 /** Over the longest string of every JavaScript engine, together. */

@@ -1,7 +1,7 @@
 /** What `record` counts, and what is pending. */
 import type { ItemId } from "seenguard";
 import { describe, expect, test } from "vitest";
-import { heldBy, idsOf, NOW, openGuard, shippedSnapshot } from "./support.js";
+import { heldBy, idsOf, openGuard, shippedSnapshot } from "./support.js";
 
 describe("record", () => {
   test("returns how many ids were not known on this device", async () => {

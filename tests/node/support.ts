@@ -57,7 +57,7 @@ export function heldBy(guard: Pick<SeenGuard, "headers">): string {
 export function follow(guard: SeenGuard) {
   const decisions: Decision[] = [];
   const snapshots: AppliedSnapshot[] = [];
-  const stop = (guard as HookedGuard)[HOOK]({
+  const stop = (guard as object as HookedGuard)[HOOK]({
     decided: (decision) => decisions.push(decision),
     applied: (snapshot) => snapshots.push(snapshot),
   });
