@@ -25,12 +25,13 @@ const MAX_UNITS = 1 << 20;
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u;
 
 /** Whether a value can be an id. A number that is not a safe integer cannot: `JSON.parse` has already rounded it. */
-export function isUsable(id: unknown): id is ItemId {
-  return typeof id === "string" ? isUsableText(id) : typeof id === "bigint" || Number.isSafeInteger(id);
+export function isId(id: unknown): id is ItemId {
+  return typeof id === "string" || typeof id === "bigint" || Number.isSafeInteger(id);
 }
 
-/** Half a character would be the same id as any other half: UTF-8 has none. */
-function isUsableText(id: string): boolean {
+/** The same on a device. Half a character would be the same id as any other half: UTF-8 has none. */
+export function isUsable(id: unknown): id is ItemId {
+  if (typeof id !== "string") return isId(id);
   const { isWellFormed } = id as { readonly isWellFormed?: () => boolean };
   return id.length <= MAX_ID_UNITS && (isWellFormed ? isWellFormed.call(id) : !LONE_SURROGATE.test(id));
 }
@@ -52,20 +53,20 @@ export function ownId(item: unknown): unknown {
 }
 
 /** The ids of a list's items: by `idOf` if it is a function, else the items or their `id`. Never throws. */
-export function collectIds<T>(items: readonly T[], idOf?: IdOf<T>): CollectedIds {
-  if (typeof idOf === "function") return collectEach(items, idOf);
-  const texts = collectTexts(items);
-  return texts ? { ids: texts } : collectEach(items, ownId);
+export function collectIds<T>(items: readonly T[], idOf?: IdOf<T>, isRight = isUsable): CollectedIds {
+  if (typeof idOf === "function") return collectEach(items, idOf, isRight);
+  const texts = collectTexts(items, isRight);
+  return texts ? { ids: texts } : collectEach(items, ownId, isRight);
 }
 
 /** The ids of a list in which every id is a text, as in most: this loop is the shortest there is. */
-function collectTexts(items: readonly unknown[]): string[] | undefined {
+function collectTexts(items: readonly unknown[], isRight: typeof isUsable): string[] | undefined {
   try {
     const texts: string[] = new Array<string>(items.length);
     for (let index = 0; index < texts.length; index++) {
       const item = items[index];
       const id = typeof item === "string" ? item : ownId(item);
-      if (typeof id !== "string" || !isUsableText(id)) return undefined;
+      if (typeof id !== "string" || !isRight(id)) return undefined;
       texts[index] = id;
     }
     return texts;
@@ -75,7 +76,7 @@ function collectTexts(items: readonly unknown[]): string[] | undefined {
   }
 }
 
-function collectEach<T>(items: readonly T[], idOf: (item: T) => unknown): CollectedIds {
+function collectEach<T>(items: readonly T[], idOf: (item: T) => unknown, isRight: typeof isUsable): CollectedIds {
   const ids: ItemId[] = [];
   let ends: number[] | undefined;
   let places: number[] | undefined;
@@ -83,8 +84,8 @@ function collectEach<T>(items: readonly T[], idOf: (item: T) => unknown): Collec
     const start = ids.length;
     try {
       const id = idOf(items[index] as T);
-      if (isUsable(id)) ids.push(id);
-      else if (Array.isArray(id)) for (const each of copyList(id)) if (isUsable(each)) ids.push(each);
+      if (isRight(id)) ids.push(id);
+      else if (Array.isArray(id)) for (const each of copyList(id)) if (isRight(each)) ids.push(each);
     } catch {
       // The callback is the app's, and an item may be anything: this one has no id.
     }
@@ -110,12 +111,12 @@ export function idsOfItem({ ids, ends }: ItemIdList, item: number): readonly Ite
 }
 
 /** The usable ids of what `record` takes: one id or several. Never throws. */
-export function collectRecorded(ids: unknown): ItemId[] {
-  if (isUsable(ids)) return [ids];
+export function collectRecorded(ids: unknown, isRight = isUsable): ItemId[] {
+  if (isRight(ids)) return [ids];
   const usable: ItemId[] = [];
   try {
     const list = Array.isArray(ids) ? copyList<unknown>(ids) : (ids as Iterable<unknown>);
-    for (const id of list) if (isUsable(id)) usable.push(id);
+    for (const id of list) if (isRight(id)) usable.push(id);
   } catch {
     // Not iterable, or it broke off: what came before counts.
   }

@@ -1,7 +1,7 @@
 /** `ShardChain`: one user's shards on the server. */
 import { refuse, SeenGuardError } from "../errors.js";
 import type { Chain, TextBatch } from "../generated/server/seenguard.js";
-import { collectIds, collectRecorded, copyList, freshItems, isUsable, splitItems, type CollectedIds } from "../ids.js";
+import { collectIds, collectRecorded, copyList, freshItems, isId, splitItems, type CollectedIds } from "../ids.js";
 import type * as Api from "../types/server.js";
 import {
   checkFilterOptions,
@@ -129,7 +129,7 @@ export class ShardChain implements Api.ShardChain {
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): number {
     const now = checkTime("ShardChain.record", options);
-    const usable = collectRecorded(ids);
+    const usable = collectRecorded(ids, isId);
     const { engine, chain, batch } = this.live();
     return callWith(engine, usable, () => chain.record(batch, now));
   }
@@ -143,7 +143,7 @@ export class ShardChain implements Api.ShardChain {
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): void {
     const now = checkTime("ShardChain.unsee", options);
-    const usable = collectRecorded(ids);
+    const usable = collectRecorded(ids, isId);
     const { engine, chain, batch } = this.live();
     callWith(engine, usable, () => chain.unsee(batch, now));
   }
@@ -156,7 +156,7 @@ export class ShardChain implements Api.ShardChain {
 
   has(id: Api.ItemId, options?: TimeOptions): boolean {
     const now = checkTime("ShardChain.has", options);
-    return this.fresh(isUsable(id) ? [id] : [], now).length === 0 && isUsable(id);
+    return this.fresh(isId(id) ? [id] : [], now).length === 0 && isId(id);
   }
 
   filter<T extends Api.Identified>(items: readonly T[], options?: RequestOptions): T[];
@@ -212,7 +212,7 @@ export class ShardChain implements Api.ShardChain {
 
 /** The ids of a list's items, of which each has one here. */
 function collectOne<T>(list: readonly T[], idOf: Api.IdOf<T> | undefined): CollectedIds {
-  const collected = collectIds(list, idOf);
+  const collected = collectIds(list, idOf, isId);
   if (collected.ends) refuse("on a server an item has one id: of a repost its original's");
   return collected;
 }

@@ -303,24 +303,10 @@ describe("a list that is split", () => {
   });
 });
 
-test("an item with several ids is stopped by any of them, and is a duplicate by any of them", async () => {
-  const chain = await createChain({ capacity: 2 });
-  chain.record(["original", "x", "y"], { now: NOW });
-  const posts = [
-    { ids: ["repost", "original"] },
-    { ids: ["a", null, "b"] },
-    { ids: ["c", "b"] },
-    { ids: ["y", "x"] },
-    { ids: [] },
-    { ids: ["d"] },
-    { ids: ["quote", "original"] },
-  ];
-  const id = (post: (typeof posts)[number]) => post.ids;
-  const kept = [posts[1], posts[4], posts[5]];
-  expect(chain.filter(posts, { id, now: NOW })).toEqual(kept);
-  expect(chain.split(posts, { id, now: NOW })).toEqual({ fresh: kept, seen: [posts[0], posts[3]] });
-  chain.unsee("original", { now: NOW });
-  expect(chain.split(posts, { id, now: NOW }).fresh).toEqual([posts[0], ...kept]);
+test("an item with several ids is refused: on a server it has one", async () => {
+  const chain = await createChain();
+  const both = () => chain.filter([["repost", "original"]], { id: (ids) => ids as never });
+  expect(both).toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
 });
 
 /** A shard's reference, without its mark: what any server can compute. */

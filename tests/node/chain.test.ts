@@ -277,56 +277,58 @@ describe("a chain that goes on from what the store holds", () => {
 });
 
 describe("options of a chain", () => {
-  const wrong: readonly (readonly [unknown, string])[] = [
-    [null, "bad-option"],
-    [7, "bad-option"],
-    ["options", "bad-option"],
-    [[], "bad-option"],
-    [{ capacity: 0 }, "bad-option"],
-    [{ capacity: -1 }, "bad-option"],
-    [{ capacity: 1.5 }, "bad-option"],
-    [{ capacity: NaN }, "bad-option"],
-    [{ capacity: "1000" }, "bad-option"],
-    [{ capacity: 1000n }, "bad-option"],
-    [{ capacity: null }, "bad-option"],
-    [{ capacity: 2 ** 32 }, "bad-option"],
-    [{ capacity: 2 ** 32 - 1 }, "bad-option"],
-    [{ capacity: 2 ** 22 }, "bad-option"],
-    [{ falsePositiveRate: 1e-12 }, "bad-option"],
-    [{ capacity: 10 ** 6, shards: 64 }, "bad-option"],
-    [{ shards: 0 }, "bad-option"],
-    [{ shards: 65 }, "bad-option"],
-    [{ shards: 2.5 }, "bad-option"],
-    [{ shards: 33, ttlSeconds: 60 }, "bad-option"],
-    [{ falsePositiveRate: 0 }, "bad-option"],
-    [{ falsePositiveRate: 1 }, "bad-option"],
-    [{ falsePositiveRate: -0.1 }, "bad-option"],
-    [{ falsePositiveRate: NaN }, "bad-option"],
-    [{ falsePositiveRate: "0.001" }, "bad-option"],
-    [{ seed: 7 }, "bad-option"],
-    [{ seed: -1n }, "bad-option"],
-    [{ seed: 2n ** 64n }, "bad-option"],
-    [{ ttlSeconds: -1 }, "bad-option"],
-    [{ ttlSeconds: 0.5 }, "bad-option"],
-    [{ ttlSeconds: Infinity }, "bad-option"],
-    [{ ttlSeconds: 2 ** 32 }, "bad-option"],
-    [{ format: "zip" }, "bad-option"],
-    [{ capacityy: 10 }, "bad-option"],
-    [{ ttl: 10 }, "bad-option"],
+  const wrong: readonly (readonly [unknown, RegExp?])[] = [
+    [null],
+    [7],
+    ["options"],
+    [[]],
+    [{ capacity: 0 }],
+    [{ capacity: -1 }],
+    [{ capacity: 1.5 }],
+    [{ capacity: NaN }],
+    [{ capacity: "1000" }],
+    [{ capacity: 1000n }],
+    [{ capacity: null }],
+    [{ capacity: 2 ** 32 }],
+    [{ capacity: 2 ** 32 - 1 }, /2\^24 bits/],
+    [{ capacity: 2 ** 22 }, /2\^24 bits/],
+    [{ falsePositiveRate: 1e-12 }, /over 32 hashes/],
+    [{ capacity: 10 ** 6, shards: 64 }, /2\^26 bits/],
+    [{ shards: 0 }],
+    [{ shards: 65 }],
+    [{ shards: 2.5 }],
+    [{ shards: 33, ttlSeconds: 60 }],
+    [{ falsePositiveRate: 0 }],
+    [{ falsePositiveRate: 1 }],
+    [{ falsePositiveRate: -0.1 }],
+    [{ falsePositiveRate: NaN }],
+    [{ falsePositiveRate: "0.001" }],
+    [{ seed: 7 }],
+    [{ seed: -1n }],
+    [{ seed: 2n ** 64n }],
+    [{ ttlSeconds: -1 }],
+    [{ ttlSeconds: 0.5 }],
+    [{ ttlSeconds: Infinity }],
+    [{ ttlSeconds: 2 ** 32 }],
+    [{ format: "zip" }],
+    [{ capacityy: 10 }],
+    [{ ttl: 10 }],
   ];
 
-  test("that are wrong make create and from reject with their code and say which", async () => {
-    for (const [options, code] of wrong) {
+  test("that are wrong make create and from reject and say which", async () => {
+    for (const [options, message] of wrong) {
       for (const made of [ShardChain.create(options as ChainOptions), ShardChain.from([], options as ChainOptions)]) {
         const error: unknown = await made.then(
           () => undefined,
           (cause: unknown) => cause,
         );
-        expect(error, `case ${String(wrong.findIndex(([one]) => one === options))}`).toMatchObject({ code });
+        expect(error, `case ${String(wrong.findIndex(([one]) => one === options))}`).toMatchObject({
+          code: "bad-option",
+        });
         expect(error).toBeInstanceOf(SeenGuardError);
         expect(error).toBeInstanceOf(Error);
         const [name] = typeof options === "object" && options !== null ? Object.keys(options) : [];
-        if (name !== undefined && code === "bad-option") expect((error as Error).message).toContain(name.slice(0, 6));
+        expect((error as Error).message).toMatch(message ?? new RegExp((name ?? "").slice(0, 6)));
       }
     }
   });

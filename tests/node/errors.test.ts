@@ -34,7 +34,7 @@ async function thrown(run: () => unknown): Promise<SeenGuardError | undefined> {
 
 /** How each error of the page comes about. */
 const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
-  "bad-option": () => thrown(() => SeenGuard.open({ namespace: "home:ada", windowDays: 0 })),
+  "bad-option": () => thrown(() => SeenGuard.open({ namespace: "home:ada", storage: "none", windowDays: 0 })),
   misuse: async () => {
     const { guard, errors } = await openGuard();
     await guard.feed().fill(() => Promise.resolve(new Response("{}") as never), 1);

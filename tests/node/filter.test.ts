@@ -97,13 +97,13 @@ describe("filter", () => {
     expect(guard.pending()).toEqual(pending);
   });
 
-  test("takes 200,000 items at once, with and without ids among them, and then one again", async () => {
+  test("takes 20,000 items at once, with and without ids among them, and then one again", async () => {
     const { guard, errors } = await openGuard();
-    const many = idsOf("item", 200_000);
+    const many = idsOf("item", 20_000);
     guard.record(many.slice(1000, 2000));
     expect(guard.filter(many)).toEqual([...many.slice(0, 1000), ...many.slice(2000)]);
     const mixed = many.map((id, index) => (index % 2 === 0 ? { id } : { index }));
-    expect(guard.filter(mixed as { id: string }[])).toHaveLength(200_000 - 500);
+    expect(guard.filter(mixed as { id: string }[])).toHaveLength(20_000 - 500);
     expect(guard.filter(["item-1000", "item-1"])).toEqual(["item-1"]);
     expect(errors).toEqual([]);
   });

@@ -179,11 +179,11 @@ describe("npx seenguard plan", () => {
     expect(stderr).toMatch(/^seenguard: .* \(docs\/errors\.md#bad-option\); see seenguard plan --help\n$/);
   });
 
-  test("of what fits into no chain ends with 1, for machines, too", async () => {
+  test("of what fits into no chain ends with 2, for machines, too", async () => {
     const { status, stdout, stderr } = await runCommand(["plan", ...args, "--per-day", "1e6", "--json"]);
-    expect(status).toBe(1);
-    expect(stderr).toMatch(/fewer a day.* \(docs\/errors\.md#too-large\)\n$/);
-    expect(JSON.parse(stdout)).toMatchObject({ error: { code: "too-large" } });
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/fewer a day.* \(docs\/errors\.md#bad-option\)\n$/);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: "bad-option" } });
   });
 
   test("--help tells of every option", async () => {

@@ -91,13 +91,13 @@ describe("record", () => {
     }
   });
 
-  test("takes an id that alone is too long to be pending: it is stopped all the same", async () => {
+  test("takes an id of 1,024 UTF-16 units, and no longer one", async () => {
     const { guard, codes } = await openGuard();
-    const long = "x".repeat(300 * 1024);
-    expect(guard.record([long, "a"])).toBe(2);
-    expect(guard.filter([long, "a", "b"])).toEqual(["b"]);
-    expect(guard.pending()).toEqual(["a"]);
-    expect(codes()).toEqual(["too-large"]);
+    const [longest, longer] = ["🦀".repeat(512), "x".repeat(1025)];
+    expect(guard.record([longest, longer, "a"])).toBe(2);
+    expect(guard.filter([longest, longer, "a", "b"])).toEqual([longer, "b"]);
+    expect(guard.pending()).toEqual([longest, "a"]);
+    expect(codes()).toEqual([]);
   });
 });
 

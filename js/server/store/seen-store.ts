@@ -1,6 +1,6 @@
 /** What every store shares: a change is made again until no other has come between, so that none is lost. */
 import { callBack, failure, refuse, SeenGuardError, warnOnce, type ErrorListener } from "../../errors.js";
-import { collectRecorded } from "../../ids.js";
+import { collectRecorded, isId } from "../../ids.js";
 import { aFunction, checkOptions, isFunction, isText, wholeNumber, type Rules } from "../../options.js";
 import type * as Api from "../../types/server.js";
 import { checkTime } from "../call-options.js";
@@ -131,7 +131,7 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
 
   async unsee(user: string, ids: Api.ItemId | Iterable<Api.ItemId>): Promise<void> {
     // What can be read once may be needed again.
-    const all = collectRecorded(ids);
+    const all = collectRecorded(ids, isId);
     return this.change(user, (chain) => chain.unsee(all));
   }
 
