@@ -55,8 +55,8 @@ pub struct Request<'a> {
 pub struct Page {
     /// What the person is to see.
     pub items: Vec<String>,
-    /// The state that the items were filtered against. In a browser, `guard.apply(page.seen)` takes it.
-    pub seen: ChainSnapshot,
+    /// The state that the items were filtered against. In a browser, `guard.apply(page.snapshot)` takes it.
+    pub snapshot: ChainSnapshot,
 }
 
 /// What devices open their guards with: the feed, and whose it is.
@@ -87,12 +87,12 @@ impl RecallServer {
     /// What the stream's consumer does with what a device of a user reported. A report that comes twice changes nothing
     /// the second time; one that comes late changes nothing that became unseen or was deleted meanwhile.
     pub fn consume(&mut self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
-        self.update(user, report.received_at, |chain| chain.take(report).map(drop))
+        self.update(user, report.received_at, |chain| chain.ingest(report).map(drop))
     }
 
     /// A report arrives: what the device has pending is kept at once, and what is returned may wait in a stream. Its
     /// times are the server's. Nothing for a report of another namespace: of a tab of somebody who has signed out.
-    pub fn receive(&mut self, user: &str, report: Report, now: Time) -> Result<Option<ReceivedReport>, Error> {
+    pub fn accept(&mut self, user: &str, report: Report, now: Time) -> Result<Option<ReceivedReport>, Error> {
         if report.namespace != namespace_of(user) {
             return Ok(None);
         }
@@ -168,7 +168,7 @@ impl RecallServer {
         let items = page.items.iter().map(|&index| candidates[index as usize].into());
         Ok(Page {
             items: items.collect(),
-            seen: page.snapshot,
+            snapshot: page.snapshot,
         })
     }
 }
@@ -202,7 +202,7 @@ pub fn new_device(namespace: &str, random_seed: u64, now: Time) -> Result<Guard,
 /// What the device does with a page, which in a browser the npm package does: takes the state, filters, and records
 /// what was looked at.
 pub fn show(guard: &mut Guard, page: &Page, now: Time) -> Result<Vec<String>, Error> {
-    guard.apply(Snapshot::from(&page.seen), now)?;
+    guard.apply(Snapshot::from(&page.snapshot), now)?;
     let fresh = guard.filter(&page.items, now);
     let shown: Vec<String> = fresh.iter().map(|&index| page.items[index as usize].clone()).collect();
     guard.record(&shown, now);
@@ -237,7 +237,7 @@ pub fn main() -> Result<(), Error> {
     let consume = |server: &mut RecallServer, ids: &[&str], at: Time| {
         let mut report = Report::new("home:ada", at);
         report.impressions = impressions(ids, at);
-        match server.receive("ada", report, at)? {
+        match server.accept("ada", report, at)? {
             Some(report) => server.consume("ada", &report),
             None => Ok(()),
         }
@@ -263,7 +263,7 @@ pub fn main() -> Result<(), Error> {
     let third = ask(&mut server, &desk, &candidates, now)?;
     show(&mut desk, &third, now)?;
     println!("with what is pending in the request: {:?}", third.items);
-    println!("sent of the server's shards: {:?}", third.seen.shards);
+    println!("sent of the server's shards: {:?}", third.snapshot.shards);
 
     // The server has kept that. What the desk showed first does not come on the phone either, though the stream has
     // brought none of it.

@@ -80,7 +80,7 @@
 //! # Ok::<(), seenguard::Error>(())
 //! ```
 //!
-//! [`ShardChain::take`] takes in a device's [`Report`]; [`ShardChain::unsee`] makes ids fresh again, and
+//! [`ShardChain::ingest`] takes in a device's [`Report`]; [`ShardChain::unsee`] makes ids fresh again, and
 //! [`ShardChain::forget`] deletes a history. [`ShardChain::page`] makes a page of ranked candidates, less what the
 //! person's devices have [`Pending`]. A store has a user's [`StoredChain`] under [`StoreKeys`]. [`plan()`] says which
 //! options a feed needs and what they cost:
@@ -163,8 +163,8 @@ pub mod device {
 
 pub use bloom::BloomFilter;
 pub use chain::{
-    ChainOptions, ChainSnapshot, ListChange, MAX_PAGE_SIZE, Page, PageRequest, ReceivedReport, Rejected, Report,
-    SeenItems, ShardChain, StoreKeys, StoredChain,
+    ChainOptions, ChainSnapshot, ListChange, MAX_PAGE_SIZE, Page, PageRequest, ReceivedReport, Rejected, Repeats,
+    Report, ShardChain, StoreKeys, StoredChain,
 };
 pub use devices::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep};
 pub use error::Error;

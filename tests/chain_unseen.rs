@@ -39,9 +39,9 @@ fn impressions(list: &[(&str, u64)]) -> Vec<Impression> {
 }
 
 /// Takes in a report of a device whose clock is right.
-fn take(chain: &mut ShardChain, shown: &[(&str, u64)], unseen: &[(&str, u64)], now_ms: u64) -> usize {
+fn ingest(chain: &mut ShardChain, shown: &[(&str, u64)], unseen: &[(&str, u64)], now_ms: u64) -> usize {
     chain
-        .take(&report(now_ms, shown, unseen).received(at_ms(now_ms)))
+        .ingest(&report(now_ms, shown, unseen).received(at_ms(now_ms)))
         .unwrap()
 }
 
@@ -84,8 +84,8 @@ fn compare_with_the_model(options: ChainOptions, seed: u64) {
                 model.unsee(&batch, now_ms);
             }
             8..11 => assert_eq!(
-                take(&mut chain, &shown, &unseen, now_ms),
-                model.take(&shown, &unseen, now_ms)
+                ingest(&mut chain, &shown, &unseen, now_ms),
+                model.ingest(&shown, &unseen, now_ms)
             ),
             _ if random.once_in(4) => {
                 chain.forget(at_ms(now_ms)).unwrap();
@@ -300,7 +300,7 @@ fn a_report_that_comes_late_changes_nothing_that_is_unseen_since() {
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
     chain.unsee(&["a"], at_ms(START_MS + 5_000)).unwrap();
     assert_eq!(
-        take(
+        ingest(
             &mut chain,
             &[("a", START_MS + 5_000), ("b", START_MS + 5_000)],
             &[],
@@ -309,7 +309,7 @@ fn a_report_that_comes_late_changes_nothing_that_is_unseen_since() {
         1
     );
     assert_eq!(chain.filter(&["a", "b"], None, at(START + 9)).unwrap(), [0]);
-    take(&mut chain, &[("a", START_MS + 5_001)], &[], START_MS + 9_000);
+    ingest(&mut chain, &[("a", START_MS + 5_001)], &[], START_MS + 9_000);
     assert_eq!(chain.filter(&["a", "b"], None, at(START + 9)).unwrap(), [0; 0]);
 }
 
@@ -327,7 +327,7 @@ fn what_one_report_unsees_is_judged_before_its_impressions() {
         ("c", START_MS + 2_000),
         ("new", START_MS + 2_000),
     ];
-    take(&mut chain, &shown, &unseen, START_MS + 4_000);
+    ingest(&mut chain, &shown, &unseen, START_MS + 4_000);
     assert_eq!(
         chain.filter(&["a", "b", "c", "new"], None, at(START + 4)).unwrap(),
         [0, 2, 3]
@@ -342,7 +342,7 @@ fn times_are_read_by_the_clock_of_the_device_that_reports() {
         let mut chain = recorded(ChainOptions::default(), &["a", "b"], START - 60);
         chain.unsee(&["a", "b"], at_ms(START_MS - 10_000)).unwrap();
         let report = report(device_ms, &[("a", device_ms - 10_000), ("b", device_ms - 9_999)], &[]);
-        chain.take(&report.received(at_ms(START_MS))).unwrap();
+        chain.ingest(&report.received(at_ms(START_MS))).unwrap();
         assert_eq!(chain.filter(&["a", "b"], None, at(START)).unwrap(), [0], "{device_ms}");
     }
 }
@@ -352,9 +352,9 @@ fn a_report_that_waited_in_a_stream_gives_the_same_chain_as_one_that_did_not() {
     let report = report(7_000, &[("a", 0), ("b", 6_000)], &[("c", 5_000)]).received(at_ms(START_MS));
     let chain = recorded(options(5, 3, 3_600), &["b", "c"], START - 60);
     let (mut at_once, mut late) = (chain.clone(), chain);
-    at_once.take(&report).unwrap();
+    at_once.ingest(&report).unwrap();
     // Nothing tells it how late it is.
-    assert_eq!(late.take(&report.clone()).unwrap(), 1);
+    assert_eq!(late.ingest(&report.clone()).unwrap(), 1);
     assert_eq!(shipped(&late, START + 1_800), shipped(&at_once, START + 1_800));
     assert_eq!(late.filter(&["a", "b", "c"], None, at(START)).unwrap(), [2]);
 }
@@ -362,7 +362,7 @@ fn a_report_that_waited_in_a_stream_gives_the_same_chain_as_one_that_did_not() {
 #[test]
 fn a_time_in_the_future_counts_as_now() {
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
-    take(&mut chain, &[("b", u64::MAX)], &[("a", u64::MAX)], START_MS + 1_000);
+    ingest(&mut chain, &[("b", u64::MAX)], &[("a", u64::MAX)], START_MS + 1_000);
     assert_eq!(
         shipped(&chain, START + 1).unseen,
         impressions(&[("a", START_MS + 1_000)])
@@ -371,11 +371,11 @@ fn a_time_in_the_future_counts_as_now() {
     // Also in a report that somebody else has put into the server's time.
     let mut received = report(START_MS + 1_500, &[], &[("b", START_MS)]).received(at_ms(START_MS + 1_500));
     received.unseen = impressions(&[("b", u64::MAX)]);
-    chain.take(&received).unwrap();
+    chain.ingest(&received).unwrap();
     assert_eq!(shipped(&chain, START + 2).unseen[0].at, at_ms(START_MS + 1_500));
     // And one before all time as before everything.
     let report = report(u64::MAX, &[("a", 0)], &[]);
-    chain.take(&report.received(at_ms(START_MS + 2_000))).unwrap();
+    chain.ingest(&report.received(at_ms(START_MS + 2_000))).unwrap();
     assert!(!chain.contains("a", at(START + 2)).unwrap());
 }
 
@@ -402,10 +402,10 @@ fn what_was_reported_from_before_a_deletion_changes_nothing() {
     chain.forget(at_ms(START_MS + 10_000)).unwrap();
     let since = START_MS + 10_000;
     let shown = [("a", since - 1), ("b", since), ("c", since - 1_000_000)];
-    assert_eq!(take(&mut chain, &shown, &[], since + 60_000), 1);
+    assert_eq!(ingest(&mut chain, &shown, &[], since + 60_000), 1);
     assert_eq!(chain.filter(&["a", "b", "c"], None, at(START + 70)).unwrap(), [0, 2]);
     // What became unseen before is no longer unseen either.
-    take(&mut chain, &[], &[("b", since - 1)], since + 60_000);
+    ingest(&mut chain, &[], &[("b", since - 1)], since + 60_000);
     assert!(chain.contains("b", at(START + 70)).unwrap());
 }
 
@@ -413,7 +413,7 @@ fn what_was_reported_from_before_a_deletion_changes_nothing() {
 fn an_impression_of_the_second_of_the_deletion_is_forgotten() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
     chain.forget(at_ms(START_MS + 700)).unwrap();
-    take(&mut chain, &[("a", START_MS + 300)], &[], START_MS + 60_000);
+    ingest(&mut chain, &[("a", START_MS + 300)], &[], START_MS + 60_000);
     assert!(!chain.contains("a", at(START + 60)).unwrap());
 }
 
@@ -461,7 +461,7 @@ fn times_beyond_32_bits_of_seconds_are_refused_and_change_nothing() {
         chain.unsee(&["a"], now),
         chain.forget(now),
         chain.forget(at_ms((1_000 << 32) - 999)),
-        chain.take(&report).map(drop),
+        chain.ingest(&report).map(drop),
         chain.restore(&impressions(&[("a", 0)]), Some(now)),
     ] {
         assert!(matches!(refused, Err(Error::BadOption(_))));

@@ -23,7 +23,7 @@ fn report(guard: Option<&Guard>, ids: &[&str]) -> Result<Report, Error> {
 
 /// What a device showed reaches the chain at once.
 fn consume(server: &mut RecallServer, ids: &[&str]) -> Result<(), Error> {
-    let received = server.receive("ada", report(None, ids)?, at(START))?;
+    let received = server.accept("ada", report(None, ids)?, at(START))?;
     server.consume("ada", &received.expect("it is of the user's namespace"))
 }
 
@@ -49,11 +49,11 @@ fn a_person_behind_a_stream_that_stands_still_sees_nothing_twice_on_either_devic
         let guard = &mut guards[refresh as usize % 2];
         let page = ask(&mut server, guard, &candidates, at(now))?;
         let is_reference = |text: &String| text.starts_with('~');
-        assert_eq!(page.seen.shards.iter().all(is_reference), refresh > 1);
+        assert_eq!(page.snapshot.shards.iter().all(is_reference), refresh > 1);
         assert_eq!(page.items.len(), 10);
         shown.extend(show(guard, &page, at(now))?);
         // What it showed last it tells with its report.
-        server.receive("ada", report(Some(guard), &[])?, at(now))?;
+        server.accept("ada", report(Some(guard), &[])?, at(now))?;
     }
     assert_eq!(shown.len(), 300);
     let distinct: std::collections::HashSet<&String> = shown.iter().collect();
@@ -73,7 +73,7 @@ fn what_a_request_says_that_cannot_be_read_stops_no_page() -> Result<(), Error> 
     let page = server.page("ada", &["a", "b"], 10, &request, at(START))?;
     assert_eq!(page.items, ["b"]);
     let stranger = server.page("somebody else", &["a", "b"], 10, &Request::default(), at(START))?;
-    assert_eq!((stranger.items.len(), stranger.seen.version), (2, Some(0)));
+    assert_eq!((stranger.items.len(), stranger.snapshot.version), (2, Some(0)));
     Ok(())
 }
 
@@ -82,7 +82,7 @@ fn a_report_of_another_session_changes_nothing() -> Result<(), Error> {
     let mut server = RecallServer::default();
     let mut guard = device()?;
     guard.record(&["a"], at(START));
-    assert_eq!(server.receive("bob", report(Some(&guard), &["a"])?, at(START))?, None);
+    assert_eq!(server.accept("bob", report(Some(&guard), &["a"])?, at(START))?, None);
     let page = server.page("bob", &["a", "b"], 10, &Request::default(), at(START))?;
     assert_eq!(page.items, ["a", "b"]);
     Ok(())

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::ptr::null_mut;
 
 use common::{START, at, guard, ids, options};
-use seenguard::{Error, Impression, PageRequest, Report, SeenItems, ShardChain};
+use seenguard::{Error, Impression, PageRequest, Repeats, Report, ShardChain};
 
 /// What is smaller does not grow with an input of a thousand ids.
 const LARGE: usize = 4096;
@@ -91,20 +91,20 @@ fn a_chain_answers_that_there_is_no_memory_for_a_page() {
     let mut chain = ShardChain::new(options(1000, 5, 0)).unwrap();
     chain.record(&ids("item", 0..2_000), at(START)).unwrap();
     let ranked = ids("item", 0..6_000);
-    let page = |size, seen| {
+    let page = |size, repeats| {
         chain.page(
             &ranked,
             &PageRequest {
                 size,
-                seen,
+                repeats,
                 ..PageRequest::default()
             },
             at(START),
         )
     };
-    assert!(fail_each(|| page(10, SeenItems::Drop)) >= 3);
+    assert!(fail_each(|| page(10, Repeats::Drop)) >= 3);
     // And what follows the fresh ones.
-    assert!(fail_each(|| page(5_000, SeenItems::Last)) >= 8);
+    assert!(fail_each(|| page(5_000, Repeats::Last)) >= 8);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_chain_answers_that_there_is_no_memory_for_a_report() {
     let report = report.received(at(START));
     let chain = ShardChain::new(options(4_000, 5, 0)).unwrap();
     // The ids that count, and the shard.
-    assert_eq!(fail_each(|| chain.clone().take(&report)), 2);
+    assert_eq!(fail_each(|| chain.clone().ingest(&report)), 2);
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod common;
 use common::{START, at, ids, list_of, options};
 use seenguard::hash::hash_id;
 use seenguard::{
-    ChainOptions, MAX_PENDING_DEVICES, PENDING_SECONDS, PageRequest, Pending, PendingToKeep, SeenItems, ShardChain,
+    ChainOptions, MAX_PENDING_DEVICES, PENDING_SECONDS, PageRequest, Pending, PendingToKeep, Repeats, ShardChain,
     Split, Time,
 };
 
@@ -102,7 +102,7 @@ fn it_comes_last_among_what_was_seen() {
     assert_eq!(chain.split(&POOL, pending, at(START)).unwrap(), Split { fresh, seen });
     let request = PageRequest {
         size: 5,
-        seen: SeenItems::Last,
+        repeats: Repeats::Last,
         pending,
         ..PageRequest::default()
     };

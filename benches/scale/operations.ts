@@ -60,7 +60,7 @@ export async function measureOperations(
 async function record(store: SeenStore, user: string, ids: readonly string[]): Promise<void> {
   const now = Date.now();
   const impressions = ids.map((id) => ({ id, at: now - 1000 }));
-  await store.take(user, { namespace: user, receivedAt: now, impressions, unseen: [] });
+  await store.ingest(user, { namespace: user, receivedAt: now, impressions, unseen: [] });
 }
 
 interface Device {

@@ -62,17 +62,19 @@ export async function pagesOf(url: string, users: number): Promise<Work> {
     const ranked = candidatesOf(shownTo(user), CANDIDATES, shortIds, 1000 + user);
     const request = pageOf(nameOf(user), ranked);
     const answer = await fetch(`${url}/v1/users/${nameOf(user)}/page`, request as RequestInit);
-    const { items, seen } = (await answer.json()) as { items: unknown[]; seen: Snapshot };
-    if (items.length !== PAGE_SIZE || seen.shards.length < recommended.shards / 2)
-      throw new Error(`${String(items.length)} items and ${String(seen.shards.length)} shards are not the page meant`);
-    requests.push(pageOf(nameOf(user), ranked, await heldAfter(user, seen)));
+    const { items, snapshot } = (await answer.json()) as { items: unknown[]; snapshot: Snapshot };
+    if (items.length !== PAGE_SIZE || snapshot.shards.length < recommended.shards / 2)
+      throw new Error(
+        `${String(items.length)} items and ${String(snapshot.shards.length)} shards are not the page meant`,
+      );
+    requests.push(pageOf(nameOf(user), ranked, await heldAfter(user, snapshot)));
   }
   return cycle(requests);
 }
 
-async function heldAfter(user: number, seen: Snapshot): Promise<string> {
+async function heldAfter(user: number, snapshot: Snapshot): Promise<string> {
   const guard = await SeenGuard.open({ namespace: namespaceOf(nameOf(user)), storage: "none" });
-  guard.apply(seen);
+  guard.apply(snapshot);
   const held = guard.headers()["Seen-Held"] ?? "";
   await guard.close();
   return held;

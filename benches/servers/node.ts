@@ -29,7 +29,7 @@ app.post<OfUser & { Body: { ranked: string[]; size: number } }>("/v1/users/:user
   );
 });
 app.post<OfUser>("/v1/users/:user/impressions", async ({ params: { user }, body }, reply) => {
-  await store.take(user, await store.receive(user, body));
+  await store.ingest(user, await store.accept(user, body));
   return reply.code(204).send();
 });
 

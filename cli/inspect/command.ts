@@ -11,7 +11,7 @@ const HELP = `Tells what a Bloom shard or a snapshot holds.
   seenguard inspect [OPTIONS] [SHARD | FILE | -]... [--has ID...]
 
 Reads a shard's text, a file or the standard input (-, and the default):
-a snapshot as JSON, an answer that has one as "seen", a list of shards as JSON,
+a snapshot as JSON, an answer that has one as "snapshot", a list of shards as JSON,
 or one shard a line, as LRANGE prints them.
 
   --format NAME       seenguard, guava, bits-and-blooms, redisbloom or go-bloomfilter;

@@ -75,7 +75,8 @@ function parse(text: string): unknown {
 function snapshotIn(value: unknown): object | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if ("shards" in value) return value;
-  return "seen" in value && typeof value.seen === "object" && value.seen !== null ? value.seen : undefined;
+  if (!("snapshot" in value) || typeof value.snapshot !== "object") return undefined;
+  return value.snapshot ?? undefined;
 }
 
 /** More are refused by the guard's Wasm module. */

@@ -126,7 +126,7 @@ class Feed implements Api.Feed {
         const misuse = misuseOfPage(page);
         this.report(misuse);
         if (misuse) throw misuse;
-        const { items, seen: snapshot, next } = page;
+        const { items, snapshot, next } = page;
         const list = copyList(items);
         // Before the app hears of anything, and may reset this. An empty page without a next one is asked for again.
         if (list.length > 0 || next !== undefined) {

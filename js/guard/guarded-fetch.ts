@@ -45,8 +45,9 @@ async function applySnapshot(guard: Guard, response: Response): Promise<void> {
   try {
     if (!JSON_TYPE.test(response.headers.get("content-type") ?? "")) return;
     const body: unknown = await response.clone().json();
-    const snapshot = isObject(body) ? ownValue(body, "seen") : undefined;
-    if (isObject(snapshot)) guard.apply(snapshot as object as Snapshot);
+    const snapshot = isObject(body) ? ownValue(body, "snapshot") : undefined;
+    // Without the list, this is some other API's field of that name.
+    if (isObject(snapshot) && Array.isArray(ownValue(snapshot, "shards"))) guard.apply(snapshot as object as Snapshot);
   } catch {
     // What cannot be read is the caller's to find.
   }

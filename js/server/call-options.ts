@@ -46,12 +46,14 @@ export function checkSnapshotOptions(options: unknown = {}): { now: number; held
   return { now, held: requestedHeld(held) };
 }
 
-/** The same for `filter` and `split`: what the device has shown, and how to find an item's id. */
-export function checkFilterOptions<T>(
-  method: string,
-  options: unknown = {},
-): { now: number; id: IdOf<T> | undefined; pending: string | undefined } {
-  const { now = serverClock(), id, pending } = checkOptions(method, options, filterRules) as Partial<FilterOptions<T>>;
+/** The same for `filter`: what the device has shown, and how to find an item's id. */
+export function checkFilterOptions<T>(options: unknown = {}): {
+  now: number;
+  id: IdOf<T> | undefined;
+  pending: string | undefined;
+} {
+  const given = checkOptions("ShardChain.filter", options, filterRules) as Partial<FilterOptions<T>>;
+  const { now = serverClock(), id, pending } = given;
   return { now, id, pending: requestedPending(pending) };
 }
 

@@ -10,7 +10,7 @@ export interface GivenOptions {
   readonly capacity?: number;
   readonly shards?: number;
   readonly falsePositiveRate?: number;
-  readonly seed?: bigint;
+  readonly seed?: number | bigint;
   readonly ttlSeconds?: number;
 }
 
@@ -25,13 +25,15 @@ export const chainRules = {
   capacity: wholeNumber(1, MAX_U32, undefined),
   shards: wholeNumber(1, 64, undefined),
   falsePositiveRate: rate(undefined),
-  seed: [
-    "a bigint from 0n to 2n ** 64n - 1n",
-    (value) => typeof value === "bigint" && value >= 0n && value < 1n << 64n,
-  ],
+  seed: ["a whole number from 0 to 2 ** 53 - 1, or a bigint from 0n to 2n ** 64n - 1n", isSeed],
   ttlSeconds: wholeNumber(0, MAX_U32, undefined),
   format: anything,
 } satisfies Rules;
+
+function isSeed(value: unknown): boolean {
+  if (typeof value === "number") return Number.isSafeInteger(value) && value >= 0;
+  return typeof value === "bigint" && value >= 0n && value < 1n << 64n;
+}
 
 export function checkChainOptions(options: unknown): GivenOptions {
   return withFormat(checkOptions("ShardChain", options, chainRules));

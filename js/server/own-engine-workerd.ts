@@ -1,4 +1,4 @@
-/** In the place of own-engine.ts in `seenguard/server/workerd`: the Wasm alone, compiled by the tool that deploys it. */
+/** In the place of own-engine.ts under the condition `workerd`: the Wasm alone, compiled by what deploys it. */
 import type * as inlined from "./own-engine.js";
 import wasm from "../generated/server/seenguard.wasm";
 

@@ -7,7 +7,7 @@ import { requestedHeld, requestedPending, requestedText, serverClock, timeRule }
 /** A request for a page, as it is checked. */
 export interface CheckedPage<T> {
   readonly size: number;
-  readonly seen: "drop" | "last";
+  readonly repeats: "drop" | "last";
   readonly now: number;
   readonly cursor: string | undefined;
   readonly held: string | undefined;
@@ -23,7 +23,7 @@ const rules = {
   cursor: anything,
   held: anything,
   pending: anything,
-  seen: ['"drop" or "last"', (value) => value === "drop" || value === "last", "drop"],
+  repeats: ['"drop" or "last"', (value) => value === "drop" || value === "last", "drop"],
   now: timeRule,
   id: aFunction,
 } satisfies Rules;
@@ -41,7 +41,7 @@ export function checkPage<T>(method: string, ranked: unknown, options: unknown):
     ...checked
   } = checkOptions(method, options, rules) as Partial<CheckedPage<T>>;
   return {
-    ...(checked as Pick<CheckedPage<T>, "size" | "seen" | "id">),
+    ...(checked as Pick<CheckedPage<T>, "size" | "repeats" | "id">),
     now,
     cursor: requestedText(cursor, MAX_CURSOR_LENGTH),
     held: requestedHeld(held),

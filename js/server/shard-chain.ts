@@ -1,7 +1,7 @@
 /** `ShardChain`: one user's shards on the server. */
 import { refuse, SeenGuardError } from "../errors.js";
 import type { Chain, TextBatch } from "../generated/server/seenguard.js";
-import { collectIds, collectRecorded, copyList, freshItems, isId, splitItems, type CollectedIds } from "../ids.js";
+import { collectIds, collectRecorded, copyList, freshItems, isId, type CollectedIds } from "../ids.js";
 import type * as Api from "../types/server.js";
 import {
   checkFilterOptions,
@@ -99,13 +99,13 @@ export class ShardChain implements Api.ShardChain {
 
   /** For `pageOf` and stores. */
   page<T>(ranked: readonly T[], request: CheckedPage<T>, devices: KnownDevices = NO_DEVICES): Api.Page<T> {
-    const { size, seen, cursor, held, pending, now, id } = request;
+    const { size, repeats, cursor, held, pending, now, id } = request;
     const { kept, pendingSeconds, namespace } = devices;
     const list = copyList(ranked);
     const collected = collectOne(list, id);
     const { engine, chain, batch } = this.live();
     return callWith(engine, collected.ids, () => {
-      const last = seen === "last";
+      const last = repeats === "last";
       const shipped: unknown = chain.page(
         batch,
         size,
@@ -118,12 +118,12 @@ export class ShardChain implements Api.ShardChain {
         namespace,
         now,
       );
-      const { next, seen: snapshot } = shipped as { next?: string; seen: Api.Snapshot };
+      const { next, snapshot } = shipped as { next?: string; snapshot: Api.Snapshot };
       const items = Array.from(
         engine.writer.indices(batch.answered()),
         (index) => list[collected.places?.[index] ?? index] as T,
       );
-      return { items, next: next ?? null, seen: snapshot };
+      return { items, next: next ?? null, snapshot };
     });
   }
 
@@ -134,11 +134,11 @@ export class ShardChain implements Api.ShardChain {
     return callWith(engine, usable, () => chain.record(batch, now));
   }
 
-  take(report: Api.ReceivedReport): number {
+  ingest(report: Api.ReceivedReport): number {
     const { impressions, unseen, receivedAt } = checkReceived(report);
     const { engine, chain, batch } = this.live();
     const all = [...unseen, ...impressions];
-    return callWith(engine, idsOf(all), () => chain.take(batch, timesOf(all), unseen.length, receivedAt));
+    return callWith(engine, idsOf(all), () => chain.ingest(batch, timesOf(all), unseen.length, receivedAt));
   }
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): void {
@@ -162,25 +162,10 @@ export class ShardChain implements Api.ShardChain {
   filter<T extends Api.Identified>(items: readonly T[], options?: RequestOptions): T[];
   filter<T>(items: readonly T[], options: FilterOptions<T>): T[];
   filter<T>(items: readonly T[], options?: Partial<FilterOptions<T>>): T[] {
-    const { id, now, pending } = checkFilterOptions<T>("ShardChain.filter", options);
+    const { id, now, pending } = checkFilterOptions<T>(options);
     const list = copyList(items);
     const collected = collectOne(list, id);
     return freshItems(list, collected.places, this.fresh(collected.ids, now, pending));
-  }
-
-  split<T extends Api.Identified>(items: readonly T[], options?: RequestOptions): { fresh: T[]; seen: T[] };
-  split<T>(items: readonly T[], options: FilterOptions<T>): { fresh: T[]; seen: T[] };
-  split<T>(items: readonly T[], options?: Partial<FilterOptions<T>>): { fresh: T[]; seen: T[] } {
-    const { id, now, pending } = checkFilterOptions<T>("ShardChain.split", options);
-    const list = copyList(items);
-    const collected = collectOne(list, id);
-    const { engine, chain, batch } = this.live();
-    const { writer } = engine;
-    return callWith(engine, collected.ids, () => {
-      const count = chain.split(batch, pending, now);
-      const all = writer.indices(writer.batch.answered());
-      return splitItems(list, collected.places, all.subarray(0, count), all.subarray(count));
-    });
   }
 
   snapshot(options?: SnapshotOptions): Api.Snapshot & { shards: string[] } {

@@ -33,7 +33,7 @@ export declare class ShardChain {
    * from before the id was taken back, changes nothing. Returns how many ids no live shard contained. Throws
    * `bad-report` for what `parseReport` has not returned.
    */
-  take(report: ReceivedReport): number;
+  ingest(report: ReceivedReport): number;
   /**
    * Takes ids back, as `SeenGuard.unsee`: fresh here and in snapshots until they are recorded again. At most 1,000, the
    * newest; what no live shard contains is dropped.
@@ -53,18 +53,6 @@ export declare class ShardChain {
   ): T[];
   filter<T>(items: readonly T[], options: { id: IdOf<T>; pending?: string | null | undefined; now?: number }): T[];
   /**
-   * The fresh items as from `filter`, and the others once, those seen longest ago first: by the newest shard that
-   * contains them, and what is pending at the end. For a small pool, where old items are better than none.
-   */
-  split<T extends Identified>(
-    items: readonly T[],
-    options?: { pending?: string | null | undefined; now?: number },
-  ): { fresh: T[]; seen: T[] };
-  split<T>(
-    items: readonly T[],
-    options: { id: IdOf<T>; pending?: string | null | undefined; now?: number },
-  ): { fresh: T[]; seen: T[] };
-  /**
    * What to ship, and without `held` what to store. `held`: what the device sent as `Seen-Held`; shards named
    * there become references; what is not understood is as if it were not there. A shard that has not changed since it
    * was stored keeps its text.
@@ -83,8 +71,8 @@ export interface ChainOptions {
   shards?: number;
   /** Of each full shard. @default 0.001 */
   falsePositiveRate?: number;
-  /** One for a deployment. @default 0n */
-  seed?: bigint;
+  /** One for a deployment: a whole number below 2^64. @default 0 */
+  seed?: number | bigint;
   /**
    * No item is forgotten earlier than this, unless (shards − 1) · capacity others were inserted since, nor kept longer
    * than this × (1 + 1 / max(1, shards − 1)); 0: by capacity alone. @default 0
@@ -114,12 +102,12 @@ export interface SeenStore {
   page<T extends Identified>(user: string, ranked: readonly T[], options: PageOptions): Promise<Page<T>>;
   page<T>(user: string, ranked: readonly T[], options: PageOptions & { id: IdOf<T> }): Promise<Page<T>>;
   /**
-   * Checks a report as `parseReport`, keeps what the device has pending, and returns it: for a stream, or for `take`.
-   * Rejects with `bad-report`, and with `wrong-namespace` before anything is kept.
+   * Checks a report as `parseReport`, keeps what the device has pending, and returns it: for a stream, or for
+   * `ingest`. Rejects with `bad-report`, and with `wrong-namespace` before anything is kept.
    */
-  receive(user: string, body: unknown, options?: { now?: number }): Promise<ReceivedReport>;
+  accept(user: string, body: unknown, options?: { now?: number }): Promise<ReceivedReport>;
   /** Takes a report into the chain. Returns how many ids no live shard contained. */
-  take(user: string, report: ReceivedReport): Promise<number>;
+  ingest(user: string, report: ReceivedReport): Promise<number>;
   /** As `ShardChain.unsee`. */
   unsee(user: string, ids: ItemId | Iterable<ItemId>): Promise<void>;
   /** As `ShardChain.forget`; what is kept of devices is removed. */
@@ -167,13 +155,13 @@ export declare function redisStore(
 export declare function seenOf(request: unknown): { held?: string; pending?: string };
 
 /**
- * The page of `ranked` from `cursor` on: up to `size` fresh items, with `seen: "last"` followed by seen ones if there
- * are too few, and the snapshot to ship.
+ * The page of `ranked` from `cursor` on: up to `size` fresh items, with `repeats: "last"` followed by seen ones if
+ * there are too few, and the snapshot to ship.
  *
  * `ranked` is all candidates, the best first, the seen ones among them. `next` names the last candidate that was looked
  * at by its place and id; it is found again by id, else by place, so that nothing is skipped or shown twice however
- * quickly impressions arrive in between. With `seen: "last"`, pages go on until every candidate was given once: `next`
- * has 4 more characters for each id that was given, and after 500 of them no seen ones follow.
+ * quickly impressions arrive in between. With `repeats: "last"`, pages go on until every candidate was given once:
+ * `next` has 4 more characters for each id that was given, and after 500 of them no seen ones follow.
  */
 export declare function pageOf<T extends Identified>(
   chain: ShardChain,
@@ -195,7 +183,7 @@ export interface PageOptions {
   /** What the device sent as `Seen-Pending`. */
   pending?: string | null | undefined;
   /** @default "drop" */
-  seen?: "drop" | "last";
+  repeats?: "drop" | "last";
   /** Unix seconds. @default the server's clock */
   now?: number;
 }
@@ -204,7 +192,7 @@ export interface Page<T> {
   /** Short, and safe in a URL; null: there is no more. */
   next: string | null;
   /** The state that the items were filtered against. */
-  seen: Snapshot;
+  snapshot: Snapshot;
 }
 /** A report in the server's time, however long it waits in a stream. Plain JSON. */
 export interface ReceivedReport {

@@ -126,7 +126,7 @@ async function bundleModules() {
   const both = files.filter(({ path }) => !esmOnly.has(basename(path)));
   for (const entry of together.filter(isApart)) both.push(writeApart(entry, files));
   await Promise.all(both.map((file) => writeCommonJs(file)));
-  await Promise.all(written.filter(({ hasWasmFile }) => hasWasmFile).map(bundleAlone));
+  await bundleModulesWithWasmFile();
 }
 
 /**
@@ -148,10 +148,11 @@ function writeApart(entry, files) {
   return file;
 }
 
-/** @param {Entry} entry */
-async function bundleAlone(entry) {
-  const entryPoints = { [fileOf(entry)]: sourceOf(entry) };
-  await bundleFiles({ ...asModules, entryPoints, plugins: [wasmAsFile] });
+/** Apart from the others, and together: an app that imports several of them has one instance of the Wasm. */
+async function bundleModulesWithWasmFile() {
+  const points = written.flatMap((entry) => (entry.hasWasmFile ? [[fileOf(entry), sourceOf(entry)]] : []));
+  const options = { splitting: true, chunkNames: "shared-[hash]", plugins: [wasmAsFile] };
+  await bundleFiles({ ...asModules, ...options, entryPoints: Object.fromEntries(points) });
 }
 
 /** @param {Entry} entry */

@@ -19,6 +19,7 @@ import { inProject } from "../lib/paths.mjs";
  *   has `import()`, too
  * @property {true} [hasWasmFile] it imports its Wasm as a file
  * @property {string} [inReactNative] what React Native takes in its place
+ * @property {string} [inWorkerd] what tools for workerd take in its place
  * @property {readonly string[]} [peers] no core in it: imports `seenguard` and these packages by their names
  * @property {true} [hasEffect] importing it does something: bundlers keep an import of which nothing is used
  */
@@ -28,9 +29,8 @@ export const entries = [
   { name: "index", types: "seenguard", inReactNative: "react-native" },
   { name: "formats", inReactNative: "formats/react-native" },
   { name: "slim" },
-  { name: "server" },
-  { name: "near-duplicates" },
-  { name: "server/workerd", source: "entries/server", types: "server", hasWasmFile: true, isEsmOnly: true },
+  { name: "server", inWorkerd: "server/workerd" },
+  { name: "near-duplicates", inWorkerd: "near-duplicates/workerd" },
   { name: "react", source: "adapters/react", peers: ["react"] },
   { name: "vue", source: "adapters/vue", peers: ["vue"] },
   { name: "svelte", source: "adapters/svelte", peers: ["svelte/reactivity"] },
@@ -46,6 +46,8 @@ const internal = [
   { name: "errors", source: "errors", peers: [] },
   // What the server's entries import where no Wasm is compiled.
   { name: "server/engine-js", isGenerated: true, isEsmOnly: true },
+  { name: "server/workerd", source: "entries/server", hasWasmFile: true, isEsmOnly: true },
+  { name: "near-duplicates/workerd", source: "entries/near-duplicates", hasWasmFile: true, isEsmOnly: true },
   ...["react-native", "formats/react-native"].map(
     (name) => /** @type {const} */ ({ name, isEsmOnly: true, peers: [] }),
   ),
@@ -90,11 +92,12 @@ function conditionsOf(entry) {
   const types = `${file}.d.ts`;
   const asModule = { types, default: `${file}.js` };
   if (entry.isEsmOnly) return asModule;
-  const { inReactNative } = entry;
+  const { inReactNative, inWorkerd } = entry;
+  const instead = (/** @type {string} */ name) => ({ types, default: `./dist/${fileOf({ name })}.js` });
   return {
-    ...(inReactNative !== undefined && {
-      "react-native": { types, default: `./dist/${fileOf({ name: inReactNative })}.js` },
-    }),
+    ...(inReactNative !== undefined && { "react-native": instead(inReactNative) }),
+    // Nitro has the conditions of all runtimes at the edge at once, and by itself imports no `.wasm` file.
+    ...(inWorkerd !== undefined && { "edge-light": asModule, workerd: instead(inWorkerd) }),
     // Of bundlers: for `require`, too, which may meet an import of the same package.
     module: asModule,
     import: asModule,

@@ -16,8 +16,8 @@
 //!
 //! // What a device posts, as it arrives; `report` may wait in a stream.
 //! let body = br#"{ "namespace": "home:ada", "now": 1764000000000, "impressions": [{ "id": "a", "at": 1764000000000 }] }"#;
-//! let report = store.receive("ada", body, now).await?;
-//! store.take("ada", &report, now).await?;
+//! let report = store.accept("ada", body, now).await?;
+//! store.ingest("ada", &report, now).await?;
 //!
 //! // A page of all candidates, the best first.
 //! let request = PageRequest { size: 10, ..PageRequest::default() };

@@ -197,7 +197,7 @@ pub trait SeenStore: Send + Sync {
     }
 
     /// Checks what a device posted, keeps what it has pending, and returns the report in the server's time: for
-    /// [`SeenStore::take`]. That what is pending cannot be kept does not lose the impressions.
+    /// [`SeenStore::ingest`]. That what is pending cannot be kept does not lose the impressions.
     ///
     /// ```
     /// # use seenguard::Time;
@@ -207,7 +207,7 @@ pub trait SeenStore: Send + Sync {
     /// # let now = Time::from_unix_seconds(1_764_000_000);
     /// let store = MemoryStore::new(StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
     /// let body = br#"{ "namespace": "home:bob", "now": 1764000000000, "impressions": [] }"#;
-    /// let refused = store.receive("ada", body, now).await;
+    /// let refused = store.accept("ada", body, now).await;
     /// assert_eq!(refused.map_err(|error| error.code()), Err("wrong-namespace"));
     /// # Ok(())
     /// # }
@@ -215,12 +215,7 @@ pub trait SeenStore: Send + Sync {
     ///
     /// # Errors
     /// [`Error::BadReport`]; [`Error::WrongNamespace`] before anything is kept; [`Error::Core`] for what is no user.
-    fn receive(
-        &self,
-        user: &str,
-        body: &[u8],
-        now: Time,
-    ) -> impl Future<Output = Result<ReceivedReport, Error>> + Send {
+    fn accept(&self, user: &str, body: &[u8], now: Time) -> impl Future<Output = Result<ReceivedReport, Error>> + Send {
         async move {
             let (report, kept) = check_and_keep(self, user, body, now).await?;
             if let Err(refusal) = kept {
@@ -237,16 +232,16 @@ pub trait SeenStore: Send + Sync {
     /// use seenguard_server::{Error, SeenStore};
     /// # use seenguard::Time;
     ///
-    /// // The front door; a consumer takes the entry from the stream, and gives the report to `take`.
+    /// // The front door; a consumer takes the entry from the stream, and gives the report to `ingest`.
     /// async fn entry_of(store: &impl SeenStore, user: &str, body: &[u8], now: Time) -> Result<String, Error> {
-    ///     let report = store.receive_for_stream(user, body, now).await?;
+    ///     let report = store.accept_for_stream(user, body, now).await?;
     ///     serde_json::to_string(&report).map_err(|error| Error::Storage(error.into()))
     /// }
     /// ```
     ///
     /// # Errors
-    /// As [`SeenStore::receive`], and [`Error::Storage`].
-    fn receive_for_stream(
+    /// As [`SeenStore::accept`], and [`Error::Storage`].
+    fn accept_for_stream(
         &self,
         user: &str,
         body: &[u8],
@@ -258,12 +253,12 @@ pub trait SeenStore: Send + Sync {
         }
     }
 
-    /// Takes a report into the chain, however late, as [`ShardChain::take`]. Returns how many ids no live shard
+    /// Takes a report into the chain, however late, as [`ShardChain::ingest`]. Returns how many ids no live shard
     /// contained.
     ///
     /// # Errors
     /// As [`SeenStore::update`], and [`Error::WrongNamespace`].
-    fn take(
+    fn ingest(
         &self,
         user: &str,
         report: &ReceivedReport,
@@ -271,7 +266,7 @@ pub trait SeenStore: Send + Sync {
     ) -> impl Future<Output = Result<usize, Error>> + Send {
         async move {
             refuse_another(&report.namespace, self.options().namespace_for(user).as_deref())?;
-            self.update(user, now, |chain| chain.take(report)).await
+            self.update(user, now, |chain| chain.ingest(report)).await
         }
     }
 

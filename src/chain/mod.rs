@@ -36,7 +36,7 @@ mod verdict;
 pub use list_change::ListChange;
 pub use options::ChainOptions;
 pub(crate) use options::{MAX_SHARDS_WITH_TTL, MAX_TTL_SECONDS};
-pub use page::{MAX_PAGE_SIZE, Page, PageRequest, SeenItems};
+pub use page::{MAX_PAGE_SIZE, Page, PageRequest, Repeats};
 #[cfg(all(target_arch = "wasm32", feature = "server"))]
 pub(crate) use report::server_time;
 pub use report::{ReceivedReport, Report};

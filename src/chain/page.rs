@@ -14,7 +14,7 @@ pub const MAX_PAGE_SIZE: usize = 10_000;
 /// What becomes of candidates that the person has seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum SeenItems {
+pub enum Repeats {
     /// They are left out.
     #[default]
     Drop,
@@ -29,8 +29,8 @@ pub struct PageRequest<'a> {
     pub size: usize,
     /// [`Page::next`] of the page before. What is no cursor is the first page.
     pub cursor: Option<&'a str>,
-    /// What becomes of what was seen.
-    pub seen: SeenItems,
+    /// What becomes of repeats: of what was seen.
+    pub repeats: Repeats,
     /// The shards that the device holds: [`Guard::held`](crate::device::Guard::held).
     pub held: Option<&'a str>,
     /// What devices have shown and the stream has not brought.
@@ -54,7 +54,7 @@ impl ShardChain {
     ///
     /// Its cursor names the last candidate that was looked at by its place and id; it is found again by id, else by
     /// place, so that nothing is skipped or shown twice however quickly impressions arrive in between. With
-    /// [`SeenItems::Last`], a cursor has 4 more characters for each id that was given, and after 500 of them no seen
+    /// [`Repeats::Last`], a cursor has 4 more characters for each id that was given, and after 500 of them no seen
     /// items follow.
     ///
     /// ```
@@ -77,12 +77,12 @@ impl ShardChain {
         if !(1..=MAX_PAGE_SIZE).contains(&request.size) {
             return Err(Error::BadOption("a page has 1 to 10,000 items"));
         }
-        let split = match request.seen {
-            SeenItems::Drop => Split {
+        let split = match request.repeats {
+            Repeats::Drop => Split {
                 fresh: self.filter(ranked, request.pending, now)?,
                 seen: Vec::new(),
             },
-            SeenItems::Last => self.split(ranked, request.pending, now)?,
+            Repeats::Last => self.split(ranked, request.pending, now)?,
         };
         let (items, next) = next_page(ranked, split, request)?;
         Ok(Page {
@@ -102,10 +102,10 @@ fn next_page(
     let cursor = request.cursor.and_then(Cursor::parse);
     let start = cursor.as_ref().map_or(0, |cursor| place_after(cursor, ranked));
     // A first page has none before it; of a cursor that does not tell what was given, no seen items follow.
-    let given = match (request.seen, cursor) {
-        (SeenItems::Drop, _) => None,
-        (SeenItems::Last, None) => Some(Given::default()),
-        (SeenItems::Last, Some(cursor)) => cursor.given,
+    let given = match (request.repeats, cursor) {
+        (Repeats::Drop, _) => None,
+        (Repeats::Last, None) => Some(Given::default()),
+        (Repeats::Last, Some(cursor)) => cursor.given,
     };
     fresh.retain(|&item| item as usize >= start);
     match &given {

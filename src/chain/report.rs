@@ -126,17 +126,17 @@ impl ShardChain {
     /// report.impressions.push(Impression { id: "article-17".into(), at: sent });
     /// let report = report.received(arrived);
     /// let mut chain = ShardChain::new(ChainOptions::default())?;
-    /// assert_eq!(chain.take(&report)?, 1);
+    /// assert_eq!(chain.ingest(&report)?, 1);
     ///
     /// // When the stream brings it again, the history was deleted.
     /// chain.forget(arrived + Duration::from_secs(60))?;
-    /// assert_eq!(chain.take(&report)?, 0);
+    /// assert_eq!(chain.ingest(&report)?, 0);
     /// # Ok::<(), seenguard::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`ShardChain::record`].
-    pub fn take(&mut self, report: &ReceivedReport) -> Result<usize, Error> {
+    pub fn ingest(&mut self, report: &ReceivedReport) -> Result<usize, Error> {
         shard_seconds(report.received_at)?;
         let mut ids = Vec::new();
         ids.try_reserve_exact(report.impressions.len())?;

@@ -6,7 +6,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use super::batch::TextBatch;
 use super::{bad_option, failure, to_js};
 use crate::chain::{
-    ChainOptions, ChainSnapshot, PageRequest, ReceivedReport, Rejected, SeenItems, ShardChain, server_time,
+    ChainOptions, ChainSnapshot, PageRequest, ReceivedReport, Rejected, Repeats, ShardChain, server_time,
 };
 use crate::devices::{PENDING_SECONDS, Pending};
 use crate::error::Error;
@@ -34,7 +34,7 @@ struct RejectedShard {
 #[derive(Serialize)]
 struct ShippedPage {
     next: Option<String>,
-    seen: ChainSnapshot,
+    snapshot: ChainSnapshot,
 }
 
 const BAD_SEED: Error = Error::BadOption("the seed must be a whole number from 0 to 2^64 - 1");
@@ -154,7 +154,7 @@ impl Chain {
 
     /// Takes in a report, in the server's time: the first `unseen` of the batch's ids became unseen at these times, the
     /// others were recorded. Returns how many ids no live shard contained.
-    pub fn take(
+    pub fn ingest(
         &mut self,
         ids: &TextBatch,
         times_ms: &[f64],
@@ -169,7 +169,7 @@ impl Chain {
             unseen: ids.impressions(0, unseen_ms),
             pending: None,
         };
-        self.chain.take(&report).map_err(failure)
+        self.chain.ingest(&report).map_err(failure)
     }
 
     /// Makes the batch's ids unseen.
@@ -186,13 +186,6 @@ impl Chain {
     pub fn filter(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
         let fresh = self.chain.filter(&*ids, pending.as_deref(), time(now_seconds));
         Ok(ids.answer(fresh.map_err(failure)?, &[]))
-    }
-
-    /// The same followed by the indices of the others, those seen longest ago first. Returns how many are fresh.
-    pub fn split(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
-        let split = self.chain.split(&*ids, pending.as_deref(), time(now_seconds));
-        let split = split.map_err(failure)?;
-        Ok(ids.answer(split.fresh, &split.seen))
     }
 
     /// A page of the batch's items, whose indices are left with the batch. `last`: seen ones follow where there are too
@@ -214,7 +207,7 @@ impl Chain {
         let request = PageRequest {
             size,
             cursor: cursor.as_deref(),
-            seen: if last { SeenItems::Last } else { SeenItems::Drop },
+            repeats: if last { Repeats::Last } else { Repeats::Drop },
             held: held.as_deref(),
             pending: Pending {
                 own: pending.as_deref(),
@@ -230,7 +223,7 @@ impl Chain {
         ranked.answer(page.items, &[]);
         Ok(to_js(&ShippedPage {
             next: page.next,
-            seen: page.snapshot,
+            snapshot: page.snapshot,
         }))
     }
 

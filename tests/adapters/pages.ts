@@ -31,10 +31,10 @@ export interface Site {
 /** `/ssr` is rendered on the server; `/data` brings the first items alone. */
 async function serve({ scripts, render }: BuiltApp): Promise<Site> {
   const server = fastify({ forceCloseConnections: true });
-  const seen = await knownSnapshot();
+  const snapshot = await knownSnapshot();
   server.get<{ Querystring: { page: string } }>("/api/feed", ({ query }) => {
     const page = Number(query.page);
-    return { items: itemsOfPage(page), seen, next: String(page + 1) };
+    return { items: itemsOfPage(page), snapshot, next: String(page + 1) };
   });
   const delivered: string[] = [];
   server.post<{ Body: Report }>("/api/impressions", ({ body }, reply) => {

@@ -76,7 +76,7 @@ describe("a Redis Cluster of three nodes", () => {
           const now = Date.now();
           const pending = `0123456789ab.1.0.${pendingListOf([`${user} pending`])}`;
           const report = { namespace: user, now, impressions: [{ id: user, at: now }], pending };
-          await store.take(user, await store.receive(user, report));
+          await store.ingest(user, await store.accept(user, report));
           await store.update(user, (chain) => chain.record("taken back"));
           await store.unsee(user, "taken back");
         }

@@ -36,7 +36,7 @@ async function take(entries: readonly Entry[]): Promise<void> {
   for (const [, [, user = "", , id = "", , at]] of entries)
     shown.set(user, [...(shown.get(user) ?? []), { id, at: Number(at) }]);
   for (const [user, impressions] of shown) {
-    await store.take(user, { namespace: user, receivedAt: Date.now(), impressions, unseen: [] });
+    await store.ingest(user, { namespace: user, receivedAt: Date.now(), impressions, unseen: [] });
   }
   const ids = entries.map(([id]) => id);
   await stream

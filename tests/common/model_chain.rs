@@ -117,7 +117,7 @@ impl ModelChain {
     }
 
     /// Takes in impressions and what became unseen, by the server's clock.
-    pub fn take(&mut self, impressions: &[(&str, u64)], unseen: &[(&str, u64)], now_ms: u64) -> usize {
+    pub fn ingest(&mut self, impressions: &[(&str, u64)], unseen: &[(&str, u64)], now_ms: u64) -> usize {
         let since = self.forget_before.map_or(0, |seconds| u64::from(seconds) * 1000);
         for (id, at) in unseen.iter().filter(|(_, at)| *at >= since) {
             self.make_unseen(id, *at);

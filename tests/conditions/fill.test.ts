@@ -134,9 +134,9 @@ describe("fill", () => {
   test("applies each page's snapshot before it decides on the page's items", async () => {
     const { guard, feed } = await feedWith();
     const { version: _, ...later } = await shippedSnapshot(["c"]);
-    const pages: (FeedPage<Item> & { seen: Snapshot })[] = [
-      { ...pageOf("a", "c"), seen: { version: 1, shards: (await shippedSnapshot(["a"])).shards } },
-      { ...pageOf("b", "c", "d"), seen: { version: 2, ...later } },
+    const pages: (FeedPage<Item> & { snapshot: Snapshot })[] = [
+      { ...pageOf("a", "c"), snapshot: { version: 1, shards: (await shippedSnapshot(["a"])).shards } },
+      { ...pageOf("b", "c", "d"), snapshot: { version: 2, ...later } },
     ];
     const result = await feed.fill(({ page }) => Promise.resolve(pages[page] ?? null), 3);
     // "c" was fresh by the first page's snapshot, and is shown already when the second one knows it.
@@ -146,7 +146,7 @@ describe("fill", () => {
 
   test("fills through a snapshot that is bad, which is reported", async () => {
     const { feed, codes } = await feedWith();
-    const page = { ...pageOf("a"), seen: { shards: ["!"] } };
+    const page = { ...pageOf("a"), snapshot: { shards: ["!"] } };
     expect(await feed.fill(() => Promise.resolve(page), 1)).toMatchObject({ items: [{ id: "a" }], end: "filled" });
     expect(codes()).toEqual(["bad-snapshot"]);
   });
@@ -387,7 +387,7 @@ test("each request tells what the device holds and what is pending, as of then",
     asked.push(headers);
     known.push(guard.headers());
     guard.record("b");
-    return Promise.resolve({ ...pageOf(`item-${String(page)}`), seen: snapshot });
+    return Promise.resolve({ ...pageOf(`item-${String(page)}`), snapshot });
   };
   await feed.fill(fetchPage, 2);
   expect(asked).toEqual(known);

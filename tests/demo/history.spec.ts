@@ -108,9 +108,9 @@ test(
 /** The ids that the server has as taken back. */
 async function takenBack(user: string): Promise<Set<string>> {
   const status = (await (await fetch(`${demo.url}api/users/${user}/status`)).json()) as {
-    seen: { unseen?: { id: string }[] };
+    snapshot: { unseen?: { id: string }[] };
   };
-  return new Set(status.seen.unseen?.map(({ id }) => id));
+  return new Set(status.snapshot.unseen?.map(({ id }) => id));
 }
 
 test(

@@ -66,9 +66,9 @@ public final class Driver {
                 chain = new ShardChain(JSON.readValue(words[1], Stored.class).toSeen(), options);
                 yield String.join(" ", chain.rejected());
             }
-            case "take" -> {
+            case "ingest" -> {
                 String id = new String(Base64.getDecoder().decode(words[2]), ISO_8859_1);
-                chain.take(
+                chain.ingest(
                         new SeenEvent(
                                 "ada",
                                 words[1].equals("unseen"),

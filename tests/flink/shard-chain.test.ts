@@ -11,7 +11,13 @@ beforeAll(async () => {
 
 const DAY_MS = 86_400_000;
 const START_MS = 1_764_000_000_000;
-const defaults = { capacity: 1000, shards: 5, falsePositiveRate: 0.001, seed: 0n, ttlSeconds: 0 };
+const defaults: Omit<Required<ChainOptions>, "format"> = {
+  capacity: 1000,
+  shards: 5,
+  falsePositiveRate: 0.001,
+  seed: 0n,
+  ttlSeconds: 0,
+};
 
 interface Stored {
   readonly shards: readonly string[];
@@ -33,9 +39,9 @@ interface Event {
 }
 
 /** A report of one event, as it arrives. */
-function takeEvent(chain: ShardChain, { kind, id, at, arrived }: Event): void {
+function ingestEvent(chain: ShardChain, { kind, id, at, arrived }: Event): void {
   const [impressions, unseen] = kind === "seen" ? [[{ id, at }], []] : [[], [{ id, at }]];
-  chain.take({ namespace: "ada", receivedAt: arrived, impressions, unseen });
+  chain.ingest({ namespace: "ada", receivedAt: arrived, impressions, unseen });
 }
 
 /** Events of a user over `days`: repeated, late, out of order and taken back. */
@@ -70,9 +76,9 @@ async function scenarioOf(options: ChainOptions, seed: number, days: number, han
   const commands = [optionsOf({ ...defaults, ...options }), `restore {"shards":[],"fields":{}}`];
   const expected: Stored[] = [];
   for (const event of eventsOf(random, 1500, days)) {
-    takeEvent(chain, event);
+    ingestEvent(chain, event);
     const { kind, id, at, arrived } = event;
-    commands.push(`take ${kind} ${base64(id)} ${String(at)} ${String(arrived)}`);
+    commands.push(`ingest ${kind} ${base64(id)} ${String(at)} ${String(arrived)}`);
     if (random.below(20) > 0) continue;
     const now = Math.floor(arrived / 1000);
     commands.push(`stored ${String(now)}`);

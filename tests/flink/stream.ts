@@ -71,7 +71,7 @@ export async function readStreams(redis: Redis): Promise<Map<string, Entry[]>> {
 export async function undisturbedList(entries: readonly Entry[]): Promise<string[]> {
   const chain = await ShardChain.create(CHAIN);
   for (const { id, at, arrived } of entries)
-    chain.take({ namespace: "ada", receivedAt: arrived, impressions: [{ id, at }], unseen: [] });
+    chain.ingest({ namespace: "ada", receivedAt: arrived, impressions: [{ id, at }], unseen: [] });
   const { shards } = chain.snapshot();
   chain.free();
   return shards;

@@ -1,6 +1,7 @@
 /** What a chain keeps beside its shards, and references in place of those that a device holds. */
 import * as formats from "seenguard/formats";
 import {
+  pageOf,
   parseReport,
   ShardChain,
   type ChainOptions,
@@ -66,7 +67,7 @@ describe("what was taken back", () => {
     withClock(NOW_MS + 789, () => {
       chain.unsee("a");
       // What was shown earlier in that second is what was taken back.
-      chain.take(report({ receivedAt: NOW_MS + 789, impressions: [{ id: "a", at: NOW_MS + 300 }] }));
+      chain.ingest(report({ receivedAt: NOW_MS + 789, impressions: [{ id: "a", at: NOW_MS + 300 }] }));
       expect(chain.snapshot()).toMatchObject({ now: NOW, unseen: [{ id: "a", at: NOW_MS + 789 }] });
     });
   });
@@ -105,10 +106,10 @@ describe("a report", () => {
     ];
     const sent = { namespace: "home:ada", now: clock + 60_000 };
     const late = parseReport({ ...sent, impressions }, { now: NOW + 60 });
-    expect(chain.take(late)).toBe(1);
+    expect(chain.ingest(late)).toBe(1);
     expect(chain.filter(["a", "b"], { now: NOW + 60 })).toEqual(["a"]);
     const again = { ...sent, impressions: [{ id: "a", at: clock + 10_001 }] };
-    expect(chain.take(parseReport(again, { now: NOW + 60 }))).toBe(0);
+    expect(chain.ingest(parseReport(again, { now: NOW + 60 }))).toBe(0);
     expect(chain.filter(["a", "b"], { now: NOW + 60 })).toEqual([]);
   });
 
@@ -123,7 +124,7 @@ describe("a report", () => {
       { id: "a", at: NOW_MS + 4 },
       { id: "b", at: NOW_MS + 6 },
     ];
-    chain.take(report({ receivedAt: NOW_MS + 10, impressions, unseen }));
+    chain.ingest(report({ receivedAt: NOW_MS + 10, impressions, unseen }));
     expect(chain.filter(["a", "b"], { now: NOW })).toEqual(["a"]);
   });
 
@@ -132,7 +133,7 @@ describe("a report", () => {
     chain.record("a", { now: NOW });
     const far = 8.64e15;
     const sent = { namespace: "home:ada", now: 0, impressions: [{ id: "b", at: far }], unseen: [{ id: "a", at: far }] };
-    chain.take(parseReport(sent, { now: NOW }));
+    chain.ingest(parseReport(sent, { now: NOW }));
     expect(chain.snapshot({ now: NOW }).unseen).toEqual([{ id: "a", at: NOW_MS }]);
     expect(chain.has("b", { now: NOW })).toBe(true);
   });
@@ -177,7 +178,7 @@ describe("a report", () => {
     const chain = await createChain();
     chain.record("a", { now: NOW });
     const before = chain.snapshot({ now: NOW });
-    expect(() => chain.take(given as ReceivedReport)).toThrow(throwing("bad-report"));
+    expect(() => chain.ingest(given as ReceivedReport)).toThrow(throwing("bad-report"));
     expect(chain.snapshot({ now: NOW })).toEqual(before);
   });
 });
@@ -191,7 +192,7 @@ describe("a deleted history", () => {
     const empty = { version: 0, shards: [], now: NOW + 20, forgetBefore: NOW + 10 };
     expect(chain.snapshot({ now: NOW + 20 })).toEqual(empty);
     const late = report({ receivedAt: NOW_MS + 20_000, impressions: [{ id: "a", at: NOW_MS + 9_999 }] });
-    chain.take(late);
+    chain.ingest(late);
     chain.forget({ now: NOW });
     expect(chain.snapshot({ now: NOW + 20 })).toEqual(empty);
     chain.record("c", { now: NOW + 20 });
@@ -231,7 +232,7 @@ describe("a chain that goes on from a stored snapshot", () => {
     expect(resumed.rejected).toEqual([]);
     expect(resumed.snapshot({ now: NOW + 7 })).toEqual(stored);
     const late = report({ receivedAt: NOW_MS + 7000, impressions: [{ id: "item-1", at: NOW_MS + 6000 }] });
-    resumed.take(late);
+    resumed.ingest(late);
     expect(resumed.has("item-1", { now: NOW + 7 })).toBe(false);
   });
 
@@ -277,29 +278,6 @@ describe("a chain that goes on from a stored snapshot", () => {
     const stored = chain.snapshot({ now: NOW });
     expect(stored.unseen).toHaveLength(1000);
     expect((await chainFrom(stored)).filter(ids, { now: NOW })).toEqual(ids);
-  });
-});
-
-describe("a list that is split", () => {
-  test("has the fresh items as from filter, and after them what was seen longest ago first", async () => {
-    const chain = await createChain({ capacity: 2 });
-    chain.record(["a", "b", "c", "d", "e"], { now: NOW });
-    const items = ["e", "x", "a", "d", "x", "b", "a", "c", "y"].map((id) => ({ id }));
-    const { fresh, seen } = chain.split(items, { now: NOW });
-    expect(fresh).toEqual(chain.filter(items, { now: NOW }));
-    expect(seen.map(({ id }) => id)).toEqual(["a", "b", "d", "c", "e"]);
-    expect(seen[0]).toBe(items[2]);
-    expect(chain.split(["z", "a"], { id: (item: string) => item, now: NOW })).toEqual({ fresh: ["z"], seen: ["a"] });
-    expect(chain.split([], { now: NOW })).toEqual({ fresh: [], seen: [] });
-  });
-
-  test("keeps items without a usable id among the fresh ones", async () => {
-    const chain = await createChain();
-    chain.record(["a", "b"], { now: NOW });
-    const odd = [null, { id: "b" }, {}, { id: "a" }, 1.5, { id: "c" }] as { id: string }[];
-    const { fresh, seen } = chain.split(odd, { now: NOW });
-    expect(fresh).toEqual([null, {}, 1.5, { id: "c" }]);
-    expect(seen).toEqual([{ id: "b" }, { id: "a" }]);
   });
 });
 
@@ -397,7 +375,6 @@ test("a chain that was freed, options that it does not have and wrong times are 
     forget: (options) => {
       chain.forget(options);
     },
-    split: (options) => chain.split(["a"], options),
     snapshot: (options) => chain.snapshot(options),
   };
   const calls = (options: object) => Object.values(methods).map((method) => () => method(options));
@@ -405,8 +382,9 @@ test("a chain that was freed, options that it does not have and wrong times are 
     for (const call of calls(wrong)) expect(call).toThrow(throwing("bad-option"));
   for (const [name, method] of Object.entries(methods))
     expect(() => method({ nowSeconds: NOW })).toThrow(`ShardChain.${name}`);
-  expect(() => chain.split(["a"], { id: "id" } as object)).toThrow(/id must be a function/);
+  expect(() => chain.filter(["a"], { id: "id" } as object)).toThrow(/id must be a function/);
   expect(chain.snapshot({ now: NOW })).toEqual({ version: 0, shards: [], now: NOW });
   chain.free();
-  for (const call of [...calls({ now: NOW }), () => chain.take(report())]) expect(call).toThrow(throwing("bad-option"));
+  for (const call of [...calls({ now: NOW }), () => chain.ingest(report())])
+    expect(call).toThrow(throwing("bad-option"));
 });

@@ -105,11 +105,11 @@ describe("a chain", () => {
   });
 
   test("writes its seed into its shards, and answers by it", async () => {
-    for (const seed of [0n, 1n, 42n, 2n ** 63n, 2n ** 64n - 1n]) {
+    for (const seed of [0, 42, 2 ** 53 - 1, 0n, 1n, 2n ** 63n, 2n ** 64n - 1n]) {
       const chain = await createChain({ seed });
       chain.record("a", { now: NOW });
       const { shards } = chain.snapshot({ now: NOW });
-      expect(headerOf(shards[0]).seed).toBe(seed);
+      expect(headerOf(shards[0]).seed).toBe(BigInt(seed));
       const { guard } = await openGuard();
       guard.apply({ shards });
       expect(guard.filter(["a", "b"])).toEqual(["b"]);
@@ -243,7 +243,7 @@ describe("a chain that goes on from what the store holds", () => {
     const shard = shardOf({ epoch: 5 });
     const resumed = await chainFrom(Array<string>(70).fill(shard), { shards: 64, capacity: 10 });
     expect(resumed.rejected).toHaveLength(6);
-    expect(resumed.rejected.every(({ code }) => code === "too-large")).toBe(true);
+    expect(resumed.rejected.every(({ reason }) => reason === "too-large")).toBe(true);
     expect(resumed.rejected[0]?.index).toBe(64);
   });
 
@@ -303,7 +303,10 @@ describe("options of a chain", () => {
     [{ falsePositiveRate: -0.1 }],
     [{ falsePositiveRate: NaN }],
     [{ falsePositiveRate: "0.001" }],
-    [{ seed: 7 }],
+    [{ seed: -1 }],
+    [{ seed: 0.5 }],
+    [{ seed: 2 ** 53 }],
+    [{ seed: "7" }],
     [{ seed: -1n }],
     [{ seed: 2n ** 64n }],
     [{ ttlSeconds: -1 }],

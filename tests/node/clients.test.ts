@@ -61,19 +61,19 @@ function feedServer(): express.Express {
     response.json(await pageFor(request, request.query.cursor));
   });
   app.get("/api/posts", async (request, response) => {
-    const { items, next, seen } = await pageFor(request, request.query.page_cursor);
-    response.json({ posts: items.map(({ id }) => ({ post: { ap_id: id } })), next_page: next, seen });
+    const { items, next, snapshot } = await pageFor(request, request.query.page_cursor);
+    response.json({ posts: items.map(({ id }) => ({ post: { ap_id: id } })), next_page: next, snapshot });
   });
   app.post("/graphql", express.json(), async (request, response) => {
     const { query, variables } = request.body as { query: string; variables: Record<string, unknown> };
-    let seen: unknown;
+    let snapshot: unknown;
     const feed = async ({ cursor }: { cursor?: string }) => {
       const page = await pageFor(request, cursor);
-      seen = page.seen;
+      snapshot = page.snapshot;
       return page;
     };
     const answer = await graphql({ schema: SCHEMA, source: query, variableValues: variables, rootValue: { feed } });
-    response.json({ ...answer, extensions: { seen } });
+    response.json({ ...answer, extensions: { snapshot } });
   });
   return app;
 }
@@ -81,7 +81,7 @@ function feedServer(): express.Express {
 const SCHEMA = buildSchema(`
   scalar Snapshot
   type Item { id: ID! }
-  type Page { items: [Item!]!, next: String, seen: Snapshot }
+  type Page { items: [Item!]!, next: String, snapshot: Snapshot }
   type Query { feed(cursor: String): Page! }
 `);
 
@@ -97,7 +97,7 @@ describe.each(examplesOf("ts client"))("the client of $page at line $line", (exa
     const { openFeed } = await recipeOf(example);
     const { guard, errors } = await openGuard({ namespace: `home:${USER}` });
     const impressions = idsOf("article", 3).map((id) => ({ id, at: Date.now() }));
-    await store.take(USER, await store.receive(USER, { namespace: `home:${USER}`, now: Date.now(), impressions }));
+    await store.ingest(USER, await store.accept(USER, { namespace: `home:${USER}`, now: Date.now(), impressions }));
 
     const more = openFeed(guard, baseUrl);
     expect(idsIn(await more(SIZE))).toEqual(idsOf("article", SIZE, 3));
@@ -112,7 +112,7 @@ describe.each(examplesOf("ts client"))("the client of $page at line $line", (exa
     expect(served).toHaveLength(3);
     for (const { asked, page } of served.slice(1)) {
       expect(asked.held).toBe(heldBy(guard));
-      expect(page.seen.shards).toEqual([expect.stringMatching(/^~/)]);
+      expect(page.snapshot.shards).toEqual([expect.stringMatching(/^~/)]);
     }
     expect(errors).toEqual([]);
   });

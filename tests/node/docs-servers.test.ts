@@ -3,9 +3,10 @@
  * workerd. A device pages through them while its impressions arrive.
  */
 import { build } from "esbuild";
-import { Miniflare } from "miniflare";
+import { Miniflare, type ModuleDefinition } from "miniflare";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { basename } from "node:path";
 import type { FeedPage, PageRequest } from "seenguard";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { freePort } from "../../scripts/lib/ports.mjs";
@@ -99,9 +100,9 @@ describe.each(servers)("the server %s", (kind, startServer) => {
     guard.record(idsIn(before).slice(5));
     const after = await page("ada", { headers: guard.headers() });
     expect(idsIn(after)).toEqual(idsOf("article", 10, 10));
-    guard.apply(after.seen);
-    const { seen } = await page("ada", { headers: guard.headers() });
-    expect(seen?.shards).toEqual([expect.stringMatching(/^~/)]);
+    guard.apply(after.snapshot);
+    const { snapshot } = await page("ada", { headers: guard.headers() });
+    expect(snapshot?.shards).toEqual([expect.stringMatching(/^~/)]);
   });
 
   test("takes a beacon, which is text/plain", async () => {
@@ -129,15 +130,25 @@ async function startProcess(file: string): Promise<Server> {
   return { url, stop: () => (child.kill(), ended) };
 }
 
-/** As a platform at the edge bundles it. */
+/** As a platform at the edge bundles it: a Wasm file stays a module of its own. */
 async function startWorker(file: string): Promise<Server> {
-  const conditions = ["workerd", "worker"];
-  const { outputFiles } = await build({ entryPoints: [file], bundle: true, write: false, format: "esm", conditions });
-  const contents = outputFiles[0]?.text ?? "";
-  const worker = new Miniflare({
-    compatibilityDate: "2025-01-01",
-    modules: [{ type: "ESModule", path: "worker.js", contents }],
+  const { outputFiles } = await build({
+    entryPoints: [file],
+    bundle: true,
+    write: false,
+    format: "esm",
+    conditions: ["workerd", "worker"],
+    loader: { ".wasm": "copy" },
+    outdir: root,
   });
+  const modules = outputFiles.map(({ path, contents, text }): ModuleDefinition =>
+    path.endsWith(".wasm")
+      ? { type: "CompiledWasm", path: basename(path), contents: Uint8Array.from(contents) }
+      : { type: "ESModule", path: basename(path), contents: text },
+  );
+  // The first one is what runs.
+  modules.sort((a, b) => b.type.localeCompare(a.type));
+  const worker = new Miniflare({ compatibilityDate: "2025-01-01", modules });
   const url = (await worker.ready).href.replace(/\/$/, "");
   return { url, stop: () => worker.dispose() };
 }

@@ -54,7 +54,7 @@ const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
   "bad-report": () => thrown(() => parseReport({})),
   "wrong-namespace": () => {
     const store = memoryStore({ namespaceOf: (user) => `home:${user}` });
-    return thrown(() => store.receive("ada", { namespace: "home:bob", now: 0, impressions: [] }));
+    return thrown(() => store.accept("ada", { namespace: "home:bob", now: 0, impressions: [] }));
   },
   storage: () => ofFailingStorage(new Error("the disk is gone")),
   delivery: async () => {

@@ -60,7 +60,7 @@ async function openFetch(options: Omit<GuardedFetchOptions, "fetch">, answer: ()
   return { ...opened, sent, fetch: opened.guard.fetch({ ...options, fetch }) };
 }
 
-const page = (seen: unknown) => Response.json({ items: [{ id: "a" }, { id: "b" }], seen });
+const page = (snapshot: unknown) => Response.json({ items: [{ id: "a" }, { id: "b" }], snapshot });
 
 describe("fetch", () => {
   test.each([
@@ -68,12 +68,12 @@ describe("fetch", () => {
     ["a global expression", /page\?/g],
     ["a function", (request: Request) => request.method === "GET" && request.headers.get("x-feed") === "home"],
   ])("adds the headers to requests that match %s, and takes the snapshot of their answers", async (_, match) => {
-    const seen = await shippedSnapshot(["a"]);
-    const { guard, sent, fetch } = await openFetch({ match }, () => page(seen));
+    const snapshot = await shippedSnapshot(["a"]);
+    const { guard, sent, fetch } = await openFetch({ match }, () => page(snapshot));
     for (const _ of [1, 2]) {
       const response = await fetch(PAGE, { headers: { "x-feed": "home" } });
       expect(guard.explain("a").seen).toBe(true);
-      expect(await response.json()).toEqual({ items: [{ id: "a" }, { id: "b" }], seen });
+      expect(await response.json()).toEqual({ items: [{ id: "a" }, { id: "b" }], snapshot });
     }
     expect(sent[0]?.headers.get("seen-held")).toBe(null);
     expect(sent[1]?.headers.get("seen-held")).toBe(heldBy(guard));
@@ -84,8 +84,8 @@ describe("fetch", () => {
   });
 
   test("leaves every other request and its answer as they are", async () => {
-    const seen = await shippedSnapshot(["a"]);
-    const { guard, sent, fetch } = await openFetch({ match: "/api/page" }, () => page(seen));
+    const snapshot = await shippedSnapshot(["a"]);
+    const { guard, sent, fetch } = await openFetch({ match: "/api/page" }, () => page(snapshot));
     await fetch("https://feed.example/api/other", { method: "POST", body: "text" });
     expect(await sent[0]?.text()).toBe("text");
     expect(sent[0]?.headers.get("seen-pending")).toBe(null);
@@ -102,10 +102,14 @@ describe("fetch", () => {
 
   test.each([
     ["no JSON", () => new Response("<p>", { headers: { "content-type": "text/html" } })],
-    ["a stream of JSON", () => new Response('{"seen":1}\n', { headers: { "content-type": "application/x-ndjson" } })],
+    [
+      "a stream of JSON",
+      () => new Response('{"snapshot":1}\n', { headers: { "content-type": "application/x-ndjson" } }),
+    ],
     ["broken JSON", () => new Response("{", { headers: { "content-type": "application/json" } })],
     ["a list", () => Response.json([1])],
     ["a snapshot that is none", () => page(7)],
+    ["a snapshot of something else", () => page({ version: 1, shards: "none", unseen: 7 })],
     ["an empty answer", () => new Response(null, { status: 204 })],
   ])("hands on %s unchanged, and tells no error", async (_, answer) => {
     const { fetch, errors } = await openFetch({ match: "/api/page" }, answer);
@@ -115,7 +119,7 @@ describe("fetch", () => {
 
   test("tells of a snapshot that is damaged, and hands the answer on", async () => {
     const { fetch, errors } = await openFetch({ match: "/api/page" }, () => page({ shards: ["?"] }));
-    expect(await (await fetch(PAGE)).json()).toHaveProperty("seen");
+    expect(await (await fetch(PAGE)).json()).toHaveProperty("snapshot");
     expect(errors.map(({ code }) => code)).toEqual(["bad-snapshot"]);
   });
 

@@ -220,7 +220,7 @@ describe("its input", () => {
       { id: ids[24], contained: true, shards: [0] },
       { id: "never seen", contained: false, shards: [] },
     ]);
-    expect(await inspect(asked, JSON.stringify({ items: [], seen }))).toEqual(inspected);
+    expect(await inspect(asked, JSON.stringify({ items: [], snapshot: seen }))).toEqual(inspected);
     const words = await runCommand(["inspect", JSON.stringify(seen), ...asked]);
     expect(words.stdout).toContain(
       `snapshot, version ${String(seen.version)}, server's clock 2025-11-24T16:01:40Z: 3 shards\n`,

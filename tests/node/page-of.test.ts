@@ -61,11 +61,11 @@ describe("pages of fresh items", () => {
     const chain = await chainWith(["a"]);
     const { guard } = await openGuard();
     const first = pageOf(chain, ["a", "b"], { size: 5, now: NOW });
-    expect(first).toEqual({ items: ["b"], next: null, seen: chain.snapshot({ now: NOW }) });
-    guard.apply(first.seen);
+    expect(first).toEqual({ items: ["b"], next: null, snapshot: chain.snapshot({ now: NOW }) });
+    guard.apply(first.snapshot);
     const again = pageOf(chain, ["a", "b"], { size: 5, held: heldBy(guard) });
-    expect(again.seen.shards).toEqual([expect.stringMatching(/^~[0-9a-f]{12}$/)]);
-    expect(guard.apply(again.seen)).toMatchObject({ applied: true });
+    expect(again.snapshot.shards).toEqual([expect.stringMatching(/^~[0-9a-f]{12}$/)]);
+    expect(guard.apply(again.snapshot)).toMatchObject({ applied: true });
   });
 
   test("leave out what the device has shown and not reported", async () => {
@@ -156,8 +156,8 @@ describe("a cursor", () => {
   });
 });
 
-describe('pages with seen: "last"', () => {
-  const last = { seen: "last" } as const;
+describe('pages with repeats: "last"', () => {
+  const last = { repeats: "last" } as const;
 
   test("give the fresh ones, then the seen ones, those seen longest ago first, and each once", async () => {
     const chain = await chainWith([...idsOf("old", 10), ...idsOf("new", 3)], { capacity: 10 });
@@ -234,7 +234,7 @@ describe("what pageOf refuses", () => {
     ["no size", {}],
     ["milliseconds", { size: 5, now: NOW * 1000 }],
     ["an unknown option", { size: 5, offset: 10 }],
-    ["another order of seen ones", { size: 5, seen: "first" }],
+    ["another order of seen ones", { size: 5, repeats: "first" }],
   ])("%s", async (_, options) => {
     const chain = await chainWith([]);
     expect(() => pageOf(chain, ["a"], options as PageOptions)).toThrow(

@@ -68,7 +68,7 @@ describe("parseReport", () => {
       ],
     });
     // Through a stream, as JSON, an hour later: only what was shown after the taking back counts.
-    chain.take(JSON.parse(JSON.stringify(report)) as ReceivedReport);
+    chain.ingest(JSON.parse(JSON.stringify(report)) as ReceivedReport);
     expect(chain.filter(["a", "b"], { now: NOW + 3600 })).toEqual(["a"]);
     chain.free();
   });

@@ -75,10 +75,9 @@ describe.each(proxies)("in $name", ({ wrap }) => {
     const { chain, options } = wrap({ chain: outside, options: { now: 1_764_000_000 } });
     expect(chain).toBeInstanceOf(ShardChain);
     expect(chain.record(["a", "b"], options)).toBe(2);
-    expect(chain.take({ namespace: "home", receivedAt: 0, impressions: [{ id: "c", at: 0 }], unseen: [] })).toBe(1);
+    expect(chain.ingest({ namespace: "home", receivedAt: 0, impressions: [{ id: "c", at: 0 }], unseen: [] })).toBe(1);
     chain.unsee("b", options);
     expect(chain.filter(["a", "b", "c"], options)).toEqual(["b"]);
-    expect(chain.split(["a", "b", "c"], options)).toEqual({ fresh: ["b"], seen: ["a", "c"] });
     expect([chain.has("a", options), chain.rejected]).toEqual([true, []]);
     expect(chain.snapshot(options)).toEqual(outside.snapshot({ now: 1_764_000_000 }));
     chain.forget(options);

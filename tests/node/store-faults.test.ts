@@ -58,7 +58,7 @@ describe.each(clients)("with %s, a full Redis", (_, open) => {
     const tablet = new Device("home:ada", 2);
     for (let page = 0; page < 3; page++) expect(await pageFor(store, tablet.pending(["c"]))).toEqual(["d"]);
     expect(await pageFor(store)).toEqual(["c", "d"]);
-    const { impressions } = await store.receive("ada", tablet.report(["d"]));
+    const { impressions } = await store.accept("ada", tablet.report(["d"]));
     expect(impressions).toMatchObject([{ id: "d" }]);
     expect(errors.map(({ code, message }) => [code, message.includes("OOM")])).toEqual([["storage", true]]);
   });
@@ -111,7 +111,7 @@ test("a read-only replica answers pages with what it has, and says once that it 
     const { store, errors } = listened((options) => redisStore(client, options));
     const tablet = new Device("home:ada", 2);
     for (let page = 0; page < 3; page++) expect(await pageFor(store, tablet.pending(["c"]))).toEqual(["d"]);
-    await expect(store.receive("ada", tablet.report(["d"]))).resolves.toBeDefined();
+    await expect(store.accept("ada", tablet.report(["d"]))).resolves.toBeDefined();
     expect(errors.map(({ code, message }) => [code, message.includes("READONLY")])).toEqual([["storage", true]]);
     // A chain is changed where the master is: it may become this one.
     const changed = store.update("ada", (chain) => chain.record("d"));

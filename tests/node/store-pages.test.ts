@@ -58,10 +58,10 @@ describe.each(stores)("%s", (_, open) => {
     await store.update("ada", (chain) => chain.record(["a", "c"]));
     const chain = await store.read("ada");
     const now = Math.floor(Date.now() / 1000);
-    for (const seen of ["drop", "last"] as const) {
+    for (const repeats of ["drop", "last"] as const) {
       for (let cursor: string | null = null; ;) {
-        const page: Page<string> = await store.page("ada", POOL, { size: 2, seen, cursor, now });
-        expect(page).toEqual(pageOf(chain, POOL, { size: 2, seen, cursor, now }));
+        const page: Page<string> = await store.page("ada", POOL, { size: 2, repeats, cursor, now });
+        expect(page).toEqual(pageOf(chain, POOL, { size: 2, repeats, cursor, now }));
         cursor = page.next;
         if (cursor === null) break;
       }
@@ -75,11 +75,11 @@ describe.each(stores)("%s", (_, open) => {
   test("ships references to what the device holds", async () => {
     const store = open();
     await store.update("ada", (chain) => chain.record("a"));
-    const { seen } = await store.page("ada", POOL, { size: 5 });
-    expect(seen.shards).toHaveLength(1);
+    const { snapshot } = await store.page("ada", POOL, { size: 5 });
+    expect(snapshot.shards).toHaveLength(1);
     const { guard } = await openGuard();
-    guard.apply(seen);
-    const { seen: again } = await store.page("ada", POOL, { size: 5, held: heldBy(guard) });
+    guard.apply(snapshot);
+    const { snapshot: again } = await store.page("ada", POOL, { size: 5, held: heldBy(guard) });
     expect(again.shards).toEqual([expect.stringMatching(/^~/)]);
   });
 
@@ -95,7 +95,7 @@ describe.each(stores)("%s", (_, open) => {
     // It is nobody else's.
     expect((await store.page("eve", POOL, { size: 5 })).items).toEqual(POOL);
     // And no part of the chain or the snapshot.
-    expect((await store.page("ada", POOL, { size: 5 })).seen.shards).toEqual([]);
+    expect((await store.page("ada", POOL, { size: 5 })).snapshot.shards).toEqual([]);
     expect((await store.read("ada")).has("b")).toBe(false);
   });
 
@@ -103,7 +103,7 @@ describe.each(stores)("%s", (_, open) => {
     const store = open({ namespaceOf });
     const phone = new Device("home:ada", 1);
     const report = phone.report(["a", "b"]);
-    const received = await store.receive("ada", JSON.stringify(report), { now: report.now / 1000 });
+    const received = await store.accept("ada", JSON.stringify(report), { now: report.now / 1000 });
     expect(received).toMatchObject({ namespace: "home:ada", impressions: report.impressions, pending: report.pending });
     expect(await pageFor(store, new Device("home:ada", 2).pending([]))).toEqual(["c", "d", "e"]);
     expect((await store.read("ada")).has("a")).toBe(false);
@@ -170,7 +170,7 @@ describe.each(stores)("%s", (_, open) => {
     await pageFor(store, phone.pending(["a"]));
     await store.forget("ada");
     expect(await pageFor(store)).toEqual(POOL);
-    const { forgetBefore } = (await store.page("ada", POOL, { size: 5 })).seen;
+    const { forgetBefore } = (await store.page("ada", POOL, { size: 5 })).snapshot;
     expect(forgetBefore).toBe(Math.ceil(Date.now() / 1000));
     // A device that has not heard of it yet tells it once more.
     const stale = phone.pending(["a"]);
@@ -181,7 +181,7 @@ describe.each(stores)("%s", (_, open) => {
     expect(await pageFor(store)).toEqual(["a", "b", "d", "e"]);
     // Also if the chain has been deleted in this very second.
     await store.forget("ada");
-    expect((await store.page("ada", POOL, { size: 5 })).seen.forgetBefore).toBe(forgetBefore);
+    expect((await store.page("ada", POOL, { size: 5 })).snapshot.forgetBefore).toBe(forgetBefore);
     expect(await pageFor(store)).toEqual(POOL);
     expect(await redis.client.exists("seen:ada:pending")).toBe(0);
   });
@@ -191,13 +191,13 @@ describe.each(stores)("%s", (_, open) => {
     const stranger = new Device("home:bob", 1);
     const report = stranger.report(["a"]);
     const refusal = expect.objectContaining({ code: "wrong-namespace" }) as Error;
-    await expect(store.receive("ada", report)).rejects.toThrow(refusal);
-    await expect(store.take("ada", parseReport(report))).rejects.toThrow(refusal);
+    await expect(store.accept("ada", report)).rejects.toThrow(refusal);
+    await expect(store.ingest("ada", parseReport(report))).rejects.toThrow(refusal);
     expect(await pageFor(store)).toEqual(POOL);
     expect(await pageFor(store, report.pending)).toEqual(POOL);
     expect(await pageFor(store)).toEqual(POOL);
     expect(await redis.client.keys("*")).toEqual([]);
-    expect(await store.receive("bob", report)).toMatchObject({ namespace: "home:bob" });
+    expect(await store.accept("bob", report)).toMatchObject({ namespace: "home:bob" });
     // A device without a name tells for its own request alone.
     const unnamed = stranger.pending(["a"]).slice(stranger.name.length);
     expect(await pageFor(store, unnamed)).toEqual(["b", "c", "d", "e"]);
@@ -207,9 +207,9 @@ describe.each(stores)("%s", (_, open) => {
   test("takes a report, at once or long afterwards", async () => {
     const store = open({ namespaceOf });
     const phone = new Device("home:ada", 1);
-    const received = await store.receive("ada", phone.report(["a", "b"]));
-    expect(await store.take("ada", JSON.parse(JSON.stringify(received)) as ReceivedReport)).toBe(2);
-    expect(await store.take("ada", received)).toBe(0);
+    const received = await store.accept("ada", phone.report(["a", "b"]));
+    expect(await store.ingest("ada", JSON.parse(JSON.stringify(received)) as ReceivedReport)).toBe(2);
+    expect(await store.ingest("ada", received)).toBe(0);
     expect(await pageFor(store, phone.pending([]))).toEqual(["c", "d", "e"]);
   });
 
@@ -240,10 +240,10 @@ describe.each(stores)("%s", (_, open) => {
     ["no list", (store: SeenStore) => store.page("ada", undefined as unknown as string[], { size: 1 }), "bad-option"],
     ["no size", (store: SeenStore) => store.page("ada", POOL, {} as { size: number }), "bad-option"],
     ["half of a character", (store: SeenStore) => store.page("a\ud800", POOL, { size: 1 }), "bad-option"],
-    ["the same for a report", (store: SeenStore) => store.receive("\udc00", {}), "bad-option"],
+    ["the same for a report", (store: SeenStore) => store.accept("\udc00", {}), "bad-option"],
     ["the same for a change", (store: SeenStore) => store.forget("\udc00a"), "bad-option"],
-    ["no report", (store: SeenStore) => store.receive("ada", "what is this"), "bad-report"],
-    ["a report that was not received", (store: SeenStore) => store.take("ada", {} as ReceivedReport), "bad-report"],
+    ["no report", (store: SeenStore) => store.accept("ada", "what is this"), "bad-report"],
+    ["a report that was not received", (store: SeenStore) => store.ingest("ada", {} as ReceivedReport), "bad-report"],
     ["a user whose key is another one's", (store: SeenStore) => store.read("ada:pending"), "bad-option"],
   ])("refuses %s", async (what, use, code) => {
     if (what.startsWith("a user") && _ === "memoryStore") return;
@@ -281,7 +281,7 @@ test.each(stores)("a person's guards show nothing twice while no stream brings a
     if (!guard) throw new Error("there are three");
     const request = new Request("http://localhost/feed", { headers: guard.headers() });
     const page = await store.page("ada", ranked, { size: 10, ...seenOf(request) });
-    guard.apply(page.seen);
+    guard.apply(page.snapshot);
     expect(guard.filter(page.items)).toEqual(page.items);
     shown.push(...page.items);
     guard.record(page.items);
@@ -290,7 +290,7 @@ test.each(stores)("a person's guards show nothing twice while no stream brings a
     const stop = guard.report({ send: (report) => Promise.resolve(void reported.push(report)) });
     await guard.deliver();
     stop();
-    for (const report of reported) await store.receive("ada", JSON.stringify(report));
+    for (const report of reported) await store.accept("ada", JSON.stringify(report));
   }
   expect(shown).toEqual(ranked.slice(0, 120));
 });

@@ -173,7 +173,7 @@ describe("what is valid when it is checked and something else when it is used", 
   ])("the %s of what a device reports: as it was checked", async (name, first) => {
     const chain = await ShardChain.create();
     const report = { namespace: "home", now: 1, receivedAt: 1, impressions: [impression(name, first)] };
-    expect(chain.take(untyped(report))).toBe(1);
+    expect(chain.ingest(untyped(report))).toBe(1);
     expect(chain.has("a", { now: NOW })).toBe(true);
     const stored = { shards: [], unseen: [impression(name, first)] };
     expect((await ShardChain.from(untyped(stored))).has("a")).toBe(false);
@@ -265,7 +265,7 @@ describe("what an app does while its items are read comes first", () => {
     const { guard } = await openGuard({ onLag: () => callbacks.onLag() });
     const feed = guard.feed({ seen: "last" });
     guard.record("covered");
-    const page = { items: ["a", "covered"], seen: await shippedSnapshot(["covered"]), next: null };
+    const page = { items: ["a", "covered"], snapshot: await shippedSnapshot(["covered"]), next: null };
     callbacks.onLag = () => feed.reset();
     expect(await feed.fill(() => Promise.resolve(page), 2)).toMatchObject({ items: [], end: "aborted" });
     const again = () => Promise.resolve({ items: ["b", "a"], next: null });

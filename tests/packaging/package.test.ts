@@ -253,7 +253,7 @@ test("a page has nothing of the server in its script", async () => {
 test("a bundler keeps an import alone of seenguard/devtools and seenguard/testing, and of no other entry", async () => {
   expect((await bundled('import "seenguard/devtools";', "browser")).files).toEqual(["devtools.js"]);
   expect((await bundled('import "seenguard/testing";', "browser")).files).toContain("testing.js");
-  const others = entries.filter(({ hasEffect, peers, hasWasmFile }) => !hasEffect && !peers && !hasWasmFile);
+  const others = entries.filter(({ hasEffect, peers }) => !hasEffect && !peers);
   const imports = others.map((entry) => `import "${specifierOf(entry)}";`).join("\n");
   expect((await bundled(imports, "browser")).files).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** The installed package with other tools: webpack, workers at the edge, test runners. */
 import { execFile } from "node:child_process";
 import { copyFile, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompressSync } from "node:zlib";
@@ -43,7 +43,7 @@ test("an app bundled by webpack guards its feed in a page and in a worker", asyn
 });
 
 test("a resolver that knows no exports finds the subpaths", async () => {
-  const chosen = entries.filter(({ peers = [], hasWasmFile }) => peers.length === 0 && !hasWasmFile);
+  const chosen = entries.filter(({ peers = [] }) => peers.length === 0);
   const specifiers = chosen.map(specifierOf);
   const app = installed("old-resolver.cjs");
   await writeFile(app, specifiers.map((specifier) => `require("${specifier}");`).join("\n"));
@@ -124,18 +124,24 @@ async function compile(configuration: webpack.Configuration): Promise<string[]> 
   return [...compilation.fileDependencies];
 }
 
-test.each(["/", "/wasm"])("a worker at the edge guards a feed and keeps chains in workerd, at %s", async (path) => {
+test.each([
+  // As other tools bundle, and as wrangler does: Wasm files stay modules of their own.
+  ["/", ["worker", "browser"], "server-engine-js.js"],
+  ["/wasm", ["workerd", "worker", "browser"], "server.wasm"],
+])("a worker at the edge guards a feed and keeps chains in workerd, at %s", async (path, conditions, engine) => {
   const outdir = installed("workerd/dist");
-  // As wrangler bundles: Wasm files stay modules of their own.
-  await build({
+  const { metafile } = await build({
     entryPoints: [installed("workerd/worker.js")],
-    conditions: ["workerd", "worker", "browser"],
+    conditions,
+    metafile: true,
     bundle: true,
     splitting: true,
     format: "esm",
     outdir,
     loader: { ".wasm": "copy" },
   });
+  const bundled = Object.keys(metafile.inputs).map((input) => basename(input));
+  expect(bundled.filter((name) => /^server(-engine-js\.js|\.wasm)$/.test(name))).toEqual([engine]);
   const worker = new Miniflare({
     modules: true,
     modulesRoot: outdir,
@@ -148,8 +154,13 @@ test.each(["/", "/wasm"])("a worker at the edge guards a feed and keeps chains i
   });
   onTestFinished(() => worker.dispose());
   const response = await worker.dispatchFetch(`http://localhost${path}`);
-  const { served, guarded } = (await response.json()) as { served: ServerOutcome; guarded: Outcome };
+  const { served, group, guarded } = (await response.json()) as {
+    served: ServerOutcome;
+    group: string;
+    guarded: Outcome;
+  };
   expectServed(served);
+  expect(group).toBe("a");
   expectGuarded(guarded, "none", "scenario.json", { engine: path === "/wasm" ? "wasm" : "js" });
 });
 

@@ -76,7 +76,7 @@ async function serveFeed(page: Page): Promise<Set<string>> {
     const from = Number(new URL(route.request().url()).searchParams.get("cursor"));
     const next = from + PAGE_SIZE < items.length ? String(from + PAGE_SIZE) : null;
     const articles = items.slice(from, from + PAGE_SIZE).map(({ id }) => ({ id, title: id }));
-    return route.fulfill({ json: { items: articles, seen: snapshot, next } });
+    return route.fulfill({ json: { items: articles, snapshot, next } });
   });
   await page.route("**/api/impressions", (route) => {
     const { impressions } = route.request().postDataJSON() as Report;

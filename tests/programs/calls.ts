@@ -66,7 +66,7 @@ const chainOptions = () => ({
   format: { kind: "go-bloomfilter", hashes: 5 },
 });
 const storeOptions = () => ({ onError: () => {}, pendingSeconds: 1000 });
-const pages = () => [{ items: items(), seen: snapshot(), next: "1" }, null];
+const pages = () => [{ items: items(), snapshot: snapshot(), next: "1" }, null];
 const signal = () => new AbortController().signal;
 
 const guardCalls: Record<string, Call> = {
@@ -184,10 +184,10 @@ const chainCalls: Record<string, Call> = {
     arguments: () => [ids(), { now: NOW }],
     run: ({ chain }, ids: Anything, options: Anything) => chain.record(ids, options),
   },
-  "ShardChain.take": {
+  "ShardChain.ingest": {
     refuses: true,
     arguments: () => [received()],
-    run: ({ chain }, report: Anything) => chain.take(report),
+    run: ({ chain }, report: Anything) => chain.ingest(report),
   },
   "ShardChain.unsee": {
     refuses: true,
@@ -208,11 +208,6 @@ const chainCalls: Record<string, Call> = {
     refuses: true,
     arguments: () => [items(), { now: NOW, id: idOf, pending: device() }],
     run: ({ chain }, items: Anything, options: Anything) => chain.filter(items, options),
-  },
-  "ShardChain.split": {
-    refuses: true,
-    arguments: () => [items(), { now: NOW, id: idOf, pending: device() }],
-    run: ({ chain }, items: Anything, options: Anything) => chain.split(items, options),
   },
   "ShardChain.snapshot": {
     refuses: true,
@@ -261,7 +256,7 @@ const serverCalls: Record<string, Call> = {
     refuses: true,
     arguments: () => [
       items(),
-      { size: 2, cursor: "1.a", held: "000000000000", pending: device(), seen: "last", now: NOW, id: idOf },
+      { size: 2, cursor: "1.a", held: "000000000000", pending: device(), repeats: "last", now: NOW, id: idOf },
     ],
     run: ({ chain }, ranked: Anything, options: Anything) => server.pageOf(chain, ranked, options),
   },
@@ -285,19 +280,19 @@ const serverCalls: Record<string, Call> = {
     arguments: () => [
       "user",
       items(),
-      { size: 2, cursor: "1.a", held: "000000000000", pending: device(), seen: "last", now: NOW, id: idOf },
+      { size: 2, cursor: "1.a", held: "000000000000", pending: device(), repeats: "last", now: NOW, id: idOf },
     ],
     run: ({ store }, user: Anything, ranked: Anything, options: Anything) => store.page(user, ranked, options),
   },
-  "SeenStore.receive": {
+  "SeenStore.accept": {
     refuses: true,
     arguments: () => ["user", received(), { now: NOW }],
-    run: ({ store }, user: Anything, body: Anything, options: Anything) => store.receive(user, body, options),
+    run: ({ store }, user: Anything, body: Anything, options: Anything) => store.accept(user, body, options),
   },
-  "SeenStore.take": {
+  "SeenStore.ingest": {
     refuses: true,
     arguments: () => ["user", received()],
-    run: ({ store }, user: Anything, report: Anything) => store.take(user, report),
+    run: ({ store }, user: Anything, report: Anything) => store.ingest(user, report),
   },
   "SeenStore.unsee": {
     refuses: true,

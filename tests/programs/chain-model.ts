@@ -47,7 +47,7 @@ export class ChainModel {
   }
 
   /** Returns how many ids no shard contained. */
-  take(impressions: readonly Reported[], unseen: readonly Reported[]): number {
+  ingest(impressions: readonly Reported[], unseen: readonly Reported[]): number {
     const counts = ({ at }: Reported) => at >= this.forgetBeforeMs;
     for (const { id, at } of unseen.filter(counts)) this.takeBack(id, at);
     const left = impressions.filter(counts).filter(({ id, at }) => at > (this.unseen.get(id) ?? -1));
@@ -66,16 +66,15 @@ export class ChainModel {
     return !this.shards.has(id) || this.unseen.has(id);
   }
 
-  /** The places of the fresh items, and of the others once. */
-  split(items: readonly (readonly string[])[], pending: ReadonlySet<string>): { fresh: number[]; seen: number[] } {
-    const [kept, keptSeen] = [new Set<string>(), new Set<string>()];
-    const [fresh, seen]: [number[], number[]] = [[], []];
+  /** The places of the fresh items. */
+  filter(items: readonly (readonly string[])[], pending: ReadonlySet<string>): number[] {
+    const kept = new Set<string>();
+    const fresh: number[] = [];
     items.forEach((ids, place) => {
-      const isStopped = ids.some((id) => !this.isFresh(id) || pending.has(id));
-      if (ids.some((id) => kept.has(id) || (isStopped && keptSeen.has(id)))) return;
-      for (const id of ids) (isStopped ? keptSeen : kept).add(id);
-      (isStopped ? seen : fresh).push(place);
+      if (ids.some((id) => !this.isFresh(id) || pending.has(id) || kept.has(id))) return;
+      for (const id of ids) kept.add(id);
+      fresh.push(place);
     });
-    return { fresh, seen };
+    return fresh;
   }
 }

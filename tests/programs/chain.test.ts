@@ -23,13 +23,13 @@ interface Ago {
 
 type Step =
   | { readonly do: "record" | "unsee"; readonly ids: readonly ItemId[] }
-  | { readonly do: "take"; readonly impressions: readonly Ago[]; readonly unseen: readonly Ago[] }
-  | { readonly do: "filter" | "split"; readonly list: ListDescription; readonly pending: readonly ItemId[] }
+  | { readonly do: "ingest"; readonly impressions: readonly Ago[]; readonly unseen: readonly Ago[] }
+  | { readonly do: "filter"; readonly list: ListDescription; readonly pending: readonly ItemId[] }
   | { readonly do: "forget" | "ship" }
   | {
       readonly do: "page";
       readonly size: number;
-      readonly seen: "drop" | "last";
+      readonly repeats: "drop" | "last";
       readonly recorded: readonly ItemId[];
     };
 
@@ -38,17 +38,17 @@ const ago = fc.array(fc.record({ id: poolId, ago: fc.nat({ max: 60 }) }), { maxL
 
 const change: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constantFrom("record" as const, "unsee" as const), ids }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("take" as const), impressions: ago, unseen: ago }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("ingest" as const), impressions: ago, unseen: ago }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("forget" as const) }) },
 );
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: change },
-  fc.record({ do: fc.constantFrom("filter" as const, "split" as const), list: listOf(anyItems), pending: ids }),
+  fc.record({ do: fc.constant("filter" as const), list: listOf(anyItems), pending: ids }),
   fc.record({ do: fc.constant("ship" as const) }),
   fc.record({
     do: fc.constant("page" as const),
     size: fc.integer({ min: 1, max: 9 }),
-    seen: fc.constantFrom("drop" as const, "last" as const),
+    repeats: fc.constantFrom("drop" as const, "last" as const),
     recorded: ids,
   }),
 );
@@ -59,7 +59,7 @@ const reported = (list: readonly Ago[], now: number): Reported[] =>
 /** Makes a change to a model. Returns what the chain's method does. */
 function applyTo(model: ChainModel, step: Step, now: number): number | undefined {
   if (step.do === "record") return model.record(step.ids.map(wellFormed));
-  if (step.do === "take") return model.take(reported(step.impressions, now), reported(step.unseen, now));
+  if (step.do === "ingest") return model.ingest(reported(step.impressions, now), reported(step.unseen, now));
   if (step.do === "unsee") model.unsee(step.ids.map(wellFormed), now * 1000);
   else if (step.do === "forget") model.forget(now);
   return undefined;
@@ -71,31 +71,26 @@ function makeChange(chain: ShardChain, model: ChainModel, step: Step, now: numbe
   if (step.do === "record") expect(chain.record(step.ids, { now })).toBe(returned);
   else if (step.do === "unsee") chain.unsee(step.ids, { now });
   else if (step.do === "forget") chain.forget({ now });
-  else if (step.do === "take") {
+  else if (step.do === "ingest") {
     const [impressions, unseen] = [reported(step.impressions, now), reported(step.unseen, now)];
-    expect(chain.take({ namespace: "home", receivedAt: now * 1000, impressions, unseen })).toBe(returned);
+    expect(chain.ingest({ namespace: "home", receivedAt: now * 1000, impressions, unseen })).toBe(returned);
   }
 }
 
 function compareAnswers(
   chain: ShardChain,
   model: ChainModel,
-  { list: description, pending: shown, ...step }: Step & { do: "filter" | "split" },
+  { list: description, pending: shown }: Step & { do: "filter" },
   now: number,
 ): void {
   const { list, values, ids } = buildList(description);
-  const { fresh, seen } = model.split(ids, new Set(shown.map(wellFormed)));
+  const fresh = model.filter(ids, new Set(shown.map(wellFormed))).map((place) => values[place]);
   // The device knows of every deletion.
   const forgotten = Math.ceil(now).toString(36);
   const options = { now, pending: `.1.${forgotten}.${pendingListOf(shown.map(wellFormed))}` };
-  const actual =
-    step.do === "filter" ? { fresh: chain.filter(list, options), seen: undefined } : chain.split(list, options);
-  const at = (places: readonly number[]) => places.map((place) => values[place]);
-  expect(actual.fresh.every((item, index) => Object.is(item, at(fresh)[index]))).toBe(true);
-  expect(actual.fresh).toHaveLength(fresh.length);
-  // Their order is by shard and time of the server, of which the model knows nothing.
-  if (actual.seen) expect(actual.seen.every((item) => at(seen).some((other) => Object.is(item, other)))).toBe(true);
-  if (actual.seen) expect(actual.seen).toHaveLength(seen.length);
+  const actual = chain.filter(list, options);
+  expect(actual.every((item, index) => Object.is(item, fresh[index]))).toBe(true);
+  expect(actual).toHaveLength(fresh.length);
 }
 
 /** Every page of all ids, while some are recorded between the pages: none twice, and no fresh one left out. */
@@ -106,7 +101,12 @@ function comparePages(chain: ShardChain, model: ChainModel, step: Step & { do: "
   const given: string[] = [];
   let cursor: string | null = null;
   for (let page = 0; page === 0 || cursor !== null; page++) {
-    const { items, next }: Page<string> = pageOf(chain, ranked, { size: step.size, seen: step.seen, cursor, now });
+    const { items, next }: Page<string> = pageOf(chain, ranked, {
+      size: step.size,
+      repeats: step.repeats,
+      cursor,
+      now,
+    });
     expect(items.length).toBeLessThanOrEqual(step.size);
     given.push(...items);
     cursor = next;
@@ -115,7 +115,7 @@ function comparePages(chain: ShardChain, model: ChainModel, step: Step & { do: "
     if (page > ranked.length) throw new Error("the pages do not end");
   }
   expect(new Set(given).size).toBe(given.length);
-  const wanted = step.seen === "last" ? ranked : fresh.filter((id) => !recorded.includes(id));
+  const wanted = step.repeats === "last" ? ranked : fresh.filter((id) => !recorded.includes(id));
   for (const id of wanted) expect(given).toContain(id);
 }
 
@@ -133,7 +133,7 @@ runPrograms("a chain", () =>
     let now = NOW;
     for (const step of steps) {
       countCommands();
-      if (step.do === "filter" || step.do === "split") compareAnswers(chain, model, step, now);
+      if (step.do === "filter") compareAnswers(chain, model, step, now);
       else if (step.do === "ship") chain = await ship(chain, now);
       else if (step.do === "page") comparePages(chain, model, step, now);
       else makeChange(chain, model, step, now);

@@ -9,7 +9,7 @@ const directory = makeTempDirectory();
 afterAll(directory.remove);
 
 test("the examples are formatted as Go's are", async () => {
-  for (const kind of ["go seen", "go list"]) {
+  for (const kind of ["go snapshot", "go list"]) {
     const code = exampleOf(kind);
     expect(await run("gofmt", [], { cwd: directory.path, input: code })).toBe(code);
   }
@@ -17,13 +17,13 @@ test("the examples are formatted as Go's are", async () => {
 
 describe("bits-and-blooms", () => {
   interface Result {
-    readonly seen: Snapshot;
+    readonly snapshot: Snapshot;
     readonly json: string;
     readonly answers: boolean[];
   }
   let program = "";
   beforeAll(async () => {
-    program = await buildGo(directory.path, "go seen", "bloom.go");
+    program = await buildGo(directory.path, "go snapshot", "bloom.go");
   });
 
   async function drive(task: object): Promise<Result> {
@@ -40,13 +40,13 @@ describe("bits-and-blooms", () => {
     const result = await drive({ Capacity: capacity, Rate: rate, Insert: ids.slice(0, inserted), Ask: ids });
     expect(result.answers).toHaveLength(ids.length);
     expect(result.answers.slice(0, inserted)).not.toContain(false);
-    expect(await answersOf(result.seen)).toEqual(result.answers);
+    expect(await answersOf(result.snapshot)).toEqual(result.answers);
     expect(await answersOf({ format: "bits-and-blooms", shards: [result.json] })).toEqual(result.answers);
   });
 
   test("a device resolves the references to what it holds", async () => {
     const task = { Filters: 3, Capacity: 100, Rate: 0.01, Insert: ids.slice(0, 250), Ask: ids };
-    const whole = await expectReferences(async (held) => (await drive({ ...task, Held: held })).seen);
+    const whole = await expectReferences(async (held) => (await drive({ ...task, Held: held })).snapshot);
     expect(await answersOf(whole)).toEqual((await drive(task)).answers);
   });
 });

@@ -7,18 +7,18 @@ describe("Guava", () => {
   const directory = makeTempDirectory();
   let drive: (input: string) => Promise<string>;
   beforeAll(async () => {
-    drive = await buildJava(directory.path, ["Seen"], "Filters");
+    drive = await buildJava(directory.path, ["Snapshot"], "Filters");
   });
   afterAll(directory.remove);
 
   /** Runs the lines. Returns the snapshot that Guava would send, and its answer for each id. */
   async function guava(
     lines: readonly string[],
-  ): Promise<{ seen: Snapshot & { shards: string[] }; answers: boolean[] }> {
+  ): Promise<{ snapshot: Snapshot & { shards: string[] }; answers: boolean[] }> {
     const asked = ids.map((id) => `ask ${base64(id)}`);
-    const [seen = "", answers = ""] = (await drive([...lines, ...asked].join("\n"))).split("\n");
+    const [snapshot = "", answers = ""] = (await drive([...lines, ...asked].join("\n"))).split("\n");
     return {
-      seen: JSON.parse(seen) as Snapshot & { shards: string[] },
+      snapshot: JSON.parse(snapshot) as Snapshot & { shards: string[] },
       answers: Array.from(answers, (answer) => answer === "1"),
     };
   }
@@ -30,15 +30,18 @@ describe("Guava", () => {
     { capacity: 1, rate: 0.5, inserted: 1 },
     { capacity: 10, rate: 0.01, inserted: 0 },
   ])("the guard answers as Guava for $capacity items at $rate", async ({ capacity, rate, inserted }) => {
-    const { seen, answers } = await guava([`new ${String(capacity)} ${String(rate)}`, ...put(ids.slice(0, inserted))]);
+    const { snapshot, answers } = await guava([
+      `new ${String(capacity)} ${String(rate)}`,
+      ...put(ids.slice(0, inserted)),
+    ]);
     expect(answers).toHaveLength(ids.length);
     expect(answers.slice(0, inserted)).not.toContain(false);
-    expect(await answersOf(seen)).toEqual(answers);
+    expect(await answersOf(snapshot)).toEqual(answers);
   });
 
   test("a device resolves the references to what it holds", async () => {
     const filters = [0, 1, 2].flatMap((index) => ["new 100 0.01", ...put(ids.slice(80 * index, 80 * index + 80))]);
-    const whole = await expectReferences(async (held) => (await guava([...filters, `held ${held}`])).seen);
+    const whole = await expectReferences(async (held) => (await guava([...filters, `held ${held}`])).snapshot);
     expect(await answersOf(whole)).toEqual((await guava(filters)).answers);
   });
 
@@ -47,12 +50,12 @@ describe("Guava", () => {
     const empty = Buffer.alloc(6 + 800);
     empty.set([0, 5]);
     empty.writeInt32BE(100, 2);
-    const { seen, answers } = await guava([`read ${empty.toString("base64")}`, ...put(ids.slice(0, 800))]);
-    expect(Buffer.from(seen.shards[0] ?? "", "base64")[0]).toBe(0);
+    const { snapshot, answers } = await guava([`read ${empty.toString("base64")}`, ...put(ids.slice(0, 800))]);
+    expect(Buffer.from(snapshot.shards[0] ?? "", "base64")[0]).toBe(0);
     const count = answers.filter(Boolean).length;
     expect(count).toBeGreaterThan(800);
     expect(count).toBeLessThan(2000);
-    expect(await answersOf(seen)).toEqual(answers);
+    expect(await answersOf(snapshot)).toEqual(answers);
   });
 
   test.each([
@@ -65,10 +68,10 @@ describe("Guava", () => {
       chain.record(ids.slice(0, inserted));
       const shards = chain.snapshot().shards;
       expect(shards.length).toBeGreaterThan(3);
-      const { seen, answers } = await guava([...shards].reverse().map((shard) => `read ${shard}`));
+      const { snapshot, answers } = await guava([...shards].reverse().map((shard) => `read ${shard}`));
       expect(answers).toEqual(ids.map((id) => chain.has(id)));
       // Guava reads them and writes the same bytes.
-      expect(seen.shards).toEqual(shards);
+      expect(snapshot.shards).toEqual(shards);
       chain.free();
     },
   );
@@ -76,14 +79,14 @@ describe("Guava", () => {
   test("a ShardChain writes the same bytes as Guava for the same items", async () => {
     const chain = await ShardChain.create({ format: "guava", capacity: 1000, falsePositiveRate: 0.001 });
     chain.record(ids.slice(0, 600));
-    const { seen } = await guava(["new 1000 0.001", ...put(ids.slice(0, 600))]);
-    expect(chain.snapshot().shards).toEqual(seen.shards);
+    const { snapshot } = await guava(["new 1000 0.001", ...put(ids.slice(0, 600))]);
+    expect(chain.snapshot().shards).toEqual(snapshot.shards);
     chain.free();
   });
 
   test("a ShardChain continues a filter that Guava wrote, and Guava continues the result", async () => {
-    const { seen } = await guava(["new 1000 0.001", ...put(ids.slice(0, 400))]);
-    const chain = await ShardChain.from(seen.shards, { format: "guava" });
+    const { snapshot } = await guava(["new 1000 0.001", ...put(ids.slice(0, 400))]);
+    const chain = await ShardChain.from(snapshot.shards, { format: "guava" });
     expect(chain.rejected).toEqual([]);
     chain.record(ids.slice(400, 800));
     const shards = chain.snapshot().shards;
@@ -91,7 +94,7 @@ describe("Guava", () => {
     chain.free();
     const again = await guava([`read ${shards[0] ?? ""}`, ...put(ids.slice(800, 900))]);
     expect(again.answers.slice(0, 900)).not.toContain(false);
-    expect(await answersOf(again.seen)).toEqual(again.answers);
+    expect(await answersOf(again.snapshot)).toEqual(again.answers);
   });
 });
 
@@ -100,7 +103,7 @@ describe("Flink", () => {
   afterAll(directory.remove);
 
   test("the function keeps each user's filters, rotates them, and emits snapshots that a guard reads", async () => {
-    const drive = await buildJava(directory.path, ["Seen", "SeenFunction"], "Job", true);
+    const drive = await buildJava(directory.path, ["Snapshot", "SeenFunction"], "Job", true);
     const impressions = [
       ...ids.slice(0, 2500).map((id) => ["ada", id] as const),
       ...ids.slice(3000, 3010).map((id) => ["bob", id] as const),

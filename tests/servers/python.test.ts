@@ -25,13 +25,13 @@ describe("RedisBloom", () => {
   }
 
   interface Result {
-    readonly seen: Snapshot & { shards: string[][] };
+    readonly snapshot: Snapshot & { shards: string[][] };
     readonly answers: boolean[];
   }
 
   async function fillAndServe(filters: Record<string, Filter>, held = ""): Promise<Result> {
     await redis.client.flushall();
-    const drive = preparePython(directory.path, "seen", "bloom.py");
+    const drive = preparePython(directory.path, "snapshot", "bloom.py");
     return JSON.parse(await drive([redis.url], JSON.stringify({ filters, ask: ids, held }))) as Result;
   }
 
@@ -41,9 +41,9 @@ describe("RedisBloom", () => {
     expect(result.answers).toHaveLength(ids.length);
     for (const id of Object.values(filters).flatMap(({ insert }) => insert))
       expect(result.answers[ids.indexOf(id)]).toBe(true);
-    expect(await answersOf(result.seen)).toEqual(result.answers);
-    expect(result.seen.shards).toHaveLength(Object.keys(filters).length);
-    return result.seen;
+    expect(await answersOf(result.snapshot)).toEqual(result.answers);
+    expect(result.snapshot.shards).toHaveLength(Object.keys(filters).length);
+    return result.snapshot;
   }
 
   test("a filter that is not full yet", async () => {
@@ -69,7 +69,7 @@ describe("RedisBloom", () => {
       newest: { capacity: 100, rate: 0.01, insert: ids.slice(1000, 1500) },
       older: { capacity: 1000, rate: 0.001, insert: ids.slice(0, 1000) },
     };
-    await expectReferences(async (held) => (await fillAndServe(filters, held)).seen);
+    await expectReferences(async (held) => (await fillAndServe(filters, held)).snapshot);
   });
 
   test("several filters of one user", async () => {

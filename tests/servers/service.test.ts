@@ -7,7 +7,7 @@ import { buildGo, buildJava, exampleOf, makeTempDirectory, preparePython, run } 
 interface Page {
   readonly items: string[];
   readonly next: string | null;
-  readonly seen: Snapshot;
+  readonly snapshot: Snapshot;
 }
 /** The arguments are the service's address, the user, the route and both headers. */
 type Client = (args: readonly string[], body: string) => Promise<string>;
@@ -83,7 +83,7 @@ describe.each(clients)("the client in %s", (language, build) => {
     await guard.flush(); // its name is stored
     const first = await page(guard.headers());
     expect(first.items).toEqual(["a", "b"]);
-    expect(guard.apply(first.seen)).toMatchObject({ applied: true });
+    expect(guard.apply(first.snapshot)).toMatchObject({ applied: true });
     guard.record(first.items);
     expect((await page(guard.headers())).items).toEqual(["c", "d"]);
     expect((await page({}, first.next)).items).toEqual(["c", "d"]);
@@ -92,10 +92,10 @@ describe.each(clients)("the client in %s", (language, build) => {
     const report = { namespace: `home:${user}`, now, impressions: [{ id: "story-7", at: now }] };
     expect(await post("impressions", report)).toEqual({ status: 204, answer: "" });
     const covering = await page(guard.headers());
-    expect(covering.seen.shards).toHaveLength(1);
-    expect(guard.apply(covering.seen)).toMatchObject({ applied: true });
+    expect(covering.snapshot.shards).toHaveLength(1);
+    expect(guard.apply(covering.snapshot)).toMatchObject({ applied: true });
     // A device that holds the shard is sent its name.
-    expect((await page(guard.headers())).seen.shards).toEqual([`~${guard.headers()["Seen-Held"] ?? ""}`]);
+    expect((await page(guard.headers())).snapshot.shards).toEqual([`~${guard.headers()["Seen-Held"] ?? ""}`]);
 
     const refused = await post("impressions", { ...report, namespace: "home:bob" });
     expect(refused.status).toBe(409);

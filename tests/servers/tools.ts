@@ -22,7 +22,7 @@ export const foreignExamples: readonly Example[] = examplesIn(readPage("docs/oth
 /** Without lone surrogates, which are no Unicode: Java and Python each encode them differently. */
 export const ids = allIds.filter((id) => !/\p{Surrogate}/u.test(id));
 
-/** The one example of a kind, such as "go seen". */
+/** The one example of a kind, such as "go snapshot". */
 export function exampleOf(kind: string): string {
   const found = foreignExamples.filter((example) => example.kind === kind);
   const [only] = found;

@@ -193,7 +193,7 @@ fn arrive(device: &mut Device, tab: usize, flight: usize, scene: &mut Scene<'_>)
     if std::mem::replace(&mut flight.has_arrived, true) {
         return;
     }
-    scene.server.devices.receive(&flight.told, scene.now);
+    scene.server.devices.accept(&flight.told, scene.now);
     let Flight { sent_ms, sent_at, .. } = *flight;
     let impressions = flight.impressions.iter().map(|&told| (told, false));
     for ((item, at), is_unseen) in impressions.chain(flight.unseen.iter().map(|&told| (told, true))) {

@@ -101,7 +101,7 @@ pub struct Devices {
 
 impl Devices {
     /// A request or a report has come.
-    pub fn receive(&mut self, told: &DeviceTold, now: u64) {
+    pub fn accept(&mut self, told: &DeviceTold, now: u64) {
         let (at, since) = (Time::from_unix_ms(now), kept_since(now));
         if let Some(to_keep) = PendingToKeep::of(&told.text, None)
             && let Some(lines) = to_keep.into_lines(&self.lines, at, since).expect("there is memory")
@@ -163,7 +163,7 @@ pub fn check_page(device: &Device, tab: usize, candidates: &Candidates, scene: &
     let asking = DeviceTold::by(device, tab, time, scene.now, scene.items);
     let Scene { server, items, now, .. } = scene;
     let now = *now;
-    server.devices.receive(&asking, now);
+    server.devices.accept(&asking, now);
     let ids = candidates.ids();
     let pending = Pending {
         own: Some(&asking.text),

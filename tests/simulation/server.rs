@@ -110,12 +110,12 @@ impl Server {
     /// Takes into the chain what has come out of the stream.
     pub fn run(&mut self, now: u64, items: &Items, tally: &mut Tally) {
         while let Some((out_ms, event)) = self.stream.next(now) {
-            self.take(event, out_ms, items, tally);
+            self.ingest(event, out_ms, items, tally);
             self.changed = true;
         }
     }
 
-    fn take(&mut self, Event { told, arrived_ms }: Event, out_ms: u64, items: &Items, tally: &mut Tally) {
+    fn ingest(&mut self, Event { told, arrived_ms }: Event, out_ms: u64, items: &Items, tally: &mut Tally) {
         let Told { item, at, .. } = told;
         let one = vec![Impression {
             id: items.text(item).to_owned(),
@@ -128,7 +128,9 @@ impl Server {
         } else {
             report.impressions = one;
         }
-        self.chain.take(&report.received(ms(out_ms))).expect("there is memory");
+        self.chain
+            .ingest(&report.received(ms(out_ms)))
+            .expect("there is memory");
         let since_sent = i128::from(arrived_ms) - i128::from(told.sent_at);
         let at_ms = (i128::from(at) + since_sent).clamp(0, i128::from(out_ms)) as u64;
         if self.exceptions.take(item, at_ms, told.is_unseen) {

@@ -24,7 +24,7 @@ const DELIVERY_MS = 300_000;
 export const PAGE_SIZE = 10;
 
 /** What the readers talk to. */
-export interface Site<Page extends { readonly seen: Snapshot }> {
+export interface Site<Page extends { readonly snapshot: Snapshot }> {
   /** The request of a reader's next page, without the headers of the guard. */
   page(reader: Reader): [url: string, init: RequestInit];
   /** Where a reader's next report goes. */
@@ -57,7 +57,7 @@ export interface Reader {
   failures: number;
 }
 
-export class Load<Page extends { readonly seen: Snapshot }> {
+export class Load<Page extends { readonly snapshot: Snapshot }> {
   /** Microseconds from the request to the parsed answer: while all parts ran for a while, and otherwise. */
   readonly calm = build({ numberOfSignificantValueDigits: 3 });
   readonly disturbed = build({ numberOfSignificantValueDigits: 3 });
@@ -146,7 +146,7 @@ export class Load<Page extends { readonly seen: Snapshot }> {
       });
       if (page !== undefined) {
         reader.failures = 0;
-        guard.apply(page.seen);
+        guard.apply(page.snapshot);
         const passed = guard.filter(this.site.itemsOf(page), (ids) => ids);
         const ids = passed.flat();
         this.repeats.push(...ids.filter((id) => known.has(id)).map((id) => `${reader.user} ${id}`));

@@ -85,9 +85,9 @@ describe.each(places)("over %s", (_, open) => {
     const [phone, laptop] = [new Device("home:ada", 1), new Device("home:ada", 2)];
     await node.update("ada", (chain) => chain.record(["article-0", "article-1"]));
     await rust("POST", "ada/impressions", phone.report(["article-2", "article-3"]));
-    const { items, seen } = await pageOfBoth("ada");
+    const { items, snapshot } = await pageOfBoth("ada");
     expect(items).toEqual(POOL.slice(4, 9));
-    expect(seen.shards).toHaveLength(1);
+    expect(snapshot.shards).toHaveLength(1);
 
     // What devices have pending: of each, one server has heard.
     await node.page("ada", POOL, { size: 1, pending: phone.pending(["article-4"]) });
@@ -98,12 +98,12 @@ describe.each(places)("over %s", (_, open) => {
     await rust("POST", "ada/unsee", { ids: ["article-3"] });
     const after = await pageOfBoth("ada");
     expect(after.items).toEqual(["article-1", "article-3", ...POOL.slice(6, 9)]);
-    expect(after.seen.unseen).toHaveLength(2);
+    expect(after.snapshot.unseen).toHaveLength(2);
 
     await rust("DELETE", "ada/history");
     const empty = await pageOfBoth("ada");
-    expect([empty.items, empty.seen.shards]).toEqual([POOL.slice(0, 5), []]);
-    expect(empty.seen.forgetBefore).toBeGreaterThan(0);
+    expect([empty.items, empty.snapshot.shards]).toEqual([POOL.slice(0, 5), []]);
+    expect(empty.snapshot.forgetBefore).toBeGreaterThan(0);
   });
 
   test("when both write the same users at once, nothing is lost", async () => {
@@ -142,8 +142,8 @@ describe.each(places)("over %s", (_, open) => {
 });
 
 /** Two answers may be a second apart. */
-function withoutTime({ items, next, seen }: Page<string>) {
-  const { now, ...others } = seen;
+function withoutTime({ items, next, snapshot }: Page<string>) {
+  const { now, ...others } = snapshot;
   expect(now).toBeGreaterThan(0);
-  return { items, next, seen: others };
+  return { items, next, snapshot: others };
 }

@@ -194,7 +194,7 @@ async function fillFeed(feed: Feed): Promise<void> {
     signal.throwIfAborted();
     await fetch("/api/feed", { headers, signal });
     const next: string | null = page > 2 ? null : `${String(cursor)}/1`;
-    const answer: FeedPage<Post> = { items: posts, seen: snapshot, next };
+    const answer: FeedPage<Post> = { items: posts, snapshot, next };
     return Promise.resolve(page > 3 ? null : { ...answer, items: answer.items.slice(page) });
   };
   const fetchAfter: FetchPage<Post, number> = ({ cursor = 0 }: PageRequest<number>) =>

@@ -44,7 +44,7 @@ export async function consume(stored: Snapshot, body: Report): Promise<Snapshot>
     unseen,
     pending: "",
   };
-  const unknown: number = chain.take(parseReport(body)) + chain.take(report);
+  const unknown: number = chain.ingest(parseReport(body)) + chain.ingest(report);
   chain.unsee(ids, { now });
   chain.unsee("a");
   if (unknown > 1000) chain.forget();
@@ -57,7 +57,7 @@ export async function serve(stored: readonly string[], held: string | null): Pro
     capacity: 1000,
     shards: 5,
     falsePositiveRate: 0.001,
-    seed: 0n,
+    seed: 0,
     ttlSeconds: 86_400,
     format,
   };
@@ -69,10 +69,6 @@ export async function serve(stored: readonly string[], held: string | null): Pro
   const fresh: Post[] = chain.filter(posts, { id: keyOf, pending: held, now });
   const freshIds: ItemId[] = chain.filter(ids, { pending: held, now });
   const freshItems: { readonly id: string }[] = chain.filter(identified);
-  const { fresh: first, seen: last } = chain.split(posts, { id: keyOf, pending: held, now });
-  const all: Post[] = [...first, ...last];
-  const { fresh: before, seen: after } = chain.split(identified, { pending: "", now });
-  if (all.length > before.length + after.length) return chain.snapshot({ now, held });
   if (seen || codes.length + rejected.length + unknown + fresh.length + freshIds.length + freshItems.length > 0)
     chain.free();
 
@@ -95,9 +91,9 @@ export async function route(client: object, user: string, body: unknown, cursor:
   };
   const store: SeenStore =
     report.namespace === "" ? memoryStore({ ...storeOptions, shards: 2 }) : redisStore(client, { prefix: "seen:" });
-  const unknown: number = await store.update(user, (chain) => chain.take(parseReport(body)));
-  const received: ReceivedReport = await store.receive(user, body);
-  const taken: number = await store.take(user, await store.receive(user, received, { now }));
+  const unknown: number = await store.update(user, (chain) => chain.ingest(parseReport(body)));
+  const received: ReceivedReport = await store.accept(user, body);
+  const taken: number = await store.ingest(user, await store.accept(user, received, { now }));
   await store.unsee(user, ids);
   await store.unsee(user, "a");
   if (taken > 0) await store.forget(user);
@@ -107,9 +103,9 @@ export async function route(client: object, user: string, body: unknown, cursor:
   const ofStore: Page<{ readonly id: string }> = await store.page(user, identified, { size: 10, cursor });
   if (ofStore.next === null) redisStore(client);
   const chain: ShardChain = await store.read(user);
-  const options: PageOptions = { size: 10, cursor, held: null, pending: null, seen: "last", now };
-  const { items, next, seen } = pageOf(chain, identified, options);
-  const shipped: Snapshot = seen;
+  const options: PageOptions = { size: 10, cursor, held: null, pending: null, repeats: "last", now };
+  const { items, next, snapshot } = pageOf(chain, identified, options);
+  const shipped: Snapshot = snapshot;
   const last: string | null = next;
   const first: { readonly id: string } | undefined = items[0];
   if (unknown > shipped.shards.length && last !== null && first !== undefined) memoryStore();

@@ -606,11 +606,11 @@ fn a_chain_unsees_takes_in_forgets_and_refers_to_what_is_held() {
     // Unseen, then recorded.
     let times = [WALL + 500.0, WALL + 250.0, WALL + 501.0];
     let reported = separated(&["b", "a", "b"]);
-    let unknown = chain.take(&reported, &times, 1, WALL + 1_000.0);
+    let unknown = chain.ingest(&reported, &times, 1, WALL + 1_000.0);
     assert_eq!(unknown.unwrap(), 0);
     let mut batch = separated(&["a", "c", "x", "b"]);
-    let fresh = chain.split(&mut batch, None, now).unwrap();
-    assert_eq!((fresh, indices(&batch, batch.answered())), (2, [0, 2, 1, 3].to_vec()));
+    let fresh = chain.filter(&mut batch, None, now).unwrap();
+    assert_eq!(indices(&batch, fresh), [0, 2]);
     let shipped = parsed(chain.snapshot(now, None).unwrap());
     assert_eq!(shipped["unseen"], json!([{ "id": "a", "at": START * 1000 + 250 }]));
     let text = shipped["shards"][1].as_str().unwrap();

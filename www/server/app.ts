@@ -7,7 +7,7 @@
  *     POST   /api/users/:user/impressions           a report: {"namespace": "…", "now": 1764000000000,
  *                                                   "impressions": [{"id": "…", "at": 1764000000000}], "unseen": []}
  *     DELETE /api/users/:user/history               deletes what this person has seen, on the devices too
- *     GET    /api/users/:user/status?state=…        the stream's state, and the seen state where it is another
+ *     GET    /api/users/:user/status?state=…        the stream's state, and the snapshot where it is another
  *     PUT    /api/users/:user/stream                {"running": true, "lagSeconds": 60, "losesEvents": false,
  *                                                   "replicaLags": false}, any of them
  *     POST   /api/users/:user/flush                 the store loses this person's shards
@@ -136,7 +136,7 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
       // One answer for both columns: what a server offers that knows the stream alone, and what is to be left out of it.
       const page = await answerPage(request, reply, reading, (chain) => ({
         items: recallPage(catalogue, user, Number(turn), Number(size ?? 10), (all) => chain.filter(all, { id: idsOf })),
-        seen: chain.snapshot({ held }),
+        snapshot: chain.snapshot({ held }),
       }));
       return { ...page, elsewhere: await shownElsewhere(store, user, page.items, pending) };
     },
@@ -150,7 +150,7 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
       const { cursor, size } = request.query;
       forThisDevice(reply);
       const page = { size: Number(size ?? 10), cursor, ...seenOf(request) };
-      return store.page(user, poolOf(catalogue, user), { ...page, seen: "last" });
+      return store.page(user, poolOf(catalogue, user), { ...page, repeats: "last" });
     },
   );
 
@@ -158,8 +158,8 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
     "/api/users/:user/impressions",
     { schema: { params: PARAMS } },
     async ({ params: { user }, body }, reply) => {
-      const events = eventsOf(await store.receive(user, body));
-      await store.accept(user, events);
+      const events = eventsOf(await store.accept(user, body));
+      await store.enqueue(user, events);
       return reply.code(202).send({ accepted: events.length });
     },
   );
@@ -171,7 +171,7 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
 }
 
 /** The state is read once: the page is filtered against it and ships with it, before any of the page is recorded. */
-function answerPage<T extends { seen: object }>(
+function answerPage<T extends { snapshot: object }>(
   request: FastifyRequest,
   reply: FastifyReply,
   reading: Promise<ShardChain>,
@@ -199,10 +199,10 @@ function addStreamRoutes(app: FastifyInstance, store: Store, flink: AppOptions["
       forThisDevice(reply);
       const stream = await store.stream(user);
       return withChain(store.seen(user), (chain) => {
-        const seen = chain.snapshot({ held: seenOf(request).held });
+        const snapshot = chain.snapshot({ held: seenOf(request).held });
         const state = stateOf(chain);
         const status = { stream, unreadable: chain.rejected, state };
-        return state === request.query.state ? status : { ...status, seen };
+        return state === request.query.state ? status : { ...status, snapshot };
       });
     },
   );

@@ -1,8 +1,8 @@
 /**
  * What travels in the stream: one event for each item that was seen, or taken back.
  *
- * A device's clock may be off, and only a report's arrival shows by how much. `SeenStore.receive` translates its times to the
- * server's clock, so a consumer may take the events in as late as it likes.
+ * A device's clock may be off, and only a report's arrival shows by how much. `SeenStore.accept` translates its times to
+ * the server's clock, so a consumer may take the events in as late as it likes.
  */
 import type { Impression, ReceivedReport, ShardChain } from "seenguard/server";
 
@@ -25,7 +25,7 @@ export function eventsOf({ impressions, unseen }: ReceivedReport): SeenEvent[] {
 
 /** The chain takes in events, in whatever order they come. */
 export function takeEvents(chain: ShardChain, events: readonly SeenEvent[]): void {
-  chain.take(reportOf(events, "stream"));
+  chain.ingest(reportOf(events, "stream"));
 }
 
 /** Events as a report that has just been received. */

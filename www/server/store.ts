@@ -64,10 +64,10 @@ export interface Store {
   replicaSeen(user: string): Promise<ShardChain>;
   /** As `SeenStore.page`: what a device tells of itself is kept for the pages of this person's others. */
   page(user: string, ranked: readonly Item[], options: PageOptions): Promise<Page<Item>>;
-  /** As `SeenStore.receive`: the same of a report. */
-  receive(user: string, body: unknown): Promise<ReceivedReport>;
+  /** As `SeenStore.accept`: the same of a report. */
+  accept(user: string, body: unknown): Promise<ReceivedReport>;
   /** Puts events into the stream. When this resolves, they are not lost any more, but for those that are to be. */
-  accept(user: string, events: readonly SeenEvent[]): Promise<void>;
+  enqueue(user: string, events: readonly SeenEvent[]): Promise<void>;
   control(user: string, change: Partial<StreamControl>): Promise<StreamControl>;
   stream(user: string): Promise<StreamStatus>;
   /** Deletes this person's history: what was seen before now does not count any more, however late it arrives. */

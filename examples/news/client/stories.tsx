@@ -23,8 +23,8 @@ export function Stories({ path, title, old }: StoriesProps) {
 
   async function fetchPage(cursor: string, signal: AbortSignal) {
     const init = { headers: guard?.headers(), signal };
-    const { seen, ...page } = await request<FeedPage<Story>>("GET", `${path}?cursor=${cursor}`, init);
-    guard?.apply(seen);
+    const { snapshot, ...page } = await request<FeedPage<Story>>("GET", `${path}?cursor=${cursor}`, init);
+    guard?.apply(snapshot);
     return page;
   }
   const { data, error, isFetching, hasNextPage, fetchNextPage } = useInfiniteQuery({

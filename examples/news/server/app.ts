@@ -34,7 +34,7 @@ const session = Router()
 /** Answers with a page of stories. `old`: what becomes of those that this reader has seen. */
 function page(ranked: (topic: string) => readonly Story[], old: "drop" | "last"): RequestHandler {
   return async (request, response) => {
-    const options = { id: idsOf, size: PAGE_SIZE, cursor: String(request.query.cursor ?? ""), seen: old };
+    const options = { id: idsOf, size: PAGE_SIZE, cursor: String(request.query.cursor ?? ""), repeats: old };
     const candidates = ranked(String(request.params.topic));
     response.json(await seen.page(accountOf(response), candidates, { ...options, ...seenOf(request) }));
   };
@@ -48,7 +48,7 @@ const articles = Router().get("/:id", ({ params }, response) => {
 
 /** Devices send their reports as JSON; pages that are left, as text/plain. */
 const reports = Router().post("/", express.text({ type: "*/*", limit: "1mb" }), async ({ body }, response) => {
-  await enqueue(accountOf(response), await seen.receive(accountOf(response), body));
+  await enqueue(accountOf(response), await seen.accept(accountOf(response), body));
   response.sendStatus(202);
 });
 
@@ -71,7 +71,7 @@ const history = Router()
     response.sendStatus(204);
   });
 
-/** Of what `receive` refuses. A device keeps what is another account's. */
+/** Of what `accept` refuses. A device keeps what is another account's. */
 const STATUS_OF: Record<string, number> = { "bad-report": 400, "wrong-namespace": 409 };
 
 const failed: ErrorRequestHandler = (error: Error & { status?: number; code?: string }, _request, response, _next) => {

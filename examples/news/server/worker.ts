@@ -4,4 +4,4 @@ import { consume } from "./queue.ts";
 import { seen } from "./redis.ts";
 
 console.log("the worker takes messages");
-await consume<ReceivedReport>((account, report) => seen.take(account, report));
+await consume<ReceivedReport>((account, report) => seen.ingest(account, report));

@@ -47,7 +47,7 @@ enum PendingInput<'a> {
 enum Step<'a> {
     Record(Few<Id, 24>),
     Unsee(Few<Id, 8>),
-    Take(ReportInput),
+    Ingest(ReportInput),
     Forget,
     Filter {
         items: Few<Id, 24>,
@@ -165,7 +165,7 @@ impl Server {
                     assert!(!self.contains(*id), "{id:?} is unseen");
                 }
             }
-            Step::Take(report) => self.take(report),
+            Step::Ingest(report) => self.ingest(report),
             Step::Forget => {
                 self.chain.forget(self.time()).expect("32 bits hold the time");
                 assert_eq!(self.shipped().shards.len(), 0);
@@ -214,12 +214,12 @@ impl Server {
             && (self.options.shards > 1 || insertions <= 1)
     }
 
-    fn take(&mut self, report: &ReportInput) {
+    fn ingest(&mut self, report: &ReportInput) {
         let mut sent = Report::new("", report.now.get());
         sent.impressions = report.impressions.0.iter().map(impression).collect();
         sent.unseen = report.unseen.0.iter().map(impression).collect();
         let report = sent.received(self.time());
-        let unknown = self.chain.take(&report).expect("there is memory");
+        let unknown = self.chain.ingest(&report).expect("there is memory");
         assert!(unknown <= report.impressions.len());
     }
 

@@ -107,9 +107,9 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
     }
   }
 
-  async receive(user: string, body: unknown, options?: { now?: number }): Promise<Api.ReceivedReport> {
+  async accept(user: string, body: unknown, options?: { now?: number }): Promise<Api.ReceivedReport> {
     const namespace = this.namespaceFor(user);
-    const now = checkTime("receive", options);
+    const now = checkTime("accept", options);
     await loadServerEngine();
     const report = parseReport(body, { now });
     refuseAnother(report, namespace);
@@ -123,10 +123,10 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
     return report;
   }
 
-  async take(user: string, report: Api.ReceivedReport): Promise<number> {
+  async ingest(user: string, report: Api.ReceivedReport): Promise<number> {
     const checked = checkReceived(report);
     refuseAnother(checked, this.namespaceFor(user));
-    return this.change(user, (chain) => chain.take(checked));
+    return this.change(user, (chain) => chain.ingest(checked));
   }
 
   async unsee(user: string, ids: Api.ItemId | Iterable<Api.ItemId>): Promise<void> {

@@ -130,17 +130,17 @@ impl Consumer {
             entries = self.stream.read(group, name, *batch, WAIT).await?;
         }
         let taken = entries.len() as u64;
-        self.take(entries).await?;
+        self.ingest(entries).await?;
         rounds.note_progress(taken);
         Ok(())
     }
 
     /// Takes entries into their users' chains, one change a user, and acknowledges those that are stored.
-    async fn take(&self, entries: Vec<Entry>) -> Result<(), Error> {
+    async fn ingest(&self, entries: Vec<Entry>) -> Result<(), Error> {
         let (batches, mut unreadable) = by_user(entries);
         let now = Time::from(SystemTime::now());
         let mut results = iter(batches)
-            .map(async |(user, batch)| (self.store.take_all(&user, &batch.reports, now).await, batch))
+            .map(async |(user, batch)| (self.store.ingest_all(&user, &batch.reports, now).await, batch))
             .buffer_unordered(USERS_AT_ONCE);
         let (mut done, mut failure) = (Vec::new(), None);
         while let Some((result, batch)) = results.next().await {

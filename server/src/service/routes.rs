@@ -10,7 +10,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use metrics::counter;
-use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, SeenItems, Time, plan};
+use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, Time, plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, OpenApi, ToSchema};
@@ -59,7 +59,7 @@ pub fn router(service: Service, max_body_bytes: usize) -> Router {
 /// A page of ranked ids.
 ///
 /// `ranked` is all candidates, the best first, the seen ones among them. Send `next` as `cursor` for the page after
-/// this one, and `seen` to the device as it is.
+/// this one, and `snapshot` to the device as it is.
 #[utoipa::path(
     post,
     path = "/v1/users/{user}/page",
@@ -86,9 +86,9 @@ async fn page(
     let request = PageRequest {
         size: body.size,
         cursor: body.cursor.as_deref(),
-        seen: match body.seen {
-            Seen::Drop => SeenItems::Drop,
-            Seen::Last => SeenItems::Last,
+        repeats: match body.repeats {
+            Repeats::Drop => seenguard::Repeats::Drop,
+            Repeats::Last => seenguard::Repeats::Last,
         },
         held: device.held.as_deref(),
         pending: device.pending.as_deref().into(),
@@ -103,7 +103,7 @@ async fn page(
             items: &page.items,
         },
         next: page.next.as_deref(),
-        seen: &page.snapshot,
+        snapshot: &page.snapshot,
     }))
 }
 
@@ -120,14 +120,14 @@ struct PageBody {
     #[serde(default)]
     cursor: Option<String>,
     #[serde(default)]
-    seen: Seen,
+    repeats: Repeats,
 }
 
 /// What becomes of candidates that the person has seen: "drop" leaves them out; with "last" they follow where there are
 /// too few fresh ones, those seen longest ago first.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum Seen {
+enum Repeats {
     #[default]
     Drop,
     Last,
@@ -137,7 +137,7 @@ enum Seen {
 struct PageAnswer<'a> {
     items: OwnIds<'a>,
     next: Option<&'a str>,
-    seen: &'a ChainSnapshot,
+    snapshot: &'a ChainSnapshot,
 }
 
 /// What a device reports.
@@ -164,15 +164,15 @@ async fn impressions(
 ) -> Result<StatusCode, Problem> {
     let now = now();
     let report = match service.stream {
-        Some(_) => service.store.receive_for_stream(&user, &body, now).await?,
-        None => service.store.receive(&user, &body, now).await?,
+        Some(_) => service.store.accept_for_stream(&user, &body, now).await?,
+        None => service.store.accept(&user, &body, now).await?,
     };
     service.check_count(report.impressions.len() + report.unseen.len())?;
     match &service.stream {
         Some(stream) => stream.append(&user, &report).await?,
         None => {
             let reports = [report];
-            service.store.take_all(&user, &reports, now).await?;
+            service.store.ingest_all(&user, &reports, now).await?;
             note_taken(&reports, now);
         }
     }

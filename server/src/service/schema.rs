@@ -38,7 +38,7 @@ pub struct Page {
     /// The cursor of the next page: short, and safe in a URL. null: there is no more.
     next: Option<String>,
     /// What the items were filtered against: send it to the device, which gives it to `guard.apply`.
-    seen: Snapshot,
+    snapshot: Snapshot,
 }
 
 /// An item's id, or the list of its ids, its own first.

@@ -70,19 +70,19 @@ impl Store {
         with!(self, store => store.page(user, ranked, request, now).await)
     }
 
-    pub async fn receive(&self, user: &str, body: &[u8], now: Time) -> Result<ReceivedReport, Error> {
-        with!(self, store => store.receive(user, body, now).await)
+    pub async fn accept(&self, user: &str, body: &[u8], now: Time) -> Result<ReceivedReport, Error> {
+        with!(self, store => store.accept(user, body, now).await)
     }
 
     /// The same, but fails if what the device has pending cannot be kept.
-    pub async fn receive_for_stream(&self, user: &str, body: &[u8], now: Time) -> Result<ReceivedReport, Error> {
-        with!(self, store => store.receive_for_stream(user, body, now).await)
+    pub async fn accept_for_stream(&self, user: &str, body: &[u8], now: Time) -> Result<ReceivedReport, Error> {
+        with!(self, store => store.accept_for_stream(user, body, now).await)
     }
 
     /// Takes in reports of a user, which were received, in one change.
-    pub async fn take_all(&self, user: &str, reports: &[ReceivedReport], now: Time) -> Result<(), Error> {
+    pub async fn ingest_all(&self, user: &str, reports: &[ReceivedReport], now: Time) -> Result<(), Error> {
         let change =
-            |chain: &mut seenguard::ShardChain| reports.iter().try_for_each(|report| chain.take(report).map(drop));
+            |chain: &mut seenguard::ShardChain| reports.iter().try_for_each(|report| chain.ingest(report).map(drop));
         with!(self, store => store.update(user, now, change).await)
     }
 

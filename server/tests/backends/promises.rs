@@ -99,17 +99,17 @@ pub async fn a_report_is_taken_once_however_often_it_comes(backend: &impl Backen
     let store = backend.store(options()).await;
     // The half of a character is an id as any other.
     let body = br#"{ "namespace": "home:ada", "now": 1000, "impressions": [{ "id": "a", "at": 0.5 }, { "id": "\ud800", "at": 1000 }], "pending": 7 }"#;
-    let report = store.receive("ada", body, START).await.unwrap();
+    let report = store.accept("ada", body, START).await.unwrap();
     assert_eq!(
         (report.received_at, report.impressions[1].at, report.pending.as_deref()),
         (START, START, None)
     );
-    assert_eq!(store.take("ada", &report, after(1)).await.unwrap(), 2);
+    assert_eq!(store.ingest("ada", &report, after(1)).await.unwrap(), 2);
     let stored = store.load("ada", None, after(1)).await.unwrap().stored;
     // Out of a stream, as JSON.
     let again = serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
     assert_eq!(report, again);
-    assert_eq!(store.take("ada", &again, after(60)).await.unwrap(), 0);
+    assert_eq!(store.ingest("ada", &again, after(60)).await.unwrap(), 0);
     assert_eq!(store.load("ada", None, after(60)).await.unwrap().stored, stored);
     assert_eq!(
         page(&store, "ada", &["a", "\u{fffd}", "b"], None, after(60)).await,
@@ -130,7 +130,7 @@ pub async fn what_is_no_report_is_refused(backend: &impl Backend) {
         r#"{ "namespace": "home:ada", "now": 1, "impressions": [{ "id": 7, "at": 1 }] }"#,
         r#"{ "namespace": "home:ada", "now": 1, "impressions": [{ "id": "a" }] }"#,
     ] {
-        let refused = store.receive("ada", body.as_bytes(), START).await.unwrap_err();
+        let refused = store.accept("ada", body.as_bytes(), START).await.unwrap_err();
         assert_eq!(refused.code(), "bad-report", "{body}");
     }
     let request = PageRequest {
@@ -148,16 +148,16 @@ pub async fn a_report_of_another_namespace_is_refused_before_anything_is_kept(ba
     let (mut ada, mut bob) = (device("ada", 1), device("bob", 2));
     let of_bob = shows(&mut bob, &["a"], START);
     let refused = store
-        .receive("ada", &body("bob", &["a"], START, Some(of_bob.clone())), START)
+        .accept("ada", &body("bob", &["a"], START, Some(of_bob.clone())), START)
         .await;
     assert_eq!(refused.unwrap_err().code(), "wrong-namespace");
     // In a report of the right one, what is pending is of the wrong one.
     let report = store
-        .receive("ada", &body("ada", &[], START, Some(of_bob.clone())), START)
+        .accept("ada", &body("ada", &[], START, Some(of_bob.clone())), START)
         .await
         .unwrap();
     assert_eq!(
-        store.take("bob", &report, START).await.unwrap_err().code(),
+        store.ingest("bob", &report, START).await.unwrap_err().code(),
         "wrong-namespace"
     );
     // The same in a request for a page, for which it does not count, either.
@@ -179,7 +179,7 @@ pub async fn what_one_device_has_pending_is_left_out_of_the_pages_of_another(bac
     // The other one tells with a report.
     let of_laptop = shows(&mut laptop, &["c"], START);
     store
-        .receive("ada", &body("ada", &["c"], START, Some(of_laptop.clone())), START)
+        .accept("ada", &body("ada", &["c"], START, Some(of_laptop.clone())), START)
         .await
         .unwrap();
     assert_eq!(page(&store, "ada", &ranked, Some(&of_laptop), START).await, ["b", "d"]);
@@ -255,8 +255,8 @@ pub async fn what_is_taken_back_is_fresh_again(backend: &impl Backend) {
     assert_eq!(shipped.unseen.len(), 1);
     // What was seen before the taking back comes late, what was seen after it counts.
     for (at, left) in [(after(5), vec!["b"]), (after(20), vec![])] {
-        let report = store.receive("ada", &body("ada", &["b"], at, None), at).await.unwrap();
-        store.take("ada", &report, after(30)).await.unwrap();
+        let report = store.accept("ada", &body("ada", &["b"], at, None), at).await.unwrap();
+        store.ingest("ada", &report, after(30)).await.unwrap();
         assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(30)).await, left);
     }
     assert!(
@@ -293,10 +293,10 @@ pub async fn a_history_that_is_deleted_is_gone_from_chain_and_devices(backend: &
         ["a", "b", "c"]
     );
     let report = store
-        .receive("ada", &body("ada", &["a"], START, None), START)
+        .accept("ada", &body("ada", &["a"], START, None), START)
         .await
         .unwrap();
-    assert_eq!(store.take("ada", &report, after(12)).await.unwrap(), 0);
+    assert_eq!(store.ingest("ada", &report, after(12)).await.unwrap(), 0);
     assert_eq!(
         page(&store, "ada", &["a", "b", "c"], None, after(12)).await,
         ["a", "b", "c"]
@@ -423,10 +423,7 @@ pub async fn a_user_without_a_name_is_refused(backend: &impl Backend) {
         let refusals = [
             store.read(user, START).await.map(drop),
             store.page(user, &["a"], &request, START).await.map(drop),
-            store
-                .receive(user, &body(user, &[], START, None), START)
-                .await
-                .map(drop),
+            store.accept(user, &body(user, &[], START, None), START).await.map(drop),
             store.forget(user, START).await,
         ];
         for refused in refusals {

@@ -64,10 +64,13 @@ pub fn what_a_device_holds_is_sent_as_references(place: &Place) {
     let alone = program
         .request("GET", "/v1/users/ada/snapshot", &[("Seen-Held", &held)], "")
         .json(200);
-    for seen in [&page["seen"], &alone] {
-        let seen: ChainSnapshot = serde_json::from_value(seen.clone()).unwrap();
-        assert!(seen.shards.iter().all(|shard| shard.starts_with('~')), "{seen:?}");
-        guard.apply(Snapshot::from(&seen), now()).unwrap();
+    for snapshot in [&page["snapshot"], &alone] {
+        let snapshot: ChainSnapshot = serde_json::from_value(snapshot.clone()).unwrap();
+        assert!(
+            snapshot.shards.iter().all(|shard| shard.starts_with('~')),
+            "{snapshot:?}"
+        );
+        guard.apply(Snapshot::from(&snapshot), now()).unwrap();
         assert_eq!(guard.filter(&["a", "g"], now()).unwrap(), [1]);
     }
 }
@@ -106,12 +109,12 @@ pub fn what_is_taken_back_comes_again_and_a_deleted_history_too(place: &Place) {
     );
     let page = program.page_for("ada", &RANKED, 6, &[]);
     assert_eq!(texts(&page["items"]), ["b", "d"]);
-    assert_eq!(page["seen"]["unseen"].as_array().map(Vec::len), Some(2));
+    assert_eq!(page["snapshot"]["unseen"].as_array().map(Vec::len), Some(2));
     let deleted = program.request("DELETE", "/v1/users/ada/history", &[], "");
     assert_eq!(deleted.status, 204);
     let page = program.page_for("ada", &RANKED, 6, &[]);
     assert_eq!(texts(&page["items"]), RANKED);
-    assert!(page["seen"]["forgetBefore"].as_u64() >= Some(now().unix_seconds() - 60));
+    assert!(page["snapshot"]["forgetBefore"].as_u64() >= Some(now().unix_seconds() - 60));
 }
 
 pub fn an_item_is_stopped_by_any_of_its_ids() {
@@ -125,8 +128,8 @@ pub fn an_item_is_stopped_by_any_of_its_ids() {
 pub fn seen_items_fill_up_pages_if_they_may() {
     let program = Program::serve(&[], &[]);
     program.report("ada", &["a", "b"]);
-    let ask = |seen: &str| {
-        let request = json!({ "ranked": ["a", "b", "c"], "size": 2, "seen": seen }).to_string();
+    let ask = |repeats: &str| {
+        let request = json!({ "ranked": ["a", "b", "c"], "size": 2, "repeats": repeats }).to_string();
         program.post("/v1/users/ada/page", request).json(200)
     };
     assert_eq!(texts(&ask("drop")["items"]), ["c"]);
@@ -147,7 +150,7 @@ pub fn a_request_that_is_wrong_is_told_what_to_do() {
         (
             "POST",
             page,
-            r#"{"ranked": [], "size": 1, "seen": "first"}"#,
+            r#"{"ranked": [], "size": 1, "repeats": "first"}"#,
             400,
             "bad-request",
         ),
@@ -274,8 +277,8 @@ pub fn the_description_has_what_is_answered() {
     let page = program.page_for("bob", &RANKED, 1, &[]);
     let schema = |name: &str| &description["components"]["schemas"][name];
     expect_described(&page, schema("Page"));
-    expect_described(&page["seen"], schema("Snapshot"));
-    expect_described(&page["seen"]["unseen"][0], schema("Impression"));
+    expect_described(&page["snapshot"], schema("Snapshot"));
+    expect_described(&page["snapshot"]["unseen"][0], schema("Impression"));
     program.request("DELETE", "/v1/users/bob/history", &[], "");
     expect_described(&program.get("/v1/users/bob/snapshot").json(200), schema("Snapshot"));
     expect_described(&program.get("/v2").json(404), schema("Problem"));

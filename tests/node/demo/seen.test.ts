@@ -37,11 +37,11 @@ for (const [name, start] of stores) {
     test("a shard that the device holds is shipped as a reference, for this device alone", async () => {
       const user = someone();
       await control(server, user, { lagSeconds: 0 });
-      const pageFor = async (held: string): Promise<Page["seen"]> => {
+      const pageFor = async (held: string): Promise<Page["snapshot"]> => {
         const url = `/api/users/${user}/feed?turn=1`;
         const answer = await server.app.inject({ url, headers: { "seen-held": held } });
         expect(answer.headers).toMatchObject({ "cache-control": "private, no-cache", vary: "seen-held, seen-pending" });
-        return answer.json<Page>().seen;
+        return answer.json<Page>().snapshot;
       };
       const heldOf = (shards: readonly string[]): string =>
         shards.map((shard) => referenceOf(shard).slice(1)).join(".");
@@ -71,7 +71,7 @@ for (const [name, start] of stores) {
           url: `/api/users/${user}/feed?turn=1`,
           headers: { "seen-held": held },
         });
-        expect(answer.json<Page>().seen.shards[0]).toMatch(/^U0dTMQ/);
+        expect(answer.json<Page>().snapshot.shards[0]).toMatch(/^U0dTMQ/);
       }
     });
 
@@ -83,13 +83,13 @@ for (const [name, start] of stores) {
       await arrived(server, user);
       await report(server, user, { unseen: [{ id, at: Date.now() }] });
       await vi.waitFor(async () => {
-        const { seen } = await page(server, user, 2);
-        expect(seen.unseen?.map((taken) => taken.id)).toEqual([id]);
+        const { snapshot } = await page(server, user, 2);
+        expect(snapshot.unseen?.map((taken) => taken.id)).toEqual([id]);
       }, SOON);
       const offered = (await pagesOf(server, user, 11, 30)).map((each) => each.id);
       expect(offered).toContain(id);
       await post(server, user, [{ id }]);
-      await vi.waitUntil(async () => (await page(server, user, 2)).seen.unseen === undefined, SOON);
+      await vi.waitUntil(async () => (await page(server, user, 2)).snapshot.unseen === undefined, SOON);
       expect((await pagesOf(server, user, 41, 30)).map((each) => each.id)).not.toContain(id);
     });
 
@@ -103,15 +103,15 @@ for (const [name, start] of stores) {
       const { state } = await status(server, user);
       const answer = await server.app.inject({ method: "DELETE", url: `/api/users/${user}/history` });
       expect(answer.statusCode).toBe(204);
-      const { seen } = await status(server, user, state);
-      expect(seen).toMatchObject({ version: 0, shards: [] });
-      expect(Math.abs((seen?.forgetBefore ?? 0) - Date.now() / 1000)).toBeLessThan(60);
+      const { snapshot } = await status(server, user, state);
+      expect(snapshot).toMatchObject({ version: 0, shards: [] });
+      expect(Math.abs((snapshot?.forgetBefore ?? 0) - Date.now() / 1000)).toBeLessThan(60);
       await control(server, user, { running: true });
       await vi.waitUntil(async () => (await status(server, user)).stream.waiting === 0, SOON);
-      await vi.waitUntil(() => Date.now() > (seen?.forgetBefore ?? 0) * 1000, SOON);
+      await vi.waitUntil(() => Date.now() > (snapshot?.forgetBefore ?? 0) * 1000, SOON);
       await post(server, user, [{ id: "after" }]);
       await arrived(server, user);
-      expect(Number((await status(server, user)).seen?.version) % 2 ** 21).toBe(1);
+      expect(Number((await status(server, user)).snapshot?.version) % 2 ** 21).toBe(1);
     });
 
     test("a replica that lags knows neither what was taken back nor that the history was deleted", async () => {
@@ -121,10 +121,10 @@ for (const [name, start] of stores) {
       await arrived(server, user);
       await control(server, user, { replicaLags: true });
       await server.app.inject({ method: "DELETE", url: `/api/users/${user}/history` });
-      expect((await page(server, user, 1)).seen.forgetBefore).toBeGreaterThan(0);
-      const { seen } = await page(server, user, 2);
-      expect(seen.forgetBefore).toBeUndefined();
-      expect(seen.shards).toHaveLength(1);
+      expect((await page(server, user, 1)).snapshot.forgetBefore).toBeGreaterThan(0);
+      const { snapshot } = await page(server, user, 2);
+      expect(snapshot.forgetBefore).toBeUndefined();
+      expect(snapshot.shards).toHaveLength(1);
     });
 
     test.each(["address", "text"])(

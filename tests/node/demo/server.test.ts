@@ -34,10 +34,10 @@ for (const [name, start] of stores) {
     afterAll(() => server.stop());
 
     test("a page has as many items as were asked for, and an empty state at first", async () => {
-      const { items, seen } = await page(server, someone(), 1, 20);
+      const { items, snapshot } = await page(server, someone(), 1, 20);
       expect(new Set(items.map(({ id }) => id)).size).toBe(20);
-      expect(seen).toMatchObject({ version: 0, shards: [] });
-      expect(Math.abs(seen.now - Date.now() / 1000)).toBeLessThan(60);
+      expect(snapshot).toMatchObject({ version: 0, shards: [] });
+      expect(Math.abs(snapshot.now - Date.now() / 1000)).toBeLessThan(60);
     });
 
     test("the same turn of the same person is the same page", async () => {
@@ -62,10 +62,10 @@ for (const [name, start] of stores) {
       await control(server, user, { lagSeconds: 0 });
       await post(server, user, (await page(server, user, 1)).items);
       await arrived(server, user);
-      const { seen } = await page(server, user, 2);
-      expect(seen.version).toBeGreaterThan(0);
-      expect(seen.shards).toHaveLength(1);
-      expect(seen).toMatchObject({ version: (await status(server, user)).seen?.version });
+      const { snapshot } = await page(server, user, 2);
+      expect(snapshot.version).toBeGreaterThan(0);
+      expect(snapshot.shards).toHaveLength(1);
+      expect(snapshot).toMatchObject({ version: (await status(server, user)).snapshot?.version });
     });
 
     test("impressions stay in a stream that lags, and leave it when the lag is taken away", async () => {
@@ -84,12 +84,12 @@ for (const [name, start] of stores) {
       const { items } = await page(server, user, 1);
       await post(server, user, items);
       await arrived(server, user);
-      const before = (await status(server, user)).seen;
+      const before = (await status(server, user)).snapshot;
       await post(server, user, items);
       await post(server, user, [...items, ...items]);
       await post(server, user, [{ id: "a new one" }]);
       await arrived(server, user, before?.version);
-      const after = (await status(server, user)).seen;
+      const after = (await status(server, user)).snapshot;
       expect(after?.version).toBe((before?.version ?? 0) + 1);
     });
 
@@ -98,11 +98,11 @@ for (const [name, start] of stores) {
       await control(server, user, { lagSeconds: 0 });
       await post(server, user, [{ id: "x" }]);
       await arrived(server, user);
-      const { seen, state } = await status(server, user);
-      expect(seen?.shards).toHaveLength(1);
-      expect((await status(server, user, state)).seen).toBeUndefined();
+      const { snapshot, state } = await status(server, user);
+      expect(snapshot?.shards).toHaveLength(1);
+      expect((await status(server, user, state)).snapshot).toBeUndefined();
       await report(server, user, { unseen: [{ id: "x", at: Date.now() }] });
-      await vi.waitUntil(async () => (await status(server, user, state)).seen !== undefined, SOON);
+      await vi.waitUntil(async () => (await status(server, user, state)).snapshot !== undefined, SOON);
     });
 
     test("a flushed store knows nothing any more", async () => {
@@ -111,7 +111,7 @@ for (const [name, start] of stores) {
       await post(server, user, [{ id: "x" }]);
       await arrived(server, user);
       expect((await server.app.inject({ method: "POST", url: `/api/users/${user}/flush` })).statusCode).toBe(204);
-      expect((await status(server, user)).seen).toMatchObject({ version: 0, shards: [] });
+      expect((await status(server, user)).snapshot).toMatchObject({ version: 0, shards: [] });
     });
 
     test("any id may be reported, whatever is in it", async () => {
@@ -123,7 +123,7 @@ for (const [name, start] of stores) {
         ["", " ", "a\nb", "a\u0000b", "\ud800", "🙂", "新闻"].map((id) => ({ id })),
       );
       await arrived(server, user);
-      expect(Number((await status(server, user)).seen?.version) % 2 ** 21).toBe(7);
+      expect(Number((await status(server, user)).snapshot?.version) % 2 ** 21).toBe(7);
     });
 
     for (const [what, request] of badRequests()) {

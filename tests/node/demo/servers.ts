@@ -19,7 +19,7 @@ export interface Page {
   items: Item[];
   elsewhere?: string[];
   next?: string | null;
-  seen: {
+  snapshot: {
     version: number;
     shards: string[];
     now: number;
@@ -30,7 +30,7 @@ export interface Page {
 export interface Status {
   stream: StreamStatus;
   state: string;
-  seen?: Page["seen"];
+  snapshot?: Page["snapshot"];
 }
 export interface TestServer {
   readonly app: FastifyInstance;
@@ -149,7 +149,7 @@ export async function status({ app }: TestServer, user: string, state?: string):
 /** Everything that this person reported has left the stream and is in a state other than `version`. */
 export async function arrived(server: TestServer, user: string, version = 0): Promise<void> {
   await vi.waitUntil(async () => {
-    const { stream, seen } = await status(server, user);
-    return stream.waiting === 0 && seen !== undefined && seen.version > version;
+    const { stream, snapshot } = await status(server, user);
+    return stream.waiting === 0 && snapshot !== undefined && snapshot.version > version;
   }, SOON);
 }

@@ -70,14 +70,14 @@ async function knownSnapshot(): Promise<Snapshot> {
 }
 
 /** Offers the same items again and again, as a server does whose stream stands still. */
-function addFeed(server: FastifyInstance, seen: Snapshot): void {
+function addFeed(server: FastifyInstance, snapshot: Snapshot): void {
   server.get<{ Querystring: { page?: string } }>("/api/feed", ({ query: { page = "0" } }) => {
     const first = Number(page) * ITEMS_A_PAGE;
     const items = Array.from({ length: ITEMS_A_PAGE }, (_, index) => {
       const number = String(first + index);
       return { id: `article-${number}`, title: `Article ${number}` };
     });
-    return { items, seen };
+    return { items, snapshot };
   });
 }
 

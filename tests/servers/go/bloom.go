@@ -36,7 +36,7 @@ func main() {
 		}
 		answers = append(answers, answer)
 	}
-	seen, err := seen(task.Held, filters...)
+	snapshot, err := snapshotOf(task.Held, filters...)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result := map[string]any{"seen": seen, "json": string(text), "answers": answers}
+	result := map[string]any{"snapshot": snapshot, "json": string(text), "answers": answers}
 	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
 		log.Fatal(err)
 	}

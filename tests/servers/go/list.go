@@ -16,11 +16,11 @@ func main() {
 		log.Fatal(err)
 	}
 	defer connection.Close()
-	seen, err := seen(connection, os.Args[2], os.Args[3])
+	snapshot, err := snapshotOf(connection, os.Args[2], os.Args[3])
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(seen); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(snapshot); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -4,7 +4,7 @@ import json
 import sys
 
 import redis
-from seen import seen
+from snapshot import snapshot
 
 client = redis.Redis.from_url(sys.argv[1])
 task = json.load(sys.stdin)
@@ -18,5 +18,5 @@ for key, filter in task["filters"].items():
         bloom.madd(key, *filter["insert"])
 keys = list(task["filters"])
 answers = [bloom.mexists(key, *task["ask"]) for key in keys]
-result = {"seen": seen(client, task["held"], *keys, "a missing key"), "answers": [any(each) for each in zip(*answers)]}
-json.dump(result, sys.stdout)
+shipped = snapshot(client, task["held"], *keys, "a missing key")
+json.dump({"snapshot": shipped, "answers": [any(each) for each in zip(*answers)]}, sys.stdout)

@@ -123,7 +123,7 @@ export class Site {
     const rest = shuffled(fresh.slice(HOT), random).slice(0, PAGE_SIZE - hot.length);
     const items = [...hot, ...rest].map((id) => ({ id, first: !user.offered.has(id) }));
     for (const { id } of items) user.offered.add(id);
-    return { items, seen: user.chain.snapshot({ now, held }), next: String(cursor + 1) };
+    return { items, snapshot: user.chain.snapshot({ now, held }), next: String(cursor + 1) };
   }
 
   /** What is recommended today, the best first. */
@@ -144,7 +144,7 @@ export class Site {
   private advance({ chain, stream }: User): void {
     while (stream[0] !== undefined && stream[0].receivedAt + this.lagMs <= this.clock.now()) {
       const report = stream.shift();
-      if (report) chain.take(report);
+      if (report) chain.ingest(report);
     }
   }
 }

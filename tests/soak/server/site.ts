@@ -4,7 +4,7 @@ import { PAGE_SIZE, type Reader, type Site } from "../readers.ts";
 
 interface Page {
   readonly items: readonly Item[];
-  readonly seen: Snapshot;
+  readonly snapshot: Snapshot;
   /** Of these, what another device has shown. */
   readonly elsewhere: readonly string[];
 }

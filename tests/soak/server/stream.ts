@@ -19,5 +19,5 @@ export async function streamIsDrained({ redis: { client } }: Deployment): Promis
 export async function snapshotOf(url: string, user: string): Promise<Snapshot> {
   const response = await fetch(`${url}/api/users/${user}/status`);
   if (!response.ok) throw new Error(`the status of ${user}: ${String(response.status)}`);
-  return ((await response.json()) as { seen: Snapshot }).seen;
+  return ((await response.json()) as { snapshot: Snapshot }).snapshot;
 }

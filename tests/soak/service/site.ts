@@ -11,7 +11,7 @@ const DEVICES = 2;
 
 interface Page {
   readonly items: readonly string[];
-  readonly seen: Snapshot;
+  readonly snapshot: Snapshot;
 }
 
 export class ServiceSite implements Site<Page> {
@@ -35,7 +35,7 @@ export class ServiceSite implements Site<Page> {
     return items.map((id) => [id]);
   }
 
-  note(reader: Reader, { items, seen }: Page, passed: readonly string[]): void {
+  note(reader: Reader, { items, snapshot }: Page, passed: readonly string[]): void {
     this.offeredAgain += reader.shown.size;
     // What ranks behind the page's last item was not judged.
     const all = newItems(reader);
@@ -44,7 +44,7 @@ export class ServiceSite implements Site<Page> {
     this.falsePositives.found += judged.filter((id) => !isPassed.has(id)).length;
     this.falsePositives.of += judged.length;
     this.falsePositives.expected +=
-      judged.length * (seen.shards.length * CHAIN.falsePositiveRate + DEVICES * PENDING_RATE);
+      judged.length * (snapshot.shards.length * CHAIN.falsePositiveRate + DEVICES * PENDING_RATE);
   }
 
   private address({ user, random }: Reader, what: string): string {

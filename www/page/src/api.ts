@@ -21,13 +21,13 @@ export interface Page {
   readonly items: readonly Item[];
   /** Ids of items that another device of this person has shown, and no stream has brought yet. */
   readonly elsewhere: readonly string[];
-  readonly seen: Snapshot;
+  readonly snapshot: Snapshot;
 }
 
 /** One page of the small pool; `next` is where the next one begins. */
 export interface PoolPage {
   readonly items: readonly Item[];
-  readonly seen: Snapshot;
+  readonly snapshot: Snapshot;
   readonly next: string | null;
 }
 
@@ -40,10 +40,10 @@ export interface StreamControl {
 
 export interface Status {
   readonly stream: StreamControl & { readonly accepted: number; readonly waiting: number; readonly lost: number };
-  /** The seen state's name. */
+  /** The snapshot's name. */
   readonly state: string;
   /** Only when it is not the state that was asked with. */
-  readonly seen?: Snapshot;
+  readonly snapshot?: Snapshot;
 }
 
 /** Of the whole server. */

@@ -164,11 +164,11 @@ export class Feeds {
   /** Nothing if another list has begun meanwhile. */
   private async fetchPage(fresh: boolean, list: number): Promise<Arrival | undefined> {
     const { api, guard, experiment } = this.parts;
-    const { items, elsewhere, seen } = await api.page(experiment.nextTurn(), PAGE_SIZE, guard.headers());
+    const { items, elsewhere, snapshot } = await api.page(experiment.nextTurn(), PAGE_SIZE, guard.headers());
     if (list !== this.list) return undefined;
     if (fresh) this.feed.reset();
-    const { applied, reason: refusal } = guard.apply(seen);
-    if (applied) experiment.heard(seen);
+    const { applied, reason: refusal } = guard.apply(snapshot);
+    if (applied) experiment.heard(snapshot);
     else if (refusal === "older-version") experiment.add({ olderStates: 1 });
     this.ended = items.length === 0;
     const arrived = this.withTimes(items).map((item) =>
@@ -191,11 +191,11 @@ export class Feeds {
     if (fresh) this.poolFeed.reset();
     const arrived: ShownItem[] = [];
     const fetchPage = async ({ cursor, headers }: PageRequest): Promise<FeedPage<ShownItem>> => {
-      const { items, seen, next } = await api.pool(cursor ?? "", PAGE_SIZE, headers);
-      experiment.heard(seen);
+      const { items, snapshot, next } = await api.pool(cursor ?? "", PAGE_SIZE, headers);
+      experiment.heard(snapshot);
       const shown = this.withTimes(items);
       arrived.push(...shown);
-      return { items: shown, seen, next };
+      return { items: shown, snapshot, next };
     };
     const { items, end, error, ...filled } = await this.poolFeed.fill(fetchPage, PAGE_SIZE, { id: idsOf });
     if (end === "aborted") return undefined;

@@ -59,9 +59,9 @@ async function start(): Promise<void> {
   new StreamPanel({
     api,
     headers: () => guard.headers(),
-    onStatus: ({ seen }) => {
-      const applied = seen === undefined || guard.apply(seen).applied;
-      if (seen !== undefined && applied) experiment.heard(seen);
+    onStatus: ({ snapshot }) => {
+      const applied = snapshot === undefined || guard.apply(snapshot).applied;
+      if (snapshot !== undefined && applied) experiment.heard(snapshot);
       answered();
       void feeds.startIfEmpty();
       return applied;

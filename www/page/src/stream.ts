@@ -8,7 +8,7 @@ const POLL_MS = 1500;
 export interface StreamParts {
   readonly api: Api;
   readonly headers: () => Record<string, string>;
-  /** Whether the seen state that the status brought, if any, could be used. */
+  /** Whether the snapshot that the status brought, if any, could be used. */
   readonly onStatus: (status: Status) => boolean;
   readonly onTrouble: (error: unknown) => void;
 }
@@ -19,7 +19,7 @@ export class StreamPanel {
   private readonly losesEvents = one(document, "#loses-events") as HTMLInputElement;
   private readonly replicaLags = one(document, "#replica-lags") as HTMLInputElement;
   private readonly pipeline = one(document, "#pipeline");
-  /** The server's seen state that came last. */
+  /** The server's snapshot that came last. */
   private state: string | undefined;
   /** While the person changes a control, what the server says of it is out of date. */
   private changing = 0;

@@ -67,11 +67,11 @@ export class MemoryStore implements Store {
     return this.person(user).seen.page(user, ranked, { ...options, id: idsOf });
   }
 
-  receive(user: string, body: unknown): Promise<ReceivedReport> {
-    return this.person(user).seen.receive(user, body);
+  accept(user: string, body: unknown): Promise<ReceivedReport> {
+    return this.person(user).seen.accept(user, body);
   }
 
-  accept(user: string, events: readonly SeenEvent[]): Promise<void> {
+  enqueue(user: string, events: readonly SeenEvent[]): Promise<void> {
     const person = this.person(user);
     if (person.waiting.length + events.length > MOST_WAITING) return Promise.reject(new StreamFull());
     const arrivedAt = performance.now();

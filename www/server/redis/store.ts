@@ -54,7 +54,7 @@ export interface RedisStoreOptions {
 }
 
 /** What a server asks of the store that its pages come from. */
-export interface KnownStore extends Pick<SeenStore, "read" | "receive" | "forget"> {
+export interface KnownStore extends Pick<SeenStore, "read" | "accept" | "forget"> {
   page(user: string, ranked: readonly Item[], options: PageOptions & { id: typeof idsOf }): Promise<Page<Item>>;
 }
 
@@ -89,11 +89,11 @@ export class RedisStore implements Store {
     return this.ask(() => this.stored.page(user, ranked, { ...options, id: idsOf }));
   }
 
-  receive(user: string, body: unknown): Promise<ReceivedReport> {
-    return this.ask(() => this.stored.receive(user, body));
+  accept(user: string, body: unknown): Promise<ReceivedReport> {
+    return this.ask(() => this.stored.accept(user, body));
   }
 
-  async accept(user: string, events: readonly SeenEvent[]): Promise<void> {
+  async enqueue(user: string, events: readonly SeenEvent[]): Promise<void> {
     if (events.length === 0) return;
     const list = underWayKey(user);
     const stream = await this.stream(user);

@@ -30,9 +30,9 @@ export class ServiceClient {
     ranked: readonly T[],
     { id, held, pending, ...request }: PageOptions & { id: (item: T) => readonly string[] },
   ): Promise<Page<T>> {
-    const { size, cursor, seen } = request;
+    const { size, cursor, repeats } = request;
     const ids = ranked.map(id);
-    const page = await this.ask<Page<string>>(user, "POST", "page", { ranked: ids, size, cursor, seen }, [
+    const page = await this.ask<Page<string>>(user, "POST", "page", { ranked: ids, size, cursor, repeats }, [
       ["Seen-Held", held],
       ["Seen-Pending", pending],
     ]);
@@ -40,8 +40,8 @@ export class ServiceClient {
     return { ...page, items: page.items.flatMap((own) => itemOf.get(own) ?? []) };
   }
 
-  /** Has the service keep what the device has pending; what it has shown is for a queue, and `take`. */
-  async receive(user: string, body: unknown): Promise<ReceivedReport> {
+  /** Has the service keep what the device has pending; what it has shown is for a queue, and `ingest`. */
+  async accept(user: string, body: unknown): Promise<ReceivedReport> {
     const report = parseReport(body);
     const { namespace, receivedAt: now, pending } = report;
     await this.ask(user, "POST", "impressions", { namespace, now, impressions: [], pending });
@@ -49,7 +49,7 @@ export class ServiceClient {
   }
 
   /** A report's times are the server's since it was received: to the service it is of now. */
-  async take(user: string, { namespace, impressions, unseen }: ReceivedReport): Promise<void> {
+  async ingest(user: string, { namespace, impressions, unseen }: ReceivedReport): Promise<void> {
     await this.ask(user, "POST", "impressions", { namespace, now: Date.now(), impressions, unseen });
   }
 

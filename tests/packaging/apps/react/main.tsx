@@ -20,7 +20,7 @@ window.fetches = 0;
 /** As a cache of queries does, each answer is new, and equal to the last. */
 function fetchAnswer(): Promise<Answer> {
   window.fetches++;
-  return Promise.resolve(structuredClone({ items: scenario.page, seen: scenario.snapshot }));
+  return Promise.resolve(structuredClone({ items: scenario.page, snapshot: scenario.snapshot }));
 }
 
 function Feed({ guard }: { guard: SeenGuard }) {

@@ -7,7 +7,7 @@ export interface Item {
 }
 export interface Answer {
   items: Item[];
-  seen: Snapshot;
+  snapshot: Snapshot;
 }
 
 export function useFeed(guard: SeenGuard, fetchAnswer: () => Promise<Answer>) {
@@ -15,7 +15,7 @@ export function useFeed(guard: SeenGuard, fetchAnswer: () => Promise<Answer>) {
   const [items, setItems] = useState<readonly Item[]>([]);
   const refetch = useCallback(async () => {
     const answer = await fetchAnswer();
-    guard.apply(answer.seen);
+    guard.apply(answer.snapshot);
     setItems(answer.items);
   }, [guard, fetchAnswer]);
   useEffect(() => void refetch(), [refetch]);

@@ -73,7 +73,7 @@ final class RedisStore implements Closeable {
     }
 
     /** Takes each user's events, in their order, into what is stored of that user. */
-    void take(Map<String, List<SeenEvent>> events) throws IOException, InterruptedException {
+    void ingest(Map<String, List<SeenEvent>> events) throws IOException, InterruptedException {
         Map<String, List<SeenEvent>> left = events;
         for (int attempts = 0; !left.isEmpty(); attempts++) {
             if (attempts == MOST_ATTEMPTS) {
@@ -85,12 +85,12 @@ final class RedisStore implements Closeable {
                 long longest = Math.min(1L << Math.min(attempts, 10), MOST_PAUSE_MS);
                 Thread.sleep(ThreadLocalRandom.current().nextLong(longest + 1));
             }
-            left = tryTake(left);
+            left = tryIngest(left);
         }
     }
 
     /** Returns the users for whom somebody else was quicker, with their events. */
-    private Map<String, List<SeenEvent>> tryTake(Map<String, List<SeenEvent>> events)
+    private Map<String, List<SeenEvent>> tryIngest(Map<String, List<SeenEvent>> events)
             throws IOException {
         for (String user : events.keySet()) {
             String list = prefix + user;
@@ -100,7 +100,7 @@ final class RedisStore implements Closeable {
         Map<String, Found> stored = readAnswers(events.keySet());
         stored.forEach(
                 (user, before) -> {
-                    StoredSeen after = taken(user, before.seen(), events.get(user));
+                    StoredSeen after = ingested(user, before.seen(), events.get(user));
                     if (!after.equals(before.seen())) {
                         replacements.put(user, replacement(user, before, after));
                     }
@@ -135,13 +135,13 @@ final class RedisStore implements Closeable {
         return stored;
     }
 
-    private StoredSeen taken(String user, StoredSeen before, List<SeenEvent> events) {
+    private StoredSeen ingested(String user, StoredSeen before, List<SeenEvent> events) {
         ShardChain chain = new ShardChain(before, options);
         if (!chain.rejected().isEmpty()) {
             LOG.error(
                     "shards of {} could not be read, and are left out: {}", user, chain.rejected());
         }
-        events.forEach(chain::take);
+        events.forEach(chain::ingest);
         return chain.stored(System.currentTimeMillis() / 1000);
     }
 

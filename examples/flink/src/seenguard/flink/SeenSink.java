@@ -88,11 +88,11 @@ final class SeenSink implements Sink<SeenEvent> {
             for (Map.Entry<String, List<SeenEvent>> user : waiting.entrySet()) {
                 batch.put(user.getKey(), user.getValue());
                 if (batch.size() == BATCH_USERS) {
-                    store.take(batch);
+                    store.ingest(batch);
                     batch.clear();
                 }
             }
-            store.take(batch);
+            store.ingest(batch);
             waiting.clear();
             events = 0;
         }

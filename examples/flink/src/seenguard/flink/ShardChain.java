@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
 
 /**
  * A user's shards, newest first, and what was taken back and forgotten beside them. The same events make the same bytes
- * as in {@code ShardChain.take} of seenguard/server; src/chain/mod.rs of the crate explains the rules.
+ * as in {@code ShardChain.ingest} of seenguard/server; src/chain/mod.rs of the crate explains the rules.
  */
 final class ShardChain {
     private static final int MAX_SHARDS = 64;
@@ -89,7 +89,7 @@ final class ShardChain {
      * Takes in what happened, whenever that arrives. What is from before the history was deleted, and an impression
      * from before its id was taken back, changes nothing.
      */
-    void take(SeenEvent event) {
+    void ingest(SeenEvent event) {
         long now = event.arrived() / 1000;
         long at = Math.min(event.at(), event.arrived());
         boolean shardsLeft = dropExpired(now);

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use seenguard::device::Guard;
-use seenguard::{ChainSnapshot, PageRequest, Pending, SeenItems, Snapshot, Time};
+use seenguard::{ChainSnapshot, PageRequest, Pending, Repeats, Snapshot, Time};
 use seenguard_lab::report::Result;
 
 use super::{Past, Remedy};
@@ -80,9 +80,9 @@ impl Remedy for Seenguard {
             let request = PageRequest {
                 size: ask.refresh.size,
                 cursor: cursor.as_deref(),
-                seen: match ask.seen {
-                    Seen::Drop => SeenItems::Drop,
-                    Seen::Last => SeenItems::Last,
+                repeats: match ask.seen {
+                    Seen::Drop => Repeats::Drop,
+                    Seen::Last => Repeats::Last,
                 },
                 held: Some(&held),
                 pending: Pending {

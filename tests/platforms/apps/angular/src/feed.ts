@@ -64,5 +64,5 @@ export class SeenFeed {
 
 async function fetchPage({ cursor = "", headers, signal }: PageRequest): Promise<FeedPage<Item>> {
   const response = await fetch(`/api/feed?cursor=${cursor}`, { headers, signal });
-  return (await response.json()) as FeedPage<Item>; // { items, seen, next }
+  return (await response.json()) as FeedPage<Item>; // { items, snapshot, next }
 }

@@ -63,5 +63,5 @@ customElements.define("seen-feed", SeenFeed);
 
 async function fetchPage({ cursor = "", headers, signal }) {
   const response = await fetch(`/api/feed?cursor=${cursor}`, { headers, signal });
-  return response.json(); // { items, seen, next }
+  return response.json(); // { items, snapshot, next }
 }

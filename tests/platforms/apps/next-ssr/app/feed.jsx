@@ -14,7 +14,7 @@ export function Feed({ user, first }) {
   const list = useRef(null);
   useEffect(() => {
     if (!guard) return;
-    guard.apply(first.seen);
+    guard.apply(first.snapshot);
     return keepPending(guard, encodeURIComponent(namespace), list.current);
   }, [guard, namespace, first]);
   useEffect(() => guard?.report({ url: "/api/impressions" }), [guard]);
@@ -57,6 +57,6 @@ async function fetchPage(guard, cursor) {
   const response = await fetch(url, { headers: guard.headers() }).catch(() => undefined);
   if (!response?.ok) return undefined;
   const page = await response.json();
-  guard.apply(page.seen); // before the items are rendered
+  guard.apply(page.snapshot); // before the items are rendered
   return page;
 }

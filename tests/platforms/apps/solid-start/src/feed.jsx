@@ -51,5 +51,5 @@ export function Feed(props) {
 
 async function fetchPage({ cursor = "", headers, signal }) {
   const response = await fetch(`/api/feed?cursor=${cursor}`, { headers, signal });
-  return response.json(); // { items, seen, next }
+  return response.json(); // { items, snapshot, next }
 }

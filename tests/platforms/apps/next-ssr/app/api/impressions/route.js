@@ -9,7 +9,7 @@ export async function POST(request) {
   const user = await currentUser();
   if (user === undefined) return new Response(null, { status: 403 });
   try {
-    await store.take(user, await store.receive(user, await request.text()));
+    await store.ingest(user, await store.accept(user, await request.text()));
   } catch (error) {
     if (!(error.code in STATUS)) throw error;
     return new Response(null, { status: STATUS[error.code] });
