@@ -213,7 +213,7 @@ pub fn show(guard: &mut Guard, page: &Page, now: Time) -> Result<Vec<String>, Er
 /// browser.
 pub fn ask(server: &mut RecallServer, guard: &Guard, candidates: &[&str], now: Time) -> Result<Page, Error> {
     let held = guard.held();
-    let pending = guard.device_pending(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), now)?;
+    let pending = guard.pending_list(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), now);
     let request = Request {
         pending: Some(&pending),
         held: Some(&held),

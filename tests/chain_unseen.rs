@@ -8,7 +8,7 @@ use common::random::Random;
 use common::{DAY, START, at, at_ms, guard, ids, list_of, options};
 use seenguard::device::Guard;
 use seenguard::wire::Reference;
-use seenguard::{ChainOptions, ChainSnapshot, Error, Format, Impression, ItemIds, Report, ShardChain, Snapshot, Split};
+use seenguard::{ChainOptions, ChainSnapshot, Error, Format, Impression, Report, ShardChain, Snapshot, Split};
 
 const START_MS: u64 = START * 1000;
 
@@ -184,30 +184,6 @@ fn what_no_live_shard_contains_is_dropped_by_rotation_and_by_expiry() {
     assert_eq!(unseen_ids(&chain, START + 200), [""; 0]);
 }
 
-#[test]
-fn an_item_is_fresh_only_if_each_of_its_ids_is() {
-    let mut chain = recorded(options(2, 5, 0), &["a", "b", "c", "d", "e"], START);
-    let items: ItemIds<&str> = [
-        vec!["repost of a", "a"],
-        vec!["x", "y"],
-        vec!["y", "z"],
-        vec!["e", "b"],
-        vec![],
-        vec!["c"],
-        vec!["quote", "c"],
-    ]
-    .into_iter()
-    .collect();
-    assert_eq!(chain.filter(&items, None, at(START)).unwrap(), [1, 4]);
-    // The item with "e" and "b" counts by "e", which was seen last; "y" and the second "c" are duplicates.
-    let split = |chain: &ShardChain| chain.split(&items, None, at(START)).unwrap();
-    let (fresh, seen) = (vec![1, 4], vec![0, 5, 3]);
-    assert_eq!(split(&chain), Split { fresh, seen });
-    chain.unsee(&["a", "e"], at_ms(START_MS)).unwrap();
-    let (fresh, seen) = (vec![0, 1, 4], vec![3, 5]);
-    assert_eq!(split(&chain), Split { fresh, seen });
-}
-
 // What a device's request says that it has shown.
 
 fn pending(ids: &[&str]) -> String {
@@ -228,9 +204,6 @@ fn what_is_pending_is_stopped_for_this_once_and_was_seen_last() {
     let (fresh, seen) = (vec![0, 2, 5], vec![1, 3, 4]);
     assert_eq!(split(None), Split { fresh, seen });
     assert_eq!(chain.snapshot(at(START), None), before.snapshot(at(START), None));
-
-    let reposts: ItemIds<&str> = [vec!["repost", "new"], vec!["x", "y"]].into_iter().collect();
-    assert_eq!(chain.filter(&reposts, Some(&*pending), at(START)).unwrap(), [1]);
 }
 
 #[test]

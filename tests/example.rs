@@ -17,7 +17,7 @@ fn report(guard: Option<&Guard>, ids: &[&str]) -> Result<Report, Error> {
     let pending = guard.map(|guard| guard.pending_list(4_000, at(START)));
     let mut report = Report::new("home:ada", at(START));
     report.impressions = impressions(ids, at(START - 1));
-    report.pending = pending.transpose()?;
+    report.pending = pending;
     Ok(report)
 }
 

@@ -5,9 +5,9 @@
 mod common;
 
 use common::foreign::{Filter, bits_and_blooms, go_bloomfilter, guava, redisbloom, vectors};
-use common::{START, at, base64_of, bytes_of, ids};
-use seenguard::device::{Applied, Explanation, Guard};
-use seenguard::wire;
+use common::{START, at, base64_of, bytes_of, ids, shards_in_use};
+use seenguard::device::{Applied, Explanation, Guard, NotApplied};
+use seenguard::wire::{self, Reference};
 use seenguard::{BloomFilter, ChainOptions, Error, Format, Shard, ShardChain};
 use seenguard::{IdList, MAX_SNAPSHOT_BITS, Snapshot};
 
@@ -52,8 +52,8 @@ fn every_answer_is_that_of_the_library_that_wrote_the_filter() {
 fn a_guard_answers_as_the_library_does() {
     for filter in vectors() {
         let mut guard = common::guard();
-        let applied = apply(&mut guard, &filter);
-        assert_eq!((applied.shards, applied.expired), (filter.shards.len(), 0));
+        apply(&mut guard, &filter);
+        assert_eq!(shards_in_use(&guard), filter.shards.len());
         let expected: Vec<u32> = (0..filter.ids.len() as u32)
             .filter(|&index| !filter.answers[index as usize])
             .collect();
@@ -126,8 +126,8 @@ fn a_redis_key_that_has_grown_has_filters_of_their_own_sizes() {
         [(1152, 8, 100), (2496, 9, 200), (5568, 10, 400), (12288, 11, 790)]
     );
     let mut guard = common::guard();
-    assert_eq!(apply(&mut guard, &grown).shards, 1);
-    assert_eq!(guard.stats(at(START)).shards, 1);
+    apply(&mut guard, &grown);
+    assert_eq!(shards_in_use(&guard), 1);
 }
 
 #[test]
@@ -232,13 +232,13 @@ fn what_a_shard_of_any_format_contains_is_covered_and_explained() {
         assert_eq!(guard.pending(10, at(START)), ["of this device"]);
         let mut other = common::guard();
         apply(&mut other, &filter);
-        let server = Some(Explanation::Server { shard: 0, epoch: None });
-        assert_eq!(other.explain(&known, at(START)), server, "{}", filter.name);
+        let why = other.explain(&known, at(START));
+        assert_eq!(why, Some(Explanation::Server), "{}", filter.name);
     }
 }
 
 #[test]
-fn the_shard_that_is_named_is_the_newest_that_contains_the_id() {
+fn what_is_seen_is_in_the_order_of_the_newest_shards_that_contain_it() {
     for filter in vectors() {
         let mut guard = common::guard();
         apply(&mut guard, &filter);
@@ -247,17 +247,14 @@ fn the_shard_that_is_named_is_the_newest_that_contains_the_id() {
             .iter()
             .map(|text| wire::read(filter.format, text).unwrap())
             .collect();
-        for id in &filter.ids {
-            let expected = shards
-                .iter()
-                .position(|shard| shard.iter().any(|part| part.filter.contains(id)));
-            let found = match guard.explain(id, at(START)) {
-                None => None,
-                Some(Explanation::Server { shard, epoch: None }) => Some(shard),
-                other => panic!("{other:?}"),
-            };
-            assert_eq!(found, expected);
-        }
+        let newest = |id: &str| {
+            let mut shards = shards.iter();
+            shards.position(|shard| shard.iter().any(|part| part.filter.contains(id)))
+        };
+        assert_eq!(
+            guard.split(&filter.ids, at(START)),
+            common::split_by(&filter.ids, newest)
+        );
     }
 }
 
@@ -293,19 +290,30 @@ fn the_statistics_follow_from_the_fill_of_every_filter() {
 }
 
 #[test]
-fn shards_that_are_held_already_are_not_read_again_unless_the_format_is_another() {
+fn references_stand_for_shards_of_any_format_and_for_none_of_another() {
     for filter in vectors() {
         let mut guard = common::guard();
-        assert_eq!(apply(&mut guard, &filter).reused, 0);
-        let bytes = guard.stats(at(START)).bytes;
-        assert_eq!(apply(&mut guard, &filter).reused, filter.shards.len());
-        assert_eq!(guard.stats(at(START)).bytes, bytes);
+        apply(&mut guard, &filter);
+        let references: Vec<String> = Reference::split(&guard.held())
+            .into_iter()
+            .map(Reference::to_element)
+            .collect();
+        assert_eq!(references.len(), filter.shards.len());
+        let fresh = guard.filter(&filter.ids, at(START));
+        assert_eq!(take(&mut guard, &references, filter.format).unwrap().reason, None);
+        assert_eq!(guard.filter(&filter.ids, at(START)), fresh);
     }
     let record = &go_bloomfilter()[1];
     let mut guard = common::guard();
     apply(&mut guard, record);
+    let references = guard
+        .held()
+        .split('.')
+        .map(|name| format!("~{name}"))
+        .collect::<Vec<_>>();
     let fewer = Format::GoBloomfilter { hashes: 1, bits: None };
-    assert_eq!(take(&mut guard, &record.shards, fewer).unwrap().reused, 0);
+    let applied = take(&mut guard, &references, fewer).unwrap();
+    assert_eq!(applied.reason, Some(NotApplied::MissingShard));
 }
 
 #[test]
@@ -904,7 +912,7 @@ fn the_bits_of_all_filters_count_against_the_limit_of_a_snapshot() {
     take(&mut guard, &[&largest], Format::Guava).unwrap();
     let both = take(&mut guard, &[&largest, &one_more], Format::Guava);
     assert_eq!(both.unwrap_err().code(), "too-large");
-    assert_eq!(guard.shards(), 1);
+    assert_eq!(shards_in_use(&guard), 1);
 }
 
 /// Every prefix of it, every flipped bit of its first bytes and every changed character: an answer or an error, never a

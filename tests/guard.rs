@@ -6,9 +6,13 @@ mod common;
 
 use common::device::{Device, next_visit, save};
 use common::random::Random;
-use common::{DAY, START, apply, at, at_ms, cover_all, guard, guard_of, has_all, ids, list_of, shard_of, shard_with};
-use seenguard::device::{Applied, CoveredImpression, DEFAULT_REMEMBER, Explanation, Filtered, Guard, MAX_REMEMBER};
-use seenguard::{ChainOptions, Impression, Parameters, Shard, ShardChain, Snapshot, Time};
+use common::{
+    DAY, START, apply, at, at_ms, cover_all, guard, guard_of, has_all, ids, list_of, shard_of, shard_with,
+    shards_in_use, split_by,
+};
+use seenguard::device::{CoveredImpression, DEFAULT_REMEMBER, Explanation, Guard, MAX_REMEMBER, NotApplied};
+use seenguard::wire::Reference;
+use seenguard::{ChainOptions, Format, Impression, Parameters, Shard, ShardChain, Snapshot, Time};
 
 fn text_of(ids: &[String], epoch: u32) -> String {
     shard_of(ids, epoch, 0).to_base64().unwrap()
@@ -21,10 +25,9 @@ fn a_snapshot_in_use_is_replaced_whole() {
     let mut guard = guard();
     apply(&mut guard, Some(1), &[text_of(&ids("one", 0..9), 1)], at(START)).unwrap();
     let applied = apply(&mut guard, Some(2), &[text_of(&ids("two", 0..9), 2)], at(START)).unwrap();
-    assert_eq!((applied.reason, applied.shards), (None, 1));
-    assert_eq!((applied.reused, applied.expired, applied.covered), (0, 0, 0));
+    assert_eq!((applied.reason, applied.covered), (None, 0));
     assert!(!applied.saturated && applied.lags.is_empty());
-    assert!(!guard.explain("one-0", at(START)).is_some() && guard.explain("two-0", at(START)).is_some());
+    assert!(guard.explain("one-0", at(START)).is_none() && guard.explain("two-0", at(START)).is_some());
     assert_eq!(guard.version(), Some(2));
 }
 
@@ -56,8 +59,8 @@ fn an_older_version_is_not_taken() {
     for version in [9, 0] {
         let applied = apply(&mut guard, Some(version), &old, at(START)).unwrap();
         assert_eq!(
-            (applied.reason.is_none(), applied.shards, applied.covered),
-            (false, 2, 0)
+            (applied.reason, applied.covered, shards_in_use(&guard)),
+            (Some(NotApplied::OlderVersion), 0, 2)
         );
         assert!(guard.explain("new-0", at(START)).is_some() && guard.version() == Some(10));
     }
@@ -73,7 +76,7 @@ fn the_same_version_with_other_bytes_is_taken() {
             .reason
             .is_none()
     );
-    assert!(guard.explain("two-0", at(START)).is_some() && !guard.explain("one-0", at(START)).is_some());
+    assert!(guard.explain("two-0", at(START)).is_some() && guard.explain("one-0", at(START)).is_none());
 }
 
 #[test]
@@ -120,7 +123,7 @@ fn an_empty_snapshot_after_full_ones_is_taken() {
     let mut guard = guard();
     apply(&mut guard, Some(1), &[text_of(&ids("item", 0..9), 1)], at(START)).unwrap();
     let applied = apply(&mut guard, Some(2), &[] as &[&str], at(START)).unwrap();
-    assert_eq!((applied.reason.is_none(), applied.shards), (true, 0));
+    assert_eq!((applied.reason, shards_in_use(&guard)), (None, 0));
     assert_eq!(guard.filter(&["item-0"], at(START)), [0]);
 }
 
@@ -140,37 +143,29 @@ fn a_new_guard_believes_a_counter_that_started_again() {
 }
 
 #[test]
-fn shards_that_are_held_are_not_decoded_again() {
+fn shards_that_are_held_on_answer_as_before_whatever_comes_beside_them() {
     let mut guard = guard();
     let texts: Vec<String> = (0..10)
         .map(|epoch| text_of(&ids(&format!("shard {epoch}"), 0..200), epoch))
         .collect();
+    let shards: Vec<Shard> = texts.iter().map(|text| Shard::from_base64(text).unwrap()).collect();
     let mut random = Random::seeded(1);
-    let mut held: Vec<&String> = Vec::new();
+    let mut held: Vec<usize> = Vec::new();
     for version in 0..300 {
-        let count = random.index(7);
-        let shipped: Vec<&String> = (0..count).map(|_| random.pick(&texts)).collect();
-        let reused = shipped.iter().filter(|text| held.contains(text)).count();
-        let applied = apply(&mut guard, Some(version), &shipped, at(START)).unwrap();
-        assert_eq!((applied.shards, applied.reused), (count, reused));
-        for (epoch, text) in texts.iter().enumerate() {
-            let id = format!("shard {epoch}-{}", random.index(200));
-            let place = shipped.iter().position(|shipped| *shipped == text);
-            let expected = place.map(|shard| Explanation::Server {
-                shard,
-                epoch: Some(epoch as u32),
-            });
-            let found = guard.explain(&id, at(START));
-            // Another shard may claim it falsely, but only an earlier one hides the right one.
-            let right = match (&found, &expected) {
-                (Some(Explanation::Server { shard: found, .. }), Some(Explanation::Server { shard, .. })) => {
-                    found <= shard
-                }
-                (found, None) => found.is_none() || Shard::from_base64(text).unwrap().filter.contains(&id),
-                _ => false,
-            };
-            assert!(right, "{found:?} instead of {expected:?}");
-        }
+        let shipped: Vec<usize> = (0..random.index(7)).map(|_| random.index(texts.len())).collect();
+        let mut element = |&shard: &usize| match held.contains(&shard) && !random.once_in(5) {
+            true => Reference::of(Format::Native, texts[shard].as_bytes()).to_element(),
+            false => texts[shard].clone(),
+        };
+        let elements: Vec<String> = shipped.iter().map(&mut element).collect();
+        let applied = apply(&mut guard, Some(version), &elements, at(START)).unwrap();
+        assert_eq!((applied.reason, shards_in_use(&guard)), (None, shipped.len()));
+
+        let asked: Vec<String> = (0..texts.len())
+            .map(|shard| format!("shard {shard}-{}", random.index(200)))
+            .collect();
+        let newest = |id: &str| shipped.iter().position(|&shard| shards[shard].filter.contains(id));
+        assert_eq!(guard.split(&asked, at(START)), split_by(&asked, newest));
         held = shipped;
     }
 }
@@ -179,15 +174,10 @@ fn shards_that_are_held_are_not_decoded_again() {
 fn the_order_of_held_shards_may_change() {
     let mut guard = guard();
     let (a, b) = (text_of(&ids("a", 0..9), 1), text_of(&ids("b", 0..9), 2));
-    apply(&mut guard, None, &[&a, &b], at(START)).unwrap();
-    assert_eq!(apply(&mut guard, None, &[&b, &a], at(START)).unwrap().reused, 2);
-    assert_eq!(
-        guard.explain("a-0", at(START)),
-        Some(Explanation::Server {
-            shard: 1,
-            epoch: Some(1)
-        })
-    );
+    for (shards, oldest_first) in [([&a, &b], [1, 0]), ([&b, &a], [0, 1])] {
+        apply(&mut guard, None, &shards, at(START)).unwrap();
+        assert_eq!(guard.split(&["a-0", "b-0"], at(START)).seen, oldest_first);
+    }
 }
 
 #[test]
@@ -227,12 +217,12 @@ fn sixty_four_shards_of_any_parameters_answer_together() {
 
 // Expiry.
 
-fn apply_at_server_time(guard: &mut Guard, shards: &[String], server_seconds: u64, now: Time) -> Applied {
+fn apply_at_server_time(guard: &mut Guard, shards: &[String], server_seconds: u64, now: Time) {
     let snapshot = Snapshot {
         now_ms: Some(server_seconds * 1000),
         ..Snapshot::new(shards)
     };
-    guard.apply(snapshot, now).unwrap()
+    guard.apply(snapshot, now).unwrap();
 }
 
 #[test]
@@ -243,14 +233,13 @@ fn an_expired_shard_answers_nothing() {
         shard_of(&["a"], 1, expires).to_base64().unwrap(),
         shard_of(&["b"], 0, 0).to_base64().unwrap(),
     ];
-    let applied = apply(&mut guard, None, &shards, at(START + 99)).unwrap();
-    assert_eq!((applied.shards, applied.expired), (2, 0));
-    assert!(guard.explain("a", at(START + 99)).is_some() && !guard.explain("a", at(START + 100)).is_some());
+    apply(&mut guard, None, &shards, at(START + 99)).unwrap();
+    assert!(guard.explain("a", at(START + 99)).is_some() && guard.explain("a", at(START + 100)).is_none());
     assert_eq!(guard.filter(&["a", "b"], at(START + 100)), [0]);
     assert_eq!(guard.explain("a", at(START + 100)), None);
-    let applied = apply(&mut guard, None, &shards, at(START + 100)).unwrap();
-    assert_eq!((applied.shards, applied.expired, applied.reused), (2, 1, 2));
-    assert_eq!(guard.shards(), 2);
+    apply(&mut guard, None, &shards, at(START + 100)).unwrap();
+    assert_eq!(guard.filter(&["a", "b"], at(START + 100)), [0]);
+    assert_eq!(shards_in_use(&guard), 2);
 }
 
 #[test]
@@ -277,11 +266,11 @@ fn with_the_servers_clock_expiry_does_not_depend_on_the_wall_clock() {
     ] {
         let mut guard = guard();
         let later = |ms: u64| at_ms(wall_ms + ms);
-        assert_eq!(apply_at_server_time(&mut guard, &shards, START, later(0)).expired, 0);
-        assert!(guard.explain("a", later(99_999)).is_some() && !guard.explain("a", later(100_000)).is_some());
+        apply_at_server_time(&mut guard, &shards, START, later(0));
+        assert!(guard.explain("a", later(99_999)).is_some() && guard.explain("a", later(100_000)).is_none());
         // A clock that has jumped counts until the next snapshot tells the server's time.
         let jumped = at_ms(wall_ms + 1_000_000);
-        assert!(!guard.explain("a", jumped).is_some());
+        assert!(guard.explain("a", jumped).is_none());
         apply_at_server_time(&mut guard, &shards, START, jumped);
         assert!(guard.explain("a", jumped).is_some());
     }
@@ -294,7 +283,7 @@ fn without_the_servers_clock_expiry_goes_by_the_wall_clock() {
     apply(&mut guard, None, &shards, at(START)).unwrap();
     assert!(
         guard.explain("a", at(START + 99)).is_some()
-            && !guard.explain("a", at(START + 100)).is_some()
+            && guard.explain("a", at(START + 100)).is_none()
             && guard.explain("a", at(START)).is_some()
     );
 }
@@ -329,7 +318,7 @@ fn fresh_ids_come_back_in_order_and_each_once() {
 }
 
 #[test]
-fn filter_changes_nothing_but_its_counters() {
+fn filter_changes_nothing() {
     let mut guard = guard();
     apply(&mut guard, None, &[text_of(&ids("server", 0..50), 1)], at(START)).unwrap();
     guard.record(&ids("shown", 0..50), at(START));
@@ -342,37 +331,10 @@ fn filter_changes_nothing_but_its_counters() {
             guard.explain(id, at(START));
         }
     }
-    let after = guard.stats(at(START));
-    assert_eq!(after.filtered.passed, 11 * stats.filtered.passed);
-    let mut uncounted = after.clone();
-    uncounted.filtered = stats.filtered;
-    assert_eq!((uncounted, guard.pending_list(4_000, at(START))), (stats, told));
-}
-
-#[test]
-fn verdicts_are_counted_by_their_reason() {
-    let mut guard = guard();
-    apply(&mut guard, None, &[text_of(&ids("server", 0..3), 1)], at(START)).unwrap();
-    guard.record(&ids("covered", 0..2), at(START));
-    cover_all(&mut guard, at(START));
-    apply(&mut guard, None, &[text_of(&ids("server", 0..3), 1)], at(START)).unwrap();
-    guard.record(&["pending"], at(START));
-    let page = [
-        ids("server", 0..3),
-        ids("covered", 0..2),
-        vec!["pending".into()],
-        ids("fresh", 0..5),
-        ids("fresh", 2..4),
-    ];
-    guard.filter(&page.concat(), at(START));
-    let expected = Filtered {
-        passed: 5,
-        pending: 1,
-        memory: 2,
-        server: 3,
-        duplicate: 2,
-    };
-    assert_eq!(guard.stats(at(START)).filtered, expected);
+    assert_eq!(
+        (guard.stats(at(START)), guard.pending_list(4_000, at(START))),
+        (stats, told)
+    );
 }
 
 #[test]
@@ -385,27 +347,12 @@ fn explanations_name_the_first_reason() {
     ];
     apply(&mut guard, None, &shards, now).unwrap();
     assert_eq!(guard.explain("fresh", now), None);
-    assert_eq!(
-        guard.explain("new", now),
-        Some(Explanation::Server {
-            shard: 0,
-            epoch: Some(9)
-        })
-    );
-    assert_eq!(
-        guard.explain("old", now),
-        Some(Explanation::Server {
-            shard: 1,
-            epoch: Some(8)
-        })
-    );
+    assert_eq!(guard.explain("new", now), Some(Explanation::Server));
+    assert_eq!(guard.explain("old", now), Some(Explanation::Server));
     guard.record(&["both", "mine"], now);
     let at = START * 1000 + 123;
     assert_eq!(guard.explain("both", now), Some(Explanation::Device { at }));
     assert_eq!(guard.explain("mine", now), Some(Explanation::Pending { at }));
-    for id in ["fresh", "new", "old", "both", "mine"] {
-        assert_eq!(guard.explain(id, now).is_some(), guard.explain(id, now).is_some());
-    }
 }
 
 #[test]
@@ -481,7 +428,7 @@ fn as_many_others_as_are_remembered_push_an_id_out_and_one_less_does_not() {
         assert!(guard.explain("first", at(START)).is_some(), "{remember}");
         // A tenth more are kept before any is dropped.
         guard.record(&ids("more", 0..1 + remember / 10), at(START));
-        assert!(!guard.explain("first", at(START)).is_some(), "{remember}");
+        assert!(guard.explain("first", at(START)).is_none(), "{remember}");
         assert!(has_all(&guard, &ids("more", 0..1 + remember / 10), at(START)));
     }
 }
@@ -524,13 +471,13 @@ fn what_is_taken_back_passes_whatever_the_server_ships_until_it_is_recorded_agai
     apply(&mut guard, None, &shards, at(START)).unwrap();
     assert_eq!(guard.unsee(&["mine", "theirs", "fresh"], at(START + 1)), 2);
     assert_eq!(guard.filter(&["mine", "theirs", "fresh"], at(START + 2)), [0, 1, 2]);
-    assert_eq!(guard.stats(at(START + 2)).unseen, 3);
+    assert_eq!(guard.taken_back(&["mine", "theirs", "fresh"], at(START + 2)), [0, 1, 2]);
     let mut later = next_visit(&mut guard);
     apply(&mut later, None, &shards, at(START + 3)).unwrap();
     for guard in [&mut guard, &mut later] {
-        assert!(!guard.explain("mine", at(START + 3)).is_some() && !guard.explain("theirs", at(START + 3)).is_some());
+        assert!(guard.explain("mine", at(START + 3)).is_none() && guard.explain("theirs", at(START + 3)).is_none());
         guard.record(&["theirs"], at(START + 4));
-        assert!(!guard.explain("mine", at(START + 4)).is_some() && guard.explain("theirs", at(START + 4)).is_some());
+        assert!(guard.explain("mine", at(START + 4)).is_none() && guard.explain("theirs", at(START + 4)).is_some());
     }
 }
 
@@ -567,11 +514,12 @@ fn of_those_taken_back_the_latest_thousand_stay() {
     let mut guard = guard();
     guard.record(&ids("item", 0..1_500), at(START));
     guard.unsee(&ids("item", 0..1_500), at(START));
-    assert!((1_000..=1_100).contains(&guard.stats(at(START)).unseen));
+    let stay = guard.taken_back(&ids("item", 0..1_500), at(START));
+    assert!((1_000..=1_100).contains(&stay.len()), "{}", stay.len());
     assert!(
         ids("item", 0..1_500)
             .iter()
-            .all(|id| !guard.explain(id, at(START)).is_some())
+            .all(|id| guard.explain(id, at(START)).is_none())
     );
 }
 
@@ -600,7 +548,7 @@ fn a_deletion_of_the_history_forgets_what_came_before_it_wherever_it_turns_up() 
     // It finds once more what is stored from before.
     save(&mut guard, &mut before);
     for guard in [&guard, &since.next_visit().guard] {
-        assert!(!guard.explain("before", at(START + 21)).is_some());
+        assert!(guard.explain("before", at(START + 21)).is_none());
         assert!(has_all(
             guard,
             &["again".into(), "since, not knowing of it".into()],
@@ -637,7 +585,7 @@ fn a_deletion_is_dated_by_the_servers_clock_where_the_devices_is_behind_or_a_day
         guard.record(&["before"], device(START));
         guard.record(&["since"], device(START + 11));
         apply_deletion(&mut guard, START + 10, Some((START + 20) * 1000), device(START + 20));
-        assert!(!guard.explain("before", device(START + 20)).is_some(), "{offset}");
+        assert!(guard.explain("before", device(START + 20)).is_none(), "{offset}");
         assert!(guard.explain("since", device(START + 20)).is_some(), "{offset}");
     }
 }
@@ -680,29 +628,6 @@ fn what_a_snapshot_covers_is_pending_no_longer() {
     assert_eq!(
         apply(&mut guard, None, &[&covers], at_ms(1_070_000)).unwrap().covered,
         0
-    );
-    let lag = guard.stats(at_ms(1_070_000)).lag;
-    assert_eq!(
-        (lag.count, lag.last_ms, lag.p50_ms, lag.p99_ms),
-        (4, Some(60_000), Some(60_000), Some(60_000))
-    );
-}
-
-#[test]
-fn the_lag_is_that_of_the_last_thousand_impressions_that_were_covered() {
-    let mut guard = guard();
-    let (early, late) = (ids("early", 0..1_000), ids("late", 0..1_000));
-    guard.record(&early, at(START));
-    apply(&mut guard, None, &[text_of(&early, 1)], at(START + 5_000)).unwrap();
-    apply(&mut guard, None, &[] as &[&str], at(START + 5_000)).unwrap();
-    for (seconds, id) in (0..).zip(&late) {
-        guard.record(&[id], at(START + 10_000 + seconds));
-    }
-    apply(&mut guard, None, &[text_of(&late, 1)], at(START + 11_000)).unwrap();
-    let lag = guard.stats(at(START + 11_000)).lag;
-    assert_eq!(
-        (lag.count, lag.p50_ms, lag.p95_ms, lag.p99_ms),
-        (2_000, Some(500_000), Some(950_000), Some(990_000))
     );
 }
 
@@ -824,7 +749,7 @@ fn what_is_recorded_for_this_device_alone_is_remembered_and_told_to_no_server() 
     };
     assert!(is_nobodys(&mut guard));
     let mut later = next_visit(&mut guard);
-    assert!(later.has("a", at(START)) && is_nobodys(&mut later));
+    assert!(later.explain("a", at(START)).is_some() && is_nobodys(&mut later));
 
     // Of what is stopped already nothing changes; recorded again for all, it is an impression as any.
     guard.record(&["b"], at(START));
@@ -833,7 +758,7 @@ fn what_is_recorded_for_this_device_alone_is_remembered_and_told_to_no_server() 
     assert_eq!(guard.pending(10, at(START + 1)), ["b", "a"]);
     // Taken back, it passes, until it is met once more.
     guard.unsee(&["a"], at(START + 2));
-    assert!(!guard.explain("a", at(START + 2)).is_some());
+    assert!(guard.explain("a", at(START + 2)).is_none());
     guard.record_local(&["a"], at(START + 3));
     assert!(guard.explain("a", at(START + 3)).is_some());
     assert_eq!(guard.pending(10, at(START + 3)), ["b"]);
@@ -927,34 +852,5 @@ fn what_a_guard_holds_is_bounded() {
         guard.record(&part, at(START + random.below(40 * DAY)));
     }
     let stats = guard.stats(at(START));
-    assert!(
-        stats.pending <= 5_000 && stats.remembered <= 11_000 && stats.bytes < 3 << 19,
-        "{stats:?}"
-    );
-}
-
-#[test]
-fn snapshots_that_come_and_go_leave_nothing_behind() {
-    let mut random = Random::seeded(4);
-    let mut guard = guard();
-    let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
-    let mut most = 0;
-    for round in 0..300 {
-        chain
-            .record(&ids(&format!("round {round}"), 0..random.index(400)), at(START))
-            .unwrap();
-        let shards = chain.snapshot(at(START), None).unwrap().shards;
-        apply(
-            &mut guard,
-            None,
-            &shards[..shards.len().min(random.index(6))],
-            at(START),
-        )
-        .unwrap();
-        most = most.max(guard.stats(at(START)).bytes);
-    }
-    // Five shards of 14,378 bits side by side take eight lanes, and what comes and what goes overlap.
-    assert!(most < 4 * 8 * 14_378 / 8, "{most}");
-    apply(&mut guard, None, &[] as &[&str], at(START)).unwrap();
-    assert!(guard.stats(at(START)).bytes < 4_096);
+    assert!(stats.pending <= 5_000 && stats.remembered <= 11_000, "{stats:?}");
 }

@@ -67,7 +67,7 @@ fn without_a_place_nothing_is_stored_and_nothing_is_waited_for() {
     assert!(storage.has_looked(&guard) && storage.is_settled());
     // A clear reaches it all the same.
     storage.hear(&mut guard, Some(5));
-    assert!(!guard.explain("a", at(START)).is_some());
+    assert!(guard.explain("a", at(START)).is_none());
 }
 
 // Put.

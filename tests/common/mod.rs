@@ -13,11 +13,14 @@ pub mod simhash;
 pub mod sizes;
 pub mod vectors;
 
+use std::cmp::Reverse;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use seenguard::device::{Applied, DEFAULT_REMEMBER, Guard};
 use seenguard::hash::hash_id;
-use seenguard::{BloomFilter, ChainOptions, Error, Parameters, Shard, Snapshot, Time};
+use seenguard::wire::Reference;
+use seenguard::{BloomFilter, ChainOptions, Error, Parameters, Shard, Snapshot, Split, Time};
 
 /// Unix seconds at which most tests begin.
 pub const START: u64 = 1_764_000_000;
@@ -85,6 +88,20 @@ pub fn guard() -> Guard {
 /// The same with other options.
 pub fn guard_of(window_days: f64, remember: usize) -> Guard {
     Guard::new(window_days, remember).unwrap()
+}
+
+/// What a guard or a chain whose shards alone stop anything answers: `newest` is the place of the newest shard that
+/// contains an id.
+pub fn split_by(ids: &[impl AsRef<str>], newest: impl Fn(&str) -> Option<usize>) -> Split {
+    let newest: Vec<Option<usize>> = ids.iter().map(|id| newest(id.as_ref())).collect();
+    let (mut seen, fresh): (Vec<u32>, Vec<u32>) = (0..ids.len() as u32).partition(|&id| newest[id as usize].is_some());
+    seen.sort_by_key(|&id| Reverse(newest[id as usize]));
+    Split { fresh, seen }
+}
+
+/// How many shards are in use.
+pub fn shards_in_use(guard: &Guard) -> usize {
+    Reference::split(&guard.held()).len()
 }
 
 /// Whether all of these are stopped.

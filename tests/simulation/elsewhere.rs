@@ -164,7 +164,7 @@ pub fn check_page(device: &Device, tab: usize, candidates: &Candidates, scene: &
     let Scene { server, items, now, .. } = scene;
     let now = *now;
     server.devices.accept(&asking, now);
-    let ids = candidates.ids();
+    let ids = candidates.distinct();
     let pending = Pending {
         own: Some(&asking.text),
         kept: &server.devices.lines,

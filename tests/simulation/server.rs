@@ -11,7 +11,6 @@ use super::conditions::{Conditions, SECOND};
 use super::elsewhere::Devices;
 use super::exceptions::{Exceptions, seconds_of};
 use super::items::{Item, Items};
-use super::lists::{self, Post};
 use super::shipment::{Shipment, Shipped, State};
 use super::statistics::{Question, Tally};
 use super::stream::{Event, Stream, Told};
@@ -231,8 +230,8 @@ impl Server {
     }
 
     /// A list in two, as the chain answers it.
-    pub fn split(&self, posts: &[Post], now: u64, items: &Items) -> Split {
-        let split = self.chain.split(&lists::ids_of(posts, items), None, ms(now));
+    pub fn split(&self, list: &[Item], now: u64, items: &Items) -> Split {
+        let split = self.chain.split(&items.texts(list), None, ms(now));
         split.expect("there is memory")
     }
 

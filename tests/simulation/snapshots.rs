@@ -21,6 +21,12 @@ use super::view::View;
 /// Requests of a page that may still be answered.
 const REQUESTS: usize = 4;
 
+/// How many shards a page has in use, also where it names none to the server.
+pub fn shards_in_use(guard: &Guard) -> usize {
+    let texts = guard.shard_texts();
+    texts.expect("those of one user are short enough to be stored").count()
+}
+
 /// A request for a page, which says what is held, and what the server ships for it.
 pub fn request(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> Shipment {
     let held = held_by(device, tab, scene);
@@ -79,7 +85,6 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
         .guard
         .apply(snapshot, time)
         .expect("snapshots: a whole one is taken");
-    page.received.characters += shards.iter().map(|shard| shard.len() as u64).sum::<u64>();
     check_reason(page, shipment, version, &applied);
     if let Some(reason) = applied.reason {
         page.is_missing_shard |= reason == NotApplied::MissingShard;
@@ -94,14 +99,6 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
         );
         return;
     }
-    let spared = state.shards.iter().zip(shards);
-    let spared = spared.filter(|(_, element)| is_reference(element));
-    page.received.spared += spared.map(|(shipped, _)| shipped.text.len() as u64).sum::<u64>();
-    assert_eq!(
-        applied.reused,
-        reused(&page.view, state),
-        "snapshots: shards that are held are not read again"
-    );
     let listed_before: BTreeSet<Item> = page.view.unseen.keys().copied().collect();
     let next = View {
         version,
@@ -119,9 +116,9 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
     page.is_missing_shard = false;
     let live = page.view.live(time).count();
     assert_eq!(
-        (applied.shards, applied.expired),
-        (state.shards.len(), state.shards.len() - live),
-        "snapshots: a shard past its expiry by the server's clock answers nothing"
+        shards_in_use(&page.guard),
+        state.shards.len(),
+        "snapshots: what came is in use, as text or as a reference"
     );
     if live < state.shards.len() {
         scene.tally.reach("a shipped shard is past its expiry");
@@ -190,7 +187,7 @@ pub fn note_dropped(page: &mut Tab, ledger: &Ledger, scene: &mut Scene<'_>) {
         return;
     }
     let is_other = !page.view.shards.is_empty() || page.guard.version() != page.view.version;
-    if page.guard.shards() == 0 && is_other {
+    if shards_in_use(&page.guard) == 0 && is_other {
         let deletions = ledger.deletions.iter().map(|deletion| deletion.before);
         let later = deletions.filter(|&before| before > page.view.forget_before);
         page.view = View {
@@ -249,18 +246,6 @@ fn take_deletion(device: &mut Device, tab: usize, before: u32, server_ms: Option
     }
 }
 
-fn reused(view: &View, state: &State) -> usize {
-    let mut held: Vec<&String> = view.shards.iter().map(|shipped| &shipped.text).collect();
-    let mut reused = 0;
-    for shipped in &state.shards {
-        if let Some(place) = held.iter().position(|text| **text == shipped.text) {
-            held.swap_remove(place);
-            reused += 1;
-        }
-    }
-    reused
-}
-
 /// A snapshot of which a part is damaged changes nothing.
 pub fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut Scene<'_>) {
     let time = device.time(scene.now);
@@ -268,7 +253,7 @@ pub fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut 
     let mut texts: Vec<String> = state.shards.iter().map(|shipped| shipped.text.clone()).collect();
     let Some(last) = texts.last_mut() else { return };
     last.replace_range(40..44, if &last[40..44] == "AAAA" { "BBBB" } else { "AAAA" });
-    let state = |guard: &Guard| (guard.pending(usize::MAX, time), guard.version(), guard.shards());
+    let state = |guard: &Guard| (guard.pending(usize::MAX, time), guard.version(), shards_in_use(guard));
     let before = state(&page.guard);
     let outcome = page.guard.apply(Snapshot::new(&texts), time);
     assert!(outcome.is_err(), "all or nothing: a damaged snapshot is refused");

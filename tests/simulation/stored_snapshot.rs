@@ -27,11 +27,8 @@ pub struct Kept {
 /// What a tab stores of the snapshot in use.
 pub fn text_of(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> Option<String> {
     let page = &device.tabs[tab];
-    let texts = page
-        .guard
-        .shard_texts()
-        .map(|text| String::from_utf8_lossy(text).into_owned());
-    let texts: Vec<String> = texts.collect();
+    let texts = page.guard.shard_texts().expect("those of one user are short enough");
+    let texts: Vec<String> = texts.map(|text| String::from_utf8_lossy(text).into_owned()).collect();
     assert!(
         texts.iter().eq(page.view.shards.iter().map(|shipped| &shipped.text)),
         "restored: the shards in use are those that are stored"
@@ -90,7 +87,7 @@ pub fn restore(device: &mut Device, tab: usize, key: &str, text: &str, scene: &m
     let may_be_refused = must_be_refused || kept.forget_before < page.may_know_deletion;
     // After a snapshot with a reference to what it lacks a page names nothing until it has taken one.
     let is_held = match page.is_missing_shard {
-        true => page.guard.shards() == references.len(),
+        true => snapshots::shards_in_use(&page.guard) == references.len(),
         false => page.guard.held() == references.join("."),
     };
     let is_refused = page.has_applied || !is_held;
@@ -101,7 +98,11 @@ pub fn restore(device: &mut Device, tab: usize, key: &str, text: &str, scene: &m
         return;
     }
     assert!(!must_be_refused, "restored: nothing forgotten comes back from storage");
-    assert_eq!(page.guard.shards(), kept.shards.len(), "restored: the shards are held");
+    assert_eq!(
+        snapshots::shards_in_use(&page.guard),
+        kept.shards.len(),
+        "restored: the shards are held"
+    );
     scene.tally.reach("a stored snapshot is taken over");
     let next = View {
         version: None,

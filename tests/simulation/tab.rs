@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use seenguard::device::{Guard, Place, Received, Storage};
+use seenguard::device::{Guard, Place, Storage};
 
 use super::elsewhere::DeviceTold;
 use super::items::Item;
@@ -145,7 +145,6 @@ pub struct Tab {
     pub is_missing_shard: bool,
     /// What it must have known of deletions when the snapshot in use was taken.
     pub knew_deletion: u32,
-    pub received: Received,
     /// What its requests said before, newest last.
     pub requests: Vec<String>,
     /// A list that it shows.
@@ -206,7 +205,6 @@ impl Tab {
             has_applied: false,
             is_missing_shard: false,
             knew_deletion: 0,
-            received: Received::default(),
             requests: Vec::new(),
             verdicts: Verdicts::default(),
             own: Vec::new(),

@@ -44,11 +44,11 @@ impl View {
         shards.filter_map(move |(place, shipped)| is_live(shipped.shard.expires).then_some((place, &**shipped)))
     }
 
-    /// The first live shard that contains an id.
-    pub fn find(&self, text: &str, now: Time) -> Option<(usize, u32)> {
-        self.live(now)
-            .find(|(_, shipped)| shipped.shard.filter.contains(text))
-            .map(|(place, shipped)| (place, shipped.shard.epoch))
+    /// The place of the first live shard that contains an id.
+    pub fn find(&self, text: &str, now: Time) -> Option<usize> {
+        let mut live = self.live(now);
+        let found = live.find(|(_, shipped)| shipped.shard.filter.contains(text));
+        found.map(|(place, _)| place)
     }
 
     pub fn contains(&self, text: &str, now: Time) -> bool {

@@ -367,7 +367,7 @@ impl Device {
         let references = texts.map(|text| Reference::of(self.in_use, text));
         assert_eq!(self.guard.held(), Reference::join(references));
         for id in &self.listed {
-            assert!(!self.guard.explain(id.text(), self.now).is_some(), "{id:?} is taken back");
+            assert!(self.guard.explain(id.text(), self.now).is_none(), "{id:?} is taken back");
         }
     }
 
