@@ -281,12 +281,8 @@ pub fn main() -> Result<(), Error> {
     consume(&mut server, &shown.iter().map(String::as_str).collect::<Vec<_>>(), now)?;
     let fourth = ask(&mut server, &desk, &candidates, now)?;
     show(&mut desk, &fourth, now)?;
-    let stats = desk.stats(now);
-    println!(
-        "the stream has caught up with the first page; its lag was {} ms at most",
-        stats.lag.last_ms.unwrap_or(0)
-    );
-    println!("{} impressions are pending", stats.pending);
+    let pending = desk.stats(now).pending;
+    println!("the stream has caught up with the first page; {pending} impressions are pending");
 
     // The person wants to see an item again, and then deletes the history.
     let now = now + Duration::from_secs(60);

@@ -9,7 +9,7 @@ use common::device::{Device, PREFIX, save};
 use common::random::Random;
 use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, list_of, sealed};
 use seenguard::near_duplicates::NearDuplicates;
-use seenguard::{ChainOptions, MAX_BITS, Pending, PendingToKeep, Shard, ShardChain};
+use seenguard::{ChainOptions, MAX_BITS, MAX_SNAPSHOT_BITS, Pending, PendingToKeep, Shard, ShardChain};
 
 /// Enough for an error and a copy of a small input.
 const LITTLE: u64 = 4096;
@@ -64,19 +64,16 @@ fn a_payload_too_short_for_its_claim_takes_nothing() {
 }
 
 #[test]
-fn a_snapshot_that_is_too_large_takes_nothing() {
+fn a_snapshot_that_is_too_large_takes_no_more_than_the_bits_that_one_may_have() {
     let large = RawShard::rice(MAX_BITS, 0, 0, &[]).base64();
     let mut guard = guard();
-    for shards in [
-        vec![large.as_str(); 5],
-        vec![large.as_str(); 64],
-        vec![large.as_str(); 1_000],
-    ] {
+    for (count, bits) in [(5, MAX_SNAPSHOT_BITS), (64, MAX_SNAPSHOT_BITS), (1_000, 0)] {
+        let shards = vec![large.as_str(); count];
         let taken = most_bytes_while(|| {
             let error = apply(&mut guard, None, &shards, at(START)).unwrap_err();
             assert_eq!(error.code(), "too-large");
         });
-        assert!(taken < 64 * 1024, "{taken}");
+        assert!(taken < bits / 8 + 64 * 1024, "{count} shards: {taken}");
     }
 }
 

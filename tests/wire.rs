@@ -504,7 +504,7 @@ fn of_two_errors_the_first_in_the_order_is_named() {
 }
 
 #[test]
-fn too_large_comes_before_bad_payload_and_after_bad_parameters() {
+fn shards_are_judged_one_after_the_other_and_each_by_its_size_before_its_payload() {
     let large = RawShard::rice(MAX_BITS, 0, 0, &[]).base64();
     let bad_payload = RawShard::rice(MAX_BITS, 99, 0, &[]).base64();
     let bad_parameters = RawShard {
@@ -514,12 +514,11 @@ fn too_large_comes_before_bad_payload_and_after_bad_parameters() {
     .base64();
     let mut guard = common::guard();
     let mut code = |shards: &[&String]| code_of(apply(&mut guard, None, shards, at(START)));
-    assert_eq!(code(&[&bad_payload, &large, &large, &large]), "bad-payload");
-    assert_eq!(code(&[&bad_payload, &large, &large, &large, &large]), "too-large");
-    assert_eq!(
-        code(&[&large, &large, &large, &large, &large, &bad_parameters]),
-        "bad-parameters"
-    );
+    assert_eq!(code(&[&bad_payload, &large, &large, &large, &large]), "bad-payload");
+    let mut code_of_fifth = |fifth: &[&String]| code(&[&[&large; 4], fifth].concat());
+    assert_eq!(code_of_fifth(&[&bad_payload]), "too-large");
+    assert_eq!(code_of_fifth(&[&bad_parameters]), "bad-parameters");
+    assert_eq!(code_of_fifth(&[&large, &bad_parameters]), "too-large");
 }
 
 // A snapshot is taken whole or not at all.

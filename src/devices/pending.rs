@@ -12,8 +12,8 @@ use crate::time::Time;
 /// What devices have shown and the stream has not brought.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pending<'a> {
-    /// What the asking device's request says:
-    /// [`Guard::device_pending`](crate::device::Guard::device_pending). It may be anything.
+    /// What the asking device's request says: [`Guard::pending_list`](crate::device::Guard::pending_list). It may be
+    /// anything.
     pub own: Option<&'a str>,
     /// What a store has kept of the user's devices, a line each: [`PendingToKeep`](crate::PendingToKeep) has them.
     pub kept: &'a str,

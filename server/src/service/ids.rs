@@ -1,7 +1,6 @@
-//! Lists of ids as they come in JSON: `["a", ["b", "story-7"]]`, each item an id or the list of its ids.
+//! Lists of ids as they come in JSON.
 
 use std::fmt;
-use std::ops::Range;
 
 use seenguard::IdList;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
@@ -13,25 +12,14 @@ pub struct Ids {
     text: String,
     /// Where each id ends in the text.
     ends: Vec<usize>,
-    /// Where the ids of each item end.
-    items: Vec<usize>,
 }
 
 impl Ids {
-    /// An item's own id.
-    fn own_id(&self, item: usize) -> &str {
-        let id = self.ids_of(item).start;
-        &self.text[self.range_of(id)]
+    #[inline]
+    fn id(&self, index: usize) -> &str {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[index]]
     }
-
-    fn range_of(&self, id: usize) -> Range<usize> {
-        before(&self.ends, id)..self.ends[id]
-    }
-}
-
-/// Where the part before ends.
-fn before(ends: &[usize], index: usize) -> usize {
-    index.checked_sub(1).map_or(0, |before| ends[before])
 }
 
 impl IdList for Ids {
@@ -41,69 +29,58 @@ impl IdList for Ids {
 
     #[inline]
     fn get(&self, index: usize) -> &[u8] {
-        &self.text.as_bytes()[self.range_of(index)]
-    }
-
-    fn items(&self) -> usize {
-        self.items.len()
-    }
-
-    #[inline]
-    fn ids_of(&self, item: usize) -> Range<usize> {
-        before(&self.items, item)..self.items[item]
+        self.id(index).as_bytes()
     }
 }
 
-/// Some of a list's items, by their own ids.
-pub struct OwnIds<'a> {
+/// Some ids of a list.
+pub struct IdsAt<'a> {
     pub ids: &'a Ids,
-    pub items: &'a [u32],
+    pub indices: &'a [u32],
 }
 
-impl Serialize for OwnIds<'_> {
+impl Serialize for IdsAt<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.items.iter().map(|&item| self.ids.own_id(item as usize)))
+        serializer.collect_seq(self.indices.iter().map(|&index| self.ids.id(index as usize)))
     }
 }
 
 impl<'de> Deserialize<'de> for Ids {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Items;
-        impl<'de> Visitor<'de> for Items {
+        struct List;
+        impl<'de> Visitor<'de> for List {
             type Value = Ids;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a list of items, each an id or the list of its ids")
+                formatter.write_str("a list of ids")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Ids, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Ids, A::Error> {
                 let mut ids = Ids::default();
-                while items.next_element_seed(Item(&mut ids))?.is_some() {
-                    ids.items.push(ids.ends.len());
-                }
+                while list.next_element_seed(Id(&mut ids))?.is_some() {}
                 Ok(ids)
             }
         }
-        deserializer.deserialize_seq(Items)
+        deserializer.deserialize_seq(List)
     }
 }
 
-/// Reads the ids of an item to the end of the list.
-struct Item<'a>(&'a mut Ids);
+/// Reads an id to the end of the list.
+struct Id<'a>(&'a mut Ids);
 
-impl<'de> DeserializeSeed<'de> for Item<'_> {
+impl<'de> DeserializeSeed<'de> for Id<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
+        deserializer.deserialize_str(self)
     }
 }
 
-impl<'de> Visitor<'de> for Item<'_> {
+impl Visitor<'_> for Id<'_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an id as a text, or a list of such ids that is not empty")
+        formatter.write_str("an id as a text")
     }
 
     fn visit_str<E>(self, id: &str) -> Result<(), E> {
@@ -111,73 +88,38 @@ impl<'de> Visitor<'de> for Item<'_> {
         self.0.ends.push(self.0.text.len());
         Ok(())
     }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut ids: A) -> Result<(), A::Error> {
-        let before = self.0.ends.len();
-        while ids.next_element_seed(Id(self.0))?.is_some() {}
-        match self.0.ends.len() > before {
-            true => Ok(()),
-            false => Err(serde::de::Error::invalid_length(0, &"an item's own id")),
-        }
-    }
-}
-
-struct Id<'a>(&'a mut Ids);
-
-impl<'de> DeserializeSeed<'de> for Id<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_str(Item(self.0))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(json: &str) -> Option<Vec<Vec<String>>> {
+    fn read(json: &str) -> Option<Vec<String>> {
         let ids: Ids = serde_json::from_str(json).ok()?;
-        let text = |index| String::from_utf8_lossy(ids.get(index)).into_owned();
-        Some(
-            (0..ids.items())
-                .map(|item| ids.ids_of(item).map(text).collect())
-                .collect(),
-        )
+        Some((0..ids.len()).map(|index| ids.id(index).to_owned()).collect())
     }
 
     #[test]
-    fn an_item_is_an_id_or_the_list_of_its_ids() {
-        let expected = [vec!["a"], vec!["b", "é", ""], vec![""], vec!["c\n"]]
-            .map(|ids| ids.into_iter().map(String::from).collect());
-        assert_eq!(read(r#"["a", ["b", "é", ""], "", ["c\n"]]"#), Some(Vec::from(expected)));
+    fn a_list_of_texts_is_read() {
+        let expected = ["a", "é", "", "c\n"].map(String::from);
+        assert_eq!(read(r#"["a", "é", "", "c\n"]"#), Some(Vec::from(expected)));
         assert_eq!(read("[]"), Some(Vec::new()));
     }
 
     #[test]
     fn what_is_no_list_of_ids_is_refused() {
-        for json in [
-            "17",
-            "\"a\"",
-            "{}",
-            "[17]",
-            "[[]]",
-            "[null]",
-            "[[\"a\", 17]]",
-            "[[[\"a\"]]]",
-            "[\"a\"",
-        ] {
+        for json in ["17", "\"a\"", "{}", "[17]", "[[]]", "[null]", "[[\"a\"]]", "[\"a\""] {
             assert_eq!(read(json), None, "{json}");
         }
     }
 
     #[test]
-    fn items_are_written_by_their_own_ids() {
-        let ids: Ids = serde_json::from_str(r#"["a", ["b", "c"], "\""]"#).unwrap();
-        let own = OwnIds {
+    fn some_of_a_list_are_written() {
+        let ids: Ids = serde_json::from_str(r#"["a", "b", "\""]"#).unwrap();
+        let some = IdsAt {
             ids: &ids,
-            items: &[2, 1],
+            indices: &[2, 1],
         };
-        assert_eq!(serde_json::to_string(&own).unwrap(), r#"["\"","b"]"#);
+        assert_eq!(serde_json::to_string(&some).unwrap(), r#"["\"","b"]"#);
     }
 }

@@ -17,7 +17,7 @@ use utoipa::{IntoParams, OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ids::{Ids, OwnIds};
+use crate::ids::{Ids, IdsAt};
 use crate::monitoring::note_taken;
 use crate::problem::Problem;
 use crate::schema::{self, Description};
@@ -98,9 +98,9 @@ async fn page(
         counter!("seenguard_short_pages_total").increment(1);
     }
     Ok(private(&PageAnswer {
-        items: OwnIds {
+        items: IdsAt {
             ids: &body.ranked,
-            items: &page.items,
+            indices: &page.items,
         },
         next: page.next.as_deref(),
         snapshot: &page.snapshot,
@@ -110,8 +110,8 @@ async fn page(
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct PageBody {
-    /// All candidates, the best first: of each its id, or the list of its ids, its own first.
-    #[schema(value_type = Vec<schema::ItemIds>)]
+    /// The ids of all candidates, the best first.
+    #[schema(value_type = Vec<String>)]
     ranked: Ids,
     /// How many items.
     #[schema(minimum = 1, maximum = 10_000)]
@@ -135,7 +135,7 @@ enum Repeats {
 
 #[derive(Serialize)]
 struct PageAnswer<'a> {
-    items: OwnIds<'a>,
+    items: IdsAt<'a>,
     next: Option<&'a str>,
     snapshot: &'a ChainSnapshot,
 }

@@ -33,22 +33,12 @@ impl Modify for Token {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "it describes what PageAnswer writes")]
 pub struct Page {
-    /// The items of the page, by their own ids.
+    /// The items of the page, by their ids.
     items: Vec<String>,
     /// The cursor of the next page: short, and safe in a URL. null: there is no more.
     next: Option<String>,
     /// What the items were filtered against: send it to the device, which gives it to `guard.apply`.
     snapshot: Snapshot,
-}
-
-/// An item's id, or the list of its ids, its own first.
-#[derive(ToSchema)]
-#[schema(no_recursion)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "it describes what Ids reads")]
-pub enum ItemIds {
-    One(String),
-    Several(Vec<String>),
 }
 
 /// What is known to be seen, for a device.

@@ -23,8 +23,8 @@ pub fn device(user: &str, number: u64) -> Guard {
 
 /// What it sends as `Seen-Pending`, once it has shown these.
 pub fn shows(device: &mut Guard, ids: &[&str], now: Time) -> String {
-    device.record(ids, now).unwrap();
-    device.device_pending(4_000, now).unwrap()
+    device.record(ids, now);
+    device.pending_list(4_000, now)
 }
 
 /// What a device posts.

@@ -64,7 +64,6 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         what_is_taken_back_comes_again_and_a_deleted_history_too,
     );
     once!(routes:
-        an_item_is_stopped_by_any_of_its_ids,
         seen_items_fill_up_pages_if_they_may,
         a_request_that_is_wrong_is_told_what_to_do,
         a_request_may_have_so_much_and_no_more,

@@ -53,7 +53,7 @@ impl<'a> Fill<'a> {
     pub fn take(&mut self, answer: Answer, guard: &mut Guard) -> Result<()> {
         self.page.requests += 1;
         self.is_over = answer.is_last;
-        let fresh = guard.filter(&self.ids_at(&answer.places), self.now())?;
+        let fresh = guard.filter(&self.ids_at(&answer.places), self.now());
         let mut is_fresh = vec![false; answer.places.len()];
         fresh.into_iter().for_each(|index| is_fresh[index as usize] = true);
         for (place, is_fresh) in answer.places.into_iter().zip(is_fresh) {
@@ -80,7 +80,7 @@ impl<'a> Fill<'a> {
                 .map_or(0, |last| last + 1),
         };
         if self.ask.seen == Seen::Last && !self.is_filled() {
-            let split = guard.split(&self.ids_at(&self.held_back), self.now())?;
+            let split = guard.split(&self.ids_at(&self.held_back), self.now());
             let order = split.fresh.into_iter().chain(split.seen);
             let missing = size - self.fresh.len();
             let fillers: Vec<usize> = order
@@ -118,9 +118,7 @@ mod tests {
         let ids: Vec<String> = (0..40).map(|number| format!("article-{number}")).collect();
         let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).expect("options");
         for (number, id) in ids[..shown_before].iter().enumerate() {
-            guard
-                .record(&[id], Time::from_unix_ms(number as u64 + 1))
-                .expect("memory");
+            guard.record(&[id], Time::from_unix_ms(number as u64 + 1));
         }
         let refresh = Refresh {
             at: SECOND_MS,

@@ -164,8 +164,8 @@ impl Past {
             let id = [ids.of(item)];
             let when = Time::from_unix_ms(at);
             chain.record(&id, Time::from_unix_ms(at))?;
-            tables[device].record(&id, when)?;
-            guards[device].record(&id, when)?;
+            tables[device].record(&id, when);
+            guards[device].record(&id, when);
             seen[device].push(item);
         }
         synchronise(&mut guards, &chain, now)?;

@@ -53,7 +53,7 @@ impl Seenguard {
     fn report(&mut self, device: usize, at: u64, store: &mut Store<'_>) -> Result<()> {
         let device = &mut self.devices[device];
         device.report_at = None;
-        let pending = device.guard.pending_list(usize::MAX, now(at))?;
+        let pending = device.guard.pending_list(usize::MAX, now(at));
         self.reported += pending.len();
         store.keep(&pending, at)
     }
@@ -75,7 +75,7 @@ impl Remedy for Seenguard {
         let mut cursor = None;
         while fill.wants_more() {
             let held = guard.held();
-            let own = guard.pending_list(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), now(at))?;
+            let own = guard.pending_list(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), now(at));
             let (chain, kept) = store.keep_and_read(&own, at)?;
             let request = PageRequest {
                 size: ask.refresh.size,
@@ -111,7 +111,7 @@ impl Remedy for Seenguard {
         }
         let id = store.ids().of(item);
         let device = &mut self.devices[device];
-        device.guard.record(&[id], now(at))?;
+        device.guard.record(&[id], now(at));
         device.sent.push(item);
         device.report_at.get_or_insert(at + REPORT_INTERVAL_MS);
         store.send(id, at);
