@@ -24,7 +24,7 @@
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import fastifyStatic from "@fastify/static";
 import { seenOf, SeenGuardError, type ShardChain } from "seenguard/server";
-import { idsOf, type Item } from "./catalogue.ts";
+import { groupIdOf, type Item } from "./catalogue.ts";
 import { stateOf, withChain } from "./chain.ts";
 import { shownElsewhere } from "./devices.ts";
 import { eventsOf } from "./events.ts";
@@ -135,7 +135,9 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
       const reading = Number(turn) % 2 === 0 ? store.replicaSeen(user) : store.seen(user);
       // One answer for both columns: what a server offers that knows the stream alone, and what is to be left out of it.
       const page = await answerPage(request, reply, reading, (chain) => ({
-        items: recallPage(catalogue, user, Number(turn), Number(size ?? 10), (all) => chain.filter(all, { id: idsOf })),
+        items: recallPage(catalogue, user, Number(turn), Number(size ?? 10), (all) =>
+          chain.filter(all, { id: groupIdOf }),
+        ),
         snapshot: chain.snapshot({ held }),
       }));
       return { ...page, elsewhere: await shownElsewhere(store, user, page.items, pending) };

@@ -21,9 +21,9 @@ export interface Item {
   readonly copyOf?: { readonly id: string; readonly title: string; readonly by: "address" | "text" };
 }
 
-/** All ids of an item: its own, and its group's, which is the id of the first item in it. */
-export function idsOf({ id, copyOf }: Item): readonly string[] {
-  return copyOf === undefined ? [id] : [id, copyOf.id];
+/** The id that an item has on the server: its group's, which is that of the first item in it. */
+export function groupIdOf({ id, copyOf }: Item): string {
+  return copyOf?.id ?? id;
 }
 
 /** What a publisher sends. */

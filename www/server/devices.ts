@@ -1,5 +1,5 @@
 /** What one device of a person has shown is left out on the others, before the stream has brought it. */
-import { idsOf, type Item } from "./catalogue.ts";
+import { groupIdOf, type Item } from "./catalogue.ts";
 import { withChain } from "./chain.ts";
 import type { Store } from "./store.ts";
 
@@ -13,10 +13,10 @@ export async function shownElsewhere(
   items: readonly Item[],
   pending: string | undefined,
 ): Promise<string[]> {
-  const alone = await withChain(store.seen(user), (chain) => chain.filter(items, { id: idsOf, pending }));
+  const alone = await withChain(store.seen(user), (chain) => chain.filter(items, { id: groupIdOf, pending }));
   const page = await store.page(user, items, { size: Math.max(1, items.length), pending });
   const fresh = new Set(page.items);
-  const shown = new Set(alone.filter((item) => !fresh.has(item)).flatMap(idsOf));
+  const shown = new Set(alone.filter((item) => !fresh.has(item)).map(groupIdOf));
   // A copy of such an item, which neither page has beside it.
-  return items.filter((item) => idsOf(item).some((id) => shown.has(id))).map(({ id }) => id);
+  return items.filter((item) => shown.has(groupIdOf(item))).map(({ id }) => id);
 }

@@ -12,7 +12,7 @@
 import { fileURLToPath } from "node:url";
 import express, { Router, type ErrorRequestHandler, type RequestHandler } from "express";
 import { seenOf } from "seenguard/server";
-import { idsOf, type Story } from "../shared/story.ts";
+import type { Story } from "../shared/story.ts";
 import { accountOf, currentAccount, signedIn, signIn, signOut } from "./accounts.ts";
 import { articleOf, stories, storiesOf, storyOf } from "./catalogue.ts";
 import { enqueue } from "./queue.ts";
@@ -31,10 +31,13 @@ const session = Router()
     response.sendStatus(204);
   });
 
+/** On a server a story has one id: a repost that of the story that was shared. */
+const storyIdOf = ({ id, repost }: Story) => repost?.of ?? id;
+
 /** Answers with a page of stories. `old`: what becomes of those that this reader has seen. */
 function page(ranked: (topic: string) => readonly Story[], old: "drop" | "last"): RequestHandler {
   return async (request, response) => {
-    const options = { id: idsOf, size: PAGE_SIZE, cursor: String(request.query.cursor ?? ""), repeats: old };
+    const options = { id: storyIdOf, size: PAGE_SIZE, cursor: String(request.query.cursor ?? ""), repeats: old };
     const candidates = ranked(String(request.params.topic));
     response.json(await seen.page(accountOf(response), candidates, { ...options, ...seenOf(request) }));
   };

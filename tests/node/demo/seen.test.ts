@@ -4,7 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { SeenGuard } from "seenguard";
-import { idsOf, type Item } from "../../../www/server/catalogue.ts";
+import { idsOf } from "../../../www/page/src/api.ts";
+import type { Item } from "../../../www/server/catalogue.ts";
 import { CHAIN_OPTIONS } from "../../../www/server/chain.ts";
 import { MapStorage } from "../support.ts";
 import {
@@ -79,7 +80,11 @@ for (const [name, start] of stores) {
       const user = someone();
       await control(server, user, { lagSeconds: 0 });
       const id = (await pool(server, user))[0]?.[0]?.id ?? ""; // the best for this person
-      await post(server, user, [{ id }]);
+      await post(
+        server,
+        user,
+        shown.map((id = "") => ({ id })),
+      );
       await arrived(server, user);
       await report(server, user, { unseen: [{ id, at: Date.now() }] });
       await vi.waitFor(async () => {
@@ -88,7 +93,11 @@ for (const [name, start] of stores) {
       }, SOON);
       const offered = (await pagesOf(server, user, 11, 30)).map((each) => each.id);
       expect(offered).toContain(id);
-      await post(server, user, [{ id }]);
+      await post(
+        server,
+        user,
+        shown.map((id = "") => ({ id })),
+      );
       await vi.waitUntil(async () => (await page(server, user, 2)).snapshot.unseen === undefined, SOON);
       expect((await pagesOf(server, user, 41, 30)).map((each) => each.id)).not.toContain(id);
     });
@@ -136,13 +145,18 @@ for (const [name, start] of stores) {
         const copy = offered.find(({ copyOf }) => copyOf?.by === by);
         const [one, other] = copy === undefined ? [] : idsOf(copy);
         expect(other).toBeDefined();
-        for (const id of [other ?? "", one ?? ""]) {
+        // A device tells all ids of what it has shown.
+        for (const shown of [[other], [one, other]]) {
           await server.app.inject({ method: "POST", url: `/api/users/${user}/flush` });
-          await post(server, user, [{ id }]);
+          await post(
+            server,
+            user,
+            shown.map((id = "") => ({ id })),
+          );
           await arrived(server, user);
           const ids = (await pagesOf(server, user, 41, 40)).flatMap(idsOf);
-          if (id === other) expect(ids).not.toContain(one);
-          expect(ids).not.toContain(id);
+          expect(ids).not.toContain(one);
+          expect(ids).not.toContain(other);
         }
       },
     );

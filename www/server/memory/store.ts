@@ -12,7 +12,7 @@ import {
   type SeenStore,
   type Snapshot,
 } from "seenguard/server";
-import { idsOf, type Item } from "../catalogue.ts";
+import { groupIdOf, type Item } from "../catalogue.ts";
 import { CHAIN_OPTIONS, withChain } from "../chain.ts";
 import { takeEvents, type SeenEvent } from "../events.ts";
 import {
@@ -64,7 +64,7 @@ export class MemoryStore implements Store {
   }
 
   page(user: string, ranked: readonly Item[], options: PageOptions): Promise<Page<Item>> {
-    return this.person(user).seen.page(user, ranked, { ...options, id: idsOf });
+    return this.person(user).seen.page(user, ranked, { ...options, id: groupIdOf });
   }
 
   accept(user: string, body: unknown): Promise<ReceivedReport> {

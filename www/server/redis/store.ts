@@ -24,7 +24,7 @@ import {
   type SeenStore,
   type ShardChain,
 } from "seenguard/server";
-import { idsOf, type Item } from "../catalogue.ts";
+import { groupIdOf, type Item } from "../catalogue.ts";
 import { CHAIN_OPTIONS, WINDOW_SECONDS } from "../chain.ts";
 import type { SeenEvent } from "../events.ts";
 import { asUnavailable, carryOut, connect, type ScriptedRedis } from "./connection.ts";
@@ -55,7 +55,7 @@ export interface RedisStoreOptions {
 
 /** What a server asks of the store that its pages come from. */
 export interface KnownStore extends Pick<SeenStore, "read" | "accept" | "forget"> {
-  page(user: string, ranked: readonly Item[], options: PageOptions & { id: typeof idsOf }): Promise<Page<Item>>;
+  page(user: string, ranked: readonly Item[], options: PageOptions & { id: typeof groupIdOf }): Promise<Page<Item>>;
 }
 
 export class RedisStore implements Store {
@@ -86,7 +86,7 @@ export class RedisStore implements Store {
   }
 
   page(user: string, ranked: readonly Item[], options: PageOptions): Promise<Page<Item>> {
-    return this.ask(() => this.stored.page(user, ranked, { ...options, id: idsOf }));
+    return this.ask(() => this.stored.page(user, ranked, { ...options, id: groupIdOf }));
   }
 
   accept(user: string, body: unknown): Promise<ReceivedReport> {

@@ -28,7 +28,7 @@ export class ServiceClient {
   async page<T>(
     user: string,
     ranked: readonly T[],
-    { id, held, pending, ...request }: PageOptions & { id: (item: T) => readonly string[] },
+    { id, held, pending, ...request }: PageOptions & { id: (item: T) => string },
   ): Promise<Page<T>> {
     const { size, cursor, repeats } = request;
     const ids = ranked.map(id);
@@ -36,8 +36,7 @@ export class ServiceClient {
       ["Seen-Held", held],
       ["Seen-Pending", pending],
     ]);
-    const itemOf = new Map(ids.map(([own], index) => [own, ranked.slice(index, index + 1)]));
-    return { ...page, items: page.items.flatMap((own) => itemOf.get(own) ?? []) };
+    return { ...page, items: page.items.flatMap((given) => ranked.slice(ids.indexOf(given)).slice(0, 1)) };
   }
 
   /** Has the service keep what the device has pending; what it has shown is for a queue, and `ingest`. */
