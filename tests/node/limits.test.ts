@@ -38,7 +38,7 @@ describe.each([
   });
 
   test("is recorded by a chain", async () => {
-    const chain = await ShardChain.create();
+    const chain = await ShardChain.create({ capacity: 30_000 });
     onTestFinished(() => chain.free());
     chain.record(long, { now: NOW });
     expect(chain.filter([...long, "new", long[0] ?? "", "new"], { now: NOW })).toEqual(["new"]);

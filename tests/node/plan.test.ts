@@ -182,7 +182,7 @@ describe("npx seenguard plan", () => {
   test("of what fits into no chain ends with 2, for machines, too", async () => {
     const { status, stdout, stderr } = await runCommand(["plan", ...args, "--per-day", "1e6", "--json"]);
     expect(status).toBe(2);
-    expect(stderr).toMatch(/fewer a day.* \(docs\/errors\.md#bad-option\)\n$/);
+    expect(stderr).toMatch(/fewer a day.* \(docs\/errors\.md#bad-option\); see seenguard plan --help\n$/);
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: "bad-option" } });
   });
 

@@ -1,4 +1,5 @@
 /** The demo's routes: pages, reports, the stream's controls and bad input, for both stores alike. */
+import { idsOf } from "../../../www/page/src/api.ts";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parseReport } from "seenguard/server";
 import type { Item } from "../../../www/server/catalogue.ts";
@@ -50,7 +51,12 @@ for (const [name, start] of stores) {
       const user = someone();
       await control(server, user, { running: false });
       const shown = await pagesOf(server, user, 1, 10);
-      await post(server, user, shown);
+      // A device tells all ids of what it has shown.
+      await post(
+        server,
+        user,
+        shown.flatMap(idsOf).map((id) => ({ id })),
+      );
       expect(repeats(await pagesOf(server, user, 11, 10), shown).length).toBeGreaterThan(20);
       await control(server, user, { running: true, lagSeconds: 0 });
       await arrived(server, user);
