@@ -5,8 +5,8 @@ import { readFile, stat } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
 import { describe, SeenGuardError } from "../../js/errors.ts";
 import type { ShardFormat } from "../../js/types/seenguard.js";
-import { readFormats } from "../../js/formats.ts";
-import { checkSnapshot } from "../../js/guard/snapshot.ts";
+import { readFormats } from "../../js/input/formats.ts";
+import { checkSnapshot } from "../../js/input/snapshot.ts";
 import { badUsage } from "../command.ts";
 import type { Options } from "./options.ts";
 

@@ -1,7 +1,7 @@
 /** The command line of `seenguard inspect`. */
 import { parseArgs } from "node:util";
 import { describe } from "../../js/errors.ts";
-import { checkFormat } from "../../js/format.ts";
+import { checkFormat } from "../../js/input/format.ts";
 import type { ShardFormat } from "../../js/types/seenguard.js";
 import { badUsage } from "../command.ts";
 

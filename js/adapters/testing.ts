@@ -1,6 +1,6 @@
 /** The entry `seenguard/testing`: a guard for an app's tests, and text encoders for platforms that have none. */
 import { SeenGuard } from "seenguard";
-import { CLOCK, type Clock, type ClockOption } from "../clock.js";
+import { CLOCK, type Clock, type ClockOption } from "../host.js";
 import { readGiven, refuse, warnOnce, type SeenGuardError } from "../errors.js";
 import { isObject } from "../options.js";
 import * as textEncoding from "../own-text-encoding.js";

@@ -5,11 +5,9 @@
  * many wait; after a failure with exponential backoff and jitter; offline not at all. When the page hides, as much goes
  * out as browsers let outlive a page. When the server refuses the session, nothing more of the namespace goes out.
  */
-import type { Clock } from "../clock.js";
+import { inTime, isHidden, listen, pause, retryDelayMs, type Clock } from "../host.js";
 import { failure, SeenGuardError, type ErrorListener } from "../errors.js";
-import { isHidden, listen } from "../page.js";
 import { TextEncoder } from "../text-encoding.js";
-import { inTime, pause, retryDelayMs } from "../timeouts.js";
 import type { Impression, Report, ReportOptions } from "../types/seenguard.js";
 
 /** Impressions, and what was taken back. Batch 0: nothing is to be delivered. */

@@ -2,10 +2,10 @@
 import type { GuardStats } from "../types/seenguard.js";
 import { make, write } from "./elements.js";
 import { bytes, count, plural, rate } from "./format.js";
-import type { GuardMonitor } from "./monitor.js";
+import type { Monitor } from "./monitor.js";
 
 /** A term, and what it is for this guard. */
-type Fact = readonly [term: string, describe: (stats: GuardStats, monitor: GuardMonitor) => string];
+type Fact = readonly [term: string, describe: (stats: GuardStats, monitor: Monitor) => string];
 
 const ENGINES = { wasm: "WebAssembly", js: "JavaScript", none: "none" };
 const STORAGES = {
@@ -48,7 +48,7 @@ export class FactList {
     this.root = make("dl", className, ...rows);
   }
 
-  show(stats: GuardStats, monitor: GuardMonitor): void {
+  show(stats: GuardStats, monitor: Monitor): void {
     this.facts.forEach(([, describe], index) => {
       const description = this.descriptions[index];
       if (description) write(description, describe(stats, monitor));
@@ -56,6 +56,6 @@ export class FactList {
   }
 }
 
-export function stoppedOf({ stoppedBy }: GuardMonitor): number {
+export function stoppedOf({ stoppedBy }: Monitor): number {
   return Object.values(stoppedBy).reduce((sum, number) => sum + number, 0);
 }

@@ -4,7 +4,7 @@
  */
 import { make, makeSvg, write } from "./elements.js";
 import { duration, plural } from "./format.js";
-import type { GuardMonitor } from "./monitor.js";
+import type { Monitor } from "./monitor.js";
 
 const WINDOW_MS = 300_000;
 const HEIGHT = 100;
@@ -32,7 +32,7 @@ export class LagPlot {
     this.root = make("figure", "", drawing, this.caption);
   }
 
-  show(monitor: GuardMonitor, pending: number): void {
+  show(monitor: Monitor, pending: number): void {
     const { samples } = monitor;
     const now = samples[samples.length - 1]?.atMs ?? 0;
     const shown = samples.filter(({ atMs }) => now - atMs <= WINDOW_MS);
@@ -50,7 +50,7 @@ export class LagPlot {
   }
 }
 
-function inWords(waitingMs: number, pending: number, { covered, lagsMs }: GuardMonitor): string {
+function inWords(waitingMs: number, pending: number, { covered, lagsMs }: Monitor): string {
   const waits =
     pending === 0 ? "Nothing is pending." : `The oldest pending impression has waited ${duration(waitingMs)}.`;
   if (covered === 0) return waits;

@@ -18,7 +18,7 @@ export interface LagSample {
   readonly coveredMs: number | undefined;
 }
 
-export class GuardMonitor {
+export class Monitor {
   readonly guard: SeenGuard;
   /** The latest 300, oldest first. */
   readonly samples: LagSample[] = [];

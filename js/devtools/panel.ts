@@ -1,6 +1,6 @@
 /** The custom element `<seenguard-panel>`: a guard's state, looked at every second while the element is on a page. */
 import type { SeenGuard } from "../types/seenguard.js";
-import { GuardMonitor } from "./monitor.js";
+import { Monitor } from "./monitor.js";
 import { adoptStyles } from "./styles.js";
 import { PanelView } from "./view.js";
 
@@ -13,7 +13,7 @@ export class SeenGuardPanel extends BaseElement {
   static readonly observedAttributes = ["label", "open"];
 
   private readonly view = new PanelView((ids) => this.takeBack(ids));
-  private monitor: GuardMonitor | undefined;
+  private monitor: Monitor | undefined;
   private timer: ReturnType<typeof setInterval> | undefined;
   private stopFollowing = (): void => {};
   private isDrawing = false;
@@ -40,7 +40,7 @@ export class SeenGuardPanel extends BaseElement {
   set guard(guard: SeenGuard | null | undefined) {
     if (guard === this.monitor?.guard) return;
     this.stop();
-    this.monitor = guard ? new GuardMonitor(guard) : undefined;
+    this.monitor = guard ? new Monitor(guard) : undefined;
     if (this.isConnected) this.start();
   }
 

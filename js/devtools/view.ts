@@ -5,7 +5,7 @@ import { FactList, MAIN_FACTS, OTHER_FACTS, stoppedOf } from "./facts.js";
 import { count, detailOf, kindOf, shortened } from "./format.js";
 import { ItemList, type ListedItem } from "./item-list.js";
 import { LagPlot } from "./lag-plot.js";
-import type { GuardMonitor } from "./monitor.js";
+import type { Monitor } from "./monitor.js";
 
 const MAX_PENDING = 50;
 
@@ -46,7 +46,7 @@ export class PanelView {
     this.root.setAttribute("aria-label", `Seenguard ${label}`.trim());
   }
 
-  show(monitor: GuardMonitor | undefined): void {
+  show(monitor: Monitor | undefined): void {
     const stats = monitor?.guard.stats();
     const trouble = troubleOf(monitor, stats);
     write(this.trouble, trouble);
@@ -57,7 +57,7 @@ export class PanelView {
     if (monitor && stats && !isClosed && this.details.open) this.showAll(monitor, stats);
   }
 
-  private showAll(monitor: GuardMonitor, stats: GuardStats): void {
+  private showAll(monitor: Monitor, stats: GuardStats): void {
     const { guard } = monitor;
     this.mainFacts.show(stats, monitor);
     this.otherFacts.show(stats, monitor);
@@ -76,7 +76,7 @@ export class PanelView {
 }
 
 /** What is out of order, in words; "" if nothing is. */
-function troubleOf(monitor: GuardMonitor | undefined, stats: GuardStats | undefined): string {
+function troubleOf(monitor: Monitor | undefined, stats: GuardStats | undefined): string {
   if (!monitor || !stats) return "There is no guard to show yet.";
   if (monitor.isClosed) return "This guard is closed: everything passes.";
   if (stats.engine === "none") return "This guard has no engine: everything passes.";
@@ -84,7 +84,7 @@ function troubleOf(monitor: GuardMonitor | undefined, stats: GuardStats | undefi
   return stats.storage === "unavailable" ? "There is no storage: impressions are kept in this tab alone." : "";
 }
 
-function stoppedInWords(monitor: GuardMonitor): string {
+function stoppedInWords(monitor: Monitor): string {
   const { lastCall, stoppedBy } = monitor;
   const kinds = Object.entries(stoppedBy).filter(([, number]) => number > 0);
   const last = lastCall ? ` The last call stopped ${count(lastCall.stopped.length)} of ${count(lastCall.items)}.` : "";

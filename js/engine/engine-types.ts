@@ -1,5 +1,5 @@
 /** What goes into the engine's guard, and what comes out of it. */
-import type { FormatArguments } from "../format.js";
+import type { FormatArguments } from "../input/format.js";
 import type { ApplyResult, GuardStats, Impression } from "../types/seenguard.js";
 
 /** A snapshot as the engine takes it: NaN stands for what is absent. */

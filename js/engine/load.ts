@@ -1,6 +1,6 @@
 /** Loading the engine: once of each kind, when the first guard needs it, for all of them in this copy of the package. */
 import { describe, failure, SeenGuardError } from "../errors.js";
-import type { FormatArguments } from "../format.js";
+import type { FormatArguments } from "../input/format.js";
 import type { GuardOptions } from "../types/seenguard.js";
 import type { WasmSource } from "../types/slim.js";
 import type { EngineMemory } from "./batch.js";

@@ -1,7 +1,7 @@
 /** The guard with the filters of other libraries, and with its Wasm module inlined. */
 import { Engines, type EngineProvider } from "../engine/load.js";
 import { bytesOf } from "../engine/wasm-text.js";
-import { readFormats } from "../formats.js";
+import { readFormats } from "../input/formats.js";
 import start, {
   ApplyStatus,
   checksum,

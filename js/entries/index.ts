@@ -16,7 +16,7 @@ import start, {
 } from "../generated/client/seenguard.js";
 import ownWasm from "../generated/client/seenguard.wasm";
 import { seenGuardWith } from "../guard/guard.js";
-import { readNative } from "../guard/snapshot.js";
+import { readNative } from "../input/snapshot.js";
 
 export const SeenGuard = seenGuardWith(
   new Engines({

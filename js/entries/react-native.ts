@@ -1,7 +1,7 @@
 /** The entry `seenguard` in React Native, where there is no WebAssembly: the guard over the engine as JavaScript. */
 import { Engines } from "../engine/load.js";
 import { seenGuardWith } from "../guard/guard.js";
-import { readNative } from "../guard/snapshot.js";
+import { readNative } from "../input/snapshot.js";
 import * as textEncoding from "../own-text-encoding.js";
 import { bringTextEncoding } from "../text-encoding.js";
 import { createEngine } from "./engine-js.js";

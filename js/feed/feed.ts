@@ -1,6 +1,6 @@
 /** `Feed`: one visible list. It decides each id once: what was fresh when it arrived stays though it was seen since. */
 import type { SeenGuardError } from "../errors.js";
-import { copyList } from "../ids.js";
+import { copyList } from "../input/ids.js";
 import { misuseOfList, misuseOfPage } from "../misuse.js";
 import type * as Api from "../types/seenguard.js";
 import { checkFill, FillRun, type Source } from "./fill.js";
@@ -8,7 +8,7 @@ import { freshAndSeen, inGroups, WITHOUT_ID, type Shown } from "./ordering.js";
 import { listItems, type Decider, type ListItem, type Verdict, type Verdicts } from "./verdicts.js";
 
 /** What a feed needs of its guard. */
-export interface FeedGuard extends Decider {
+export interface FeedHost extends Decider {
   apply(snapshot: unknown): Api.ApplyResult;
   headers(): Record<string, string>;
 }
@@ -35,7 +35,7 @@ export function openFeed(...args: ConstructorParameters<typeof Feed>): Api.Feed 
 
 class Feed implements Api.Feed {
   /** The one at hand: it changes when the guard is closed. */
-  private readonly guard: () => FeedGuard;
+  private readonly guard: () => FeedHost;
   private readonly verdicts: Verdicts;
   private readonly showsSeen: boolean;
   private readonly report: Report;
@@ -55,7 +55,7 @@ class Feed implements Api.Feed {
   /** What runs of `fill` brought before they failed. */
   private left: readonly unknown[] = [];
 
-  constructor(guard: () => FeedGuard, verdicts: Verdicts, showsSeen: boolean, report: Report) {
+  constructor(guard: () => FeedHost, verdicts: Verdicts, showsSeen: boolean, report: Report) {
     this.guard = guard;
     this.verdicts = verdicts;
     this.showsSeen = showsSeen;

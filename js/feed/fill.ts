@@ -1,6 +1,6 @@
 /** Filling a page: fetching until enough fresh items are there. Calls that overlap share one run. */
 import { aFunction, checkEach, checkOptions, isFunction, REQUIRED, upTo, type Rules } from "../options.js";
-import { attempt } from "../attempt.js";
+import { attempt } from "../host.js";
 import type { FeedPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
 
 const argumentRules: Rules = {

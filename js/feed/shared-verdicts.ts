@@ -2,8 +2,7 @@
  * The verdicts that the feeds of a namespace share, by their key. They outlive feeds and guards; in sessionStorage they
  * survive a reload and a way back in the history, but no new visit.
  */
-import { attempt } from "../attempt.js";
-import { isHidden, listen } from "../page.js";
+import { attempt, isHidden, listen } from "../host.js";
 import { Verdicts } from "./verdicts.js";
 
 /** Most keys of a namespace; the one that was used longest ago leaves. */

@@ -1,5 +1,5 @@
 /** What feeds have decided. A verdict goes by an item's first id; only a duplicate has none. */
-import { collectIds, countItems, firstOfEach, idsOfItem, type ItemIdList } from "../ids.js";
+import { collectIds, countItems, firstOfEach, idsOfItem, type ItemIdList } from "../input/ids.js";
 import type { IdOf, ItemId } from "../types/seenguard.js";
 
 type Indices = Iterable<number> & { readonly length: number };

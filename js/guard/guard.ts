@@ -1,5 +1,5 @@
 /** `SeenGuard`: one handle of a namespace. */
-import { deviceClock } from "../clock.js";
+import { deviceClock, inTime, isOnDevice, withTimeout } from "../host.js";
 import type { Reporter } from "../delivery/reporter.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "../errors.js";
@@ -14,16 +14,14 @@ import {
   isUsable,
   splitItems,
   type CollectedIds,
-} from "../ids.js";
+} from "../input/ids.js";
 import { misuseOfElement, misuseOfHost, misuseOfList, misuseOfRoot, misuseOfServer } from "../misuse.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
 import type { Rules } from "../options.js";
-import { isOnDevice } from "../page.js";
 import { clearNamespace } from "../storage/cleaning.js";
 import { choiceOf } from "../storage/places.js";
-import { inTime, withTimeout } from "../timeouts.js";
 import type * as Api from "../types/seenguard.js";
-import { GuardCore, refused, type GuardUser } from "./core.js";
+import { Namespace, refused, type Holder } from "./namespace.js";
 import { guardedFetch } from "./guarded-fetch.js";
 import { HOOK, type Tool } from "./hook.js";
 import {
@@ -37,7 +35,7 @@ import {
   checkReportOptions,
   type OpenOptions,
 } from "./options.js";
-import { clearVerdicts, findCore, hold, release, sharedVerdicts } from "./registry.js";
+import { clearVerdicts, findNamespace, hold, release, sharedVerdicts } from "./registry.js";
 
 /** How long `clear` waits for a storage that does not answer. */
 const CLEAR_TIMEOUT_MS = 10_000;
@@ -46,8 +44,8 @@ const LEAVE_TIMEOUT_MS = 2_000;
 
 /** The state of a `SeenGuard`. */
 interface Handle {
-  readonly user: GuardUser;
-  core: GuardCore;
+  readonly holder: Holder;
+  namespace: Namespace;
   isClosed: boolean;
   /** What `close` has to stop. */
   readonly stops: Set<() => void>;
@@ -59,17 +57,17 @@ class OpenGuard implements Api.SeenGuard {
   /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
   private readonly handle: () => Handle;
 
-  constructor(core: GuardCore, user: GuardUser) {
-    const handle: Handle = { user, core, isClosed: false, stops: new Set(), reporters: new Set() };
+  constructor(namespace: Namespace, holder: Holder) {
+    const handle: Handle = { holder, namespace, isClosed: false, stops: new Set(), reporters: new Set() };
     this.handle = () => handle;
   }
 
-  private core(): GuardCore {
-    return this.handle().core;
+  private namespace(): Namespace {
+    return this.handle().namespace;
   }
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyResult {
-    return this.handle().isClosed ? refused("closed") : this.core().apply(snapshot);
+    return this.handle().isClosed ? refused("closed") : this.namespace().apply(snapshot);
   }
 
   filter<T extends Api.Identified>(items: readonly T[]): T[];
@@ -77,7 +75,7 @@ class OpenGuard implements Api.SeenGuard {
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = copyList(items);
     const collected = this.collect(list, id);
-    const fresh = this.core().fresh(collected) ?? firstOfEach(collected);
+    const fresh = this.namespace().fresh(collected) ?? firstOfEach(collected);
     return freshItems(list, collected.places, fresh);
   }
 
@@ -86,7 +84,7 @@ class OpenGuard implements Api.SeenGuard {
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
     const list = copyList(items);
     const collected = this.collect(list, id);
-    const split = this.core().split(collected);
+    const split = this.namespace().split(collected);
     return splitItems(list, collected.places, split?.fresh ?? firstOfEach(collected), split?.seen ?? []);
   }
 
@@ -97,28 +95,28 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   private readonly tell = (error: SeenGuardError | undefined): void => {
-    if (error) callBack(this.handle().user.onError, error);
+    if (error) callBack(this.handle().holder.onError, error);
   };
 
   explain(id: Api.ItemId): Api.Explanation {
-    return isUsable(id) ? this.core().explain(id) : { seen: false };
+    return isUsable(id) ? this.namespace().explain(id) : { seen: false };
   }
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>, options: Api.RecordOptions = {}): number {
     const { local } = checkRecordOptions(options);
-    return this.core().record(collectRecorded(ids), local);
+    return this.namespace().record(collectRecorded(ids), local);
   }
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>): number {
-    return this.core().unsee(collectRecorded(ids));
+    return this.namespace().unsee(collectRecorded(ids));
   }
 
   pending(limit?: number): string[] {
-    return this.core().pending(limit);
+    return this.namespace().pending(limit);
   }
 
   headers(): Record<string, string> {
-    return this.core().headers();
+    return this.namespace().headers();
   }
 
   fetch(options: Api.GuardedFetchOptions): typeof fetch {
@@ -128,10 +126,10 @@ class OpenGuard implements Api.SeenGuard {
   feed(options: Api.FeedOptions = {}): Api.Feed {
     const { key, seen } = checkFeedOptions(options);
     const handle = this.handle();
-    const { options: opened } = handle.core;
+    const { options: opened } = handle.namespace;
     const isShared = key !== undefined && !rendersOnServer(opened);
     const verdicts = isShared ? sharedVerdicts(opened.namespace, key) : new Verdicts();
-    return openFeed(() => handle.core, verdicts, seen === "last", this.tell);
+    return openFeed(() => handle.namespace, verdicts, seen === "last", this.tell);
   }
 
   observe(root: Element | Document | ShadowRoot, options: Api.ObserveOptions = {}): () => void {
@@ -179,32 +177,32 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   report(options: Api.ReportOptions): () => void {
-    const { core, reporters } = this.handle();
-    const reporter = core.addReporter(checkReportOptions(options));
+    const { namespace, reporters } = this.handle();
+    const reporter = namespace.addReporter(checkReportOptions(options));
     if (!reporter) return () => {};
     reporters.add(reporter);
     return this.untilClosed(() => {
       reporters.delete(reporter);
-      core.removeReporter(reporter);
+      namespace.removeReporter(reporter);
     });
   }
 
   async deliver(timeoutMs?: number): Promise<{ delivered: number; left: number }> {
-    return this.core().deliver(checkDeliverTimeout(timeoutMs));
+    return this.namespace().deliver(checkDeliverTimeout(timeoutMs));
   }
 
   [HOOK](tool: Tool): () => void {
-    const { tools } = this.core();
+    const { tools } = this.namespace();
     tools.add(tool);
     return this.untilClosed(() => tools.delete(tool));
   }
 
   stats(): Api.GuardStats {
-    return this.core().stats();
+    return this.namespace().stats();
   }
 
   flush(): Promise<void> {
-    return this.core().flush();
+    return this.namespace().flush();
   }
 
   async close(): Promise<void> {
@@ -213,10 +211,10 @@ class OpenGuard implements Api.SeenGuard {
     handle.isClosed = true;
     const leaving = Promise.all(Array.from(handle.reporters, (reporter) => reporter.leave()));
     for (const stop of [...handle.stops]) stop();
-    const { core, user } = handle;
-    handle.core = new GuardCore(core.options, core.engines);
+    const { namespace, holder } = handle;
+    handle.namespace = new Namespace(namespace.options, namespace.engines);
     await withTimeout(LEAVE_TIMEOUT_MS, leaving);
-    await release(core, user);
+    await release(namespace, holder);
   }
 }
 
@@ -225,21 +223,21 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
   return class SeenGuard extends OpenGuard {
     static async open(options: Api.GuardOptions): Promise<SeenGuard> {
       const checked = checkGuardOptions(options, more);
-      const user = { onError: misuseOnce(checked.onError ?? warnOnce()), onLag: checked.onLag };
-      const core = rendersOnServer(checked)
-        ? coreForNobody(checked, engines, user)
-        : await hold(checked, engines, user);
-      return new SeenGuard(core, user);
+      const holder = { onError: misuseOnce(checked.onError ?? warnOnce()), onLag: checked.onLag };
+      const namespace = rendersOnServer(checked)
+        ? namespaceForNobody(checked, engines, holder)
+        : await hold(checked, engines, holder);
+      return new SeenGuard(namespace, holder);
     }
 
     static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
       checkClearArguments(namespace, storage);
-      const core = findCore(namespace);
-      const choice = storage === undefined && core ? core.choice : choiceOf(storage);
+      const open = findNamespace(namespace);
+      const choice = storage === undefined && open ? open.choice : choiceOf(storage);
       const store = typeof choice === "string" ? undefined : choice;
-      const wallMs = (core?.clock ?? deviceClock).wallMs();
+      const wallMs = (open?.clock ?? deviceClock).wallMs();
       // Called before anything is waited for: what is recorded from here on stays.
-      const clearing = clearNamespace(namespace, store, () => findCore(namespace), wallMs);
+      const clearing = clearNamespace(namespace, store, () => findNamespace(namespace), wallMs);
       clearVerdicts(namespace);
       try {
         await inTime(CLEAR_TIMEOUT_MS, "the storage", clearing);
@@ -258,8 +256,8 @@ function rendersOnServer({ storage }: Api.GuardOptions): boolean {
 }
 
 /** Lets everything pass, which an app that is no server has not expected. */
-function coreForNobody(options: OpenOptions, engines: Engines, { onError }: GuardUser): GuardCore {
+function namespaceForNobody(options: OpenOptions, engines: Engines, { onError }: Holder): Namespace {
   const error = misuseOfServer();
   if (error) callBack(onError, error);
-  return new GuardCore(options, engines);
+  return new Namespace(options, engines);
 }

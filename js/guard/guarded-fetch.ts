@@ -2,7 +2,7 @@
  * A `fetch` for API clients that one does not own: it adds to the requests that match what goes with a request for a
  * page, and applies the snapshot of their answers before it hands these on.
  */
-import { attempt } from "../attempt.js";
+import { attempt } from "../host.js";
 import { callBack } from "../errors.js";
 import { isObject, ownValue } from "../options.js";
 import type { GuardedFetchOptions, SeenGuard, Snapshot } from "../types/seenguard.js";

@@ -1,5 +1,5 @@
 /** The options of `SeenGuard` and its methods, checked. */
-import { CLOCK, type ClockOption } from "../clock.js";
+import { CLOCK, type ClockOption } from "../host.js";
 import { ENGINE, type EngineOptions } from "../engine/load.js";
 import { readGiven, refuse } from "../errors.js";
 import type { ObserverSettings } from "../observer/observer.js";

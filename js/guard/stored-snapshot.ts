@@ -1,5 +1,5 @@
 /** The snapshot in use as it is stored, for what is shown on the next visit before the first response. */
-import type { EngineGuard } from "../engine/engine-guard.js";
+import type { NamespaceEngine } from "../engine/namespace-engine.js";
 import type { SnapshotArguments } from "../engine/engine-types.js";
 import type { StoredSnapshot } from "../storage/performer.js";
 
@@ -15,11 +15,11 @@ interface Stored {
 
 /** What a namespace has applied last on this visit. */
 export class LatestSnapshot implements StoredSnapshot {
-  private readonly guard: () => EngineGuard | undefined;
+  private readonly engine: () => NamespaceEngine | undefined;
   private latest: Stored | undefined;
 
-  constructor(guard: () => EngineGuard | undefined) {
-    this.guard = guard;
+  constructor(engine: () => NamespaceEngine | undefined) {
+    this.engine = engine;
   }
 
   note({ format, nowMs, unseen, forgetBefore }: SnapshotArguments, appliedAt: number): void {
@@ -29,7 +29,7 @@ export class LatestSnapshot implements StoredSnapshot {
   text(): string | undefined {
     const { latest } = this;
     if (!latest) return undefined;
-    return this.guard()?.call((guard) => {
+    return this.engine()?.call((guard) => {
       // In place of the references that came, the texts that are held.
       const shards = guard.shardTexts()?.split("\n").slice(0, -1);
       if (!shards) return undefined;
@@ -42,7 +42,7 @@ export class LatestSnapshot implements StoredSnapshot {
   restore(text: string): void {
     const json = text.slice(CHECKSUM_DIGITS);
     if (text.slice(0, CHECKSUM_DIGITS) !== this.checksum(json)) return;
-    const guard = this.guard();
+    const guard = this.engine();
     try {
       const { appliedAt, snapshot } = JSON.parse(json) as Stored;
       const { format, shards, unseen, nowMs, forgetBefore } = snapshot;
@@ -56,8 +56,8 @@ export class LatestSnapshot implements StoredSnapshot {
   }
 
   private checksum(json: string): string {
-    const { checksum } = this.guard()?.engine.classes ?? {};
-    const sum = this.guard()?.call(() => checksum?.(json)) ?? 0;
+    const { checksum } = this.engine()?.classes ?? {};
+    const sum = this.engine()?.call(() => checksum?.(json)) ?? 0;
     return sum.toString(16).padStart(CHECKSUM_DIGITS, "0");
   }
 }

@@ -1,6 +1,6 @@
 /** `simhash`: a fingerprint of an item's features. */
 import { readGiven, refuse } from "../errors.js";
-import { copyList } from "../ids.js";
+import { copyList } from "../input/ids.js";
 import { callWith, serverEngine } from "../server/engine.js";
 
 type Feature = string | readonly [feature: string, weight: number];

@@ -9,7 +9,7 @@
  *
  * Importing this does nothing; with the last subject, all observers and listeners are gone.
  */
-import { isHidden, listen } from "../page.js";
+import { isHidden, listen } from "../host.js";
 import { hasBox, isInView, look } from "./share.js";
 
 /** How often what the browser does not report is looked at. */

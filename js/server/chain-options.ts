@@ -1,6 +1,6 @@
 /** Checks the options of chains. Their defaults, and which of them go together, the module knows. */
 import { readGiven, refuse } from "../errors.js";
-import { checkFormat, type FormatArguments } from "../format.js";
+import { checkFormat, type FormatArguments } from "../input/format.js";
 import { anything, checkEach, checkOptions, isObject, rate, wholeNumber, type Rules } from "../options.js";
 import { call, type ServerEngine } from "./engine.js";
 

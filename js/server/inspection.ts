@@ -1,6 +1,6 @@
 /** What one shard holds: for the package's command. */
 import { SeenGuardError } from "../errors.js";
-import { checkFormat } from "../format.js";
+import { checkFormat } from "../input/format.js";
 import type { ShardFormat } from "../types/server.js";
 import { call, loadServerEngine } from "./engine.js";
 

@@ -1,6 +1,6 @@
 /** Reads what a device reports, from the request's body in any framework's form. */
 import { failure, readGiven, SeenGuardError } from "../errors.js";
-import { copyImpressions, REPORTED } from "../impressions.js";
+import { copyImpressions, REPORTED } from "../input/impressions.js";
 import { anything, checkEach, isObject, isText, REQUIRED, type Rules } from "../options.js";
 import type { Impression, ReceivedReport } from "../types/server.js";
 import { checkTime, type TimeOptions } from "./call-options.js";

@@ -1,7 +1,7 @@
 /** `ShardChain`: one user's shards on the server. */
 import { refuse, SeenGuardError } from "../errors.js";
 import type { Chain, TextBatch } from "../generated/server/seenguard.js";
-import { collectIds, collectRecorded, copyList, freshItems, isId, type CollectedIds } from "../ids.js";
+import { collectIds, collectRecorded, copyList, freshItems, isId, type CollectedIds } from "../input/ids.js";
 import type * as Api from "../types/server.js";
 import {
   checkFilterOptions,

@@ -1,7 +1,7 @@
 /** Checks what a store holds of a user, in the form in which `ShardChain.from` takes it. */
 import { readGiven, SeenGuardError } from "../errors.js";
-import { copyList } from "../ids.js";
-import { copyUnseen, UNSEEN } from "../impressions.js";
+import { copyList } from "../input/ids.js";
+import { copyUnseen, UNSEEN } from "../input/impressions.js";
 import { anything, checkEach, isObject, REQUIRED, type Rules } from "../options.js";
 import type { Impression } from "../types/server.js";
 

@@ -1,7 +1,6 @@
 /** Clearing a namespace, which needs no engine, and removing idle namespaces. */
-import { attempt } from "../attempt.js";
-import type { Clock } from "../clock.js";
-import type { EngineGuard } from "../engine/engine-guard.js";
+import { attempt, type Clock } from "../host.js";
+import type { NamespaceEngine } from "../engine/namespace-engine.js";
 import { connect, IndexedDbTransaction, useConnection } from "./indexeddb.js";
 import * as keys from "./keys.js";
 import {
@@ -118,7 +117,7 @@ function deleteBelow(name: string, number?: number): void {
 }
 
 /** Finishes the clears of other namespaces whose page has died, and removes namespaces that are idle. */
-export function removeIdle(guard: EngineGuard, own: string, clock: Clock): void {
+export function removeIdle(guard: NamespaceEngine, own: string, clock: Clock): void {
   for (const name of keys.signalledNames()) {
     const number = keys.readSignal(name);
     if (name !== own && number !== undefined) deleteBelow(name, number);

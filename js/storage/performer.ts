@@ -2,12 +2,10 @@
  * Performs what the engine's storage decides, and tells it what happens: that another tab has written, the page hides,
  * a timer has fired. When what is read, written and deleted is decided there alone.
  */
-import { attempt } from "../attempt.js";
-import type { Clock } from "../clock.js";
-import type { EngineGuard } from "../engine/engine-guard.js";
+import { attempt, isHidden, listen, type Clock } from "../host.js";
+import type { NamespaceEngine } from "../engine/namespace-engine.js";
 import { describe, failure, SeenGuardError, type ErrorListener } from "../errors.js";
 import type * as generated from "../generated/client/seenguard.js";
-import { isHidden, listen } from "../page.js";
 import type { GuardStats } from "../types/seenguard.js";
 import { removeIdle } from "./cleaning.js";
 import { connect, disconnect, IndexedDbTransaction, useConnection } from "./indexeddb.js";
@@ -30,7 +28,7 @@ export interface StoredSnapshot {
 }
 
 export class StoragePerformer {
-  private readonly guard: EngineGuard;
+  private readonly engine: NamespaceEngine;
   private readonly choice: StorageChoice;
   private readonly name: string;
   private readonly prefix: string;
@@ -53,14 +51,14 @@ export class StoragePerformer {
   private told = 0;
 
   constructor(
-    guard: EngineGuard,
+    engine: NamespaceEngine,
     choice: StorageChoice,
     name: string,
     snapshot: StoredSnapshot,
     clock: Clock,
     report: ErrorListener,
   ) {
-    this.guard = guard;
+    this.engine = engine;
     this.choice = choice;
     this.kind = typeof choice === "string" ? choice : "custom";
     this.release = choice === "indexeddb" ? useConnection() : () => {};
@@ -97,7 +95,7 @@ export class StoragePerformer {
       const { key, newValue, oldValue } = event as StorageEvent;
       if (key === signalKey(this.name)) {
         const numbers = [signalOf(newValue), signalOf(oldValue)].filter((number) => number !== undefined);
-        if (numbers.length > 0) this.guard.call((guard) => guard.hear(Math.max(...numbers)));
+        if (numbers.length > 0) this.engine.call((guard) => guard.hear(Math.max(...numbers)));
       } else if (key?.startsWith(this.prefix)) {
         this.mergeLocal(key, newValue ?? undefined);
         return;
@@ -110,16 +108,16 @@ export class StoragePerformer {
   }
 
   private happens(event: keyof typeof generated.Event): void {
-    this.guard.call((guard) => guard.happens(this.guard.engine.classes.Event[event]));
+    this.engine.call((guard) => guard.happens(this.engine.classes.Event[event]));
   }
 
   private mergeLocal(key: string, text: string | undefined): void {
-    if (text !== undefined) this.guard.call((guard) => guard.mergeLocal(key, text));
+    if (text !== undefined) this.engine.call((guard) => guard.mergeLocal(key, text));
   }
 
   /** Which storage it is, or what is wrong with it. */
   get storage(): GuardStats["storage"] {
-    const { Full, Unavailable } = this.guard.engine.classes.Status;
+    const { Full, Unavailable } = this.engine.classes.Status;
     const status = this.settle();
     if (status & Full) return "full";
     return status & Unavailable ? "unavailable" : this.kind;
@@ -128,7 +126,7 @@ export class StoragePerformer {
   /** Reads the number of the latest clear, which another tab may have written. */
   hear(): void {
     const number = readSignal(this.name);
-    this.guard.call((guard) => {
+    this.engine.call((guard) => {
       if (number !== undefined || (guard.number > 0 && hasLocal())) guard.hear(number);
     });
   }
@@ -159,7 +157,7 @@ export class StoragePerformer {
 
   /** This document clears the namespace; `keeps`: it has. */
   clear(number: number, keeps: boolean): void {
-    this.guard.call((guard) => guard.clear(number, keeps));
+    this.engine.call((guard) => guard.clear(number, keeps));
     this.run();
   }
 
@@ -173,7 +171,7 @@ export class StoragePerformer {
   }
 
   private until(flag: "Looked" | "Settled" | "Looking", isSet = true): Promise<void> {
-    const bit = this.guard.engine.classes.Status[flag];
+    const bit = this.engine.classes.Status[flag];
     const isOver = (status: number) => ((status & bit) !== 0) === isSet;
     if (this.isStopped || isOver(this.settle())) return Promise.resolve();
     return new Promise((resolve) => this.waiters.push({ isOver, resolve }));
@@ -183,11 +181,11 @@ export class StoragePerformer {
   private run(): void {
     if (this.isRunning) return;
     this.isRunning = true;
-    const { Step } = this.guard.engine.classes;
+    const { Step } = this.engine.classes;
     try {
       while (!this.isStopped) {
         this.hear();
-        const step = this.guard.call((guard, wallMs) => guard.next(wallMs)) ?? Step.Wait;
+        const step = this.engine.call((guard, wallMs) => guard.next(wallMs)) ?? Step.Wait;
         if (step === Step.Wait) break;
         this.perform(step);
       }
@@ -198,7 +196,7 @@ export class StoragePerformer {
   }
 
   private perform(step: generated.Step): void {
-    const { Step, Timer } = this.guard.engine.classes;
+    const { Step, Timer } = this.engine.classes;
     switch (step) {
       case Step.Timer:
         this.startTimer(Timer.Limit);
@@ -208,19 +206,19 @@ export class StoragePerformer {
         this.transaction?.abort();
         break;
       case Step.Signal:
-        writeSignal(this.name, this.guard.call((guard) => guard.number) ?? 0);
+        writeSignal(this.name, this.engine.call((guard) => guard.number) ?? 0);
         break;
       case Step.LocalPut:
-        this.guard.call((guard, wallMs) => {
+        this.engine.call((guard, wallMs) => {
           const key = guard.localRow(wallMs);
           if (key !== undefined) guard.localWritten(writeLocal(key, guard.text()));
         });
         break;
       case Step.LocalRemove:
-        removeLocal([this.guard.call((guard) => guard.localKey) ?? ""]);
+        removeLocal([this.engine.call((guard) => guard.localKey) ?? ""]);
         break;
       case Step.Idle:
-        removeIdle(this.guard, this.name, this.clock);
+        removeIdle(this.engine, this.name, this.clock);
         break;
       default:
         this.transact(step);
@@ -228,7 +226,7 @@ export class StoragePerformer {
   }
 
   private startTimer(limit: generated.Timer): void {
-    const [timer = limit, ms = 0] = this.guard.call((guard) => [guard.timer, guard.timerMs] as const) ?? [];
+    const [timer = limit, ms = 0] = this.engine.call((guard) => [guard.timer, guard.timerMs] as const) ?? [];
     this.timers.get(timer)?.();
     const onFired = () => {
       this.timers.delete(timer);
@@ -236,15 +234,15 @@ export class StoragePerformer {
         this.cause = NO_ANSWER;
         disconnect();
       }
-      this.guard.call((guard) => guard.fired(timer));
+      this.engine.call((guard) => guard.fired(timer));
       this.run();
     };
     this.timers.set(timer, this.clock.after(ms, onFired));
   }
 
   private transact(step: generated.Step): void {
-    const { Step, Place, Timer } = this.guard.engine.classes;
-    const id = this.guard.call((guard) => guard.transaction) ?? 0;
+    const { Step, Place, Timer } = this.engine.classes;
+    const id = this.engine.call((guard) => guard.transaction) ?? 0;
     const onEnd = (cause?: unknown) => {
       const hasFailed = cause !== undefined;
       // After a write that found no room Firefox's next transaction takes deletions alone.
@@ -252,12 +250,12 @@ export class StoragePerformer {
         hasFailed && (isQuotaError(cause) || (isQuotaError(this.cause) && nameOf(cause) === "InvalidStateError"));
       if (hasFailed) this.cause = cause;
       if (hasFailed && !isFull && this.kind === "indexeddb") disconnect();
-      if (this.guard.call((guard) => guard.transaction) === id) this.timers.get(Timer.Limit)?.();
-      this.guard.call((guard, wallMs) => (hasFailed ? guard.failed(id, isFull) : guard.completed(id, wallMs)));
+      if (this.engine.call((guard) => guard.transaction) === id) this.timers.get(Timer.Limit)?.();
+      this.engine.call((guard, wallMs) => (hasFailed ? guard.failed(id, isFull) : guard.completed(id, wallMs)));
       this.run();
     };
     const begin = (place: generated.Place, open: () => Transaction): void => {
-      if (this.isStopped || this.guard.call((guard) => guard.begin(id, place)) !== true) return;
+      if (this.isStopped || this.engine.call((guard) => guard.begin(id, place)) !== true) return;
       const transaction = attempt(open);
       if (!transaction) {
         onEnd(new Error("the connection to IndexedDB is closed"));
@@ -286,19 +284,19 @@ export class StoragePerformer {
   }
 
   private carryOut(step: generated.Step, transaction: Transaction, hasBeside: boolean): void {
-    const { Step } = this.guard.engine.classes;
+    const { Step } = this.engine.classes;
     const write = () => {
-      const next = () => this.guard.call((guard, wallMs) => guard.nextWrite(wallMs));
+      const next = () => this.engine.call((guard, wallMs) => guard.nextWrite(wallMs));
       const put = (key: string, done: () => void) =>
-        transaction.put(key, this.guard.call((guard) => guard.text()) ?? "", done);
+        transaction.put(key, this.engine.call((guard) => guard.text()) ?? "", done);
       forEach(next, put, () => {
-        const [below = "", ...keys] = (this.guard.call((guard) => guard.deletions()) ?? "").split("\n");
+        const [below = "", ...keys] = (this.engine.call((guard) => guard.deletions()) ?? "").split("\n");
         transaction.delete(keys, this.prefix, below, () => transaction.commit());
       });
     };
     if (step === Step.Keep) {
       const { key = "", drops = true } =
-        this.guard.call((guard) => ({ key: guard.snapshotKey, drops: guard.dropsSnapshot })) ?? {};
+        this.engine.call((guard) => ({ key: guard.snapshotKey, drops: guard.dropsSnapshot })) ?? {};
       const text = drops ? undefined : this.snapshot.text();
       const commit = () => transaction.commit();
       if (text === undefined) transaction.delete([key], this.prefix, "", commit);
@@ -307,15 +305,15 @@ export class StoragePerformer {
     else
       transaction.keys(this.prefix, (keys) => {
         const beside = hasBeside ? localKeys(this.prefix) : [];
-        this.guard.call((guard) => guard.list(keys.join("\n"), beside.join("\n")));
-        const next = () => this.guard.call((guard) => guard.nextRead());
+        this.engine.call((guard) => guard.list(keys.join("\n"), beside.join("\n")));
+        const next = () => this.engine.call((guard) => guard.nextRead());
         const read = (key: string, done: () => void) => {
           const take = (text: string | undefined) => {
             if (key.endsWith("/h") && text !== undefined) this.snapshot.restore(text);
-            else this.guard.call((guard) => guard.read(text));
+            else this.engine.call((guard) => guard.read(text));
             done();
           };
-          if (hasBeside && this.guard.call((guard) => guard.isLocal) === true) take(readLocal(key));
+          if (hasBeside && this.engine.call((guard) => guard.isLocal) === true) take(readLocal(key));
           else transaction.get(key, take);
         };
         forEach(next, read, write);
@@ -324,9 +322,9 @@ export class StoragePerformer {
 
   /** Tells the app of new troubles, and resolves the promises whose condition holds. Returns the status. */
   private settle(): number {
-    const { Status } = this.guard.engine.classes;
+    const { Status } = this.engine.classes;
     // Without an engine none of them waits any longer.
-    const status = this.guard.call((guard) => guard.status());
+    const status = this.engine.call((guard) => guard.status());
     this.waiters = this.waiters.filter(({ isOver, resolve }) => {
       const goesOn = status !== undefined && !isOver(status);
       if (!goesOn) resolve();

@@ -1,6 +1,6 @@
 /** Where namespaces are kept: in IndexedDB with localStorage beside it, in localStorage, or in a store of the app's own. */
 import type { Place } from "../generated/client/seenguard.js";
-import { copyList } from "../ids.js";
+import { copyList } from "../input/ids.js";
 import type { GuardOptions, SeenStorage } from "../types/seenguard.js";
 
 /** The option `storage`. */

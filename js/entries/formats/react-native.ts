@@ -1,6 +1,6 @@
 /** The entry `seenguard/formats` in React Native, where there is no WebAssembly. */
 import { Engines } from "../../engine/load.js";
-import { readFormats } from "../../formats.js";
+import { readFormats } from "../../input/formats.js";
 import { seenGuardWith } from "../../guard/guard.js";
 import * as textEncoding from "../../own-text-encoding.js";
 import { bringTextEncoding } from "../../text-encoding.js";

@@ -1,5 +1,5 @@
 /** Tries something again, after a longer and longer random pause. */
-import { pause } from "../../timeouts.js";
+import { pause } from "../../host.js";
 
 /** With the pauses, about 5 seconds. */
 const MOST_ATTEMPTS = 60;

@@ -1,6 +1,6 @@
 /** From items to ids, and from the fresh ids back to their items. */
-import type { Split } from "./engine/engine-types.js";
-import type { IdOf, ItemId } from "./types/seenguard.js";
+import type { Split } from "../engine/engine-types.js";
+import type { IdOf, ItemId } from "../types/seenguard.js";
 
 /** The ids of several items, those of one item side by side, its own first. */
 export interface ItemIdList {

@@ -1,13 +1,12 @@
-/** Calls into the engine's guard of one namespace. Without a guard, as after a trap, each answers `undefined`. */
-import { attempt } from "../attempt.js";
-import type { Clock } from "../clock.js";
+/** Calls into the engine for one namespace. Once it has trapped, each answers `undefined`. */
+import { attempt, type Clock } from "../host.js";
 import { SeenGuardError } from "../errors.js";
 import type { Guard, Place, TextBatch } from "../generated/client/seenguard.js";
 import type { Explanation, Impression, ItemId } from "../types/seenguard.js";
 import type { Engine } from "./engine.js";
 import type { ApplyOutcome, Batch, EngineStats, SnapshotArguments, Split } from "./engine-types.js";
 
-export interface GuardArguments {
+export interface NamespaceOptions {
   readonly namespace: string;
   /** Of all its keys. */
   readonly prefix: string;
@@ -17,14 +16,15 @@ export interface GuardArguments {
   readonly remember: number;
 }
 
-export class EngineGuard {
-  readonly engine: Engine;
+export class NamespaceEngine {
+  /** The generated classes. */
+  readonly classes: Engine["classes"];
+  private readonly engine: Engine;
   private readonly clock: Clock;
   private guard: Guard | undefined;
 
-  constructor(engine: Engine, options: GuardArguments, clock: Clock) {
-    this.engine = engine;
-    this.clock = clock;
+  constructor(engine: Engine, options: NamespaceOptions, clock: Clock) {
+    [this.engine, this.classes, this.clock] = [engine, engine.classes, clock];
     const { namespace, prefix, windowDays, remember } = options;
     const { Guard, Place } = engine.classes;
     const place = options.place && Place[options.place];
@@ -70,7 +70,7 @@ export class EngineGuard {
     isStored: boolean,
   ): ApplyOutcome | undefined {
     const unseenAt = Float64Array.from(unseen, ({ at }) => at);
-    const { ApplyStatus } = this.engine.classes;
+    const { ApplyStatus } = this.classes;
     const answer = this.callWith([...shards, ...unseen.map(({ id }) => id)], (guard, batch, wallMs) => {
       const status = guard.apply(batch, ...format, version, nowMs, unseenAt, forgetBefore, isStored, wallMs);
       return { status, numbers: guard.numbers(), text: guard.text() };
@@ -109,7 +109,7 @@ export class EngineGuard {
     return this.callWith([id], (guard, batch, wallMs) => {
       const by = guard.explain(batch, wallMs);
       if (by === undefined) return { seen: false };
-      const { Pending } = this.engine.classes.SeenBy;
+      const { Pending } = this.classes.SeenBy;
       const [at] = guard.numbers();
       if (at === undefined) return { seen: true, by: "server" };
       return { seen: true, by: by === Pending ? "pending" : "device", at: new Date(at) };

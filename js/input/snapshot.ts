@@ -2,8 +2,8 @@
 import type { SnapshotArguments } from "../engine/engine-types.js";
 import type { ReadShards } from "../engine/load.js";
 import { readGiven, SeenGuardError } from "../errors.js";
-import { copyList } from "../ids.js";
-import { copyUnseen, UNSEEN } from "../impressions.js";
+import { copyList } from "./ids.js";
+import { copyUnseen, UNSEEN } from "./impressions.js";
 import { anything, checkEach, ownValue, REQUIRED, type Rules } from "../options.js";
 
 /** No engine knows a format of this number: it refuses it, and says what to import. */

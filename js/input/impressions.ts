@@ -1,6 +1,6 @@
 /** Ids with times, as devices report them and snapshots list them. */
 import { copyList } from "./ids.js";
-import type { Impression } from "./types/seenguard.js";
+import type { Impression } from "../types/seenguard.js";
 
 /** Most ids that a snapshot may list as taken back. */
 const MAX_UNSEEN = 1_000;

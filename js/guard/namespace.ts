@@ -1,27 +1,26 @@
 /**
- * The guard of one namespace in one document, for all its holders: the engine's guard, its storage, its reporters, and
+ * One namespace in one document, for all its holders: its part of the engine, its storage, its reporters, and
  * the listeners to errors.
  *
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
-import { CLOCK, deviceClock, type Clock } from "../clock.js";
+import { CLOCK, deviceClock, withTimeout, type Clock } from "../host.js";
 import { Reporter } from "../delivery/reporter.js";
 import type { EngineKind } from "../engine/engine.js";
-import { EngineGuard } from "../engine/engine-guard.js";
+import { NamespaceEngine } from "../engine/namespace-engine.js";
 import type { Batch, Indices, Split } from "../engine/engine-types.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
-import { countItems, countLatest, idsOfItem, splitByIds, type ItemIdList } from "../ids.js";
+import { countItems, countLatest, idsOfItem, splitByIds, type ItemIdList } from "../input/ids.js";
 import type { OpenNamespace } from "../storage/cleaning.js";
 import { connect, useConnection } from "../storage/indexeddb.js";
 import { hasLocal, nameOf, prefixOf } from "../storage/keys.js";
 import { StoragePerformer } from "../storage/performer.js";
 import { choiceOf, placeOf, type StorageChoice } from "../storage/places.js";
-import { withTimeout } from "../timeouts.js";
 import type { ApplyResult, Explanation, GuardOptions, GuardStats, ItemId } from "../types/seenguard.js";
 import type { StoppedItem, Tool } from "./hook.js";
 import type { CheckedReportOptions, OpenOptions } from "./options.js";
-import { checkSnapshot } from "./snapshot.js";
+import { checkSnapshot } from "../input/snapshot.js";
 import { LatestSnapshot } from "./stored-snapshot.js";
 
 /** The engine's largest number. */
@@ -39,30 +38,30 @@ const FLUSH_TIMEOUT_MS = 10_000;
 const LOOK_TIMEOUT_MS = 1_000;
 const LOOK_INTERVAL_MS = 60_000;
 
-/** A holder of a guard: what it wants to be told. */
-export interface GuardUser {
+/** Who has it open: what it wants to be told. */
+export interface Holder {
   readonly onError: ErrorListener;
   readonly onLag: GuardOptions["onLag"];
 }
 
 /** One that was never started lets everything pass. */
-export class GuardCore implements OpenNamespace {
+export class Namespace implements OpenNamespace {
   readonly options: OpenOptions;
   readonly engines: Engines;
   readonly clock: Clock;
-  readonly users = new Set<GuardUser>();
+  readonly holders = new Set<Holder>();
   readonly tools = new Set<Tool>();
   private isTelling = false;
   /** What each `open` waits for. */
   started = Promise.resolve();
-  /** Whether the engine was lost, or never to be had: the next `open` makes a new core. */
+  /** Whether the engine was lost, or never to be had: the next `open` makes a new one. */
   hasFailed = false;
   private hasRestarted = false;
   private isFreed = false;
   /** Where the namespace is kept. */
   readonly choice: StorageChoice | undefined;
   private engineKind: EngineKind | "none" = "none";
-  private guard: EngineGuard | undefined;
+  private engine: NamespaceEngine | undefined;
   private performer: StoragePerformer | undefined;
   private readonly snapshot: LatestSnapshot;
   private lookedMs = -Infinity;
@@ -75,7 +74,7 @@ export class GuardCore implements OpenNamespace {
     this.engines = engines;
     this.clock = options[CLOCK] ?? deviceClock;
     this.choice = choiceOf(options.storage);
-    this.snapshot = new LatestSnapshot(() => this.guard);
+    this.snapshot = new LatestSnapshot(() => this.engine);
   }
 
   /** Loads the engine and what is stored. Rejects for wrong options alone. */
@@ -97,17 +96,17 @@ export class GuardCore implements OpenNamespace {
   private async startEngine(): Promise<void> {
     try {
       const { choice, clock, options, report } = this;
-      const engine = await this.engines.load(options);
+      const loaded = await this.engines.load(options);
       if (this.isFreed) return;
-      this.engineKind = engine.kind;
-      engine.onTrap.add(this.onFailure);
-      this.stopListening = () => engine.onTrap.delete(this.onFailure);
+      this.engineKind = loaded.kind;
+      loaded.onTrap.add(this.onFailure);
+      this.stopListening = () => loaded.onTrap.delete(this.onFailure);
       const name = nameOf(options.namespace);
-      const guard = new EngineGuard(engine, { ...options, prefix: prefixOf(name), place: placeOf(choice) }, clock);
-      if (!guard.isAlive) return;
-      this.guard = guard;
+      const engine = new NamespaceEngine(loaded, { ...options, prefix: prefixOf(name), place: placeOf(choice) }, clock);
+      if (!engine.isAlive) return;
+      this.engine = engine;
       if (choice === undefined) return;
-      this.performer = new StoragePerformer(guard, choice, name, this.snapshot, clock, report);
+      this.performer = new StoragePerformer(engine, choice, name, this.snapshot, clock, report);
     } catch (cause) {
       const error = cause as SeenGuardError;
       this.stopListening();
@@ -122,7 +121,7 @@ export class GuardCore implements OpenNamespace {
 
   private readonly onFailure = (error: SeenGuardError): void => {
     this.performer?.stop();
-    [this.guard, this.performer] = [undefined, undefined];
+    [this.engine, this.performer] = [undefined, undefined];
     this.stopListening();
     this.hasFailed = this.hasRestarted;
     this.report(error);
@@ -136,16 +135,16 @@ export class GuardCore implements OpenNamespace {
 
   /** Whether there is anything that could stop an item. */
   get isAlive(): boolean {
-    return this.guard?.isAlive ?? false;
+    return this.engine?.isAlive ?? false;
   }
 
   readonly report = (error: SeenGuardError): void => {
-    for (const { onError } of this.users) callBack(onError, error);
+    for (const { onError } of this.holders) callBack(onError, error);
   };
 
   /** Calls into the engine; `undefined`: there is none. */
-  private call<T>(run: Parameters<typeof EngineGuard.prototype.call<T>>[0]): T | undefined {
-    return this.guard?.call(run);
+  private call<T>(run: Parameters<typeof NamespaceEngine.prototype.call<T>>[0]): T | undefined {
+    return this.engine?.call(run);
   }
 
   private tellTooLarge(message: string): void {
@@ -156,14 +155,14 @@ export class GuardCore implements OpenNamespace {
 
   apply(snapshot: unknown): ApplyResult {
     try {
-      const checked = this.guard && checkSnapshot(snapshot, this.engines.readShards);
-      const outcome = checked && this.guard?.apply(checked, false);
+      const checked = this.engine && checkSnapshot(snapshot, this.engines.readShards);
+      const outcome = checked && this.engine?.apply(checked, false);
       if (!outcome) return refused("no-engine");
       if (outcome.reason) return refused(outcome.reason);
       this.snapshot.note(checked, this.clock.wallMs());
       this.performer?.changed();
       if (outcome.isSaturated) this.tellTooLarge("the server's shards are too full: they stop most fresh items");
-      for (const { id, lagMs } of outcome.lags) for (const { onLag } of this.users) callBack(onLag, lagMs, id);
+      for (const { id, lagMs } of outcome.lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
       this.tell((tool) => tool.applied({ shards: checked.shards, lagsMs: outcome.lags.map(({ lagMs }) => lagMs) }));
       return { applied: true, covered: outcome.covered };
     } catch (cause) {
@@ -187,7 +186,7 @@ export class GuardCore implements OpenNamespace {
   }
 
   private splitShort(list: ItemIdList, withSeen: boolean): Split | undefined {
-    const split = this.guard?.split(list.ids, withSeen || list.ends !== undefined);
+    const split = this.engine?.split(list.ids, withSeen || list.ends !== undefined);
     return split && list.ends ? splitByIds(list, split.seen) : split;
   }
 
@@ -228,7 +227,7 @@ export class GuardCore implements OpenNamespace {
   }
 
   record(ids: readonly ItemId[], isLocal: boolean): number {
-    const [unknown, lostText] = this.guard?.record(this.latest(ids), isLocal) ?? [];
+    const [unknown, lostText] = this.engine?.record(this.latest(ids), isLocal) ?? [];
     if (unknown === undefined || ids.length === 0) return 0;
     if (lostText)
       this.tellTooLarge("too many impressions are pending: the oldest are still stopped, but no longer pending");
@@ -237,7 +236,7 @@ export class GuardCore implements OpenNamespace {
   }
 
   unsee(ids: readonly ItemId[]): number {
-    const stopped = this.guard?.unsee(this.latest(ids));
+    const stopped = this.engine?.unsee(this.latest(ids));
     if (stopped === undefined || ids.length === 0) return 0;
     this.recorded();
     return stopped;
@@ -262,7 +261,7 @@ export class GuardCore implements OpenNamespace {
   takenBack(ids: readonly ItemId[]): Indices {
     const latest = ids.slice(-countLatest(ids));
     const before = ids.length - latest.length;
-    return Array.from(this.guard?.takenBack(latest) ?? [], (index) => before + index);
+    return Array.from(this.engine?.takenBack(latest) ?? [], (index) => before + index);
   }
 
   /** Grows whenever something was taken back or forgotten, here, in another tab or by the server. */
@@ -298,12 +297,12 @@ export class GuardCore implements OpenNamespace {
   }
 
   explain(id: ItemId): Explanation {
-    return this.guard?.explain(id) ?? { seen: false };
+    return this.engine?.explain(id) ?? { seen: false };
   }
 
   pending(limit?: number): string[] {
     this.performer?.hear();
-    return this.guard?.pending(limitOf(limit)) ?? [];
+    return this.engine?.pending(limitOf(limit)) ?? [];
   }
 
   /** What goes with each request for a page. */
@@ -321,11 +320,11 @@ export class GuardCore implements OpenNamespace {
 
   stats(): GuardStats {
     const engine = this.isAlive ? this.engineKind : "none";
-    return { engine, storage: this.performer?.storage ?? "none", ...(this.guard?.stats() ?? NO_STATS) };
+    return { engine, storage: this.performer?.storage ?? "none", ...(this.engine?.stats() ?? NO_STATS) };
   }
 
   beginBatch(maxImpressions: number, maxBytes: number): Batch {
-    return this.guard?.beginBatch(maxImpressions, maxBytes) ?? { batch: 0, impressions: [], unseen: [] };
+    return this.engine?.beginBatch(maxImpressions, maxBytes) ?? { batch: 0, impressions: [], unseen: [] };
   }
 
   /** Ends a batch that was to be delivered. */
@@ -369,8 +368,8 @@ export class GuardCore implements OpenNamespace {
     this.isFreed = true;
     this.performer?.stop();
     this.stopListening();
-    this.guard?.free();
-    this.guard = undefined;
+    this.engine?.free();
+    this.engine = undefined;
   }
 }
 

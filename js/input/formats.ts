@@ -1,8 +1,8 @@
 /** Reads shards of the formats of other libraries, for the entry points whose module may know them. */
 import { checkFormat, REDISBLOOM } from "./format.js";
 import { copyList } from "./ids.js";
-import type { ReadShards } from "./engine/load.js";
-import { bad, badPart, mapShards, textOf } from "./guard/snapshot.js";
+import type { ReadShards } from "../engine/load.js";
+import { bad, badPart, mapShards, textOf } from "./snapshot.js";
 
 export const readFormats: ReadShards = (named, shards) => {
   const format = checkFormat(named, badPart);
