@@ -569,25 +569,6 @@ fn times_beyond_32_bits_of_seconds_are_refused_and_change_nothing() {
     assert!(chain.snapshot(at(START), None).unwrap().version > before.version);
 }
 
-/// A list that claims more ids than there can be.
-struct Endless;
-
-impl IdList for Endless {
-    fn len(&self) -> usize {
-        usize::MAX
-    }
-
-    fn get(&self, _: usize) -> &[u8] {
-        b"id"
-    }
-}
-
-#[test]
-fn a_list_that_no_memory_holds_is_refused() {
-    let chain = chain(ChainOptions::default());
-    assert_eq!(chain.filter(&Endless, None, at(START)), Err(Error::OutOfMemory));
-}
-
 // Union.
 
 fn recorded(options: ChainOptions, ids: &[String], now: u64) -> ShardChain {

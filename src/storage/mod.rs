@@ -15,7 +15,7 @@
 //! let now = Time::from_unix_seconds(1_764_000_000);
 //! let mut guard = Guard::new(30.0, 10_000)?;
 //! let mut storage = Storage::new("seenguard/home:reader-17/", "home:reader-17", Some(Place::Custom), 4, &mut guard);
-//! guard.record(&["a"], now)?;
+//! guard.record(&["a"], now);
 //! loop {
 //!     match storage.next(&guard, now) {
 //!         Step::Wait => break,
