@@ -82,6 +82,8 @@ impl Guard {
     pub fn restore<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Time) -> Result<(), Error> {
         if !self.has_applied && snapshot.forget_before.unwrap_or(0) >= self.latest_deletion() {
             self.replace(&snapshot, now)?;
+            // A page that hid may have ended before it stored what this covers. Its lags were told then.
+            self.cover(&mut self.applied(None, now), now);
         }
         Ok(())
     }
