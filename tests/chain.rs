@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use common::model_chain::ModelChain;
 use common::random::Random;
 use common::{DAY, START, at, ids, options, shard_of, shard_with};
-use seenguard::{BloomFilter, ChainOptions, Error, IdList, Parameters, Shard, ShardChain};
+use seenguard::{BloomFilter, ChainOptions, IdList, Parameters, Shard, ShardChain};
 
 fn chain(options: ChainOptions) -> ShardChain {
     ShardChain::new(options).unwrap()
