@@ -69,6 +69,7 @@ export async function serve(stored: readonly string[], held: string | null): Pro
   const fresh: Post[] = chain.filter(posts, { id: keyOf, pending: held, now });
   const freshIds: ItemId[] = chain.filter(ids, { pending: held, now });
   const freshItems: { readonly id: string }[] = chain.filter(identified);
+  if (fresh.length > freshIds.length) return chain.snapshot({ now, held });
   if (seen || codes.length + rejected.length + unknown + fresh.length + freshIds.length + freshItems.length > 0)
     chain.free();
 
