@@ -12,12 +12,10 @@
 
 use std::fmt;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-
 use super::name::DeviceName;
 use crate::base36::{base36, from_base36};
 use crate::error::Error;
+use crate::wire::base64;
 
 /// Most characters of a text: it has room for [`MAX_IDS`].
 const MAX_TEXT_CHARACTERS: usize = 4_096;
@@ -76,9 +74,17 @@ impl<'a> PendingText<'a> {
         let mut text = PendingText { list: "", ..self }.to_string();
         let room = max_characters.min(MAX_TEXT_CHARACTERS).saturating_sub(text.len());
         let ids = (room / CHARACTERS_AN_ID).min(MAX_IDS);
+        let mut bytes = Vec::new();
         for hash in hashes.take(ids) {
             let [.., high, middle, low] = hash.to_be_bytes();
-            URL_SAFE_NO_PAD.encode_string([high, middle, low], &mut text);
+            bytes.extend_from_slice(&[high, middle, low]);
+        }
+        for character in base64::encode(&bytes).chars() {
+            text.push(match character {
+                '+' => '-',
+                '/' => '_',
+                other => other,
+            });
         }
         text
     }
@@ -89,12 +95,8 @@ impl<'a> PendingText<'a> {
     /// [`Error::OutOfMemory`].
     pub(super) fn read_list(&self, into: &mut Vec<u32>) -> Result<(), Error> {
         into.try_reserve(self.list.len() / CHARACTERS_AN_ID)?;
-        for characters in self.list.as_bytes().chunks_exact(CHARACTERS_AN_ID) {
-            let mut bytes = [0; BYTES_AN_ID];
-            if URL_SAFE_NO_PAD.decode_slice(characters, &mut bytes).is_ok() {
-                let [high, middle, low] = bytes;
-                into.push(u32::from_be_bytes([0, high, middle, low]));
-            }
+        for id in base64::decode(self.list.as_bytes())?.chunks_exact(BYTES_AN_ID) {
+            into.push(u32::from_be_bytes([0, id[0], id[1], id[2]]));
         }
         Ok(())
     }

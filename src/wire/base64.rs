@@ -2,13 +2,22 @@
 //! padded canonically or not at all. White space, mixed alphabets, partial padding and trailing bits that are not 0 are
 //! refused.
 
+use std::borrow::Cow;
+
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::error::Error;
 
+/// Each engine has tables of its own: the other alphabet is written as this one before.
+const ENGINE: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
 pub(crate) fn encode(bytes: &[u8]) -> String {
-    STANDARD.encode(bytes)
+    ENGINE.encode(bytes)
 }
 
 /// How long the text of so many bytes is.
@@ -21,24 +30,42 @@ pub(crate) fn encoded_len(bytes: usize) -> usize {
 /// # Errors
 /// [`Error::BadBase64`] or [`Error::OutOfMemory`].
 pub(crate) fn decode(text: &[u8]) -> Result<Vec<u8>, Error> {
-    let is_url_safe = text.iter().any(|byte| matches!(byte, b'-' | b'_'));
-    let engine = match (is_url_safe, text.ends_with(b"=")) {
-        (false, true) => STANDARD,
-        (false, false) => STANDARD_NO_PAD,
-        (true, true) => URL_SAFE,
-        (true, false) => URL_SAFE_NO_PAD,
-    };
+    // The engine takes partial padding, too.
+    if text.ends_with(b"=") && !text.len().is_multiple_of(4) {
+        return Err(Error::BadBase64);
+    }
+    let text = as_standard(text)?;
     let mut bytes = Vec::new();
     let most = base64::decoded_len_estimate(text.len());
     bytes.try_reserve_exact(most)?;
     bytes.resize(most, 0);
-    let length = engine.decode_slice(text, &mut bytes).map_err(|_| Error::BadBase64)?;
+    let length = ENGINE.decode_slice(&text, &mut bytes).map_err(|_| Error::BadBase64)?;
     bytes.truncate(length);
     Ok(bytes)
 }
 
+/// The text in the standard alphabet.
+fn as_standard(text: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
+    if !text.iter().any(|byte| matches!(byte, b'-' | b'_')) {
+        return Ok(text.into());
+    }
+    let mut standard = Vec::new();
+    standard.try_reserve_exact(text.len())?;
+    for &byte in text {
+        standard.push(match byte {
+            b'-' => b'+',
+            b'_' => b'/',
+            b'+' | b'/' => return Err(Error::BadBase64),
+            other => other,
+        });
+    }
+    Ok(standard.into())
+}
+
 #[cfg(test)]
 mod tests {
+    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+
     use super::*;
 
     #[test]
