@@ -6,7 +6,6 @@ import { writeTables } from "../scripts/lib/tables.mjs";
 import { weigh } from "./bytes.ts";
 import { candidatesOf, shortIds } from "./ids.ts";
 import { describeLoad, describeMachine } from "./machine.ts";
-import { barsOf } from "./bars.ts";
 import { peers, senders } from "./peers.ts";
 import { bundleAll } from "./places/bundle.ts";
 import { chromiumPlace } from "./places/chromium.ts";
@@ -85,7 +84,7 @@ async function measureEverything({ effort, starts, updates, rust }: typeof FULL)
   say("Node: updates through Redis");
   const update = spreadOf(await measureUpdates(updates.rounds, updates.updatesARound));
   const machine = describeMachine() + describeLoad();
-  const found = {
+  return {
     at: new Date().toISOString(),
     machine,
     quick: samples !== FULL,
@@ -95,7 +94,6 @@ async function measureEverything({ effort, starts, updates, rust }: typeof FULL)
     searches,
     server: { rust: serverRust, update },
   };
-  return { ...found, bars: barsOf(found) };
 }
 
 /** How to open each place. */

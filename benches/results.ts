@@ -13,20 +13,6 @@ export interface PlaceResults {
   readonly cold: Readonly<Record<string, Readonly<Record<string, Spread>>>>;
 }
 
-/** A promise of the package, and what was found of it. */
-export interface Bar {
-  readonly what: string;
-  /** "Node 20.20.2", "Rust", or "" where it is the same everywhere. */
-  readonly place: string;
-  readonly found: number;
-  /** At most this. */
-  readonly bar: number;
-  readonly aim?: number;
-  /** Of `found` and `bar`; none: they are ratios. */
-  readonly unit?: "KB" | "ms" | "µs";
-  readonly met: boolean;
-}
-
 export interface Results {
   /** When, as ISO 8601. */
   readonly at: string;
@@ -44,5 +30,4 @@ export interface Results {
     /** The time of one of many updates at the same time, through Redis. */
     readonly update: Spread;
   };
-  readonly bars: readonly Bar[];
 }

@@ -1,6 +1,6 @@
 /** What was found, as Markdown tables: for the terminal and for the README, which knows them by these names. */
 import type { Bytes } from "./bytes.ts";
-import type { Bar, PlaceResults, Results } from "./results.ts";
+import type { PlaceResults, Results } from "./results.ts";
 import { BRUTE_FORCE, type Searches } from "./rust.ts";
 import { CONCURRENCY } from "./server/updates.ts";
 import type { Spread } from "./statistics.ts";
@@ -82,7 +82,6 @@ export function tablesOfTimes(results: Results): Record<string, string> {
   const titles = places.map(({ title }) => title);
   return {
     machine: `On a ${machine};\n${titles.join(", ")}.${quick ? " **Too few repetitions to be quoted.**" : ""}`,
-    bars: barTable(results.bars),
     times: timeTable(places, (workload) => MAIN.includes(workload)),
     workloads: timeTable(places, (workload) => !MAIN.includes(workload) && groupOf(workload) === undefined),
     ...Object.fromEntries(
@@ -117,21 +116,6 @@ function searchTable(searches: readonly Searches[]): string {
       size.toLocaleString("en"),
       ...measured.map(({ ms }) => timeOf(ms)),
       ...measured.filter(({ name }) => name === BRUTE_FORCE).map(({ ratio }) => ratioOf(ratio)),
-    ]),
-  );
-}
-
-function barTable(bars: readonly Bar[]): string {
-  const value = (found: number, unit: string | undefined) =>
-    `${significant(found)}${unit === undefined ? "" : ` ${unit}`}`;
-  return tableOf(
-    ["", "where", "found", "bar", ""],
-    bars.map(({ what, place, found, bar, aim, unit, met }) => [
-      what,
-      place,
-      value(found, unit),
-      `${value(bar, unit)}${aim === undefined ? "" : `, aim ${value(aim, unit)}`}`,
-      met ? "met" : "**missed**",
     ]),
   );
 }

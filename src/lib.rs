@@ -99,7 +99,7 @@
 //! What this device showed is in one exact table, by the hash of the id, so nothing of it is stopped by mistake. An
 //! impression is pending until a snapshot contains it; the time until then is the stream's lag. A
 //! [`Guard`](device::Guard) takes a whole [`Snapshot`] or leaves everything as it was and says why.
-//! [`Guard::unsee`](device::Guard::unsee) takes back, [`Guard::explain`](device::Guard::explain) says why an id is
+//! [`Guard::unsee`](device::Guard::unsee) makes unseen, [`Guard::explain`](device::Guard::explain) says why an id is
 //! stopped, and [`Guard::begin_batch`](device::Guard::begin_batch) what to deliver.
 //!
 //! Storage is a merge: what has changed is written as a row, and the rows of earlier visits and other tabs are read in

@@ -14,7 +14,7 @@ pub struct Snapshot<'a, L: ?Sized> {
     pub format: Format,
     /// The server's clock, Unix milliseconds.
     pub now_ms: Option<u64>,
-    /// What was taken back, at most 1,000 ids, each with the time of it by the server's clock.
+    /// What is unseen, at most 1,000 ids, each with the time of it by the server's clock.
     pub unseen: &'a [Impression],
     /// When the person deleted the history, Unix seconds of the server's clock: what this device recorded before is
     /// forgotten.
@@ -22,7 +22,7 @@ pub struct Snapshot<'a, L: ?Sized> {
 }
 
 impl<'a, L: ?Sized> Snapshot<'a, L> {
-    /// Native shards, and nothing else: without a version, a time, or anything that was taken back or deleted.
+    /// Native shards, and nothing else: without a version, a time, or anything unseen or deleted.
     pub fn new(shards: &'a L) -> Self {
         Snapshot {
             version: None,

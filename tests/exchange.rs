@@ -26,7 +26,7 @@ fn snapshot<'a, L: IdList + ?Sized>(shards: &'a L, unseen: &'a [Impression]) -> 
 }
 
 /// An id that the server has taken back so many seconds after `START`.
-fn taken_back(id: &str, seconds: u64) -> Impression {
+fn unseen(id: &str, seconds: u64) -> Impression {
     Impression {
         id: id.into(),
         at: Time::from_unix_seconds(START + seconds),
@@ -132,7 +132,7 @@ fn a_reference_is_of_the_format_that_the_shard_came_in() {
 #[test]
 fn the_snapshot_of_the_last_visit_stops_what_it_did_until_one_of_this_visit_is_taken() {
     let texts = [text_of(&ids("new", 0..9), 2), text_of(&ids("old", 0..9), 1)];
-    let unseen = [taken_back("old-3", 5)];
+    let unseen = [unseen("old-3", 5)];
     let mut guard = guard();
     guard.restore(snapshot(&texts, &unseen), at(START + 60)).unwrap();
     assert!(guard.explain("new-0", at(START + 60)).is_some() && guard.explain("old-3", at(START + 60)).is_none());
@@ -217,7 +217,7 @@ fn what_the_server_has_taken_back_passes_until_it_is_recorded_again() {
     let mut guard = guard();
     let texts = [text_of(&["theirs".into(), "mine".into()], 1)];
     guard.record(&["mine", "pending"], at(START));
-    let unseen = [taken_back("theirs", 5), taken_back("mine", 5), taken_back("pending", 5)];
+    let unseen = [unseen("theirs", 5), unseen("mine", 5), unseen("pending", 5)];
     guard.apply(snapshot(&texts, &unseen), at(START + 6)).unwrap();
     assert_eq!(guard.filter(&["theirs", "mine", "pending"], at(START + 6)), [0, 1, 2]);
     assert!(guard.explain("theirs", at(START + 6)).is_none());
@@ -248,7 +248,7 @@ fn a_clock_that_is_off_stops_an_item_rather_than_repeats_it() {
         let mut guard = guard();
         guard.record(&["before"], device(0));
         guard.record(&["since"], device(11));
-        let unseen = [taken_back("before", 10), taken_back("since", 10)];
+        let unseen = [unseen("before", 10), unseen("since", 10)];
         let shipped = Snapshot {
             now_ms: Some((START + 12) * 1000),
             ..snapshot(&[] as &[&str], &unseen)
@@ -265,7 +265,7 @@ fn a_clock_that_is_off_stops_an_item_rather_than_repeats_it() {
 #[test]
 fn a_taking_back_in_the_future_counts_as_now_and_reaches_no_further_later() {
     let mut guard = guard();
-    let unseen = [taken_back("a", 3_600)];
+    let unseen = [unseen("a", 3_600)];
     guard.record(&["a"], at(START));
     guard.apply(snapshot(&[] as &[&str], &unseen), at(START + 1)).unwrap();
     assert!(guard.explain("a", at(START + 1)).is_none());
@@ -279,7 +279,7 @@ fn a_taking_back_in_the_future_counts_as_now_and_reaches_no_further_later() {
 #[test]
 fn a_snapshot_takes_back_at_most_a_thousand_ids() {
     let mut guard = guard();
-    let many: Vec<Impression> = (0..1_001).map(|id| taken_back(&id.to_string(), 0)).collect();
+    let many: Vec<Impression> = (0..1_001).map(|id| unseen(&id.to_string(), 0)).collect();
     apply(&mut guard, Some(1), &[text_of(&["a".into()], 1)], at(START)).unwrap();
     let error = guard.apply(snapshot(&[] as &[&str], &many), at(START)).unwrap_err();
     assert_eq!(error.code(), "bad-snapshot");
@@ -288,7 +288,7 @@ fn a_snapshot_takes_back_at_most_a_thousand_ids() {
         .apply(snapshot(&[] as &[&str], &many[..1_000]), at(START))
         .unwrap();
     let listed: Vec<&str> = many.iter().map(|impression| impression.id.as_str()).collect();
-    assert_eq!(guard.taken_back(&listed, at(START)), Vec::from_iter(0..1_000));
+    assert_eq!(guard.unseen(&listed, at(START)), Vec::from_iter(0..1_000));
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn a_taking_back_of_this_device_lasts_until_the_id_is_recorded_again() {
     guard.unsee(&["a"], at(START + 1));
     let mut device = Device::default();
     // Whatever the server lists, and no longer lists.
-    for listed in [&[][..], &[taken_back("a", 3)], &[]] {
+    for listed in [&[][..], &[unseen("a", 3)], &[]] {
         guard.apply(snapshot(&texts, listed), at(START + 4)).unwrap();
         assert!(guard.explain("a", at(START + 4)).is_none());
         save(&mut guard, &mut device);
@@ -320,7 +320,7 @@ fn feeds_hear_of_what_was_taken_back_and_forgotten() {
     let all = ["own", "other", "server", "stopped", "fresh"];
     let mut known = guard.unseen_revision();
     let mut hears = |guard: &Guard| std::mem::replace(&mut known, guard.unseen_revision()) != guard.unseen_revision();
-    assert_eq!(guard.taken_back(&all, at(START)), [] as [u32; 0]);
+    assert_eq!(guard.unseen(&all, at(START)), [] as [u32; 0]);
 
     guard.unsee(&["own"], at(START + 1));
     assert!(hears(&guard));
@@ -332,12 +332,12 @@ fn feeds_hear_of_what_was_taken_back_and_forgotten() {
     save(&mut guard, &mut device);
     assert!(hears(&guard));
     guard
-        .apply(snapshot(&texts, &[taken_back("server", 0)]), at(START + 3))
+        .apply(snapshot(&texts, &[unseen("server", 0)]), at(START + 3))
         .unwrap();
     assert!(hears(&guard));
-    assert_eq!(guard.taken_back(&all, at(START + 3)), [0, 1, 2]);
+    assert_eq!(guard.unseen(&all, at(START + 3)), [0, 1, 2]);
     guard
-        .apply(snapshot(&texts, &[taken_back("server", 0)]), at(START + 4))
+        .apply(snapshot(&texts, &[unseen("server", 0)]), at(START + 4))
         .unwrap();
     guard.filter(&all, at(START + 4));
     assert!(!hears(&guard));
@@ -347,7 +347,7 @@ fn feeds_hear_of_what_was_taken_back_and_forgotten() {
     };
     guard.apply(deletion, at(START + 5)).unwrap();
     assert!(hears(&guard));
-    assert_eq!(guard.taken_back(&all, at(START + 5)), [0, 1, 2, 3, 4]);
+    assert_eq!(guard.unseen(&all, at(START + 5)), [0, 1, 2, 3, 4]);
 }
 
 #[test]
@@ -362,14 +362,14 @@ fn feeds_hear_of_what_was_taken_back_once_more_after_the_window() {
     save(&mut guard, &mut device);
     // A feed that asks now is told of nothing: it has expired.
     let later = START + 31 * 86_400;
-    assert_eq!(guard.taken_back(&["a"], at(later)), [] as [u32; 0]);
+    assert_eq!(guard.unseen(&["a"], at(later)), [] as [u32; 0]);
     let known = guard.unseen_revision();
 
     tab.unsee(&["a"], at(later));
     save(&mut tab, &mut device);
     save(&mut guard, &mut device);
     assert_ne!(guard.unseen_revision(), known);
-    assert_eq!(guard.taken_back(&["a"], at(later)), [0]);
+    assert_eq!(guard.unseen(&["a"], at(later)), [0]);
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn of_an_id_that_is_listed_twice_the_later_time_counts() {
     for times in [[5, 10], [10, 5]] {
         let mut guard = guard();
         guard.record(&["a"], at(START + 8));
-        let listed = times.map(|seconds| taken_back("a", seconds));
+        let listed = times.map(|seconds| unseen("a", seconds));
         guard.apply(snapshot(&texts, &listed), at(START + 11)).unwrap();
         assert!(guard.explain("a", at(START + 11)).is_none(), "{times:?}");
     }

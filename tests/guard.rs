@@ -471,7 +471,7 @@ fn what_is_taken_back_passes_whatever_the_server_ships_until_it_is_recorded_agai
     apply(&mut guard, None, &shards, at(START)).unwrap();
     assert_eq!(guard.unsee(&["mine", "theirs", "fresh"], at(START + 1)), 2);
     assert_eq!(guard.filter(&["mine", "theirs", "fresh"], at(START + 2)), [0, 1, 2]);
-    assert_eq!(guard.taken_back(&["mine", "theirs", "fresh"], at(START + 2)), [0, 1, 2]);
+    assert_eq!(guard.unseen(&["mine", "theirs", "fresh"], at(START + 2)), [0, 1, 2]);
     let mut later = next_visit(&mut guard);
     apply(&mut later, None, &shards, at(START + 3)).unwrap();
     for guard in [&mut guard, &mut later] {
@@ -514,7 +514,7 @@ fn of_those_taken_back_the_latest_thousand_stay() {
     let mut guard = guard();
     guard.record(&ids("item", 0..1_500), at(START));
     guard.unsee(&ids("item", 0..1_500), at(START));
-    let stay = guard.taken_back(&ids("item", 0..1_500), at(START));
+    let stay = guard.unseen(&ids("item", 0..1_500), at(START));
     assert!((1_000..=1_100).contains(&stay.len()), "{}", stay.len());
     assert!(
         ids("item", 0..1_500)

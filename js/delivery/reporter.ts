@@ -1,5 +1,5 @@
 /**
- * Delivery of impressions, and of what was taken back, to the server: at least once each, in batches, without storms.
+ * Delivery of impressions, and of what is unseen, to the server: at least once each, in batches, without storms.
  *
  * The engine decides what to deliver, and what again; here is how: one request at a time, at an interval or as soon as
  * many wait; after a failure with exponential backoff and jitter; offline not at all. When the page hides, as much goes
@@ -10,7 +10,7 @@ import { failure, SeenGuardError, type ErrorListener } from "../errors.js";
 import { TextEncoder } from "../text-encoding.js";
 import type { Impression, Report, ReportOptions } from "../types/seenguard.js";
 
-/** Impressions, and what was taken back. Batch 0: nothing is to be delivered. */
+/** Impressions, and what is unseen. Batch 0: nothing is to be delivered. */
 interface BegunBatch {
   readonly batch: number;
   readonly impressions: Impression[];

@@ -130,9 +130,9 @@ export class NamespaceEngine {
     return this.callWith(ids, (guard, batch, wallMs) => guard.unsee(batch, wallMs));
   }
 
-  /** The indices of the ids that pass because they were taken back. */
-  takenBack(ids: readonly ItemId[]): ArrayLike<number> | undefined {
-    return this.callWith(ids, (guard, batch, wallMs) => this.engine.writer.indices(guard.takenBack(batch, wallMs)));
+  /** The indices of the ids that pass because they are unseen. */
+  unseen(ids: readonly ItemId[]): ArrayLike<number> | undefined {
+    return this.callWith(ids, (guard, batch, wallMs) => this.engine.writer.indices(guard.unseen(batch, wallMs)));
   }
 
   pending(limit: number): string[] {

@@ -10,9 +10,9 @@ export interface Decider {
   split(list: ItemIdList): { fresh: Indices; seen: Indices } | undefined;
   /** Whether there is one. */
   readonly isAlive: boolean;
-  /** Which of these ids pass since they were taken back or forgotten. */
-  takenBack(ids: readonly ItemId[]): Iterable<number>;
-  /** Grows whenever something is taken back or forgotten. */
+  /** Which of these ids pass since they are unseen or forgotten. */
+  unseen(ids: readonly ItemId[]): Iterable<number>;
+  /** Grows whenever something is unseen or forgotten. */
   readonly unseenRevision: number;
   /** The namespace's latest clear that is known of, Unix ms; 0: none. */
   readonly number: number;
@@ -59,7 +59,7 @@ export class Verdicts {
   private groups = 0;
   /** The latest clear of the namespace that these are not from before. */
   private clearNumber = 0;
-  /** Who was last asked what was taken back, and when. */
+  /** Who was last asked what is unseen, and when. */
   private guard: Decider | undefined;
   private unseenRevision = 0;
 
@@ -83,8 +83,8 @@ export class Verdicts {
     const seen = [...this.byId].filter(([, { rank }]) => rank > 0);
     const ids = seen.flatMap(([, verdict]) => verdict.ids);
     if (ids.length === 0) return;
-    const takenBack = new Set(Array.from(guard.takenBack(ids), (index) => ids[index]));
-    for (const [id, verdict] of seen) if (verdict.ids.some((each) => takenBack.has(each))) this.byId.delete(id);
+    const unseen = new Set(Array.from(guard.unseen(ids), (index) => ids[index]));
+    for (const [id, verdict] of seen) if (verdict.ids.some((each) => unseen.has(each))) this.byId.delete(id);
   }
 
   /** Decides items, which are a group then; one with an id of another stays undecided. Returns how many it decided. */

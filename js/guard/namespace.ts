@@ -257,14 +257,14 @@ export class Namespace implements OpenNamespace {
     for (const reporter of this.reporters) reporter.recorded(undelivered);
   }
 
-  /** The indices of the ids that pass because they were taken back, or, once the history was deleted, at all. */
-  takenBack(ids: readonly ItemId[]): Indices {
+  /** The indices of the ids that pass because they are unseen, or, once the history was deleted, at all. */
+  unseen(ids: readonly ItemId[]): Indices {
     const latest = ids.slice(-countLatest(ids));
     const before = ids.length - latest.length;
-    return Array.from(this.engine?.takenBack(latest) ?? [], (index) => before + index);
+    return Array.from(this.engine?.unseen(latest) ?? [], (index) => before + index);
   }
 
-  /** Grows whenever something was taken back or forgotten, here, in another tab or by the server. */
+  /** Grows whenever something is unseen or forgotten, here, in another tab or by the server. */
   get unseenRevision(): number {
     return this.call((guard) => guard.unseenRevision) ?? 0;
   }

@@ -202,14 +202,17 @@ export function firstOfEach(list: ItemIdList, candidates: Iterable<number> = Arr
 /** The items in two, by their ids in two: an item is seen if any of its ids is, and as late as the latest of them. */
 export function splitByIds(list: ItemIdList, seen: ArrayLike<number>): Split {
   const order = new Map(Array.from(seen, (index, place) => [String(list.ids[index]), place]));
-  const places = Array.from({ length: countItems(list) }, (_, item) =>
-    Math.max(...idsOfItem(list, item).map((id) => order.get(String(id)) ?? -1)),
-  );
-  const placeOf = (item: number) => places[item] ?? -1;
-  const isFresh = (item: number) => placeOf(item) < 0;
-  const items = [...places.keys()];
-  // What has an id of a fresh item that is kept is left out, wherever it stands.
-  const kept = firstOfEach(list, [...items.filter(isFresh), ...items.filter((item) => !isFresh(item))]);
-  const late = kept.filter((item) => !isFresh(item)).sort((a, b) => placeOf(a) - placeOf(b));
-  return { fresh: kept.filter(isFresh), seen: late };
+  const [keptFresh, keptSeen] = [new Set<string>(), new Set<string>()];
+  const fresh: number[] = [];
+  const late: { item: number; place: number }[] = [];
+  for (let item = 0; item < countItems(list); item++) {
+    const ids = idsOfItem(list, item).map(String);
+    const place = Math.max(...ids.map((id) => order.get(id) ?? -1));
+    const isSeen = place >= 0;
+    if (ids.some((id) => keptFresh.has(id) || (isSeen && keptSeen.has(id)))) continue;
+    for (const id of ids) (isSeen ? keptSeen : keptFresh).add(id);
+    if (isSeen) late.push({ item, place });
+    else fresh.push(item);
+  }
+  return { fresh, seen: late.sort((a, b) => a.place - b.place).map(({ item }) => item) };
 }

@@ -2,11 +2,11 @@
 import { copyList } from "./ids.js";
 import type { Impression } from "../types/seenguard.js";
 
-/** Most ids that a snapshot may list as taken back. */
+/** Most ids that a snapshot may list as unseen. */
 const MAX_UNSEEN = 1_000;
 const IMPRESSIONS = "each { id, at } with a text and Unix milliseconds";
 
-/** What a list of what was taken back must be. */
+/** What a list of unseen ids must be. */
 export const UNSEEN = `unseen must be a list of at most ${MAX_UNSEEN} ids, ${IMPRESSIONS}`;
 /** What a list in a report must be. */
 export const REPORTED = `must be a list, ${IMPRESSIONS}`;
@@ -19,7 +19,7 @@ export function copyImpressions(list: unknown, most = Infinity): Impression[] | 
   return copy.every((impression) => impression !== undefined) ? copy : undefined;
 }
 
-/** The same of what a snapshot may list as taken back. */
+/** The same of what a snapshot may list as unseen. */
 export function copyUnseen(list: unknown): Impression[] | undefined {
   return copyImpressions(list, MAX_UNSEEN);
 }

@@ -1,18 +1,9 @@
 /** `seenguard/server`: Node, Deno, Bun, workers at the edge; a browser, too. All formats. Needs no DOM types. */
-import type {
-  ErrorCode,
-  Identified,
-  IdOf,
-  Impression,
-  ItemId,
-  SeenGuardError,
-  ShardFormat,
-  Snapshot,
-} from "./seenguard.js";
+import type { Identified, IdOf, Impression, ItemId, SeenGuardError, ShardFormat, Snapshot } from "./seenguard.js";
 export { SeenGuardError } from "./seenguard.js";
 export type { ErrorCode, Identified, IdOf, Impression, ItemId, Report, ShardFormat, Snapshot } from "./seenguard.js";
 
-/** One user's shards, and beside them what was taken back and when the history was deleted. */
+/** One user's shards, and beside them what is unseen and when the history was deleted. */
 export declare class ShardChain {
   private constructor();
   static create(options?: ChainOptions): Promise<ShardChain>;
@@ -30,7 +21,7 @@ export declare class ShardChain {
   record(ids: ItemId | Iterable<ItemId>, options?: { now?: number }): number;
   /**
    * Takes in what a device reported; long afterwards the same as at once. An impression from before `forgetBefore`, or
-   * from before the id was taken back, changes nothing. Returns how many ids no live shard contained. Throws
+   * from before the id became unseen, changes nothing. Returns how many ids no live shard contained. Throws
    * `bad-report` for what `parseReport` has not returned.
    */
   ingest(report: ReceivedReport): number;
@@ -43,7 +34,7 @@ export declare class ShardChain {
   forget(options?: { now?: number }): void;
   has(id: ItemId, options?: { now?: number }): boolean;
   /**
-   * The items that no live shard contains or that were taken back, a duplicate id once; an item without a usable id is
+   * The items that no live shard contains or that are unseen, a duplicate id once; an item without a usable id is
    * kept. `pending`: what the device sent as `Seen-Pending`, left out for this once and never united with the chain;
    * what cannot be read is as if it were not there.
    */
@@ -97,7 +88,7 @@ export interface SeenStore {
   update<R>(user: string, change: (chain: ShardChain) => R): Promise<R>;
   /**
    * Keeps what the device has pending, and makes a page as `pageOf`; what the person's other devices have pending is
-   * left out, too, unless it was taken back.
+   * left out, too, unless it is unseen.
    */
   page<T extends Identified>(user: string, ranked: readonly T[], options: PageOptions): Promise<Page<T>>;
   page<T>(user: string, ranked: readonly T[], options: PageOptions & { id: IdOf<T> }): Promise<Page<T>>;
@@ -135,7 +126,7 @@ export interface StoreOptions extends ChainOptions {
 export declare function memoryStore(options?: StoreOptions): SeenStore;
 /**
  * A list a user, `<prefix><user>` (one shard an element, newest first), and beside it two hashes, only if there is
- * something for them: `<prefix><user>:meta` for what was taken back and forgotten, which is changed together with the
+ * something for them: `<prefix><user>:meta` for what is unseen and forgotten, which is changed together with the
  * list by one compare-and-set script and expires with it; and `<prefix><user>:pending` for what devices have pending.
  * Takes a client of ioredis or of redis (node-redis), single or cluster (the keys share a slot: `<prefix>{<user>}`
  * where a cluster is used). What passes (a failover, a load) is tried again for seconds; what else the client rejects

@@ -300,7 +300,7 @@ export const steps = [
     reads: /^Cargo/,
     lane: "cargo",
   },
-  { name: "sizes", what: "the package is no larger than recorded", run: checkSizes, needs: ["build"] },
+  { name: "sizes", what: "each part of the package keeps its budget", run: checkSizes, needs: ["build"] },
   {
     name: "types",
     what: "the declarations can be used, all of them, and match the code",

@@ -1,7 +1,7 @@
 //! Seenguard on the server: users' chains in a store, pages of ranked candidates, and a service that does both for a
 //! ranker in any language.
 //!
-//! A [`SeenStore`] has of each user a chain of Bloom shards, what was taken back, and what the person's devices have
+//! A [`SeenStore`] has of each user a chain of Bloom shards, what is unseen, and what the person's devices have
 //! pending. [`MemoryStore`] keeps them in this process, [`RedisStore`] in Redis or a Redis Cluster, with the keys and
 //! the scripts of the npm package's `redisStore`: servers in Rust and in Node serve the same users at the same time.
 //!

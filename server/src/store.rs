@@ -145,7 +145,7 @@ pub trait SeenStore: Send + Sync {
     }
 
     /// Keeps what the device has pending, and makes a page of `ranked` as [`ShardChain::page`] does; what the person's
-    /// other devices have pending is left out, too, unless it was taken back. Of the request's `pending` only `own` is
+    /// other devices have pending is left out, too, unless it is unseen. Of the request's `pending` only `own` is
     /// read: the store knows the rest.
     ///
     /// ```

@@ -43,7 +43,7 @@ pub struct ChainSnapshot {
 }
 
 impl ChainSnapshot {
-    /// Native shards as of a time, and nothing else: without a version, or anything that was taken back or deleted.
+    /// Native shards as of a time, and nothing else: without a version, or anything unseen or deleted.
     pub fn new(shards: Vec<String>, now: Time) -> Self {
         ChainSnapshot {
             version: None,

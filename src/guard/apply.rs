@@ -1,8 +1,8 @@
 //! Snapshots: taking one, and what that means for the impressions of this device.
 
 use super::Guard;
-use super::taken_back::TakenBack;
 use super::types::{Applied, CoveredImpression, NotApplied, recorded_at};
+use super::unseen::Unseen;
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::IdList;
@@ -90,15 +90,15 @@ impl Guard {
 
     /// Returns false if a shard is missing.
     fn replace<L: IdList + ?Sized>(&mut self, snapshot: &Snapshot<'_, L>, now: Time) -> Result<bool, Error> {
-        let taken_back = TakenBack::read(snapshot.unseen, snapshot.now_ms, now, &self.taken_back)?;
+        let unseen = Unseen::read(snapshot.unseen, snapshot.now_ms, now, &self.unseen)?;
         let is_replaced = self.server.replace(snapshot.shards, snapshot.format)?;
         if is_replaced {
             self.forget_before = snapshot.forget_before.unwrap_or(0);
             self.server_ahead_ms = snapshot
                 .now_ms
                 .map(|server_ms| server_ms.min(MAX_AT) as i64 - recorded_at(now) as i64);
-            self.server_unseen_revision += u64::from(taken_back.lists_more_than(&self.taken_back));
-            self.taken_back = taken_back;
+            self.server_unseen_revision += u64::from(unseen.lists_more_than(&self.unseen));
+            self.unseen = unseen;
         }
         Ok(is_replaced)
     }
@@ -134,7 +134,7 @@ impl Guard {
         let mut covered = Vec::new();
         for (hash, recording, undelivered) in self.table.pending(now.unix_ms()) {
             let id = HashedId::with_hash(&undelivered.id, hash);
-            if self.taken_back.get(hash).is_some() || !self.server.contains(id, &live) {
+            if self.unseen.get(hash).is_some() || !self.server.contains(id, &live) {
                 continue;
             }
             covered.push(hash);

@@ -18,7 +18,7 @@ pub struct DeliveryBatch {
     pub number: u32,
     /// What was shown, oldest first.
     pub impressions: Vec<Impression>,
-    /// What was taken back, oldest first.
+    /// What is unseen, oldest first.
     pub unseen: Vec<Impression>,
 }
 

@@ -2,8 +2,8 @@
 
 use super::Guard;
 use super::server_view::ServerView;
-use super::taken_back::TakenBack;
 use super::types::recorded_at;
+use super::unseen::Unseen;
 use crate::table::Floor;
 use crate::time::Time;
 
@@ -48,7 +48,7 @@ impl Guard {
 
     fn forget_snapshot(&mut self) {
         self.server = ServerView::default();
-        self.taken_back = TakenBack::default();
+        self.unseen = Unseen::default();
         self.version = None;
         self.forget_before = 0;
         self.server_ahead_ms = None;

@@ -1,13 +1,13 @@
 //! The guard: the server's shards and the impression table together decide which items are fresh.
 //!
-//! An id is stopped if it is in either, and not taken back since.
+//! An id is stopped if it is in either, and not unseen since.
 
 mod apply;
 mod delivery;
 mod forget;
 mod server_view;
-mod taken_back;
 mod types;
+mod unseen;
 mod verdict;
 
 pub use delivery::DeliveryBatch;
@@ -21,8 +21,8 @@ use crate::table::{Kind, MAX_AT, MAX_REMEMBER, Recording, Table, Undelivered};
 use crate::time::Time;
 use delivery::Deliveries;
 use server_view::ServerView;
-use taken_back::TakenBack;
 use types::recorded_at;
+use unseen::Unseen;
 
 const MS_PER_DAY: f64 = 86_400_000.0;
 /// Longest window: a hundred years.
@@ -49,9 +49,9 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Guard {
-    /// The snapshot in use: its shards, and what it takes back.
+    /// The snapshot in use: its shards, and what is unseen in it.
     server: ServerView,
-    taken_back: TakenBack,
+    unseen: Unseen,
     /// Its version, and what orders it before that.
     version: Option<u64>,
     forget_before: u32,
@@ -63,7 +63,7 @@ pub struct Guard {
     snapshots: u64,
     /// Whether a snapshot had the reference of a shard that is not held, and none was taken since.
     is_missing_shard: bool,
-    /// Grows whenever a snapshot takes something back that the one before it did not.
+    /// Grows whenever a snapshot makes something unseen that the one before it did not.
     server_unseen_revision: u64,
     pub(crate) table: Table,
     deliveries: Deliveries,
@@ -87,7 +87,7 @@ impl Guard {
         let window_ms = (window_days * MS_PER_DAY).ceil() as u64;
         Ok(Guard {
             server: ServerView::default(),
-            taken_back: TakenBack::default(),
+            unseen: Unseen::default(),
             version: None,
             forget_before: 0,
             server_ahead_ms: None,
@@ -141,10 +141,10 @@ impl Guard {
             if is_local && self.explain(ids.get(index), now).is_some() {
                 continue;
             }
-            let taken_back = self.taken_back.get(hash);
-            let covered = taken_back.is_none() && self.server.contains(id, &live);
-            // After it was taken back, whatever the clock says.
-            let earliest = taken_back.map_or(0, |taken_back| taken_back.at + 1);
+            let unseen = self.unseen.get(hash);
+            let covered = unseen.is_none() && self.server.contains(id, &live);
+            // After it became unseen, whatever the clock says.
+            let earliest = unseen.map_or(0, |unseen| unseen.at + 1);
             let at = self.time_of_recording(earliest, now);
             recorded.lost_text += match is_local {
                 true => self.table.record_local(id, at),
@@ -182,10 +182,10 @@ impl Guard {
         texts.take(limit).collect()
     }
 
-    /// What is pending and not taken back by the server, oldest first, each with its hash.
+    /// What is pending and not unseen by the server, oldest first, each with its hash.
     fn pending_texts(&self, now: Time) -> impl DoubleEndedIterator<Item = (u64, &Undelivered)> {
         let pending = self.table.pending(now.unix_ms());
-        let stopped = pending.filter(|(hash, recording, _)| !self.taken_back.passes(*hash, Some(recording)));
+        let stopped = pending.filter(|(hash, recording, _)| !self.unseen.passes(*hash, Some(recording)));
         stopped.map(|(hash, _, undelivered)| (hash, undelivered))
     }
 
@@ -211,8 +211,8 @@ impl Guard {
         PendingText::new(device, counter, self.latest_deletion()).with_list(newest_first, max_characters)
     }
 
-    /// Grows whenever something is taken back or forgotten, on this device or by the server: then what has stopped an
-    /// id is to be asked for again, by [`Guard::taken_back`].
+    /// Grows whenever something is unseen or forgotten, on this device or by the server: then what has stopped an
+    /// id is to be asked for again, by [`Guard::unseen`].
     pub fn unseen_revision(&self) -> u64 {
         self.server_unseen_revision + self.table.unseen_revision()
     }

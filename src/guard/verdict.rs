@@ -88,7 +88,7 @@ impl Guard {
     #[inline]
     fn verdict(&self, hash: u64, now: Time, is_in_shards: impl FnOnce() -> bool) -> Option<Explanation> {
         let recording = self.live_recording(hash, now);
-        if !self.taken_back.is_empty() && self.taken_back.passes(hash, recording) {
+        if !self.unseen.is_empty() && self.unseen.passes(hash, recording) {
             return None;
         }
         match recording {
@@ -96,7 +96,7 @@ impl Guard {
                 Some(Explanation::Pending { at: recording.at })
             }
             Some(recording) if recording.kind == Kind::Seen => Some(Explanation::Device { at: recording.at }),
-            Some(recording) if recording.is_taken_back() => None,
+            Some(recording) if recording.is_unseen() => None,
             _ => is_in_shards().then_some(Explanation::Server),
         }
     }
@@ -127,16 +127,16 @@ impl Guard {
         })
     }
 
-    /// The indices of the ids that pass because they were taken back, on this device or by the server; once the history
+    /// The indices of the ids that pass because they are unseen, on this device or by the server; once the history
     /// was deleted, of all that pass. What has stopped such an id before is to be decided anew.
-    pub fn taken_back<L: IdList + ?Sized>(&self, ids: &L, now: Time) -> Vec<u32> {
+    pub fn unseen<L: IdList + ?Sized>(&self, ids: &L, now: Time) -> Vec<u32> {
         let mut indices = Vec::new();
         for index in 0..ids.len() {
             let id = ids.get(index);
             let hash = HashedId::new(id).unseeded();
             let is_named = self.table.floor().is_some()
-                || self.taken_back.get(hash).is_some()
-                || self.live_recording(hash, now).is_some_and(Recording::is_taken_back);
+                || self.unseen.get(hash).is_some()
+                || self.live_recording(hash, now).is_some_and(Recording::is_unseen);
             if is_named && self.explain(id, now).is_none() {
                 indices.push(index as u32);
             }

@@ -415,7 +415,7 @@ impl Storage {
         self.set_timer(Timer::Pass, PASS_MS);
     }
 
-    /// Something was recorded, taken back, delivered or covered.
+    /// Something was recorded, made unseen, delivered or covered.
     pub fn changed(&mut self, guard: &Guard) {
         self.is_hurried = true;
         if guard.has_applied() && !self.will_keep {

@@ -52,7 +52,7 @@ impl Table {
     /// | --- | --- | --- | --- | --- |
     /// | A | records it | 12:01 | 12:01 | seen |
     /// | B | hears of A: its counter is 12:01 | | | |
-    /// | B | takes it back | 12:01 and 1 | 12:00 | unseen |
+    /// | B | unsees it | 12:01 and 1 | 12:00 | unseen |
     ///
     /// A table that merges both, in any order and however often, has B's: the counter says that B knew of A's, whatever
     /// the clock says. A recording that is merged with itself, stored by A when it was pending and by B when a snapshot
@@ -67,7 +67,7 @@ impl Table {
         self.reporting |= is_to_deliver && recording.undelivered.is_some();
         let mut known_rank = None;
         if let Some(known) = self.take(hash) {
-            known_rank = known.is_taken_back().then(|| Rank::of(hash, &known));
+            known_rank = known.is_unseen().then(|| Rank::of(hash, &known));
             // A tab that was to deliver an impression of the id delivers the newer one.
             let is_for_us = known.undelivered.as_ref().is_some_and(|known| known.is_for_us);
             if let Some(undelivered) = &mut recording.undelivered {
@@ -75,8 +75,8 @@ impl Table {
             }
             recording = known.merge(recording);
         }
-        // Also if it was taken back before, for that may have expired.
-        let is_news = recording.is_taken_back() && known_rank != Some(Rank::of(hash, &recording));
+        // Also if it was unseen before, for that may have expired.
+        let is_news = recording.is_unseen() && known_rank != Some(Rank::of(hash, &recording));
         self.unseen_revision += u64::from(is_news);
         self.insert(hash, recording, self.reporting || !self.has_looked);
         self.drop_texts();

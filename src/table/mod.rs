@@ -31,7 +31,7 @@ pub const MAX_REMEMBER: usize = 50_000;
 pub(crate) const MAX_TEXTS: usize = 5_000;
 /// Most bytes of these ids together.
 pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
-/// Most ids that are taken back.
+/// Most unseen ids.
 pub(crate) const MAX_UNSEEN: usize = 1_000;
 
 /// Most recordings of a row.
@@ -56,7 +56,7 @@ pub(crate) struct Table {
     number: u64,
     /// The device's, once it is stored.
     device_name: Option<DeviceName>,
-    /// Grows whenever something is taken back or forgotten.
+    /// Grows whenever something is unseen or forgotten.
     unseen_revision: u64,
     /// What has changed since it was stored, oldest first.
     unsaved: Vec<Change>,
@@ -87,14 +87,14 @@ impl Tally {
         self.texts += usize::from(recording.undelivered.is_some());
         self.text_bytes += recording.text_bytes();
         self.undelivered += usize::from(recording.is_undelivered());
-        self.unseen += usize::from(recording.is_taken_back());
+        self.unseen += usize::from(recording.is_unseen());
     }
 
     fn remove(&mut self, recording: &Recording) {
         self.texts -= usize::from(recording.undelivered.is_some());
         self.text_bytes -= recording.text_bytes();
         self.undelivered -= usize::from(recording.is_undelivered());
-        self.unseen -= usize::from(recording.is_taken_back());
+        self.unseen -= usize::from(recording.is_unseen());
     }
 }
 
@@ -140,7 +140,7 @@ impl Table {
         self.counter
     }
 
-    /// Grows whenever something is taken back or forgotten, in this copy or another one.
+    /// Grows whenever something is unseen or forgotten, in this copy or another one.
     pub(crate) fn unseen_revision(&self) -> u64 {
         self.unseen_revision
     }
@@ -299,14 +299,14 @@ impl Table {
         dropped
     }
 
-    /// Drops the lowest recordings once there are a tenth more than are to be remembered, and of those taken back
+    /// Drops the lowest recordings once there are a tenth more than are to be remembered, and of the unseen ones
     /// likewise.
     fn evict(&mut self) {
         if self.recordings.len() > with_slack(self.remember) {
             self.keep_highest(self.remember, |_| true);
         }
         if self.tally.unseen > with_slack(MAX_UNSEEN) {
-            self.keep_highest(MAX_UNSEEN, Recording::is_taken_back);
+            self.keep_highest(MAX_UNSEEN, Recording::is_unseen);
         }
     }
 

@@ -15,7 +15,7 @@ pub(super) const EARLY_LOCAL: u64 = 0;
 /// Most deliveries that are counted.
 pub(crate) const MAX_DELIVERIES: u8 = 2;
 
-/// Whether an id was shown or taken back. Of two recordings made at the same count and time, `Seen` wins.
+/// Whether an id was shown or is unseen. Of two recordings made at the same count and time, `Seen` wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Unseen,
@@ -79,7 +79,7 @@ impl Recording {
         self.kind == Kind::Seen && !self.covered && self.undelivered.is_some()
     }
 
-    pub(crate) fn is_taken_back(&self) -> bool {
+    pub(crate) fn is_unseen(&self) -> bool {
         self.kind == Kind::Unseen
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A row is written once, under a key of its own, and never rewritten. It is the base64 of its recordings by ascending
 //! counter, and of the low 32 bits of the XXH64 (seed 0) of them all (4 bytes): damage costs the row. Each recording:
-//! - flags (1 byte): 1 taken back, 2 covered, 4 the id is text, and from 8 on how often it was delivered;
+//! - flags (1 byte): 1 unseen, 2 covered, 4 the id is text, and from 8 on how often it was delivered;
 //! - the counter, as the difference to the recording before it;
 //! - the time (Unix ms), as the difference to the counter;
 //! - the id: the length and UTF-8 bytes of its text, else its XXH64 (8 bytes);
@@ -31,7 +31,7 @@ pub(crate) fn write(table: &Table, ids: &[Rank]) -> String {
         let undelivered = recording.undelivered.as_deref();
         let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
         bytes.push(
-            flag(recording.is_taken_back(), UNSEEN)
+            flag(recording.is_unseen(), UNSEEN)
                 | flag(recording.covered, COVERED)
                 | flag(undelivered.is_some(), TEXT)
                 | (recording.deliveries * DELIVERY),

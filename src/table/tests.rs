@@ -65,14 +65,14 @@ fn is_seen(table: &Table, id: &str) -> bool {
 fn row_of_all_kinds() -> (Table, String) {
     let mut table = table();
     table.set_reporting();
-    for (place, id) in ["a", "", "\0", "🦀", "covered", "taken back", "delivered", "twice"]
+    for (place, id) in ["a", "", "\0", "🦀", "covered", "unseen", "delivered", "twice"]
         .iter()
         .enumerate()
     {
         record(&mut table, id, NOW - 1_000 * place as u64);
     }
     table.record_local(HashedId::new(b"local"), 0);
-    unsee(&mut table, "taken back", MAX_AT);
+    unsee(&mut table, "unseen", MAX_AT);
     table.set_covered(hash("covered"));
     for (id, at) in [("delivered", NOW), ("twice", 5), ("twice", MAX_AT)] {
         table.set_delivered(hash(id), at);
@@ -319,8 +319,8 @@ fn a_taking_back_counts_although_the_clock_was_set_back_before_it() {
     let shown = rows_of(&mut first);
     let mut second = merged(&shown);
     unsee(&mut second, "a", NOW);
-    let taken_back = rows_of(&mut second);
-    for rows in [[&shown, &taken_back], [&taken_back, &shown]] {
+    let unseen = rows_of(&mut second);
+    for rows in [[&shown, &unseen], [&unseen, &shown]] {
         assert!(!is_seen(&merged(rows.into_iter().flatten()), "a"));
     }
 }
@@ -438,14 +438,14 @@ fn it_stays_stopped_in_whatever_order_a_taking_back_from_before_is_read() {
 
 #[test]
 fn what_is_forgotten_or_taken_back_before_the_first_look_does_not_come_back() {
-    let (mut cleared, mut deleted, mut taken_back) = (early_local(), early_local(), early_local());
+    let (mut cleared, mut deleted, mut unseen) = (early_local(), early_local(), early_local());
     cleared.learn(1, false);
     deleted.merge_floor(Floor {
         deleted_at: 9,
         at: NOW + 1,
     });
-    unsee(&mut taken_back, "a", NOW);
-    for mut table in [cleared, deleted, taken_back] {
+    unsee(&mut unseen, "a", NOW);
+    for mut table in [cleared, deleted, unseen] {
         table.finish_look();
         assert!(!is_seen(&table, "a"));
     }

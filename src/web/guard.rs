@@ -168,7 +168,7 @@ impl Guard {
         self.numbers.push(number as f64);
     }
 
-    /// Takes a snapshot: the batch has its shards, and after them the ids that it takes back, at the times `unseen_at`
+    /// Takes a snapshot: the batch has its shards, and after them the ids that it makes unseen, at the times `unseen_at`
     /// of the server's clock. Its format is told by three arguments. `version`, `server_now_ms` and `forget_before` are
     /// NaN where it has none. `is_stored`: it is that of an earlier visit.
     ///
@@ -280,21 +280,20 @@ impl Guard {
         recorded.unknown
     }
 
-    /// Takes the batch's ids back. Returns how many were stopped before.
+    /// Makes the batch's ids unseen. Returns how many were stopped before.
     pub fn unsee(&mut self, ids: &TextBatch, wall_ms: f64) -> usize {
         self.changed();
         self.guard.unsee(ids, now(wall_ms))
     }
 
-    /// Leaves the indices of the batch's ids that pass because they were taken back with the batch. Returns how many
-    /// they are.
-    #[wasm_bindgen(js_name = takenBack)]
-    pub fn taken_back(&self, ids: &mut TextBatch, wall_ms: f64) -> usize {
-        let taken_back = self.guard.taken_back(ids, now(wall_ms));
-        ids.answer(taken_back, &[])
+    /// Leaves the indices of the batch's ids that pass because they are unseen with the batch. Returns how many they
+    /// are.
+    pub fn unseen(&self, ids: &mut TextBatch, wall_ms: f64) -> usize {
+        let unseen = self.guard.unseen(ids, now(wall_ms));
+        ids.answer(unseen, &[])
     }
 
-    /// Grows whenever something is taken back or forgotten.
+    /// Grows whenever something is unseen or forgotten.
     #[wasm_bindgen(getter, js_name = unseenRevision)]
     pub fn unseen_revision(&self) -> f64 {
         self.guard.unseen_revision() as f64
@@ -305,7 +304,7 @@ impl Guard {
         self.guard.held()
     }
 
-    /// Leaves the pending ids, oldest first, with their times.
+    /// Leaves the pending ids, oldest first.
     pub fn pending(&mut self, limit: usize, wall_ms: f64) {
         self.clear_answer();
         for id in self.guard.pending(limit, now(wall_ms)) {
@@ -350,7 +349,7 @@ impl Guard {
     }
 
     /// The next batch to deliver: returns its number, 0 if there is nothing. Leaves its impressions and after them what
-    /// was taken back, each with its time; before all of them, how many are impressions.
+    /// is unseen, each with its time; before all of them, how many are impressions.
     #[wasm_bindgen(js_name = beginBatch)]
     pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, wall_ms: f64) -> u32 {
         let batch = self.guard.begin_batch(max_impressions, max_bytes, now(wall_ms));

@@ -45,7 +45,8 @@ export interface OpenedGuard {
 
 /** Why a snapshot is refused, as the format's description names it; another error's code. */
 export function reasonOf({ code, message }: SeenGuardError): string {
-  return (code === "bad-snapshot" && /^([a-z0-9]+(?:-[a-z0-9]+)*): /.exec(message)?.[1]) || code;
+  const [, reason] = /^([a-z0-9]+(?:-[a-z0-9]+)*): /.exec(message) ?? [];
+  return code === "bad-snapshot" ? (reason ?? code) : code;
 }
 
 /** The shards that a guard names in its requests. */

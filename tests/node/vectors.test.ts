@@ -13,7 +13,7 @@ for (const name of ["native", "native-edges"] as const) {
   const { ids, cases } = readVectors(name);
   const answerOf = new Map(ids.map((id, index) => [id, index]));
   // What else is an id on a server is none on a device, and passes.
-  const onDevice = ids.filter((id) => id.isWellFormed() && id.length <= 1024);
+  const onDevice = ids.filter((id) => Buffer.from(id).toString() === id && id.length <= 1024);
   const isIn = (answers: string, id: string) => answers[answerOf.get(id) ?? -1] === "1";
   describe(`every shard of ${name}.json`, () => {
     for (const { base64, answers, epoch, bits, hashes } of cases) {

@@ -9,7 +9,7 @@ import { openTestGuard } from "seenguard/testing";
 import { afterAll, beforeAll, expect, vi } from "vitest";
 import { ENGINE, fallback, NOW, ON_ENGINE } from "../node/support.js";
 import { POOL } from "./items.js";
-import { FeedModel, GuardModel, wellFormed } from "./model.js";
+import { FeedModel, GuardModel } from "./model.js";
 import { interrupt, meanwhile, noteFailure, operation, perform, type KnownSnapshot, type Scene } from "./operations.js";
 import { runPrograms } from "./programs.js";
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
     contents.map(async (ids) => {
       const chain = await ShardChain.create();
       chain.record(ids, { now: NOW });
-      const contains = new Set(POOL.filter((id) => chain.has(id, { now: NOW })).map(wellFormed));
+      const contains = new Set(POOL.filter((id) => chain.has(id, { now: NOW })).map(String));
       const { version: _, ...snapshot } = chain.snapshot({ now: NOW });
       return { snapshot, contains };
     }),

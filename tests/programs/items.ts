@@ -2,34 +2,18 @@
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import type { ItemId } from "seenguard";
-import { wellFormed, type Ids } from "./model.js";
+import type { Ids } from "./model.js";
 
 /** So few that programs meet them again and again. */
 export const POOL: readonly ItemId[] = [
-  ...[
-    "a",
-    "b",
-    "c",
-    "d",
-    "e",
-    "",
-    "__proto__",
-    "constructor",
-    "a\0b",
-    "\0",
-    "\u00e9",
-    "\u{1f600}",
-    "\ud800",
-    "\udc00x",
-  ],
-  ...[7, "7", 7n, -0, "0", Number.MAX_SAFE_INTEGER, 2n ** 64n, -1n, "x".repeat(20_000), "y".repeat(20_000)],
+  ...["a", "b", "c", "d", "e", "", "__proto__", "constructor", "a\0b", "\0", "\u00e9", "\u{1f600}"],
+  ...[7, "7", 7n, -0, "0", Number.MAX_SAFE_INTEGER, 2n ** 64n, -1n, "x".repeat(1_024), "y".repeat(1_024)],
 ];
 
 /** An item, and which ids it has. */
 export interface KnownItem {
   readonly value: unknown;
   readonly ids: Ids;
-  /** As they were before what is no Unicode was replaced. */
   readonly raw: readonly ItemId[];
 }
 
@@ -98,9 +82,9 @@ const WITH_IDS: Readonly<Record<string, (ids: readonly ItemId[]) => unknown>> = 
 const build = ({ kind, ids }: Description): KnownItem => {
   const [first = "a"] = ids;
   const [one, none] = [WITH_ID[kind], WITHOUT_ID[kind]];
-  if (one) return { value: one(first), ids: [wellFormed(first)], raw: [first] };
+  if (one) return { value: one(first), ids: [String(first)], raw: [first] };
   if (none) return { value: none(), ids: [], raw: [] };
-  return { value: WITH_IDS[kind]?.(ids), ids: ids.map(wellFormed), raw: ids };
+  return { value: WITH_IDS[kind]?.(ids), ids: ids.map(String), raw: ids };
 };
 
 export const poolId = fc.constantFrom(...POOL);

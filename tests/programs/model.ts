@@ -9,9 +9,6 @@ interface Recording {
   isCovered: boolean;
 }
 
-/** Texts without halves of surrogate pairs: of these, all are the same id. */
-export const wellFormed = (id: unknown): string => Buffer.from(String(id)).toString();
-
 /** A guard without a storage, whose window does not end. */
 export class GuardModel {
   nowMs: number;

@@ -123,13 +123,13 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
 /// What was taken back goes out if it was taken back here, is not under way and did not arrive before.
 fn check_unseen_due(device: &Device, tab: usize, item: Item, at: u64) {
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
-    let taken_back: Vec<usize> = page
+    let unseen: Vec<usize> = page
         .candidates(ledger, item)
         .filter(|(_, recording)| recording.at == at && recording.unseen)
         .map(|(index, _)| index)
         .collect();
     assert!(
-        !taken_back.is_empty(),
+        !unseen.is_empty(),
         "batches: {item:?} was not taken back at {at}, or was recorded since"
     );
     let is_under_way = page
@@ -142,7 +142,7 @@ fn check_unseen_due(device: &Device, tab: usize, item: Item, at: u64) {
     );
     let is_kept = |&index: &usize| page.must_remember(ledger, index);
     assert!(
-        !page.delivered_unseen.contains(&(item, at)) || !taken_back.iter().all(is_kept),
+        !page.delivered_unseen.contains(&(item, at)) || !unseen.iter().all(is_kept),
         "batches: that {item:?} is taken back goes again"
     );
 }

@@ -206,7 +206,7 @@ struct Why {
 fn why(server: &Server, asking: &DeviceTold, item: Item, now: u64, items: &Items) -> Why {
     let forget_before = server.exceptions.forget_before;
     let device = asking.parts().device.to_owned();
-    let is_taken_back = server.exceptions.contains(item);
+    let is_unseen = server.exceptions.contains(item);
     let is_in_chain = server.newest_shard(item, now, items).is_some();
     let is_own = asking.counts(forget_before) && asking.newest.contains(&item);
     let others = || {
@@ -216,12 +216,12 @@ fn why(server: &Server, asking: &DeviceTold, item: Item, now: u64, items: &Items
     let is_elsewhere = others().any(|told| told.is_surely_kept && told.newest.contains(&item));
     let counting = || {
         others()
-            .filter(|_| !is_taken_back)
+            .filter(|_| !is_unseen)
             .chain(Some(asking).filter(|asking| asking.counts(forget_before)))
     };
     let is_in_any = counting().any(|told| told.contains(item, items));
     Why {
-        must_be_left_out: is_in_chain || is_own || (is_elsewhere && !is_taken_back),
+        must_be_left_out: is_in_chain || is_own || (is_elsewhere && !is_unseen),
         may_be_left_out: is_in_chain || is_in_any,
         is_own,
         is_in_chain,

@@ -253,7 +253,7 @@ fn to_be_delivered<'a>(place: &'a Device, tab: usize, world: &World) -> Vec<&'a 
     }
     let (ledger, page) = (&place.ledger, &place.tabs[tab]);
     let must = |(index, recording): &(usize, &Recording)| {
-        let has_left = ledger.is_taken_back(recording.item)
+        let has_left = ledger.is_unseen(recording.item)
             || ledger.item_may_be_deleted(recording.item)
             || ledger.text_dropped.contains(&recording.item)
             || !page.must_keep_text(ledger, *index);

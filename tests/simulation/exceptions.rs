@@ -29,7 +29,7 @@ impl Exceptions {
             self.unsee(item, at_ms);
             return true;
         }
-        let counts = self.unseen.get(&item).is_none_or(|&taken_back| at_ms > taken_back);
+        let counts = self.unseen.get(&item).is_none_or(|&unseen| at_ms > unseen);
         if counts {
             self.unseen.remove(&item);
         }

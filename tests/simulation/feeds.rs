@@ -217,7 +217,7 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
             continue;
         }
         let has_lost_text = page.may_have_lost_text(ledger, index);
-        let may_have_left = ledger.is_taken_back(item) || ledger.item_may_be_deleted(item);
+        let may_have_left = ledger.is_unseen(item) || ledger.item_may_be_deleted(item);
         assert!(
             has_lost_text || may_have_left || ledger.covered.contains(&item) || !page.must_remember(ledger, index),
             "pending until covered: {item:?} is not pending, and no snapshot covered it"
@@ -330,7 +330,7 @@ pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<
         never_seen += usize::from(!ledger.has(item));
         let is_listed = page.view.lists(item);
         // After it was taken back, whatever the clock says.
-        let reach = page.view.unseen.get(&item).map(|taken_back| taken_back.reach + 1);
+        let reach = page.view.unseen.get(&item).map(|unseen| unseen.reach + 1);
         let index = note(device, tab, item, reach.unwrap_or(0), What::Seen, scene);
         let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
         page.is_not_due(ledger, item);
@@ -375,7 +375,7 @@ fn record_local(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<'
         matches!(after, Some(Explanation::Device { .. })),
         "local: {item:?} is remembered, not {after:?}"
     );
-    let reach = page.view.unseen.get(&item).map(|taken_back| taken_back.reach + 1);
+    let reach = page.view.unseen.get(&item).map(|unseen| unseen.reach + 1);
     note(device, tab, item, reach.unwrap_or(0), What::Local, scene);
     let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
     page.is_not_due(ledger, item);
@@ -408,9 +408,9 @@ pub fn take_back(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let page = &mut device.tabs[tab];
     let text = scene.items.text(item);
     let was_stopped = page.guard.explain(text, time).is_some();
-    let taken_back = page.guard.unsee(&[text], time);
+    let unseen = page.guard.unsee(&[text], time);
     assert_eq!(
-        taken_back,
+        unseen,
         usize::from(was_stopped),
         "taken back: it tells what was stopped"
     );

@@ -47,7 +47,7 @@ impl Row {
         let now = Time::from_unix_ms(recording.at);
         match self.guard.explain(text, now) {
             Some(Explanation::Pending { at } | Explanation::Device { at }) => !recording.unseen && at == recording.at,
-            _ => recording.unseen && !self.guard.taken_back(&[text], now).is_empty(),
+            _ => recording.unseen && !self.guard.unseen(&[text], now).is_empty(),
         }
     }
 }

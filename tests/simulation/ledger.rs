@@ -200,7 +200,7 @@ impl Ledger {
     }
 
     /// Whether an item was taken back.
-    pub fn is_taken_back(&self, item: Item) -> bool {
+    pub fn is_unseen(&self, item: Item) -> bool {
         self.of(item).any(|(_, recording)| recording.unseen)
     }
 }

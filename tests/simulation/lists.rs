@@ -131,7 +131,7 @@ pub fn show(device: &mut Device, tab: usize, items: &[Item], scene: &mut Scene<'
         });
     }
     let listed = page.view.unseen.iter();
-    verdicts.listed = listed.map(|(&item, taken_back)| (item, taken_back.stated)).collect();
+    verdicts.listed = listed.map(|(&item, unseen)| (item, unseen.stated)).collect();
     verdicts.owes_deletion = false;
     device.tabs[tab].verdicts = verdicts;
 }
@@ -146,7 +146,7 @@ fn forget_taken_back(verdicts: &mut Verdicts, device: &Device, tab: usize, scene
     verdicts.unseen_revision = page.guard.unseen_revision();
     let stopped = verdicts.of.iter().filter(|(_, verdict)| verdict.is_stopped);
     let ids: Vec<Item> = stopped.map(|(&item, _)| item).collect();
-    let named = page.guard.taken_back(&scene.items.texts(&ids), time);
+    let named = page.guard.unseen(&scene.items.texts(&ids), time);
     let named: Vec<Item> = named.into_iter().map(|index| ids[index as usize]).collect();
     for &id in &named {
         assert!(
@@ -177,7 +177,7 @@ fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scen
             .next_back()
             .filter(|(_, own)| own.missed_of_item.is_empty());
         let is_own_since = own.is_some_and(|(index, recording)| recording.unseen && index >= verdict.recordings);
-        let listed = page.view.unseen.get(&id).map(|taken_back| taken_back.stated);
+        let listed = page.view.unseen.get(&id).map(|unseen| unseen.stated);
         let is_listed_since = listed.is_some() && verdicts.listed.get(&id).copied() != listed;
         let is_forgotten = verdicts.owes_deletion && page.guard.explain(scene.items.text(id), time).is_none();
         assert!(

@@ -163,18 +163,18 @@ pub fn check_reach(device: &Device, tab: usize, server_ms: Option<u64>, scene: &
         return;
     }
     let off = device.clock_off_ms;
-    for (&item, taken_back) in &device.tabs[tab].view.unseen {
+    for (&item, unseen) in &device.tabs[tab].view.unseen {
         scene.tally.reach("the server takes back an item");
         for (_, recording) in device.ledger.of(item).filter(|(_, recording)| !recording.unseen) {
-            let is_since = recording.true_ms > taken_back.stated;
-            let is_taken_back = recording.at <= taken_back.reach;
+            let is_since = recording.true_ms > unseen.stated;
+            let is_unseen = recording.at <= unseen.reach;
             assert!(
-                !is_since || !is_taken_back || (server_ms.is_none() && off < 0),
-                "no repeat: {item:?} was recorded after it was taken back: {recording:?}, {taken_back:?}"
+                !is_since || !is_unseen || (server_ms.is_none() && off < 0),
+                "no repeat: {item:?} was recorded after it was taken back: {recording:?}, {unseen:?}"
             );
             assert!(
-                is_since || is_taken_back || off > 0 || (server_ms.is_none() && off != 0),
-                "taken back: {item:?} was recorded before it was taken back: {recording:?}, {taken_back:?}"
+                is_since || is_unseen || off > 0 || (server_ms.is_none() && off != 0),
+                "taken back: {item:?} was recorded before it was taken back: {recording:?}, {unseen:?}"
             );
         }
     }

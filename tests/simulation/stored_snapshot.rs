@@ -33,11 +33,7 @@ pub fn text_of(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> Option
         texts.iter().eq(page.view.shards.iter().map(|shipped| &shipped.text)),
         "restored: the shards in use are those that are stored"
     );
-    let unseen = page
-        .view
-        .unseen
-        .iter()
-        .map(|(&item, taken_back)| (item, taken_back.stated));
+    let unseen = page.view.unseen.iter().map(|(&item, unseen)| (item, unseen.stated));
     let kept = Kept {
         texts,
         shards: page.view.shards.clone(),

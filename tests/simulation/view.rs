@@ -19,12 +19,12 @@ pub struct View {
     /// The server's clock less the device's, if the snapshot told it.
     pub server_ahead: Option<i128>,
     /// What it takes back.
-    pub unseen: BTreeMap<Item, TakenBack>,
+    pub unseen: BTreeMap<Item, Unseen>,
 }
 
 /// An id that the snapshot in use takes back.
 #[derive(Debug, Clone)]
-pub struct TakenBack {
+pub struct Unseen {
     /// The server's time of it, as it stands.
     pub stated: u64,
     /// What was recorded later than this by the device's clock is not taken back.
@@ -61,24 +61,19 @@ impl View {
 
     /// Whether a recording of this time is taken back.
     pub fn takes_back(&self, item: Item, at: u64) -> bool {
-        self.unseen.get(&item).is_some_and(|taken_back| at <= taken_back.reach)
+        self.unseen.get(&item).is_some_and(|unseen| at <= unseen.reach)
     }
 
     /// What the next snapshot takes back, where this one is in use: to the earlier of the server's time as it stands
     /// and as translated, and as long as it lists the same, never further than before.
-    pub fn next_unseen(
-        &self,
-        listed: &[(Item, u64)],
-        server_ms: Option<u64>,
-        wall_ms: u64,
-    ) -> BTreeMap<Item, TakenBack> {
+    pub fn next_unseen(&self, listed: &[(Item, u64)], server_ms: Option<u64>, wall_ms: u64) -> BTreeMap<Item, Unseen> {
         let ahead = server_ms.map_or(0, |server_ms| i128::from(wall_ms) - i128::from(server_ms));
         let read = |&(item, stated): &(Item, u64)| {
             let translated = (i128::from(stated) + ahead).max(0) as u64;
             let reach = stated.min(translated).min(wall_ms);
             let known = self.unseen.get(&item).filter(|known| known.stated == stated);
             let reach = known.map_or(reach, |known| known.reach.min(reach));
-            (item, TakenBack { stated, reach })
+            (item, Unseen { stated, reach })
         };
         listed.iter().map(read).collect()
     }

@@ -62,8 +62,8 @@ export async function serve(stored: readonly string[], held: string | null): Pro
     format,
   };
   const chain: ShardChain = await ShardChain.from(stored, options);
-  const rejected: readonly { index: number; code: ErrorCode }[] = chain.rejected;
-  const codes = chain.rejected.map(({ index, code }) => `${index.toFixed()}: ${code satisfies ErrorCode}`);
+  const rejected: readonly { index: number; reason: string }[] = chain.rejected;
+  const codes = chain.rejected.map(({ index, reason }) => `${index.toFixed()}: ${reason}`);
   const unknown: number = chain.record(ids, { now }) + chain.record("a");
   const seen: boolean = chain.has(1, { now }) || chain.has("a");
   const fresh: Post[] = chain.filter(posts, { id: keyOf, pending: held, now });
@@ -85,7 +85,8 @@ export async function route(client: object, user: string, body: unknown, cursor:
   const { receivedAt, impressions, unseen, pending } = report;
   const storeOptions: StoreOptions = {
     namespaceOf: (user) => `home:${user}`,
-    onError: ({ code }: SeenGuardError) => {
+    onError: (error: SeenGuardError) => {
+      const code: ErrorCode = error.code;
       if (code === "engine") throw new Error(code);
     },
     pendingSeconds: receivedAt + impressions.length + unseen.length + (pending?.length ?? 0),

@@ -31,7 +31,7 @@ pub struct Input<'a> {
     rows: Few<RowInput<'a>, 8>,
     meta: Option<MetaInput>,
     recorded: Few<Id, 8>,
-    taken_back: Few<Id, 4>,
+    unseen: Few<Id, 4>,
     delivers: bool,
     clears: bool,
 }
@@ -149,9 +149,9 @@ impl Stored {
             let recording = self.table.recordings.get(&hash_id(text.as_bytes(), 0));
             let is_stopped = recording.is_some_and(|recording| recording.is_seen && self.is_live(recording.at));
             assert_eq!(guard.explain(&text, self.now).is_some(), is_stopped, "{text:?}");
-            let is_taken_back = recording.is_some_and(|recording| !recording.is_seen && self.is_live(recording.at));
-            let is_named = !guard.taken_back(&[&text], self.now).is_empty();
-            assert_eq!(is_named, is_taken_back, "{text:?}");
+            let is_unseen = recording.is_some_and(|recording| !recording.is_seen && self.is_live(recording.at));
+            let is_named = !guard.unseen(&[&text], self.now).is_empty();
+            assert_eq!(is_named, is_unseen, "{text:?}");
         }
     }
 
@@ -224,7 +224,7 @@ impl Stored {
             tab.guard.end_batch(batch.number, true, self.now);
         }
         tab.record(&texts(&input.recorded.0));
-        tab.unsee(&texts(&input.taken_back.0));
+        tab.unsee(&texts(&input.unseen.0));
         tab.flush(&mut device);
         // At the end of its 53 bits a counter can grow no more.
         if self.now.unix_ms() > MAX_NUMBER || self.table.highest_seq > MAX_NUMBER - 100 {
@@ -232,10 +232,10 @@ impl Stored {
         }
         let later = self.open(&mut device);
         let has = |id: &Id| [&tab, &later].map(|tab| tab.guard.explain(id.text(), self.now).is_some());
-        for id in &input.taken_back.0 {
+        for id in &input.unseen.0 {
             assert_eq!(has(id), [false; 2], "{id:?} was taken back");
         }
-        let recorded = input.recorded.0.iter().filter(|id| !input.taken_back.0.contains(id));
+        let recorded = input.recorded.0.iter().filter(|id| !input.unseen.0.contains(id));
         for id in recorded.filter(|_| self.remember > 16) {
             assert_eq!(has(id), [true; 2], "a repeat: {id:?}");
         }

@@ -186,7 +186,7 @@ impl Device {
         }
         let times = 1 + usize::from(input.times % 70 / 8);
         let list: Vec<Text> = std::iter::repeat_n(list, times).flatten().collect();
-        let unseen: Vec<Impression> = input.unseen.0.iter().map(|(id, at)| taken_back(*id, *at)).collect();
+        let unseen: Vec<Impression> = input.unseen.0.iter().map(|(id, at)| unseen(*id, *at)).collect();
         let shards: Vec<&[u8]> = list.iter().map(|text| &text.text[..]).collect();
         let snapshot = Snapshot {
             version: input.version.map(Number::get),
@@ -417,7 +417,7 @@ impl Device {
     }
 }
 
-fn taken_back(id: Id, at: Time) -> Impression {
+fn unseen(id: Id, at: Time) -> Impression {
     Impression {
         id: id.text(),
         at: at.get(),

@@ -22,7 +22,7 @@ const DEFAULT_PREFIX: &str = "seen:";
 /// servers in Node and in Rust serve the same users at the same time.
 ///
 /// Of each user it has a list, `<prefix><user>` (one shard an element, newest first), and beside it two hashes, only if
-/// there is something for them: `<prefix><user>:meta` for what was taken back and forgotten, which is changed together
+/// there is something for them: `<prefix><user>:meta` for what is unseen and forgotten, which is changed together
 /// with the list by one compare-and-set script and expires with it; and `<prefix><user>:pending` for what devices have
 /// pending. On a cluster a user's keys share a slot: [`StoreKeys`]. What passes, such as a failover, is tried again for
 /// about 5 seconds.

@@ -52,7 +52,7 @@ pub struct Snapshot {
     shards: Vec<String>,
     /// The server's clock, Unix seconds.
     now: u64,
-    /// Ids that were taken back; absent if none was.
+    /// Ids that are unseen; absent if none was.
     unseen: Option<Vec<Impression>>,
     /// When the history was deleted, Unix seconds; absent if never.
     forget_before: Option<u64>,
@@ -68,7 +68,7 @@ pub struct Report {
     now: u64,
     /// What was on the screen.
     impressions: Vec<Impression>,
-    /// What the person has taken back.
+    /// What is unseen.
     unseen: Option<Vec<Impression>>,
     /// What the device has pending.
     pending: Option<String>,

@@ -80,11 +80,7 @@ for (const [name, start] of stores) {
       const user = someone();
       await control(server, user, { lagSeconds: 0 });
       const id = (await pool(server, user))[0]?.[0]?.id ?? ""; // the best for this person
-      await post(
-        server,
-        user,
-        shown.map((id = "") => ({ id })),
-      );
+      await post(server, user, [{ id }]);
       await arrived(server, user);
       await report(server, user, { unseen: [{ id, at: Date.now() }] });
       await vi.waitFor(async () => {
@@ -93,11 +89,7 @@ for (const [name, start] of stores) {
       }, SOON);
       const offered = (await pagesOf(server, user, 11, 30)).map((each) => each.id);
       expect(offered).toContain(id);
-      await post(
-        server,
-        user,
-        shown.map((id = "") => ({ id })),
-      );
+      await post(server, user, [{ id }]);
       await vi.waitUntil(async () => (await page(server, user, 2)).snapshot.unseen === undefined, SOON);
       expect((await pagesOf(server, user, 41, 30)).map((each) => each.id)).not.toContain(id);
     });

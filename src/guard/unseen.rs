@@ -1,6 +1,6 @@
-//! What the server has taken back: part of the snapshot in use.
+//! What the server has as unseen: part of the snapshot in use.
 //!
-//! Such an id passes although shards contain it, unless this device recorded it after it was taken back. The time of
+//! Such an id passes although shards contain it, unless this device recorded it after it became unseen. The time of
 //! that is the server's; of the time as it stands and the same translated to this device's clock the earlier one counts,
 //! so that a clock that is off stops an item rather than repeats it.
 
@@ -13,22 +13,22 @@ use crate::params::MAX_SNAPSHOT_UNSEEN;
 use crate::table::{Kind, MAX_AT, Recording};
 use crate::time::Time;
 
-/// When the server took an id back.
+/// When an id became unseen on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TakenBackAt {
+pub(crate) struct UnseenAt {
     /// By the server's clock, Unix milliseconds.
     pub(crate) stated: u64,
     /// By this device's clock, at the latest, Unix milliseconds.
     pub(crate) at: u64,
 }
 
-/// The ids that the snapshot in use takes back.
+/// The unseen ids of the snapshot in use.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TakenBack {
-    pub(crate) by_hash: IdMap<TakenBackAt>,
+pub(crate) struct Unseen {
+    pub(crate) by_hash: IdMap<UnseenAt>,
 }
 
-impl TakenBack {
+impl Unseen {
     /// Reads what a snapshot lists. What the one before it, `known`, listed with the same time keeps what was noted of
     /// it then.
     ///
@@ -38,27 +38,27 @@ impl TakenBack {
         listed: &[Impression],
         server_now_ms: Option<u64>,
         now: Time,
-        known: &TakenBack,
+        known: &Unseen,
     ) -> Result<Self, Error> {
         if listed.len() > MAX_SNAPSHOT_UNSEEN {
-            return Err(Error::BadSnapshot("a snapshot takes back at most 1000 ids"));
+            return Err(Error::BadSnapshot("a snapshot has at most 1000 unseen ids"));
         }
-        let mut taken_back = TakenBack::default();
+        let mut unseen = Unseen::default();
         let now_ms = recorded_at(now);
         let offset = server_now_ms.map_or(0, |server_now| now_ms as i64 - server_now.min(MAX_AT) as i64);
         for impression in listed {
             let hash = hash_id(impression.id.as_bytes(), 0);
             let stated = impression.at.unix_ms().min(MAX_AT);
-            if taken_back.get(hash).is_some_and(|other| other.stated > stated) {
+            if unseen.get(hash).is_some_and(|other| other.stated > stated) {
                 continue;
             }
             let at = stated.min(stated.saturating_add_signed(offset)).min(now_ms);
             // A later snapshot must not reach further: what was recorded in between stays recorded.
             let known = known.get(hash).filter(|known| known.stated == stated);
             let at = known.map_or(at, |known| at.min(known.at));
-            taken_back.by_hash.insert(hash, TakenBackAt { stated, at });
+            unseen.by_hash.insert(hash, UnseenAt { stated, at });
         }
-        Ok(taken_back)
+        Ok(unseen)
     }
 
     #[inline]
@@ -67,20 +67,20 @@ impl TakenBack {
     }
 
     #[inline]
-    pub(crate) fn get(&self, hash: u64) -> Option<TakenBackAt> {
+    pub(crate) fn get(&self, hash: u64) -> Option<UnseenAt> {
         self.by_hash.get(&hash).copied()
     }
 
     /// Whether an id passes, by what this device recorded of it.
     pub(crate) fn passes(&self, hash: u64, recording: Option<&Recording>) -> bool {
         let is_older = |at| recording.is_none_or(|recording| recording.kind == Kind::Unseen || recording.at <= at);
-        self.get(hash).is_some_and(|taken_back| is_older(taken_back.at))
+        self.get(hash).is_some_and(|unseen| is_older(unseen.at))
     }
 
     /// Whether this lists an id that `other` does not list, or at another time.
-    pub(crate) fn lists_more_than(&self, other: &TakenBack) -> bool {
-        let stated = |taken_back: Option<TakenBackAt>| taken_back.map(|taken_back| taken_back.stated);
+    pub(crate) fn lists_more_than(&self, other: &Unseen) -> bool {
+        let stated = |unseen: Option<UnseenAt>| unseen.map(|unseen| unseen.stated);
         let mut listed = self.by_hash.iter();
-        listed.any(|(&hash, &taken_back)| stated(other.get(hash)) != Some(taken_back.stated))
+        listed.any(|(&hash, &unseen)| stated(other.get(hash)) != Some(unseen.stated))
     }
 }
