@@ -78,10 +78,12 @@ impl Deliveries {
 
     /// A batch has arrived, or has not and is due again.
     pub(crate) fn end_batch(&self, table: &mut Table, batch: u32, arrived: bool, now_ms: u64) {
-        let in_batch = table
-            .undelivered()
-            .filter(|(_, _, undelivered)| batch != 0 && undelivered.batch == batch);
-        let hashes: Vec<u64> = in_batch.map(|(hash, _, _)| hash).collect();
+        let mut hashes = Vec::new();
+        for (hash, _, undelivered) in table.undelivered() {
+            if batch != 0 && undelivered.batch == batch {
+                hashes.push(hash);
+            }
+        }
         for hash in hashes {
             table.set_batch(hash, 0);
             if arrived {

@@ -178,15 +178,18 @@ impl Guard {
 
     /// The pending ids, oldest first, at most `limit`.
     pub fn pending(&self, limit: usize, now: Time) -> Vec<String> {
-        let texts = self.pending_texts(now).map(|(_, undelivered)| undelivered.text());
-        texts.take(limit).collect()
+        let mut texts = Vec::new();
+        for (_, _, undelivered) in self.stopped_as_pending(now).into_iter().take(limit) {
+            texts.push(undelivered.text());
+        }
+        texts
     }
 
-    /// What is pending and not unseen by the server, oldest first, each with its hash.
-    fn pending_texts(&self, now: Time) -> impl DoubleEndedIterator<Item = (u64, &Undelivered)> {
-        let pending = self.table.pending(now.unix_ms());
-        let stopped = pending.filter(|(hash, recording, _)| !self.unseen.passes(*hash, Some(recording)));
-        stopped.map(|(hash, _, undelivered)| (hash, undelivered))
+    /// What is pending and not unseen on the server, oldest first, each with its hash.
+    fn stopped_as_pending(&self, now: Time) -> Vec<(u64, &Recording, &Undelivered)> {
+        let mut pending = self.table.pending(now.unix_ms());
+        pending.retain(|(hash, recording, _)| !self.unseen.passes(*hash, Some(recording)));
+        pending
     }
 
     /// What this device tells of its pending impressions with each request for a page and each report, so that a server
@@ -207,7 +210,8 @@ impl Guard {
     /// ```
     pub fn pending_list(&self, max_characters: usize, now: Time) -> String {
         let (device, counter) = (self.table.device_name(), self.table.counter());
-        let newest_first = self.pending_texts(now).rev().map(|(hash, _)| hash);
+        let pending = self.stopped_as_pending(now);
+        let newest_first = pending.iter().rev().map(|(hash, _, _)| *hash);
         PendingText::new(device, counter, self.latest_deletion()).with_list(newest_first, max_characters)
     }
 
@@ -222,7 +226,7 @@ impl Guard {
         let is_remembered = |recording: &Recording| recording.kind == Kind::Seen;
         GuardStats {
             server_false_positive_rate: self.server.false_positive_rate(self.server_seconds(now)),
-            pending: self.pending_texts(now).count(),
+            pending: self.stopped_as_pending(now).len(),
             remembered: self.table.count_live(now.unix_ms(), is_remembered),
         }
     }

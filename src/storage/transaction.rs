@@ -233,7 +233,7 @@ impl Storage {
                 transaction.puts_meta = true;
             }
         }
-        let ranks = guard.table.ranks_of(hashes.into_iter());
+        let ranks = guard.table.ranks_of(hashes);
         transaction.puts = ranks.chunks(MAX_ROW).map(<[Rank]>::to_vec).collect();
     }
 
@@ -456,7 +456,7 @@ impl Storage {
         let mut most = MAX_ROW;
         loop {
             let (first, unsaved) = guard.table.latest_unsaved(false, most);
-            let ranks = guard.table.ranks_of(unsaved.into_iter());
+            let ranks = guard.table.ranks_of(unsaved);
             let text = row::write(&guard.table, &ranks);
             if ranks.is_empty() {
                 return None;

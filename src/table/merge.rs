@@ -122,7 +122,7 @@ impl Table {
             self.early.clear();
         }
         self.keep(|_| keeps);
-        for stored in self.in_order(|recording| recording.seq != EARLY_LOCAL) {
+        for stored in self.in_order(&|recording| recording.seq != EARLY_LOCAL) {
             self.note_change(stored.hash, false);
         }
         true

@@ -289,7 +289,7 @@ impl Table {
         }
         let (texts, bytes) = (MAX_TEXTS - MAX_TEXTS / 10, MAX_TEXT_BYTES - MAX_TEXT_BYTES / 10);
         let mut dropped = 0;
-        for oldest in self.in_order(|recording| recording.undelivered.is_some()) {
+        for oldest in self.in_order(&|recording| recording.undelivered.is_some()) {
             if self.tally.texts <= texts && self.tally.text_bytes <= bytes {
                 break;
             }
@@ -303,15 +303,15 @@ impl Table {
     /// likewise.
     fn evict(&mut self) {
         if self.recordings.len() > with_slack(self.remember) {
-            self.keep_highest(self.remember, |_| true);
+            self.keep_highest(self.remember, &|_| true);
         }
         if self.tally.unseen > with_slack(MAX_UNSEEN) {
-            self.keep_highest(MAX_UNSEEN, Recording::is_unseen);
+            self.keep_highest(MAX_UNSEEN, &Recording::is_unseen);
         }
     }
 
     /// Keeps of the recordings that `counts` names the `most` highest.
-    fn keep_highest(&mut self, most: usize, counts: impl Fn(&Recording) -> bool) {
+    fn keep_highest(&mut self, most: usize, counts: &dyn Fn(&Recording) -> bool) {
         let order = self.in_order(counts);
         for evicted in &order[..order.len().saturating_sub(most)] {
             self.take(evicted.hash);
@@ -319,14 +319,23 @@ impl Table {
     }
 
     /// The ranks of the recordings that `counts` names, lowest first.
-    fn in_order(&self, counts: impl Fn(&Recording) -> bool) -> Vec<Rank> {
-        let counted = self.recordings.iter().filter(|(_, recording)| counts(recording));
-        Rank::sorted(counted.map(|(&hash, recording)| Rank::of(hash, recording)))
+    fn in_order(&self, counts: &dyn Fn(&Recording) -> bool) -> Vec<Rank> {
+        let mut ranks = Vec::new();
+        for (&hash, recording) in &self.recordings {
+            if counts(recording) {
+                ranks.push(Rank::of(hash, recording));
+            }
+        }
+        Rank::sorted(ranks)
     }
 
     /// The ranks of these ids, as far as the table has them, each once, lowest first.
-    pub(crate) fn ranks_of(&self, hashes: impl Iterator<Item = u64>) -> Vec<Rank> {
-        let mut ranks = Rank::sorted(hashes.filter_map(|hash| Some(Rank::of(hash, self.get(hash)?))));
+    pub(crate) fn ranks_of(&self, hashes: Vec<u64>) -> Vec<Rank> {
+        let mut ranks = Vec::new();
+        for hash in hashes {
+            ranks.extend(self.get(hash).map(|recording| Rank::of(hash, recording)));
+        }
+        let mut ranks = Rank::sorted(ranks);
         ranks.dedup();
         ranks
     }
@@ -339,19 +348,26 @@ fn with_slack(limit: usize) -> usize {
 /// What can be told without looking at each recording.
 impl Table {
     /// The recordings that have their text, oldest first, each with its hash. Looks at none where none has.
-    pub(crate) fn undelivered(&self) -> impl DoubleEndedIterator<Item = (u64, &Recording, &Undelivered)> {
-        let has_any = self.tally.texts > 0;
-        let ranks = has_any.then(|| self.in_order(|recording| recording.undelivered.is_some()));
-        ranks.into_iter().flatten().filter_map(|rank| {
-            let recording = self.get(rank.hash)?;
-            Some((rank.hash, recording, recording.undelivered.as_deref()?))
-        })
+    pub(crate) fn undelivered(&self) -> Vec<(u64, &Recording, &Undelivered)> {
+        let mut list = Vec::new();
+        if self.tally.texts == 0 {
+            return list;
+        }
+        for rank in self.in_order(&|recording| recording.undelivered.is_some()) {
+            if let Some(recording) = self.get(rank.hash)
+                && let Some(undelivered) = recording.undelivered.as_deref()
+            {
+                list.push((rank.hash, recording, undelivered));
+            }
+        }
+        list
     }
 
     /// The pending ones of them.
-    pub(crate) fn pending(&self, now_ms: u64) -> impl DoubleEndedIterator<Item = (u64, &Recording, &Undelivered)> {
-        self.undelivered()
-            .filter(move |(_, recording, _)| recording.is_pending() && self.is_live(recording, now_ms))
+    pub(crate) fn pending(&self, now_ms: u64) -> Vec<(u64, &Recording, &Undelivered)> {
+        let mut list = self.undelivered();
+        list.retain(|(_, recording, _)| recording.is_pending() && self.is_live(recording, now_ms));
+        list
     }
 
     pub(crate) fn undelivered_len(&self) -> usize {
@@ -382,23 +398,15 @@ impl Table {
     /// Of several changes of one id keeps the latest, and none of an id that is gone: what nothing stores would be ever
     /// more.
     fn drop_superseded(&mut self) {
-        let by_id = Rank::sorted(self.unsaved.iter().map(|change| Rank {
-            seq: change.hash,
-            at: change.place,
-            hash: change.hash,
-        }));
-        let is_latest = |place: usize| by_id.get(place + 1).is_none_or(|next| next.hash != by_id[place].hash);
-        let latest = (0..by_id.len()).filter(|&place| is_latest(place) && self.get(by_id[place].hash).is_some());
-        let in_order = Rank::sorted(latest.map(|place| Rank {
-            seq: by_id[place].at,
-            ..by_id[place]
-        }));
-        self.unsaved.clear();
-        self.unsaved.extend(in_order.into_iter().map(|change| Change {
-            hash: change.hash,
-            place: change.at,
-            can_wait: false,
-        }));
+        let mut latest: IdMap<u64> = IdMap::default();
+        for change in &self.unsaved {
+            latest.insert(change.hash, change.place);
+        }
+        let recordings = &self.recordings;
+        self.unsaved.retain_mut(|change| {
+            change.can_wait = false;
+            latest.get(&change.hash) == Some(&change.place) && recordings.contains_key(&change.hash)
+        });
     }
 
     /// How many changes there were.

@@ -145,8 +145,8 @@ pub(crate) struct Rank {
 
 impl Rank {
     /// Lowest first. Heap sort, whose code is a fraction of that of the other sorts.
-    pub(crate) fn sorted(ranks: impl Iterator<Item = Rank>) -> Vec<Rank> {
-        ranks.collect::<BinaryHeap<Rank>>().into_sorted_vec()
+    pub(crate) fn sorted(ranks: Vec<Rank>) -> Vec<Rank> {
+        BinaryHeap::from(ranks).into_sorted_vec()
     }
 
     pub(crate) fn of(hash: u64, recording: &Recording) -> Rank {

@@ -26,7 +26,7 @@ pub(crate) fn write(table: &Table, ids: &[Rank]) -> String {
     let mut bytes = Vec::new();
     let mut before = 0;
     // One that was recorded again since has another rank.
-    for Rank { hash, .. } in table.ranks_of(ids.iter().map(|id| id.hash)) {
+    for Rank { hash, .. } in table.ranks_of(ids.iter().map(|id| id.hash).collect()) {
         let Some(recording) = table.get(hash) else { continue };
         let undelivered = recording.undelivered.as_deref();
         let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };

@@ -30,7 +30,7 @@ fn unsee(table: &mut Table, id: &str, at: u64) {
 
 /// All that is unsaved, as rows, and then it is saved.
 fn rows_of(table: &mut Table) -> Vec<String> {
-    let ranks = table.ranks_of(table.latest_unsaved(true, usize::MAX).1.into_iter());
+    let ranks = table.ranks_of(table.latest_unsaved(true, usize::MAX).1);
     table.set_saved(0, u64::MAX);
     ranks.chunks(MAX_ROW).map(|ranks| row::write(table, ranks)).collect()
 }
@@ -108,7 +108,7 @@ fn what_is_to_be_delivered_keeps_its_text_in_whatever_order_a_look_reads_the_row
         table.expect_look();
         rows.into_iter().for_each(|row| merge_row(&mut table, row));
         table.finish_look();
-        table.undelivered().map(|(hash, ..)| hash).collect::<Vec<u64>>()
+        table.undelivered().into_iter().map(|(hash, ..)| hash).collect::<Vec<u64>>()
     };
     let expected = [hash("a"), hash("b")];
     assert_eq!(texts_after([&pending, &covered, &to_deliver]), expected);
@@ -120,7 +120,8 @@ fn what_is_to_be_delivered_keeps_its_text_in_whatever_order_a_look_reads_the_row
 #[test]
 fn damage_of_any_byte_costs_the_row() {
     let (_, row) = row_of_all_kinds();
-    for place in 0..row.len() {
+    // Padding says nothing.
+    for place in 0..row.trim_end_matches('=').len() {
         for other in ["A", "/", "\n", "é", ""] {
             let mut damaged = row.clone();
             damaged.replace_range(place..=place, other);
@@ -252,7 +253,7 @@ proptest! {
         // A part of them is compacted first.
         let (left, right) = rows.split_at(cut.index(rows.len()));
         let mut compacting = merged(left);
-        let ranks = compacting.in_order(|_| true);
+        let ranks = compacting.in_order(&|_| true);
         let mut grouped = merged(right);
         merge_row(&mut grouped, &row::write(&compacting, &ranks));
         prop_assert_eq!(&contents(&grouped), &all);
