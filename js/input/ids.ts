@@ -22,7 +22,11 @@ const MAX_ID_UNITS = 1_024;
 /** What one call into the engine takes: so many ids, of so many UTF-16 units. */
 const MAX_IDS = 20_000;
 const MAX_UNITS = 1 << 20;
-const LONE_SURROGATE = /[\uD800-\uDFFF]/u;
+/** Whether a text is well-formed; what some engines have not yet. */
+const isWellFormed: (text: string) => boolean =
+  "isWellFormed" in String.prototype
+    ? (text) => (text as unknown as { isWellFormed(): boolean }).isWellFormed()
+    : (text) => !/[\uD800-\uDFFF]/u.test(text);
 
 /** Whether a value can be an id. A number that is not a safe integer cannot: `JSON.parse` has already rounded it. */
 export function isId(id: unknown): id is ItemId {
@@ -32,12 +36,12 @@ export function isId(id: unknown): id is ItemId {
 /** The same on a device. Half a character would be the same id as any other half: UTF-8 has none. */
 export function isUsable(id: unknown): id is ItemId {
   if (typeof id !== "string") return isId(id);
-  const { isWellFormed } = id as { readonly isWellFormed?: () => boolean };
-  return id.length <= MAX_ID_UNITS && (isWellFormed ? isWellFormed.call(id) : !LONE_SURROGATE.test(id));
+  return id.length <= MAX_ID_UNITS && isWellFormed(id);
 }
 
 /** How many ids at the end of a list one call into the engine takes. */
 export function countLatest(ids: readonly ItemId[]): number {
+  if (ids.length <= MAX_UNITS / MAX_ID_UNITS) return ids.length;
   let units = 0;
   let count = 0;
   for (; count < Math.min(ids.length, MAX_IDS); count++) {

@@ -18,7 +18,7 @@ import { declarations, translate } from "./wasm2js.mjs";
 
 /** @type {readonly WasmModule[]} */
 export const modules = [
-  { name: "client", features: "client", file: "seenguard.wasm", optLevel: "3" },
+  { name: "client", features: "client", file: "seenguard.wasm", optLevel: "s" },
   { name: "formats", features: "client,formats", file: "formats.wasm", optLevel: "s" },
   { name: "server", features: "server,formats", file: "server.wasm", optLevel: "3" },
 ];

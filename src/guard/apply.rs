@@ -75,17 +75,18 @@ impl Guard {
     }
 
     /// Takes the stored snapshot of an earlier visit, unless one was applied on this visit, or it is from before a
-    /// deletion of the history that is known.
+    /// deletion of the history that is known. A page that hid may have ended before it stored what this covers; the lags
+    /// were told then.
     ///
     /// # Errors
     /// As [`Guard::apply`].
-    pub fn restore<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Time) -> Result<(), Error> {
+    pub fn restore<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Time) -> Result<Applied, Error> {
+        let mut applied = self.applied(None, now);
         if !self.has_applied && snapshot.forget_before.unwrap_or(0) >= self.latest_deletion() {
             self.replace(&snapshot, now)?;
-            // A page that hid may have ended before it stored what this covers. Its lags were told then.
-            self.cover(&mut self.applied(None, now), now);
+            self.cover(&mut applied, now);
         }
-        Ok(())
+        Ok(applied)
     }
 
     /// Returns false if a shard is missing.

@@ -108,7 +108,11 @@ fn what_is_to_be_delivered_keeps_its_text_in_whatever_order_a_look_reads_the_row
         table.expect_look();
         rows.into_iter().for_each(|row| merge_row(&mut table, row));
         table.finish_look();
-        table.undelivered().into_iter().map(|(hash, ..)| hash).collect::<Vec<u64>>()
+        table
+            .undelivered()
+            .into_iter()
+            .map(|(hash, ..)| hash)
+            .collect::<Vec<u64>>()
     };
     let expected = [hash("a"), hash("b")];
     assert_eq!(texts_after([&pending, &covered, &to_deliver]), expected);

@@ -205,7 +205,7 @@ impl Guard {
                 forget_before: given(forget_before).map(|seconds| seconds as u32),
             };
             match is_stored {
-                true => self.guard.restore(snapshot, now(wall_ms)).map(|()| None),
+                true => self.guard.restore(snapshot, now(wall_ms)).map(|_| None),
                 false => self.guard.apply(snapshot, now(wall_ms)).map(Some),
             }
         });

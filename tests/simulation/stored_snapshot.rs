@@ -1,9 +1,11 @@
 //! The snapshot in use as a tab stores it for the next visit, and what a page that opens must make of it.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use seenguard::{Format, Impression, Snapshot, Time};
 
+use super::coverage;
 use super::device::Device;
 use super::items::Item;
 use super::scene::Scene;
@@ -78,7 +80,9 @@ pub fn restore(device: &mut Device, tab: usize, key: &str, text: &str, scene: &m
         forget_before: (kept.forget_before > 0).then_some(kept.forget_before),
     };
     let references: Vec<&str> = kept.shards.iter().map(|shipped| shipped.reference.as_str()).collect();
-    page.guard.restore(snapshot, time).expect("what was in use can be read");
+    let before = page.guard.pending(usize::MAX, time);
+    let listed_before: BTreeSet<Item> = page.view.unseen.keys().copied().collect();
+    let restored = page.guard.restore(snapshot, time).expect("what was in use can be read");
     let must_be_refused = page.has_applied || kept.forget_before < page.knows_deletion;
     let may_be_refused = must_be_refused || kept.forget_before < page.may_know_deletion;
     // After a snapshot with a reference to what it lacks a page names nothing until it has taken one.
@@ -110,4 +114,8 @@ pub fn restore(device: &mut Device, tab: usize, key: &str, text: &str, scene: &m
     };
     page.view = next;
     snapshots::check_reach(device, tab, server_ms, scene);
+    // What is recorded only to be counted is no item of a feed.
+    if before.iter().all(|text| scene.items.of(text).is_some()) {
+        coverage::check_settled(device, tab, (&before, &listed_before), &restored, false, scene);
+    }
 }
