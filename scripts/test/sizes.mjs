@@ -16,17 +16,17 @@ import { main } from "../setup.mjs";
  */
 const budgets = {
   // Aim: 70 KB, and 65 with feeds and delivery written anew.
-  seenguard: [240_000, 78_000],
-  "seenguard/formats": [320_000, 105_000],
+  seenguard: [230_000, 74_500],
+  "seenguard/formats": [309_000, 103_200],
   // Aim: 16 KB.
   "seenguard/slim": [73_000, 23_300],
   // Aim: 48 KB.
-  "seenguard.wasm": [156_000, 53_500],
-  "formats.wasm": [227_000, 79_000],
-  "seenguard.iife.js": [320_000, 106_000],
+  "seenguard.wasm": [148_500, 50_000],
+  "formats.wasm": [219_000, 77_200],
+  "seenguard.iife.js": [310_000, 103_500],
   // A file of its own, which a page without Wasm asks for.
-  "seenguard/engine-js": [356_000, 86_500],
-  "seenguard/formats/engine-js": [490_000, 122_500],
+  "seenguard/engine-js": [331_000, 81_500],
+  "seenguard/formats/engine-js": [471_000, 118_500],
   "seenguard/react": [4_800, 2_000],
   "seenguard/vue": [5_000, 2_000],
   "seenguard/svelte": [4_800, 2_000],
@@ -36,6 +36,7 @@ const budgets = {
   "seenguard/near-duplicates": [345_000, 115_500],
 };
 
+/** Throws for what is over its budget. */
 export function checkSizes() {
   const file = readFileSync(inProject("target", "sizes.json"), "utf8");
   const { sizes } = /** @type {{ sizes: Record<string, Size> }} */ (JSON.parse(file));
@@ -55,4 +56,4 @@ export function checkSizes() {
   if (wrong.length > 0) throw new CommandFailed(wrong.join("\n"));
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main(checkSizes);
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main(() => Promise.resolve(checkSizes()));

@@ -1,7 +1,6 @@
 /** What a chain keeps beside its shards, and references in place of those that a device holds. */
 import * as formats from "seenguard/formats";
 import {
-  pageOf,
   parseReport,
   ShardChain,
   type ChainOptions,

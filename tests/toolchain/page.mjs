@@ -40,7 +40,7 @@ export async function stoppedBy(classes, memory) {
   /** @param {InstanceType<Classes["Guard"]>} guard */
   const stopped = (guard) => {
     write(batch, memory, ids);
-    const count = guard.filter(batch, NOW_MS);
+    const count = guard.filter(batch, false, NOW_MS);
     const fresh = new Set(new Uint32Array(memory.buffer, batch.indices(), count));
     return ids.filter((_, index) => !fresh.has(index));
   };

@@ -208,7 +208,7 @@ fn thrown<T>(result: Result<T, JsValue>) -> Value {
 
 /// A guard of the namespace in this place. `seed` names its writer.
 fn guard_in(place: Option<Place>, seed: f64) -> Guard {
-    Guard::new("home:reader", PREFIX, place, 30.0, 10_000, &[seed]).unwrap()
+    Guard::new("home:reader", PREFIX, place, 30.0, 10_000.0, &[seed]).unwrap()
 }
 
 fn guard() -> Guard {
@@ -556,12 +556,19 @@ fn options_without_meaning_are_thrown_by_their_code() {
     assert_eq!(code(chain(0, 5, 0.001, 0, &[])), "bad-option");
     assert_eq!(code(chain(1000, 65, 0.001, 0, &[])), "bad-option");
     assert_eq!(code(chain(1000, 5, f64::NAN, 0, &[])), "bad-option");
-    assert_eq!(code(chain(1000, 5, 1e-12, 0, &[])), "bad-parameters");
-    assert_eq!(code(chain(1_100_000, 5, 0.001, 0, &[])), "too-large");
+    assert_eq!(code(chain(1000, 5, 1e-12, 0, &[])), "bad-option");
+    assert_eq!(code(chain(1_100_000, 5, 0.001, 0, &[])), "bad-option");
     assert!(chain(1000, 32, 0.001, 60, &[]).is_ok());
     let with_seed = |seed: &str| GivenOptions::new(false, 0, 0, 0.0, None, None, None, Some(seed.into()), None);
     assert_eq!(thrown(with_seed("18446744073709551616"))["code"], "bad-option");
-    for (window, remember) in [(0.0, 1), (f64::NAN, 1), (30.0, 0), (30.0, 50_001)] {
+    for (window, remember) in [
+        (0.0, 1.0),
+        (f64::NAN, 1.0),
+        (30.0, 0.0),
+        (30.0, 1.5),
+        (30.0, f64::NAN),
+        (30.0, 50_001.0),
+    ] {
         let guard = Guard::new("home", PREFIX, None, window, remember, &[]);
         assert!(guard.is_err_and(|error| error.as_string().is_some_and(|text| text.len() > 20)));
     }
@@ -583,7 +590,7 @@ fn a_chain_records_filters_ships_and_goes_on() {
     assert_eq!(stored.len(), 2);
     stored.insert(1, "damaged");
     let again = chain(3, 5, 0.001, 0, &stored).unwrap();
-    assert_eq!(parsed(again.rejected()), json!([{ "index": 1, "code": "bad-base64" }]));
+    assert_eq!(parsed(again.rejected()), json!([{ "index": 1, "reason": "bad-base64" }]));
     let mut batch = separated(&["a", "x", "d", "x"]);
     let count = again.filter(&mut batch, None, now).unwrap();
     assert_eq!(indices(&batch, count), [1]);

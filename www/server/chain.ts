@@ -5,7 +5,7 @@
  * native ones, or the records of a Go service that was there before.
  */
 import { createHash } from "node:crypto";
-import type { ChainOptions, ErrorCode, SeenStore, ShardChain } from "seenguard/server";
+import type { ChainOptions, SeenStore, ShardChain } from "seenguard/server";
 
 /** For how long the demo remembers what a person has seen: the same 30 days as the guard in the page. */
 export const WINDOW_SECONDS = 30 * 24 * 60 * 60;
@@ -36,7 +36,7 @@ function optionsOfFormat(): ChainOptions & ShardSizes {
 /** A stored element that is no shard. */
 export interface Unreadable {
   readonly index: number;
-  readonly code: ErrorCode;
+  readonly reason: string;
 }
 
 /** Changes what is stored of a person. Returns the elements that were no shards; they are gone afterwards. */

@@ -101,7 +101,7 @@ export function loseSome(
 /** Tells an unreadable element in words that an operator can act on. */
 export function describeUnreadable(unreadable: Unreadable): string {
   const element = `element ${String(unreadable.index)} of the stored shards`;
-  return `${element} could not be read (${unreadable.code}) and was replaced`;
+  return `${element} could not be read (${unreadable.reason}) and was replaced`;
 }
 
 /** Keeps the latest problems, and writes each to the log. */
