@@ -590,7 +590,10 @@ fn a_chain_records_filters_ships_and_goes_on() {
     assert_eq!(stored.len(), 2);
     stored.insert(1, "damaged");
     let again = chain(3, 5, 0.001, 0, &stored).unwrap();
-    assert_eq!(parsed(again.rejected()), json!([{ "index": 1, "reason": "bad-base64" }]));
+    assert_eq!(
+        parsed(again.rejected()),
+        json!([{ "index": 1, "reason": "bad-base64" }])
+    );
     let mut batch = separated(&["a", "x", "d", "x"]);
     let count = again.filter(&mut batch, None, now).unwrap();
     assert_eq!(indices(&batch, count), [1]);
