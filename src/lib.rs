@@ -128,6 +128,7 @@
 #![warn(missing_docs)]
 
 mod base36;
+mod base64;
 mod bit_sliced;
 mod bloom;
 mod chain;

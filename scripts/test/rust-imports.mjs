@@ -13,7 +13,7 @@ import { CommandFailed } from "../lib/run.mjs";
 /** Files and folders of src/, the lowest first: each may import what is in a line above its own. */
 const layers = [
   ["base36", "error", "id_map", "time"],
-  ["impression", "params"],
+  ["base64", "impression", "params"],
   ["hash"],
   ["bloom", "devices", "id_list", "near_duplicates"],
   ["bit_sliced", "shard"],

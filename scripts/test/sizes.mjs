@@ -3,10 +3,8 @@
  * below. Every kilobyte is paid for by every visitor, and one at a time nobody notices.
  */
 import { readFileSync } from "node:fs";
-import { pathToFileURL } from "node:url";
 import { inProject } from "../lib/paths.mjs";
 import { CommandFailed } from "../lib/run.mjs";
-import { main } from "../setup.mjs";
 
 /** @typedef {{ bytes: number, brotli: number }} Size */
 
@@ -55,5 +53,3 @@ export function checkSizes() {
   }
   if (wrong.length > 0) throw new CommandFailed(wrong.join("\n"));
 }
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main(() => Promise.resolve(checkSizes()));

@@ -14,8 +14,8 @@ use std::fmt;
 
 use super::name::DeviceName;
 use crate::base36::{base36, from_base36};
+use crate::base64;
 use crate::error::Error;
-use crate::wire::base64;
 
 /// Most characters of a text: it has room for [`MAX_IDS`].
 const MAX_TEXT_CHARACTERS: usize = 4_096;

@@ -12,8 +12,8 @@
 
 use super::Table;
 use super::recording::{Kind, MAX_AT, MAX_DELIVERIES, MAX_SEQ, Rank, Recording, Undelivered};
+use crate::base64;
 use crate::hash::hash_id;
-use crate::wire::base64;
 
 const UNSEEN: u8 = 1;
 const COVERED: u8 = 2;

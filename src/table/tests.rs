@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::row;
 use super::*;
-use crate::wire::base64;
+use crate::base64;
 
 const NOW: u64 = 1_764_000_000_000;
 const WINDOW_MS: u64 = 86_400_000;

@@ -9,9 +9,10 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::encoded::EncodedShard;
+use super::foreign;
 use super::payload::Words;
 use super::reader::Reader;
-use super::{base64, foreign};
+use crate::base64;
 use crate::error::Error;
 use crate::hash::ForeignScheme;
 

@@ -10,8 +10,9 @@
 use std::f64::consts::LN_2;
 
 use super::encoded::EncodedShard;
+use super::foreign;
 use super::payload::{self, Words};
-use super::{base64, foreign};
+use crate::base64;
 use crate::bloom::FilterSpec;
 use crate::error::Error;
 use crate::hash::ForeignScheme;

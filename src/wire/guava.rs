@@ -13,9 +13,10 @@
 use std::f64::consts::LN_2;
 
 use super::encoded::EncodedShard;
+use super::foreign;
 use super::payload::{self, Words};
 use super::reader::Reader;
-use super::{base64, foreign};
+use crate::base64;
 use crate::bloom::FilterSpec;
 use crate::error::Error;
 use crate::hash::{ForeignScheme, HashScheme};

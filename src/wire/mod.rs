@@ -11,7 +11,6 @@
 //! Reading takes two steps in every format: the first learns the sizes and allocates nothing for the bits, the second
 //! is taken once the sizes are known to be within the limits.
 
-pub(crate) mod base64;
 mod format;
 pub mod native;
 mod reference;
@@ -41,6 +40,7 @@ pub use encoded::Encoding;
 pub use format::Format;
 pub use reference::Reference;
 
+use crate::base64;
 use crate::error::Error;
 #[cfg(feature = "formats")]
 use crate::hash::ForeignScheme;

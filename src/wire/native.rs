@@ -23,11 +23,11 @@
 //! So reading takes two steps: [`Header::read`] allocates nothing; [`Header::read_payload`] is called once the sizes
 //! are known to be within the limits.
 
-use super::base64;
 use super::encoded::{EncodedFilter, EncodedShard, Encoding, Payload};
 use super::payload::{self, Words};
 use super::reader::Reader;
 use super::rice;
+use crate::base64;
 use crate::bloom::FilterSpec;
 use crate::error::Error;
 use crate::hash::hash_id;

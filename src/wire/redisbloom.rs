@@ -18,9 +18,10 @@
 //! an m of its own.
 
 use super::encoded::{EncodedFilter, EncodedShard, Payload};
+use super::foreign;
 use super::payload::{self, Words};
 use super::reader::Reader;
-use super::{base64, foreign};
+use crate::base64;
 use crate::error::Error;
 use crate::hash::ForeignScheme;
 use crate::params::MAX_SNAPSHOT_BITS;

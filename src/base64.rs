@@ -4,9 +4,9 @@
 
 use std::borrow::Cow;
 
-use base64::Engine;
-use base64::alphabet::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use ::base64::Engine;
+use ::base64::alphabet::STANDARD;
+use ::base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::error::Error;
 
@@ -36,7 +36,7 @@ pub(crate) fn decode(text: &[u8]) -> Result<Vec<u8>, Error> {
     }
     let text = as_standard(text)?;
     let mut bytes = Vec::new();
-    let most = base64::decoded_len_estimate(text.len());
+    let most = ::base64::decoded_len_estimate(text.len());
     bytes.try_reserve_exact(most)?;
     bytes.resize(most, 0);
     let length = ENGINE.decode_slice(&text, &mut bytes).map_err(|_| Error::BadBase64)?;
@@ -64,7 +64,7 @@ fn as_standard(text: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+    use ::base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
     use super::*;
 
