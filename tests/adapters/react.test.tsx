@@ -96,7 +96,7 @@ describe("useSeenGuard", () => {
     await show("second");
     expect(new Set(results)).toEqual(new Set([undefined, latest()]));
     latest()?.apply({ shards: ["no shard"] });
-    expect(codes).toEqual(["second bad-base64"]);
+    expect(codes).toEqual(["second bad-snapshot"]);
   });
 
   test("gives no rendering another namespace's guard, though both are open", async () => {

@@ -286,6 +286,8 @@ test(
 
     await reader.goTo("Stories");
     expect(await reader.titles()).toEqual(titles);
+    // Before what is on the screen counts as seen, on the other device, too.
+    await reader.goTo("History");
     const otherTab = await other.anotherTab();
     await otherTab.loaded();
     expect(await otherTab.titles()).toEqual(titles);
