@@ -27,7 +27,7 @@ export class PanelView {
   /** `onTakeBack` takes all ids of an item back, and returns whether it was stopped. */
   constructor(onTakeBack: (ids: readonly string[]) => boolean) {
     const takeBack = (ids: readonly string[]) => {
-      const outcome = onTakeBack(ids) ? "is unseen: it passes again" : "was not stopped any more";
+      const outcome = onTakeBack(ids) ? "is taken back: it passes again" : "was not stopped any more";
       write(this.status, `${shortened(ids[0] ?? "")} ${outcome}.`);
     };
     this.stopped = new ItemList("Stopped lately", takeBack);

@@ -88,5 +88,5 @@ test("a larger one is refused, and what was in use stays", async ({ reader }) =>
     [inUse, large, larger] as const,
   );
   expect(results).toEqual(Array(2).fill({ applied: false, isHeld: true }));
-  expect(await codes(page)).toEqual(["too-large", "too-large"]);
+  expect(await codes(page)).toEqual(["bad-snapshot", "bad-snapshot"]);
 });
