@@ -67,18 +67,18 @@ export function misuseOnce(listener: ErrorListener): ErrorListener {
   };
 }
 
-/** The default listener: a warning on the console, once for each message. */
-export function warnOnce(): ErrorListener {
-  const isNew = newMessages();
+/** The default listener: a warning on the console, once for each message; of a server's users, for each code. */
+export function warnOnce(of: "message" | "code" = "message"): ErrorListener {
+  const isNew = newMessages(of);
   return (error) => {
     // A console may read the error's cause, which can be anything.
     if (isNew(error)) attempt(() => console.warn(`seenguard: ${error.message}`, error));
   };
 }
 
-function newMessages(): (error: SeenGuardError) => boolean {
+function newMessages(of: "message" | "code" = "message"): (error: SeenGuardError) => boolean {
   const told = new Set<string>();
-  return ({ message }) => told.size < MOST_MESSAGES && told.size < told.add(message).size;
+  return (error) => told.size < MOST_MESSAGES && told.size < told.add(error[of]).size;
 }
 
 /** Calls an app's callback. What it throws becomes an uncaught error of the app and stops nothing here. */

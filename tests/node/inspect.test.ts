@@ -242,7 +242,7 @@ describe("its input", () => {
     const named: Snapshot = { format: "guava", shards: [guava?.base64 ?? ""] };
     expect((await inspect([], JSON.stringify(named))).shards[0]?.format).toBe("guava");
     const misnamed = JSON.stringify({ ...named, format: "seenguard" });
-    expect((await runCommand(["inspect"], misnamed)).stderr).toContain("#bad-magic)");
+    expect((await runCommand(["inspect"], misnamed)).stderr).toContain("bad-magic: ");
     expect((await inspect(["--format", "guava"], misnamed)).shards[0]?.format).toBe("guava");
   });
 });
@@ -292,7 +292,7 @@ describe("what is damaged", () => {
     chain.free();
     const { status, stdout, stderr } = await runCommand(["inspect", "--json", ...Array<string>(5).fill(large)]);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/#too-large\)/);
+    expect(stderr).toContain("too-large: ");
     const inspected = JSON.parse(stdout) as Inspected;
     expect(inspected.bits).toBeGreaterThan(2 ** 26);
     expect(inspected.shards).toHaveLength(5);

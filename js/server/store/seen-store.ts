@@ -74,7 +74,7 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
     this.options = withFormat(chainOptions);
     this.namespaceOf = namespaceOf;
     this.pendingSeconds = pendingSeconds;
-    this.onError = onError ?? warnOnce();
+    this.onError = onError ?? warnOnce("code");
     this.backend = backend;
   }
 
