@@ -14,7 +14,7 @@ type Client = (args: readonly string[], body: string) => Promise<string>;
 
 /** It has to be encoded in an address. */
 const USER = "ada/é 1+1?";
-const RANKED = ["a", ["b", "story-7"], "c", "d", "e", "f"];
+const RANKED = ["a", "b", "c", "d", "e", "f"];
 
 const directory = makeTempDirectory();
 let service: RunningService;
