@@ -23,6 +23,16 @@ fn device_with_rows(sizes: &[usize]) -> Device {
     device
 }
 
+/// A tab whose stored impression the server has covered since, which is not stored yet.
+fn tab_with_unstored_coverage(device: &mut Device) -> Tab {
+    let mut tab = Tab::open(device, Place::IndexedDb);
+    tab.record(&["a"]);
+    tab.work(device);
+    apply(&mut tab.guard, None, &[shard_of_everything()], at(START)).unwrap();
+    tab.storage.changed(&tab.guard);
+    tab
+}
+
 /// How many rows of these sizes are left when the next visit has passed.
 fn rows_left(sizes: &[usize]) -> usize {
     let mut device = device_with_rows(sizes);
@@ -141,11 +151,7 @@ fn a_put_has_the_latest_thousand_and_the_next_ones_the_rest() {
 fn what_was_merely_covered_goes_with_the_next_put_or_as_the_page_hides() {
     for hides in [false, true] {
         let mut device = Device::default();
-        let mut tab = Tab::open(&mut device, Place::IndexedDb);
-        tab.record(&["a"]);
-        tab.work(&mut device);
-        apply(&mut tab.guard, None, &[shard_of_everything()], at(START)).unwrap();
-        tab.storage.changed(&tab.guard);
+        let mut tab = tab_with_unstored_coverage(&mut device);
         assert_eq!((tab.work(&mut device), device.rows()), (vec![], 1));
         match hides {
             true => drop(tab.hide(&mut device)),
@@ -1103,11 +1109,7 @@ fn as_a_page_hides_the_snapshot_goes_before_what_it_merely_covers_and_after_what
         ),
     ] {
         let mut device = Device::default();
-        let mut tab = Tab::open(&mut device, Place::IndexedDb);
-        tab.record(&["a"]);
-        tab.work(&mut device);
-        apply(&mut tab.guard, None, &[shard_of_everything()], at(START)).unwrap();
-        tab.storage.changed(&tab.guard);
+        let mut tab = tab_with_unstored_coverage(&mut device);
         recorded.iter().for_each(|id| tab.record(&[id]));
         assert_eq!(tab.hide(&mut device), steps);
     }
