@@ -26,9 +26,9 @@ import { guardedFetch } from "./guarded-fetch.js";
 import { HOOK, type Tool } from "./hook.js";
 import {
   checkClearArguments,
-  checkDeliverTimeout,
   checkFeedOptions,
   checkFetchOptions,
+  checkFlushOptions,
   checkGuardOptions,
   checkObserveOptions,
   checkRecordOptions,
@@ -102,12 +102,12 @@ class OpenGuard implements Api.SeenGuard {
     return isUsable(id) ? this.namespace().explain(id) : { seen: false };
   }
 
-  record(ids: Api.ItemId | Iterable<Api.ItemId>, options: Api.RecordOptions = {}): number {
+  record(ids: Api.Identified | Iterable<Api.Identified>, options: Api.RecordOptions = {}): number {
     const { local } = checkRecordOptions(options);
     return this.namespace().record(collectRecorded(ids), local);
   }
 
-  unsee(ids: Api.ItemId | Iterable<Api.ItemId>): number {
+  unsee(ids: Api.Identified | Iterable<Api.Identified>): number {
     return this.namespace().unsee(collectRecorded(ids));
   }
 
@@ -134,18 +134,15 @@ class OpenGuard implements Api.SeenGuard {
 
   observe(root: Element | Document | ShadowRoot, options: Api.ObserveOptions = {}): () => void {
     const settings = checkObserveOptions(options);
-    if (!this.isUsable(misuseOfRoot(root))) return () => {};
-    const onClosed = (host: Element) => this.tell(misuseOfHost(host));
-    return this.untilClosed(observeBelow(root, settings, this.recorder(settings), onClosed));
-  }
-
-  track(element: Element, id: Api.ItemId | readonly Api.ItemId[], options: Api.ObserveOptions = {}): () => void {
-    const settings = checkObserveOptions(options);
-    if (!this.isUsable(misuseOfElement(element))) return () => {};
-    const ids = collectRecorded(id).map(String);
+    const ids = settings.id === undefined ? undefined : collectRecorded(settings.id).map(String);
+    if (!this.isUsable(ids ? misuseOfElement(root) : misuseOfRoot(root))) return () => {};
+    if (!ids) {
+      const onClosed = (host: Element) => this.tell(misuseOfHost(host));
+      return this.untilClosed(observeBelow(root, settings, this.recorder(settings), onClosed));
+    }
     const [first] = ids;
     if (first === undefined) return () => {};
-    return this.untilClosed(observeElement(element, first, settings, this.recorder(settings, ids)));
+    return this.untilClosed(observeElement(root as Element, first, settings, this.recorder(settings, ids)));
   }
 
   private isUsable(error: SeenGuardError | undefined): boolean {
@@ -187,10 +184,6 @@ class OpenGuard implements Api.SeenGuard {
     });
   }
 
-  async deliver(timeoutMs?: number): Promise<{ delivered: number; left: number }> {
-    return this.namespace().deliver(checkDeliverTimeout(timeoutMs));
-  }
-
   [HOOK](tool: Tool): () => void {
     const { tools } = this.namespace();
     tools.add(tool);
@@ -201,8 +194,11 @@ class OpenGuard implements Api.SeenGuard {
     return this.namespace().stats();
   }
 
-  flush(): Promise<void> {
-    return this.namespace().flush();
+  async flush(options: Api.FlushOptions = {}): Promise<{ delivered: number; left: number }> {
+    const { timeoutMs } = checkFlushOptions(options);
+    const namespace = this.namespace();
+    const [delivered] = await Promise.all([namespace.deliver(timeoutMs), namespace.flush()]);
+    return delivered;
   }
 
   async close(): Promise<void> {

@@ -5,6 +5,7 @@ import { readGiven, refuse } from "../errors.js";
 import type { ObserverSettings } from "../observer/observer.js";
 import {
   aFunction,
+  anything,
   checkEach,
   checkOptions,
   isFunction,
@@ -75,6 +76,7 @@ const recordRules = {
 
 const observeRules = {
   ...recordRules,
+  id: anything,
   attribute: ["an attribute's name", (value) => isText(value) && !/[\s"'<>/=]/.test(value), "data-seen-id"],
   threshold: upTo(1, "", true, 0.5),
   dwellMs: upTo(MAX_MS, " of milliseconds", true, 1000),
@@ -101,7 +103,7 @@ const reportRules = {
   intervalMs: upTo(MAX_MS, " of milliseconds", false, 5000),
 } satisfies Rules;
 
-const deliverRules = { timeoutMs: upTo(MAX_MS, " of milliseconds", true, 5000) } satisfies Rules;
+const flushRules = { timeoutMs: upTo(MAX_MS, " of milliseconds", true, 5000) } satisfies Rules;
 
 /** Checks the arguments of `clear`. */
 export function checkClearArguments(namespace: string, storage: StorageOption | undefined): void {
@@ -125,16 +127,16 @@ export function checkRecordOptions(options: unknown): { local: boolean } {
   return checkOptions("record", options, recordRules) as { local: boolean };
 }
 
-/** Checks the options of `observe` and `track`. */
+/** Checks the options of `observe`. */
 export function checkObserveOptions(
   options: unknown,
-): ObserverSettings & Pick<ObserveOptions, "idsOf" | "onImpression" | "local"> {
+): ObserverSettings & Pick<ObserveOptions, "id" | "idsOf" | "onImpression" | "local"> {
   return checkOptions("observe", options, observeRules) as object as ObserverSettings;
 }
 
-/** Checks the argument of `deliver`. */
-export function checkDeliverTimeout(timeoutMs: unknown): number {
-  return checkEach({ timeoutMs }, deliverRules).timeoutMs as number;
+/** Checks the options of `flush`. */
+export function checkFlushOptions(options: unknown): { timeoutMs: number } {
+  return checkOptions("flush", options, flushRules) as { timeoutMs: number };
 }
 
 /** Checks the options of `fetch`. */

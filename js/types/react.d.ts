@@ -2,32 +2,38 @@
 import type {
   FeedOptions,
   FetchPage,
+  FillOptions,
   GuardOptions,
   Identified,
   IdOf,
   ItemId,
   ObserveOptions,
+  ReportOptions,
   SeenGuard,
 } from "./seenguard.js";
 
 /**
- * The guard of a namespace, shared by all that ask for it and closed when the last one has gone; `undefined` until it
- * is open, and from the very render in which the namespace changes until that one's is. Wrong options are thrown in
- * the render, for an error boundary.
+ * The guard of a namespace, shared by all that ask for it: it stays open with the document, four at most, the one unused
+ * longest is closed. `undefined` until it is open, and from the very render in which the namespace changes until that
+ * one's is; `null`, with which a feed shows everything, where there is no user yet (no options, or an empty namespace)
+ * and where `open` fails. Wrong options are thrown in the render, for an error boundary.
  */
-export declare function useSeenGuard(options: SharedGuardOptions): SeenGuard | undefined;
+export declare function useSeenGuard(options: UseSeenGuardOptions | null | undefined): SeenGuard | null | undefined;
 
-export interface SharedGuardOptions extends GuardOptions {
+export interface UseSeenGuardOptions extends GuardOptions {
   /**
-   * `SeenGuard.open` of the entry that the app uses. @default that of `seenguard`, which is loaded on demand then: a
-   * bundler makes a chunk of its own of it, unless the app imports it elsewhere
+   * `SeenGuard.open` of the entry that the app uses, best loaded on demand, so that a route's chunk stays small: `(options)
+   * => import("seenguard").then(({ SeenGuard }) => SeenGuard.open(options))`. Where it rejects with anything but
+   * `bad-option`, everything passes, `onError` is told, and it is tried again at the next mount.
    */
-  open?: (options: GuardOptions) => Promise<SeenGuard>;
+  open: (options: GuardOptions) => Promise<SeenGuard>;
+  /** Delivers as long as a component holds the guard; what waits goes out when the last one leaves. */
+  report?: ReportOptions;
 }
 
 export interface SeenFeed<T> {
   /** The list to render. Same items, same array. Empty until the guard is open, so that no seen item flashes up. */
-  items: readonly T[];
+  items: T[];
   /** Pull to refresh. */
   reset(this: void): void;
 }
@@ -41,12 +47,12 @@ export interface SeenFeedOptions extends FeedOptions {
 }
 /** The items of a list that are to be shown, as a `Feed` of the guard decides them: each id once. */
 export declare function useSeenFeed<T extends Identified>(
-  guard: SeenGuard | undefined,
+  guard: SeenGuard | null | undefined,
   items: readonly T[],
   options?: SeenFeedOptions,
 ): SeenFeed<T>;
 export declare function useSeenFeed<T>(
-  guard: SeenGuard | undefined,
+  guard: SeenGuard | null | undefined,
   items: readonly T[],
   options: SeenFeedOptions & { id: IdOf<T> },
 ): SeenFeed<T>;
@@ -54,36 +60,37 @@ export declare function useSeenFeed<T>(
 /** A list that loads its own pages, by `Feed.fill`. */
 export interface SeenPages<T> {
   /** The list to render. Same items, same array. */
-  items: readonly T[];
+  items: T[];
   /** Pages are being fetched, or will be as soon as the guard is open. */
   loading: boolean;
   /** What the latest run failed with; `loadMore` tries again. Wrong options, too. */
   error: unknown;
   /** Nothing more will come, until `reset`. */
-  end: boolean;
-  /** Appends `want` items or more. Resolves when that is done or has failed. Calls that overlap share one run. */
+  done: boolean;
+  /**
+   * Appends `want` items or more, as soon as the guard is open. Resolves when that is done or has failed; while one is
+   * under way, it is that one.
+   */
   loadMore(this: void): Promise<void>;
   /** Pull to refresh: loads a new list. Until it is there, the old one is shown. Resolves as `loadMore` does. */
   reset(this: void): Promise<void>;
 }
 /** With a `key` the list is there again when the component comes back while the same guard is open. */
-export interface SeenPagesOptions extends FeedOptions {
-  /** How many fresh items a run brings at least, if there are so many. */
+export interface SeenPagesOptions extends FeedOptions, Pick<FillOptions, "maxPages" | "timeoutMs"> {
+  /** How many fresh items `loadMore` brings at least, if there are so many. */
   want: number;
-  /** How many pages a run fetches at most. @default 5 */
-  maxPages?: number;
 }
 /**
  * A list that loads its own pages: the first ones as soon as the guard is open, more with `loadMore`. What is being
- * fetched is aborted when the last component that shows the list has gone.
+ * fetched is aborted when the last component that shows the list has gone, and begun again when one comes back.
  */
 export declare function useSeenPages<T, C = string>(
-  guard: SeenGuard | undefined,
+  guard: SeenGuard | null | undefined,
   fetchPage: FetchPage<T, C>,
   options: SeenPagesOptions & { id: IdOf<T> },
 ): SeenPages<T>;
 export declare function useSeenPages<T extends Identified, C = string>(
-  guard: SeenGuard | undefined,
+  guard: SeenGuard | null | undefined,
   fetchPage: FetchPage<T, C>,
   options: SeenPagesOptions,
 ): SeenPages<T>;
@@ -93,7 +100,7 @@ export declare function useSeenPages<T extends Identified, C = string>(
  * again, as inline refs and component libraries do in each rendering, goes on.
  */
 export declare function useSeenRef(
-  guard: SeenGuard | undefined,
+  guard: SeenGuard | null | undefined,
   id: ItemId | readonly ItemId[],
   options?: ObserveOptions,
 ): (element: object | null) => void;
