@@ -1,7 +1,7 @@
 /**
  * The tests: `npm test`. Sets the machine up first, runs steps side by side, all of them even when one fails, and ends
  * with a table and `N passed, N failed, N skipped`. A step is skipped if nothing that it reads has changed since it
- * last passed here.
+ * last passed here. With `--all` a few steps that failed run once more, alone: the table says which passed only then.
  *
  *     npm test -- --all                   the slow steps, too
  *     npm test -- --fresh                 none is skipped
@@ -32,7 +32,33 @@ async function test(args) {
   const mayBeSkipped = !values.fresh && values.only === undefined;
   const atOnce = chosen.length === 1;
   const outcomes = await runSideBySide(chosen, (step) => runUnlessUnchanged(step, { mayBeSkipped, atOnce }));
-  summarise(outcomes, (Date.now() - started) / 1000);
+  const final = values.all ? await runAlone(chosen, outcomes) : outcomes;
+  summarise(final, (Date.now() - started) / 1000);
+}
+
+/** Where more steps have failed, it is not for the load of the others. */
+const MOST_AGAIN = 4;
+
+/**
+ * Runs the steps that failed once more, nothing beside them: browsers and processes on a busy machine may take longer
+ * than a test waits.
+ * @param {readonly Step[]} chosen
+ * @param {readonly Outcome[]} outcomes
+ * @returns {Promise<Outcome[]>}
+ */
+async function runAlone(chosen, outcomes) {
+  const failed = outcomes.filter(({ result, said }) => result === "failed" && said !== undefined);
+  const final = [...outcomes];
+  if (failed.length > MOST_AGAIN) return final;
+  for (const before of failed) {
+    const step = chosen.find(({ name }) => name === before.name);
+    if (step === undefined) continue;
+    const again = await runStep(step, { atOnce: true });
+    const reason = again.result === "passed" ? "alone; FAILED beside others" : (again.reason ?? "");
+    const seconds = before.seconds + again.seconds;
+    final[outcomes.indexOf(before)] = { ...again, seconds, reason, said: again.said ?? before.said ?? "" };
+  }
+  return final;
 }
 
 /** @param {readonly string[]} args */
@@ -81,6 +107,9 @@ async function runUnlessUnchanged(step, { mayBeSkipped, atOnce }) {
   return outcome;
 }
 
+/** Of what a failed step has said: where logs are cut, its beginning is lost. */
+const LAST_CHARACTERS = 4_000;
+
 /**
  * @param {readonly Outcome[]} outcomes
  * @param {number} seconds
@@ -89,7 +118,10 @@ function summarise(outcomes, seconds) {
   console.log("\n━━━ summary");
   for (const { name, result, seconds, reason = "" } of outcomes) {
     const mark = result === "failed" ? "FAILED " : result;
-    console.log(`${name.padEnd(20)}${seconds.toFixed(1).padStart(7)} s  ${mark} ${result === "passed" ? "" : reason}`);
+    console.log(`${name.padEnd(20)}${seconds.toFixed(1).padStart(7)} s  ${mark} ${reason}`);
+  }
+  for (const { name, result, said } of outcomes) {
+    if (result === "failed" && said) console.log(`\n━━━ ${name} said at its end:\n${said.slice(-LAST_CHARACTERS)}`);
   }
   const count = (/** @type {Outcome["result"]} */ wanted) =>
     String(outcomes.filter(({ result }) => result === wanted).length);

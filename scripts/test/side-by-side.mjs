@@ -14,6 +14,7 @@ import { withProgress } from "../lib/progress.mjs";
  * @property {"passed" | "failed" | "skipped"} result
  * @property {number} seconds
  * @property {string} [reason] why it failed or was skipped
+ * @property {string} [said] what it printed, if it failed
  */
 
 /** Tests in browsers wait about as long as they compute, so two cores have work for three steps. */
@@ -89,7 +90,7 @@ export async function runStep({ name, what }, { atOnce }) {
   const seconds = (Date.now() - started) / 1000;
   const result = code === 0 ? "passed" : "failed";
   process.stdout.write(`${atOnce ? "" : title + said}━━━ ${name}: ${result} after ${seconds.toFixed(1)} s\n`);
-  return { name, result, seconds, ...(code === 0 ? {} : { reason: /^failed: (.*)$/m.exec(said)?.[1] ?? "" }) };
+  return { name, result, seconds, ...(code === 0 ? {} : { reason: /^failed: (.*)$/m.exec(said)?.[1] ?? "", said }) };
 }
 
 /**
