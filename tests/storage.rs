@@ -782,6 +782,45 @@ fn in_local_storage_the_oldest_rows_go_in_the_end() {
 }
 
 #[test]
+fn no_row_in_local_storage_goes_when_nothing_new_is_to_be_stored() {
+    // What there is no room for: what is said of the whole; and the one row that many small ones are to become.
+    for rows in [1, 13] {
+        let mut device = Device::default();
+        let mut tab = Tab::open(&mut device, Place::Local);
+        for id in ids("item", 0..rows) {
+            tab.record(&[id]);
+            tab.work(&mut device);
+        }
+        device.answer = Answer::Full;
+        tab.flush(&mut device);
+        assert_eq!(tab.trouble(), Some(Trouble::Full));
+        tab.wait(&mut device, 10_000);
+        assert_eq!(
+            (device.local_rows(), tab.storage.take_notices()),
+            (rows, (false, false))
+        );
+        device.answer = Answer::Complete;
+        tab.wait(&mut device, 60_000);
+        assert_eq!(tab.trouble(), None);
+        assert_eq!(Tab::open(&mut device, Place::Local).pending().len(), rows);
+    }
+}
+
+#[test]
+fn no_row_in_local_storage_goes_for_what_a_shard_covers() {
+    let mut device = Device::default();
+    let mut tab = Tab::open(&mut device, Place::Local);
+    tab.record(&["a"]);
+    tab.wait(&mut device, 3_000);
+    apply(&mut tab.guard, None, &[shard_of_everything()], at(START)).unwrap();
+    tab.storage.changed(&tab.guard);
+    device.answer = Answer::Full;
+    tab.flush(&mut device);
+    tab.hide(&mut device);
+    assert_eq!((tab.trouble(), device.local_rows()), (Some(Trouble::Full), 1));
+}
+
+#[test]
 fn what_a_transaction_has_put_into_local_storage_before_it_failed_is_removed() {
     let mut device = Device::default();
     let mut tab = Tab::open(&mut device, Place::Local);

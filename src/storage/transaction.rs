@@ -415,11 +415,13 @@ impl Storage {
             return self.set_timer(Timer::Look, ms);
         }
         self.compacts_all = false;
+        // No row makes way but for what is new: a compaction and what is said of the whole can wait.
+        let is_new = guard.table.is_unsaved(false, 0, u64::MAX);
         if is_full && !self.has_no_room {
             (self.has_no_room, self.drops_snapshot) = (true, true);
         } else if is_full && !self.has_compacted && !self.is_hidden && self.may_pass && !is_first {
             (self.compacts_all, self.has_compacted) = (true, true);
-        } else if !(is_full && transaction.is_local() && self.drop_oldest()) {
+        } else if !(is_full && is_new && transaction.is_local() && self.drop_oldest()) {
             (self.waits_to_retry, self.waits_to_hurry, self.is_hurried) = (true, true, false);
             (self.drops_snapshot, self.has_compacted) = (false, false);
             let ms = self.back_off();
