@@ -23,7 +23,7 @@ export function misuseOfList(list: readonly unknown[], idOf: unknown): SeenGuard
 }
 
 /** What is wrong with a page of `fill`, if it has no items. */
-export function misuseOfPage(page: object): SeenGuardError | undefined {
+export function misuseOfPage(page: unknown): SeenGuardError | undefined {
   const { items, json } = page as { items?: unknown; json?: unknown };
   if (Array.isArray(items) || Array.isArray(page)) return undefined;
   if (typeof json === "function") return misuse("a page of `fill` is a Response: return what its json() resolves to");

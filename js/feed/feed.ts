@@ -1,15 +1,24 @@
 /** `Feed`: one visible list. It decides each id once: what was fresh when it arrived stays though it was seen since. */
-import { deviceClock } from "../host.js";
+import type { SeenGuardError } from "../errors.js";
+import { deviceClock, type Clock } from "../host.js";
 import { copyList } from "../input/ids.js";
 import { misuseOfList } from "../misuse.js";
 import type * as Api from "../types/seenguard.js";
-import { checkFill, Pages, type PagesHost } from "./fill.js";
+import { checkFill, Pages } from "./fill.js";
 import type { KeyedVerdicts } from "./keyed-verdicts.js";
 import { listItems, Verdicts, type Decider, type ListItem } from "./verdicts.js";
 
 /** What a feed needs of its guard. */
-export interface FeedHost extends PagesHost {
-  readonly namespace: () => Decider & ReturnType<PagesHost["namespace"]>;
+export interface FeedHost {
+  /** Another one once the guard is closed. */
+  readonly namespace: () => Decider & {
+    readonly clock: Clock;
+    apply(snapshot: unknown): unknown;
+    headers(): Record<string, string>;
+  };
+  readonly tell: (error: SeenGuardError | undefined) => void;
+  /** What `close` stops. */
+  readonly stops: Set<() => void>;
 }
 
 /** What the app gets: methods alone, so that proxies, such as Vue's, find nothing to wrap. */
@@ -22,8 +31,7 @@ export function openFeed(host: FeedHost, keyed?: KeyedVerdicts, key = ""): Api.F
   return {
     filter: <T>(items: readonly T[], id?: Api.IdOf<T>) => used().filter(items, id),
     admit: <T>(page: readonly T[], id?: Api.IdOf<T>) => used().admit(page, id),
-    fill: <T, C>(fetchPage: Api.FetchPage<T, C>, want: number, options: Api.FillOptions & { id?: Api.IdOf<T> } = {}) =>
-      used().fill(fetchPage, want, options),
+    fill: async (...args: [unknown, unknown, unknown?]) => used().pages.fill(checkFill(...args)) as Promise<never>,
     reset: () => {
       const { pages } = list;
       list = new List(host, keyed?.begin(key) ?? new Verdicts());
@@ -89,14 +97,6 @@ class List {
     return list.filter((_, place) => shown[place]);
   }
 
-  async fill<T, C>(
-    fetchPage: Api.FetchPage<T, C>,
-    want: number,
-    options: Api.FillOptions & { id?: Api.IdOf<T> },
-  ): Promise<Api.FillResult<T, C>> {
-    return (await this.pages.fill(checkFill(fetchPage, want, options))) as Api.FillResult<T, C>;
-  }
-
   /** The items of a list that have an id. This calls the app, which may call this feed: nothing is decided before. */
   private itemsOf<T>(list: readonly T[], idOf: Api.IdOf<T> | undefined): ListItem[] {
     const items = listItems(list, idOf);
@@ -110,29 +110,31 @@ class List {
    * undecided: it is not shown.
    */
   private decide(list: readonly unknown[], items: readonly ListItem[], taken: Set<string>): Uint8Array {
-    const { verdicts } = this;
+    const { fresh, seen, onChange } = this.verdicts;
     const namespace = this.host.namespace();
-    verdicts.refresh(namespace);
+    this.verdicts.refresh(namespace);
     const shown = new Uint8Array(list.length).fill(1);
+    for (const { place } of items) shown[place] = 0;
     const isTaken = ({ ids }: ListItem) => ids.some((id) => taken.has(id));
-    const show = ({ place, ids }: ListItem) => {
-      for (const id of ids) taken.add(id);
-      shown[place] = 1;
+    const show = (item: ListItem) => {
+      if (isTaken(item)) return;
+      for (const id of item.ids) taken.add(id);
+      shown[item.place] = 1;
     };
-    for (const item of items) {
-      shown[item.place] = 0;
-      if (verdicts.isFresh(item) && !isTaken(item)) show(item);
-    }
-    const undecided = items.filter((item) => !verdicts.isDecided(item) && !isTaken(item));
+    for (const item of items) if (fresh.has(item.id)) show(item);
+    const undecided = items.filter((item) => !fresh.has(item.id) && !seen.has(item.id) && !isTaken(item));
     if (undecided.length === 0) return shown;
-    const fresh = namespace.fresh(idListOf(undecided));
-    const indices = fresh && new Set(fresh);
+    const passing = namespace.fresh(idListOf(undecided));
+    const indices = new Set(passing ?? undecided.keys());
     undecided.forEach((item, index) => {
       if (isTaken(item)) return;
+      const isFresh = indices.has(index);
       // Without an engine everything passes for now, and nothing is decided.
-      if (indices) verdicts.decide(item, indices.has(index));
-      if (!indices || indices.has(index)) show(item);
+      if (passing && isFresh) fresh.add(item.id);
+      else if (passing) seen.set(item.id, item.ids);
+      if (isFresh) show(item);
     });
+    onChange();
     return shown;
   }
 }

@@ -2,12 +2,12 @@
  * Filling a page: pages are fetched into one buffer of fresh items, and calls, one after the other, take from it. A call
  * that is aborted or fails takes nothing.
  */
-import type { SeenGuardError } from "../errors.js";
-import { attempt, inNextTask, type Clock } from "../host.js";
+import { attempt, inNextTask } from "../host.js";
 import { copyList } from "../input/ids.js";
 import { misuseOfPage } from "../misuse.js";
 import { aFunction, checkEach, checkOptions, isFunction, MAX_MS, REQUIRED, upTo, type Rules } from "../options.js";
 import type { FeedPage, FetchPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
+import type { FeedHost } from "./feed.js";
 
 /** Most pages of a call, and most as long as it has no fresh item. */
 const MAX_PAGES = 5;
@@ -24,7 +24,7 @@ const argumentRules: Rules = {
 const rules: Rules = {
   maxPages: upTo(Infinity, "", false, undefined),
   timeoutMs: upTo(MAX_MS, " of milliseconds", false, 30_000),
-  signal: ["an AbortSignal or null", (value) => value === null || isSignal(value)],
+  signal: ["an AbortSignal or null", (value) => value === null || isSignal(value as AbortSignal)],
   id: aFunction,
 };
 
@@ -36,52 +36,37 @@ interface FillArguments extends FillOptions {
   readonly id?: IdOf<unknown>;
 }
 
-export function checkFill(fetchPage: unknown, want: unknown, options: unknown): FillArguments {
+export function checkFill(fetchPage: unknown, want: unknown, options: unknown = {}): FillArguments {
   const checked = checkEach({ fetchPage, want }, argumentRules);
   return { ...checked, ...checkOptions("fill", options, rules) } as object as FillArguments;
 }
 
 /** Whether it can be listened to: what wraps a signal may look like one. */
-function isSignal(value: unknown): boolean {
-  const isAborted = attempt(() => {
-    const signal = value as AbortSignal;
-    signal.removeEventListener("abort", noSignal);
-    return signal.aborted;
-  });
-  return typeof isAborted === "boolean";
-}
-const noSignal = (): void => {};
-
-/** What the pages of a list need of it. */
-export interface PagesHost {
-  /** The namespace: another one once the guard is closed. */
-  readonly namespace: () => {
-    readonly clock: Clock;
-    apply(snapshot: unknown): unknown;
-    headers(): Record<string, string>;
+function isSignal(signal: AbortSignal): boolean {
+  const listen = () => {
+    signal.removeEventListener("abort", listen);
+    return typeof signal.aborted;
   };
-  readonly tell: (error: SeenGuardError | undefined) => void;
-  /** What `close` stops. */
-  readonly stops: Set<() => void>;
+  return attempt(listen) === "boolean";
 }
 
-/** The fresh items of a page that no page before has brought, and the first ids of all its items. */
-export type Admit = (
-  page: readonly unknown[],
-  idOf: IdOf<unknown> | undefined,
-) => { readonly fresh: readonly unknown[]; readonly ids: readonly string[] };
+type Result = FillResult<unknown>;
 
 interface Call extends FillArguments {
   readonly controller: AbortController;
-  readonly resolve: (result: FillResult<unknown>) => void;
+  readonly resolve: (result: Result) => void;
   /** Of the page that is being fetched. */
   cancelTimeout: () => void;
 }
 
 /** The pages of one list. */
 export class Pages {
-  private readonly host: PagesHost;
-  private readonly admit: Admit;
+  private readonly host: FeedHost;
+  /** Which items of a page are fresh and new to the list, and the first ids of all. */
+  private readonly admit: (
+    page: readonly unknown[],
+    idOf: IdOf<unknown> | undefined,
+  ) => { fresh: unknown[]; ids: string[] };
   private buffer: unknown[] = [];
   /** The first call is the one that fetches. */
   private readonly queue: Call[] = [];
@@ -93,16 +78,15 @@ export class Pages {
   private readonly known = new Set<string>();
   private stale = 0;
 
-  constructor(host: PagesHost, admit: Admit) {
-    this.host = host;
-    this.admit = admit;
+  constructor(host: FeedHost, admit: Pages["admit"]) {
+    [this.host, this.admit] = [host, admit];
   }
 
-  fill(given: FillArguments): Promise<FillResult<unknown>> {
+  fill(given: FillArguments): Promise<Result> {
     const { signal } = given;
     return new Promise((settle) => {
       const abort = () => this.end(call, "aborted");
-      const resolve = (result: FillResult<unknown>) => {
+      const resolve = (result: Result) => {
         signal?.removeEventListener("abort", abort);
         settle(result);
       };
@@ -122,7 +106,7 @@ export class Pages {
   };
 
   /** Ends a call that has not ended, and begins the next. */
-  private end(call: Call, end: FillResult<unknown>["end"], error?: unknown): void {
+  private end(call: Call, end: Result["end"], error?: unknown): void {
     const { queue, host } = this;
     const place = queue.indexOf(call);
     if (place < 0) return;
@@ -141,11 +125,10 @@ export class Pages {
 
   private async run(call: Call): Promise<void> {
     const isOver = () => this.queue[0] !== call;
-    let degraded = 0;
     try {
       // A call that is aborted in the task in which it was made fetches nothing.
       await Promise.resolve();
-      for (let pages = 0; !isOver(); pages++) {
+      for (let pages = 0, degraded = 0; !isOver(); pages++) {
         const end = this.endOf(call, pages, degraded);
         if (end) this.end(call, end);
         // A source that answers at once holds up nothing else.
@@ -161,7 +144,7 @@ export class Pages {
   }
 
   /** How a call ends that has fetched so many pages; `undefined`: it goes on. */
-  private endOf({ want, maxPages }: Call, pages: number, degraded: number): FillResult<unknown>["end"] | undefined {
+  private endOf({ want, maxPages }: Call, pages: number, degraded: number): Result["end"] | undefined {
     const { length } = this.buffer;
     if (length >= want) return "filled";
     if (this.hasEnded) return "exhausted";
@@ -173,9 +156,8 @@ export class Pages {
     const { page, cursor, host } = this;
     const { fetchPage, timeoutMs, controller } = call;
     const namespace = host.namespace();
-    call.cancelTimeout = namespace.clock.after(timeoutMs, () => {
-      this.end(call, "error", new Error(`fetchPage has not answered within ${timeoutMs / 1000} s`));
-    });
+    const error = new Error(`fetchPage has not answered within ${timeoutMs / 1000} s`);
+    call.cancelTimeout = namespace.clock.after(timeoutMs, () => this.end(call, "error", error));
     try {
       return await fetchPage({ page, cursor, headers: namespace.headers(), signal: controller.signal });
     } finally {
@@ -185,31 +167,28 @@ export class Pages {
 
   /** Takes a page into the buffer. Returns whether it is a degraded one. Throws if it cannot be read. */
   private take(page: unknown, call: Call): boolean {
-    if (page === null || page === undefined) {
-      this.hasEnded = true;
-      return false;
-    }
+    const { host, known } = this;
+    this.hasEnded = page === null || page === undefined;
+    if (this.hasEnded) return false;
     const misuse = misuseOfPage(page);
-    this.host.tell(misuse);
+    host.tell(misuse);
     if (misuse) throw misuse;
-    const { items, snapshot, next, degraded } = (Array.isArray(page) ? { items: page } : page) as FeedPage<
-      unknown,
-      unknown
-    >;
+    const read = (Array.isArray(page) ? { items: page } : page) as FeedPage<unknown, unknown>;
+    const { items, snapshot, next, degraded } = read;
     const list = copyList(items);
     const hasMoved = next !== undefined && next !== this.cursor;
     this.page++;
     this.cursor = next ?? undefined;
     this.hasEnded = next === null || (next === undefined && list.length === 0);
-    if (snapshot !== undefined) this.host.namespace().apply(snapshot);
+    if (snapshot !== undefined) host.namespace().apply(snapshot);
     // `onLag` may have reset the list.
     if (this.queue[0] !== call) return false;
     const { fresh, ids } = this.admit(list, call.id);
     this.buffer = this.buffer.concat(fresh);
-    const isNew = ids.some((id) => !this.known.has(id));
-    for (const id of ids) this.known.add(id);
+    const isNew = ids.some((id) => !known.has(id));
+    for (const id of ids) known.add(id);
     this.stale = hasMoved || isNew ? 0 : this.stale + 1;
-    if (this.stale >= MAX_STALE) this.hasEnded = true;
+    this.hasEnded ||= this.stale >= MAX_STALE;
     return degraded === true;
   }
 }

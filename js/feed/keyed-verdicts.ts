@@ -3,7 +3,6 @@
  * too, for a way back in the history and for a document that takes the place of one that has died.
  */
 import { attempt, inNextTask, listen } from "../host.js";
-import { isText } from "../options.js";
 import { Verdicts } from "./verdicts.js";
 
 /** Most keys of a namespace; the one that was used longest ago leaves. */
@@ -23,10 +22,12 @@ export class KeyedVerdicts {
   constructor(namespace: string) {
     this.namespace = namespace;
     const isBack = isWayBack();
-    for (const [key, hasDied, clearNumber, fresh] of readSaved(namespace)) {
-      if (isBack || (hasDied && !isOpened())) this.byKey.set(key, new Verdicts(this.changed, fresh, clearNumber));
+    // A window that another one has opened began with a copy of that one's, which is still alive.
+    const isOwn = !(globalThis as { opener?: unknown }).opener;
+    for (const [key, hasDied, ...saved] of readSaved(namespace)) {
+      if (isBack || (hasDied && isOwn)) this.byKey.set(key, new Verdicts(this.changed, ...saved));
     }
-    // The marks of what is not taken over go.
+    // What is not taken over waits for a way back.
     this.save();
     listen(["pagehide", "pageshow"], ({ type }) => {
       this.isAlive = type === "pageshow";
@@ -41,17 +42,22 @@ export class KeyedVerdicts {
     return verdicts;
   }
 
-  /** A new list begins: these are the key's from now on. */
+  /** A new list begins: its verdicts are the key's from now on. */
   begin(key: string): Verdicts {
+    this.byKey.delete(key);
     const verdicts = new Verdicts(this.changed);
-    this.put(key, verdicts);
+    this.use(key, verdicts);
     this.changed();
     return verdicts;
   }
 
-  /** A list with these verdicts is shown. One that had to leave comes back, unless another has taken its place. */
+  /** A list is shown. One that had to leave comes back, unless another has taken its place. */
   use(key: string, verdicts: Verdicts): void {
-    if ((this.byKey.get(key) ?? verdicts) === verdicts) this.put(key, verdicts);
+    if ((this.byKey.get(key) ?? verdicts) !== verdicts) return;
+    this.byKey.delete(key);
+    this.byKey.set(key, verdicts);
+    const [oldest = key] = this.byKey.keys();
+    if (this.byKey.size > MAX_KEYS) this.byKey.delete(oldest);
   }
 
   /** Forgets all of them. */
@@ -59,39 +65,24 @@ export class KeyedVerdicts {
     for (const verdicts of this.byKey.values()) verdicts.clear();
   }
 
-  private put(key: string, verdicts: Verdicts): void {
-    this.byKey.delete(key);
-    this.byKey.set(key, verdicts);
-    const [oldest = key] = this.byKey.keys();
-    if (this.byKey.size > MAX_KEYS) this.byKey.delete(oldest);
-  }
-
   private readonly changed = (): void => {
     if (this.isSaving) return;
     this.isSaving = true;
-    inNextTask(() => {
-      this.isSaving = false;
-      this.save();
-    });
+    inNextTask(() => this.save());
   };
 
   /** Saves them beside what earlier documents of this tab have saved under other keys. */
   private save(): void {
+    this.isSaving = false;
     const { namespace, byKey, isAlive } = this;
     const others = readSaved(namespace).filter(([key]) => !byKey.has(key));
-    const all = [
-      ...others.map(([key, , clearNumber, fresh]): Saved => [key, false, clearNumber, fresh]),
-      ...Array.from(byKey, ([key, verdicts]): Saved => [
-        key,
-        isAlive,
-        verdicts.clearNumber,
-        verdicts.latestFresh(MAX_SAVED),
-      ]),
-    ].filter(([, , , fresh]) => fresh.length > 0);
+    const all = others.map(([key, , ...saved]): Saved => [key, false, ...saved]);
+    for (const [key, { clearNumber, fresh }] of byKey)
+      if (fresh.size > 0) all.push([key, isAlive, clearNumber, [...fresh].slice(-MAX_SAVED)]);
     // Should there be no room for it, nothing outdated is to stay either.
     removeSaved(namespace);
-    if (all.length === 0) return;
-    attempt(() => sessionStorage.setItem(nameOf(namespace), JSON.stringify(all.slice(-MAX_KEYS))));
+    const text = JSON.stringify(all.slice(-MAX_KEYS));
+    if (all.length > 0) attempt(() => sessionStorage.setItem(nameOf(namespace), text));
   }
 }
 
@@ -100,17 +91,10 @@ export function removeSaved(namespace: string): void {
   attempt(() => sessionStorage.removeItem(nameOf(namespace)));
 }
 
-/** What is saved. The storage may hold anything. */
+/** What is saved. It may be anything. */
 function readSaved(namespace: string): Saved[] {
-  const all = attempt(() => JSON.parse(sessionStorage.getItem(nameOf(namespace)) ?? "[]") as unknown);
-  return Array.isArray(all) ? all.filter(isSaved) : [];
-}
-
-function isSaved(entry: unknown): entry is Saved {
-  if (!Array.isArray(entry)) return false;
-  const [key, isAlive, clearNumber, fresh] = entry as unknown[];
-  const isRight = isText(key) && typeof isAlive === "boolean" && typeof clearNumber === "number";
-  return isRight && Array.isArray(fresh) && fresh.every(isText);
+  const all = attempt(() => JSON.parse(sessionStorage.getItem(nameOf(namespace)) ?? "") as unknown);
+  return Array.isArray(all) ? (all as Saved[]).filter((saved) => Array.isArray(attempt(() => saved[3]))) : [];
 }
 
 function nameOf(namespace: string): string {
@@ -120,9 +104,4 @@ function nameOf(namespace: string): string {
 function isWayBack(): boolean {
   const [navigation] = attempt(() => performance.getEntriesByType("navigation")) ?? [];
   return (navigation as Partial<PerformanceNavigationTiming> | undefined)?.type === "back_forward";
-}
-
-/** Whether another window has opened this one, which then began with a copy of that one's sessionStorage. */
-function isOpened(): boolean {
-  return Boolean((globalThis as Partial<Window>).opener);
 }

@@ -32,51 +32,30 @@ export function listItems<T>(list: readonly T[], idOf: IdOf<T> | undefined): Lis
 }
 
 export class Verdicts {
-  /** First ids in the order of deciding. */
-  private readonly fresh: Set<string>;
-  /** First ids, with all ids of the item. */
-  private readonly seen = new Map<string, readonly string[]>();
-  private readonly onChange: () => void;
   /** The latest clear of the namespace that these are not from before. */
   clearNumber: number;
-  /** What was last asked for what is unseen, and when. */
+  /** First ids, in the order of deciding. */
+  readonly fresh: Set<string>;
+  /** First ids, each with all ids of its item. */
+  readonly seen = new Map<string, readonly string[]>();
+  readonly onChange: () => void;
+  /** What was asked last for what is unseen, and when. */
   private decider: Decider | undefined;
   private unseenRevision = 0;
 
-  constructor(onChange: () => void = () => {}, fresh: Iterable<string> = [], clearNumber = 0) {
-    this.onChange = onChange;
-    this.fresh = new Set(fresh);
-    this.clearNumber = clearNumber;
-  }
-
-  isFresh({ id }: ListItem): boolean {
-    return this.fresh.has(id);
-  }
-
-  isDecided({ id }: ListItem): boolean {
-    return this.fresh.has(id) || this.seen.has(id);
-  }
-
-  decide({ id, ids }: ListItem, isFresh: boolean): void {
-    if (!isFresh) this.seen.set(id, ids);
-    else {
-      this.fresh.add(id);
-      this.onChange();
-    }
+  constructor(onChange: () => void = () => {}, clearNumber = 0, fresh: Iterable<string> = []) {
+    [this.onChange, this.clearNumber, this.fresh] = [onChange, clearNumber, new Set(fresh)];
   }
 
   /** Forgets what is void by what the decider knows now: it is decided anew. */
   refresh(decider: Decider): void {
-    if (decider.number > this.clearNumber) {
-      this.clear();
-      this.clearNumber = decider.number;
-    }
-    if (decider === this.decider && decider.unseenRevision === this.unseenRevision) return;
-    this.decider = decider;
-    this.unseenRevision = decider.unseenRevision;
+    const { number, unseenRevision } = decider;
+    if (number > this.clearNumber) this.clear();
+    this.clearNumber = Math.max(this.clearNumber, number);
+    if (decider === this.decider && unseenRevision === this.unseenRevision) return;
+    [this.decider, this.unseenRevision] = [decider, unseenRevision];
     const ids = [...this.seen.values()].flat();
-    if (ids.length === 0) return;
-    const unseen = new Set(Array.from(decider.unseen(ids), (index) => ids[index]));
+    const unseen = new Set(Array.from(ids.length > 0 ? decider.unseen(ids) : [], (index) => ids[index]));
     for (const [id, all] of this.seen) if (all.some((each) => unseen.has(each))) this.seen.delete(id);
   }
 
@@ -84,10 +63,5 @@ export class Verdicts {
     this.fresh.clear();
     this.seen.clear();
     this.onChange();
-  }
-
-  /** So many fresh ids that were decided last. */
-  latestFresh(most: number): string[] {
-    return [...this.fresh].slice(-most);
   }
 }
