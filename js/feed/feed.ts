@@ -1,12 +1,9 @@
 /** `Feed`: one visible list. It decides each id once: what was fresh when it arrived stays though it was seen since. */
-import type { SeenGuardError } from "../errors.js";
 import { deviceClock, type Clock } from "../host.js";
-import { copyList } from "../input/ids.js";
-import { misuseOfList } from "../misuse.js";
 import type * as Api from "../types/seenguard.js";
 import { checkFill, Pages } from "./fill.js";
 import type { KeyedVerdicts } from "./keyed-verdicts.js";
-import { listItems, Verdicts, type Decider, type ListItem } from "./verdicts.js";
+import { readList, Verdicts, type Decider, type ListItem, type MisuseListener, type ReadList } from "./verdicts.js";
 
 /** What a feed needs of its guard. */
 export interface FeedHost {
@@ -16,7 +13,7 @@ export interface FeedHost {
     apply(snapshot: unknown): unknown;
     headers(): Record<string, string>;
   };
-  readonly tell: (error: SeenGuardError | undefined) => void;
+  readonly tell: MisuseListener;
   /** What `close` stops. */
   readonly stops: Set<() => void>;
 }
@@ -29,8 +26,14 @@ export function openFeed(host: FeedHost, keyed?: KeyedVerdicts, key = ""): Api.F
     return list;
   };
   return {
-    filter: <T>(items: readonly T[], id?: Api.IdOf<T>) => used().filter(items, id),
-    admit: <T>(page: readonly T[], id?: Api.IdOf<T>) => used().admit(page, id),
+    filter: <T>(items: readonly T[], id?: Api.IdOf<T>) => {
+      const read = readList(items, id, host.tell);
+      return used().filter(read);
+    },
+    admit: <T>(page: readonly T[], id?: Api.IdOf<T>) => {
+      const read = readList(page, id, host.tell);
+      return used().admit(read);
+    },
     fill: async (...args: [unknown, unknown, unknown?]) => used().pages.fill(checkFill(...args)) as Promise<never>,
     reset: () => {
       const { pages } = list;
@@ -69,39 +72,24 @@ class List {
 
   constructor(host: FeedHost, verdicts: Verdicts) {
     [this.host, this.verdicts] = [host, verdicts];
-    this.pages = new Pages(host, (page, idOf) => {
-      const items = this.itemsOf(page, idOf);
-      const shown = this.decide(page, items, this.admitted);
-      return { fresh: page.filter((_, place) => shown[place]), ids: items.map(({ id }) => id) };
-    });
+    this.pages = new Pages(host, (page) => itemsAt(page.all, this.decide(page, this.admitted)));
   }
 
-  filter<T>(items: readonly T[], idOf: Api.IdOf<T> | undefined): T[] {
-    const list = copyList(items);
-    const shown = this.decide(list, this.itemsOf(list, idOf), new Set());
-    return list.filter((_, place) => shown[place]);
+  filter<T>(list: ReadList<T>): T[] {
+    return itemsAt(list.all, this.decide(list, new Set()));
   }
 
-  admit<T>(page: readonly T[], idOf: Api.IdOf<T> | undefined): T[] {
-    const list = copyList(page);
-    const items = this.itemsOf(list, idOf);
-    const ids = new Array<unknown>(list.length).fill(undefined);
+  admit<T>({ all, items }: ReadList<T>): T[] {
+    const ids = new Array<unknown>(all.length).fill(undefined);
     for (const { place, id } of items) ids[place] = id;
     // React's updaters run twice, and each reading of a proxy gives other objects.
     const { latest } = this;
     const isAgain = latest.ids.length <= ids.length && latest.ids.every((id, place) => id === ids[place]);
     const added = isAgain ? items.filter(({ place }) => place >= latest.ids.length) : items;
-    const shown = this.decide(list, added, this.admitted);
+    const shown = this.decide({ all, items: added }, this.admitted);
     if (isAgain) shown.set(latest.shown);
     this.latest = { ids, shown };
-    return list.filter((_, place) => shown[place]);
-  }
-
-  /** The items of a list that have an id. This calls the app, which may call this feed: nothing is decided before. */
-  private itemsOf<T>(list: readonly T[], idOf: Api.IdOf<T> | undefined): ListItem[] {
-    const items = listItems(list, idOf);
-    if (items.length === 0) this.host.tell(misuseOfList(list, idOf));
-    return items;
+    return itemsAt(all, shown);
   }
 
   /**
@@ -109,11 +97,11 @@ class List {
    * where theirs are then. What was decided before comes first: it stays, whatever else has its ids. A duplicate stays
    * undecided: it is not shown.
    */
-  private decide(list: readonly unknown[], items: readonly ListItem[], taken: Set<string>): Uint8Array {
+  private decide({ all, items }: ReadList<unknown>, taken: Set<string>): Uint8Array {
     const { fresh, seen, onChange } = this.verdicts;
     const namespace = this.host.namespace();
     this.verdicts.refresh(namespace);
-    const shown = new Uint8Array(list.length).fill(1);
+    const shown = new Uint8Array(all.length).fill(1);
     for (const { place } of items) shown[place] = 0;
     const isTaken = ({ ids }: ListItem) => ids.some((id) => taken.has(id));
     const show = (item: ListItem) => {
@@ -137,6 +125,10 @@ class List {
     onChange();
     return shown;
   }
+}
+
+function itemsAt<T>(all: readonly T[], shown: Uint8Array): T[] {
+  return all.filter((_, place) => shown[place]);
 }
 
 function idListOf(items: readonly ListItem[]): { ids: string[]; ends: number[] | undefined } {

@@ -3,11 +3,11 @@
  * that is aborted or fails takes nothing.
  */
 import { attempt, inNextTask } from "../host.js";
-import { copyList } from "../input/ids.js";
 import { misuseOfPage } from "../misuse.js";
 import { aFunction, checkEach, checkOptions, isFunction, MAX_MS, REQUIRED, upTo, type Rules } from "../options.js";
 import type { FeedPage, FetchPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
 import type { FeedHost } from "./feed.js";
+import { readList, type ReadList } from "./verdicts.js";
 
 /** Most pages of a call, and most as long as it has no fresh item. */
 const MAX_PAGES = 5;
@@ -44,6 +44,7 @@ export function checkFill(fetchPage: unknown, want: unknown, options: unknown = 
 /** Whether it can be listened to: what wraps a signal may look like one. */
 function isSignal(signal: AbortSignal): boolean {
   const listen = () => {
+    signal.addEventListener("abort", listen);
     signal.removeEventListener("abort", listen);
     return typeof signal.aborted;
   };
@@ -62,11 +63,8 @@ interface Call extends FillArguments {
 /** The pages of one list. */
 export class Pages {
   private readonly host: FeedHost;
-  /** Which items of a page are fresh and new to the list, and the first ids of all. */
-  private readonly admit: (
-    page: readonly unknown[],
-    idOf: IdOf<unknown> | undefined,
-  ) => { fresh: unknown[]; ids: string[] };
+  /** The items of a page that are fresh and new to the list. */
+  private readonly admit: (page: ReadList<unknown>) => unknown[];
   private buffer: unknown[] = [];
   /** The first call is the one that fetches. */
   private readonly queue: Call[] = [];
@@ -166,7 +164,7 @@ export class Pages {
   }
 
   /** Takes a page into the buffer. Returns whether it is a degraded one. Throws if it cannot be read. */
-  private take(page: unknown, call: Call): boolean {
+  private take(page: unknown, { id: idOf }: Call): boolean {
     const { host, known } = this;
     this.hasEnded = page === null || page === undefined;
     if (this.hasEnded) return false;
@@ -175,18 +173,17 @@ export class Pages {
     if (misuse) throw misuse;
     const read = (Array.isArray(page) ? { items: page } : page) as FeedPage<unknown, unknown>;
     const { items, snapshot, next, degraded } = read;
-    const list = copyList(items);
     const hasMoved = next !== undefined && next !== this.cursor;
+    const isEmpty = items.length === 0;
     this.page++;
     this.cursor = next ?? undefined;
-    this.hasEnded = next === null || (next === undefined && list.length === 0);
+    this.hasEnded = next === null || (next === undefined && isEmpty);
     if (snapshot !== undefined) host.namespace().apply(snapshot);
-    // `onLag` may have reset the list.
-    if (this.queue[0] !== call) return false;
-    const { fresh, ids } = this.admit(list, call.id);
-    this.buffer = this.buffer.concat(fresh);
-    const isNew = ids.some((id) => !known.has(id));
-    for (const id of ids) known.add(id);
+    // What `onLag` and the function `id` do comes first: after a reset the page is of the list before.
+    const list = readList(items, idOf, host.tell);
+    this.buffer = this.buffer.concat(this.admit(list));
+    const isNew = list.items.some(({ id }) => !known.has(id));
+    for (const { id } of list.items) known.add(id);
     this.stale = hasMoved || isNew ? 0 : this.stale + 1;
     this.hasEnded ||= this.stale >= MAX_STALE;
     return degraded === true;

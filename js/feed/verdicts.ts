@@ -1,5 +1,7 @@
 /** What a list has decided: which ids were fresh when they arrived. A verdict goes by an item's first id. */
-import { collectIds, countItems, idsOfItem, type ItemIdList } from "../input/ids.js";
+import type { SeenGuardError } from "../errors.js";
+import { collectIds, copyList, countItems, idsOfItem, type ItemIdList } from "../input/ids.js";
+import { misuseOfList } from "../misuse.js";
 import type { IdOf, ItemId } from "../types/seenguard.js";
 
 /** What decides: a namespace. */
@@ -14,6 +16,8 @@ export interface Decider {
   readonly number: number;
 }
 
+export type MisuseListener = (error: SeenGuardError | undefined) => void;
+
 /** An item of a list that has an id. */
 export interface ListItem {
   readonly place: number;
@@ -22,13 +26,22 @@ export interface ListItem {
   readonly ids: readonly string[];
 }
 
-/** The items of a list that have an id. */
-export function listItems<T>(list: readonly T[], idOf: IdOf<T> | undefined): ListItem[] {
-  const collected = collectIds(list, idOf);
-  return Array.from({ length: countItems(collected) }, (_, index) => {
+/** A list as it was passed, and its items that have an id. */
+export interface ReadList<T> {
+  readonly all: readonly T[];
+  readonly items: readonly ListItem[];
+}
+
+/** This calls the app, which may call the feed: nothing is decided before. */
+export function readList<T>(list: readonly T[], idOf: IdOf<T> | undefined, tell: MisuseListener): ReadList<T> {
+  const all = copyList(list);
+  const collected = collectIds(all, idOf);
+  if (collected.ids.length === 0) tell(misuseOfList(all, idOf));
+  const items = Array.from({ length: countItems(collected) }, (_, index) => {
     const ids = idsOfItem(collected, index).map(String);
     return { place: collected.places?.[index] ?? index, id: ids[0] ?? "", ids };
   });
+  return { all, items };
 }
 
 export class Verdicts {

@@ -422,6 +422,17 @@ describe("a call of fill is aborted", () => {
     expect(feed.admit(["a", "b"])).toEqual(["a", "b"]);
   });
 
+  test("out of onLag: the page that told the lag is what the next call begins with", async () => {
+    const controller = new AbortController();
+    const { guard } = await openGuard({ onLag: () => controller.abort() });
+    const feed = guard.feed();
+    guard.record("seen");
+    const page = { ...pageOf("a", "seen", "b"), next: "more", snapshot: await shippedSnapshot(["seen"]) };
+    const { signal } = controller;
+    expect(await feed.fill(() => Promise.resolve(page), 1, { signal })).toMatchObject({ items: [], end: "aborted" });
+    expect(await feed.fill(() => Promise.resolve(null), 1)).toMatchObject({ items: [{ id: "a" }, { id: "b" }] });
+  });
+
   test("by the guard's close, as are all others of its feeds; a fill after it lets everything pass", async () => {
     const { guard, feed } = await feedWith("seen");
     const { waiting, fetchPage } = gatedSource();
