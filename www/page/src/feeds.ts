@@ -47,9 +47,8 @@ export class Feeds {
   private unasked = 0;
 
   constructor(private readonly parts: FeedsParts) {
-    // By their keys they keep their verdicts over a reload, and over a way to an article and back.
+    // By its key it keeps its verdicts over a way to an article and back.
     this.feed = parts.guard.feed({ key: onDevice("catalogue") });
-    this.poolFeed = parts.guard.feed({ key: onDevice("pool"), seen: "last" });
     const columnParts = {
       explain: (item: ShownItem) => this.explain(item),
       showAgain: (item: ShownItem) => this.showAgain(item),
