@@ -23,11 +23,13 @@ export function misuseOfList(list: readonly unknown[], idOf: unknown): SeenGuard
 }
 
 /** What is wrong with a page of `fill`, if it has no items. */
-export function misuseOfPage(page: object): SeenGuardError | undefined {
+export function misuseOfPage(page: unknown): SeenGuardError | undefined {
   const { items, json } = page as { items?: unknown; json?: unknown };
-  if (typeof items === "object" && items !== null) return undefined;
+  if (Array.isArray(items) || Array.isArray(page)) return undefined;
   if (typeof json === "function") return misuse("a page of `fill` is a Response: return what its json() resolves to");
-  return misuse(`a page of \`fill\` must be an object with the array \`items\`; this one ${describeValue(page)}`);
+  return misuse(
+    `a page of \`fill\` is an array, or an object with the array \`items\`; this one ${describeValue(page)}`,
+  );
 }
 
 /** What is wrong with what `track` was given, if that is no element. */

@@ -5,6 +5,8 @@ import { readGiven, refuse } from "./errors.js";
 export type Rule = readonly [wanted: string, isRight: (value: unknown) => boolean, fallback?: unknown];
 export type Rules = Readonly<Record<string, Rule>>;
 
+/** The longest time that timers take. */
+export const MAX_MS = 2 ** 31 - 1;
 /** The default of what must be given: no rule accepts it. */
 export const REQUIRED = "";
 export const anything: Rule = ["", () => true];

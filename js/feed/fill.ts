@@ -1,158 +1,191 @@
-/** Filling a page: fetching until enough fresh items are there. Calls that overlap share one run. */
-import { aFunction, checkEach, checkOptions, isFunction, REQUIRED, upTo, type Rules } from "../options.js";
-import { attempt } from "../host.js";
-import type { FeedPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
+/**
+ * Filling a page: pages are fetched into one buffer of fresh items, and calls, one after the other, take from it. A call
+ * that is aborted or fails takes nothing.
+ */
+import { attempt, inNextTask } from "../host.js";
+import { misuseOfPage } from "../misuse.js";
+import { aFunction, checkEach, checkOptions, isFunction, MAX_MS, REQUIRED, upTo, type Rules } from "../options.js";
+import type { FeedPage, FetchPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
+import type { FeedHost } from "./feed.js";
+import { readList, type ReadList } from "./verdicts.js";
+
+/** Most pages of a call, and most as long as it has no fresh item. */
+const MAX_PAGES = 5;
+const MAX_PAGES_IN_VAIN = 20;
+/** So many pages in a row without a new id and without another `next` are the source's end. */
+const MAX_STALE = 3;
+/** So many in a row that the server made without its store end a call. */
+const MAX_DEGRADED = 2;
 
 const argumentRules: Rules = {
   fetchPage: ["a function", isFunction, REQUIRED],
   want: upTo(Infinity, " of fresh items", true, REQUIRED),
 };
 const rules: Rules = {
-  maxPages: upTo(Infinity, "", false, 5),
-  signal: ["an AbortSignal or null", (value) => value === null || isSignal(value)],
+  maxPages: upTo(Infinity, "", false, undefined),
+  timeoutMs: upTo(MAX_MS, " of milliseconds", false, 30_000),
+  signal: ["an AbortSignal or null", (value) => value === null || isSignal(value as AbortSignal)],
   id: aFunction,
 };
 
-/** Options of `fill`, checked and with their defaults. */
-interface CheckedFillOptions<T> extends FillOptions {
-  readonly maxPages: number;
-  readonly id?: IdOf<T>;
+/** The arguments of `fill`, checked and with their defaults. */
+interface FillArguments extends FillOptions {
+  readonly fetchPage: FetchPage<unknown, unknown>;
+  readonly want: number;
+  readonly timeoutMs: number;
+  readonly id?: IdOf<unknown>;
 }
 
-/** Checks the arguments of `fill`. */
-export function checkFill<T>(fetchPage: unknown, want: unknown, options: unknown): CheckedFillOptions<T> {
-  checkEach({ fetchPage, want }, argumentRules);
-  return checkOptions("fill", options, rules) as object as CheckedFillOptions<T>;
+export function checkFill(fetchPage: unknown, want: unknown, options: unknown = {}): FillArguments {
+  const checked = checkEach({ fetchPage, want }, argumentRules);
+  return { ...checked, ...checkOptions("fill", options, rules) } as object as FillArguments;
 }
 
 /** Whether it can be listened to: what wraps a signal may look like one. */
-function isSignal(value: unknown): boolean {
-  const signal = value as AbortSignal;
-  const listener = () => {};
-  const isAborted = attempt(() => {
-    signal.addEventListener("abort", listener);
-    signal.removeEventListener("abort", listener);
-    return signal.aborted;
-  });
-  return typeof isAborted === "boolean";
+function isSignal(signal: AbortSignal): boolean {
+  const listen = () => {
+    signal.addEventListener("abort", listen);
+    signal.removeEventListener("abort", listen);
+    return typeof signal.aborted;
+  };
+  return attempt(listen) === "boolean";
 }
 
-/** The source of a run's pages. */
-export interface Source<T> {
-  /** Fetches the next page. Code without types may well answer with `undefined`. */
-  fetch(signal: AbortSignal): Promise<FeedPage<T, unknown> | null | undefined>;
-  /** Takes a page: its fresh items, how many it has in all, and whether it is the last. Throws if it cannot be read. */
-  take(
-    page: FeedPage<T, unknown>,
-    signal: AbortSignal,
-  ): { readonly fresh: readonly T[]; readonly all: number; readonly isLast: boolean };
-  /** Takes so many items that were seen, and how many of them this run's pages brought. */
-  takeSeen(most: number): { readonly items: readonly T[]; readonly recent: number };
-  /** Takes what runs that failed have left. */
-  takeLeft(): readonly T[];
-  /** Leaves items to the next run. */
-  leave(items: readonly T[]): void;
-  /** What is still to come, once a run has ended so. */
-  outlook(end: FillResult<T>["end"]): Pick<FillResult<T>, "done" | "next">;
+type Result = FillResult<unknown>;
+
+interface Call extends FillArguments {
+  readonly controller: AbortController;
+  readonly resolve: (result: Result) => void;
+  /** Of the page that is being fetched. */
+  cancelTimeout: () => void;
 }
 
-/** One run of fetching, for all the callers that came while it went on. */
-export class FillRun<T> {
-  private readonly controller = new AbortController();
-  private readonly source: Source<T>;
-  private readonly items: T[] = [];
-  private readonly counts = { repeated: 0, pages: 0, stopped: 0 };
-  private readonly ended: Promise<FillResult<T>>;
-  private callers = 0;
+/** The pages of one list. */
+export class Pages {
+  private readonly host: FeedHost;
+  /** The items of a page that are fresh and new to the list. */
+  private readonly admit: (page: ReadList<unknown>) => unknown[];
+  private buffer: unknown[] = [];
+  /** The first call is the one that fetches. */
+  private readonly queue: Call[] = [];
+  /** What is fetched next. */
+  private page = 0;
+  private cursor: unknown;
   private hasEnded = false;
+  /** Ids that pages have brought, and how many of the latest pages have brought nothing new. */
+  private readonly known = new Set<string>();
+  private stale = 0;
 
-  constructor(source: Source<T>, want: number, maxPages: number) {
-    this.source = source;
-    this.ended = this.run(want, maxPages);
+  constructor(host: FeedHost, admit: Pages["admit"]) {
+    [this.host, this.admit] = [host, admit];
   }
 
-  /** Whether nothing more comes of it. */
-  get isOver(): boolean {
-    return this.hasEnded || this.isAborted();
-  }
-
-  /** A reset or the last caller's leaving may come in any pause. */
-  private isAborted(): boolean {
-    return this.controller.signal.aborted;
-  }
-
-  /** Ends the run: all callers get what has come so far. */
-  abort(): void {
-    this.controller.abort();
-  }
-
-  /**
-   * What the run brings, or, when this caller's signal aborts, what it has brought so far. The last caller's leaving
-   * ends the run.
-   */
-  join(signal: AbortSignal | null | undefined): Promise<FillResult<T>> {
-    this.callers++;
-    return new Promise((resolve) => {
-      const leave = () => {
-        if (--this.callers === 0) this.abort();
-        resolve(this.resultOf("aborted"));
+  fill(given: FillArguments): Promise<Result> {
+    const { signal } = given;
+    return new Promise((settle) => {
+      const abort = () => this.end(call, "aborted");
+      const resolve = (result: Result) => {
+        signal?.removeEventListener("abort", abort);
+        settle(result);
       };
-      if (signal?.aborted) leave();
-      signal?.addEventListener("abort", leave);
-      void this.ended.then((result) => {
-        signal?.removeEventListener("abort", leave);
-        resolve(result);
-      });
+      const call: Call = { ...given, controller: new AbortController(), resolve, cancelTimeout: () => {} };
+      this.queue.push(call);
+      this.host.stops.add(this.stop);
+      signal?.addEventListener("abort", abort);
+      if (signal?.aborted) abort();
+      else if (this.queue.length === 1) void this.run(call);
     });
   }
 
-  private resultOf(end: FillResult<T>["end"]): FillResult<T> {
-    return { items: [...this.items], ...this.counts, end, ...this.source.outlook(end) };
+  /** Ends all calls. */
+  readonly stop = (): void => {
+    // The latest first, so that none begins.
+    for (const call of [...this.queue].reverse()) this.end(call, "aborted");
+  };
+
+  /** Ends a call that has not ended, and begins the next. */
+  private end(call: Call, end: Result["end"], error?: unknown): void {
+    const { queue, host } = this;
+    const place = queue.indexOf(call);
+    if (place < 0) return;
+    queue.splice(place, 1);
+    call.cancelTimeout();
+    const hasFailed = end === "aborted" || end === "error";
+    const items = hasFailed ? [] : this.buffer.splice(0);
+    const next = this.hasEnded ? null : this.cursor;
+    call.resolve({ items, end, next, done: this.hasEnded && !hasFailed, ...(end === "error" && { error }) });
+    const [following] = queue;
+    if (!following) host.stops.delete(this.stop);
+    else if (place === 0) void this.run(following);
+    // The last of all: the app may be listening.
+    if (hasFailed) call.controller.abort(error);
   }
 
-  private async run(want: number, maxPages: number): Promise<FillResult<T>> {
+  private async run(call: Call): Promise<void> {
+    const isOver = () => this.queue[0] !== call;
     try {
-      const end = await this.fetch(want, maxPages);
-      if (end !== "filled" && !this.isAborted()) this.fillUp(want);
-      return this.resultOf(this.isAborted() ? "aborted" : end);
+      // A call that is aborted in the task in which it was made fetches nothing.
+      await Promise.resolve();
+      for (let pages = 0, degraded = 0; !isOver(); pages++) {
+        const end = this.endOf(call, pages, degraded);
+        if (end) this.end(call, end);
+        // A source that answers at once holds up nothing else.
+        else if (pages > 0) await new Promise<void>((resolve) => void inNextTask(resolve));
+        if (isOver()) return;
+        const page = await this.fetch(call);
+        if (isOver()) return;
+        degraded = this.take(page, call) ? degraded + 1 : 0;
+      }
     } catch (error) {
-      if (this.isAborted()) return this.resultOf("aborted");
-      // Who throws the result away with its error loses nothing.
-      this.source.leave(this.items.splice(0));
-      return { ...this.resultOf("error"), error };
+      this.end(call, "error", error);
+    }
+  }
+
+  /** How a call ends that has fetched so many pages; `undefined`: it goes on. */
+  private endOf({ want, maxPages }: Call, pages: number, degraded: number): Result["end"] | undefined {
+    const { length } = this.buffer;
+    if (length >= want) return "filled";
+    if (this.hasEnded) return "exhausted";
+    const most = maxPages ?? (length === 0 ? MAX_PAGES_IN_VAIN : MAX_PAGES);
+    return pages >= most || degraded >= MAX_DEGRADED ? "max-pages" : undefined;
+  }
+
+  private async fetch(call: Call): Promise<unknown> {
+    const { page, cursor, host } = this;
+    const { fetchPage, timeoutMs, controller } = call;
+    const namespace = host.namespace();
+    const error = new Error(`fetchPage has not answered within ${timeoutMs / 1000} s`);
+    call.cancelTimeout = namespace.clock.after(timeoutMs, () => this.end(call, "error", error));
+    try {
+      return await fetchPage({ page, cursor, headers: namespace.headers(), signal: controller.signal });
     } finally {
-      this.hasEnded = true;
+      call.cancelTimeout();
     }
   }
 
-  /** Fetches until the run ends or is ended. Returns why it ends. */
-  private async fetch(want: number, maxPages: number): Promise<FillResult<T>["end"]> {
-    const { signal } = this.controller;
-    const { source, items, counts } = this;
-    const aborted = new Promise<null>((resolve) => {
-      signal.addEventListener("abort", () => resolve(null));
-    });
-    // Callers that overlap join before anything happens.
-    await Promise.resolve();
-    if (!this.isAborted()) items.push(...source.takeLeft());
-    while (items.length < want && !this.isAborted()) {
-      if (counts.pages >= maxPages) return "max-pages";
-      const page = await Promise.race([source.fetch(signal), aborted]);
-      if (!page || this.isAborted()) return "exhausted";
-      const { fresh, all, isLast } = source.take(page, signal);
-      items.push(...fresh);
-      counts.stopped += all - fresh.length;
-      counts.pages++;
-      if (isLast && items.length < want) return "exhausted";
-    }
-    return "filled";
-  }
-
-  /** No more fresh items are to come: seen ones take their place. */
-  private fillUp(want: number): void {
-    const { items, recent } = this.source.takeSeen(want - this.items.length);
-    this.items.push(...items);
-    this.counts.repeated = items.length;
-    this.counts.stopped -= recent;
+  /** Takes a page into the buffer. Returns whether it is a degraded one. Throws if it cannot be read. */
+  private take(page: unknown, { id: idOf }: Call): boolean {
+    const { host, known } = this;
+    this.hasEnded = page === null || page === undefined;
+    if (this.hasEnded) return false;
+    const misuse = misuseOfPage(page);
+    host.tell(misuse);
+    if (misuse) throw misuse;
+    const read = (Array.isArray(page) ? { items: page } : page) as FeedPage<unknown, unknown>;
+    const { items, snapshot, next, degraded } = read;
+    const hasMoved = next !== undefined && next !== this.cursor;
+    const isEmpty = items.length === 0;
+    this.page++;
+    this.cursor = next ?? undefined;
+    this.hasEnded = next === null || (next === undefined && isEmpty);
+    if (snapshot !== undefined) host.namespace().apply(snapshot);
+    // What `onLag` and the function `id` do comes first: after a reset the page is of the list before.
+    const list = readList(items, idOf, host.tell);
+    this.buffer = this.buffer.concat(this.admit(list));
+    const isNew = list.items.some(({ id }) => !known.has(id));
+    for (const { id } of list.items) known.add(id);
+    this.stale = hasMoved || isNew ? 0 : this.stale + 1;
+    this.hasEnded ||= this.stale >= MAX_STALE;
+    return degraded === true;
   }
 }

@@ -4,7 +4,6 @@ import type { Reporter } from "../delivery/reporter.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
-import { Verdicts } from "../feed/verdicts.js";
 import {
   collectIds,
   collectRecorded,
@@ -35,7 +34,7 @@ import {
   checkReportOptions,
   type OpenOptions,
 } from "./options.js";
-import { clearVerdicts, findNamespace, hold, release, sharedVerdicts } from "./registry.js";
+import { clearVerdicts, findNamespace, hold, keyedVerdicts, release } from "./registry.js";
 
 /** How long `clear` waits for a storage that does not answer. */
 const CLEAR_TIMEOUT_MS = 10_000;
@@ -124,12 +123,12 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   feed(options: Api.FeedOptions = {}): Api.Feed {
-    const { key, seen } = checkFeedOptions(options);
-    const handle = this.handle();
-    const { options: opened } = handle.namespace;
-    const isShared = key !== undefined && !rendersOnServer(opened);
-    const verdicts = isShared ? sharedVerdicts(opened.namespace, key) : new Verdicts();
-    return openFeed(() => handle.namespace, verdicts, seen === "last", this.tell);
+    const { key } = checkFeedOptions(options);
+    const { stops } = this.handle();
+    const { options: opened } = this.namespace();
+    // A server's process renders for all its users: nothing is kept there.
+    const keyed = key === undefined || rendersOnServer(opened) ? undefined : keyedVerdicts(opened.namespace);
+    return openFeed({ namespace: () => this.namespace(), tell: this.tell, stops }, keyed, key);
   }
 
   observe(root: Element | Document | ShadowRoot, options: Api.ObserveOptions = {}): () => void {

@@ -11,6 +11,7 @@ import {
   isFunction,
   isObject,
   isText,
+  MAX_MS,
   REQUIRED,
   upTo,
   type Rules,
@@ -23,9 +24,6 @@ import type {
   ObserveOptions,
   ReportOptions,
 } from "../types/seenguard.js";
-
-/** The longest time that timers take. */
-const MAX_MS = 2 ** 31 - 1;
 
 /** Options of `open`, checked and with their defaults. */
 export interface OpenOptions extends GuardOptions, EngineOptions, ClockOption {
@@ -63,12 +61,7 @@ const guardRules = {
   onLag: aFunction,
 } satisfies Rules;
 
-const SEEN = ["drop", "last"];
-
-const feedRules = {
-  key: ["a text, one for each visible list", isText],
-  seen: [`"${SEEN.join('" or "')}"`, (value) => SEEN.includes(value as string), "drop"],
-} satisfies Rules;
+const feedRules = { key: ["a text, one for each visible list", isText] } satisfies Rules;
 
 const recordRules = {
   local: ["true or false", (value) => typeof value === "boolean", false],

@@ -6,19 +6,18 @@
 import { CLOCK } from "../host.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError } from "../errors.js";
-import { removeSaved, SharedVerdicts } from "../feed/shared-verdicts.js";
-import type { Verdicts } from "../feed/verdicts.js";
+import { KeyedVerdicts, removeSaved } from "../feed/keyed-verdicts.js";
 import { Namespace, type Holder } from "./namespace.js";
 import type { OpenOptions } from "./options.js";
 
 interface Registry {
   readonly namespaces: Map<string, Namespace>;
-  /** What the feeds of a namespace share. It outlives it: a list is there again when the next page opens it. */
-  readonly verdicts: Map<string, SharedVerdicts>;
+  /** Of a namespace's keyed lists. They outlive it: a list is there again when the next route opens it. */
+  readonly verdicts: Map<string, KeyedVerdicts>;
 }
 
 /** Copies meet only if they agree on what a namespace can do: the number grows when that changes. */
-const REGISTRY = Symbol.for("seenguard.registry.11");
+const REGISTRY = Symbol.for("seenguard.registry.12");
 /** How long `close` waits for a storage that does not answer. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
@@ -63,15 +62,15 @@ export function findNamespace(name: string): Namespace | undefined {
   return registry().namespaces.get(name);
 }
 
-/** The verdicts of a namespace's feeds of one key. */
-export function sharedVerdicts(name: string, key: string): Verdicts {
+/** The verdicts of a namespace's keyed lists. */
+export function keyedVerdicts(name: string): KeyedVerdicts {
   const { verdicts } = registry();
-  const shared = verdicts.get(name) ?? new SharedVerdicts(name);
-  verdicts.set(name, shared);
-  return shared.of(key);
+  const keyed = verdicts.get(name) ?? new KeyedVerdicts(name);
+  verdicts.set(name, keyed);
+  return keyed;
 }
 
-/** Forgets the verdicts of a namespace's feeds. */
+/** Forgets them. */
 export function clearVerdicts(name: string): void {
   registry().verdicts.get(name)?.clear();
   removeSaved(name);

@@ -248,17 +248,10 @@ test("from a small pool, the oldest of what was seen come last and are marked as
   expect(await reader.counter("repeats-guarded")).toBe(0);
   const shown = await reader.shown("guarded");
   expect(new Set(shown).size).toBe(shown.length);
-
-  await test.step("and are the same after a reload", async () => {
-    await reader.reload();
-    expect((await reader.shown("guarded")).slice(0, 10)).toEqual(shown.slice(0, 10));
-    await expect(reader.items("guarded").first()).toHaveClass(/last/);
-    await expect(page.getByRole("switch", { name: "Read from a small pool" })).toBeChecked();
-  });
 });
 
 test.describe("an article and the way back", () => {
-  test("brings the same items in the same place, the item just read included, also after a reload", async ({
+  test("brings the same items in the same place, the item just read included; a reload brings a new list", async ({
     page,
   }) => {
     const reader = new Reader(page, demo.url, "article");
@@ -285,9 +278,8 @@ test.describe("an article and the way back", () => {
     await reader.goBack();
     expect((await reader.shown("guarded")).slice(0, shown.length)).toEqual(shown);
     await reader.reload();
-    expect((await reader.shown("guarded")).slice(0, shown.length)).toEqual(shown);
-    expect(Math.abs((await page.evaluate(() => scrollY)) - scrolled)).toBeLessThan(2);
-    await reader.look();
+    const seen = new Set(reader.seen);
+    expect((await reader.shown("guarded")).filter((id) => seen.has(id))).toEqual([]);
     expect((await reader.refreshAndLook(2)).guarded).toBe(0);
   });
 

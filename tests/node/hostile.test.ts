@@ -71,10 +71,11 @@ describe("shards with all bits set", () => {
     expect(guard.explain("fresh-0")).toMatchObject({ seen: true, by: "server" });
   });
 
-  test("leave a feed that puts seen items last with all of them, and end with a snapshot that has none", async () => {
+  test("leave `split` with all items, and end with a snapshot that has none", async () => {
     const { guard } = await openGuard();
     guard.apply(full);
-    expect(guard.feed({ seen: "last" }).filter(idsOf("fresh", 10)).toSorted()).toEqual(idsOf("fresh", 10));
+    const { fresh, seen } = guard.split(idsOf("fresh", 10));
+    expect([fresh, seen.toSorted()]).toEqual([[], idsOf("fresh", 10)]);
     guard.apply({ shards: [] });
     expect(guard.filter(idsOf("fresh", 10))).toHaveLength(10);
   });

@@ -1,7 +1,7 @@
-/** `feed({ key })`: what a feed has decided outlives its component, and a reload, but no new visit and no clear. */
+/** `feed({ key })`: what a list has decided outlives its component; its fresh ids a way back and the document's death. */
 import type { Feed, GuardOptions, SeenGuard } from "seenguard";
 import { describe, expect, test } from "vitest";
-import { idsOf, MapStorage, openGuard, openPage, recordInTurn, uniqueNamespace, type Package } from "./support.js";
+import { idsOf, MapStorage, openGuard, openPage, settled, uniqueNamespace, type Package } from "./support.js";
 
 describe("feeds of one key", () => {
   test("share their verdicts, and each has its own pages", async () => {
@@ -10,19 +10,9 @@ describe("feeds of one key", () => {
     expect(left.admit(["a", "b"])).toEqual(["a", "b"]);
     guard.record(["a", "b"]);
     expect(entered.admit(["a", "b", "c"])).toEqual(["a", "b", "c"]);
-    expect(left.admit(["a", "b", "c"])).toEqual(["c"]);
+    expect(left.admit(["c", "a", "b"])).toEqual(["c"]);
     expect(guard.feed({ key: "search" }).filter(["a"])).toEqual([]);
     expect(guard.feed().filter(["a"])).toEqual([]);
-  });
-
-  test("share the order of what was seen", async () => {
-    const { guard } = await openGuard();
-    recordInTurn(guard, ["first", "second"]);
-    const list = ["second", "a", "first"];
-    const shown = guard.feed({ key: "home", seen: "last" }).filter(list);
-    recordInTurn(guard, ["a", "second", "first"]);
-    expect(guard.feed({ key: "home", seen: "last" }).filter(list)).toEqual(shown);
-    expect(guard.feed({ key: "home" }).filter(list)).toEqual(["a"]);
   });
 
   test("find their verdicts again when the guard was closed and is opened again", async () => {
@@ -47,13 +37,16 @@ describe("feeds of one key", () => {
     expect(other.guard.feed({ key: "home" }).filter(["a"])).toEqual([]);
   });
 
-  test("begin anew all together at a reset", async () => {
+  test("begin anew one by one: a reset leaves another list as it is on screen, and what opens then is the new one", async () => {
     const { guard } = await openGuard();
-    const [one, two] = [guard.feed({ key: "home" }), guard.feed({ key: "home" })];
-    expect(one.filter(["a"])).toEqual(["a"]);
+    const [shown, reset] = [guard.feed({ key: "home" }), guard.feed({ key: "home" })];
+    expect(shown.filter(["a", "b"])).toEqual(["a", "b"]);
     guard.record("a");
-    two.reset();
-    expect(one.filter(["a"])).toEqual([]);
+    reset.reset();
+    expect(reset.filter(["a", "b", "c"])).toEqual(["b", "c"]);
+    guard.record(["b", "c"]);
+    expect(shown.filter(["a", "b"])).toEqual(["a", "b"]);
+    expect(guard.feed({ key: "home" }).filter(["a", "b", "c"])).toEqual(["b", "c"]);
   });
 
   test("decide anew what was taken back while no guard was open", async () => {
@@ -79,6 +72,24 @@ describe("feeds of one key", () => {
     expect(feedOf(0).filter(["a"])).toEqual(["a"]);
     expect(feedOf(31).filter(["a"])).toEqual(["a"]);
     expect(feedOf(1).filter(["a"])).toEqual([]);
+  });
+
+  test("of a list that is shown stay, however many others have come: it is in use, or comes back with its next use", async () => {
+    const { guard } = await openGuard();
+    const [used, left, replaced] = ["used", "left", "replaced"].map((key) => guard.feed({ key })) as [Feed, Feed, Feed];
+    for (const feed of [used, left, replaced]) feed.filter(["a"]);
+    guard.record("a");
+    for (let key = 0; key < 40; key++) {
+      guard.feed({ key: String(key) }).filter(["b"]);
+      used.filter(["a"]);
+    }
+    expect(guard.feed({ key: "used" }).filter(["a"])).toEqual(["a"]);
+    expect(left.filter(["a"])).toEqual(["a"]);
+    expect(guard.feed({ key: "left" }).filter(["a"])).toEqual(["a"]);
+    // Another list of the key has begun.
+    expect(guard.feed({ key: "replaced" }).filter(["a"])).toEqual([]);
+    expect(replaced.filter(["a"])).toEqual(["a"]);
+    expect(guard.feed({ key: "replaced" }).filter(["a"])).toEqual([]);
   });
 
   test("forget at once when the namespace is cleared, though it is not open or kept nowhere", async () => {
@@ -112,15 +123,15 @@ class Tab {
   readonly options: Partial<GuardOptions> & { namespace: string };
   /** The globals of the document that is shown. */
   page: object = {};
-  #hide = () => {};
+  /** Tells the document that is shown of an event. */
+  tell: (type: "pagehide" | "pageshow") => void = () => {};
 
   constructor(options: Partial<GuardOptions> = {}) {
     this.options = { namespace: uniqueNamespace(), storage: new MapStorage(), ...options };
   }
 
-  /** Leaves the document that is shown, if any, and opens the next one. */
-  async visit(navigation: Navigation, changes: object = {}): Promise<SeenGuard> {
-    this.hide();
+  /** Opens the next document, where the former one has died without a word. */
+  async open(navigation: Navigation, changes: object = {}): Promise<SeenGuard> {
     const { seenguard, run } = openPage();
     const listeners: [type: string, listener: (event: { type: string }) => void][] = [];
     this.page = run("globalThis.window = globalThis") as object;
@@ -128,6 +139,7 @@ class Tab {
     Object.assign(this.page, {
       document: { visibilityState: "visible" },
       performance: { now: () => performance.now(), timeOrigin: 0, getEntriesByType: () => [{ type: navigation }] },
+      opener: null,
       addEventListener: (type: string, listener: () => void) => listeners.push([type, listener]),
       removeEventListener: () => undefined,
       sessionStorage: {
@@ -141,143 +153,177 @@ class Tab {
       },
       ...changes,
     });
-    this.#hide = () => {
-      for (const [type, listener] of listeners) if (type === "pagehide") listener({ type });
+    this.tell = (type) => {
+      for (const [each, listener] of listeners) if (each === type) listener({ type });
     };
     const { guard } = await openGuard(this.options, seenguard);
     return guard;
   }
 
-  /** What the page is told when it is left. */
-  hide(): void {
-    this.#hide();
+  /** The same, where the former document is left. */
+  visit(navigation: Navigation, changes: object = {}): Promise<SeenGuard> {
+    this.tell("pagehide");
+    return this.open(navigation, changes);
+  }
+
+  /** Resolves when this text is in sessionStorage, or no more. */
+  async saved(text: string, is = true): Promise<void> {
+    while ([...this.session.values.values()].join().includes(text) !== is) await settled();
   }
 }
 
 const home = (guard: SeenGuard): Feed => guard.feed({ key: "home" });
 
-describe("after a reload or a way back in the history", () => {
-  for (const navigation of ["reload", "back_forward"] as const) {
-    test(`a list comes back as it was, what was read included: ${navigation}`, async () => {
+/** A document whose list of the key "home" has shown "a", which has been seen since. */
+async function shownIn(tab: Tab): Promise<SeenGuard> {
+  const guard = await tab.visit("navigate");
+  guard.record("seen");
+  expect(home(guard).filter(["a", "seen", "b"])).toEqual(["a", "b"]);
+  guard.record(["a", "b"]);
+  await guard.flush();
+  await tab.saved('"a"');
+  return guard;
+}
+
+describe("a list comes back with its fresh ids", () => {
+  test("on a way back in the history", async () => {
+    const tab = new Tab();
+    await shownIn(tab);
+    for (let time = 0; time < 2; time++) {
+      const back = await tab.visit("back_forward");
+      back.record("c");
+      expect(home(back).filter(["a", "seen", "b", "c"])).toEqual(["a", "b"]);
+    }
+  });
+
+  test("on a way back over another document with lists of its own", async () => {
+    const tab = new Tab();
+    await shownIn(tab);
+    const article = await tab.visit("navigate");
+    expect(article.feed({ key: "related" }).filter(["a", "c"])).toEqual(["c"]);
+    article.record("c");
+    await article.flush();
+    const back = await tab.visit("back_forward");
+    expect(home(back).filter(["a", "c"])).toEqual(["a"]);
+    expect(back.feed({ key: "related" }).filter(["a", "c"])).toEqual(["c"]);
+  });
+
+  for (const navigation of ["reload", "navigate"] as const) {
+    test(`where the tab's former document died without a pagehide: ${navigation}`, async () => {
       const tab = new Tab();
-      const guard = await tab.visit("navigate");
-      guard.record("seen");
-      expect(home(guard).filter(["a", "seen", "b"])).toEqual(["a", "b"]);
-      guard.record("a");
-      await guard.flush();
-      const again = await tab.visit(navigation);
+      await shownIn(tab);
+      const again = await tab.open(navigation);
+      expect(home(again).filter(["a", "seen", "b", "c"])).toEqual(["a", "b", "c"]);
+      // The list is that document's now, which dies, too.
       again.record("c");
-      expect(home(again).filter(["a", "seen", "b", "c"])).toEqual(["a", "b"]);
-      const third = await tab.visit(navigation);
-      expect(home(third).filter(["a", "seen", "b"])).toEqual(["a", "b"]);
+      await again.flush();
+      await tab.saved('"c"');
+      expect(home(await tab.open(navigation)).filter(["a", "b", "c"])).toEqual(["a", "b", "c"]);
     });
   }
 
-  test("so does the order of what was seen", async () => {
+  test("where the document had come back from the cache before it died", async () => {
     const tab = new Tab();
-    const guard = await tab.visit("navigate");
-    recordInTurn(guard, ["first", "second"]);
-    const page = ["second", "a", "first"];
-    const shown = guard.feed({ key: "home", seen: "last" }).filter(page);
-    recordInTurn(guard, ["second", "first", "a", "third"]);
-    const again = (await tab.visit("reload")).feed({ key: "home", seen: "last" });
-    expect(again.filter([...page, "third", "b"])).toEqual([...shown, "b", "third"]);
+    await shownIn(tab);
+    tab.tell("pagehide");
+    tab.tell("pageshow");
+    expect(home(await tab.open("reload")).filter(["a", "b"])).toEqual(["a", "b"]);
   });
 
-  test("so does an item of several ids", async () => {
+  test("and what was unseen meanwhile passes", async () => {
     const tab = new Tab();
-    const guard = await tab.visit("navigate");
-    const list = [{ id: "repost", of: "original" }, { id: "other" }];
-    const idOf = ({ id, of }: { id: string; of?: string }) => [id, of];
-    guard.record("original");
-    expect(home(guard).filter(list, idOf)).toEqual([{ id: "other" }]);
-    const again = await tab.visit("reload");
-    expect(home(again).filter(list, idOf)).toEqual([{ id: "other" }]);
-    again.unsee("original");
-    expect(home(again).filter(list, idOf)).toEqual(list);
-  });
-
-  test("what was taken back meanwhile passes", async () => {
-    const tab = new Tab();
-    const guard = await tab.visit("navigate");
-    guard.record(["a", "b"]);
-    expect(home(guard).filter(["a", "b"])).toEqual([]);
-    tab.hide();
-    guard.unsee("a");
+    const guard = await shownIn(tab);
+    tab.tell("pagehide");
+    guard.unsee("seen");
     await guard.flush();
-    expect(home(await tab.visit("reload")).filter(["a", "b"])).toEqual(["a"]);
+    expect(home(await tab.visit("back_forward")).filter(["a", "seen"])).toEqual(["a", "seen"]);
   });
 
-  test("the newest 2,000 verdicts are there, and no others", async () => {
+  test("the newest 2,000, and no others", async () => {
     const tab = new Tab();
     const guard = await tab.visit("navigate");
     expect(home(guard).filter(idsOf("item", 2100))).toHaveLength(2100);
     guard.record(idsOf("item", 2100));
     await guard.flush();
-    const again = await tab.visit("reload");
+    const again = await tab.visit("back_forward");
     expect(home(again).filter(idsOf("item", 2100))).toEqual(idsOf("item", 2000, 100));
   });
 
-  test("the feeds of other documents of the tab are there, too, of at most 32 keys", async () => {
+  test("of the 32 keys that were used last", async () => {
     const tab = new Tab();
-    const list = await tab.visit("navigate");
-    expect(home(list).filter(["a"])).toEqual(["a"]);
-    list.record("a");
-    await list.flush();
-    const article = await tab.visit("navigate");
-    expect(article.feed({ key: "related" }).filter(["b"])).toEqual(["b"]);
-    article.record("b");
-    await article.flush();
-    const back = await tab.visit("back_forward");
-    expect(home(back).filter(["a"])).toEqual(["a"]);
-    expect(back.feed({ key: "related" }).filter(["b"])).toEqual(["b"]);
+    await shownIn(tab);
     const other = await tab.visit("navigate");
     for (let key = 0; key < 32; key++) other.feed({ key: String(key) }).filter(["c"]);
-    expect(home(await tab.visit("back_forward")).filter(["a"])).toEqual([]);
+    other.record("c");
+    await other.flush();
+    const back = await tab.visit("back_forward");
+    expect(home(back).filter(["a"])).toEqual([]);
+    expect(back.feed({ key: "1" }).filter(["c"])).toEqual(["c"]);
   });
 });
 
 describe("what was saved is not used", () => {
-  async function leftWith(tab: Tab): Promise<SeenGuard> {
-    const guard = await tab.visit("navigate");
-    expect(home(guard).filter(["a"])).toEqual(["a"]);
-    guard.record("a");
-    await guard.flush();
-    tab.hide();
-    return guard;
+  for (const navigation of ["navigate", "reload"] as const) {
+    test(`by the next document after a pagehide, which begins a new list: ${navigation}`, async () => {
+      const tab = new Tab();
+      await shownIn(tab);
+      const guard = await tab.visit(navigation);
+      expect(home(guard).filter(["a", "b", "c"])).toEqual(["c"]);
+      guard.record("c");
+      await guard.flush();
+      expect(home(await tab.visit("back_forward")).filter(["a", "b", "c"])).toEqual(["c"]);
+    });
   }
 
-  test("on a new visit", async () => {
+  test("by a document that died before it had a list: what an earlier one has left is no list of its", async () => {
     const tab = new Tab();
-    await leftWith(tab);
-    expect(home(await tab.visit("navigate")).filter(["a"])).toEqual([]);
+    await shownIn(tab);
+    const article = await tab.visit("navigate");
+    article.feed({ key: "related" }).filter(["c"]);
+    article.record("c");
+    await article.flush();
+    await tab.saved('"c"');
+    const again = await tab.open("reload");
+    expect(again.feed({ key: "related" }).filter(["c"])).toEqual(["c"]);
+    expect(home(again).filter(["a", "b"])).toEqual([]);
+  });
+
+  test("in a window that another one has opened, which got a copy: that document has not died", async () => {
+    const tab = new Tab();
+    await shownIn(tab);
+    const opened = new Tab(tab.options);
+    for (const [key, value] of tab.session.values) opened.session.set(key, value);
+    expect(home(await opened.open("navigate", { opener: {} })).filter(["a", "b"])).toEqual([]);
+    // Nor in its next document, once the other window has gone.
+    expect(home(await opened.visit("navigate")).filter(["a", "b"])).toEqual([]);
   });
 
   test("by another namespace, or for another key", async () => {
     const tab = new Tab();
-    await leftWith(tab);
+    await shownIn(tab);
     const { storage } = tab.options;
     const other = new Tab({ storage: storage ?? "none" });
     for (const [key, value] of tab.session.values) other.session.set(key, value);
-    const guard = await other.visit("reload");
+    const guard = await other.visit("back_forward");
     guard.record("a");
     expect(home(guard).filter(["a"])).toEqual([]);
-    expect((await tab.visit("reload")).feed({ key: "search" }).filter(["a"])).toEqual([]);
+    expect((await tab.visit("back_forward")).feed({ key: "search" }).filter(["a"])).toEqual([]);
   });
 
   test("after a reset, though the page then dies without a word", async () => {
     const tab = new Tab();
-    const guard = await leftWith(tab);
+    const guard = await shownIn(tab);
     home(guard).reset();
-    expect([...tab.session.values]).toEqual([]);
+    await tab.saved('"a"', false);
+    expect(home(await tab.open("reload")).filter(["a"])).toEqual([]);
   });
 
   test("once another tab has cleared the namespace, before or after this one knows of it", async () => {
     const tab = new Tab();
-    const guard = await leftWith(tab);
+    const guard = await shownIn(tab);
     const { namespace, storage } = tab.options;
     await openPage().seenguard.SeenGuard.clear(namespace, storage);
-    const again = await tab.visit("reload");
+    const again = await tab.visit("back_forward");
     again.record("a");
     expect(home(again).filter(["a", "b"])).toEqual(["b"]);
     again.record("b");
@@ -293,35 +339,27 @@ describe("what was saved is not used", () => {
 
   test("once this tab has cleared the namespace, with no feed in the document that does", async () => {
     const tab = new Tab({ storage: "none" });
-    await leftWith(tab);
-    await clear(await tab.visit("reload"), tab.options.namespace);
+    await shownIn(tab);
+    await clear(await tab.visit("back_forward"), tab.options.namespace);
     expect([...tab.session.values]).toEqual([]);
   });
 
   test("when it is garbage, of which nothing comes but a feed that decides anew", async () => {
     const tab = new Tab();
-    await leftWith(tab);
+    await shownIn(tab);
+    tab.tell("pagehide");
     const [name = "", saved = ""] = [...tab.session.values].flat();
     for (const garbage of [
-      ...["", "{", "null", "7", "{}", "[7]", '[["home"]]', '[["home",null]]', '[["home",[0,7]]]', '[["home",[0,[7]]]]'],
-      ...[
-        '[["home",[0,[[1,0]]]]]',
-        '[["home",[0,[["1",0,"a"]]]]]',
-        '[["home",[0,[[1,0,7]]]]]',
-        '[[1,[0,[[1,0,"a"]]]]]',
-      ],
-      ...['[["home",[0,[[-1,0,"a"]]]]]', '[["home",[0,[[1,0.5,"a"]]]]]', "[".repeat(100_000)],
+      ...["", "{", "null", "7", "{}", "[7]", "[null]", '[["home"]]', '[["home",true,0,null]]', '[["home",true,0,"a"]]'],
+      ...['[["home",true,0,[7,null,{}]]]', '[["home",[0,[[1,0,"a"]]]]]', '[[1,true,0,["a"]]]', "[".repeat(100_000)],
       ...[saved.slice(0, -4)],
     ]) {
-      const page = await tab.visit("reload");
       tab.session.set(name, garbage);
+      const page = await tab.open("back_forward");
       expect(home(page).filter(["a"]), garbage.slice(0, 80)).toEqual([]);
+      expect(home(page).filter(["c"])).toEqual(["c"]);
       await page.close();
     }
-    const page = await tab.visit("reload");
-    tab.session.set(name, '[["home",["never",[[1,0,"a"],[1,1],[2,0,"b"]]]]]');
-    page.record("b");
-    expect(home(page).filter(["a", "b", "c"])).toEqual(["a", "b", "c"]);
   });
 
   test("where sessionStorage is denied, full or not there, and nothing is wrong", async () => {
@@ -338,7 +376,7 @@ describe("what was saved is not used", () => {
       const tab = new Tab();
       const errors: unknown[] = [];
       tab.options.onError = (error) => errors.push(error);
-      for (const navigation of ["navigate", "reload"] as const) {
+      for (const navigation of ["navigate", "back_forward"] as const) {
         const guard = await tab.visit(navigation);
         Object.defineProperty(tab.page, "sessionStorage", { configurable: true, ...changes });
         expect(home(guard).filter(["a"])).toEqual(navigation === "navigate" ? ["a"] : []);
@@ -346,40 +384,36 @@ describe("what was saved is not used", () => {
         guard.record("a");
         await guard.flush();
       }
-      tab.hide();
+      tab.tell("pagehide");
       expect(errors).toEqual([]);
     }
   });
 
   test("where there was no room for it: nothing older is left either", async () => {
     const tab = new Tab();
-    const guard = await leftWith(tab);
+    const guard = await shownIn(tab);
     tab.session.before = (operation) => {
       if (operation === "set") throw new Error("full");
     };
-    expect(home(guard).filter(["b"])).toEqual(["b"]);
-    tab.hide();
+    expect(home(guard).filter(["c"])).toEqual(["c"]);
+    tab.tell("pagehide");
     expect([...tab.session.values]).toEqual([]);
-    expect(home(await tab.visit("reload")).filter(["a"])).toEqual([]);
+    expect(home(await tab.visit("back_forward")).filter(["a"])).toEqual([]);
   });
 });
 
-test("a page that merely hides saves its feeds as well: it may never be seen again", async () => {
+test("verdicts are saved once for all that a task decides", async () => {
   const tab = new Tab();
-  const listeners: ((event: { type: string }) => void)[] = [];
-  const page = { visibilityState: "visible" };
-  const guard = await tab.visit("navigate", {
-    document: page,
-    addEventListener: (type: string, listener: () => void) => {
-      if (type === "visibilitychange") listeners.push(listener);
-    },
-  });
-  expect(home(guard).filter(["a"])).toEqual(["a"]);
-  for (const listener of listeners) listener({ type: "visibilitychange" });
-  expect([...tab.session.values]).toEqual([]);
-  page.visibilityState = "hidden";
-  for (const listener of listeners) listener({ type: "visibilitychange" });
-  expect([...tab.session.values.values()].join()).toContain('"a"');
+  const guard = await tab.visit("navigate");
+  let writes = 0;
+  const feed = home(guard);
+  await settled();
+  tab.session.before = (operation) => {
+    if (operation === "set") writes++;
+  };
+  for (const id of idsOf("item", 50)) feed.admit([id]);
+  await tab.saved('"item-49"');
+  expect(writes).toBe(1);
 });
 
 test("on a server, where one process renders for everybody, nothing of a keyed feed is kept", async () => {

@@ -69,17 +69,16 @@ describe("a list of five items none of which has a usable id", () => {
 
 describe("a page of fill that has no items", () => {
   test.each([
-    ["an array", () => [{ id: "a" }], /must be an object with the array `items`; this one is an array/],
     ["a Response", () => Response.json({ items: [] }), /is a Response: return what its json\(\) resolves to/],
     ["an object with others", () => ({ data: [], total: 0 }), /this one has the keys data, total/],
     ["a text", () => "items", /this one is string/],
-    ["items that are none", () => ({ items: "a" }), /this one has the keys items/],
-  ])("as %s ends the run with an error, and is told of once", async (_, page, message) => {
+    ["items that are no array", () => ({ items: { 0: "a" } }), /this one has the keys items/],
+  ])("as %s ends the call with an error, and is told of once", async (_, page, message) => {
     const { guard, errors } = await openGuard();
     const feed = guard.feed();
     const fetchPage = () => Promise.resolve(page() as never);
     const result = await feed.fill<{ id: string }>(fetchPage, 5);
-    expect(result).toMatchObject({ items: [], pages: 0, end: "error", error: { code: "misuse" } });
+    expect(result).toMatchObject({ items: [], end: "error", done: false, error: { code: "misuse" } });
     await feed.fill<{ id: string }>(fetchPage, 5);
     expect(errors).toHaveLength(1);
     expect(errors[0]?.message).toMatch(message);

@@ -58,16 +58,18 @@ describe.each(proxies)("in $name", ({ wrap }) => {
 
   test("a feed decides each id once", async () => {
     const { guard } = await openGuard();
-    const { feed } = wrap<{ feed: Feed }>({ feed: guard.feed({ seen: "last" }) });
+    const { feed } = wrap<{ feed: Feed }>({ feed: guard.feed() });
     guard.record("a");
-    expect(feed.filter(["a", "b"])).toEqual(["b", "a"]);
+    expect(feed.filter(["a", "b"])).toEqual(["b"]);
     guard.record("b");
-    expect(feed.filter(["a", "b"])).toEqual(["b", "a"]);
-    expect(feed.admit(wrap([{ id: "c" }, { id: "d" }]))).toEqual([{ id: "c" }, { id: "d" }]);
+    expect(feed.filter(["a", "b"])).toEqual(["b"]);
+    // Each reading of a list gives other objects.
+    for (let again = 0; again < 2; again++)
+      expect(feed.admit(wrap([{ id: "c" }, { id: "d" }]))).toEqual([{ id: "c" }, { id: "d" }]);
     const fetchPage = ({ page }: { page: number }) => Promise.resolve(page > 1 ? null : { items: [String(page)] });
     expect(await feed.fill(fetchPage, 2)).toMatchObject({ items: ["0", "1"], end: "filled" });
     feed.reset();
-    expect(feed.filter(["b", "c"])).toEqual(["c", "b"]);
+    expect(feed.filter(["b", "c"])).toEqual(["c"]);
   });
 
   test("a chain does all that it does outside", async () => {

@@ -133,7 +133,7 @@ const guardCalls: Record<string, Call> = {
   },
   feed: {
     refuses: true,
-    arguments: () => [{ key: "list", seen: "last" }],
+    arguments: () => [{ key: "list" }],
     run: ({ guard }, options: Anything) => guard.feed(options).filter(["a", "b"]),
   },
 };
@@ -149,7 +149,7 @@ const feedCalls: Record<string, Call> = {
   },
   "Feed.fill": {
     refuses: true,
-    arguments: () => [pages(), 3, { id: idOf, maxPages: 3, signal: signal() }],
+    arguments: () => [pages(), 3, { id: idOf, maxPages: 3, timeoutMs: 1000, signal: signal() }],
     run: async ({ feed }, pages: Anything, want: Anything, options: Anything) => {
       let page = 0;
       const fetchPage = () => Promise.resolve((pages as FeedPage<string>[])[page++] ?? null);

@@ -2,133 +2,110 @@
 
 /** What a source answers: a page and whether there is a next one, nothing, or an error. */
 export type Answer =
-  | { readonly items: readonly string[]; readonly next: "cursor" | "untold" | null }
+  | {
+      readonly items: readonly string[];
+      readonly next: "cursor" | "other" | "untold" | null;
+      readonly degraded: boolean;
+    }
   | { readonly items?: undefined; readonly fails: boolean };
 
 export interface Result {
   readonly items: readonly string[];
-  readonly repeated: number;
-  readonly pages: number;
-  readonly stopped: number;
   readonly end: string;
   readonly done: boolean;
   readonly next: string | null | undefined;
 }
 
-interface Run {
+interface Call {
+  readonly caller: number;
   readonly want: number;
-  /** How many of `heldBack` are of earlier runs. */
-  readonly leftOver: number;
-  readonly callers: Set<number>;
-  readonly items: string[];
+  readonly maxPages: number | undefined;
   pages: number;
-  stopped: number;
+  degraded: number;
 }
 
-const MAX_PAGES = 5;
-
 export class FillModel {
-  /** By id, when it was recorded. */
-  readonly seen = new Map<string, number>();
+  readonly seen = new Set<string>();
   /** What each caller gets whose call has ended. */
   readonly results = new Map<number, Result>();
-  /** The page that is asked for now; undefined: none. */
-  asked: number | undefined;
-  private run: Run | undefined;
+  private calls: Call[] = [];
   private page = 0;
-  private hasEnded = false;
-  private admitted = new Set<string>();
-  private heldBack: string[] = [];
-  /** What failed runs have left. */
-  private left: string[] = [];
   private cursor: string | undefined;
+  private hasEnded = false;
+  private stale = 0;
+  private known = new Set<string>();
+  private admitted = new Set<string>();
+  private buffer: string[] = [];
 
-  constructor(private readonly showsSeen: boolean) {}
+  /** The page that is asked for now; undefined: none. */
+  get asked(): number | undefined {
+    return this.calls.length > 0 ? this.page : undefined;
+  }
 
-  fill(caller: number, want: number): void {
-    const leftOver = this.heldBack.length;
-    if (!this.run) {
-      this.run = { want, leftOver, callers: new Set(), items: this.left, pages: 0, stopped: 0 };
-      this.left = [];
-    }
-    this.run.callers.add(caller);
-    this.goOn(this.run);
+  fill(caller: number, want: number, maxPages: number | undefined): void {
+    this.calls.push({ caller, want, maxPages, pages: 0, degraded: 0 });
+    this.goOn();
   }
 
   leave(caller: number): void {
-    const { run } = this;
-    if (!run?.callers.delete(caller)) return;
-    this.results.set(caller, this.resultOf(run, "aborted"));
-    if (run.callers.size > 0) return;
-    this.run = undefined;
-    this.asked = undefined;
+    const call = this.calls.find((each) => each.caller === caller);
+    if (call) this.end(call, "aborted");
+    this.goOn();
   }
 
   reset(): void {
-    const { run } = this;
+    for (const call of this.calls) this.end(call, "aborted");
     this.page = 0;
     this.cursor = undefined;
     this.hasEnded = false;
+    this.stale = 0;
+    this.known = new Set();
     this.admitted = new Set();
-    this.heldBack = [];
-    this.left = [];
-    if (run) this.end(run, "aborted");
+    this.buffer = [];
   }
 
   answer(answer: Answer): void {
-    const { run } = this;
-    if (!run || this.asked === undefined) return;
-    this.asked = undefined;
-    if (!answer.items) {
-      this.end(run, answer.fails ? "error" : "exhausted");
-      return;
+    const [call] = this.calls;
+    if (!call) return;
+    if (answer.items) this.take(call, answer);
+    else if (answer.fails) this.end(call, "error");
+    else this.hasEnded = true;
+    this.goOn();
+  }
+
+  private take(call: Call, { items, next, degraded }: Answer & { items: readonly string[] }): void {
+    const hasMoved = next !== "untold" && next !== this.cursor;
+    this.stale = hasMoved || items.some((id) => !this.known.has(id)) ? 0 : this.stale + 1;
+    this.hasEnded = next === null || (items.length === 0 && next === "untold") || this.stale === 3;
+    this.cursor = next === "untold" || next === null ? undefined : next;
+    this.page++;
+    for (const id of items) {
+      this.known.add(id);
+      if (this.seen.has(id) || this.admitted.has(id)) continue;
+      this.admitted.add(id);
+      this.buffer.push(id);
     }
-    const { items, next } = answer;
-    const isLast = next === null || (items.length === 0 && next === "untold");
-    if (items.length > 0 || next !== "untold") this.page++;
-    if (items.length > 0 || next !== "untold") this.cursor = next === "cursor" ? next : undefined;
-    this.hasEnded = next === null;
-    const fresh = [...new Set(items)].filter((id) => !this.seen.has(id) && !this.admitted.has(id));
-    for (const id of fresh) this.admitted.add(id);
-    if (this.showsSeen) {
-      const held = [...new Set(items)].filter((id) => this.seen.has(id) && !this.admitted.has(id));
-      for (const id of held) this.admitted.add(id);
-      this.heldBack.push(...this.byTime(held));
+    call.pages++;
+    call.degraded = degraded ? call.degraded + 1 : 0;
+  }
+
+  /** Ends the calls that need nothing more. */
+  private goOn(): void {
+    for (const call of this.calls) {
+      const mostPages = call.maxPages ?? (this.buffer.length > 0 ? 5 : 20);
+      if (this.buffer.length >= call.want) this.end(call, "filled");
+      else if (this.hasEnded) this.end(call, "exhausted");
+      else if (call.pages >= mostPages || call.degraded === 2) this.end(call, "max-pages");
+      else return;
     }
-    run.items.push(...fresh);
-    run.stopped += items.length - fresh.length;
-    run.pages++;
-    if (isLast && run.items.length < run.want) this.end(run, "exhausted");
-    else this.goOn(run);
   }
 
-  private goOn(run: Run): void {
-    if (run.items.length >= run.want) this.end(run, "filled");
-    else if (run.pages >= MAX_PAGES) this.end(run, "max-pages");
-    else if (this.hasEnded) this.end(run, "exhausted");
-    else this.asked = this.page;
-  }
-
-  private end(run: Run, end: string): void {
-    this.run = undefined;
-    this.asked = undefined;
-    const missing = run.want - run.items.length;
-    const taken = end === "exhausted" || end === "max-pages" ? this.byTime(this.heldBack).slice(0, missing) : [];
-    const recent = this.heldBack.slice(run.leftOver).filter((id) => taken.includes(id));
-    this.heldBack = this.heldBack.filter((id) => !taken.includes(id));
-    run.items.push(...taken);
-    run.stopped -= recent.length;
-    if (end === "error") this.left = run.items.splice(0);
-    for (const caller of run.callers) this.results.set(caller, { ...this.resultOf(run, end), repeated: taken.length });
-  }
-
-  /** What was taken back meanwhile, then what was seen longest ago. */
-  private byTime(ids: readonly string[]): string[] {
-    return ids.toSorted((a, b) => (this.seen.get(a) ?? 0) - (this.seen.get(b) ?? 0));
-  }
-
-  private resultOf({ items, pages, stopped }: Run, end: string): Result {
-    const done = (this.hasEnded || end === "exhausted") && this.heldBack.length + this.left.length === 0;
-    return { items: [...items], repeated: 0, pages, stopped, end, done, next: this.hasEnded ? null : this.cursor };
+  private end(call: Call, end: string): void {
+    this.calls = this.calls.filter((each) => each !== call);
+    const takesNothing = end === "aborted" || end === "error";
+    const items = takesNothing ? [] : this.buffer;
+    if (!takesNothing) this.buffer = [];
+    const next = this.hasEnded ? null : this.cursor;
+    this.results.set(call.caller, { items, end, done: this.hasEnded && !takesNothing, next });
   }
 }

@@ -129,6 +129,7 @@ export class FeedModel {
   /** Whether each id was fresh when it was decided. */
   private readonly verdicts = new Map<string, boolean>();
   private readonly admitted = new Set<string>();
+  private latest: { readonly ids: readonly unknown[]; readonly places: readonly number[] } = { ids: [], places: [] };
 
   constructor(guard: GuardModel) {
     this.guard = guard;
@@ -151,12 +152,20 @@ export class FeedModel {
     return places;
   }
 
-  /** The same for a page: less what earlier pages brought. */
+  /** The same for a page: less what earlier pages brought; one that begins as the latest did is that one again. */
   admit(items: readonly Ids[]): number[] {
-    return this.filter(items, this.admitted);
+    const ids = items.map(([id]) => id);
+    const { latest } = this;
+    const isAgain = latest.ids.every((id, place) => place < ids.length && id === ids[place]);
+    const known = isAgain ? latest.ids.length : 0;
+    const added = this.filter(items.slice(known), this.admitted).map((place) => known + place);
+    const places = isAgain ? [...latest.places, ...added] : added;
+    this.latest = { ids, places };
+    return places;
   }
 
   reset(): void {
+    this.latest = { ids: [], places: [] };
     this.verdicts.clear();
     this.admitted.clear();
   }

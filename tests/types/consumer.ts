@@ -128,10 +128,9 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   ];
   for (const options of matching) await guard.fetch(options)("/api/feed", { headers });
 
-  const last: FeedOptions = { key: "home", seen: "last" };
+  const keyed: FeedOptions = { key: "home" };
   await fillFeed(guard.feed());
-  await fillFeed(guard.feed(last));
-  await fillFeed(guard.feed({ seen: "drop" }));
+  await fillFeed(guard.feed(keyed));
   const stops: (() => void)[] = [watch(guard, root, element), guard.observe(root), guard.track(element, 1)];
   stops.push(guard.observe(document), guard.observe(element.attachShadow({ mode: "closed" })));
   stops.push(guard.track(element, [1, "a", 2n]));
@@ -199,7 +198,7 @@ async function fillFeed(feed: Feed): Promise<void> {
   };
   const fetchAfter: FetchPage<Post, number> = ({ cursor = 0 }: PageRequest<number>) =>
     Promise.resolve<FeedPage<Post, number>>({ items: posts, next: cursor + 1 });
-  const fill: FillOptions = { maxPages: 5, signal: AbortSignal.timeout(1000) };
+  const fill: FillOptions = { maxPages: 5, timeoutMs: 10_000, signal: AbortSignal.timeout(1000) };
   const unsignalled: FillOptions = { signal: null };
   const filled = await feed.fill(fetchPage, 20, { ...fill, id: keyOf });
   const after: FillResult<Post, number> = await feed.fill(fetchAfter, 20, { id: keyOf });
@@ -207,7 +206,8 @@ async function fillFeed(feed: Feed): Promise<void> {
   const next: string | null | undefined = filled.done ? null : filled.next;
   const end: "filled" | "exhausted" | "max-pages" | "aborted" | "error" = filled.end;
   if (end === "error") throw filled.error;
-  console.log(filled.items[0]?.title, filled.pages.toFixed(), filled.stopped.toFixed(), after.repeated.toFixed(), next);
+  const ofList = await feed.fill(() => Promise.resolve(identified), 20);
+  console.log(filled.items[0]?.title, filled.done, after.next?.toFixed(), next, ofList.items[0]?.id);
   console.log(visible.length, visibleIds.length, added.length, addedIdentified.length, more.items[0]?.id);
   feed.reset();
 }

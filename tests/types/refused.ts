@@ -28,8 +28,8 @@ export async function listsWithoutIds(guard: SeenGuard, feed: Feed): Promise<voi
 }
 
 export async function pagesWithoutItems(feed: Feed): Promise<void> {
-  // @ts-expect-error -- a page is an object that has its items
-  await feed.fill(() => Promise.resolve([{ id: "a" }]), 20);
+  // @ts-expect-error -- a page is a list of items, or an object that has it
+  await feed.fill(() => Promise.resolve({ data: [{ id: "a" }] }), 20);
   // @ts-expect-error -- a Response has none
   await feed.fill(() => fetch("/api/feed"), 20);
 }

@@ -1,5 +1,5 @@
 /** The feed, twice: the same pages of the server into both columns, one as they come and one through the guard. */
-import type { Explanation, Feed, FeedPage, PageRequest, SeenGuard } from "seenguard";
+import type { Explanation, Feed, SeenGuard } from "seenguard";
 import { idsOf, type Api, type Item } from "./api.ts";
 import { Column, one } from "./column.ts";
 import type { Experiment, Side } from "./experiment.ts";
@@ -31,8 +31,9 @@ export class Feeds {
   private readonly columns: Record<Side, Column>;
   /** From the whole catalogue: what was seen is left out. */
   private readonly feed: Feed;
-  /** From a small pool: what was seen comes last. */
-  private readonly poolFeed: Feed;
+  /** From the small pool: where its next page begins, and what of it this list has shown. */
+  private poolCursor = "";
+  private readonly shownOfPool = new Set<string>();
   private readonly root = one(document, "#feeds");
   private readonly announcement = one(document, "#announcement");
   /** What has been looked at in this list: an item that both columns show makes one impression. */
@@ -47,9 +48,8 @@ export class Feeds {
   private unasked = 0;
 
   constructor(private readonly parts: FeedsParts) {
-    // By their keys they keep their verdicts over a reload, and over a way to an article and back.
+    // By its key it keeps its verdicts over a way to an article and back.
     this.feed = parts.guard.feed({ key: onDevice("catalogue") });
-    this.poolFeed = parts.guard.feed({ key: onDevice("pool"), seen: "last" });
     const columnParts = {
       explain: (item: ShownItem) => this.explain(item),
       showAgain: (item: ShownItem) => this.showAgain(item),
@@ -72,7 +72,7 @@ export class Feeds {
     await this.load(true);
   }
 
-  /** Shows the list that this page had before a reload, or before an article was opened. Whether there was one. */
+  /** Shows the list that this page had before an article was opened. Whether there was one. */
   restore(): boolean {
     const kept = this.parts.kept.restore();
     if (kept === undefined) return false;
@@ -80,7 +80,7 @@ export class Feeds {
     this.unasked = MOST_UNASKED;
     for (const page of kept.pages) {
       this.parts.kept.add(page);
-      this.show({ ...page, admitted: this.admit(page.offered) });
+      this.show({ ...page, admitted: kept.fromPool ? page.offered : this.admit(page.offered) });
     }
     scrollTo({ top: kept.scrollY, behavior: "instant" });
     return true;
@@ -106,10 +106,6 @@ export class Feeds {
     const { repeatsUnguarded, repeatsGuarded } = this.parts.experiment.counts;
     this.columns.unguarded.setRepeats(repeatsUnguarded);
     this.columns.guarded.setRepeats(repeatsGuarded);
-  }
-
-  private get currentFeed(): Feed {
-    return this.fromPool ? this.poolFeed : this.feed;
   }
 
   private followScrolling(): void {
@@ -139,7 +135,7 @@ export class Feeds {
     this.loading = true;
     this.root.setAttribute("aria-busy", "true");
     try {
-      const arrival = await (this.fromPool ? this.fetchFromPool(fresh) : this.fetchPage(fresh, list));
+      const arrival = await (this.fromPool ? this.fetchFromPool(fresh, list) : this.fetchPage(fresh, list));
       if (arrival === undefined || list !== this.list) return;
       const scrolledInto = fresh && this.root.getBoundingClientRect().top < 0;
       if (fresh) this.begin(this.fromPool);
@@ -179,34 +175,33 @@ export class Feeds {
 
   /** What another device has shown is left out of the page; of the rest, the guard decides. */
   private admit(items: readonly ShownItem[]): ShownItem[] {
-    return this.currentFeed.admit(
+    return this.feed.admit(
       items.filter(({ isElsewhere }) => isElsewhere !== true),
       idsOf,
     );
   }
 
-  /** As many pages as it takes until there are enough fresh items; at the pool's end, what was seen longest ago. */
-  private async fetchFromPool(fresh: boolean): Promise<Arrival | undefined> {
-    const { api, experiment } = this.parts;
-    if (fresh) this.poolFeed.reset();
-    const arrived: ShownItem[] = [];
-    const fetchPage = async ({ cursor, headers }: PageRequest): Promise<FeedPage<ShownItem>> => {
-      const { items, snapshot, next } = await api.pool(cursor ?? "", PAGE_SIZE, headers);
-      experiment.heard(snapshot);
-      const shown = this.withTimes(items);
-      arrived.push(...shown);
-      return { items: shown, snapshot, next };
-    };
-    const { items, end, error, ...filled } = await this.poolFeed.fill(fetchPage, PAGE_SIZE, { id: idsOf });
-    if (end === "aborted") return undefined;
-    if (end === "error") throw error;
-    this.ended = end === "exhausted" && items.length < PAGE_SIZE;
+  /** The server puts what was seen at the pool's end, and the guard what only this device has shown at the page's. */
+  private async fetchFromPool(fresh: boolean, list: number): Promise<Arrival | undefined> {
+    const { api, guard, experiment } = this.parts;
+    const { items, snapshot, next } = await api.pool(fresh ? "" : this.poolCursor, PAGE_SIZE, guard.headers());
+    if (list !== this.list) return undefined;
+    if (fresh) this.shownOfPool.clear();
+    guard.apply(snapshot);
+    experiment.heard(snapshot);
+    this.poolCursor = next ?? "";
+    this.ended = next === null;
+    const arrived = this.withTimes(items);
+    const parts = guard.split(
+      arrived.filter(({ id }) => !this.shownOfPool.has(id)),
+      idsOf,
+    );
+    const offered = [...parts.fresh, ...parts.seen];
+    for (const { id } of offered) this.shownOfPool.add(id);
     // What other devices have shown the server has put last, too; this guard knows nothing of it.
-    const firstFresh = items
-      .slice(0, items.length - filled.repeated)
-      .findLastIndex(({ seenAt }) => seenAt === undefined);
-    const repeated = items.length - firstFresh - 1;
-    return { arrived, offered: items, repeated, admitted: items };
+    const firstFresh = parts.fresh.findLastIndex(({ seenAt }) => seenAt === undefined);
+    const repeated = offered.length - firstFresh - 1;
+    return { arrived, offered, repeated, admitted: offered };
   }
 
   /** With the time at which each was seen before, by the exact record. */

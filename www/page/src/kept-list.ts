@@ -1,6 +1,6 @@
 /**
- * The list that is on the page, as an app keeps its items: when the page is reloaded, or come back to from an article,
- * the same items are shown in the same place. The guard keeps its verdicts on them by the feed's key.
+ * The list that is on the page, as an app keeps its items: on the way back from an article the same items are shown in
+ * the same place. The guard keeps its verdicts on them by the feed's key.
  */
 import type { Item } from "./api.ts";
 import { onDevice } from "./device.ts";
@@ -71,7 +71,7 @@ export class KeptList {
     try {
       sessionStorage.setItem(this.key, JSON.stringify(kept));
     } catch {
-      // Without room for it, a reload brings a new list.
+      // Without room for it, the way back brings a new list.
     }
   }
 
@@ -85,8 +85,8 @@ export function withoutMarks({ seenAt: _seenAt, isElsewhere: _isElsewhere, ...it
   return item;
 }
 
-/** A reload or a way back in the history. */
+/** A way back in the history: a reload begins a new list. */
 function isReturn(): boolean {
   const [navigation] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
-  return navigation?.type === "reload" || navigation?.type === "back_forward";
+  return navigation?.type === "back_forward";
 }
