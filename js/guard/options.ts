@@ -36,6 +36,7 @@ export interface OpenOptions extends GuardOptions, EngineOptions, ClockOption {
 /** Options of `report`, checked and with their defaults. */
 export interface CheckedReportOptions extends ReportOptions {
   readonly intervalMs: number;
+  readonly credentials: NonNullable<ReportOptions["credentials"]>;
 }
 
 const isNumber = (value: unknown) => typeof value === "number";
@@ -93,6 +94,8 @@ const fetchRules = {
   fetch: aFunction,
 } satisfies Rules;
 
+const CREDENTIALS = ["omit", "same-origin", "include"];
+
 const reportRules = {
   url: ["the address that takes impressions", isText],
   headers: [
@@ -100,6 +103,8 @@ const reportRules = {
     (value) => isFunction(value) || (isObject(value) && Object.values(value).every((text) => typeof text === "string")),
   ],
   send: aFunction,
+  fetch: aFunction,
+  credentials: [`"${CREDENTIALS.join('", "')}"`, (value) => CREDENTIALS.includes(value as string), "same-origin"],
   intervalMs: upTo(MAX_MS, " of milliseconds", false, 5000),
 } satisfies Rules;
 
