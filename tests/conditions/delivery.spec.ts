@@ -44,7 +44,7 @@ test("without a report nothing leaves the page, whatever the guard does", async 
     guard.unsee("b");
     guard.feed({ key: "home" }).filter(["a", "c"]);
     guard.headers();
-    await guard.deliver();
+    await guard.flush();
     await guard.flush();
   });
   await hide(page);

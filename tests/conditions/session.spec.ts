@@ -49,7 +49,7 @@ for (const status of [403, 409]) {
       dispatchEvent(new PageTransitionEvent("pagehide"));
     });
     await left.waitForTimeout(500);
-    expect(await left.evaluate(() => window.guard.deliver())).toEqual({ delivered: 0, left: 2 });
+    expect(await left.evaluate(() => window.guard.flush())).toEqual({ delivered: 0, left: 2 });
     expect(site.deliveries).toHaveLength(requests);
     expect(recorded.get("bob")).toEqual(["by bob"]);
 
@@ -69,7 +69,7 @@ test("what is delivered before signing out goes to the person it is of", async (
   await report(page, { intervalMs: 10_000_000 });
   await record(page, ["a", "b"]);
   const outcome = await page.evaluate(async () => {
-    const outcome = await window.guard.deliver();
+    const outcome = await window.guard.flush();
     await Seenguard.SeenGuard.clear("home:ada");
     return outcome;
   });

@@ -226,7 +226,7 @@ describe("delivery", () => {
       const headers = () => new Promise<Record<string, string>>((resolve) => waiting.push(resolve));
       guard.report({ url: "https://feed.test/impressions", headers });
       guard.record(["a", "b"]);
-      const delivering = guard.deliver();
+      const delivering = guard.flush();
       await expect.poll(() => waiting).toHaveLength(1);
       const { SeenGuard: Clearing } = who === "this document" ? { SeenGuard } : newPage(globals);
       await Clearing.clear(namespace, storage);
@@ -235,7 +235,7 @@ describe("delivery", () => {
       expect(bodies).toEqual([]);
       // What is recorded from now on goes out.
       guard.record("c");
-      const again = guard.deliver();
+      const again = guard.flush();
       await expect.poll(() => waiting).toHaveLength(2);
       waiting[1]?.({});
       expect(await again).toEqual({ delivered: 1, left: 0 });
@@ -256,11 +256,11 @@ describe("delivery", () => {
     storage.before = (operation) => {
       looks += Number(operation === "keys");
     };
-    expect(await guard.deliver()).toEqual({ delivered: 0, left: 0 });
+    expect(await guard.flush()).toEqual({ delivered: 0, left: 0 });
     expect([bodies, looks]).toEqual([[], 1]);
     for (let again = 0; again < 5; again++) {
       guard.record(`later-${String(again)}`);
-      const delivering = guard.deliver();
+      const delivering = guard.flush();
       await vi.advanceTimersByTimeAsync(0);
       expect(await delivering).toEqual({ delivered: 1, left: 0 });
     }
@@ -268,7 +268,7 @@ describe("delivery", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     looks = 0;
     guard.record("a minute later");
-    const delivering = guard.deliver();
+    const delivering = guard.flush();
     await vi.advanceTimersByTimeAsync(0);
     await delivering;
     expect([bodies.length, looks]).toEqual([6, 1]);
@@ -283,7 +283,7 @@ describe("delivery", () => {
     guard.record("a");
     await settled();
     Object.assign(storage, silent());
-    const delivering = guard.deliver();
+    const delivering = guard.flush();
     await vi.advanceTimersByTimeAsync(999);
     expect(bodies).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);

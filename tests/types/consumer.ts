@@ -141,8 +141,8 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   showStats(guard.stats());
   console.log(pending.length, stopped);
   console.log(allIds.length, allPosts.length);
-  const delivery = await guard.deliver();
-  if (delivery.left > 0) console.log(delivery.delivered.toFixed(), await guard.deliver(1000));
+  const delivery = await guard.flush();
+  if (delivery.left > 0) console.log(delivery.delivered.toFixed(), await guard.flush({ timeoutMs: 1000 }));
   await guard.flush();
   await guard.close();
   await SeenGuard.clear("home:1");
