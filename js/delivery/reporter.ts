@@ -201,7 +201,8 @@ export class Reporter {
   }
 
   private run(reason: Reason): Promise<void> {
-    if (!this.isRunning) {
+    if (this.askedMs > 0) this.schedule(0);
+    else if (!this.isRunning) {
       this.isRunning = true;
       this.running = this.deliverAll(reason);
     }
@@ -302,7 +303,7 @@ export class Reporter {
       if (arrived) this.succeeded(batch);
     } catch (cause) {
       // The app's own requests may have taken the room of those that outlive a page, which is a TypeError.
-      const hasNoRoom = batch.isLast && cause instanceof TypeError;
+      const hasNoRoom = batch.isLast && isA(TypeError, cause);
       if (this.underWay.has(batch) && !hasNoRoom) this.failed(cause, batch);
     }
     cancel();
@@ -342,7 +343,7 @@ export class Reporter {
   }
 
   private failed(cause: unknown, batch?: Batch): void {
-    const { status, askedMs } = cause instanceof Refusal ? cause : { status: 0, askedMs: 0 };
+    const { status, askedMs } = isA(Refusal, cause) ? cause : { status: 0, askedMs: 0 };
     const isConflict = status === 409;
     const isNews = this.failures === 0 || (isConflict && !this.isConflict);
     this.isConflict = isConflict;
@@ -379,6 +380,11 @@ export class Reporter {
     const message = `${this.address} refuses ${JSON.stringify(entry?.id)}, which is left out until the next visit`;
     this.deliveries.report(failure("delivery", message, cause));
   }
+}
+
+/** Some proxies do not tell what they are. */
+function isA<T>(kind: abstract new (...given: never[]) => T, cause: unknown): cause is T {
+  return attempt(() => cause instanceof kind) ?? false;
 }
 
 const bytesOf = (report: Report): number => new TextEncoder().encode(JSON.stringify(report)).length;

@@ -170,7 +170,7 @@ function watch(guard: SeenGuard, root: Element, element: Element): () => void {
 
 function deliver(guard: SeenGuard): (() => void)[] {
   const sent = (impression: Impression) => [impression.id.length, impression.at.toFixed()];
-  const send = async ({ impressions, unseen = [], pending }: Report, reason: "interval" | "hide" | "deliver") => {
+  const send = async ({ impressions, unseen = [], pending }: Report, reason: "interval" | "hide" | "flush") => {
     const body = JSON.stringify([impressions.map(sent), unseen.map(sent), pending]);
     await fetch("/impressions", { method: "POST", body, keepalive: reason === "hide" });
   };
