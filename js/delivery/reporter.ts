@@ -1,24 +1,22 @@
 /**
  * Delivery of impressions, and of what is unseen, to the server: at least once each, in batches, without storms.
  *
- * The engine decides what to deliver, and what again; here is how: one request at a time, at an interval or as soon as
+ * The engine decides what to deliver, and what again; here is when: one request at a time, at an interval or as soon as
  * many wait; after a failure with exponential backoff and jitter. A batch that is refused is halved until the one entry
  * that is refused is alone. As the page hides, what it recorded goes out in requests that outlive it.
  */
-import { attempt, deviceClock, inTime, isHidden, listen, pause, retryDelayMs, type Clock } from "../host.js";
+import { attempt, deviceClock, isHidden, listen, pause, retryDelayMs, type Clock } from "../host.js";
+import type { Batch as BegunBatch } from "../engine/engine-types.js";
 import { failure, type ErrorListener } from "../errors.js";
 import { TextEncoder } from "../text-encoding.js";
-import type { Impression, Report, ReportOptions } from "../types/seenguard.js";
+import type { Report, ReportOptions } from "../types/seenguard.js";
+import { addressOf, deliver, LONGEST_ASKED_MS, Refusal, type Reason } from "./request.js";
 
 /** Where impressions come from. */
 interface Deliveries {
   readonly options: { readonly namespace: string };
-  /** Takes a batch, which is in no other one until it ends. Batch 0: nothing is to be delivered. */
-  beginBatch(
-    maxImpressions: number,
-    maxBytes: number,
-    isLast: boolean,
-  ): { readonly batch: number; readonly impressions: Impression[]; readonly unseen: Impression[] };
+  /** Takes a batch, which is in no other one until it ends. `isLast`: of what this page recorded. */
+  beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): BegunBatch;
   /** A batch went out as the page hid: it counts as delivered unless it ends otherwise. */
   leaveBatch(batch: number): void;
   endBatch(batch: number, arrived: boolean): void;
@@ -31,18 +29,14 @@ interface Deliveries {
   readonly report: ErrorListener;
 }
 
-type Options = ReportOptions & Required<Pick<ReportOptions, "intervalMs" | "credentials">>;
-type Reason = Parameters<NonNullable<ReportOptions["send"]>>[1];
+type Options = ReportOptions & { readonly intervalMs: number };
 
-interface Batch {
-  readonly number: number;
-  readonly impressions: Impression[];
-  readonly unseen: Impression[];
+interface Batch extends BegunBatch {
   readonly count: number;
-  /** Of the latest clear when it was begun. */
+  /** The number of the latest clear when it was begun. */
   readonly clear: number;
+  /** Whether it goes out as the page hides, and how long its body is then. */
   readonly isLast: boolean;
-  /** Of a last one. */
   bytes: number;
   /** Ends the wait for its answer. */
   giveUp: (cause: Error) => void;
@@ -56,34 +50,22 @@ const MANY = 50;
 /** All requests of a document that outlive it, together: browsers allow 64 KB. With less room none is begun. */
 const MAX_LAST_BYTES = 60_000;
 const MIN_LAST_BYTES = 1_000;
-/** How long a request, or `send`, may take, and `headers` of it. */
+/** How long a request may take, its headers included. */
 const REQUEST_MS = 30_000;
-const HEADERS_MS = 10_000;
-/** The longest backoff, and that of another person's session. */
+/** The longest backoff, and that where the session is another person's. */
 const LAST_RETRY_MS = 300_000;
 const CONFLICT_MS = 900_000;
-/** The longest wait that a server may ask for. */
-const LONGEST_ASKED_MS = 3_600_000;
 /** Between two tries while the browser says that it is offline, which is not always true. */
 const OFFLINE_MS = 60_000;
 
 /** Of the requests of all guards of this document that may outlive it. */
 let lastBytes = 0;
 
-/** An answer that is no receipt. */
-class Refusal extends Error {
-  constructor(
-    readonly status: number,
-    readonly askedMs: number,
-  ) {
-    super(`the server answered ${status}`);
-  }
-}
-
-/** Where reports go, as far as a namespace has one reporter. */
-export const addressOf = ({ send, url = "" }: ReportOptions): string => (send ? "`send`" : url);
+/** It was given up before it went out, which is no failure. */
+const GIVEN_UP = new Error("given up");
 
 export class Reporter {
+  readonly address: string;
   /** How many impressions and takings back have arrived. */
   delivered = 0;
   /** Since when delivery has been failing, Unix ms. */
@@ -102,21 +84,18 @@ export class Reporter {
   private triedMs = -Infinity;
   private failures = 0;
   private retryMs = 0;
+  private askedUntilMs = 0;
   /** Whether the latest answer said that the session is another person's. */
   private isConflict = false;
-  private askedUntilMs = 0;
   /** How many entries the next batch has at most. */
   private most = MAX_BATCH;
   private hasAccepted = false;
-  /** Batches of one entry that were refused before anything was accepted: they wait until something is. */
-  private suspects: number[] = [];
+  /** Batches of one entry that were refused before any was accepted: they wait until one is. */
+  private readonly suspects: number[] = [];
 
   constructor(deliveries: Deliveries, options: Options, clock: Clock) {
     [this.deliveries, this.options, this.clock] = [deliveries, options, clock];
-  }
-
-  get address(): string {
-    return addressOf(this.options);
+    this.address = addressOf(options);
   }
 
   get isOn(): boolean {
@@ -163,17 +142,14 @@ export class Reporter {
     if (this.isOn) await this.run("flush");
   }
 
-  /**
-   * Delivers what this page recorded in requests that may outlive it, whatever the backoff. Resolves when none is under
-   * way any more.
-   */
+  /** Delivers what this page recorded, whatever the backoff. Resolves when none of it is under way any more. */
   leave(): Promise<unknown> {
     const last: Promise<boolean>[] = [];
     try {
       for (const batch of this.underWay) {
         if (batch.isLast) continue;
         this.end(batch, false);
-        batch.giveUp(new Error("the page hides"));
+        batch.giveUp(GIVEN_UP);
       }
       for (let batch; this.isOn && this.askedMs === 0 && (batch = this.beginLast());)
         last.push(this.deliver(batch, "hide"));
@@ -215,11 +191,10 @@ export class Reporter {
    */
   private async deliverAll(reason: Reason): Promise<void> {
     try {
-      const sinceMs = Math.abs(this.clock.wallMs() - this.triedMs);
-      const mayTry = reason === "flush" || !isOffline() || sinceMs >= OFFLINE_MS;
       const looking = this.deliveries.lookBefore();
       if (looking) await looking;
-      let batch = mayTry ? this.next() : undefined;
+      const sinceMs = Math.abs(this.clock.wallMs() - this.triedMs);
+      let batch = reason === "flush" || !isOffline() || sinceMs >= OFFLINE_MS ? this.next() : undefined;
       while (batch && (await this.deliver(batch, reason))) {
         // A transport that answers at once must not keep the page from everything else.
         await pause();
@@ -241,10 +216,10 @@ export class Reporter {
   }
 
   private begin(most: number, maxBytes: number, isLast: boolean): Batch | undefined {
-    const { batch: number, impressions, unseen } = this.deliveries.beginBatch(most, maxBytes, isLast);
-    const count = impressions.length + unseen.length;
-    if (number === 0) return undefined;
-    return { number, impressions, unseen, count, clear: this.deliveries.number, isLast, bytes: 0, giveUp: () => {} };
+    const begun = this.deliveries.beginBatch(most, maxBytes, isLast);
+    const count = begun.impressions.length + begun.unseen.length;
+    const clear = this.deliveries.number;
+    return begun.batch === 0 ? undefined : { ...begun, count, clear, isLast, bytes: 0, giveUp: () => {} };
   }
 
   /** What fits into the room for requests that outlive the page. What does not fit alone is skipped. */
@@ -255,10 +230,10 @@ export class Reporter {
     let batch = idsRoom < MIN_LAST_BYTES ? undefined : this.begin(this.most, idsRoom, true);
     // An id's JSON may be longer than the id.
     while (batch && (batch.bytes = bytesOf(this.reportOf(batch))) > room) {
-      const { count } = batch;
-      if (count === 1) skipped.push(batch);
+      const isAlone = batch.count === 1;
+      if (isAlone) skipped.push(batch);
       else this.end(batch, false);
-      batch = this.begin(count === 1 ? this.most : count >> 1, idsRoom, true);
+      batch = this.begin(isAlone ? this.most : batch.count >> 1, idsRoom, true);
     }
     for (const each of skipped) this.end(each, false);
     return batch;
@@ -266,11 +241,11 @@ export class Reporter {
 
   private end(batch: Batch, arrived: boolean): void {
     this.underWay.delete(batch);
-    this.deliveries.endBatch(batch.number, arrived);
+    this.deliveries.endBatch(batch.batch, arrived);
   }
 
   private releaseSuspects(): void {
-    for (const number of this.suspects.splice(0)) this.deliveries.endBatch(number, false);
+    for (const batch of this.suspects.splice(0)) this.deliveries.endBatch(batch, false);
   }
 
   private reportOf({ impressions, unseen }: Pick<Batch, "impressions" | "unseen">): Report {
@@ -299,12 +274,13 @@ export class Reporter {
     lastBytes += batch.bytes;
     let arrived = false;
     try {
-      arrived = await Promise.race([isOver, this.request(batch, reason, controller.signal)]);
-      if (arrived) this.succeeded(batch);
+      await Promise.race([isOver, deliver(this.options, () => this.reportNow(batch), reason, controller.signal)]);
+      arrived = true;
+      this.succeeded(batch);
     } catch (cause) {
       // The app's own requests may have taken the room of those that outlive a page, which is a TypeError.
-      const hasNoRoom = batch.isLast && isA(TypeError, cause);
-      if (this.underWay.has(batch) && !hasNoRoom) this.failed(cause, batch);
+      const isNoFailure = cause === GIVEN_UP || (batch.isLast && isA(TypeError, cause));
+      if (!isNoFailure) this.failed(cause, batch);
     }
     cancel();
     lastBytes -= batch.bytes;
@@ -312,26 +288,13 @@ export class Reporter {
     return arrived;
   }
 
-  /** Up to where the request is made this waits for nothing but the app's headers: the page may be gone by then. */
-  private async request(batch: Batch, reason: Reason, signal: AbortSignal): Promise<boolean> {
-    const { url = "", send, headers, credentials, fetch = globalThis.fetch } = this.options;
-    const asked = typeof headers === "function" && !send ? await inTime(HEADERS_MS, "`headers`", headers()) : headers;
+  /** What goes out, once its headers have come. */
+  private reportNow(batch: Batch): Report {
     // The app may have stopped this meanwhile because another person signs in, or the namespace was cleared.
-    if ((!this.isOn && !batch.isLast) || this.deliveries.number !== batch.clear) return false;
-    const report = this.reportOf(batch);
-    let answering: Promise<unknown>;
-    if (send) answering = send(report, reason, signal);
-    else {
-      const all = new Headers({ "content-type": "application/json" });
-      new Headers(asked as HeadersInit).forEach((value, name) => all.set(name, value));
-      const body = JSON.stringify(report);
-      const how = { credentials, redirect: "manual", keepalive: batch.isLast } as const;
-      answering = fetch(url, { method: "POST", headers: all, body, signal, ...how });
-    }
+    if ((!this.isOn && !batch.isLast) || this.deliveries.number !== batch.clear) throw GIVEN_UP;
     // While delivery fails this one probably fails, too, and is due on the next visit.
-    if (batch.isLast && this.failures === 0) this.deliveries.leaveBatch(batch.number);
-    checkReceipt(await answering, send ? undefined : url);
-    return this.underWay.has(batch);
+    if (batch.isLast && this.failures === 0) this.deliveries.leaveBatch(batch.batch);
+    return this.reportOf(batch);
   }
 
   private succeeded({ count }: Batch): void {
@@ -343,9 +306,13 @@ export class Reporter {
   }
 
   private failed(cause: unknown, batch?: Batch): void {
-    const { status, askedMs } = isA(Refusal, cause) ? cause : { status: 0, askedMs: 0 };
+    const { status, askedMs } = isA(Refusal, cause) ? cause : new Refusal(0);
+    const { namespace } = this.deliveries.options;
     const isConflict = status === 409;
-    const isNews = this.failures === 0 || (isConflict && !this.isConflict);
+    let isNews = this.failures === 0 || (isConflict && !this.isConflict);
+    let message = isConflict
+      ? `the session is not that of the namespace "${namespace}": its impressions are kept and tried again later`
+      : `impressions could not be delivered to ${this.address} and are tried again`;
     this.isConflict = isConflict;
     this.retryMs = isConflict ? CONFLICT_MS : retryDelayMs(this.failures, LAST_RETRY_MS);
     this.failures++;
@@ -356,63 +323,26 @@ export class Reporter {
     if (batch && (status === 400 || status === 413)) {
       this.most = Math.ceil(batch.count / 2);
       if (batch.count === 1) {
+        // Its batch does not end on this visit, or not yet.
         this.underWay.delete(batch);
-        if (this.hasAccepted) {
-          this.setAside(batch, cause);
-          return;
+        if (!this.hasAccepted) this.suspects.push(batch.batch);
+        else {
+          const [entry] = [...batch.impressions, ...batch.unseen];
+          message = `${this.address} refuses ${JSON.stringify(entry?.id)}, which is left out until the next visit`;
+          [isNews, this.failingSince] = [true, undefined];
         }
-        this.suspects.push(batch.number);
       }
     }
     // Once for a row of failures.
-    if (!isNews) return;
-    const message = isConflict
-      ? `the session is not that of the namespace "${this.deliveries.options.namespace}": its impressions are kept, ` +
-        "and tried again in 15 minutes at the soonest"
-      : `impressions could not be delivered to ${this.address} and are tried again`;
-    this.deliveries.report(failure("delivery", message, cause));
+    if (isNews) this.deliveries.report(failure("delivery", message, cause));
   }
-
-  /** It is refused though others are accepted: its batch does not end on this visit. */
-  private setAside({ impressions, unseen }: Batch, cause: unknown): void {
-    this.failingSince = undefined;
-    const [entry] = [...impressions, ...unseen];
-    const message = `${this.address} refuses ${JSON.stringify(entry?.id)}, which is left out until the next visit`;
-    this.deliveries.report(failure("delivery", message, cause));
-  }
-}
-
-/** Some proxies do not tell what they are. */
-function isA<T>(kind: abstract new (...given: never[]) => T, cause: unknown): cause is T {
-  return attempt(() => cause instanceof kind) ?? false;
 }
 
 const bytesOf = (report: Report): number => new TextEncoder().encode(JSON.stringify(report)).length;
 
-/** Throws for an answer that says that the report has not arrived. `asked`: of a request that was made here. */
-function checkReceipt(answer: unknown, asked: string | undefined): void {
-  const response = (answer ?? {}) as Partial<Response>;
-  const { status, headers } = response;
-  // The page of a sign-in is no receipt.
-  if (asked !== undefined && isRedirected(response, asked)) throw new Error("the server redirects");
-  if (typeof status !== "number" || (status >= 200 && status < 300)) return;
-  const retryAfter = attempt(() => new Headers(headers).get("retry-after")) ?? "";
-  throw new Refusal(status, retryAfterMs(retryAfter));
-}
-
-/** A native bridge in place of `fetch` follows redirects whatever it is asked: then the address tells, if it is known. */
-function isRedirected({ redirected, type, url }: Partial<Response>, asked: string): boolean {
-  const { document, location } = globalThis as Partial<typeof globalThis>;
-  const pathOf = (address: string) => attempt(() => new URL(address, document?.baseURI ?? location?.href).pathname);
-  const path = pathOf(asked);
-  return redirected === true || type === "opaqueredirect" || (!!url && path !== undefined && pathOf(url) !== path);
-}
-
-/** The header's seconds or date as a wait from now on. */
-function retryAfterMs(header: string): number {
-  const seconds = Number(header);
-  const ms = seconds >= 0 ? seconds * 1000 : Date.parse(header) - Date.now();
-  return ms > 0 ? Math.min(ms, LONGEST_ASKED_MS) : 0;
+/** Some proxies do not tell what they are. */
+function isA<T>(kind: abstract new (...given: never[]) => T, cause: unknown): cause is T {
+  return attempt(() => cause instanceof kind) ?? false;
 }
 
 /** Not every navigator tells: Node's does not. */

@@ -196,11 +196,11 @@ class OpenGuard implements Api.SeenGuard {
     const handle = this.handle();
     if (handle.isClosed) return;
     handle.isClosed = true;
-    const leaving = handle.namespace.leave();
+    const leaving = handle.namespace.reporter?.leave();
     for (const stop of [...handle.stops]) stop();
     const { namespace, holder } = handle;
     handle.namespace = new Namespace(namespace.options, namespace.engines);
-    await withTimeout(LEAVE_TIMEOUT_MS, leaving);
+    if (leaving) await withTimeout(LEAVE_TIMEOUT_MS, leaving);
     await release(namespace, holder);
   }
 }

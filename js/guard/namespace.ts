@@ -5,7 +5,8 @@
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
 import { CLOCK, deviceClock, withTimeout, type Clock } from "../host.js";
-import { addressOf, Reporter } from "../delivery/reporter.js";
+import { Reporter } from "../delivery/reporter.js";
+import { addressOf } from "../delivery/request.js";
 import type { EngineKind } from "../engine/engine.js";
 import { NamespaceEngine } from "../engine/namespace-engine.js";
 import type { Batch, Indices, Split } from "../engine/engine-types.js";
@@ -67,7 +68,7 @@ export class Namespace implements OpenNamespace {
   private lookedMs = -Infinity;
   /** What was reported, and is reported once. */
   private readonly told = new Set<string>();
-  private reporter: Reporter | undefined;
+  reporter: Reporter | undefined;
 
   constructor(options: OpenOptions, engines: Engines) {
     this.options = options;
@@ -352,16 +353,6 @@ export class Namespace implements OpenNamespace {
     // What is to be delivered from now on is so on the next visit, too.
     this.performer?.changed();
     return reporter.stop;
-  }
-
-  /** It is opened once more. */
-  opened(): void {
-    this.reporter?.opened();
-  }
-
-  /** Delivers as when the page hides. Resolves when nothing is under way any more. */
-  async leave(): Promise<void> {
-    await this.reporter?.leave();
   }
 
   /** Delivers what waits at once, until nothing is left, a batch has failed or the time is over; 0: nothing. */

@@ -40,7 +40,7 @@ export async function hold(options: OpenOptions, engines: Engines, holder: Holde
     callBack(holder.onError, new SeenGuardError("already-open", message));
   }
   namespace.holders.add(holder);
-  namespace.opened();
+  namespace.reporter?.opened();
   try {
     await namespace.started;
   } finally {
