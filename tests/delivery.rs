@@ -28,6 +28,10 @@ fn begin(guard: &mut Guard, now: Time) -> (u32, Vec<String>) {
     )
 }
 
+fn texts(impressions: &[Impression]) -> Vec<&str> {
+    impressions.iter().map(|impression| impression.id.as_str()).collect()
+}
+
 /// Delivers all that is due. Returns the ids.
 fn deliver(guard: &mut Guard, now: Time) -> Vec<String> {
     let (batch, ids) = begin(guard, now);
@@ -146,6 +150,76 @@ fn what_another_tab_has_delivered_since_is_not_delivered_here() {
     second.storage.signalled();
     second.work(&mut device);
     assert_eq!((second.guard.undelivered(), second.pending()), (0, vec!["a".into()]));
+}
+
+// As the page hides.
+
+#[test]
+fn as_the_page_hides_only_what_it_recorded_goes_out() {
+    let mut former = reporting();
+    former.record(&["found"], at(START));
+    let mut guard = next_visit(&mut former);
+    guard.record(&["here"], at(START + 1));
+    guard.unsee(&["taken back here"], at(START + 1));
+    let batch = guard.begin_last_batch(MANY, usize::MAX, at(START + 2));
+    assert_eq!(texts(&batch.impressions), ["here"]);
+    assert_eq!(texts(&batch.unseen), ["taken back here"]);
+    assert_eq!(guard.begin_last_batch(MANY, usize::MAX, at(START + 2)).number, 0);
+    assert_eq!(deliver(&mut guard, at(START + 2)), ["found"]);
+}
+
+#[test]
+fn what_went_out_as_the_page_hid_counts_as_delivered_if_a_snapshot_was_taken() {
+    for (has_applied, due) in [(true, vec![]), (false, vec!["a", "covered"])] {
+        let mut guard = reporting();
+        guard.record(&["a", "covered"], at(START));
+        guard.unsee(&["taken back"], at(START));
+        if has_applied {
+            cover(&mut guard, &["covered"], at(START));
+        }
+        let batch = guard.begin_last_batch(MANY, usize::MAX, at(START + 1));
+        guard.leave_batch(batch.number, at(START + 1));
+        // No answer is read.
+        let mut next = next_visit(&mut guard);
+        let again = next.begin_batch(MANY, usize::MAX, at(START + 2));
+        assert_eq!(texts(&again.impressions), due);
+        assert_eq!(texts(&again.unseen), ["taken back"]);
+    }
+}
+
+#[test]
+fn what_was_lost_as_the_page_hid_is_delivered_again_a_day_later() {
+    let mut guard = reporting();
+    guard.record(&["a"], at(START));
+    cover(&mut guard, &["nothing of ours"], at(START));
+    let batch = guard.begin_last_batch(MANY, usize::MAX, at(START));
+    guard.leave_batch(batch.number, at(START));
+    let mut next = next_visit(&mut guard);
+    let later = at(START + 2 * 24 * 60 * MINUTE);
+    cover(&mut next, &["nothing of ours"], later);
+    assert_eq!(deliver(&mut next, later), ["a"]);
+}
+
+#[test]
+fn an_answer_that_comes_to_a_page_that_hid_counts_as_any() {
+    for (arrived, due) in [(true, vec![]), (false, vec!["a", "covered meanwhile"])] {
+        let mut guard = reporting();
+        guard.record(&["a", "covered meanwhile"], at(START));
+        guard.unsee(&["taken back"], at(START));
+        cover(&mut guard, &["nothing of ours"], at(START));
+        let batch = guard.begin_last_batch(MANY, usize::MAX, at(START));
+        guard.leave_batch(batch.number, at(START));
+        cover(&mut guard, &["covered meanwhile"], at(START + 1));
+        assert_eq!(begin(&mut guard, at(START + 1)).0, 0);
+        guard.end_batch(batch.number, arrived, at(START + 2));
+        let again = guard.begin_batch(MANY, usize::MAX, at(START + 2));
+        assert_eq!(texts(&again.impressions), due);
+        assert_eq!(again.unseen.is_empty(), arrived);
+        // It was delivered once, not twice: a day later it is due.
+        let day = at(START + 2 * 24 * 60 * MINUTE);
+        guard.end_batch(again.number, true, at(START + 3));
+        assert_eq!(deliver(&mut guard, day), ["a"]);
+    }
 }
 
 // Once more.

@@ -74,7 +74,7 @@ export async function weighReport(impressions: number): Promise<number> {
   const { url, body } = await receiveOne();
   guard.report({ url, intervalMs: 60_000 });
   guard.record(shortIds(impressions, 5));
-  await guard.deliver();
+  await guard.flush();
   await guard.close();
   return (await body).length;
 }

@@ -1,27 +1,24 @@
 /**
  * Delivery of impressions, and of what is unseen, to the server: at least once each, in batches, without storms.
  *
- * The engine decides what to deliver, and what again; here is how: one request at a time, at an interval or as soon as
- * many wait; after a failure with exponential backoff and jitter; offline not at all. When the page hides, as much goes
- * out as browsers let outlive a page. When the server refuses the session, nothing more of the namespace goes out.
+ * The engine decides what to deliver, and what again; here is when: one request at a time, at an interval or as soon as
+ * many wait; after a failure with exponential backoff and jitter. A batch that is refused is halved until the one entry
+ * that is refused is alone. As the page hides, what it recorded goes out in requests that outlive it.
  */
-import { inTime, isHidden, listen, pause, retryDelayMs, type Clock } from "../host.js";
-import { failure, SeenGuardError, type ErrorListener } from "../errors.js";
+import { attempt, deviceClock, isHidden, listen, pause, retryDelayMs, type Clock } from "../host.js";
+import type { Batch as BegunBatch } from "../engine/engine-types.js";
+import { failure, type ErrorListener } from "../errors.js";
 import { TextEncoder } from "../text-encoding.js";
-import type { Impression, Report, ReportOptions } from "../types/seenguard.js";
-
-/** Impressions, and what is unseen. Batch 0: nothing is to be delivered. */
-interface BegunBatch {
-  readonly batch: number;
-  readonly impressions: Impression[];
-  readonly unseen: Impression[];
-}
+import type { Report, ReportOptions } from "../types/seenguard.js";
+import { addressOf, deliver, LONGEST_ASKED_MS, Refusal, type Reason } from "./request.js";
 
 /** Where impressions come from. */
 interface Deliveries {
   readonly options: { readonly namespace: string };
-  /** Takes a batch, of which nobody else delivers anything until it ends. */
-  beginBatch(maxImpressions: number, maxBytes: number): BegunBatch;
+  /** Takes a batch, which is in no other one until it ends. `isLast`: of what this page recorded. */
+  beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): BegunBatch;
+  /** A batch went out as the page hid: it counts as delivered unless it ends otherwise. */
+  leaveBatch(batch: number): void;
   endBatch(batch: number, arrived: boolean): void;
   /** What this device tells of what is pending. */
   pendingList(): string;
@@ -33,159 +30,225 @@ interface Deliveries {
 }
 
 type Options = ReportOptions & { readonly intervalMs: number };
-type Reason = Parameters<NonNullable<ReportOptions["send"]>>[1];
 
-const MAX_BATCH = 200;
+interface Batch extends BegunBatch {
+  readonly count: number;
+  /** The number of the latest clear when it was begun. */
+  readonly clear: number;
+  /** Whether it goes out as the page hides, and how long its body is then. */
+  readonly isLast: boolean;
+  bytes: number;
+  /** Ends the wait for its answer. */
+  giveUp: (cause: Error) => void;
+}
+
+const MAX_BATCH = 100;
+/** About so many bytes of ids. */
+const MAX_BYTES = 40_000;
 /** So many are delivered without waiting for the interval. */
 const MANY = 50;
-/** All requests together that may outlive a page: browsers allow 64 KB. */
-const MAX_IN_FLIGHT_BYTES = 60_000;
-const BATCH_BYTES = 40_000;
-/** How long a request, or `send`, may take, and how long `headers`. What comes later counts as not arrived. */
+/** All requests of a document that outlive it, together: browsers allow 64 KB. With less room none is begun. */
+const MAX_LAST_BYTES = 60_000;
+const MIN_LAST_BYTES = 1_000;
+/** How long a request may take, its headers included. */
 const REQUEST_MS = 30_000;
-const HEADERS_MS = 10_000;
-/** How long a beacon counts as under way. */
-const BEACON_MS = 1_000;
+/** The longest backoff, and that where the session is another person's. */
 const LAST_RETRY_MS = 300_000;
-/** The longest wait that a server may ask for. */
-const LONGEST_ASKED_MS = 3_600_000;
+const CONFLICT_MS = 900_000;
+/** Between two tries while the browser says that it is offline, which is not always true. */
+const OFFLINE_MS = 60_000;
 
-/** Answers that say that the session is not that of the namespace's person. */
-const REFUSALS = [403, 409];
-/** Namespaces whose impressions were refused so in this document. */
-const refused = new Set<string>();
+/** Of the requests of all guards of this document that may outlive it. */
+let lastBytes = 0;
+
+/** It was given up before it went out, which is no failure. */
+const GIVEN_UP = new Error("given up");
 
 export class Reporter {
-  /** How many impressions and takings back were delivered, and how many are under way. */
+  readonly address: string;
+  /** How many impressions and takings back have arrived. */
   delivered = 0;
-  underWay = 0;
+  /** Since when delivery has been failing, Unix ms. */
+  failingSince: number | undefined;
   private readonly deliveries: Deliveries;
-  private readonly options: Options;
   private readonly clock: Clock;
-  private readonly intervalMs: number;
-  private readonly stopListening: () => void;
-  private isStopped = false;
-  private readonly encoder = new TextEncoder();
+  private options: Options;
+  private holders = 0;
+  private stopListening = (): void => {};
   private cancelTimer = (): void => {};
-  private sending: Promise<void> | undefined;
-  /** The batches that are under way. */
-  private readonly inFlight = new Set<Promise<boolean>>();
-  private inFlightBytes = 0;
+  private isRunning = false;
+  private running = Promise.resolve();
+  private leaving: Promise<unknown> = Promise.resolve();
+  /** More than one only as the page hides. */
+  private readonly underWay = new Set<Batch>();
+  private triedMs = -Infinity;
   private failures = 0;
-  /** How long the server asked to be left alone when it refused a batch. */
-  private askedMs = 0;
   private retryMs = 0;
+  private askedUntilMs = 0;
+  /** Whether the latest answer said that the session is another person's. */
+  private isConflict = false;
+  /** How many entries the next batch has at most. */
+  private most = MAX_BATCH;
+  private hasAccepted = false;
+  /** Batches of one entry that were refused before any was accepted: they wait until one is. */
+  private readonly suspects: number[] = [];
 
   constructor(deliveries: Deliveries, options: Options, clock: Clock) {
-    this.deliveries = deliveries;
+    [this.deliveries, this.options, this.clock] = [deliveries, options, clock];
+    this.address = addressOf(options);
+  }
+
+  get isOn(): boolean {
+    return this.holders > 0;
+  }
+
+  /** How many are under way or wait here. */
+  get waiting(): number {
+    return [...this.underWay].reduce((sum, { count }) => sum + count, this.suspects.length);
+  }
+
+  /** Runs with the latest options until `stop` was called as often. */
+  start(options: Options): void {
     this.options = options;
-    this.clock = clock;
-    this.intervalMs = options.intervalMs;
-    this.stopListening = listen(["pagehide", "visibilitychange", "online"], ({ type }) => {
-      if (type === "online") this.schedule(0);
-      else if (isHidden()) this.deliverLast(true);
+    if (this.holders++ > 0) return;
+    this.stopListening = listen(["pagehide", "pageshow", "visibilitychange", "online"], ({ type }) => {
+      if (type === "online") this.schedule(this.isConflict ? this.retryMs : 0);
+      else if (type === "pagehide" || isHidden()) void this.leave();
+      else if (this.failures > 0) this.schedule(0);
     });
-    this.schedule(this.intervalMs);
+    this.schedule(options.intervalMs);
   }
 
-  /** Something was recorded, and so many impressions wait now that were never delivered. */
-  recorded(undelivered: number): void {
-    if (!this.sending && this.failures === 0 && undelivered >= MANY) this.schedule(0);
-  }
-
-  /** Delivers at once what waits, though it was to wait after a failure, until nothing is left or a batch fails. */
-  async deliverNow(): Promise<void> {
-    await Promise.all(this.inFlight);
-    await this.sending;
-    await this.send("deliver");
-  }
-
-  /** Delivers what waits as when the page hides. Resolves when nothing is under way any more. */
-  async leave(): Promise<void> {
-    if (!this.isStopped) this.deliverLast(false);
-    await Promise.all(this.inFlight);
-  }
-
-  stop(): void {
-    this.isStopped = true;
+  readonly stop = (): void => {
+    if (--this.holders > 0) return;
     this.stopListening();
     this.cancelTimer();
+    this.failingSince = undefined;
+  };
+
+  /** The namespace was opened again, perhaps by the person whose it is. */
+  opened(): void {
+    if (this.isConflict) this.schedule(0);
+  }
+
+  /** Something was recorded, and so many wait now that were never delivered. */
+  recorded(undelivered: number): void {
+    if (!this.isRunning && this.failures === 0 && undelivered >= MANY) this.schedule(0);
+  }
+
+  /** Delivers what waits at once, whatever the backoff, until nothing is left or a batch fails. */
+  async flush(): Promise<void> {
+    await Promise.all([this.running, this.leaving]);
+    if (this.isOn) await this.run("flush");
+  }
+
+  /** Delivers what this page recorded, whatever the backoff. Resolves when none of it is under way any more. */
+  leave(): Promise<unknown> {
+    const last: Promise<boolean>[] = [];
+    try {
+      for (const batch of this.underWay) {
+        if (batch.isLast) continue;
+        this.end(batch, false);
+        batch.giveUp(GIVEN_UP);
+      }
+      for (let batch; this.isOn && this.askedMs === 0 && (batch = this.beginLast());)
+        last.push(this.deliver(batch, "hide"));
+    } catch (cause) {
+      this.failed(cause);
+    }
+    this.leaving = Promise.all([this.leaving, ...last]).then(() => this.schedule(this.delayMs));
+    return this.leaving;
+  }
+
+  /** What is left of the wait that the server has asked for. A clock that has jumped back says nothing of it. */
+  private get askedMs(): number {
+    const ms = this.askedUntilMs - this.clock.wallMs();
+    return ms > 0 && ms < 2 * LONGEST_ASKED_MS ? ms : 0;
+  }
+
+  private get delayMs(): number {
+    return this.failures > 0 ? this.retryMs : this.options.intervalMs;
   }
 
   private schedule(delayMs: number): void {
     this.cancelTimer();
-    if (!this.isOver) this.cancelTimer = this.clock.after(delayMs, () => void this.send("interval"));
+    const run = () => void this.run("interval");
+    if (this.isOn) this.cancelTimer = this.clock.after(Math.max(delayMs, this.askedMs), run);
   }
 
-  /** Whether nothing more is to be sent. */
-  private get isOver(): boolean {
-    return this.isStopped || refused.has(this.deliveries.options.namespace);
+  private run(reason: Reason): Promise<void> {
+    if (this.askedMs > 0) this.schedule(0);
+    else if (!this.isRunning) {
+      this.isRunning = true;
+      this.running = this.deliverAll(reason);
+    }
+    return this.running;
   }
 
-  /** Delivers batch after batch until nothing is left or one fails, and then again after a while. */
-  private async send(reason: Reason): Promise<void> {
-    if (this.sending) return this.sending;
-    if (isOffline()) {
-      // Not every browser says when it is online again.
-      this.schedule(this.intervalMs);
-      return;
+  /**
+   * Delivers batch after batch until nothing is left or one fails, and again after a while. It waits for nothing where
+   * there is nothing to deliver: a test's clock runs through many intervals in one task.
+   */
+  private async deliverAll(reason: Reason): Promise<void> {
+    try {
+      const looking = this.deliveries.lookBefore();
+      if (looking) await looking;
+      const sinceMs = Math.abs(this.clock.wallMs() - this.triedMs);
+      let batch = reason === "flush" || !isOffline() || sinceMs >= OFFLINE_MS ? this.next() : undefined;
+      while (batch && (await this.deliver(batch, reason))) {
+        // A transport that answers at once must not keep the page from everything else.
+        await pause();
+        batch = this.next();
+      }
+    } catch (cause) {
+      this.failed(cause);
     }
-    const looking = this.deliveries.lookBefore();
-    if (looking) await (this.sending = looking.then(() => (this.sending = undefined)));
-    const first = this.next();
-    // At once where there is nothing to wait for: a test's clock runs through many intervals in one task.
-    if (!first) {
-      this.schedule(this.untilNextMs());
-      return;
-    }
-    this.sending = this.sendFrom(first, reason).then(() => {
-      this.sending = undefined;
-      this.schedule(this.untilNextMs());
-    });
-    await this.sending;
-  }
-
-  private async sendFrom(first: Batch, reason: Reason): Promise<void> {
-    let batch: Batch | undefined = first;
-    while (batch && (await this.deliver(batch, reason))) {
-      // A transport that answers at once must not keep the page from everything else.
-      await pause();
-      batch = this.next();
-    }
+    this.isRunning = false;
+    this.schedule(this.delayMs);
   }
 
   private next(): Batch | undefined {
-    // What went out as the page hid comes first: together they could be more than browsers allow.
-    return this.isOver || this.inFlightBytes > 0 ? undefined : this.begin(BATCH_BYTES);
+    // What went out as the page hid comes first.
+    if (!this.isOn || this.askedMs > 0 || this.underWay.size > 0) return undefined;
+    const batch = this.begin(this.most, MAX_BYTES, false);
+    if (!batch) this.releaseSuspects();
+    return batch;
   }
 
-  private untilNextMs(): number {
-    if (this.failures > 0) return this.retryMs;
-    return this.inFlightBytes > 0 ? Math.min(BEACON_MS, this.intervalMs) : this.intervalMs;
+  private begin(most: number, maxBytes: number, isLast: boolean): Batch | undefined {
+    const begun = this.deliveries.beginBatch(most, maxBytes, isLast);
+    const count = begun.impressions.length + begun.unseen.length;
+    const clear = this.deliveries.number;
+    return begun.batch === 0 ? undefined : { ...begun, count, clear, isLast, bytes: 0, giveUp: () => {} };
   }
 
-  /** Takes a batch whose body is at most so many bytes. An id's JSON may be longer than the id, so the body decides. */
-  private begin(mostBytes: number): Batch | undefined {
-    let most = MAX_BATCH;
-    while (mostBytes > 0) {
-      const begun = this.deliveries.beginBatch(most, mostBytes);
-      const { batch, impressions, unseen } = begun;
-      if (batch === 0) return undefined;
-      const count = impressions.length + unseen.length;
-      const report = this.reportOf(begun);
-      const body = JSON.stringify(report);
-      const bytes = this.encoder.encode(body).length;
-      // One that is too long alone goes alone.
-      if (bytes <= mostBytes || (count === 1 && mostBytes === BATCH_BYTES))
-        return { batch, report, body, bytes, number: this.deliveries.number };
-      this.deliveries.endBatch(batch, false);
-      if (count === 1) return undefined;
-      most = Math.ceil(count / 2);
+  /** What fits into the room for requests that outlive the page. What does not fit alone is skipped. */
+  private beginLast(): Batch | undefined {
+    const room = MAX_LAST_BYTES - lastBytes;
+    const idsRoom = room - bytesOf(this.reportOf({ impressions: [], unseen: [] }));
+    const skipped: Batch[] = [];
+    let batch = idsRoom < MIN_LAST_BYTES ? undefined : this.begin(this.most, idsRoom, true);
+    // An id's JSON may be longer than the id.
+    while (batch && (batch.bytes = bytesOf(this.reportOf(batch))) > room) {
+      const isAlone = batch.count === 1;
+      if (isAlone) skipped.push(batch);
+      else this.end(batch, false);
+      batch = this.begin(isAlone ? this.most : batch.count >> 1, idsRoom, true);
     }
-    return undefined;
+    for (const each of skipped) this.end(each, false);
+    return batch;
   }
 
-  private reportOf({ impressions, unseen }: BegunBatch): Report {
+  private end(batch: Batch, arrived: boolean): void {
+    this.underWay.delete(batch);
+    this.deliveries.endBatch(batch.batch, arrived);
+  }
+
+  private releaseSuspects(): void {
+    for (const batch of this.suspects.splice(0)) this.deliveries.endBatch(batch, false);
+  }
+
+  private reportOf({ impressions, unseen }: Pick<Batch, "impressions" | "unseen">): Report {
     return {
       namespace: this.deliveries.options.namespace,
       now: this.clock.wallMs(),
@@ -195,116 +258,91 @@ export class Reporter {
     };
   }
 
-  /** Delivers a batch. Whether it arrived. `mayEnd`: the page may be gone before an answer comes. */
-  private deliver(batch: Batch, reason: Reason, mayEnd = false): Promise<boolean> {
-    const delivery = this.tryToDeliver(batch, reason, mayEnd);
-    this.inFlight.add(delivery);
-    return delivery.finally(() => this.inFlight.delete(delivery));
-  }
-
-  private async tryToDeliver(batch: Batch, reason: Reason, mayEnd: boolean): Promise<boolean> {
-    const { impressions, unseen = [] } = batch.report;
-    const count = impressions.length + unseen.length;
-    this.inFlightBytes += batch.bytes;
-    this.underWay += count;
+  /** Delivers a batch. Whether it arrived. Never rejects, and ends in time. */
+  private async deliver(batch: Batch, reason: Reason): Promise<boolean> {
+    const controller = new AbortController();
+    const isOver = new Promise<never>((_, reject) => {
+      batch.giveUp = (cause) => {
+        controller.abort(cause);
+        reject(cause);
+      };
+    });
+    const noAnswer = new Error(`${this.address} has not answered within ${REQUEST_MS / 1000} s`);
+    const cancel = deviceClock.after(REQUEST_MS, () => batch.giveUp(noAnswer));
+    this.underWay.add(batch);
+    this.triedMs = this.clock.wallMs();
+    lastBytes += batch.bytes;
     let arrived = false;
     try {
-      arrived = await this.request(batch, reason, mayEnd);
-      if (arrived) {
-        this.failures = 0;
-        this.delivered += count;
-      }
+      await Promise.race([isOver, deliver(this.options, () => this.reportNow(batch), reason, controller.signal)]);
+      arrived = true;
+      this.succeeded(batch);
     } catch (cause) {
-      this.failed(cause);
+      // The app's own requests may have taken the room of those that outlive a page, which is a TypeError.
+      const isNoFailure = cause === GIVEN_UP || (batch.isLast && isA(TypeError, cause));
+      if (!isNoFailure) this.failed(cause, batch);
     }
-    this.inFlightBytes -= batch.bytes;
-    this.underWay -= count;
-    this.deliveries.endBatch(batch.batch, arrived);
+    cancel();
+    lastBytes -= batch.bytes;
+    if (this.underWay.has(batch)) this.end(batch, arrived);
     return arrived;
   }
 
-  /** Up to where the request is made this waits for nothing but the app's headers: the page may be gone by then. */
-  private async request({ report, body, bytes, number }: Batch, reason: Reason, mayEnd: boolean): Promise<boolean> {
-    const { url = "", headers, send } = this.options;
-    if (send) {
-      await inTime(REQUEST_MS, "`send`", send(report, reason));
-      return true;
-    }
-    // A beacon cannot carry headers, and nobody tells whether it arrived: it counts as sent, not as delivered. As text:
-    // JSON would need a preflight, for which there is no time.
-    const beacon = mayEnd && headers === undefined ? (navigator as Partial<Navigator>) : undefined;
-    if (beacon?.sendBeacon?.(url, body)) {
-      await pause(BEACON_MS);
-      return false;
-    }
-    const asked = typeof headers === "function" ? await inTime(HEADERS_MS, "`headers`", headers()) : headers;
+  /** What goes out, once its headers have come. */
+  private reportNow(batch: Batch): Report {
     // The app may have stopped this meanwhile because another person signs in, or the namespace was cleared.
-    if ((this.isOver && reason !== "hide") || this.deliveries.number !== number) return false;
-    const request = fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...asked },
-      body,
-      // A request with keepalive outlives the page; browsers refuse one that is too large.
-      keepalive: bytes <= MAX_IN_FLIGHT_BYTES,
-    });
-    const response = await inTime(REQUEST_MS, "the server", request);
-    if (response.ok) return true;
-    if (REFUSALS.includes(response.status)) {
-      this.refuse(response.status);
-      return false;
-    }
-    this.askedMs = retryAfterMs(response.headers.get("retry-after") ?? "");
-    throw new Error(`the server answered ${response.status}`);
+    if ((!this.isOn && !batch.isLast) || this.deliveries.number !== batch.clear) throw GIVEN_UP;
+    // While delivery fails this one probably fails, too, and is due on the next visit.
+    if (batch.isLast && this.failures === 0) this.deliveries.leaveBatch(batch.batch);
+    return this.reportOf(batch);
   }
 
-  /** The impressions are kept for the next document, which may have the session of their person. */
-  private refuse(status: number): void {
+  private succeeded({ count }: Batch): void {
+    this.delivered += count;
+    [this.failures, this.failingSince, this.isConflict, this.askedUntilMs] = [0, undefined, false, 0];
+    this.most = Math.min(2 * this.most, MAX_BATCH);
+    this.hasAccepted = true;
+    this.releaseSuspects();
+  }
+
+  private failed(cause: unknown, batch?: Batch): void {
+    const { status, askedMs } = isA(Refusal, cause) ? cause : new Refusal(0);
     const { namespace } = this.deliveries.options;
-    if (refused.has(namespace)) return;
-    refused.add(namespace);
-    const message =
-      `the server answered ${status}: the session is not that of the namespace "${namespace}"; ` +
-      "its impressions are kept, and this document does not send them again";
-    this.deliveries.report(new SeenGuardError("delivery", message));
-  }
-
-  private failed(cause: unknown): void {
-    // Not earlier than asked, and not all at once.
-    const asked = this.askedMs * (1 + Math.random() / 4);
-    this.askedMs = 0;
-    this.retryMs = Math.max(retryDelayMs(this.failures++, LAST_RETRY_MS), asked);
-    // Once for a row of failures.
-    if (this.failures > 1) return;
-    const { url = "`send`" } = this.options;
-    const message = `impressions could not be delivered to ${url} and are tried again`;
-    this.deliveries.report(failure("delivery", message, cause));
-  }
-
-  /** The page hides and may never be seen again, or the guard closes. */
-  private deliverLast(mayEnd: boolean): void {
-    if (this.isOver || isOffline() || this.failures > 0) return;
-    for (;;) {
-      const batch = this.begin(MAX_IN_FLIGHT_BYTES - this.inFlightBytes);
-      if (!batch) return;
-      void this.deliver(batch, "hide", mayEnd);
+    const isConflict = status === 409;
+    let isNews = this.failures === 0 || (isConflict && !this.isConflict);
+    let message = isConflict
+      ? `the session is not that of the namespace "${namespace}": its impressions are kept and tried again later`
+      : `impressions could not be delivered to ${this.address} and are tried again`;
+    this.isConflict = isConflict;
+    this.retryMs = isConflict ? CONFLICT_MS : retryDelayMs(this.failures, LAST_RETRY_MS);
+    this.failures++;
+    const nowMs = this.clock.wallMs();
+    this.failingSince ??= nowMs;
+    // Not earlier than asked, and not all devices at once.
+    this.askedUntilMs = nowMs + askedMs * (1 + Math.random() / 4);
+    if (batch && (status === 400 || status === 413)) {
+      this.most = Math.ceil(batch.count / 2);
+      if (batch.count === 1) {
+        // Its batch does not end on this visit, or not yet.
+        this.underWay.delete(batch);
+        if (!this.hasAccepted) this.suspects.push(batch.batch);
+        else {
+          const [entry] = [...batch.impressions, ...batch.unseen];
+          message = `${this.address} refuses ${JSON.stringify(entry?.id)}, which is left out until the next visit`;
+          [isNews, this.failingSince] = [true, undefined];
+        }
+      }
     }
+    // Once for a row of failures.
+    if (isNews) this.deliveries.report(failure("delivery", message, cause));
   }
 }
 
-interface Batch {
-  readonly batch: number;
-  readonly report: Report;
-  readonly body: string;
-  readonly bytes: number;
-  /** Of the latest clear when it was begun. */
-  readonly number: number;
-}
+const bytesOf = (report: Report): number => new TextEncoder().encode(JSON.stringify(report)).length;
 
-/** The header's seconds or date as a wait from now on. */
-function retryAfterMs(header: string): number {
-  const seconds = Number(header);
-  const ms = seconds >= 0 ? seconds * 1000 : Date.parse(header) - Date.now();
-  return ms > 0 ? Math.min(ms, LONGEST_ASKED_MS) : 0;
+/** Some proxies do not tell what they are. */
+function isA<T>(kind: abstract new (...given: never[]) => T, cause: unknown): cause is T {
+  return attempt(() => cause instanceof kind) ?? false;
 }
 
 /** Not every navigator tells: Node's does not. */

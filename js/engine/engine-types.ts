@@ -38,4 +38,4 @@ export interface Split {
   readonly seen: Indices;
 }
 
-export type EngineStats = Omit<GuardStats, "engine" | "storage">;
+export type EngineStats = Omit<GuardStats, "engine" | "storage" | "failingSince">;

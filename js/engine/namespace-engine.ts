@@ -143,9 +143,9 @@ export class NamespaceEngine {
     return (pending ?? []).map(({ id }) => id);
   }
 
-  beginBatch(maxImpressions: number, maxBytes: number): Batch {
+  beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): Batch {
     const begun = this.call((guard, wallMs) => {
-      const batch = guard.beginBatch(maxImpressions, maxBytes, wallMs);
+      const batch = guard.beginBatch(maxImpressions, maxBytes, isLast, wallMs);
       const [impressions, ...numbers] = guard.numbers();
       const all = idsOf(numbers, guard.text());
       return { batch, impressions: all.slice(0, impressions), unseen: all.slice(impressions) };

@@ -1,6 +1,5 @@
 /** `SeenGuard`: one handle of a namespace. */
 import { deviceClock, inTime, isOnDevice, withTimeout } from "../host.js";
-import type { Reporter } from "../delivery/reporter.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
@@ -48,7 +47,6 @@ interface Handle {
   isClosed: boolean;
   /** What `close` has to stop. */
   readonly stops: Set<() => void>;
-  readonly reporters: Set<Reporter>;
 }
 
 /** What a guard does once it is open, with any engine. */
@@ -57,7 +55,7 @@ class OpenGuard implements Api.SeenGuard {
   private readonly handle: () => Handle;
 
   constructor(namespace: Namespace, holder: Holder) {
-    const handle: Handle = { holder, namespace, isClosed: false, stops: new Set(), reporters: new Set() };
+    const handle: Handle = { holder, namespace, isClosed: false, stops: new Set() };
     this.handle = () => handle;
   }
 
@@ -173,14 +171,7 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   report(options: Api.ReportOptions): () => void {
-    const { namespace, reporters } = this.handle();
-    const reporter = namespace.addReporter(checkReportOptions(options));
-    if (!reporter) return () => {};
-    reporters.add(reporter);
-    return this.untilClosed(() => {
-      reporters.delete(reporter);
-      namespace.removeReporter(reporter);
-    });
+    return this.untilClosed(this.namespace().startReport(checkReportOptions(options)));
   }
 
   [HOOK](tool: Tool): () => void {
@@ -204,11 +195,11 @@ class OpenGuard implements Api.SeenGuard {
     const handle = this.handle();
     if (handle.isClosed) return;
     handle.isClosed = true;
-    const leaving = Promise.all(Array.from(handle.reporters, (reporter) => reporter.leave()));
+    const leaving = handle.namespace.reporter?.leave();
     for (const stop of [...handle.stops]) stop();
     const { namespace, holder } = handle;
     handle.namespace = new Namespace(namespace.options, namespace.engines);
-    await withTimeout(LEAVE_TIMEOUT_MS, leaving);
+    if (leaving) await withTimeout(LEAVE_TIMEOUT_MS, leaving);
     await release(namespace, holder);
   }
 }

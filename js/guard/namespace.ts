@@ -1,16 +1,17 @@
 /**
- * One namespace in one document, for all its holders: its part of the engine, its storage, its reporters, and
- * the listeners to errors.
+ * One namespace in one document, for all its holders: its part of the engine, its storage, its reporter, and the
+ * listeners to errors.
  *
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
 import { CLOCK, deviceClock, withTimeout, type Clock } from "../host.js";
 import { Reporter } from "../delivery/reporter.js";
+import { addressOf } from "../delivery/request.js";
 import type { EngineKind } from "../engine/engine.js";
 import { NamespaceEngine } from "../engine/namespace-engine.js";
 import type { Batch, Indices, Split } from "../engine/engine-types.js";
 import type { Engines } from "../engine/load.js";
-import { callBack, SeenGuardError, type ErrorListener } from "../errors.js";
+import { callBack, refuse, SeenGuardError, type ErrorListener } from "../errors.js";
 import { countItems, countLatest, idsOfItem, splitByIds, type ItemIdList } from "../input/ids.js";
 import type { OpenNamespace } from "../storage/cleaning.js";
 import { connect, useConnection } from "../storage/indexeddb.js";
@@ -67,7 +68,7 @@ export class Namespace implements OpenNamespace {
   private lookedMs = -Infinity;
   /** What was reported, and is reported once. */
   private readonly told = new Set<string>();
-  private readonly reporters = new Set<Reporter>();
+  reporter: Reporter | undefined;
 
   constructor(options: OpenOptions, engines: Engines) {
     this.options = options;
@@ -129,7 +130,7 @@ export class Namespace implements OpenNamespace {
     // A fresh engine takes the place of the one that has trapped, once, and begins with what is stored.
     this.hasRestarted = true;
     this.started = this.start().then(() => {
-      if (this.reporters.size > 0) this.call((guard) => guard.startReporting());
+      if (this.reporter) this.call((guard) => guard.startReporting());
     });
   };
 
@@ -253,8 +254,7 @@ export class Namespace implements OpenNamespace {
   /** There is something to be stored and delivered. */
   private recorded(): void {
     this.performer?.changed();
-    const { undelivered } = this;
-    for (const reporter of this.reporters) reporter.recorded(undelivered);
+    this.reporter?.recorded(this.undelivered);
   }
 
   /** The indices of the ids that pass because they are unseen, or, once the history was deleted, at all. */
@@ -320,11 +320,18 @@ export class Namespace implements OpenNamespace {
 
   stats(): GuardStats {
     const engine = this.isAlive ? this.engineKind : "none";
-    return { engine, storage: this.performer?.storage ?? "none", ...(this.engine?.stats() ?? NO_STATS) };
+    const { storage = "none" } = this.performer ?? {};
+    return { engine, storage, ...(this.engine?.stats() ?? NO_STATS), failingSince: this.reporter?.failingSince };
   }
 
-  beginBatch(maxImpressions: number, maxBytes: number): Batch {
-    return this.engine?.beginBatch(maxImpressions, maxBytes) ?? { batch: 0, impressions: [], unseen: [] };
+  beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): Batch {
+    return this.engine?.beginBatch(maxImpressions, maxBytes, isLast) ?? { batch: 0, impressions: [], unseen: [] };
+  }
+
+  /** A batch went out as the page hid, which may never read the answer. */
+  leaveBatch(batch: number): void {
+    this.call((guard, wallMs) => guard.leaveBatch(batch, wallMs));
+    this.performer?.changed();
   }
 
   /** Ends a batch that was to be delivered. */
@@ -333,29 +340,27 @@ export class Namespace implements OpenNamespace {
     if (arrived) this.performer?.changed();
   }
 
-  /** Delivers impressions as long as the reporter runs. Several share the work. */
-  addReporter(options: CheckedReportOptions): Reporter | undefined {
-    if (!this.isAlive) return undefined;
-    const reporter = new Reporter(this, options, this.clock);
-    this.reporters.add(reporter);
+  /** Delivers impressions until it is stopped. The one reporter outlives that: it may have to wait at its address. */
+  startReport(options: CheckedReportOptions): () => void {
+    if (!this.isAlive) return () => {};
+    let { reporter } = this;
+    if (reporter?.address !== addressOf(options)) {
+      if (reporter?.isOn) refuse(`the namespace has a report already, to ${reporter.address}: stop it first`);
+      this.reporter = reporter = new Reporter(this, options, this.clock);
+    }
+    reporter.start(options);
     this.call((guard) => guard.startReporting());
     // What is to be delivered from now on is so on the next visit, too.
     this.performer?.changed();
-    return reporter;
+    return reporter.stop;
   }
 
-  removeReporter(reporter: Reporter): void {
-    reporter.stop();
-    this.reporters.delete(reporter);
-  }
-
-  /** Delivers at once what waits, until nothing is left, a batch has failed or the time is over. */
+  /** Delivers what waits at once, until nothing is left, a batch has failed or the time is over; 0: nothing. */
   async deliver(timeoutMs: number): Promise<{ delivered: number; left: number }> {
-    const reporters = [...this.reporters];
-    const sum = (of: "delivered" | "underWay") => reporters.reduce((total, reporter) => total + reporter[of], 0);
-    const before = sum("delivered");
-    await withTimeout(timeoutMs, Promise.all(reporters.map((reporter) => reporter.deliverNow())));
-    return { delivered: sum("delivered") - before, left: this.undelivered + sum("underWay") };
+    const { reporter } = this;
+    const before = reporter?.delivered ?? 0;
+    if (reporter && timeoutMs > 0) await withTimeout(timeoutMs, reporter.flush());
+    return { delivered: (reporter?.delivered ?? 0) - before, left: this.undelivered + (reporter?.waiting ?? 0) };
   }
 
   /** Resolves when everything recorded so far is in storage, or cannot be written now, which is reported. */

@@ -34,6 +34,7 @@ export interface OpenOptions extends GuardOptions, EngineOptions, ClockOption {
 /** Options of `report`, checked and with their defaults. */
 export interface CheckedReportOptions extends ReportOptions {
   readonly intervalMs: number;
+  readonly credentials: NonNullable<ReportOptions["credentials"]>;
 }
 
 const isNumber = (value: unknown) => typeof value === "number";
@@ -86,6 +87,8 @@ const fetchRules = {
   fetch: aFunction,
 } satisfies Rules;
 
+const CREDENTIALS = ["omit", "same-origin", "include"];
+
 const reportRules = {
   url: ["the address that takes impressions", isText],
   headers: [
@@ -93,6 +96,8 @@ const reportRules = {
     (value) => isFunction(value) || (isObject(value) && Object.values(value).every((text) => typeof text === "string")),
   ],
   send: aFunction,
+  fetch: aFunction,
+  credentials: [`"${CREDENTIALS.join('", "')}"`, (value) => CREDENTIALS.includes(value as string), "same-origin"],
   intervalMs: upTo(MAX_MS, " of milliseconds", false, 5000),
 } satisfies Rules;
 

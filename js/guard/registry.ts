@@ -39,6 +39,7 @@ export async function hold(options: OpenOptions, engines: Engines, holder: Holde
     callBack(holder.onError, new SeenGuardError("already-open", message));
   }
   namespace.holders.add(holder);
+  namespace.reporter?.opened();
   try {
     await namespace.started;
   } finally {

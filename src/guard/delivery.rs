@@ -27,19 +27,31 @@ pub struct DeliveryBatch {
 pub(crate) struct Deliveries {
     /// The number of the latest batch.
     batches: u32,
+    /// The batches whose impressions count as delivered, though no answer has come.
+    left: Vec<u32>,
+}
+
+/// What a batch is made of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BatchOptions {
+    pub(crate) max_impressions: usize,
+    /// About so many, as JSON.
+    pub(crate) max_bytes: usize,
+    /// Whether a snapshot was taken on this visit, without which nothing is ever covered.
+    pub(crate) may_repeat: bool,
+    /// Whether it has only what this tab recorded.
+    pub(crate) is_last: bool,
 }
 
 impl Deliveries {
-    /// The next to deliver, oldest first: at most `max_impressions`, of about `max_bytes` as JSON, but one
-    /// at least. `may_repeat`: whether a snapshot was taken on this visit, without which nothing is ever covered.
-    pub(crate) fn begin_batch(
-        &mut self,
-        table: &mut Table,
-        max_impressions: usize,
-        max_bytes: usize,
-        may_repeat: bool,
-        now: Time,
-    ) -> DeliveryBatch {
+    /// The next to deliver, oldest first, but one at least.
+    pub(crate) fn begin_batch(&mut self, table: &mut Table, options: BatchOptions, now: Time) -> DeliveryBatch {
+        let BatchOptions {
+            max_impressions,
+            max_bytes,
+            may_repeat,
+            is_last,
+        } = options;
         let (mut hashes, mut bytes) = (Vec::new(), 0);
         let mut batch = DeliveryBatch {
             number: 0,
@@ -49,7 +61,9 @@ impl Deliveries {
         for (hash, recording, undelivered) in table.undelivered() {
             // What is past its window is covered no more: that no snapshot contains it tells nothing.
             let may_repeat = may_repeat && table.is_live(recording, now.unix_ms());
-            if !is_due(hash, recording, undelivered, may_repeat, now.unix_ms()) {
+            if is_last && !undelivered.is_recorded_here
+                || !is_due(hash, recording, undelivered, may_repeat, now.unix_ms())
+            {
                 continue;
             }
             bytes += undelivered.id.len() + JSON_OVERHEAD;
@@ -76,21 +90,42 @@ impl Deliveries {
         batch
     }
 
-    /// A batch has arrived, or has not and is due again.
-    pub(crate) fn end_batch(&self, table: &mut Table, batch: u32, arrived: bool, now_ms: u64) {
-        let mut hashes = Vec::new();
-        for (hash, _, undelivered) in table.undelivered() {
-            if batch != 0 && undelivered.batch == batch {
-                hashes.push(hash);
-            }
-        }
-        for hash in hashes {
-            table.set_batch(hash, 0);
-            if arrived {
+    /// A batch has gone out, and its answer may never be read: its impressions count as delivered until one comes. One
+    /// that was lost is still pending a day later. What is unseen is never pending.
+    pub(crate) fn leave_batch(&mut self, table: &mut Table, batch: u32, now_ms: u64) {
+        for (hash, kind) in recordings_of(table, batch) {
+            if kind == Kind::Seen {
                 table.set_delivered(hash, now_ms);
             }
         }
+        self.left.push(batch);
     }
+
+    /// A batch has arrived, or has not and is due again.
+    pub(crate) fn end_batch(&mut self, table: &mut Table, batch: u32, arrived: bool, now_ms: u64) {
+        let was_left = self.left.contains(&batch);
+        self.left.retain(|&left| left != batch);
+        for (hash, kind) in recordings_of(table, batch) {
+            let counts_already = was_left && kind == Kind::Seen;
+            match (counts_already, arrived) {
+                (false, true) => table.set_delivered(hash, now_ms),
+                (true, false) => table.set_failed(hash),
+                _ => {}
+            }
+            table.set_batch(hash, 0);
+        }
+    }
+}
+
+/// What is under way in a batch.
+fn recordings_of(table: &Table, batch: u32) -> Vec<(u64, Kind)> {
+    let mut list = Vec::new();
+    for (hash, recording, undelivered) in table.undelivered() {
+        if batch != 0 && undelivered.batch == batch {
+            list.push((hash, recording.kind));
+        }
+    }
+    list
 }
 
 /// Whether a recording is to be delivered now: never yet; or, of an impression, once more.

@@ -19,7 +19,7 @@ use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList};
 use crate::table::{Kind, MAX_AT, MAX_REMEMBER, Recording, Table, Undelivered};
 use crate::time::Time;
-use delivery::Deliveries;
+use delivery::{BatchOptions, Deliveries};
 use server_view::ServerView;
 use types::recorded_at;
 use unseen::Unseen;
@@ -246,9 +246,30 @@ impl Guard {
 
     /// The next impressions to deliver: at most so many, of about so many bytes as JSON, but one at least.
     pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Time) -> DeliveryBatch {
-        let may_repeat = self.has_applied;
-        self.deliveries
-            .begin_batch(&mut self.table, max_impressions, max_bytes, may_repeat, now)
+        self.begin(max_impressions, max_bytes, false, now)
+    }
+
+    /// The same as the page hides: of what was found in storage, nothing.
+    pub fn begin_last_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Time) -> DeliveryBatch {
+        self.begin(max_impressions, max_bytes, true, now)
+    }
+
+    fn begin(&mut self, max_impressions: usize, max_bytes: usize, is_last: bool, now: Time) -> DeliveryBatch {
+        let options = BatchOptions {
+            max_impressions,
+            max_bytes,
+            may_repeat: self.has_applied,
+            is_last,
+        };
+        self.deliveries.begin_batch(&mut self.table, options, now)
+    }
+
+    /// A batch went out as the page hid, which may never read the answer. If a snapshot was taken on this visit, its
+    /// impressions count as delivered unless [`Guard::end_batch`] tells that it failed.
+    pub fn leave_batch(&mut self, batch: u32, now: Time) {
+        if self.has_applied {
+            self.deliveries.leave_batch(&mut self.table, batch, recorded_at(now));
+        }
     }
 
     /// What became of a batch: what has arrived is delivered; what has not is in the next batch again.

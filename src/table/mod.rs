@@ -201,7 +201,7 @@ impl Table {
     fn add(&mut self, id: HashedId<'_>, at: u64, kind: Kind, covered: bool, deliveries: u8) -> usize {
         let hash = id.unseeded();
         let has_room = id.bytes().len() <= MAX_TEXT_BYTES;
-        let undelivered = has_room.then(|| Undelivered::new(id.bytes(), true));
+        let undelivered = has_room.then(|| Undelivered::recorded(id.bytes()));
         self.take(hash);
         let is_early_local = deliveries > 0 && !self.has_looked;
         if is_early_local {
@@ -264,6 +264,14 @@ impl Table {
             if let Some(undelivered) = &mut recording.undelivered {
                 undelivered.delivered_at = now_ms;
             }
+        });
+        self.note_change(hash, false);
+    }
+
+    /// Notes that an impression that counted as delivered has not arrived.
+    pub(crate) fn set_failed(&mut self, hash: u64) {
+        self.change(hash, |recording| {
+            recording.deliveries = recording.deliveries.saturating_sub(1)
         });
         self.note_change(hash, false);
     }

@@ -47,19 +47,30 @@ pub(crate) struct Undelivered {
     pub(crate) delivered_at: u64,
     /// Whether this tab delivers it: it recorded it, or found it at its first look.
     pub(crate) is_for_us: bool,
+    /// Whether this tab recorded it.
+    pub(crate) is_recorded_here: bool,
     /// The batch that it is under way in; 0: none.
     pub(crate) batch: u32,
 }
 
 impl Undelivered {
-    /// Copies an id.
-    pub(crate) fn new(id: &[u8], is_for_us: bool) -> Box<Self> {
+    /// That of an id which this tab records.
+    pub(crate) fn recorded(id: &[u8]) -> Box<Self> {
         Box::new(Undelivered {
+            is_recorded_here: true,
+            ..Undelivered::found(id, true)
+        })
+    }
+
+    /// That of an id which this tab has read.
+    pub(crate) fn found(id: &[u8], is_for_us: bool) -> Self {
+        Undelivered {
             id: id.into(),
             delivered_at: 0,
             is_for_us,
+            is_recorded_here: false,
             batch: 0,
-        })
+        }
     }
 
     /// The id as text; it was UTF-8 when it came in.
@@ -96,14 +107,18 @@ impl Recording {
         self.undelivered.as_ref().map_or(0, |undelivered| undelivered.id.len())
     }
 
-    /// Drops the text once the recording is neither pending nor to be delivered. `reporting`: impressions of this
-    /// namespace are delivered.
+    /// Drops the text once the recording is neither pending nor to be delivered, nor under way. `reporting`: impressions
+    /// of this namespace are delivered.
     pub(crate) fn drop_unneeded_text(&mut self, reporting: bool) {
         let is_needed = match self.kind {
             Kind::Seen => !self.covered || (self.deliveries == 0 && reporting),
             Kind::Unseen => self.deliveries == 0,
         };
-        if !is_needed {
+        let is_under_way = self
+            .undelivered
+            .as_ref()
+            .is_some_and(|undelivered| undelivered.batch != 0);
+        if !is_needed && !is_under_way {
             self.undelivered = None;
         }
     }
@@ -128,6 +143,7 @@ fn merge_undelivered(mine: Option<Box<Undelivered>>, other: Option<Box<Undeliver
         (Some(mut mine), Some(other)) => {
             mine.delivered_at = mine.delivered_at.max(other.delivered_at);
             mine.is_for_us |= other.is_for_us;
+            mine.is_recorded_here |= other.is_recorded_here;
             mine.batch = mine.batch.max(other.batch);
             Some(mine)
         }

@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
         let (hash, undelivered) = if flags & TEXT != 0 {
             let length = usize::try_from(self.number()?).ok()?;
             let id = self.take(length)?;
-            let mut undelivered = Undelivered::new(id, is_for_us);
+            let mut undelivered = Box::new(Undelivered::found(id, is_for_us));
             if deliveries > 0 {
                 undelivered.delivered_at = self.difference(at)?;
             }

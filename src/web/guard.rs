@@ -348,17 +348,27 @@ impl Guard {
         self.guard.start_reporting();
     }
 
-    /// The next batch to deliver: returns its number, 0 if there is nothing. Leaves its impressions and after them what
-    /// is unseen, each with its time; before all of them, how many are impressions.
+    /// The next batch to deliver: returns its number, 0 if there is nothing. `is_last`: the page hides. Leaves its
+    /// impressions and after them what is unseen, each with its time; before all of them, how many are impressions.
     #[wasm_bindgen(js_name = beginBatch)]
-    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, wall_ms: f64) -> u32 {
-        let batch = self.guard.begin_batch(max_impressions, max_bytes, now(wall_ms));
+    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, is_last: bool, wall_ms: f64) -> u32 {
+        let batch = match is_last {
+            true => self.guard.begin_last_batch(max_impressions, max_bytes, now(wall_ms)),
+            false => self.guard.begin_batch(max_impressions, max_bytes, now(wall_ms)),
+        };
         self.clear_answer();
         self.numbers.push(batch.impressions.len() as f64);
         for impression in batch.impressions.iter().chain(&batch.unseen) {
             self.add_id(&impression.id, impression.at.unix_ms());
         }
         batch.number
+    }
+
+    /// A batch went out as the page hid.
+    #[wasm_bindgen(js_name = leaveBatch)]
+    pub fn leave_batch(&mut self, batch: u32, wall_ms: f64) {
+        self.changed();
+        self.guard.leave_batch(batch, now(wall_ms));
     }
 
     /// What became of a batch.

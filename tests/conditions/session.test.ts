@@ -1,5 +1,5 @@
-/** Delivery that knows whose session it goes out in: headers by request, refusals, what waits before signing out. */
-import type { GuardOptions, Report, ReportOptions } from "seenguard";
+/** Delivery that knows whose session it goes out in: headers, credentials, refusals, what waits before signing out. */
+import type { GuardOptions, Report, ReportOptions, SeenGuard } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, openGuard, openPage, uniqueNamespace } from "../node/support.js";
 import { pass, useFakeTimers } from "./fake-timers.js";
@@ -18,9 +18,9 @@ class Server {
   status = 204;
   readonly requests: Request[] = [];
 
-  readonly fetch = (_: string, { body, headers }: { body: string; headers: Record<string, string> }) => {
+  readonly fetch = (_: string, { body, headers }: { body: string; headers: Headers }) => {
     const { impressions } = JSON.parse(body) as Report;
-    this.requests.push({ headers, ids: impressions.map(({ id }) => id) });
+    this.requests.push({ headers: Object.fromEntries(headers), ids: impressions.map(({ id }) => id) });
     return Promise.resolve(new Response(null, { status: this.status }));
   };
 
@@ -97,62 +97,106 @@ describe("headers that are a function", () => {
     for (const headers of ["text", [], { a: 1 }])
       expect(() => guard.report({ url: "/", headers: headers as never })).toThrow(/headers must be .* function/);
   });
+
+  test("and those of the app win, in any letter case", async () => {
+    const headers = { "Content-Type": "application/vnd.feed+json", Authorization: "token" };
+    const { guard, server } = await reporting({ headers });
+    guard.record("a");
+    await pass(5000);
+    expect(server.requests).toMatchObject([
+      { headers: { "content-type": "application/vnd.feed+json", authorization: "token" } },
+    ]);
+  });
 });
 
-describe.each([403, 409])("an answer of %d", (status) => {
-  test("is told once, and nothing more of the namespace is sent by this document", async () => {
+describe("the answer 409", () => {
+  test("is told in its own words, and is asked again after 15 minutes", async () => {
     const namespace = uniqueNamespace();
     const { guard, server, errors } = await reporting({}, { namespace });
-    guard.report({ url: "/elsewhere" });
-    server.status = status;
+    server.status = 503;
     guard.record("a");
     await pass(5000);
-    expect(server.requests).toHaveLength(1);
-    expect(errors).toMatchObject([{ code: "delivery", message: expect.stringContaining(String(status)) as string }]);
-    expect(errors[0]?.message).toContain(namespace);
-
-    server.status = 204;
+    server.status = 409;
+    await pass(1000);
+    expect(server.requests).toHaveLength(2);
+    expect(errors).toMatchObject([{ code: "delivery" }, { code: "delivery" }]);
+    expect(errors[1]?.message).toContain(`the session is not that of the namespace "${namespace}"`);
     guard.record(idsOf("more", 60));
-    await pass(60 * MINUTE_MS);
-    expect(await guard.deliver()).toEqual({ delivered: 0, left: 61 });
-    await guard.close();
-    const { guard: later } = await openGuard({ namespace });
-    later.report({ url: "/impressions" });
-    later.record("b");
-    await pass(60 * MINUTE_MS);
-    expect(server.requests).toHaveLength(1);
-    expect(errors).toHaveLength(1);
+    await pass(15 * MINUTE_MS - 1000);
+    expect(server.requests).toHaveLength(2);
+    await pass(1000);
+    expect(server.requests).toHaveLength(3);
+    expect(errors).toHaveLength(2);
+    server.status = 204;
+    await pass(15 * MINUTE_MS);
+    expect(server.ids.slice(-61)).toEqual(["a", ...idsOf("more", 60)]);
   });
 
-  test("holds back no other namespace", async () => {
-    const { guard, server } = await reporting();
-    server.status = status;
+  const events = new EventTarget();
+  test.each([
+    ["the namespace is opened again", true, (options: object) => openGuard(options)],
+    ["`flush` is called", true, (_: object, guard: SeenGuard) => void guard.flush()],
+    ["the page is visible again", true, () => events.dispatchEvent(new Event("visibilitychange"))],
+    ["the network is back", false, () => events.dispatchEvent(new Event("online"))],
+  ])("ends its backoff when %s: %s", async (_, ends, happens) => {
+    for (const name of ["addEventListener", "removeEventListener"] as const)
+      Object.assign(globalThis, { [name]: events[name].bind(events) });
+    const options = { namespace: uniqueNamespace() };
+    const { guard, server } = await reporting({}, options);
+    server.status = 409;
     guard.record("a");
     await pass(5000);
     server.status = 204;
-    const { guard: other } = await openGuard();
-    other.report({ url: "/impressions" });
-    other.record("b");
-    await pass(5000);
-    expect(server.ids).toEqual(["a", "b"]);
+    await happens(options, guard);
+    await pass(1000);
+    expect(server.requests).toHaveLength(ends ? 2 : 1);
   });
 
-  test("leaves the impressions to the next document", async () => {
+  test("holds back no other namespace, and leaves the impressions to the next document", async () => {
     const [namespace, storage, server] = [uniqueNamespace(), new MapStorage(), new Server()];
-    server.status = status;
+    server.status = 409;
     const first = await openGuard({ namespace, storage }, pageOver(server));
     first.guard.report({ url: "/impressions" });
     first.guard.record(["a", "b"]);
     await pass(5000);
-    await first.guard.flush();
+    await first.guard.flush({ timeoutMs: 0 });
     server.status = 204;
-    await pass(MINUTE_MS);
-    expect(server.requests).toHaveLength(1);
+    const { guard: other } = await openGuard({}, pageOver(server));
+    other.report({ url: "/impressions" });
+    other.record("c");
+    await pass(5000);
     const next = await openGuard({ namespace, storage }, pageOver(server));
     next.guard.report({ url: "/impressions" });
     await pass(5000);
-    expect(server.ids).toEqual(["a", "b", "a", "b"]);
+    expect(server.requests.map(({ ids }) => ids)).toEqual([["a", "b"], ["c"], ["a", "b"]]);
   });
+});
+
+test.each([401, 403])("the answer %d is a failure as any, and is tried again", async (status) => {
+  const { guard, server, errors } = await reporting();
+  server.status = status;
+  guard.record("a");
+  await pass(5000);
+  expect(errors).toMatchObject([{ code: "delivery", message: expect.stringContaining(String(status)) as string }]);
+  server.status = 204;
+  await pass(1000);
+  expect(server.ids).toEqual(["a", "a"]);
+});
+
+test("credentials are those of the option, or of the same origin", async () => {
+  const all: unknown[] = [];
+  for (const options of [{}, { credentials: "include" as const }]) {
+    const { guard } = await reporting(options);
+    vi.stubGlobal("fetch", (_: string, { credentials }: RequestInit) => {
+      all.push(credentials);
+      return Promise.resolve(new Response());
+    });
+    guard.record("a");
+    await pass(5000);
+  }
+  expect(all).toEqual(["same-origin", "include"]);
+  const { guard } = await openGuard();
+  expect(() => guard.report({ url: "/", credentials: "all" as never })).toThrow(/credentials must be/);
 });
 
 /** Another document, whose requests go to this server. */
@@ -162,22 +206,22 @@ function pageOver(server: Server) {
   return seenguard;
 }
 
-describe("deliver", () => {
+describe("flush", () => {
   test("delivers at once what waits, in all its batches, and says how many", async () => {
     const { guard, server } = await reporting({ intervalMs: 60 * MINUTE_MS });
     guard.record(idsOf("a", 30));
     guard.unsee("taken back");
-    const delivering = guard.deliver();
+    const delivering = guard.flush();
     await pass(0);
     expect(await delivering).toEqual({ delivered: 31, left: 0 });
     expect(server.ids).toEqual(idsOf("a", 30));
 
     guard.record(idsOf("b", 600));
-    const all = guard.deliver();
+    const all = guard.flush();
     await pass(100);
     expect(await all).toEqual({ delivered: 600, left: 0 });
     expect(server.ids).toHaveLength(630);
-    expect(await guard.deliver()).toEqual({ delivered: 0, left: 0 });
+    expect(await guard.flush()).toEqual({ delivered: 0, left: 0 });
   });
 
   test("waits for no backoff, and tells what is left when the server still fails", async () => {
@@ -186,10 +230,10 @@ describe("deliver", () => {
     guard.record("a");
     await pass(10 * MINUTE_MS);
     const tried = server.requests.length;
-    expect(await guard.deliver()).toEqual({ delivered: 0, left: 1 });
+    expect(await guard.flush()).toEqual({ delivered: 0, left: 1 });
     expect(server.requests).toHaveLength(tried + 1);
     server.status = 204;
-    const delivering = guard.deliver();
+    const delivering = guard.flush();
     await pass(0);
     expect(await delivering).toEqual({ delivered: 1, left: 0 });
     // The wait is over for what comes, too.
@@ -210,7 +254,7 @@ describe("deliver", () => {
     guard.record("a");
     await pass(5000);
     guard.record("b");
-    const inTime = guard.deliver();
+    const inTime = guard.flush();
     arrive();
     await pass(1);
     arrive();
@@ -219,44 +263,40 @@ describe("deliver", () => {
     expect(sent).toEqual([["a"], ["b"]]);
 
     guard.record("c");
-    const tooLate = guard.deliver(300);
+    const tooLate = guard.flush({ timeoutMs: 300 });
     await pass(300);
     expect(await tooLate).toEqual({ delivered: 0, left: 1 });
-    const byDefault = guard.deliver();
+    const byDefault = guard.flush();
     await pass(5000);
     expect(await byDefault).toEqual({ delivered: 0, left: 1 });
   });
 
-  test("goes over all reports of the namespace, whoever started them", async () => {
-    const namespace = uniqueNamespace();
-    const failing = vi.fn(() => Promise.reject(new Error("down")));
-    const { guard, server } = await reporting({ intervalMs: 60 * MINUTE_MS }, { namespace });
-    const { guard: other } = await openGuard({ namespace });
-    other.report({ url: "/", send: failing, intervalMs: 60 * MINUTE_MS });
-    guard.record(idsOf("a", 300));
-    const delivering = other.deliver();
-    await pass(100);
-    expect(await delivering).toEqual({ delivered: 300, left: 0 });
-    expect(failing).toHaveBeenCalledTimes(1);
-    expect(server.ids).toHaveLength(300);
-  });
-
-  test("delivers nothing without a report, offline, or once closed", async () => {
+  test("delivers nothing without a report, for no time, or once closed", async () => {
     const { guard } = await openGuard();
     guard.record("a");
-    expect(await guard.deliver()).toEqual({ delivered: 0, left: 1 });
-    const { guard: offline, server } = await reporting();
-    offline.record("b");
-    vi.stubGlobal("navigator", { onLine: false });
-    expect(await offline.deliver()).toEqual({ delivered: 0, left: 1 });
-    await offline.close();
-    expect(await offline.deliver()).toEqual({ delivered: 0, left: 0 });
+    expect(await guard.flush()).toEqual({ delivered: 0, left: 1 });
+    const { guard: other, server } = await reporting();
+    other.record("b");
+    expect(await other.flush({ timeoutMs: 0 })).toEqual({ delivered: 0, left: 1 });
+    await pass(MINUTE_MS / 60);
     expect(server.requests).toEqual([]);
+    await other.close();
+    expect(server.ids).toEqual(["b"]);
+    expect(await other.flush()).toEqual({ delivered: 0, left: 0 });
+  });
+
+  test("stores what was recorded, and waits for no delivery with no time for it", async () => {
+    const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
+    const { guard } = await reporting({ send: () => new Promise(() => {}) }, options);
+    guard.record("a");
+    await guard.flush({ timeoutMs: 0 });
+    const { guard: next } = await openGuard(options, openPage().seenguard);
+    expect(next.filter(["a", "b"])).toEqual(["b"]);
   });
 
   test("refuses a time that is none", async () => {
     const { guard } = await openGuard();
     for (const timeoutMs of [-1, NaN, Infinity, "5"])
-      await expect(guard.deliver(timeoutMs as number)).rejects.toMatchObject({ code: "bad-option" });
+      await expect(guard.flush({ timeoutMs: timeoutMs as number })).rejects.toMatchObject({ code: "bad-option" });
   });
 });

@@ -44,7 +44,7 @@ export class Site {
 
   static async start(): Promise<Site> {
     const server = fastify({ forceCloseConnections: true });
-    // The tests count bytes, and tell a beacon by its type: bodies are kept as they come.
+    // The tests count bytes: bodies are kept as they come.
     server.removeAllContentTypeParsers();
     server.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => done(null, body));
     await server.register(fastifyStatic, { root: dist, prefix: "/dist/" });

@@ -25,6 +25,7 @@ const NOTHING = {
   undelivered: 0,
   remembered: 0,
   serverFalsePositiveRate: 0,
+  failingSince: undefined,
 };
 
 describe("options of open", () => {

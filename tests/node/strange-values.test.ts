@@ -76,9 +76,9 @@ describe("what an app throws stops nothing, whatever it is", () => {
       },
     });
     guard.record("a");
-    expect(await guard.deliver()).toEqual({ delivered: 0, left: 1 });
+    expect(await guard.flush()).toEqual({ delivered: 0, left: 1 });
     expect(codes()).toEqual(["delivery"]);
-    expect(await guard.deliver()).toEqual({ delivered: 1, left: 0 });
+    expect(await guard.flush()).toEqual({ delivered: 1, left: 0 });
   });
 
   test("and no such thing is a SeenGuardError", () => {

@@ -101,10 +101,10 @@ export function openPage(
 ): { seenguard: Package; run: (code: string | vm.Script) => unknown } {
   const { TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask } =
     globalThis;
-  const { URL, AbortController, MessageChannel } = globalThis;
+  const { URL, AbortController, Headers, MessageChannel } = globalThis;
   const page = vm.createContext({
     ...{ TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask },
-    ...{ URL, AbortController, MessageChannel, Date },
+    ...{ URL, AbortController, Headers, MessageChannel, Date },
     ...globals,
   });
   const run = (code: string | vm.Script): unknown =>

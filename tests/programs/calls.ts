@@ -125,7 +125,7 @@ const guardCalls: Record<string, Call> = {
       guard.record(["to be delivered"]);
       const stop = guard.report(options);
       try {
-        return await guard.deliver(timeoutMs);
+        return await guard.flush({ timeoutMs });
       } finally {
         stop();
       }

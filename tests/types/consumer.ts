@@ -140,8 +140,8 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   showStats(guard.stats());
   console.log(pending.length, stopped);
   console.log(allIds.length, allPosts.length);
-  const delivery = await guard.deliver();
-  if (delivery.left > 0) console.log(delivery.delivered.toFixed(), await guard.deliver(1000));
+  const delivery = await guard.flush();
+  if (delivery.left > 0) console.log(delivery.delivered.toFixed(), await guard.flush({ timeoutMs: 1000 }));
   await guard.flush();
   await guard.close();
   await SeenGuard.clear("home:1");
@@ -169,7 +169,7 @@ function watch(guard: SeenGuard, root: Element, element: Element): () => void {
 
 function deliver(guard: SeenGuard): (() => void)[] {
   const sent = (impression: Impression) => [impression.id.length, impression.at.toFixed()];
-  const send = async ({ impressions, unseen = [], pending }: Report, reason: "interval" | "hide" | "deliver") => {
+  const send = async ({ impressions, unseen = [], pending }: Report, reason: "interval" | "hide" | "flush") => {
     const body = JSON.stringify([impressions.map(sent), unseen.map(sent), pending]);
     await fetch("/impressions", { method: "POST", body, keepalive: reason === "hide" });
   };

@@ -532,13 +532,13 @@ fn namespaces_that_are_idle_are_named() {
 fn a_batch_to_deliver_goes_out_with_its_number() {
     let mut guard = guard();
     guard.start_reporting();
-    assert_eq!(guard.begin_batch(9, 1_000, WALL), 0);
+    assert_eq!(guard.begin_batch(9, 1_000, false, WALL), 0);
     record(&mut guard, &["a", "b", "c"]);
     guard.unsee(&separated(&["b"]), WALL);
-    assert_eq!(guard.begin_batch(1, 1_000, WALL), 1);
+    assert_eq!(guard.begin_batch(1, 1_000, false, WALL), 1);
     assert_eq!(left(&mut guard, 1), [("a".to_owned(), WALL)]);
     guard.end_batch(1, true, WALL);
-    assert_eq!(guard.begin_batch(9, 1_000, WALL), 2);
+    assert_eq!(guard.begin_batch(9, 1_000, false, WALL), 2);
     // The impressions, and then what was taken back.
     assert_eq!(left(&mut guard, 1), ["c", "b"].map(|id| (id.to_owned(), WALL)));
 }

@@ -32,7 +32,7 @@ function Reader() {
           <NavLink to="/history">History</NavLink>
         </nav>
         {/* What was seen until now is reported while the session is still this reader's. */}
-        <AccountMenu beforeLeaving={() => guard.deliver()} />
+        <AccountMenu beforeLeaving={() => guard.flush()} />
       </header>
       <main>
         <Outlet />

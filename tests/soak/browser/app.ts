@@ -168,7 +168,7 @@ class App {
     const from = Date.now();
     this.guard?.record(ids);
     this.note("seen", ids, from);
-    await this.guard?.deliver();
+    await this.guard?.flush();
     return this.settle(null);
   }
 
@@ -192,7 +192,7 @@ class App {
   async signOut(): Promise<Note<{ from: number; to: number }>> {
     this.stopObserving();
     this.display([]);
-    await this.guard?.deliver();
+    await this.guard?.flush();
     const from = Date.now();
     await this.calls.time("clear", () => SeenGuard.clear(this.user));
     const to = Date.now();
@@ -203,7 +203,7 @@ class App {
   }
 
   async deliver(): Promise<Note<{ delivered: number; left: number }>> {
-    return this.settle((await this.guard?.deliver(20_000)) ?? { delivered: 0, left: 0 });
+    return this.settle((await this.guard?.flush({ timeoutMs: 20_000 })) ?? { delivered: 0, left: 0 });
   }
 
   async measure(): Promise<Note<Measured | null>> {
