@@ -68,7 +68,9 @@ const wasmAsFile = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "wasm-as-file",
   setup(build) {
     build.onResolve({ filter: /\.wasm$/ }, () => ({ path: "./server.wasm", external: true }));
-    build.onResolve({ filter: /\/own-engine\.js$/ }, () => ({ path: inProject("js/server/own-engine-workerd.ts") }));
+    build.onResolve({ filter: /\/engine-source\.js$/ }, () => ({
+      path: inProject("js/server/engine-source-workerd.ts"),
+    }));
   },
 });
 
