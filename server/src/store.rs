@@ -145,7 +145,7 @@ pub trait SeenStore: Send + Sync {
     }
 
     /// Keeps what the device has pending, and makes a page of `ranked` as [`ShardChain::page`] does; what the person's
-    /// other devices have pending is left out, too, unless it is unseen. Of the request's `pending` only `own` is
+    /// other devices have pending is left out, too, unless it is unseen. Of the request's `pending` only `asking` is
     /// read: the store knows the rest.
     ///
     /// ```
@@ -179,14 +179,14 @@ pub trait SeenStore: Send + Sync {
             check_user(user)?;
             let options = self.options();
             let namespace = options.namespace_for(user);
-            let own = request.pending.own;
-            let told = own.and_then(|text| PendingToKeep::of(text, namespace.as_deref()));
+            let asking = request.pending.asking;
+            let told = asking.and_then(|text| PendingToKeep::of(text, namespace.as_deref()));
             let loaded = self.load(user, told, now).await?;
             if let Some(refusal) = loaded.refusal {
                 options.tell(StoreEvent::NotKept(refusal));
             }
             let pending = Pending {
-                own,
+                asking,
                 kept: &loaded.kept,
                 kept_since: options.kept_since(now),
                 namespace: namespace.as_deref(),

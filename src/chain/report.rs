@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::impression::Impression;
 use crate::time::Time;
 
-/// What a device recorded, and which ids it made unseen, in its own time. As JSON it is what the npm package posts.
+/// What a device recorded, and which ids it made unseen, by its clock. As JSON it is what the npm package posts.
 ///
 /// ```
 /// use seenguard::{Report, Time};

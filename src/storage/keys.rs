@@ -58,7 +58,7 @@ impl Keys {
     }
 
     /// Whether this writer has made the key of a row.
-    pub(super) fn is_own(&self, row: &str) -> bool {
+    pub(super) fn has_made(&self, row: &str) -> bool {
         row.split('/').any(|part| part == self.writer)
     }
 

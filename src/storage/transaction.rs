@@ -82,10 +82,10 @@ impl Storage {
                 }
                 Some((_, Letter::Row(_))) => {
                     let is_known = self.rows.iter().any(|row| row.key == key && row.is_local == is_beside);
-                    let is_own = self.local.as_ref().is_some_and(|local| local.key == key);
+                    let is_ours = self.is_our_local_row(key);
                     // What an earlier visit has left is moved at once, another tab's that may be written yet later.
-                    self.wants_pass |= is_beside_local && !is_own && (is_known || !guard.table.has_looked());
-                    if !is_known && !is_own {
+                    self.wants_pass |= is_beside_local && !is_ours && (is_known || !guard.table.has_looked());
+                    if !is_known && !is_ours {
                         transaction.reads.push((key.to_owned(), is_beside));
                     }
                 }
@@ -240,16 +240,11 @@ impl Storage {
     /// The places of the rows that a pass compacts: what lies in localStorage beside its place, what is damaged, and of
     /// its place too many small rows, or all where they have far more than the table.
     fn to_compact(&self, guard: &Guard, is_local: bool) -> Vec<usize> {
-        let is_own = |row: &Row| {
-            self.local
-                .as_ref()
-                .is_some_and(|local| row.is_local && local.key == row.key)
-        };
         let is_small = |row: &Row| self.compacts_all || row.hashes.len() < MAX_ROW;
         let (mut compacted, mut small, mut stored) = (Vec::new(), Vec::new(), 0);
         for (place, row) in self.rows.iter().enumerate() {
             if row.is_local != is_local || row.hashes.is_empty() {
-                if (row.is_local || !is_local) && !is_own(row) {
+                if (row.is_local || !is_local) && !self.is_our_local_row(&row.key) {
                     compacted.push(place);
                 }
                 continue;
@@ -263,7 +258,7 @@ impl Storage {
         if self.compacts_all || stored > 2 * table + MAX_ROW {
             compacted.extend((0..self.rows.len()).filter(|&place| {
                 let row = &self.rows[place];
-                row.is_local == is_local && !row.hashes.is_empty() && !is_own(row)
+                row.is_local == is_local && !row.hashes.is_empty() && !self.is_our_local_row(&row.key)
             }));
         } else if small.len() > MAX_SMALL_ROWS {
             let mut smallest: BinaryHeap<_> = small
@@ -340,7 +335,7 @@ impl Storage {
         // What can be written can be read.
         self.wants_look |= !guard.table.has_looked();
         match transaction.step {
-            // A store of the app's own is looked at when it is asked for.
+            // A store that the app brings is looked at when it is asked for.
             Step::Look if self.place == Some(Place::Custom) => {}
             Step::Look => self.set_timer(Timer::Look, LOOK_MS),
             Step::Keep if self.drops_snapshot => self.drops_snapshot = false,
@@ -435,10 +430,15 @@ impl Storage {
         wait + self.random.below(u64::from(wait / 4)) as u32
     }
 
+    /// Whether this tab has its unsaved row under the key, in localStorage beside IndexedDB.
+    fn is_our_local_row(&self, key: &str) -> bool {
+        self.local.as_ref().is_some_and(|local| local.key == key)
+    }
+
     /// Removes the oldest row of others in localStorage. What it has stays in the table.
     fn drop_oldest(&mut self) -> bool {
-        let is_own = |key: &str| self.local.as_ref().is_some_and(|local| local.key == key);
-        let others = self.rows.iter().filter(|row| row.is_local && !is_own(&row.key));
+        let is_of_others = |row: &&Row| row.is_local && !self.is_our_local_row(&row.key);
+        let others = self.rows.iter().filter(is_of_others);
         let oldest = others.min_by_key(|row| match self.keys.parse(&row.key) {
             Some((_, Letter::Row(n))) => n,
             _ => 0,

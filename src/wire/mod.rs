@@ -1,4 +1,4 @@
-//! Bytes and text of shards: each format in a file of its own, with its reader and, where it has one, its writer.
+//! Bytes and text of shards: a file for each format, with its reader and, where it has one, its writer.
 //!
 //! A format other than the native one is read as the servers have it, bit for bit, so that a server need not change the
 //! filter on the server. What such a filter lacks is absent: it never expires, has no epoch, and without a stored count

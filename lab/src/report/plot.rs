@@ -1,4 +1,4 @@
-//! Plots as SVG, in one style: on a white ground of their own, so that they read the same on a dark page; in colours
+//! Plots as SVG, in one style: on a white ground, so that they read the same on a dark page; in colours
 //! that readers with any colour vision tell apart (Okabe and Ito 2008, <https://jfly.uni-koeln.de/color/>).
 
 use plotters::chart::ChartContext;

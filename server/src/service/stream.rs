@@ -12,7 +12,7 @@ const REPORT: &str = "report";
 /// The first of all entries.
 const BEGINNING: &str = "0-0";
 
-/// A stream, behind a connection of its own: a command that waits for entries holds up all else on it.
+/// A stream, behind a connection that nothing else uses: a command that waits for entries holds up all else on it.
 #[derive(Clone)]
 pub struct Stream {
     connection: RedisConnection,

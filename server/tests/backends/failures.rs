@@ -1,4 +1,4 @@
-//! What a store in Redis does when Redis forgets, refuses or goes away. Each test has a Redis of its own.
+//! What a store in Redis does when Redis forgets, refuses or goes away. Each test starts a Redis.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -29,7 +29,7 @@ impl Backend for InMemory {
     }
 }
 
-/// In Redis, each test under a prefix of its own.
+/// In Redis, each test under another prefix.
 pub struct InRedis {
     urls: Vec<String>,
     prefix: String,

@@ -47,7 +47,7 @@ impl RedisServer {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// A connection of the test's own.
+    /// A connection for the test.
     pub fn client(&self) -> Connection {
         let client = Client::open(self.url()).expect("it is an URL");
         client.get_connection().expect("Redis answers")
