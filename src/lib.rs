@@ -80,7 +80,7 @@
 //! # Ok::<(), seenguard::Error>(())
 //! ```
 //!
-//! [`ShardChain::ingest`] takes in a device's [`Report`]; [`ShardChain::unsee`] makes ids fresh again, and
+//! [`ShardChain::ingest`] takes in a device's [`Report`]; [`ShardChain::unsee`] makes ids unseen, and
 //! [`ShardChain::forget`] deletes a history. [`ShardChain::page`] makes a page of ranked candidates, less what the
 //! person's devices have [`Pending`]. A store has a user's [`StoredChain`] under [`StoreKeys`]. [`plan()`] says which
 //! options a feed needs and what they cost:

@@ -270,7 +270,7 @@ pub trait SeenStore: Send + Sync {
         }
     }
 
-    /// Takes ids back, as [`ShardChain::unsee`].
+    /// Makes ids unseen, as [`ShardChain::unsee`].
     ///
     /// # Errors
     /// As [`SeenStore::update`].

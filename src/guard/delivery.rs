@@ -9,7 +9,7 @@ const REDELIVERY_WAIT_MS: u64 = 24 * 60 * 60 * 1000;
 /// Bytes of `{"id":"","at":1764000000000},`.
 const JSON_OVERHEAD: usize = 30;
 
-/// Impressions and takings back that are delivered together.
+/// Impressions and unseen ids that are delivered together.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct DeliveryBatch {

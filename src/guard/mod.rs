@@ -154,8 +154,8 @@ impl Guard {
         recorded
     }
 
-    /// Takes impressions back: these ids pass, whatever the server's shards say, until they are recorded again. Returns
-    /// how many were stopped before.
+    /// Makes ids unseen: they pass, whatever the server's shards say, until they are recorded again. Returns how many
+    /// were stopped before.
     pub fn unsee<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> usize {
         let mut stopped = 0;
         for index in 0..ids.len() {

@@ -192,7 +192,7 @@ impl Table {
         self.add(id, at, Kind::Seen, true, 1)
     }
 
-    /// Takes an id back: it passes until it is recorded again.
+    /// Makes an id unseen: it passes until it is recorded again.
     pub(crate) fn unsee(&mut self, id: HashedId<'_>, at: u64) -> usize {
         self.unseen_revision += 1;
         self.add(id, at, Kind::Unseen, false, 0)

@@ -197,7 +197,7 @@ async fn snapshot(State(service): State<Arc<Service>>, User(user): User, device:
     Ok(private(&snapshot))
 }
 
-/// Takes ids back.
+/// Makes ids unseen.
 ///
 /// They are fresh until they have been on the screen again. The newest 1,000 are kept.
 #[utoipa::path(

@@ -73,7 +73,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         of_a_device_the_latest_counts,
         of_more_than_eight_devices_the_latest_stay,
         what_is_pending_counts_for_a_while,
-        what_is_taken_back_is_fresh_again,
+        what_is_unseen_is_fresh,
         a_history_that_is_deleted_is_gone_from_chain_and_devices,
         many_writers_of_one_user_lose_nothing,
         a_store_holds_the_chain_that_the_same_calls_make_by_themselves,

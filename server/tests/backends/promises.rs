@@ -241,7 +241,7 @@ pub async fn what_is_pending_counts_for_a_while(backend: &impl Backend) {
     }
 }
 
-pub async fn what_is_taken_back_is_fresh_again(backend: &impl Backend) {
+pub async fn what_is_unseen_is_fresh(backend: &impl Backend) {
     let store = backend.store(options()).await;
     record(&store, "ada", &["a", "b", "c"], START).await;
     store.unsee("ada", &["b", "never seen"], after(10)).await.unwrap();
@@ -253,7 +253,7 @@ pub async fn what_is_taken_back_is_fresh_again(backend: &impl Backend) {
         .snapshot(after(10), None)
         .unwrap();
     assert_eq!(shipped.unseen.len(), 1);
-    // What was seen before the taking back comes late, what was seen after it counts.
+    // What was seen before the unsee comes late, what was seen after it counts.
     for (at, left) in [(after(5), vec!["b"]), (after(20), vec![])] {
         let report = store.accept("ada", &body("ada", &["b"], at, None), at).await.unwrap();
         store.ingest("ada", &report, after(30)).await.unwrap();

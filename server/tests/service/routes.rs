@@ -100,7 +100,7 @@ pub fn what_one_device_has_pending_does_not_come_on_another(place: &Place) {
     assert_eq!(program.page("ada", &RANKED, 2), ["d", "e"]);
 }
 
-pub fn what_is_taken_back_comes_again_and_a_deleted_history_too(place: &Place) {
+pub fn what_is_unseen_comes_again_and_a_deleted_history_too(place: &Place) {
     let program = Program::serve(&place.arguments, &[]);
     program.report("ada", &RANKED);
     assert_eq!(
