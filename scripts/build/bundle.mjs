@@ -164,8 +164,7 @@ async function bundleGenerated(entry) {
 }
 
 /**
- * The same file as a CommonJS module. What is imported on demand is imported there, too: nothing but the server's
- * engine as JavaScript.
+ * The same file as a CommonJS module. It imports the server's engine as JavaScript, and nothing else, on demand, too.
  * @param {BundledFile} file
  */
 async function writeCommonJs({ path, text }) {

@@ -70,7 +70,7 @@ impl ShardChain {
         })
     }
 
-    /// Goes on from the texts of stored shards, newest first. What cannot be read is left out and listed. A newest
+    /// Goes on from the texts of stored shards, newest first. It leaves out and lists what it cannot read. A newest
     /// shard with other parameters than the options' is sealed.
     ///
     /// A shard of a format that stores no count, such as Guava's, counts as its estimated number of items from then on,
@@ -247,9 +247,9 @@ impl ShardChain {
     }
 
     /// What to ship: the state as of now, with the version `epoch · 2^21 + min(count, 2^21 − 1)` of the newest shard.
-    /// `held` is what the device's request says that it holds: these shards become references. What is not understood
-    /// of it is as if it were not there. Without it, this is what to store. A shard that has not changed since it was
-    /// stored keeps its text.
+    /// `held` is what the device's request says that it holds: these shards become references. It ignores
+    /// names that it does not understand. Without `held`, this is what to store. A shard that has not changed since it
+    /// was stored keeps its text.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds.

@@ -47,7 +47,7 @@ impl Deliveries {
             unseen: Vec::new(),
         };
         for (hash, recording, undelivered) in table.undelivered() {
-            // What is past its window is covered no more: that no snapshot contains it tells nothing.
+            // No snapshot covers an impression past its window: that none contains it tells nothing.
             let may_repeat = may_repeat && table.is_live(recording, now.unix_ms());
             if !is_due(hash, recording, undelivered, may_repeat, now.unix_ms()) {
                 continue;

@@ -128,7 +128,7 @@ impl Guard {
     }
 
     /// The indices of the ids that pass because they are unseen, on this device or by the server; once the history
-    /// was deleted, of all that pass. What has stopped such an id before is to be decided anew.
+    /// was deleted, of all that pass. The caller decides such an id anew.
     pub fn unseen<L: IdList + ?Sized>(&self, ids: &L, now: Time) -> Vec<u32> {
         let mut indices = Vec::new();
         for index in 0..ids.len() {

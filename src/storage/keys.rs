@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_another_letter_are_a_later_versions_and_those_of_no_such_form_nobodys() {
+    fn keys_of_another_letter_are_a_later_versions_and_those_of_no_such_form_are_not_read() {
         let keys = Keys::new("seenguard/home/", 1);
         for rest in ["z", "m/1", "r", "r/w", "r/w/1/2", "h/1", ""] {
             assert_eq!(

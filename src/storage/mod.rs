@@ -366,7 +366,7 @@ impl Storage {
             self.is_hurried &= step == Step::Look;
             self.transactions = self.transactions.wrapping_add(1);
             self.transaction = Some(Transaction::new(step, self.transactions));
-            // Before it begins: what localStorage does is over when the step is performed.
+            // Before it begins: localStorage is done when the step is performed.
             self.set_timer(Timer::Limit, LIMIT_MS);
         }
         self.push(step);

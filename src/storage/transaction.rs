@@ -58,8 +58,8 @@ impl Storage {
         let is_elsewhere = |row: &Row| !row.is_local && is_local;
         self.rows
             .retain(|row| is_elsewhere(row) || listed.contains(&(row.key.as_str(), row.is_local)));
-        // What is said of the whole is read before the rows: whether impressions are delivered decides what of them is
-        // kept. Of several, what its place says comes after what lies beside it.
+        // The rows are read after the meta: whether impressions are delivered decides which texts are kept. Of several
+        // metas, that of the place comes after those that lie beside it.
         let mut metas = Vec::new();
         let is_missing =
             |&(key, is_beside): &(&str, bool)| is_beside != is_local || key != self.keys.meta(transaction.number);
@@ -322,7 +322,7 @@ impl Storage {
             self.knows_number = true;
             self.wants_pass |= !self.to_compact(guard, transaction.is_local()).is_empty();
         }
-        // Neither what was read nor what was dropped shows that there is room.
+        // Neither reading nor dropping shows that there is room.
         let is_well = match transaction.step {
             Step::Look => self.trouble != Some(Trouble::Full) && (is_first || self.failures == 0),
             Step::Keep => !self.drops_snapshot,

@@ -14,7 +14,7 @@ impl Table {
         self.has_looked
     }
 
-    /// All that was stored has been merged. What was seen elsewhere meanwhile is to be stored, unless it is known.
+    /// All that was stored has been merged. Storage gets what was seen elsewhere meanwhile, unless it is known.
     pub(crate) fn finish_look(&mut self) {
         self.has_looked = true;
         for (hash, at) in std::mem::take(&mut self.early) {

@@ -350,7 +350,7 @@ fn a_deletion_reaches_what_was_recorded_before_it_alone() {
 // A clear.
 
 #[test]
-fn whoever_learns_of_a_clear_has_nothing_left_but_what_was_recorded_since() {
+fn a_table_that_learns_of_a_clear_keeps_only_what_was_recorded_since() {
     for keeps in [false, true] {
         let mut table = table();
         table.merge_floor(Floor { deleted_at: 9, at: NOW });

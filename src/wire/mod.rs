@@ -6,7 +6,7 @@
 //!
 //! Ids are hashed as UTF-8 in every format. Text that was not Unicode, a lone surrogate, comes as U+FFFD, as
 //! TextEncoder writes it: Go writes the same, while Java's encoder writes `?` instead, so that Guava's answers for such
-//! ids are of no use to anybody else.
+//! ids are of no use elsewhere.
 //!
 //! Reading takes two steps in every format: the first learns the sizes and allocates nothing for the bits, the second
 //! is taken once the sizes are known to be within the limits.

@@ -46,7 +46,7 @@ impl Axis {
         }
     }
 
-    /// In powers of ten. What is not above 0 is drawn at the lower end.
+    /// In powers of ten. Values of 0 and below are drawn at the lower end.
     pub fn log(label: &'static str) -> Self {
         Axis {
             is_log: true,

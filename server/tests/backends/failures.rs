@@ -125,7 +125,7 @@ pub async fn what_is_stored_expires_with_the_chain() {
     assert_eq!(keys, ["seen:ada:meta"]);
 }
 
-pub async fn an_address_where_nobody_answers_is_told() {
+pub async fn an_address_without_a_server_is_told() {
     let mut redis = RedisServer::start(&[]);
     redis.kill();
     for urls in [vec![redis.url()], vec!["no URL".to_owned()], vec![]] {

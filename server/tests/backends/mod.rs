@@ -91,7 +91,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         pages_go_on_in_a_full_redis,
         pages_go_on_over_a_replica_that_only_reads,
         what_is_stored_expires_with_the_chain,
-        an_address_where_nobody_answers_is_told,
+        an_address_without_a_server_is_told,
     );
     trials
 }

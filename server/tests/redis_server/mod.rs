@@ -53,7 +53,7 @@ impl RedisServer {
         client.get_connection().expect("Redis answers")
     }
 
-    /// Ends it in the midst of whatever it does.
+    /// Ends it in the midst of its work.
     pub fn kill(&mut self) {
         self.process.kill().expect("it is our process");
         self.process.wait().expect("it is our process");

@@ -163,7 +163,7 @@ impl Program {
         (status, self.log())
     }
 
-    /// Ends it in the midst of whatever it does.
+    /// Ends it in the midst of its work.
     pub fn kill(mut self) {
         self.process.kill().unwrap();
     }

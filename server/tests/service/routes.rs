@@ -44,7 +44,7 @@ pub fn a_page_goes_on_where_the_one_before_ended(place: &Place) {
         (texts(&third["items"]), &third["next"]),
         (vec!["e".into(), "f".into()], &Value::Null)
     );
-    // What is no cursor is the first page.
+    // A text that is no cursor asks for the first page.
     assert_eq!(texts(&ask(&json!("no cursor"))["items"]), ["c", "d"]);
 }
 
