@@ -1,7 +1,9 @@
 //! Delivery to the server: each impression once, covered or not; and once more if it is still pending a day later.
 
+use super::Guard;
+use super::types::recorded_at;
 use crate::impression::Impression;
-use crate::table::{Kind, Recording, Table, Undelivered};
+use crate::table::{Kind, Recording, Undelivered};
 use crate::time::Time;
 
 /// After a delivery, before an impression that is still pending is delivered again.
@@ -22,33 +24,29 @@ pub struct DeliveryBatch {
     pub unseen: Vec<Impression>,
 }
 
-/// The deliveries of one tab.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Deliveries {
-    /// The number of the latest batch.
-    batches: u32,
-}
+impl Guard {
+    /// From now on impressions of this namespace are delivered, on this visit and later ones.
+    pub fn start_reporting(&mut self) {
+        self.table.set_reporting();
+    }
 
-impl Deliveries {
-    /// The next to deliver, oldest first: at most `max_impressions`, of about `max_bytes` as JSON, but one
-    /// at least. `may_repeat`: whether a snapshot was taken on this visit, without which nothing is ever covered.
-    pub(crate) fn begin_batch(
-        &mut self,
-        table: &mut Table,
-        max_impressions: usize,
-        max_bytes: usize,
-        may_repeat: bool,
-        now: Time,
-    ) -> DeliveryBatch {
+    /// How many impressions were never delivered and are not under way.
+    pub fn undelivered(&self) -> usize {
+        self.table.undelivered_len()
+    }
+
+    /// The next impressions to deliver: at most so many, of about so many bytes as JSON, but one at least.
+    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Time) -> DeliveryBatch {
         let (mut hashes, mut bytes) = (Vec::new(), 0);
         let mut batch = DeliveryBatch {
             number: 0,
             impressions: Vec::new(),
             unseen: Vec::new(),
         };
-        for (hash, recording, undelivered) in table.undelivered() {
-            // No snapshot covers an impression past its window: that none contains it tells nothing.
-            let may_repeat = may_repeat && table.is_live(recording, now.unix_ms());
+        for (hash, recording, undelivered) in self.table.undelivered() {
+            // Nothing is ever covered without a snapshot on this visit, nor what is past its window: that no snapshot
+            // contains it tells nothing.
+            let may_repeat = self.has_applied && self.table.is_live(recording, now.unix_ms());
             if !is_due(hash, recording, undelivered, may_repeat, now.unix_ms()) {
                 continue;
             }
@@ -71,23 +69,23 @@ impl Deliveries {
             batch.number = self.batches;
         }
         for hash in hashes {
-            table.set_batch(hash, batch.number);
+            self.table.set_batch(hash, batch.number);
         }
         batch
     }
 
-    /// A batch has arrived, or has not and is due again.
-    pub(crate) fn end_batch(&self, table: &mut Table, batch: u32, arrived: bool, now_ms: u64) {
+    /// What became of a batch: what has arrived is delivered; what has not is in the next batch again.
+    pub fn end_batch(&mut self, batch: u32, arrived: bool, now: Time) {
         let mut hashes = Vec::new();
-        for (hash, _, undelivered) in table.undelivered() {
+        for (hash, _, undelivered) in self.table.undelivered() {
             if batch != 0 && undelivered.batch == batch {
                 hashes.push(hash);
             }
         }
         for hash in hashes {
-            table.set_batch(hash, 0);
+            self.table.set_batch(hash, 0);
             if arrived {
-                table.set_delivered(hash, now_ms);
+                self.table.set_delivered(hash, recorded_at(now));
             }
         }
     }

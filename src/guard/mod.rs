@@ -19,7 +19,6 @@ use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList};
 use crate::table::{Kind, MAX_AT, MAX_REMEMBER, Recording, Table, Undelivered};
 use crate::time::Time;
-use delivery::Deliveries;
 use server_view::ServerView;
 use types::recorded_at;
 use unseen::Unseen;
@@ -66,7 +65,8 @@ pub struct Guard {
     /// Grows whenever a snapshot makes something unseen that the one before it did not.
     server_unseen_revision: u64,
     pub(crate) table: Table,
-    deliveries: Deliveries,
+    /// The number of the latest batch.
+    batches: u32,
     /// Memory that each call of `filter` uses again.
     list: HashedList,
 }
@@ -96,7 +96,7 @@ impl Guard {
             is_missing_shard: false,
             server_unseen_revision: 0,
             table: Table::new(window_ms, remember),
-            deliveries: Deliveries::default(),
+            batches: 0,
             list: HashedList::default(),
         })
     }
@@ -136,7 +136,7 @@ impl Guard {
             let id = HashedId::new(ids.get(index));
             let hash = id.unseeded();
             let is_seen = |recording: &Recording| recording.kind == Kind::Seen;
-            let is_known = self.live_recording(hash, now).is_some_and(is_seen);
+            let is_known = self.table.get_live(hash, now.unix_ms()).is_some_and(is_seen);
             recorded.unknown += usize::from(!is_known);
             if is_local && self.explain(ids.get(index), now).is_some() {
                 continue;
@@ -223,42 +223,15 @@ impl Guard {
 
     /// What is held as of now.
     pub fn stats(&self, now: Time) -> GuardStats {
-        let is_remembered = |recording: &Recording| recording.kind == Kind::Seen;
         GuardStats {
             server_false_positive_rate: self.server.false_positive_rate(self.server_seconds(now)),
             pending: self.stopped_as_pending(now).len(),
-            remembered: self.table.count_live(now.unix_ms(), is_remembered),
+            remembered: self.table.remembered(now.unix_ms()),
         }
     }
 
     fn server_seconds(&self, now: Time) -> u64 {
         let ahead_ms = self.server_ahead_ms.unwrap_or(0);
         now.unix_ms().saturating_add_signed(ahead_ms) / 1000
-    }
-}
-
-/// Delivery to the server.
-impl Guard {
-    /// From now on impressions of this namespace are delivered, on this visit and later ones.
-    pub fn start_reporting(&mut self) {
-        self.table.set_reporting();
-    }
-
-    /// The next impressions to deliver: at most so many, of about so many bytes as JSON, but one at least.
-    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Time) -> DeliveryBatch {
-        let may_repeat = self.has_applied;
-        self.deliveries
-            .begin_batch(&mut self.table, max_impressions, max_bytes, may_repeat, now)
-    }
-
-    /// What became of a batch: what has arrived is delivered; what has not is in the next batch again.
-    pub fn end_batch(&mut self, batch: u32, arrived: bool, now: Time) {
-        self.deliveries
-            .end_batch(&mut self.table, batch, arrived, recorded_at(now));
-    }
-
-    /// How many impressions were never delivered and are not under way.
-    pub fn undelivered(&self) -> usize {
-        self.table.undelivered_len()
     }
 }

@@ -54,7 +54,8 @@ impl Others {
         key.strip_prefix(ROOT).is_some() && key.ends_with("/m")
     }
 
-    /// The names, as keys have them, of those that were last used more than twice their window ago, but for the one in use.
+    /// The names, as keys have them, of those that were last used more than twice their window ago. The one in use is
+    /// none of them.
     pub fn idle(self, in_use: &str, wall_ms: u64) -> Vec<String> {
         let today = wall_ms / DAY_MS;
         let mut idle = Vec::new();

@@ -148,7 +148,7 @@ pub enum Trouble {
     Full,
 }
 
-/// A row that this tab has read or put.
+/// A row that this tab has read or put, but for its [`LocalRow`].
 #[derive(Debug)]
 struct Row {
     key: String,

@@ -82,7 +82,7 @@ impl Storage {
                 }
                 Some((_, Letter::Row(_))) => {
                     let is_known = self.rows.iter().any(|row| row.key == key && row.is_local == is_beside);
-                    let is_ours = self.is_our_local_row(key);
+                    let is_ours = self.local.as_ref().is_some_and(|local| local.key == key);
                     // What an earlier visit has left is moved at once, another tab's that may be written yet later.
                     self.wants_pass |= is_beside_local && !is_ours && (is_known || !guard.table.has_looked());
                     if !is_known && !is_ours {
@@ -240,31 +240,23 @@ impl Storage {
     /// The places of the rows that a pass compacts: what lies in localStorage beside its place, what is damaged, and of
     /// its place too many small rows, or all where they have far more than the table.
     fn to_compact(&self, guard: &Guard, is_local: bool) -> Vec<usize> {
-        let is_small = |row: &Row| self.compacts_all || row.hashes.len() < MAX_ROW;
-        let (mut compacted, mut small, mut stored) = (Vec::new(), Vec::new(), 0);
+        let (mut compacted, mut in_place, mut stored) = (Vec::new(), Vec::new(), 0);
         for (place, row) in self.rows.iter().enumerate() {
-            if row.is_local != is_local || row.hashes.is_empty() {
-                if (row.is_local || !is_local) && !self.is_our_local_row(&row.key) {
-                    compacted.push(place);
-                }
-                continue;
-            }
-            stored += row.hashes.len();
-            if is_small(row) {
-                small.push(place);
+            if row.is_local == is_local && !row.hashes.is_empty() {
+                stored += row.hashes.len();
+                in_place.push((Reverse(row.hashes.len()), place));
+            } else if row.is_local || !is_local {
+                compacted.push(place);
             }
         }
         let table = guard.table.len().min(guard.table.remember());
         if self.compacts_all || stored > 2 * table + MAX_ROW {
-            compacted.extend((0..self.rows.len()).filter(|&place| {
-                let row = &self.rows[place];
-                row.is_local == is_local && !row.hashes.is_empty() && !self.is_our_local_row(&row.key)
-            }));
-        } else if small.len() > MAX_SMALL_ROWS {
-            let mut smallest: BinaryHeap<_> = small
-                .iter()
-                .map(|&place| (Reverse(self.rows[place].hashes.len()), place))
-                .collect();
+            compacted.extend(in_place.into_iter().map(|(_, place)| place));
+            return compacted;
+        }
+        in_place.retain(|&(Reverse(size), _)| size < MAX_ROW);
+        if in_place.len() > MAX_SMALL_ROWS {
+            let mut smallest = BinaryHeap::from(in_place);
             let (mut count, mut taken) = (0, 0);
             while let Some((Reverse(size), place)) = smallest.pop()
                 && (count < LEAST_GROUP || size <= taken)
@@ -430,15 +422,9 @@ impl Storage {
         wait + self.random.below(u64::from(wait / 4)) as u32
     }
 
-    /// Whether this tab has its unsaved row under the key, in localStorage beside IndexedDB.
-    fn is_our_local_row(&self, key: &str) -> bool {
-        self.local.as_ref().is_some_and(|local| local.key == key)
-    }
-
     /// Removes the oldest row of others in localStorage. What it has stays in the table.
     fn drop_oldest(&mut self) -> bool {
-        let is_of_others = |row: &&Row| row.is_local && !self.is_our_local_row(&row.key);
-        let others = self.rows.iter().filter(is_of_others);
+        let others = self.rows.iter().filter(|row| row.is_local);
         let oldest = others.min_by_key(|row| match self.keys.parse(&row.key) {
             Some((_, Letter::Row(n))) => n,
             _ => 0,

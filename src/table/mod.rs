@@ -131,10 +131,6 @@ impl Table {
         self.recordings.len()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.recordings.is_empty()
-    }
-
     /// The highest counter that is known.
     pub(crate) fn counter(&self) -> u64 {
         self.counter
@@ -374,10 +370,10 @@ impl Table {
         self.tally.undelivered
     }
 
-    /// How many recordings within the window `counts` names.
-    pub(crate) fn count_live(&self, now_ms: u64, counts: impl Fn(&Recording) -> bool) -> usize {
-        let live = self.recordings.values().filter(|one| self.is_live(one, now_ms));
-        live.filter(|one| counts(one)).count()
+    /// How many impressions are within the window.
+    pub(crate) fn remembered(&self, now_ms: u64) -> usize {
+        let counts = |one: &&Recording| one.kind == Kind::Seen && self.is_live(one, now_ms);
+        self.recordings.values().filter(counts).count()
     }
 }
 
