@@ -155,7 +155,7 @@ impl RecallServer {
             size,
             held: request.held,
             pending: Pending {
-                own: request.pending,
+                asking: request.pending,
                 kept: self.store.get(user).map_or("", |stored| &stored.pending),
                 kept_since: pending_since(now),
                 namespace: Some(&namespace_of(user)),
@@ -163,7 +163,7 @@ impl RecallServer {
             ..PageRequest::default()
         };
         // The state as it was before this page: a server that records what it serves, and ships the state after,
-        // filters its own page away.
+        // filters the page that it serves away.
         let page = self.chain_of(user)?.page(candidates, &request, now)?;
         let items = page.items.iter().map(|&index| candidates[index as usize].into());
         Ok(Page {

@@ -7,7 +7,7 @@
  *     js/types/ ──► dist/*.d.ts, dist/*.d.cts
  *     dist/, docs/, a folder for each subpath, for old resolvers ──► target/npm/, which is packed
  *
- * Files are replaced one by one and whole, so whoever reads dist/ meanwhile never reads half a file.
+ * Files are replaced one by one and whole, so a program that reads dist/ meanwhile never reads half a file.
  */
 import { pathToFileURL } from "node:url";
 import { bindModules, compileModules } from "./build/wasm.mjs";

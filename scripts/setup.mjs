@@ -2,7 +2,7 @@
  * Gets everything that the project needs onto this machine: `node scripts/setup.mjs [start|test]`.
  *
  * "start" is what the build and the demo need, "test" (the default) what all tests need. It uses Node's own modules
- * alone, since nothing else may be there yet. What is there already is not touched, and nothing is said about it.
+ * alone, since nothing else may be there yet. It leaves alone what is there already, and says nothing about it.
  * Programs of the system are installed by apt on Debian as root; elsewhere it says what is missing and how to get it.
  * Tools that cargo builds go into the user's cache, never among the user's own.
  */

@@ -10,7 +10,7 @@ use ::base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::error::Error;
 
-/// Each engine has tables of its own: the other alphabet is written as this one before.
+/// A second engine would bring further tables: text of the other alphabet is written in this one first.
 const ENGINE: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),

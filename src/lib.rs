@@ -80,7 +80,7 @@
 //! # Ok::<(), seenguard::Error>(())
 //! ```
 //!
-//! [`ShardChain::ingest`] takes in a device's [`Report`]; [`ShardChain::unsee`] makes ids fresh again, and
+//! [`ShardChain::ingest`] takes in a device's [`Report`]; [`ShardChain::unsee`] makes ids unseen, and
 //! [`ShardChain::forget`] deletes a history. [`ShardChain::page`] makes a page of ranked candidates, less what the
 //! person's devices have [`Pending`]. A store has a user's [`StoredChain`] under [`StoreKeys`]. [`plan()`] says which
 //! options a feed needs and what they cost:
@@ -113,7 +113,7 @@
 //!
 //! # What goes wrong
 //!
-//! No input makes the crate panic. What cannot be read is an [`Error`] with a stable [code](Error::code), and changes
+//! No input makes the crate panic. Unreadable input gives an [`Error`] with a stable [code](Error::code), and changes
 //! nothing; memory whose size comes from input is taken only after the claim was checked. A snapshot has at most
 //! [`MAX_SNAPSHOT_SHARDS`] shards with [`MAX_SNAPSHOT_BITS`] bits together. `unsafe` is forbidden outside of wasm32.
 //!

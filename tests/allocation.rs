@@ -120,17 +120,17 @@ fn what_devices_have_pending_takes_a_request_no_more_than_their_lists() {
     let list = list_of(&ids("item", 0..1_000));
     let text = |device: usize| format!("00000000000{device}.1.0.{list}");
     let kept: String = (1..=9).map(|device| format!("{START} {}\n", text(device))).collect();
-    let (own, foreign) = (text(0), "A".repeat(10_000_000));
-    let pending = |own| Pending {
-        own: Some(own),
+    let (ours, foreign) = (text(0), "A".repeat(10_000_000));
+    let pending = |asking| Pending {
+        asking: Some(asking),
         kept: &kept,
         ..Pending::default()
     };
     // 4 bytes an id, of at most 9 devices; a list of them grows to less than twice that.
-    for own in [&own, &foreign] {
-        let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], pending(own), at(START)).unwrap(), [0]));
+    for asking in [&ours, &foreign] {
+        let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], pending(asking), at(START)).unwrap(), [0]));
         assert!(taken <= 2 * 9 * 4_000 + LITTLE, "{taken}");
-        let to_keep = most_bytes_while(|| _ = PendingToKeep::of(own, None));
+        let to_keep = most_bytes_while(|| _ = PendingToKeep::of(asking, None));
         assert!(to_keep <= LITTLE, "{to_keep}");
     }
 }

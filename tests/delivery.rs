@@ -278,8 +278,8 @@ fn what_was_delivered_by_a_clock_that_was_ahead_is_delivered_once_more_all_the_s
 #[test]
 fn a_later_visit_delivers_once_more_what_an_earlier_one_has() {
     let mut guard = reporting();
-    guard.record(&["a", "taken back", "expired"], at(START));
-    guard.unsee(&["taken back"], at(START));
+    guard.record(&["a", "unseen", "expired"], at(START));
+    guard.unsee(&["unseen"], at(START));
     assert_eq!(deliver(&mut guard, at(START)).len(), 2);
     for (day, due) in [(2, vec!["a", "expired"]), (31, vec![])] {
         let mut later = next_visit(&mut guard);

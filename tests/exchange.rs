@@ -1,4 +1,4 @@
-//! What the guard and the server exchange beside shards: references, what was taken back, and lists of what was seen.
+//! What the guard and the server exchange beside shards: references, what was made unseen, and lists of what was seen.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod common;
@@ -25,7 +25,7 @@ fn snapshot<'a, L: IdList + ?Sized>(shards: &'a L, unseen: &'a [Impression]) -> 
     }
 }
 
-/// An id that the server has taken back so many seconds after `START`.
+/// An id that the server has made unseen so many seconds after `START`.
 fn unseen(id: &str, seconds: u64) -> Impression {
     Impression {
         id: id.into(),
@@ -210,10 +210,10 @@ fn a_snapshot_from_before_a_deletion_is_not_taken_over() {
     assert!(later.explain("old-0", at(START)).is_some());
 }
 
-// What the server has taken back.
+// What the server has made unseen.
 
 #[test]
-fn what_the_server_has_taken_back_passes_until_it_is_recorded_again() {
+fn what_the_server_has_made_unseen_passes_until_it_is_recorded_again() {
     let mut guard = guard();
     let texts = [text_of(&["theirs".into(), "mine".into()], 1)];
     guard.record(&["mine", "pending"], at(START));
@@ -255,7 +255,7 @@ fn a_clock_that_is_off_stops_an_item_rather_than_repeats_it() {
         };
         guard.apply(shipped, device(12)).unwrap();
         assert!(guard.explain("since", device(12)).is_some(), "{offset}");
-        // With a clock that is ahead by more than has passed since, the taking back is not believed.
+        // With a clock that is ahead by more than has passed since, the unsee is not believed.
         assert_eq!(guard.explain("before", device(12)).is_some(), offset > 10, "{offset}");
         guard.record(&["before"], device(13));
         assert!(guard.explain("before", device(13)).is_some(), "{offset}");
@@ -263,7 +263,7 @@ fn a_clock_that_is_off_stops_an_item_rather_than_repeats_it() {
 }
 
 #[test]
-fn a_taking_back_in_the_future_counts_as_now_and_reaches_no_further_later() {
+fn an_unsee_in_the_future_counts_as_now_and_reaches_no_further_later() {
     let mut guard = guard();
     let unseen = [unseen("a", 3_600)];
     guard.record(&["a"], at(START));
@@ -277,7 +277,7 @@ fn a_taking_back_in_the_future_counts_as_now_and_reaches_no_further_later() {
 }
 
 #[test]
-fn a_snapshot_takes_back_at_most_a_thousand_ids() {
+fn a_snapshot_unsees_at_most_a_thousand_ids() {
     let mut guard = guard();
     let many: Vec<Impression> = (0..1_001).map(|id| unseen(&id.to_string(), 0)).collect();
     apply(&mut guard, Some(1), &[text_of(&["a".into()], 1)], at(START)).unwrap();
@@ -292,7 +292,7 @@ fn a_snapshot_takes_back_at_most_a_thousand_ids() {
 }
 
 #[test]
-fn a_taking_back_of_this_device_lasts_until_the_id_is_recorded_again() {
+fn an_unsee_of_this_device_lasts_until_the_id_is_recorded_again() {
     let mut guard = guard();
     let texts = [text_of(&["a".into()], 1)];
     apply(&mut guard, None, &texts, at(START)).unwrap();
@@ -312,7 +312,7 @@ fn a_taking_back_of_this_device_lasts_until_the_id_is_recorded_again() {
 }
 
 #[test]
-fn feeds_hear_of_what_was_taken_back_and_forgotten() {
+fn feeds_hear_of_what_was_made_unseen_and_forgotten() {
     let mut guard = guard();
     let texts = [text_of(&["server".into(), "stopped".into()], 1)];
     guard.record(&["own", "other"], at(START));
@@ -351,7 +351,7 @@ fn feeds_hear_of_what_was_taken_back_and_forgotten() {
 }
 
 #[test]
-fn feeds_hear_of_what_was_taken_back_once_more_after_the_window() {
+fn feeds_hear_of_what_was_made_unseen_once_more_after_the_window() {
     let mut guard = guard();
     guard.record(&["a"], at(START));
     let mut device = Device::default();

@@ -461,10 +461,10 @@ fn options_without_meaning_are_refused() {
     }
 }
 
-// What is taken back and what is deleted.
+// What is unseen and what is deleted.
 
 #[test]
-fn what_is_taken_back_passes_whatever_the_server_ships_until_it_is_recorded_again() {
+fn what_is_unseen_passes_whatever_the_server_ships_until_it_is_recorded_again() {
     let mut guard = guard();
     let shards = [text_of(&["mine".into(), "theirs".into()], 1)];
     guard.record(&["mine"], at(START));
@@ -482,7 +482,7 @@ fn what_is_taken_back_passes_whatever_the_server_ships_until_it_is_recorded_agai
 }
 
 #[test]
-fn what_is_taken_back_is_pending_no_longer_and_is_delivered_as_such() {
+fn what_is_unseen_is_pending_no_longer_and_is_delivered_as_such() {
     let mut guard = guard();
     guard.start_reporting();
     guard.record(&["a", "b"], at(START));
@@ -510,7 +510,7 @@ fn what_is_taken_back_is_pending_no_longer_and_is_delivered_as_such() {
 }
 
 #[test]
-fn of_those_taken_back_the_latest_thousand_stay() {
+fn of_those_unseen_the_latest_thousand_stay() {
     let mut guard = guard();
     guard.record(&ids("item", 0..1_500), at(START));
     guard.unsee(&ids("item", 0..1_500), at(START));

@@ -52,9 +52,9 @@ fn fresh(chain: &ShardChain, pending: Pending<'_>) -> Vec<&'static str> {
 }
 
 /// The same when a device that tells this asks.
-fn asked_by<'a>(own: &'a str, pending: Pending<'a>) -> Pending<'a> {
+fn asked_by<'a>(asking: &'a str, pending: Pending<'a>) -> Pending<'a> {
     Pending {
-        own: Some(own),
+        asking: Some(asking),
         ..pending
     }
 }
@@ -66,18 +66,27 @@ fn what_another_device_has_pending_is_left_out() {
     let before = chain.clone();
     let kept = kept(&[&text(&phone, "1", &["b"]), &text(&tablet, "1", &["c"])]);
     let asking = text(&phone, "2", &["d"]);
-    let own = Some(asking.as_str());
+    let asking = Some(asking.as_str());
     let pending = Pending {
-        own,
+        asking,
         kept: &kept,
         ..Pending::default()
     };
-    // The asking device's own as it came with the request, never as it was kept.
+    // That of the asking device as it came with the request, never as it was kept.
     assert_eq!(fresh(&chain, pending), ["b", "e"]);
     let asks_without = text(&phone, "2", &[]);
     assert_eq!(fresh(&chain, asked_by(&asks_without, pending)), ["b", "d", "e"]);
     // Of a device that has no name, or tells nothing, all others are others.
-    assert_eq!(fresh(&chain, Pending { own: None, ..pending }), ["d", "e"]);
+    assert_eq!(
+        fresh(
+            &chain,
+            Pending {
+                asking: None,
+                ..pending
+            }
+        ),
+        ["d", "e"]
+    );
     let unnamed = text("", "2", &["d"]);
     assert_eq!(fresh(&chain, asked_by(&unnamed, pending)), ["e"]);
     // None of it enters the chain or a snapshot.
@@ -117,7 +126,7 @@ fn another_device_stops_no_id_that_the_chain_lists_as_unseen() {
     let kept = kept(&[&text(&phone, "1", &["a", "c"])]);
     let asking = text(&tablet, "1", &["b"]);
     let pending = Pending {
-        own: Some(&asking),
+        asking: Some(&asking),
         kept: &kept,
         ..Pending::default()
     };
@@ -155,11 +164,11 @@ fn a_list_from_before_the_deletion_is_left_out() {
 #[test]
 fn what_is_of_another_namespace_counts_for_nothing_where_that_is_known() {
     let chain = chain(&["a"]);
-    let (own, other) = (device("home:ada", 1), device("home:bob", 1));
-    let kept = kept(&[&text(&own, "1", &["b"]), &text(&other, "1", &["c"])]);
+    let (ours, other) = (device("home:ada", 1), device("home:bob", 1));
+    let kept = kept(&[&text(&ours, "1", &["b"]), &text(&other, "1", &["c"])]);
     let asking = text(&device("home:bob", 2), "1", &["d"]);
     let pending = Pending {
-        own: Some(&asking),
+        asking: Some(&asking),
         kept: &kept,
         ..Pending::default()
     };
@@ -307,7 +316,7 @@ fn what_is_no_pending_text_is_not_kept_and_stops_nothing() {
         assert_eq!(PendingToKeep::of(text, None), None, "{text}");
         let lines = format!("{START} {text}\n{text}\nsoon {valid}\n{valid}\n");
         let pending = Pending {
-            own: Some(text),
+            asking: Some(text),
             kept: &lines,
             ..Pending::default()
         };

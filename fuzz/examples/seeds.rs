@@ -113,7 +113,7 @@ fn snapshot(format: Format, variant: u64, shard: &[u8]) -> Vec<u8> {
     input.0
 }
 
-/// Rows of a tab that records, takes back and delivers: all so far each time.
+/// Rows of a tab that records, unsees and delivers: all so far each time.
 fn rows() -> Vec<Vec<u8>> {
     let mut device = Device::with_signal();
     let mut tab = Tab::open(&mut device, Place::IndexedDb);
@@ -145,7 +145,7 @@ fn rows() -> Vec<Vec<u8>> {
         }
         // Impressions are delivered, and no history was deleted.
         input.byte(1).byte(u8::from(round > 4)).byte(0);
-        // One is recorded, none is taken back, it is delivered, and then perhaps all is cleared.
+        // One is recorded, none is unseen, it is delivered, and then perhaps all is cleared.
         input.byte(1).byte(7).byte(0).byte(1).byte(round % 2);
         seeds.push(input.0);
     }

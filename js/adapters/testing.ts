@@ -3,7 +3,7 @@ import { SeenGuard } from "seenguard";
 import { CLOCK, type Clock, type ClockOption } from "../host.js";
 import { readGiven, refuse, warnOnce, type SeenGuardError } from "../errors.js";
 import { isObject } from "../options.js";
-import * as textEncoding from "../own-text-encoding.js";
+import * as textEncoding from "../text-encoding-polyfill.js";
 import { bringTextEncoding } from "../text-encoding.js";
 import type { GuardOptions } from "../types/seenguard.js";
 

@@ -15,7 +15,7 @@ import start, {
   TextBatch,
   Timer,
 } from "../generated/formats/seenguard.js";
-import ownWasm from "../generated/formats/seenguard.wasm";
+import inlinedWasm from "../generated/formats/seenguard.wasm";
 import { seenGuardWith, type SeenGuardClass } from "../guard/guard.js";
 
 /** How the entry gets at the engine as JavaScript. */
@@ -24,7 +24,7 @@ export function withAllFormats(js: Pick<EngineProvider, "fallback" | "remedy">):
     new Engines({
       wasm: {
         glue: { start, reset, checksum, ApplyStatus, Event, Guard, Place, SeenBy, Status, Step, TextBatch, Timer },
-        module: () => bytesOf(ownWasm),
+        module: () => bytesOf(inlinedWasm),
       },
       ...js,
       readShards: readFormats,

@@ -14,7 +14,7 @@ import start, {
   TextBatch,
   Timer,
 } from "../generated/client/seenguard.js";
-import ownWasm from "../generated/client/seenguard.wasm";
+import inlinedWasm from "../generated/client/seenguard.wasm";
 import { seenGuardWith } from "../guard/guard.js";
 import { readNative } from "../input/snapshot.js";
 
@@ -22,7 +22,7 @@ export const SeenGuard = seenGuardWith(
   new Engines({
     wasm: {
       glue: { start, reset, checksum, ApplyStatus, Event, Guard, Place, SeenBy, Status, Step, TextBatch, Timer },
-      module: () => bytesOf(ownWasm),
+      module: () => bytesOf(inlinedWasm),
     },
     remedy: 'fallback: () => import("seenguard/engine-js")',
     readShards: readNative,

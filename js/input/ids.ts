@@ -2,7 +2,7 @@
 import type { Split } from "../engine/engine-types.js";
 import type { IdOf, ItemId } from "../types/seenguard.js";
 
-/** The ids of several items, those of one item side by side, its own first. */
+/** The ids of several items, those of one item side by side, its main id first. */
 export interface ItemIdList {
   readonly ids: readonly ItemId[];
   /** Index after each item's last id; absent if every item has one id. */
@@ -52,7 +52,7 @@ export function countLatest(ids: readonly ItemId[]): number {
 }
 
 /** The id of an item that is one, or has a property `id`. */
-export function ownId(item: unknown): unknown {
+export function defaultId(item: unknown): unknown {
   return typeof item === "object" ? (item as { id?: unknown } | null)?.id : item;
 }
 
@@ -60,7 +60,7 @@ export function ownId(item: unknown): unknown {
 export function collectIds<T>(items: readonly T[], idOf?: IdOf<T>, isRight = isUsable): CollectedIds {
   if (typeof idOf === "function") return collectEach(items, idOf, isRight);
   const texts = collectTexts(items, isRight);
-  return texts ? { ids: texts } : collectEach(items, ownId, isRight);
+  return texts ? { ids: texts } : collectEach(items, defaultId, isRight);
 }
 
 /** The ids of a list in which every id is a text, as in most: this loop is the shortest there is. */
@@ -69,7 +69,7 @@ function collectTexts(items: readonly unknown[], isRight: typeof isUsable): stri
     const texts: string[] = new Array<string>(items.length);
     for (let index = 0; index < texts.length; index++) {
       const item = items[index];
-      const id = typeof item === "string" ? item : ownId(item);
+      const id = typeof item === "string" ? item : defaultId(item);
       if (typeof id !== "string" || !isRight(id)) return undefined;
       texts[index] = id;
     }
@@ -136,7 +136,7 @@ export function copyList<T>(items: readonly T[]): T[] {
   } catch {
     // Reading a proxy's length may throw, as may asking what a revoked one is.
   }
-  return ownItems(items);
+  return presentItems(items);
 }
 
 function copyItems<T>(items: readonly T[], length: number): T[] {
@@ -152,7 +152,7 @@ function copyItems<T>(items: readonly T[], length: number): T[] {
 }
 
 /** The items that an array has, though its length lies. */
-function ownItems<T>(items: readonly T[]): T[] {
+function presentItems<T>(items: readonly T[]): T[] {
   try {
     return Array.isArray(items) ? (Object.values(items) as T[]) : [];
   } catch {

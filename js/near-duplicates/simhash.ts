@@ -14,7 +14,7 @@ export function simhash(features: Iterable<Feature>): string {
   return callWith(engine, ids, () => engine.classes.simhash(batch, weights));
 }
 
-/** A text is a list of characters, too, which nobody means. */
+/** A text is refused, though JavaScript can iterate over its characters: the features of a text are its words. */
 function checkList(features: unknown): Iterable<unknown> {
   const isList = typeof features === "object" && features !== null && Symbol.iterator in features;
   if (Array.isArray(features)) return copyList<unknown>(features);

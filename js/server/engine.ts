@@ -17,7 +17,7 @@ import startWasm, {
   TextBatch,
 } from "../generated/server/seenguard.js";
 import type { ItemId } from "../types/server.js";
-import { loadScript, ownWasm } from "./own-engine.js";
+import { loadScript, wasmSource } from "./engine-source.js";
 
 /** By their names: of a whole module, bundlers make an object by a loop over what `Object.prototype` has, too. */
 const classes = {
@@ -36,7 +36,7 @@ let starting: Promise<ServerEngine> | undefined;
 /** Starts the engine without waiting. Throws `engine` where that is not possible, and after a trap. */
 export function serverEngine(): ServerEngine {
   try {
-    engine ??= new Engine("wasm", classes, initSync({ module: ownWasm() }).memory);
+    engine ??= new Engine("wasm", classes, initSync({ module: wasmSource() }).memory);
   } catch (cause) {
     const remedy = "await ShardChain.create() or NearDuplicates.create() first";
     throw failure("engine", `the engine cannot start here without waiting: ${remedy}`, cause);
@@ -69,11 +69,11 @@ async function start(): Promise<ServerEngine> {
   try {
     // Told before the glue looks for classes of fetch, which Node then loads, and which end it where there is no Wasm.
     if (typeof WebAssembly === "undefined") throw new Error("WebAssembly is not defined");
-    return new Engine("wasm", classes, (await startWasm({ module_or_path: ownWasm() })).memory);
+    return new Engine("wasm", classes, (await startWasm({ module_or_path: wasmSource() })).memory);
   } catch (cause) {
     const { createEngine } = await loadScript(cause as Error);
-    const { memory, ...own } = createEngine();
-    return new Engine("js", own, memory);
+    const { memory, ...script } = createEngine();
+    return new Engine("js", script, memory);
   }
 }
 

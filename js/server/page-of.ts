@@ -3,13 +3,12 @@ import { readGiven, refuse } from "../errors.js";
 import { isFunction } from "../options.js";
 import type { IdOf, Page, PageOptions, ShardChain } from "../types/server.js";
 import { checkPage } from "./page-request.js";
-import type { ShardChain as OwnShardChain } from "./shard-chain.js";
+import type { ShardChain as Chain } from "./shard-chain.js";
 
 export function pageOf<T>(chain: ShardChain, ranked: readonly T[], options: PageOptions & { id?: IdOf<T> }): Page<T> {
   readGiven("bad-option", "what pageOf was given", () => {
-    if (!isFunction((chain as Partial<OwnShardChain> | null | undefined)?.page))
-      refuse("pageOf takes a chain: is it awaited?");
+    if (!isFunction((chain as Partial<Chain> | null | undefined)?.page)) refuse("pageOf takes a chain: is it awaited?");
   });
   const request = checkPage<T>("pageOf", ranked, options);
-  return (chain as OwnShardChain).page(ranked, request);
+  return (chain as Chain).page(ranked, request);
 }

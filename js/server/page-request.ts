@@ -28,7 +28,7 @@ const rules = {
   id: aFunction,
 } satisfies Rules;
 
-/** Checks the list of candidates and what is asked for. What comes from a request may be anything. */
+/** Checks the list of candidates and what is asked for. A request may bring anything. */
 export function checkPage<T>(method: string, ranked: unknown, options: unknown): CheckedPage<T> {
   readGiven("bad-option", `what ${method} was given`, () => {
     if (!Array.isArray(ranked)) refuse(`${method} takes a list of candidates: is it awaited?`);

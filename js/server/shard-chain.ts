@@ -63,8 +63,8 @@ export class ShardChain implements Api.ShardChain {
 
   private static async make({ shards, unseen, forgetBefore }: StoredChain, options: GivenOptions): Promise<ShardChain> {
     const chain = await ShardChain.ofShards(shards, options, false);
-    const { engine, chain: own, batch } = chain.live();
-    callWith(engine, idsOf(unseen), () => own.restoreExceptions(batch, timesOf(unseen), forgetBefore));
+    const { engine, chain: restored, batch } = chain.live();
+    callWith(engine, idsOf(unseen), () => restored.restoreExceptions(batch, timesOf(unseen), forgetBefore));
     return chain;
   }
 

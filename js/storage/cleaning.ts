@@ -117,10 +117,10 @@ function deleteBelow(name: string, number?: number): void {
 }
 
 /** Finishes the clears of other namespaces whose page has died, and removes namespaces that are idle. */
-export function removeIdle(guard: NamespaceEngine, own: string, clock: Clock): void {
+export function removeIdle(guard: NamespaceEngine, inUse: string, clock: Clock): void {
   for (const name of keys.signalledNames()) {
     const number = keys.readSignal(name);
-    if (name !== own && number !== undefined) deleteBelow(name, number);
+    if (name !== inUse && number !== undefined) deleteBelow(name, number);
   }
   if (guard.call((engine) => engine.cleansUp) !== true) return;
   const read = (transaction: Transaction) =>
@@ -143,7 +143,7 @@ export function removeIdle(guard: NamespaceEngine, own: string, clock: Clock): v
   const note = (place: StorageChoice) => within(place, read, "readonly");
   Promise.all(BROWSERS.filter(isThere).map(note)).then(
     () => {
-      const idle = guard.call((engine) => engine.takeIdle(own, clock.wallMs())) ?? "";
+      const idle = guard.call((engine) => engine.takeIdle(inUse, clock.wallMs())) ?? "";
       for (const name of idle === "" ? [] : idle.split("\n")) {
         deleteBelow(name);
         keys.removeLocal([keys.signalKey(name)]);

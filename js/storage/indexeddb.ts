@@ -44,17 +44,17 @@ export function connect(take: (database: IDBDatabase | undefined, cause?: unknow
   }
   waiting = [(cause) => take(database, cause)];
   isLate = false;
-  const own = waiting;
-  const settle = (cause?: unknown) => own.splice(0).forEach((settled) => settled(cause));
+  const waiters = waiting;
+  const settle = (cause?: unknown) => waiters.splice(0).forEach((settled) => settled(cause));
   const end = (cause?: unknown) => {
-    if (waiting === own) waiting = undefined;
+    if (waiting === waiters) waiting = undefined;
     settle(cause);
   };
   setTimeout(() => {
-    if (waiting === own) isLate = true;
+    if (waiting === waiters) isLate = true;
     settle(new Error("IndexedDB does not answer"));
   }, OPEN_MS);
-  setTimeout(() => waiting === own && (waiting = undefined), REOPEN_MS);
+  setTimeout(() => waiting === waiters && (waiting = undefined), REOPEN_MS);
   try {
     open(end);
   } catch (cause) {
@@ -72,7 +72,7 @@ function open(end: (cause?: unknown) => void, version?: number): void {
   request.onsuccess = () => {
     const opened = request.result;
     if (!opened.objectStoreNames.contains(OBJECT_STORE)) {
-      // An app's own of that name, or what a failed upgrade has left.
+      // A database of the app that has this name, or what a failed upgrade has left.
       opened.close();
       open(end, opened.version + 1);
       return;

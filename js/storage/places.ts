@@ -1,4 +1,4 @@
-/** Where namespaces are kept: in IndexedDB with localStorage beside it, in localStorage, or in a store of the app's own. */
+/** Where namespaces are kept: in IndexedDB with localStorage beside it, in localStorage, or in a store of the app. */
 import type { Place } from "../generated/client/seenguard.js";
 import { copyList } from "../input/ids.js";
 import type { GuardOptions, SeenStorage } from "../types/seenguard.js";
@@ -25,7 +25,7 @@ export interface Transaction {
 /** Told once when a transaction is complete, or why it has failed. */
 export type OnEnd = (cause?: unknown) => void;
 
-/** The browser's own, the better one first. */
+/** Those of the browser, the better one first. */
 export const BROWSERS = ["indexeddb", "local"] as const;
 
 const GLOBALS = { indexeddb: "indexedDB", local: "localStorage" } as const;
@@ -45,7 +45,7 @@ export function placeOf(choice: StorageChoice | undefined): keyof typeof Place |
   return choice === "local" ? "Local" : "IndexedDb";
 }
 
-/** localStorage as if it were the app's own. */
+/** localStorage as if it were a store of the app. */
 export const local: SeenStorage = {
   get: (key) => localStorage.getItem(key),
   set: (key, value) => localStorage.setItem(key, value),

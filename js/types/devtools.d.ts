@@ -18,7 +18,7 @@ export declare class SeenGuardPanel extends BaseElement {
   open: boolean;
 }
 
-/** The event `seenguard-unsee`, which bubbles: the user of the panel has taken an item back. */
+/** The event `seenguard-unsee`, which bubbles: the user of the panel has made an item unseen. */
 export type UnseeEvent = DomEvent & {
   readonly detail: {
     /** All ids of the item that the panel knew, its own first. */

@@ -26,7 +26,7 @@ export declare class ShardChain {
    */
   ingest(report: ReceivedReport): number;
   /**
-   * Takes ids back, as `SeenGuard.unsee`: fresh here and in snapshots until they are recorded again. At most 1,000, the
+   * Makes ids unseen, as `SeenGuard.unsee`: fresh here and in snapshots until they are recorded again. At most 1,000, the
    * newest; what no live shard contains is dropped.
    */
   unsee(ids: ItemId | Iterable<ItemId>, options?: { now?: number }): void;

@@ -88,7 +88,7 @@ export const TEXT_RULES: readonly EditRule[] = [
   { name: "last tenth cut off", edit: (parts) => parts.slice(0, parts.length * 0.9) },
 ];
 
-/** What is added is counted as words again once the text is put together. */
+/** Words of a part that is added are counted once the text is put together. */
 const between = (text: string): Part => ({ text, isWord: false });
 
 function change(parts: Parts, chosen: ReadonlySet<Part>, edit: (word: string) => string): Parts {

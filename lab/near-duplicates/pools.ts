@@ -46,7 +46,7 @@ export async function recallOf({ originals, copies }: EditedTexts, features: Fea
   );
 }
 
-/** The same for whoever compares the words themselves, in any order. */
+/** The same for a comparison of the words themselves, in any order. */
 export function recallBySameWords({ originals, copies }: EditedTexts): number {
   const key = (words: Words | undefined): string => words?.toSorted().join(" ") ?? "";
   return shareOf(copies, (words, source) => key(words) === key(originals[source]));

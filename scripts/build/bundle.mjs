@@ -68,7 +68,9 @@ const wasmAsFile = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "wasm-as-file",
   setup(build) {
     build.onResolve({ filter: /\.wasm$/ }, () => ({ path: "./server.wasm", external: true }));
-    build.onResolve({ filter: /\/own-engine\.js$/ }, () => ({ path: inProject("js/server/own-engine-workerd.ts") }));
+    build.onResolve({ filter: /\/engine-source\.js$/ }, () => ({
+      path: inProject("js/server/engine-source-workerd.ts"),
+    }));
   },
 });
 
@@ -162,8 +164,7 @@ async function bundleGenerated(entry) {
 }
 
 /**
- * The same file as a CommonJS module. What is imported on demand is imported there, too: nothing but the server's
- * engine as JavaScript.
+ * The same file as a CommonJS module. It imports the server's engine as JavaScript, and nothing else, on demand, too.
  * @param {BundledFile} file
  */
 async function writeCommonJs({ path, text }) {

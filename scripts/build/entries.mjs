@@ -14,7 +14,7 @@ import { inProject } from "../lib/paths.mjs";
  * @property {string} name of `seenguard/<name>`
  * @property {string} [source] of js/<source>.ts, if it is not entries/<name>
  * @property {string} [types] of js/types/<types>.d.ts, if it is not <name>
- * @property {true} [isGenerated] nobody debugs it: it is minified, without a source map
+ * @property {true} [isGenerated] it is minified, without a source map: apps do not debug it
  * @property {true} [isEsmOnly] there is no CommonJS module of it: what is imported on demand needs none, for CommonJS
  *   has `import()`, too
  * @property {true} [hasWasmFile] it imports its Wasm as a file

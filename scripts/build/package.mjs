@@ -38,7 +38,7 @@ export function assemblePackage(directory = packageDirectory) {
 const FENCED = /(^```[^]*?^```$)/m;
 
 /**
- * A page as it is packed. What is not in the package it names without a link; or links to in the repository, once
+ * A page as it is packed. It names files that the package lacks without a link; or links to the repository, once
  * package.json says where that is.
  * @param {string} path
  * @param {string} text

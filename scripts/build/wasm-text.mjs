@@ -10,7 +10,7 @@ const characters = Array.from({ length: 128 }, (_, code) => code).filter(
 );
 
 /**
- * Gives each of the frequent bytes a character, its own if that is one of those; brotli finds the module's names then.
+ * Gives each of the frequent bytes a character, the byte's if that is one of those; brotli finds the module's names then.
  * @param {Uint8Array} bytes
  */
 export function textOf(bytes) {
@@ -19,11 +19,11 @@ export function textOf(bytes) {
   const byFrequency = [...counts.keys()].sort((one, other) => counts[other] - counts[one] || one - other);
   const frequent = byFrequency.slice(0, characters.length).sort((one, other) => one - other);
   const rest = byFrequency.slice(characters.length).sort((one, other) => one - other);
-  const own = new Set(frequent.filter((byte) => characters.includes(byte)));
-  const free = characters.filter((code) => !own.has(code));
+  const unchanged = new Set(frequent.filter((byte) => characters.includes(byte)));
+  const free = characters.filter((code) => !unchanged.has(code));
   /** @type {string[]} */
   const texts = [];
-  for (const byte of frequent) texts[byte] = String.fromCharCode(own.has(byte) ? byte : (free.shift() ?? 0));
+  for (const byte of frequent) texts[byte] = String.fromCharCode(unchanged.has(byte) ? byte : (free.shift() ?? 0));
   for (const [index, byte] of rest.entries()) {
     const lead = LEADS[Math.floor(index / characters.length)] ?? "";
     texts[byte] = lead + String.fromCharCode(characters[index % characters.length] ?? 0);

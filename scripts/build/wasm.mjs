@@ -53,7 +53,7 @@ export async function compileModules() {
 /** @param {WasmModule} module */
 async function compile({ features, optLevel }) {
   const { sysroot, commit } = await rustc();
-  // The messages of panics name source files: the same on every machine, and nobody's home.
+  // The messages of panics name source files: the same on every machine, without a home directory.
   const remap = [
     `--remap-path-prefix=${cargoHome}=cargo`,
     `--remap-path-prefix=${sysroot}/lib/rustlib/src/rust=/rustc/${commit}`,

@@ -32,8 +32,8 @@ export function writeBudget(path, budget) {
 }
 
 /**
- * Prints a table. Rejects what grew by more than `growth`, what nobody has written down yet, and what is written down
- * but was not found.
+ * Prints a table. Rejects a number that grew by more than `growth`, one that is not written down yet, and one that is
+ * written down but was not found.
  * @param {object} comparison
  * @param {Readonly<Record<string, number>>} comparison.before
  * @param {Readonly<Record<string, number>>} comparison.now

@@ -1,4 +1,4 @@
-/** Says every 10 s what is still running, so that nobody takes a long silence for a hang. */
+/** Says every 10 s what is still running, so that a long silence does not look like a hang. */
 
 const INTERVAL_MS = 10_000;
 

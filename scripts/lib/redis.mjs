@@ -19,7 +19,7 @@ import { CommandFailed } from "./run.mjs";
 
 /**
  * Resolves when it accepts connections. It writes nothing to disk, and ends when this process exits; a signal that ends
- * this process at once, which Node does where nobody listens for it, leaves it running.
+ * this process at once, as Node does by default, leaves it running.
  * @param {Readonly<Record<string, string | number>>} [settings] more of its configuration; `port` is a free one
  * @returns {Promise<RunningRedis>}
  */

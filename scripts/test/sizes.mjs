@@ -1,6 +1,6 @@
 /**
  * Whether each part of the package keeps its budget: target/sizes.json, which the build has measured, beside the table
- * below. Every kilobyte is paid for by every visitor, and one at a time nobody notices.
+ * below. Every visitor pays for every kilobyte, and no single one is noticed.
  */
 import { readFileSync } from "node:fs";
 import { inProject } from "../lib/paths.mjs";

@@ -1,4 +1,4 @@
--- Replaces a user's list and hash, unless somebody has changed either: scripts.ts explains the arguments.
+-- Replaces a user's list and hash, unless either has changed: scripts.ts explains the arguments.
 if state() ~= ARGV[1] then
   return 0
 end

@@ -28,7 +28,7 @@ pub enum Error {
     /// `bad-report`: the body is not what a device posts. Pass it on as it arrived.
     #[error("the report is not what a device posts: {0}")]
     BadReport(#[source] serde_json::Error),
-    /// `wrong-namespace`: a report of another namespace than this user's, as of a tab of somebody who has signed out.
+    /// `wrong-namespace`: a report of another namespace than this user's, as of a tab of a person who has signed out.
     /// Nothing of it was kept. Answer 403 or 409, and the tab keeps its impressions.
     #[error("the report is of another namespace than this user's: it is of a session that is over")]
     WrongNamespace,

@@ -42,7 +42,7 @@ impl MemoryStore {
         })
     }
 
-    /// What is there is whole, even if a thread has panicked that held it.
+    /// The content is whole, even if a thread has panicked that held it.
     fn users(&self) -> MutexGuard<'_, HashMap<String, User>> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -65,7 +65,7 @@ impl StoreOptions {
         StoreOptions { chain, ..self }
     }
 
-    /// The namespace of a user's devices, as the page opens its guard. **Always give it**: a tab of somebody who has
+    /// The namespace of a user's devices, as the page opens its guard. **Always give it**: a tab of a person who has
     /// signed out still sends under the session of the next person. Reports of another namespace are refused, and what
     /// devices of another one have pending counts for nothing.
     pub fn namespace_of(self, namespace_of: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
@@ -139,7 +139,7 @@ fn log() -> Listener {
             tracing::warn!(%error, "what devices have pending cannot be kept: pages go on without it");
         }
         StoreEvent::NotKept(_) => {}
-        StoreEvent::Conflict => tracing::debug!("somebody else was quicker: the change is made again"),
+        StoreEvent::Conflict => tracing::debug!("another writer was quicker: the change is made again"),
         StoreEvent::Retry => tracing::debug!("a command that failed is sent again"),
     })
 }

@@ -38,7 +38,7 @@ pub struct Replacement<'a, State> {
     pub changes_fields: bool,
     /// For how many seconds to keep it; 0: for ever.
     pub life_seconds: u64,
-    /// Whether what is kept of devices is to go.
+    /// Whether to delete what is kept of devices.
     pub forgets: bool,
 }
 
@@ -81,8 +81,8 @@ pub trait SeenStore: Send + Sync {
     /// [`Error::Storage`] if it cannot.
     fn keep(&self, user: &str, told: PendingToKeep<'_>, now: Time) -> impl Future<Output = Result<(), Error>> + Send;
 
-    /// Of a backend: stores a chain if what is stored is still what was loaded. Else it changes nothing, and returns
-    /// false.
+    /// Of a backend: stores a chain if the stored one is still the one that was loaded. Else it changes nothing, and
+    /// returns false.
     ///
     /// # Errors
     /// [`Error::Storage`].
@@ -116,7 +116,7 @@ pub trait SeenStore: Send + Sync {
         }
     }
 
-    /// Changes a user's chain and stores it. `change` runs again on what somebody else has stored meanwhile. Returns
+    /// Changes a user's chain and stores it. `change` runs again on what another writer has stored meanwhile. Returns
     /// what it returned last.
     ///
     /// ```
@@ -145,7 +145,7 @@ pub trait SeenStore: Send + Sync {
     }
 
     /// Keeps what the device has pending, and makes a page of `ranked` as [`ShardChain::page`] does; what the person's
-    /// other devices have pending is left out, too, unless it is unseen. Of the request's `pending` only `own` is
+    /// other devices have pending is left out, too, unless it is unseen. Of the request's `pending` only `asking` is
     /// read: the store knows the rest.
     ///
     /// ```
@@ -179,14 +179,14 @@ pub trait SeenStore: Send + Sync {
             check_user(user)?;
             let options = self.options();
             let namespace = options.namespace_for(user);
-            let own = request.pending.own;
-            let told = own.and_then(|text| PendingToKeep::of(text, namespace.as_deref()));
+            let asking = request.pending.asking;
+            let told = asking.and_then(|text| PendingToKeep::of(text, namespace.as_deref()));
             let loaded = self.load(user, told, now).await?;
             if let Some(refusal) = loaded.refusal {
                 options.tell(StoreEvent::NotKept(refusal));
             }
             let pending = Pending {
-                own,
+                asking,
                 kept: &loaded.kept,
                 kept_since: options.kept_since(now),
                 namespace: namespace.as_deref(),
@@ -270,7 +270,7 @@ pub trait SeenStore: Send + Sync {
         }
     }
 
-    /// Takes ids back, as [`ShardChain::unsee`].
+    /// Makes ids unseen, as [`ShardChain::unsee`].
     ///
     /// # Errors
     /// As [`SeenStore::update`].
@@ -406,7 +406,7 @@ struct Restored {
     is_damaged: bool,
 }
 
-/// The chain of what is stored. What cannot be read of it is left out and told.
+/// The chain of what is stored. It leaves out and tells what it cannot read.
 fn restore(stored: &StoredChain, options: &StoreOptions) -> Result<Restored, Error> {
     let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, options.chain)?;
     let fields = stored.fields.iter();

@@ -29,7 +29,6 @@ mod snapshot;
 mod store_keys;
 mod stored;
 mod union;
-mod unsee;
 mod unseen;
 mod verdict;
 

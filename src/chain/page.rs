@@ -27,7 +27,7 @@ pub enum Repeats {
 pub struct PageRequest<'a> {
     /// 1 to [`MAX_PAGE_SIZE`] items.
     pub size: usize,
-    /// [`Page::next`] of the page before. What is no cursor is the first page.
+    /// [`Page::next`] of the page before. Any other text asks for the first page.
     pub cursor: Option<&'a str>,
     /// What becomes of repeats: of what was seen.
     pub repeats: Repeats,

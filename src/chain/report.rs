@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::impression::Impression;
 use crate::time::Time;
 
-/// What a device recorded, and which ids it made unseen, in its own time. As JSON it is what the npm package posts.
+/// What a device recorded, and which ids it made unseen, by its clock. As JSON it is what the npm package posts.
 ///
 /// ```
 /// use seenguard::{Report, Time};
@@ -30,7 +30,7 @@ pub struct Report {
     /// What became unseen.
     #[serde(default)]
     pub unseen: Vec<Impression>,
-    /// What the device has pending: see [`PendingToKeep`](crate::PendingToKeep). Whatever it is, the impressions count.
+    /// What the device has pending: see [`PendingToKeep`](crate::PendingToKeep). The impressions count with any.
     #[serde(
         default,
         deserialize_with = "text_or_nothing",
@@ -112,8 +112,8 @@ pub(crate) fn server_time(at: Time, sent: Time, received: Time) -> Time {
 }
 
 impl ShardChain {
-    /// Takes in what a device reported. What is from before the history was deleted, and an impression from before its
-    /// id became unseen, changes nothing. Returns how many ids no live shard contained.
+    /// Takes in what a device reported. An entry from before the history was deleted, and an impression from before
+    /// its id became unseen, change nothing. Returns how many ids no live shard contained.
     ///
     /// ```
     /// use std::time::Duration;

@@ -70,7 +70,7 @@ impl ShardChain {
         })
     }
 
-    /// Goes on from the texts of stored shards, newest first. What cannot be read is left out and listed. A newest
+    /// Goes on from the texts of stored shards, newest first. It leaves out and lists what it cannot read. A newest
     /// shard with other parameters than the options' is sealed.
     ///
     /// A shard of a format that stores no count, such as Guava's, counts as its estimated number of items from then on,
@@ -197,10 +197,59 @@ impl ShardChain {
         Ok(unknown)
     }
 
+    /// Makes ids unseen: they are fresh until they are recorded again. The newest 1,000 are kept; an id that no live
+    /// shard contains is fresh anyway, and is not.
+    ///
+    /// ```
+    /// use seenguard::{ChainOptions, ShardChain, Time};
+    /// let now = Time::from_unix_seconds(1_764_000_000);
+    /// let mut chain = ShardChain::new(ChainOptions::default())?;
+    /// chain.record(&["a", "b"], now)?;
+    /// chain.unsee(&["a"], now)?;
+    /// assert_eq!(chain.filter(&["a", "b"], None, now)?, [0]);
+    /// # Ok::<(), seenguard::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a time beyond 2^32 seconds.
+    pub fn unsee(&mut self, ids: &(impl IdList + ?Sized), now: Time) -> Result<(), Error> {
+        self.drop_expired(shard_seconds(now)?);
+        for index in 0..ids.len() {
+            self.unseen.insert(ids.get(index), now);
+        }
+        self.drop_needless_unseen();
+        Ok(())
+    }
+
+    /// Deletes the history: no shards, no unseen ids, and snapshots say from when on impressions count. That is this
+    /// time, rounded up to a second, and never earlier than before.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a time beyond 2^32 seconds.
+    pub fn forget(&mut self, now: Time) -> Result<(), Error> {
+        let before = rounded_up(now)?;
+        self.links.clear();
+        self.unseen = Unseen::default();
+        self.forget_before = self.forget_before.max(Some(before));
+        Ok(())
+    }
+
+    /// The time from which on impressions count.
+    pub(super) fn counts_from(&self) -> Time {
+        Time::from_unix_seconds(self.forget_before.unwrap_or(0).into())
+    }
+
+    /// Drops the unseen ids that no shard contains, and all but the newest 1,000 of the others.
+    pub(super) fn drop_needless_unseen(&mut self) {
+        let links = &self.links;
+        self.unseen
+            .keep_newest(|id| contained(links.iter().map(Link::shard), id));
+    }
+
     /// What to ship: the state as of now, with the version `epoch · 2^21 + min(count, 2^21 − 1)` of the newest shard.
-    /// `held` is what the device's request says that it holds: these shards become references. What is not understood
-    /// of it is as if it were not there. Without it, this is what to store. A shard that has not changed since it was
-    /// stored keeps its text.
+    /// `held` is what the device's request says that it holds: these shards become references. It ignores
+    /// names that it does not understand. Without `held`, this is what to store. A shard that has not changed since it
+    /// was stored keeps its text.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds.

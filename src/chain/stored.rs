@@ -49,8 +49,8 @@ impl ShardChain {
         })
     }
 
-    /// Takes over the fields that were stored beside the shards, as a list of each name followed by its value. What is
-    /// damaged, and more unseen ids than a snapshot has, is left out. Returns how many fields that are.
+    /// Takes over the fields that were stored beside the shards, as a list of each name followed by its value. It
+    /// leaves out damaged fields, and more unseen ids than a snapshot has. Returns how many fields that are.
     ///
     /// ```
     /// use seenguard::{ChainOptions, ShardChain, Time};

@@ -9,7 +9,7 @@ impl ShardChain {
     /// Takes in another chain of this user.
     ///
     /// Of a shard and its copy the one that contains the other stays, with all that is known of it: a chain that is
-    /// united with its own copy keeps everything as long as before. Two different shards unite if neither is full,
+    /// united with its copy keeps everything as long as before. Two different shards unite if neither is full,
     /// their parameters are equal, their expiries lie within one slice and what they hold together fits the capacity.
     /// The others stand beside each other, newest first.
     ///

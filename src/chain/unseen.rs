@@ -44,8 +44,9 @@ impl Unseen {
         self.times.retain(|id, at| keep(id, *at));
     }
 
-    /// Drops all but as many as a snapshot may have.
-    pub(super) fn keep_newest(&mut self) {
+    /// Keeps the newest of the ids that `is_needed` names, as many as a snapshot may have.
+    pub(super) fn keep_newest(&mut self, is_needed: impl Fn(&[u8]) -> bool) {
+        self.retain(|id, _| is_needed(id));
         if self.times.len() > MAX_SNAPSHOT_UNSEEN {
             let mut entries: Vec<(Vec<u8>, Time)> = mem::take(&mut self.times).into_iter().collect();
             entries.sort_by_key(|&(_, at)| Reverse(at));

@@ -83,7 +83,7 @@ impl ShardChain {
     /// Where an id was seen last.
     #[inline]
     fn seen_in(&self, pending: &PendingLists, live: &LiveShards<'_>, id: HashedId<'_>) -> Option<SeenIn> {
-        if pending.own_contains(id.unseeded()) {
+        if pending.asking_contains(id.unseeded()) {
             return Some(SeenIn::Pending);
         }
         let seen_in = if pending.others_contain(id.unseeded()) {

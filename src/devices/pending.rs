@@ -1,6 +1,6 @@
 //! What counts of devices' pending impressions when one of them asks for a page.
 //!
-//! The asking device's own list counts as it came with the request, never as it was kept. What another device has shown
+//! The list of the asking device counts as it came with the request, never as it was kept. What another device has shown
 //! stops an id unless the chain lists it as unseen.
 
 use super::kept::{MAX_PENDING_DEVICES, kept_lines};
@@ -14,7 +14,7 @@ use crate::time::Time;
 pub struct Pending<'a> {
     /// What the asking device's request says: [`Guard::pending_list`](crate::device::Guard::pending_list). It may be
     /// anything.
-    pub own: Option<&'a str>,
+    pub asking: Option<&'a str>,
     /// What a store has kept of the user's devices, a line each: [`PendingToKeep`](crate::PendingToKeep) has them.
     pub kept: &'a str,
     /// What was kept before counts no more.
@@ -25,9 +25,9 @@ pub struct Pending<'a> {
 
 /// Of the asking device alone.
 impl<'a> From<Option<&'a str>> for Pending<'a> {
-    fn from(own: Option<&'a str>) -> Self {
+    fn from(asking: Option<&'a str>) -> Self {
         Pending {
-            own,
+            asking,
             ..Pending::default()
         }
     }
@@ -35,7 +35,7 @@ impl<'a> From<Option<&'a str>> for Pending<'a> {
 
 /// The ids of the lists that count, each as [`listed`] has it, in order.
 pub(crate) struct PendingLists {
-    own: Vec<u32>,
+    asking: Vec<u32>,
     others: Vec<u32>,
 }
 
@@ -48,26 +48,26 @@ impl PendingLists {
         let is_of_user = |device: DeviceName| pending.namespace.is_none_or(|namespace| device.is_of(namespace));
         let counts =
             |text: &PendingText<'_>| text.forgotten >= forget_before.unwrap_or(0) && text.device.is_none_or(is_of_user);
-        let (mut own, mut others) = (Vec::new(), Vec::new());
-        let asking = pending.own.and_then(PendingText::parse);
-        if let Some(text) = asking.filter(counts) {
-            text.read_list(&mut own)?;
+        let (mut asking, mut others) = (Vec::new(), Vec::new());
+        let told = pending.asking.and_then(PendingText::parse);
+        if let Some(text) = told.filter(counts) {
+            text.read_list(&mut asking)?;
         }
-        let device = asking.and_then(|text| text.device);
+        let device = told.and_then(|text| text.device);
         let kept = kept_lines(pending.kept, pending.kept_since)
             .filter(|line| Some(line.device) != device && counts(&line.text));
         for line in kept.take(MAX_PENDING_DEVICES) {
             line.text.read_list(&mut others)?;
         }
-        own.sort_unstable();
+        asking.sort_unstable();
         others.sort_unstable();
-        Ok(PendingLists { own, others })
+        Ok(PendingLists { asking, others })
     }
 
     /// Whether the asking device has shown an id of this hash.
     #[inline]
-    pub(crate) fn own_contains(&self, hash: u64) -> bool {
-        self.own.binary_search(&listed(hash)).is_ok()
+    pub(crate) fn asking_contains(&self, hash: u64) -> bool {
+        self.asking.binary_search(&listed(hash)).is_ok()
     }
 
     /// Whether another device has.

@@ -1,7 +1,9 @@
 //! Delivery to the server: each impression once, covered or not; and once more if it is still pending a day later.
 
+use super::Guard;
+use super::types::recorded_at;
 use crate::impression::Impression;
-use crate::table::{Kind, Recording, Table, Undelivered};
+use crate::table::{Kind, Recording, Undelivered};
 use crate::time::Time;
 
 /// After a delivery, before an impression that is still pending is delivered again.
@@ -9,7 +11,7 @@ const REDELIVERY_WAIT_MS: u64 = 24 * 60 * 60 * 1000;
 /// Bytes of `{"id":"","at":1764000000000},`.
 const JSON_OVERHEAD: usize = 30;
 
-/// Impressions and takings back that are delivered together.
+/// Impressions and unseen ids that are delivered together.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct DeliveryBatch {
@@ -22,48 +24,40 @@ pub struct DeliveryBatch {
     pub unseen: Vec<Impression>,
 }
 
-/// The deliveries of one tab.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Deliveries {
-    /// The number of the latest batch.
-    batches: u32,
-    /// The batches whose impressions count as delivered, though no answer has come.
-    left: Vec<u32>,
-}
+impl Guard {
+    /// From now on impressions of this namespace are delivered, on this visit and later ones.
+    pub fn start_reporting(&mut self) {
+        self.table.set_reporting();
+    }
 
-/// What a batch is made of.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct BatchOptions {
-    pub(crate) max_impressions: usize,
-    /// About so many, as JSON.
-    pub(crate) max_bytes: usize,
-    /// Whether a snapshot was taken on this visit, without which nothing is ever covered.
-    pub(crate) may_repeat: bool,
-    /// Whether it has only what this tab recorded.
-    pub(crate) is_last: bool,
-}
+    /// How many impressions were never delivered and are not under way.
+    pub fn undelivered(&self) -> usize {
+        self.table.undelivered_len()
+    }
 
-impl Deliveries {
-    /// The next to deliver, oldest first, but one at least.
-    pub(crate) fn begin_batch(&mut self, table: &mut Table, options: BatchOptions, now: Time) -> DeliveryBatch {
-        let BatchOptions {
-            max_impressions,
-            max_bytes,
-            may_repeat,
-            is_last,
-        } = options;
+    /// The next impressions to deliver: at most so many, of about so many bytes as JSON, but one at least.
+    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Time) -> DeliveryBatch {
+        self.begin(max_impressions, max_bytes, false, now)
+    }
+
+    /// The same as the page hides: of what was found in storage, nothing.
+    pub fn begin_last_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Time) -> DeliveryBatch {
+        self.begin(max_impressions, max_bytes, true, now)
+    }
+
+    fn begin(&mut self, max_impressions: usize, max_bytes: usize, is_last: bool, now: Time) -> DeliveryBatch {
         let (mut hashes, mut bytes) = (Vec::new(), 0);
         let mut batch = DeliveryBatch {
             number: 0,
             impressions: Vec::new(),
             unseen: Vec::new(),
         };
-        for (hash, recording, undelivered) in table.undelivered() {
-            // What is past its window is covered no more: that no snapshot contains it tells nothing.
-            let may_repeat = may_repeat && table.is_live(recording, now.unix_ms());
-            if is_last && !undelivered.is_recorded_here
-                || !is_due(hash, recording, undelivered, may_repeat, now.unix_ms())
-            {
+        for (hash, recording, undelivered) in self.table.undelivered() {
+            // Nothing is ever covered without a snapshot on this visit, nor what is past its window: that no snapshot
+            // contains it tells nothing.
+            let may_repeat = self.has_applied && self.table.is_live(recording, now.unix_ms());
+            let may_go = undelivered.is_recorded_here || !is_last;
+            if !may_go || !is_due(hash, recording, undelivered, may_repeat, now.unix_ms()) {
                 continue;
             }
             bytes += undelivered.id.len() + JSON_OVERHEAD;
@@ -85,47 +79,51 @@ impl Deliveries {
             batch.number = self.batches;
         }
         for hash in hashes {
-            table.set_batch(hash, batch.number);
+            self.table.set_batch(hash, batch.number);
         }
         batch
     }
 
-    /// A batch has gone out, and its answer may never be read: its impressions count as delivered until one comes. One
-    /// that was lost is still pending a day later. What is unseen is never pending.
-    pub(crate) fn leave_batch(&mut self, table: &mut Table, batch: u32, now_ms: u64) {
-        for (hash, kind) in recordings_of(table, batch) {
+    /// A batch went out as the page hid, which may never read the answer. If a snapshot was taken on this visit, its
+    /// impressions count as delivered unless [`Guard::end_batch`] tells that it failed: one that was lost is still
+    /// pending a day later. What is unseen is never pending.
+    pub fn leave_batch(&mut self, batch: u32, now: Time) {
+        if !self.has_applied {
+            return;
+        }
+        for (hash, kind) in self.recordings_of(batch) {
             if kind == Kind::Seen {
-                table.set_delivered(hash, now_ms);
+                self.table.set_delivered(hash, recorded_at(now));
             }
         }
-        self.left.push(batch);
+        self.left_batches.push(batch);
     }
 
-    /// A batch has arrived, or has not and is due again.
-    pub(crate) fn end_batch(&mut self, table: &mut Table, batch: u32, arrived: bool, now_ms: u64) {
-        let was_left = self.left.contains(&batch);
-        self.left.retain(|&left| left != batch);
-        for (hash, kind) in recordings_of(table, batch) {
+    /// What became of a batch: what has arrived is delivered; what has not is in the next batch again.
+    pub fn end_batch(&mut self, batch: u32, arrived: bool, now: Time) {
+        let was_left = self.left_batches.contains(&batch);
+        self.left_batches.retain(|&left| left != batch);
+        for (hash, kind) in self.recordings_of(batch) {
             let counts_already = was_left && kind == Kind::Seen;
             match (counts_already, arrived) {
-                (false, true) => table.set_delivered(hash, now_ms),
-                (true, false) => table.set_failed(hash),
+                (false, true) => self.table.set_delivered(hash, recorded_at(now)),
+                (true, false) => self.table.set_failed(hash),
                 _ => {}
             }
-            table.set_batch(hash, 0);
+            self.table.set_batch(hash, 0);
         }
     }
-}
 
-/// What is under way in a batch.
-fn recordings_of(table: &Table, batch: u32) -> Vec<(u64, Kind)> {
-    let mut list = Vec::new();
-    for (hash, recording, undelivered) in table.undelivered() {
-        if batch != 0 && undelivered.batch == batch {
-            list.push((hash, recording.kind));
+    /// What is under way in a batch.
+    fn recordings_of(&self, batch: u32) -> Vec<(u64, Kind)> {
+        let mut list = Vec::new();
+        for (hash, recording, undelivered) in self.table.undelivered() {
+            if batch != 0 && undelivered.batch == batch {
+                list.push((hash, recording.kind));
+            }
         }
+        list
     }
-    list
 }
 
 /// Whether a recording is to be delivered now: never yet; or, of an impression, once more.

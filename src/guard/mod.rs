@@ -19,7 +19,6 @@ use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList};
 use crate::table::{Kind, MAX_AT, MAX_REMEMBER, Recording, Table, Undelivered};
 use crate::time::Time;
-use delivery::{BatchOptions, Deliveries};
 use server_view::ServerView;
 use types::recorded_at;
 use unseen::Unseen;
@@ -66,7 +65,10 @@ pub struct Guard {
     /// Grows whenever a snapshot makes something unseen that the one before it did not.
     server_unseen_revision: u64,
     pub(crate) table: Table,
-    deliveries: Deliveries,
+    /// The number of the latest batch.
+    batches: u32,
+    /// The batches whose impressions count as delivered, though no answer has come.
+    left_batches: Vec<u32>,
     /// Memory that each call of `filter` uses again.
     list: HashedList,
 }
@@ -96,7 +98,8 @@ impl Guard {
             is_missing_shard: false,
             server_unseen_revision: 0,
             table: Table::new(window_ms, remember),
-            deliveries: Deliveries::default(),
+            batches: 0,
+            left_batches: Vec::new(),
             list: HashedList::default(),
         })
     }
@@ -136,7 +139,7 @@ impl Guard {
             let id = HashedId::new(ids.get(index));
             let hash = id.unseeded();
             let is_seen = |recording: &Recording| recording.kind == Kind::Seen;
-            let is_known = self.live_recording(hash, now).is_some_and(is_seen);
+            let is_known = self.table.get_live(hash, now.unix_ms()).is_some_and(is_seen);
             recorded.unknown += usize::from(!is_known);
             if is_local && self.explain(ids.get(index), now).is_some() {
                 continue;
@@ -154,8 +157,8 @@ impl Guard {
         recorded
     }
 
-    /// Takes impressions back: these ids pass, whatever the server's shards say, until they are recorded again. Returns
-    /// how many were stopped before.
+    /// Makes ids unseen: they pass, whatever the server's shards say, until they are recorded again. Returns how many
+    /// were stopped before.
     pub fn unsee<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> usize {
         let mut stopped = 0;
         for index in 0..ids.len() {
@@ -223,63 +226,15 @@ impl Guard {
 
     /// What is held as of now.
     pub fn stats(&self, now: Time) -> GuardStats {
-        let is_remembered = |recording: &Recording| recording.kind == Kind::Seen;
         GuardStats {
             server_false_positive_rate: self.server.false_positive_rate(self.server_seconds(now)),
             pending: self.stopped_as_pending(now).len(),
-            remembered: self.table.count_live(now.unix_ms(), is_remembered),
+            remembered: self.table.remembered(now.unix_ms()),
         }
     }
 
     fn server_seconds(&self, now: Time) -> u64 {
         let ahead_ms = self.server_ahead_ms.unwrap_or(0);
         now.unix_ms().saturating_add_signed(ahead_ms) / 1000
-    }
-}
-
-/// Delivery to the server.
-impl Guard {
-    /// From now on impressions of this namespace are delivered, on this visit and later ones.
-    pub fn start_reporting(&mut self) {
-        self.table.set_reporting();
-    }
-
-    /// The next impressions to deliver: at most so many, of about so many bytes as JSON, but one at least.
-    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Time) -> DeliveryBatch {
-        self.begin(max_impressions, max_bytes, false, now)
-    }
-
-    /// The same as the page hides: of what was found in storage, nothing.
-    pub fn begin_last_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Time) -> DeliveryBatch {
-        self.begin(max_impressions, max_bytes, true, now)
-    }
-
-    fn begin(&mut self, max_impressions: usize, max_bytes: usize, is_last: bool, now: Time) -> DeliveryBatch {
-        let options = BatchOptions {
-            max_impressions,
-            max_bytes,
-            may_repeat: self.has_applied,
-            is_last,
-        };
-        self.deliveries.begin_batch(&mut self.table, options, now)
-    }
-
-    /// A batch went out as the page hid, which may never read the answer. If a snapshot was taken on this visit, its
-    /// impressions count as delivered unless [`Guard::end_batch`] tells that it failed.
-    pub fn leave_batch(&mut self, batch: u32, now: Time) {
-        if self.has_applied {
-            self.deliveries.leave_batch(&mut self.table, batch, recorded_at(now));
-        }
-    }
-
-    /// What became of a batch: what has arrived is delivered; what has not is in the next batch again.
-    pub fn end_batch(&mut self, batch: u32, arrived: bool, now: Time) {
-        self.deliveries
-            .end_batch(&mut self.table, batch, arrived, recorded_at(now));
-    }
-
-    /// How many impressions were never delivered and are not under way.
-    pub fn undelivered(&self) -> usize {
-        self.table.undelivered_len()
     }
 }

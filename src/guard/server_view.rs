@@ -41,17 +41,9 @@ struct FilterInUse {
     set_bits: u32,
 }
 
-/// The filters that answer at one time. Made once for a batch of ids.
-#[derive(Debug, Default)]
-pub(crate) struct LiveShards {
-    groups: Vec<LiveGroup>,
-}
-
+/// The filters that answer at one time: of each group the slots. Made once for a batch of ids.
 #[derive(Debug)]
-struct LiveGroup {
-    group: usize,
-    slots: u64,
-}
+pub(crate) struct LiveShards(Vec<u64>);
 
 /// The shards of the snapshot in use.
 #[derive(Debug, Clone, Default)]
@@ -190,22 +182,20 @@ impl ServerView {
         for filter in self.live_filters(now) {
             slots[filter.group] |= 1 << filter.slot;
         }
-        let groups = slots.into_iter().enumerate().filter(|&(_, slots)| slots != 0);
-        LiveShards {
-            groups: groups.map(|(group, slots)| LiveGroup { group, slots }).collect(),
-        }
+        LiveShards(slots)
     }
 
     /// These shards, ready to be tested for many ids.
     pub(crate) fn queries(&self, live: &LiveShards) -> impl Iterator<Item = Query<'_>> {
-        live.groups.iter().map(|live| self.groups[live.group].query(live.slots))
+        let groups = self.groups.iter().zip(&live.0);
+        let live = groups.filter(|&(_, &slots)| slots != 0);
+        live.map(|(group, &slots)| group.query(slots))
     }
 
     /// Whether any of these shards contains the id.
     pub(crate) fn contains(&self, id: HashedId<'_>, live: &LiveShards) -> bool {
-        live.groups
-            .iter()
-            .any(|live| self.groups[live.group].matches(id) & live.slots != 0)
+        let mut groups = self.groups.iter().zip(&live.0);
+        groups.any(|(group, &slots)| group.matches(id) & slots != 0)
     }
 
     /// The index in the snapshot of the newest live shard that contains the id.

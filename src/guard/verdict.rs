@@ -87,7 +87,7 @@ impl Guard {
     /// What stops an id. `is_in_shards` is asked only if it matters.
     #[inline]
     fn verdict(&self, hash: u64, now: Time, is_in_shards: impl FnOnce() -> bool) -> Option<Explanation> {
-        let recording = self.live_recording(hash, now);
+        let recording = self.table.get_live(hash, now.unix_ms());
         if !self.unseen.is_empty() && self.unseen.passes(hash, recording) {
             return None;
         }
@@ -111,14 +111,6 @@ impl Guard {
         }
     }
 
-    #[inline]
-    pub(super) fn live_recording(&self, hash: u64, now: Time) -> Option<&Recording> {
-        if self.table.is_empty() {
-            return None;
-        }
-        self.table.get_live(hash, now.unix_ms())
-    }
-
     /// What stops an id; nothing if it is fresh.
     pub fn explain(&self, id: impl AsRef<[u8]>, now: Time) -> Option<Explanation> {
         let id = HashedId::new(id.as_ref());
@@ -128,7 +120,7 @@ impl Guard {
     }
 
     /// The indices of the ids that pass because they are unseen, on this device or by the server; once the history
-    /// was deleted, of all that pass. What has stopped such an id before is to be decided anew.
+    /// was deleted, of all that pass. The caller decides such an id anew.
     pub fn unseen<L: IdList + ?Sized>(&self, ids: &L, now: Time) -> Vec<u32> {
         let mut indices = Vec::new();
         for index in 0..ids.len() {
@@ -136,7 +128,10 @@ impl Guard {
             let hash = HashedId::new(id).unseeded();
             let is_named = self.table.floor().is_some()
                 || self.unseen.get(hash).is_some()
-                || self.live_recording(hash, now).is_some_and(Recording::is_unseen);
+                || self
+                    .table
+                    .get_live(hash, now.unix_ms())
+                    .is_some_and(Recording::is_unseen);
             if is_named && self.explain(id, now).is_none() {
                 indices.push(index as u32);
             }

@@ -93,7 +93,7 @@ impl NearDuplicates {
     }
 }
 
-/// The groups' ids, as one text: a string of its own for each would take several times the memory.
+/// The groups' ids, as one text: a string for each would take several times the memory.
 #[derive(Debug, Clone, Default)]
 struct GroupIds {
     text: String,

@@ -54,8 +54,9 @@ impl Others {
         key.strip_prefix(ROOT).is_some() && key.ends_with("/m")
     }
 
-    /// The names, as keys have them, of those but one's own that were last used more than twice their window ago.
-    pub fn idle(self, own: &str, wall_ms: u64) -> Vec<String> {
+    /// The names, as keys have them, of those that were last used more than twice their window ago. The one in use is
+    /// none of them.
+    pub fn idle(self, in_use: &str, wall_ms: u64) -> Vec<String> {
         let today = wall_ms / DAY_MS;
         let mut idle = Vec::new();
         for other in self.uses {
@@ -64,7 +65,7 @@ impl Others {
                 Some(meta) => meta,
                 None => (other.latest_row_ms / DAY_MS, DEFAULT_WINDOW_DAYS),
             };
-            if other.name != own && today > day.saturating_add(2 * window_days) {
+            if other.name != in_use && today > day.saturating_add(2 * window_days) {
                 idle.push(other.name);
             }
         }

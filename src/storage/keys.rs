@@ -58,7 +58,7 @@ impl Keys {
     }
 
     /// Whether this writer has made the key of a row.
-    pub(super) fn is_own(&self, row: &str) -> bool {
+    pub(super) fn has_made(&self, row: &str) -> bool {
         row.split('/').any(|part| part == self.writer)
     }
 
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_another_letter_are_a_later_versions_and_those_of_no_such_form_nobodys() {
+    fn keys_of_another_letter_are_a_later_versions_and_those_of_no_such_form_are_not_read() {
         let keys = Keys::new("seenguard/home/", 1);
         for rest in ["z", "m/1", "r", "r/w", "r/w/1/2", "h/1", ""] {
             assert_eq!(

@@ -83,7 +83,7 @@ pub enum Place {
     /// localStorage.
     #[default]
     Local,
-    /// A store of the app's own, which knows no transactions.
+    /// A store that the app brings, which knows no transactions.
     Custom,
 }
 
@@ -148,7 +148,7 @@ pub enum Trouble {
     Full,
 }
 
-/// A row that this tab has read or put.
+/// A row that this tab has read or put, but for its [`LocalRow`].
 #[derive(Debug)]
 struct Row {
     key: String,
@@ -366,7 +366,7 @@ impl Storage {
             self.is_hurried &= step == Step::Look;
             self.transactions = self.transactions.wrapping_add(1);
             self.transaction = Some(Transaction::new(step, self.transactions));
-            // Before it begins: what localStorage does is over when the step is performed.
+            // Before it begins: localStorage is done when the step is performed.
             self.set_timer(Timer::Limit, LIMIT_MS);
         }
         self.push(step);
@@ -448,7 +448,7 @@ impl Storage {
     fn learn(&mut self, guard: &mut Guard, number: u64, keeps: bool) -> bool {
         if number > guard.number() && keeps {
             // What others have stored stands under a lower number.
-            let others = self.rows.iter().filter(|row| !self.keys.is_own(&row.key));
+            let others = self.rows.iter().filter(|row| !self.keys.has_made(&row.key));
             guard.table.drop_stored(others.flat_map(|row| &row.hashes));
         }
         let is_new = guard.learn(number, keeps);

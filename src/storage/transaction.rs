@@ -58,8 +58,8 @@ impl Storage {
         let is_elsewhere = |row: &Row| !row.is_local && is_local;
         self.rows
             .retain(|row| is_elsewhere(row) || listed.contains(&(row.key.as_str(), row.is_local)));
-        // What is said of the whole is read before the rows: whether impressions are delivered decides what of them is
-        // kept. Of several, what its place says comes after what lies beside it.
+        // The rows are read after the meta: whether impressions are delivered decides which texts are kept. Of several
+        // metas, that of the place comes after those that lie beside it.
         let mut metas = Vec::new();
         let is_missing =
             |&(key, is_beside): &(&str, bool)| is_beside != is_local || key != self.keys.meta(transaction.number);
@@ -82,10 +82,10 @@ impl Storage {
                 }
                 Some((_, Letter::Row(_))) => {
                     let is_known = self.rows.iter().any(|row| row.key == key && row.is_local == is_beside);
-                    let is_own = self.local.as_ref().is_some_and(|local| local.key == key);
+                    let is_ours = self.local.as_ref().is_some_and(|local| local.key == key);
                     // What an earlier visit has left is moved at once, another tab's that may be written yet later.
-                    self.wants_pass |= is_beside_local && !is_own && (is_known || !guard.table.has_looked());
-                    if !is_known && !is_own {
+                    self.wants_pass |= is_beside_local && !is_ours && (is_known || !guard.table.has_looked());
+                    if !is_known && !is_ours {
                         transaction.reads.push((key.to_owned(), is_beside));
                     }
                 }
@@ -240,36 +240,23 @@ impl Storage {
     /// The places of the rows that a pass compacts: what lies in localStorage beside its place, what is damaged, and of
     /// its place too many small rows, or all where they have far more than the table.
     fn to_compact(&self, guard: &Guard, is_local: bool) -> Vec<usize> {
-        let is_own = |row: &Row| {
-            self.local
-                .as_ref()
-                .is_some_and(|local| row.is_local && local.key == row.key)
-        };
-        let is_small = |row: &Row| self.compacts_all || row.hashes.len() < MAX_ROW;
-        let (mut compacted, mut small, mut stored) = (Vec::new(), Vec::new(), 0);
+        let (mut compacted, mut in_place, mut stored) = (Vec::new(), Vec::new(), 0);
         for (place, row) in self.rows.iter().enumerate() {
-            if row.is_local != is_local || row.hashes.is_empty() {
-                if (row.is_local || !is_local) && !is_own(row) {
-                    compacted.push(place);
-                }
-                continue;
-            }
-            stored += row.hashes.len();
-            if is_small(row) {
-                small.push(place);
+            if row.is_local == is_local && !row.hashes.is_empty() {
+                stored += row.hashes.len();
+                in_place.push((Reverse(row.hashes.len()), place));
+            } else if row.is_local || !is_local {
+                compacted.push(place);
             }
         }
         let table = guard.table.len().min(guard.table.remember());
         if self.compacts_all || stored > 2 * table + MAX_ROW {
-            compacted.extend((0..self.rows.len()).filter(|&place| {
-                let row = &self.rows[place];
-                row.is_local == is_local && !row.hashes.is_empty() && !is_own(row)
-            }));
-        } else if small.len() > MAX_SMALL_ROWS {
-            let mut smallest: BinaryHeap<_> = small
-                .iter()
-                .map(|&place| (Reverse(self.rows[place].hashes.len()), place))
-                .collect();
+            compacted.extend(in_place.into_iter().map(|(_, place)| place));
+            return compacted;
+        }
+        in_place.retain(|&(Reverse(size), _)| size < MAX_ROW);
+        if in_place.len() > MAX_SMALL_ROWS {
+            let mut smallest = BinaryHeap::from(in_place);
             let (mut count, mut taken) = (0, 0);
             while let Some((Reverse(size), place)) = smallest.pop()
                 && (count < LEAST_GROUP || size <= taken)
@@ -327,7 +314,7 @@ impl Storage {
             self.knows_number = true;
             self.wants_pass |= !self.to_compact(guard, transaction.is_local()).is_empty();
         }
-        // Neither what was read nor what was dropped shows that there is room.
+        // Neither reading nor dropping shows that there is room.
         let is_well = match transaction.step {
             Step::Look => self.trouble != Some(Trouble::Full) && (is_first || self.failures == 0),
             Step::Keep => !self.drops_snapshot,
@@ -340,7 +327,7 @@ impl Storage {
         // What can be written can be read.
         self.wants_look |= !guard.table.has_looked();
         match transaction.step {
-            // A store of the app's own is looked at when it is asked for.
+            // A store that the app brings is looked at when it is asked for.
             Step::Look if self.place == Some(Place::Custom) => {}
             Step::Look => self.set_timer(Timer::Look, LOOK_MS),
             Step::Keep if self.drops_snapshot => self.drops_snapshot = false,
@@ -439,8 +426,7 @@ impl Storage {
 
     /// Removes the oldest row of others in localStorage. What it has stays in the table.
     fn drop_oldest(&mut self) -> bool {
-        let is_own = |key: &str| self.local.as_ref().is_some_and(|local| local.key == key);
-        let others = self.rows.iter().filter(|row| row.is_local && !is_own(&row.key));
+        let others = self.rows.iter().filter(|row| row.is_local);
         let oldest = others.min_by_key(|row| match self.keys.parse(&row.key) {
             Some((_, Letter::Row(n))) => n,
             _ => 0,

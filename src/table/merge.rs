@@ -14,7 +14,7 @@ impl Table {
         self.has_looked
     }
 
-    /// All that was stored has been merged. What was seen elsewhere meanwhile is to be stored, unless it is known.
+    /// All that was stored has been merged. Storage gets what was seen elsewhere meanwhile, unless it is known.
     pub(crate) fn finish_look(&mut self) {
         self.has_looked = true;
         for (hash, at) in std::mem::take(&mut self.early) {
@@ -88,18 +88,17 @@ impl Table {
     }
 
     /// Forgets what was recorded before a deletion of the history on the server. Of two deletions the later one counts,
-    /// of one the earlier time. Returns whether it was not known.
-    pub(crate) fn merge_floor(&mut self, floor: Floor) -> bool {
+    /// of one the earlier time.
+    pub(crate) fn merge_floor(&mut self, floor: Floor) {
         let is_known = self.floor.is_some_and(|known| {
             known.deleted_at > floor.deleted_at || (known.deleted_at == floor.deleted_at && known.at <= floor.at)
         });
         if is_known {
-            return false;
+            return;
         }
         self.floor = Some(floor);
         self.unseen_revision += 1;
         self.keep(|recording| recording.at >= floor.at);
-        true
     }
 
     /// The number of the latest clear that is known; 0: none.

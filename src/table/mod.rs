@@ -131,10 +131,6 @@ impl Table {
         self.recordings.len()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.recordings.is_empty()
-    }
-
     /// The highest counter that is known.
     pub(crate) fn counter(&self) -> u64 {
         self.counter
@@ -192,7 +188,7 @@ impl Table {
         self.add(id, at, Kind::Seen, true, 1)
     }
 
-    /// Takes an id back: it passes until it is recorded again.
+    /// Makes an id unseen: it passes until it is recorded again.
     pub(crate) fn unsee(&mut self, id: HashedId<'_>, at: u64) -> usize {
         self.unseen_revision += 1;
         self.add(id, at, Kind::Unseen, false, 0)
@@ -382,10 +378,10 @@ impl Table {
         self.tally.undelivered
     }
 
-    /// How many recordings within the window `counts` names.
-    pub(crate) fn count_live(&self, now_ms: u64, counts: impl Fn(&Recording) -> bool) -> usize {
-        let live = self.recordings.values().filter(|one| self.is_live(one, now_ms));
-        live.filter(|one| counts(one)).count()
+    /// How many impressions are within the window.
+    pub(crate) fn remembered(&self, now_ms: u64) -> usize {
+        let counts = |one: &&Recording| one.kind == Kind::Seen && self.is_live(one, now_ms);
+        self.recordings.values().filter(counts).count()
     }
 }
 

@@ -1,7 +1,8 @@
 //! A row: recordings of the table as one ASCII text, the form of value for every store.
 //!
-//! A row is written once, under a key of its own, and never rewritten. It is the base64 of its recordings by ascending
-//! counter, and of the low 32 bits of the XXH64 (seed 0) of them all (4 bytes): damage costs the row. Each recording:
+//! A row is written once, under a key that no other has, and never rewritten. It is the base64 of its recordings by
+//! ascending counter, and of the low 32 bits of the XXH64 (seed 0) of them all (4 bytes): damage costs the row. Each
+//! recording:
 //! - flags (1 byte): 1 unseen, 2 covered, 4 the id is text, and from 8 on how often it was delivered;
 //! - the counter, as the difference to the recording before it;
 //! - the time (Unix ms), as the difference to the counter;

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::time::Time;
 use crate::wire::Format;
 
-/// The kind of a format: go-bloomfilter with the chain's own sizes. The others are those of `Format::from_arguments`.
+/// The kind of a format: go-bloomfilter with the chain's sizes. The others are those of `Format::from_arguments`.
 const GO_WITH_CHAINS_SIZES: u8 = 6;
 
 /// A user's shards.
@@ -210,7 +210,7 @@ impl Chain {
             repeats: if last { Repeats::Last } else { Repeats::Drop },
             held: held.as_deref(),
             pending: Pending {
-                own: pending.as_deref(),
+                asking: pending.as_deref(),
                 kept,
                 kept_since: kept_since(now_seconds, pending_seconds),
                 namespace: namespace.as_deref(),

@@ -584,8 +584,8 @@ impl Guard {
 
     /// The names, as keys have them, of the namespaces that were noted and are idle.
     #[wasm_bindgen(js_name = takeIdle)]
-    pub fn take_idle(&mut self, own: &str, wall_ms: f64) -> String {
-        std::mem::take(&mut self.others).idle(own, wall_ms as u64).join("\n")
+    pub fn take_idle(&mut self, in_use: &str, wall_ms: f64) -> String {
+        std::mem::take(&mut self.others).idle(in_use, wall_ms as u64).join("\n")
     }
 }
 

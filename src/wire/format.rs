@@ -13,7 +13,7 @@ use crate::params::Parameters;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Format {
-    /// Seenguard's own; see `wire::native`.
+    /// That of Seenguard; see `wire::native`.
     #[default]
     Native,
     /// The records of a Redis list, `count::base64`; see `wire::go_bloomfilter`.

@@ -1,4 +1,4 @@
-//! Bytes and text of shards: each format in a file of its own, with its reader and, where it has one, its writer.
+//! Bytes and text of shards: a file for each format, with its reader and, where it has one, its writer.
 //!
 //! A format other than the native one is read as the servers have it, bit for bit, so that a server need not change the
 //! filter on the server. What such a filter lacks is absent: it never expires, has no epoch, and without a stored count
@@ -6,7 +6,7 @@
 //!
 //! Ids are hashed as UTF-8 in every format. Text that was not Unicode, a lone surrogate, comes as U+FFFD, as
 //! TextEncoder writes it: Go writes the same, while Java's encoder writes `?` instead, so that Guava's answers for such
-//! ids are of no use to anybody else.
+//! ids are of no use elsewhere.
 //!
 //! Reading takes two steps in every format: the first learns the sizes and allocates nothing for the bits, the second
 //! is taken once the sizes are known to be within the limits.

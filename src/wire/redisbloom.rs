@@ -14,8 +14,8 @@
 //! Of each filter: its bytes (8), bits (8), items (8), error rate (8), bits an item (8), k (4), capacity (8), n (1).
 //!
 //! The other chunks together are the filters' bytes; bit i is bit `i mod 8` of byte `i div 8`. m is all of a filter's
-//! bits, or 2^n where n is not 0. An id is in the key if it is in any of its filters: each has an error rate, a k and
-//! an m of its own.
+//! bits, or 2^n where n is not 0. An id is in the key if it is in any of its filters: the error
+//! rate, k and m differ from filter to filter.
 
 use super::encoded::{EncodedFilter, EncodedShard, Payload};
 use super::foreign;

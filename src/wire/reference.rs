@@ -85,8 +85,8 @@ impl Reference {
         (count * (DIGITS + 1)).saturating_sub(1)
     }
 
-    /// Reads what a request says that the device holds. What is not understood is left out; a text that is longer than
-    /// the names of a snapshot's shards is not read at all.
+    /// Reads what a request says that the device holds. It leaves out names that it does not understand, and does not
+    /// read a text that is longer than the names of a snapshot's shards.
     pub fn split(held: &str) -> Vec<Reference> {
         if held.len() > MAX_HELD_LENGTH {
             return Vec::new();

@@ -225,7 +225,9 @@ describe.each(entries.filter(isApart).map((entry) => ({ name: entry.name, specif
     const imported = `export * from "${specifier}";`;
     const required = `module.exports = require("${specifier}");`;
     const isOfServer = ["server", "near-duplicates"].includes(name);
-    const ownWasm = isOfServer ? ["server-wasm.js"] : { index: ["client-wasm.js"], formats: ["formats-wasm.js"] }[name];
+    const inlinedWasm = isOfServer
+      ? ["server-wasm.js"]
+      : { index: ["client-wasm.js"], formats: ["formats-wasm.js"] }[name];
 
     test.each<{ platform: Platform; contents: string }>([
       ...(["browser", "neutral", "node"] as const).map((platform) => ({ platform, contents: imported })),
@@ -234,7 +236,7 @@ describe.each(entries.filter(isApart).map((entry) => ({ name: entry.name, specif
     ])("for $platform takes of $contents its Wasm, and no other engine but the server's, on demand", async (app) => {
       const { files, onDemand } = await bundled(app.contents, app.platform);
       const others = files.filter((file) => !isShared(file) && file !== "errors.js" && file !== `${name}.js`);
-      expect(others).toEqual([...(ownWasm ?? []), `${name}.bundle.js`].sort());
+      expect(others).toEqual([...(inlinedWasm ?? []), `${name}.bundle.js`].sort());
       expect(onDemand).toEqual(isOfServer ? ["server-engine-js.js"] : []);
     });
   },

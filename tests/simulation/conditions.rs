@@ -103,8 +103,8 @@ pub struct Conditions {
     pub damages: bool,
     /// Whether the namespace is cleared at times.
     pub clears: bool,
-    /// Whether items are taken back at times.
-    pub takes_back: bool,
+    /// Whether items are unseen at times.
+    pub unsees: bool,
     /// Whether the person deletes the history on the server at times.
     pub deletes: bool,
 }
@@ -217,7 +217,7 @@ impl Conditions {
             fills_up: random.percent(10),
             damages: random.percent(5),
             clears: random.percent(30),
-            takes_back: random.percent(30),
+            unsees: random.percent(30),
             deletes: random.percent(15),
         }
     }

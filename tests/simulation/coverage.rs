@@ -10,8 +10,8 @@ use super::ledger::{Ledger, Recording};
 use super::scene::Scene;
 use super::tab::Tab;
 
-/// Exactly those that a live shard contains are settled, but for those that the server takes back, and those that leave
-/// because the history was deleted. What it no longer takes back is pending again.
+/// Exactly those that a live shard contains are settled, but for those that the server unsees, and those that leave
+/// because the history was deleted. What it no longer unsees is pending again.
 pub fn check_settled(
     device: &mut Device,
     tab: usize,
@@ -25,7 +25,7 @@ pub fn check_settled(
     let item_of = |text: &str| scene.items.of(text).expect("an item of this feed");
     let is_covered = |text: &str, item| !page.view.lists(item) && page.view.contains(text, time);
     let (covered, left): (Vec<&String>, Vec<&String>) = before.iter().partition(|text| is_covered(text, item_of(text)));
-    // Pending, and taken back by the snapshot before.
+    // Pending, and made unseen by the snapshot before.
     let hidden = listed_before.iter().copied().filter(|&item| {
         let text = scene.items.text(item);
         let may_be_pending = |(index, recording): (usize, &Recording)| {
@@ -39,7 +39,7 @@ pub fn check_settled(
     });
     let hidden: Vec<Item> = hidden.collect();
     let after = page.guard.pending(usize::MAX, time);
-    // What a taking back may hide or show is not compared here.
+    // What an unsee may hide or show is not compared here.
     let is_plain = |text: &str| {
         let item = item_of(text);
         !page.view.lists(item) && !listed_before.contains(&item)

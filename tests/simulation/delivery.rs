@@ -120,7 +120,7 @@ fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
     true
 }
 
-/// What was taken back goes out if it was taken back here, is not under way and did not arrive before.
+/// What was made unseen goes out if it was made unseen here, is not under way and did not arrive before.
 fn check_unseen_due(device: &Device, tab: usize, item: Item, at: u64) {
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
     let unseen: Vec<usize> = page
@@ -130,20 +130,17 @@ fn check_unseen_due(device: &Device, tab: usize, item: Item, at: u64) {
         .collect();
     assert!(
         !unseen.is_empty(),
-        "batches: {item:?} was not taken back at {at}, or was recorded since"
+        "batches: {item:?} was not made unseen at {at}, or was recorded since"
     );
     let is_under_way = page
         .flights
         .iter()
         .any(|flight| flight.number == page.guard.number() && flight.unseen.contains(&(item, at)));
-    assert!(
-        !is_under_way,
-        "batches: that {item:?} is taken back is under way already"
-    );
+    assert!(!is_under_way, "batches: that {item:?} is unseen is under way already");
     let is_kept = |&index: &usize| page.must_remember(ledger, index);
     assert!(
         !page.delivered_unseen.contains(&(item, at)) || !unseen.iter().all(is_kept),
-        "batches: that {item:?} is taken back goes again"
+        "batches: that {item:?} is unseen goes again"
     );
 }
 
@@ -154,7 +151,7 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
     let mut candidates = page.candidates(&device.ledger, item);
     assert!(
         candidates.any(|(_, recording)| recording.at == at && !recording.unseen && !recording.is_local),
-        "batches: {item:?} at {at} was not recorded for the server, or was taken back since"
+        "batches: {item:?} at {at} was not recorded for the server, or was made unseen since"
     );
     let dropped = |index| !page.must_keep_text(&device.ledger, index);
     let mut recordings = device.ledger.of(item).filter(|(_, recording)| recording.at == at);
@@ -175,8 +172,8 @@ fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene
         return;
     }
     let exceptions = &scene.server.exceptions;
-    if exceptions.was_taken_back(item) || scene.server.refused.contains(&item) {
-        // The server has it and takes it back, or had refused it: no snapshot covers it.
+    if exceptions.was_made_unseen(item) || scene.server.refused.contains(&item) {
+        // The server has it and unsees it, or had refused it: no snapshot covers it.
         return;
     }
     let waited = device.wall(scene.now).abs_diff(confirmed.wall_ms);

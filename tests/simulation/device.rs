@@ -167,7 +167,7 @@ impl Device {
         self.run(tab, scene);
     }
 
-    /// Something was recorded, taken back, delivered or covered.
+    /// Something was recorded, made unseen, delivered or covered.
     pub fn changed(&mut self, tab: usize, changes: usize, scene: &mut Scene<'_>) {
         self.tabs[tab].changes += changes;
         self.call(tab, false, scene, |storage, guard, _| storage.changed(guard));

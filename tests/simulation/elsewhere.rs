@@ -166,7 +166,7 @@ pub fn check_page(device: &Device, tab: usize, candidates: &Candidates, scene: &
     server.devices.accept(&asking, now);
     let ids = candidates.distinct();
     let pending = Pending {
-        own: Some(&asking.text),
+        asking: Some(&asking.text),
         kept: &server.devices.lines,
         kept_since: kept_since(now),
         namespace: None,

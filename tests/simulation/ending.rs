@@ -226,7 +226,7 @@ fn check_delivered(world: &mut World, device: usize, tab: usize) {
     }
 }
 
-/// What was taken back on the device, and stays so, is known to the server.
+/// What was made unseen on the device, and stays so, is known to the server.
 fn check_unseen_delivered(world: &World, device: usize, tab: usize) {
     let place = &world.devices[device];
     let (ledger, page) = (&place.ledger, &place.tabs[tab]);
@@ -240,13 +240,13 @@ fn check_unseen_delivered(world: &World, device: usize, tab: usize) {
                 || has_left
                 || !is_the_last
                 || ledger.unseen_arrived.contains(&(recording.item, recording.at)),
-            "delivered: that this was taken back has never arrived: {recording:?}"
+            "delivered: that this was made unseen has never arrived: {recording:?}"
         );
     }
 }
 
 /// What is in storage and is to be delivered: it was recorded where that was known, or promised since. Not what was
-/// taken back or deleted, and what lost its text.
+/// made unseen or deleted, and what lost its text.
 fn to_be_delivered<'a>(place: &'a Device, tab: usize, world: &World) -> Vec<&'a Recording> {
     if !world.conditions.reports {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What a server must take back and forget, by what truly reached it: the chain is judged by it.
+//! What a server must unsee and forget, by what truly reached it: the chain is judged by it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::shipment::State;
 pub struct Exceptions {
     /// Unix seconds of the latest deletion of the history, 0 if there was none.
     pub forget_before: u32,
-    /// What is taken back, each with the server's time of it.
+    /// What is unseen, each with the server's time of it.
     unseen: BTreeMap<Item, u64>,
     /// What ever was.
     ever: BTreeMap<Item, ()>,
@@ -69,23 +69,23 @@ impl Exceptions {
         self.unseen.contains_key(&item)
     }
 
-    /// Whether an item was ever taken back.
-    pub fn was_taken_back(&self, item: Item) -> bool {
+    /// Whether an item was ever made unseen.
+    pub fn was_made_unseen(&self, item: Item) -> bool {
         self.ever.contains_key(&item)
     }
 
-    /// A snapshot takes back exactly what it must, and tells of the deletion.
+    /// A snapshot unsees exactly what it must, and tells of the deletion.
     pub fn check(&self, shipped: &ChainSnapshot, is_in_shard: impl Fn(Item) -> bool, items: &Items) {
         let told: BTreeMap<Item, u64> = listed(&shipped.unseen, items).into_iter().collect();
         let needed = self.unseen.iter().filter(|&(&item, _)| is_in_shard(item));
         assert!(
             needed.eq(told.iter()) && told.len() == shipped.unseen.len(),
-            "taken back: a snapshot lists {told:?}, and {:?} are",
+            "unseen: a snapshot lists {told:?}, and {:?} are",
             self.unseen
         );
         assert!(
             shipped.unseen.is_sorted_by_key(|impression| Reverse(impression.at)),
-            "taken back: the newest is listed first"
+            "unseen: the newest is listed first"
         );
         assert_eq!(
             seconds_of(shipped.forget_before),
@@ -100,7 +100,7 @@ pub fn seconds_of(forget_before: Option<Time>) -> u32 {
     forget_before.map_or(0, |before| before.unix_seconds() as u32)
 }
 
-/// What a snapshot takes back.
+/// What a snapshot unsees.
 pub fn listed(unseen: &[Impression], items: &Items) -> Vec<(Item, u64)> {
     let read = |Impression { id, at }: &Impression| (items.of(id).expect("an item of this feed"), at.unix_ms());
     unseen.iter().map(read).collect()

@@ -89,20 +89,20 @@ fn filter(device: &mut Device, tab: usize, candidates: &Candidates, scene: &mut 
     answer.iter().map(|&index| candidates.items[index as usize]).collect()
 }
 
-/// What passes is in no live shard, and was not seen here as far as must be known; or it was taken back.
+/// What passes is in no live shard, and was not seen here as far as must be known; or it was made unseen.
 fn check_passed(device: &Device, tab: usize, item: Item, scene: &mut Scene<'_>) {
     let time = device.time(scene.now);
     let (page, ledger, text) = (&device.tabs[tab], &device.ledger, scene.items.text(item));
     let wall_ms = time.unix_ms();
     if page.view.contains(text, time) {
         assert!(
-            page.may_be_taken_back(ledger, item, wall_ms),
+            page.may_be_made_unseen(ledger, item, wall_ms),
             "no repeat: {item:?} passes, and a live shard contains it"
         );
         scene.tally.reach(if page.view.lists(item) {
-            "an item that the server took back passes a shard that contains it"
+            "an item that the server made unseen passes a shard that contains it"
         } else {
-            "an item that was taken back passes a shard that contains it"
+            "an item that was made unseen passes a shard that contains it"
         });
     }
     assert!(
@@ -138,14 +138,14 @@ fn check_stopped(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<
             );
             assert!(
                 !page.must_pass(ledger, item, wall_ms),
-                "taken back: {item:?} is stopped by a shard all the same, listed {}: {:?}",
+                "unseen: {item:?} is stopped by a shard all the same, listed {}: {:?}",
                 page.view.lists(item),
                 page.candidates(ledger, item).collect::<Vec<_>>()
             );
         }
         Some(Explanation::Pending { at } | Explanation::Device { at }) => assert!(
             page.may_stop(ledger, item, at, wall_ms),
-            "known reasons: {item:?} is stopped since {at}, and was not seen then, or forgotten or taken back since: {:?}",
+            "known reasons: {item:?} is stopped since {at}, and was not seen then, or forgotten or made unseen since: {:?}",
             ledger.of(item).collect::<Vec<_>>()
         ),
     }
@@ -191,8 +191,8 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
             candidates.any(|(index, recording)| !recording.unseen
                 && !recording.is_local
                 && !is_settled(index)
-                && !page.view.takes_back(item, recording.at)),
-            "pending: {item:?} was not seen here, or taken back, or is known to be covered: {:?}",
+                && !page.view.unsees(item, recording.at)),
+            "pending: {item:?} was not seen here, or made unseen, or is known to be covered: {:?}",
             ledger.of(item).collect::<Vec<_>>()
         );
     }
@@ -211,7 +211,7 @@ fn check_pending(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
         // off.
         let is_replacing = |&(other, _): &(usize, _)| other >= index || recording.missed_of_item.contains(&other);
         let mut replacing = ledger.of(item).filter(is_replacing);
-        if replacing.any(|(_, other)| page.view.takes_back(item, other.at)) {
+        if replacing.any(|(_, other)| page.view.unsees(item, other.at)) {
             // Until the server does so no longer.
             page.due.insert(index);
             continue;
@@ -329,7 +329,7 @@ pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<
         most_unknown += usize::from(!is_known);
         never_seen += usize::from(!ledger.has(item));
         let is_listed = page.view.lists(item);
-        // After it was taken back, whatever the clock says.
+        // After it was made unseen, whatever the clock says.
         let reach = page.view.unseen.get(&item).map(|unseen| unseen.reach + 1);
         let index = note(device, tab, item, reach.unwrap_or(0), What::Seen, scene);
         let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
@@ -396,8 +396,8 @@ fn tell(item: Item, is_unseen: bool, scene: &mut Scene<'_>) {
     scene.server.send(told, scene.now, scene.conditions, scene.random);
 }
 
-/// Takes back something that was seen lately, or that a shard contains: it passes.
-pub fn take_back(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
+/// Unsees something that was seen lately, or that a shard contains: it passes.
+pub fn unsee(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let recordings = &device.ledger.recordings;
     if recordings.is_empty() {
         return;
@@ -409,19 +409,15 @@ pub fn take_back(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let text = scene.items.text(item);
     let was_stopped = page.guard.explain(text, time).is_some();
     let unseen = page.guard.unsee(&[text], time);
-    assert_eq!(
-        unseen,
-        usize::from(was_stopped),
-        "taken back: it tells what was stopped"
-    );
-    assert!(page.guard.explain(text, time).is_none(), "taken back: {item:?} passes");
+    assert_eq!(unseen, usize::from(was_stopped), "unseen: it tells what was stopped");
+    assert!(page.guard.explain(text, time).is_none(), "unseen: {item:?} passes");
     page.is_not_due(&device.ledger, item);
     note(device, tab, item, 0, What::Unseen, scene);
     if !scene.conditions.reports {
         tell(item, true, scene);
     }
     device.changed(tab, 1, scene);
-    scene.tally.reach("an item is taken back");
+    scene.tally.reach("an item is unseen");
 }
 
 /// What a recording is.

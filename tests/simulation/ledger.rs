@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::items::Item;
 
-/// An impression, or its taking back.
+/// An impression, or an unsee.
 #[derive(Debug, Clone)]
 pub struct Recording {
     pub item: Item,
-    /// Whether it takes the item back.
+    /// Whether it unsees the item.
     pub unseen: bool,
     /// Whether no server is to learn of it.
     pub is_local: bool,
@@ -69,7 +69,7 @@ pub struct Ledger {
     /// Items whose text a tab dropped because it did not know that impressions are delivered, or for want of room.
     pub text_dropped: BTreeSet<Item>,
     arrivals: BTreeMap<Item, Vec<Arrival>>,
-    /// Takings back that have reached the server.
+    /// Unsees that have reached the server.
     pub unseen_arrived: BTreeSet<(Item, u64)>,
     pub deletions: Vec<Deletion>,
     /// Bytes of the ids of all recordings.
@@ -107,7 +107,7 @@ impl Ledger {
         self.recordings.len() - index - 1 + self.recordings[index].missed
     }
 
-    /// How many takings back were made since this recording.
+    /// How many unsees were made since this recording.
     pub fn unseen_since(&self, index: usize) -> usize {
         self.recordings[index..]
             .iter()
@@ -199,7 +199,7 @@ impl Ledger {
         self.arrivals.get(&item).map_or(0, Vec::len)
     }
 
-    /// Whether an item was taken back.
+    /// Whether an item was made unseen.
     pub fn is_unseen(&self, item: Item) -> bool {
         self.of(item).any(|(_, recording)| recording.unseen)
     }

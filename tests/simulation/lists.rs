@@ -91,7 +91,7 @@ pub fn check_server_list(server: &Server, list: &[Item], now: u64, items: &Items
     );
 }
 
-/// What was decided of an item. To take back one that passed changes nothing.
+/// What was decided of an item. To unsee one that passed changes nothing.
 #[derive(Debug)]
 struct Verdict {
     is_stopped: bool,
@@ -104,19 +104,19 @@ struct Verdict {
 pub struct Verdicts {
     of: BTreeMap<Item, Verdict>,
     unseen_revision: u64,
-    /// What the snapshot in use took back when it was shown last.
+    /// What the snapshot in use made unseen when it was shown last.
     listed: BTreeMap<Item, u64>,
     /// Whether this page has learnt of a deletion of the history since.
     pub owes_deletion: bool,
 }
 
-/// Shows a list: what was decided stays, but for what has stopped and was taken back or forgotten since.
+/// Shows a list: what was decided stays, but for what has stopped and was made unseen or forgotten since.
 pub fn show(device: &mut Device, tab: usize, items: &[Item], scene: &mut Scene<'_>) {
     let mut verdicts = std::mem::take(&mut device.tabs[tab].verdicts);
     let before = verdicts.of.len();
-    forget_taken_back(&mut verdicts, device, tab, scene);
+    forget_unseen(&mut verdicts, device, tab, scene);
     if verdicts.of.len() < before {
-        scene.tally.reach("a list decides anew what was taken back");
+        scene.tally.reach("a list decides anew what was made unseen");
     }
     check_verdicts(&verdicts, device, tab, scene);
     let time = device.time(scene.now);
@@ -137,7 +137,7 @@ pub fn show(device: &mut Device, tab: usize, items: &[Item], scene: &mut Scene<'
 }
 
 /// Asks which of the verdicts that stop are void, if any may be.
-fn forget_taken_back(verdicts: &mut Verdicts, device: &Device, tab: usize, scene: &Scene<'_>) {
+fn forget_unseen(verdicts: &mut Verdicts, device: &Device, tab: usize, scene: &Scene<'_>) {
     let time = device.time(scene.now);
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
     if page.guard.unseen_revision() == verdicts.unseen_revision {
@@ -154,14 +154,14 @@ fn forget_taken_back(verdicts: &mut Verdicts, device: &Device, tab: usize, scene
             "lists: {id:?} is decided anew, and is stopped still"
         );
         assert!(
-            page.may_know_deletion > 0 || page.may_be_taken_back(ledger, id, time.unix_ms()),
-            "lists: {id:?} is decided anew, and was not taken back"
+            page.may_know_deletion > 0 || page.may_be_made_unseen(ledger, id, time.unix_ms()),
+            "lists: {id:?} is decided anew, and was not made unseen"
         );
     }
     verdicts.of.retain(|item, _| !named.contains(item));
 }
 
-/// Nothing is stopped still that was taken back, or forgotten, since it was decided.
+/// Nothing is stopped still that was made unseen, or forgotten, since it was decided.
 fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scene<'_>) {
     if device.clock_jumped {
         // What was past its window when the list was shown may be within it again.
@@ -171,7 +171,7 @@ fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scen
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
     let must_pass = |id| page.must_pass(ledger, id, time.unix_ms());
     for (&id, verdict) in verdicts.of.iter().filter(|(_, verdict)| verdict.is_stopped) {
-        // One that its tab had not heard of may hide what was taken back, until it has expired.
+        // One that its tab had not heard of may hide what was made unseen, until it has expired.
         let own = ledger
             .of(id)
             .next_back()
@@ -182,7 +182,7 @@ fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scen
         let is_forgotten = verdicts.owes_deletion && page.guard.explain(scene.items.text(id), time).is_none();
         assert!(
             !((is_own_since || is_listed_since) && must_pass(id)) && !is_forgotten,
-            "lists: {id:?} was taken back or forgotten, and its verdict stays"
+            "lists: {id:?} was made unseen or forgotten, and its verdict stays"
         );
     }
 }

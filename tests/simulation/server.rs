@@ -49,12 +49,12 @@ pub struct Server {
     inserted: BTreeMap<Item, Inserted>,
     /// Items that some chain of this user has contained.
     pub ever: BTreeMap<Item, ()>,
-    /// Items of which an impression was refused: it was from before a deletion or a taking back.
+    /// Items of which an impression was refused: it was from before a deletion or an unsee.
     pub refused: BTreeSet<Item>,
     /// What was recorded before is promised nothing: the store was flushed, or the chain rebuilt.
     promised_from: u64,
     last_version: u64,
-    /// What must be taken back, and since when the history counts.
+    /// What must be made unseen, and since when the history counts.
     pub exceptions: Exceptions,
     /// What devices have pending, beside the chain.
     pub devices: Devices,
@@ -134,7 +134,7 @@ impl Server {
         let at_ms = (i128::from(at) + since_sent).clamp(0, i128::from(out_ms)) as u64;
         if self.exceptions.take(item, at_ms, told.is_unseen) {
             if told.is_unseen {
-                tally.reach("a device's taking back reaches the server");
+                tally.reach("a device's unsee reaches the server");
             } else {
                 self.insert(item, out_ms);
             }
@@ -153,7 +153,7 @@ impl Server {
         self.ever.insert(item, ());
     }
 
-    /// The server takes back some of what it knows.
+    /// The server unsees some of what it knows.
     pub fn unsee(&mut self, now: u64, items: &Items, random: &mut Random) {
         let known: Vec<Item> = self.inserted.keys().copied().collect();
         if known.is_empty() {
@@ -169,7 +169,7 @@ impl Server {
         self.check_exceptions(now, items);
     }
 
-    /// What the chain takes back is what was taken back and not recorded since, as far as a shard contains it.
+    /// What the chain unsees is what was made unseen and not recorded since, as far as a shard contains it.
     fn check_exceptions(&mut self, now: u64, items: &Items) {
         let chain = &self.chain;
         let is_in_shard = |item| chain.shards().any(|shard| shard.filter.contains(items.text(item)));
@@ -177,7 +177,7 @@ impl Server {
         for item in self.exceptions.items() {
             assert!(
                 !self.contains(item, now, items),
-                "taken back: {item:?} is stopped on the server all the same"
+                "unseen: {item:?} is stopped on the server all the same"
             );
         }
     }
@@ -235,7 +235,7 @@ impl Server {
         split.expect("there is memory")
     }
 
-    /// The place of the newest live shard that contains an item that is not taken back.
+    /// The place of the newest live shard that contains an item that is not unseen.
     pub fn newest_shard(&self, item: Item, now: u64, items: &Items) -> Option<usize> {
         let mut live = self.live_shards(now);
         let place = live.position(|shard| shard.filter.contains(items.text(item)));
@@ -247,7 +247,7 @@ impl Server {
         self.chain.shards().filter(is_live)
     }
 
-    /// Whether a live shard contains an item, taken back or not.
+    /// Whether a live shard contains an item, made unseen or not.
     fn chain_contains_live(&self, item: Item, now: u64, items: &Items) -> bool {
         let mut live = self.live_shards(now);
         live.any(|shard| shard.filter.contains(items.text(item)))

@@ -157,24 +157,24 @@ fn check_reason(page: &Tab, Shipment { state, shards }: &Shipment, version: Opti
     );
 }
 
-/// Where time are what they seem, a taking back reaches exactly what was recorded before it.
+/// Where time are what they seem, an unsee reaches exactly what was recorded before it.
 pub fn check_reach(device: &Device, tab: usize, server_ms: Option<u64>, scene: &mut Scene<'_>) {
     if device.clock_was_set {
         return;
     }
     let off = device.clock_off_ms;
     for (&item, unseen) in &device.tabs[tab].view.unseen {
-        scene.tally.reach("the server takes back an item");
+        scene.tally.reach("the server unsees an item");
         for (_, recording) in device.ledger.of(item).filter(|(_, recording)| !recording.unseen) {
             let is_since = recording.true_ms > unseen.stated;
             let is_unseen = recording.at <= unseen.reach;
             assert!(
                 !is_since || !is_unseen || (server_ms.is_none() && off < 0),
-                "no repeat: {item:?} was recorded after it was taken back: {recording:?}, {unseen:?}"
+                "no repeat: {item:?} was recorded after it was made unseen: {recording:?}, {unseen:?}"
             );
             assert!(
                 is_since || is_unseen || off > 0 || (server_ms.is_none() && off != 0),
-                "taken back: {item:?} was recorded before it was taken back: {recording:?}, {unseen:?}"
+                "unseen: {item:?} was recorded before it was made unseen: {recording:?}, {unseen:?}"
             );
         }
     }

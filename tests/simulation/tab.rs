@@ -172,7 +172,7 @@ pub struct Tab {
     pub settled: BTreeSet<usize>,
     pub flights: Vec<Flight>,
     pub confirmed: BTreeMap<(Item, u64), Confirmed>,
-    /// The takings back that it has delivered.
+    /// The unsees that it has delivered.
     pub delivered_unseen: BTreeSet<(Item, u64)>,
 }
 
@@ -330,7 +330,7 @@ impl Tab {
             .filter(|(_, recording)| !ledger.is_deleted(recording, self.knows_deletion))
     }
 
-    /// Whether the table must stop an item at this time of the device's clock, if no snapshot takes anything back.
+    /// Whether the table must stop an item at this time of the device's clock, if no snapshot unsees anything.
     pub fn table_must_stop(&self, ledger: &Ledger, item: Item, wall_ms: u64) -> bool {
         let mut must_be_there = false;
         for (index, recording) in self.unreplaced(ledger, item) {
@@ -345,18 +345,17 @@ impl Tab {
     /// Whether an item must be stopped at this time of the device's clock, whatever the server's shards contain.
     pub fn must_stop(&self, ledger: &Ledger, item: Item, wall_ms: u64) -> bool {
         let mut all = self.unreplaced(ledger, item);
-        self.table_must_stop(ledger, item, wall_ms)
-            && all.all(|(_, recording)| !self.view.takes_back(item, recording.at))
+        self.table_must_stop(ledger, item, wall_ms) && all.all(|(_, recording)| !self.view.unsees(item, recording.at))
     }
 
-    /// Whether an item must pass, whatever the server's shards contain: it was taken back.
+    /// Whether an item must pass, whatever the server's shards contain: it was made unseen.
     pub fn must_pass(&self, ledger: &Ledger, item: Item, wall_ms: u64) -> bool {
         let is_listed = self.view.lists(item);
         let mut must_be_there = is_listed;
         for (index, recording) in self.unreplaced(ledger, item) {
             let is_live = wall_ms < recording.at + ledger.window_ms;
             let passes = if is_listed {
-                recording.unseen || !is_live || self.view.takes_back(item, recording.at)
+                recording.unseen || !is_live || self.view.unsees(item, recording.at)
             } else {
                 recording.unseen && is_live && !ledger.may_be_deleted(recording)
             };
@@ -369,7 +368,7 @@ impl Tab {
     }
 
     /// Whether an item may pass although a shard contains it.
-    pub fn may_be_taken_back(&self, ledger: &Ledger, item: Item, wall_ms: u64) -> bool {
+    pub fn may_be_made_unseen(&self, ledger: &Ledger, item: Item, wall_ms: u64) -> bool {
         let is_own =
             |(_, recording): (usize, &Recording)| recording.unseen && wall_ms < recording.at + ledger.window_ms;
         self.view.lists(item) || self.candidates(ledger, item).any(is_own)
@@ -381,7 +380,7 @@ impl Tab {
             !recording.unseen
                 && wall_ms < recording.at + ledger.window_ms
                 && at == recording.at
-                && !self.view.takes_back(item, at)
+                && !self.view.unsees(item, at)
         })
     }
 

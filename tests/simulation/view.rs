@@ -1,4 +1,4 @@
-//! The snapshot in use, read plainly: one filter after the other, and beside them what the server has taken back.
+//! The snapshot in use, read plainly: one filter after the other, and beside them what the server has made unseen.
 
 use seenguard::Time;
 use std::collections::BTreeMap;
@@ -18,16 +18,16 @@ pub struct View {
     pub shards: Vec<Rc<Shipped>>,
     /// The server's clock less the device's, if the snapshot told it.
     pub server_ahead: Option<i128>,
-    /// What it takes back.
+    /// What it unsees.
     pub unseen: BTreeMap<Item, Unseen>,
 }
 
-/// An id that the snapshot in use takes back.
+/// An id that the snapshot in use unsees.
 #[derive(Debug, Clone)]
 pub struct Unseen {
     /// The server's time of it, as it stands.
     pub stated: u64,
-    /// What was recorded later than this by the device's clock is not taken back.
+    /// What was recorded later than this by the device's clock is not unseen.
     pub reach: u64,
 }
 
@@ -59,12 +59,12 @@ impl View {
         self.unseen.contains_key(&item)
     }
 
-    /// Whether a recording of this time is taken back.
-    pub fn takes_back(&self, item: Item, at: u64) -> bool {
+    /// Whether a recording of this time is unseen.
+    pub fn unsees(&self, item: Item, at: u64) -> bool {
         self.unseen.get(&item).is_some_and(|unseen| at <= unseen.reach)
     }
 
-    /// What the next snapshot takes back, where this one is in use: to the earlier of the server's time as it stands
+    /// What the next snapshot unsees, where this one is in use: to the earlier of the server's time as it stands
     /// and as translated, and as long as it lists the same, never further than before.
     pub fn next_unseen(&self, listed: &[(Item, u64)], server_ms: Option<u64>, wall_ms: u64) -> BTreeMap<Item, Unseen> {
         let ahead = server_ms.map_or(0, |server_ms| i128::from(wall_ms) - i128::from(server_ms));

@@ -206,7 +206,7 @@ impl World {
             }
             Event::Hide => place.hide(tab, &mut scene),
             Event::Show => place.show(tab, &mut scene),
-            Event::TakeBack if conditions.takes_back => feeds::take_back(place, tab, &mut scene),
+            Event::Unsee if conditions.unsees => feeds::unsee(place, tab, &mut scene),
             Event::Freeze => {
                 let hides = scene.random.percent(70);
                 place.freeze(tab, hides, &mut scene);
@@ -257,7 +257,7 @@ impl World {
             }
             Event::ReadStoreAgain => server.reload(self.now, None),
             Event::DeleteHistory if conditions.deletes => server.delete_history(self.now),
-            Event::TakeBackOnServer if conditions.takes_back => server.unsee(self.now, &self.items, random),
+            Event::UnseeOnServer if conditions.unsees => server.unsee(self.now, &self.items, random),
             Event::RollBack if conditions.store_fails => server.roll_back(&self.items, random),
             _ => {}
         }

@@ -539,7 +539,7 @@ fn a_batch_to_deliver_goes_out_with_its_number() {
     assert_eq!(left(&mut guard, 1), [("a".to_owned(), WALL)]);
     guard.end_batch(1, true, WALL);
     assert_eq!(guard.begin_batch(9, 1_000, false, WALL), 2);
-    // The impressions, and then what was taken back.
+    // The impressions, and then what was made unseen.
     assert_eq!(left(&mut guard, 1), ["c", "b"].map(|id| (id.to_owned(), WALL)));
 }
 

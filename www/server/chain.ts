@@ -63,7 +63,7 @@ export async function withChain<T>(reading: Promise<ShardChain>, use: (chain: Sh
 
 /**
  * Names a chain's state: every change of it gives another name. The snapshot's version does not do: it does not grow
- * when something is taken back, and records have none. Every change of the list changes its first element or its
+ * when something becomes unseen, and records have none. Every change of the list changes its first element or its
  * length.
  */
 export function stateOf(chain: ShardChain): string {

@@ -1,5 +1,5 @@
 /**
- * What travels in the stream: one event for each item that was seen, or taken back.
+ * What travels in the stream: one event for each item that was seen, or is unseen.
  *
  * A device's clock may be off, and only a report's arrival shows by how much. `SeenStore.accept` translates its times to
  * the server's clock, so a consumer may take the events in as late as it likes.

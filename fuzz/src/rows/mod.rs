@@ -236,7 +236,7 @@ impl Stored {
         let later = self.open(&mut device);
         let has = |id: &Id| [&tab, &later].map(|tab| tab.guard.explain(id.text(), self.now).is_some());
         for id in &input.unseen.0 {
-            assert_eq!(has(id), [false; 2], "{id:?} was taken back");
+            assert_eq!(has(id), [false; 2], "{id:?} was made unseen");
         }
         let recorded = input.recorded.0.iter().filter(|id| !input.unseen.0.contains(id));
         for id in recorded.filter(|_| self.remember > 16) {

@@ -14,7 +14,7 @@ use crate::shards::{FormatInput, ShardInput, Text};
 
 const WINDOW_DAYS: f64 = 30.0;
 const WINDOW_MS: u64 = 30 * 86_400_000;
-/// Beside the texts and the bits: errors, lists, the ids that are taken back.
+/// Beside the texts and the bits: errors, lists, the ids that are unseen.
 const LITTLE: u64 = 128 * 1024;
 /// Guards with filters up to this size are compared as they are printed, bit by bit.
 const MOST_PRINTED_BITS: u64 = 1 << 14;
@@ -70,9 +70,9 @@ struct Device {
     was_too_long: bool,
     server_ahead: Option<i128>,
     listed: Vec<Id>,
-    /// What the snapshot in use takes back.
+    /// What the snapshot in use unsees.
     unseen: Vec<Impression>,
-    /// What was recorded, the device's time of it, and never taken back in any way since.
+    /// What was recorded, the device's time of it, and never made unseen in any way since.
     recorded: Vec<(Id, u64)>,
     /// What the table may know of.
     touched: Vec<Id>,
@@ -365,7 +365,7 @@ impl Device {
         for id in &self.listed {
             assert!(
                 self.guard.explain(id.text(), self.now).is_none(),
-                "{id:?} is taken back"
+                "{id:?} is unseen"
             );
         }
     }
@@ -395,7 +395,7 @@ impl Device {
         assert_eq!(split.seen, seen, "what was seen longest ago comes first");
     }
 
-    /// What is in a live shard or was recorded here is stopped unless it was taken back; nothing else is.
+    /// What is in a live shard or was recorded here is stopped unless it was made unseen; nothing else is.
     fn check_answers(&mut self) {
         let now = self.server_seconds();
         let rate = self.guard.stats(self.now).server_false_positive_rate;

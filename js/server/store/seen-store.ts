@@ -25,11 +25,11 @@ export interface Replacement<Seen extends StoredSeen> {
   /** As it was read. */
   readonly before: Seen;
   readonly after: StoredSeen;
-  /** Whether what is beside the shards is as it was. */
+  /** Whether the fields beside the shards are unchanged. */
   readonly areFieldsSame: boolean;
   /** For how many seconds to keep it; 0 for ever. */
   readonly lifeSeconds: number;
-  /** Whether what is kept of devices is to go. */
+  /** Whether to delete what is kept of devices. */
   readonly forgets: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface Backend<Seen extends StoredSeen> {
   read(user: string, asking?: Asking): Promise<ReadSeen<Seen>>;
   /** Keeps that alone. Returns why it could not, if so. */
   keep(user: string, asking: Asking): Promise<unknown>;
-  /** Stores `after` if what is stored is still `before`; else changes nothing, and returns false. */
+  /** Stores `after` if the store still has `before`; else changes nothing, and returns false. */
   replace(user: string, replacement: Replacement<Seen>): Promise<boolean>;
 }
 
@@ -170,7 +170,7 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
     }
   }
 
-  /** The chain of what is stored. What cannot be read of it is left out and told. */
+  /** The chain of what is stored. It leaves out and tells what it cannot read. */
   private async restore(
     user: string,
     { shards, fields }: StoredSeen,

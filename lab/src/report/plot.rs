@@ -1,4 +1,4 @@
-//! Plots as SVG, in one style: on a white ground of their own, so that they read the same on a dark page; in colours
+//! Plots as SVG, in one style: on a white ground, so that they read the same on a dark page; in colours
 //! that readers with any colour vision tell apart (Okabe and Ito 2008, <https://jfly.uni-koeln.de/color/>).
 
 use plotters::chart::ChartContext;
@@ -46,7 +46,7 @@ impl Axis {
         }
     }
 
-    /// In powers of ten. What is not above 0 is drawn at the lower end.
+    /// In powers of ten. Values of 0 and below are drawn at the lower end.
     pub fn log(label: &'static str) -> Self {
         Axis {
             is_log: true,

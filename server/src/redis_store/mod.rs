@@ -162,7 +162,7 @@ fn refusal_of(refused: &Value) -> Option<Error> {
     }
 }
 
-/// What is no UTF-8 is no base64, either: the core will say that it is damaged.
+/// Bytes that are no UTF-8 are no base64, either: the core will say that they are damaged.
 fn text(value: Value) -> Result<String, Error> {
     match value {
         Value::BulkString(bytes) => {

@@ -25,8 +25,8 @@ impl Token {
             return match listen.ip().is_loopback() {
                 true => Ok(Token(None)),
                 false => Err(format!(
-                    "whoever reaches {listen} could read and delete what people have seen: give --token-file, or listen \
-                     at 127.0.0.1"
+                    "every client that reaches {listen} could read and delete what people have seen: give --token-file, \
+                     or listen at 127.0.0.1"
                 )
                 .into()),
             };

@@ -89,7 +89,7 @@ struct Batch {
 }
 
 impl Consumer {
-    /// Until the program is to end. Whatever fails is tried again: nothing is acknowledged that is not stored.
+    /// Until the program is to end. It tries again after any failure: nothing is acknowledged that is not stored.
     async fn run(&self, mut stopping: watch::Receiver<bool>) {
         let mut pause = PAUSES[0];
         let mut rounds = Rounds::new(self.options.claim_after());

@@ -65,7 +65,7 @@ fn describe() {
         ),
         (
             "seenguard_conflicts_total",
-            "Changes made again because somebody else had changed the chain meanwhile.",
+            "Changes made again because another writer had changed the chain meanwhile.",
         ),
         (
             "seenguard_retries_total",

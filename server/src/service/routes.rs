@@ -116,7 +116,7 @@ struct PageBody {
     /// How many items.
     #[schema(minimum = 1, maximum = 10_000)]
     size: usize,
-    /// `next` of the page before. What is no cursor is the first page.
+    /// `next` of the page before. Any other text asks for the first page.
     #[serde(default)]
     cursor: Option<String>,
     #[serde(default)]
@@ -197,7 +197,7 @@ async fn snapshot(State(service): State<Arc<Service>>, User(user): User, device:
     Ok(private(&snapshot))
 }
 
-/// Takes ids back.
+/// Makes ids unseen.
 ///
 /// They are fresh until they have been on the screen again. The newest 1,000 are kept.
 #[utoipa::path(
@@ -343,7 +343,7 @@ impl<S: Send + Sync> FromRequestParts<S> for User {
     }
 }
 
-/// What the device says of itself. What cannot be read is as if it were not there.
+/// What the device says of itself: a field that cannot be read is absent.
 struct Device {
     held: Option<String>,
     pending: Option<String>,

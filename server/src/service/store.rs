@@ -100,7 +100,7 @@ impl Store {
     }
 }
 
-/// A connection of its own.
+/// A new connection.
 pub async fn connect(common: &Common) -> Result<RedisConnection, Failure> {
     let opened = RedisConnection::open(&common.redis).await;
     opened.map_err(|error| format!("Redis does not answer; is --redis right, and does it run? {error}").into())

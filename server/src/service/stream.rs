@@ -12,7 +12,7 @@ const REPORT: &str = "report";
 /// The first of all entries.
 const BEGINNING: &str = "0-0";
 
-/// A stream, behind a connection of its own: a command that waits for entries holds up all else on it.
+/// A stream, behind a connection that nothing else uses: a command that waits for entries holds up all else on it.
 #[derive(Clone)]
 pub struct Stream {
     connection: RedisConnection,
@@ -92,7 +92,7 @@ impl Stream {
         Ok(reply.claimed.into_iter().map(Entry::of).collect())
     }
 
-    /// These entries need not come again. What cannot be read stays in the stream, for people to look at.
+    /// These entries need not come again. The unreadable ones stay in a stream, for people to look at.
     pub async fn acknowledge(&self, group: &str, done: &[String], unreadable: &[String]) -> Result<(), RedisError> {
         let mut pipeline = pipe();
         pipeline.atomic();

@@ -1,4 +1,4 @@
-//! What a store in Redis does when Redis forgets, refuses or goes away. Each test has a Redis of its own.
+//! What a store in Redis does when Redis forgets, refuses or goes away. Each test starts a Redis.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -125,7 +125,7 @@ pub async fn what_is_stored_expires_with_the_chain() {
     assert_eq!(keys, ["seen:ada:meta"]);
 }
 
-pub async fn an_address_where_nobody_answers_is_told() {
+pub async fn an_address_without_a_server_is_told() {
     let mut redis = RedisServer::start(&[]);
     redis.kill();
     for urls in [vec![redis.url()], vec!["no URL".to_owned()], vec![]] {

@@ -29,7 +29,7 @@ impl Backend for InMemory {
     }
 }
 
-/// In Redis, each test under a prefix of its own.
+/// In Redis, each test under another prefix.
 pub struct InRedis {
     urls: Vec<String>,
     prefix: String,
@@ -73,7 +73,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         of_a_device_the_latest_counts,
         of_more_than_eight_devices_the_latest_stay,
         what_is_pending_counts_for_a_while,
-        what_is_taken_back_is_fresh_again,
+        what_is_unseen_is_fresh,
         a_history_that_is_deleted_is_gone_from_chain_and_devices,
         many_writers_of_one_user_lose_nothing,
         a_store_holds_the_chain_that_the_same_calls_make_by_themselves,
@@ -91,7 +91,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         pages_go_on_in_a_full_redis,
         pages_go_on_over_a_replica_that_only_reads,
         what_is_stored_expires_with_the_chain,
-        an_address_where_nobody_answers_is_told,
+        an_address_without_a_server_is_told,
     );
     trials
 }

@@ -47,7 +47,7 @@ pub async fn what_is_recorded_is_left_out_of_pages(backend: &impl Backend) {
     );
     assert_eq!(page(&store, "eve", &["a", "b"], None, after(1)).await, ["a", "b"]);
 
-    // What is shipped is the chain that is stored, and of what the device holds references.
+    // A page ships the stored chain, and references of the shards that the device holds.
     let shipped = store
         .read("ada", after(1))
         .await
@@ -151,7 +151,7 @@ pub async fn a_report_of_another_namespace_is_refused_before_anything_is_kept(ba
         .accept("ada", &body("bob", &["a"], START, Some(of_bob.clone())), START)
         .await;
     assert_eq!(refused.unwrap_err().code(), "wrong-namespace");
-    // In a report of the right one, what is pending is of the wrong one.
+    // A report of the right one brings a pending list of the wrong one.
     let report = store
         .accept("ada", &body("ada", &[], START, Some(of_bob.clone())), START)
         .await
@@ -198,7 +198,7 @@ pub async fn of_a_device_the_latest_counts(backend: &impl Backend) {
     // A request that was overtaken.
     page(&store, "ada", &[], Some(&first), after(2)).await;
     assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(2)).await, ["c"]);
-    // Nothing is pending any more: a counter that is not lower, and an empty list. What was overtaken stays older.
+    // Nothing is pending any more: a counter that is not lower, and an empty list. The overtaken one stays older.
     let nothing = &later[..=later.rfind('.').unwrap()];
     for told in [nothing, &first] {
         page(&store, "ada", &[], Some(told), after(3)).await;
@@ -241,7 +241,7 @@ pub async fn what_is_pending_counts_for_a_while(backend: &impl Backend) {
     }
 }
 
-pub async fn what_is_taken_back_is_fresh_again(backend: &impl Backend) {
+pub async fn what_is_unseen_is_fresh(backend: &impl Backend) {
     let store = backend.store(options()).await;
     record(&store, "ada", &["a", "b", "c"], START).await;
     store.unsee("ada", &["b", "never seen"], after(10)).await.unwrap();
@@ -253,7 +253,7 @@ pub async fn what_is_taken_back_is_fresh_again(backend: &impl Backend) {
         .snapshot(after(10), None)
         .unwrap();
     assert_eq!(shipped.unseen.len(), 1);
-    // What was seen before the taking back comes late, what was seen after it counts.
+    // What was seen before the unsee comes late, what was seen after it counts.
     for (at, left) in [(after(5), vec!["b"]), (after(20), vec![])] {
         let report = store.accept("ada", &body("ada", &["b"], at, None), at).await.unwrap();
         store.ingest("ada", &report, after(30)).await.unwrap();

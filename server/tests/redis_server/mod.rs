@@ -47,13 +47,13 @@ impl RedisServer {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// A connection of the test's own.
+    /// A connection for the test.
     pub fn client(&self) -> Connection {
         let client = Client::open(self.url()).expect("it is an URL");
         client.get_connection().expect("Redis answers")
     }
 
-    /// Ends it in the midst of whatever it does.
+    /// Ends it in the midst of its work.
     pub fn kill(&mut self) {
         self.process.kill().expect("it is our process");
         self.process.wait().expect("it is our process");

@@ -61,7 +61,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         a_page_goes_on_where_the_one_before_ended,
         what_a_device_holds_is_sent_as_references,
         what_one_device_has_pending_does_not_come_on_another,
-        what_is_taken_back_comes_again_and_a_deleted_history_too,
+        what_is_unseen_comes_again_and_a_deleted_history_too,
     );
     once!(routes:
         seen_items_fill_up_pages_if_they_may,

@@ -30,7 +30,7 @@ pub fn beyond_the_loopback_it_asks_for_a_token() {
     }
     assert_eq!(ask("/v1/users/ada/snapshot", "Bearer s3cret").status, 200);
     assert_eq!(ask("/metrics", "bearer s3cret").status, 200);
-    // Whoever starts it anew need not have the token.
+    // The supervisor that starts it anew need not have the token.
     assert_eq!(
         (program.get("/healthz").status, program.get("/readyz").status),
         (200, 200)

@@ -1,4 +1,4 @@
-//! The program as a process of its own, and requests to it.
+//! The program as a process, and requests to it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -24,16 +24,16 @@ pub struct Program {
 impl Program {
     /// The service, for the namespaces `home:<user>`.
     pub fn serve(arguments: &[String], more: &[&str]) -> Self {
-        let own = ["--listen", "127.0.0.1:0", "--namespace", "home:{user}"].map(str::to_owned);
+        let defaults = ["--listen", "127.0.0.1:0", "--namespace", "home:{user}"].map(str::to_owned);
         let more = more.iter().map(|&argument| argument.to_owned());
-        Program::start(arguments.iter().cloned().chain(own).chain(more))
+        Program::start(arguments.iter().cloned().chain(defaults).chain(more))
     }
 
     /// A consumer of a stream, which serves its numbers.
     pub fn consume(arguments: &[String], more: &[&str]) -> Self {
-        let own = ["consume", "--listen", "127.0.0.1:0", "--namespace", "home:{user}"].map(str::to_owned);
+        let defaults = ["consume", "--listen", "127.0.0.1:0", "--namespace", "home:{user}"].map(str::to_owned);
         let more = more.iter().map(|&argument| argument.to_owned());
-        Program::start(own.into_iter().chain(arguments.iter().cloned()).chain(more))
+        Program::start(defaults.into_iter().chain(arguments.iter().cloned()).chain(more))
     }
 
     pub fn start(arguments: impl IntoIterator<Item = String>) -> Self {
@@ -163,7 +163,7 @@ impl Program {
         (status, self.log())
     }
 
-    /// Ends it in the midst of whatever it does.
+    /// Ends it in the midst of its work.
     pub fn kill(mut self) {
         self.process.kill().unwrap();
     }

@@ -44,7 +44,7 @@ pub fn a_page_goes_on_where_the_one_before_ended(place: &Place) {
         (texts(&third["items"]), &third["next"]),
         (vec!["e".into(), "f".into()], &Value::Null)
     );
-    // What is no cursor is the first page.
+    // A text that is no cursor asks for the first page.
     assert_eq!(texts(&ask(&json!("no cursor"))["items"]), ["c", "d"]);
 }
 
@@ -100,7 +100,7 @@ pub fn what_one_device_has_pending_does_not_come_on_another(place: &Place) {
     assert_eq!(program.page("ada", &RANKED, 2), ["d", "e"]);
 }
 
-pub fn what_is_taken_back_comes_again_and_a_deleted_history_too(place: &Place) {
+pub fn what_is_unseen_comes_again_and_a_deleted_history_too(place: &Place) {
     let program = Program::serve(&place.arguments, &[]);
     program.report("ada", &RANKED);
     assert_eq!(

@@ -99,12 +99,12 @@ export class Experiment {
   }
 
   /** The person wants to see the item with these ids again. */
-  takeBack(ids: readonly string[]): void {
+  unsee(ids: readonly string[]): void {
     const atMs = Date.now();
     this.note({ unseen: ids.map((id) => [id, atMs]) });
   }
 
-  /** What other devices have taken back or deleted comes with the server's state. */
+  /** What other devices have made unseen or deleted comes with the server's state. */
   heard({ unseen = [], forgetBefore = 0 }: Snapshot): void {
     const forgottenAtMs = Math.min(forgetBefore * 1000, Date.now());
     this.record.merge({ unseen: unseen.map(({ id, at }) => [id, at]), forgottenAtMs });

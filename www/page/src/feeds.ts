@@ -276,17 +276,17 @@ export class Feeds {
     return `${copyReason(item.copyOf)}${isByGroup ? ": stopped by that item's id" : ""}. ${text}`;
   }
 
-  /** Somebody has taken these ids back: the feed decides them anew, and showing them is no repeat. */
-  tookBack(ids: readonly string[]): void {
-    this.parts.experiment.takeBack(ids);
-    for (const id of ids) this.parts.kept.takeBack(id);
+  /** These ids are unseen: the feed decides them anew, and showing them is no repeat. */
+  noteUnseen(ids: readonly string[]): void {
+    this.parts.experiment.unsee(ids);
+    for (const id of ids) this.parts.kept.unsee(id);
   }
 
-  /** Takes the item back, unless it is already, and adds it to the list; nothing if it is in the list already. */
+  /** Makes the item unseen, unless it is already, and adds it to the list; nothing if it is in the list already. */
   private showAgain(item: ShownItem): ShownItem | undefined {
     if (item.isElsewhere === true || this.whyStopped(item).seen) {
       this.parts.guard.unsee(idsOf(item));
-      this.tookBack(idsOf(item));
+      this.noteUnseen(idsOf(item));
     }
     const [shown] = this.feed.admit(this.withTimes([withoutMarks(item)]), idsOf);
     if (shown !== undefined) this.announcement.textContent = `${item.title} is shown again.`;

@@ -47,8 +47,8 @@ export class KeptList {
     this.save();
   }
 
-  /** An item was taken back: showing it is no repeat any more. */
-  takeBack(id: string): void {
+  /** An item is unseen: showing it is no repeat any more. */
+  unsee(id: string): void {
     const cleared = (items: readonly ShownItem[]): ShownItem[] =>
       items.map((item) => (item.id === id ? withoutMarks(item) : item));
     this.pages = this.pages.map((page) => ({ ...page, offered: cleared(page.offered) }));

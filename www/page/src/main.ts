@@ -123,12 +123,12 @@ function wireFeedButtons(feeds: Feeds): void {
   }
 }
 
-/** What is taken back in the guard's panel is no repeat when it comes again. */
+/** What became unseen in the guard's panel is no repeat when it comes again. */
 function wirePanels(guard: SeenGuard, feeds: Feeds): void {
   const panel = document.querySelector("seenguard-panel");
   if (panel === null) throw new Error("the page has no panel of the guard");
   panel.guard = guard;
-  panel.addEventListener("seenguard-unsee", ({ detail }) => feeds.tookBack(detail.ids));
+  panel.addEventListener("seenguard-unsee", ({ detail }) => feeds.noteUnseen(detail.ids));
   openOnDesk(panel, one(document, "#panel") as HTMLDetailsElement);
 }
 

@@ -1,7 +1,6 @@
-/** An exact record of what one person has seen, taken back and deleted: the later of two times counts. */
+/** An exact record of what one person has seen, made unseen and deleted: the later of two times counts. */
 export interface RecordEntries {
   readonly seen: readonly (readonly [id: string, atMs: number])[];
-  /** Taken back. */
   readonly unseen: readonly (readonly [id: string, atMs: number])[];
   /** What was seen before does not count: the history was deleted. */
   readonly forgottenAtMs: number;

@@ -2,9 +2,9 @@
  * Which keys hold what.
  *
  *     seen:<user>            list    the person's shards, and
- *     seen:<user>:meta       hash    what was taken back and deleted, and
+ *     seen:<user>:meta       hash    what is unseen and deleted, and
  *     seen:<user>:pending    hash    what this person's devices have pending: all as `redisStore` keeps them
- *     impressions            stream  user, kind, id, at: what was seen or taken back, on its way to the consumers;
+ *     impressions            stream  user, kind, id, at: what was seen or became unseen, on its way to the consumers;
  *                                    for consumers in Rust user, report
  *       recorders            group   its consumers; an entry is acknowledged when it is taken in, and then deleted
  *     impressions:unreadable stream  entries that no consumer could read, for whoever wants to know (the latest 1,000)

@@ -8,7 +8,7 @@ use seenguard_lab::report::Result;
 use crate::page::{Answer, Ask, Page, Seen};
 use crate::stream::Ids;
 
-/// Most requests of a page: `feed.fill`'s own number.
+/// Most requests of a page: as many as `feed.fill` makes.
 pub const MAX_REQUESTS: usize = 5;
 
 /// A page while it is filled.

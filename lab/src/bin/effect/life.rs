@@ -125,7 +125,7 @@ fn live_without_fault(week: &[Refresh], catalogue: &Catalogue) -> Vec<Impression
     impressions
 }
 
-/// The week again, day by day, on the days before; each impression of an item of its own, numbered from `next_item` on.
+/// The week again, day by day, on the days before; each impression of another item, numbered from `next_item` on.
 fn with_month_before(week: &[Impression], next_item: u32) -> Vec<Impression> {
     let mut items = next_item..;
     let mut all = Vec::new();

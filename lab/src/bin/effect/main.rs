@@ -2,7 +2,7 @@
 //!
 //!     cargo run --profile lab -p seenguard-lab --bin effect
 //!
-//! Remedies run this crate's own chains, snapshots and guards. docs/effect.md says what is assumed, and holds the
+//! Remedies run the real chains, snapshots and guards. docs/effect.md says what is assumed, and holds the
 //! tables and plots that this program writes.
 
 mod experiments;

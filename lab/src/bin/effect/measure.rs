@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_saw_and_ranks_before_the_last_item_shown_is_held_back() {
+    fn an_item_that_no_device_saw_and_ranks_before_the_last_one_shown_is_held_back() {
         let counts = counts(&[0, 4], 5);
         assert_eq!((counts.held_back, counts.lost), (1.0, 1.0));
     }

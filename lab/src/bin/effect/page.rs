@@ -91,7 +91,7 @@ impl ServerFilter<'_> {
     }
 
     /// The places of a page, and how many of them are there because nothing fresh was left: what was seen longest ago
-    /// first; what is left out beside the chain is taken for the latest.
+    /// first; the items that `also` leaves out count as the latest.
     fn fresh_then_seen(&self, ask: &Ask<'_>) -> Result<(Vec<usize>, usize)> {
         let split = self.chain.split(&self.ids.all(ask.ranked), None, ask.time())?;
         let is_also = |place: &usize| (self.also)(ask.ranked[*place]);

@@ -10,7 +10,7 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 /**
- * A user's shards, newest first, and what was taken back and forgotten beside them. The same events make the same bytes
+ * A user's shards, newest first, and what is unseen and forgotten beside them. The same events make the same bytes
  * as in {@code ShardChain.ingest} of seenguard/server; src/chain/mod.rs of the crate explains the rules.
  */
 final class ShardChain {
@@ -24,7 +24,7 @@ final class ShardChain {
     private final ChainOptions options;
     private final List<NativeShard> shards = new ArrayList<>();
 
-    /** Ids and when they were taken back, Unix ms. */
+    /** Ids and since when they are unseen, Unix ms. */
     private final Map<String, Long> unseen = new TreeMap<>();
 
     /** What could not be read, with the reason. */
@@ -87,7 +87,7 @@ final class ShardChain {
 
     /**
      * Takes in what happened, whenever that arrives. What is from before the history was deleted, and an impression
-     * from before its id was taken back, changes nothing.
+     * from before its id became unseen, changes nothing.
      */
     void ingest(SeenEvent event) {
         long now = event.arrived() / 1000;
@@ -95,7 +95,7 @@ final class ShardChain {
         boolean shardsLeft = dropExpired(now);
         if (forgetBefore >= 0 && at < forgetBefore * 1000) {
             // It no longer counts.
-        } else if (event.isTakenBack()) {
+        } else if (event.isUnseen()) {
             unseen.merge(event.id(), at, Math::max);
             dropNeedlessUnseen();
         } else if (at > unseen.getOrDefault(event.id(), -1L)) {
@@ -174,7 +174,7 @@ final class ShardChain {
         return shards.removeIf(shard -> shard.isExpired(now));
     }
 
-    /** Drops of what was taken back what no shard contains, and all but the newest 1,000. */
+    /** Drops the unseen ids that no shard contains, and all but the newest 1,000 of the others. */
     private void dropNeedlessUnseen() {
         unseen.keySet().removeIf(id -> !contains(id));
         if (unseen.size() > MAX_UNSEEN) {

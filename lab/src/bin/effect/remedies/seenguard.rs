@@ -75,8 +75,8 @@ impl Remedy for Seenguard {
         let mut cursor = None;
         while fill.wants_more() {
             let held = guard.held();
-            let own = guard.pending_list(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), now(at));
-            let (chain, kept) = store.keep_and_read(&own, at)?;
+            let asking = guard.pending_list(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), now(at));
+            let (chain, kept) = store.keep_and_read(&asking, at)?;
             let request = PageRequest {
                 size: ask.refresh.size,
                 cursor: cursor.as_deref(),
@@ -86,14 +86,14 @@ impl Remedy for Seenguard {
                 },
                 held: Some(&held),
                 pending: Pending {
-                    own: Some(&own),
+                    asking: Some(&asking),
                     kept,
                     kept_since: kept_since(at),
                     namespace: Some(NAMESPACE),
                 },
             };
             let page = chain.page(&ids, &request, ask.time())?;
-            fill.add_bytes(held.len() + own.len(), serde_json::to_string(&page.snapshot)?.len());
+            fill.add_bytes(held.len() + asking.len(), serde_json::to_string(&page.snapshot)?.len());
             apply(guard, &page.snapshot, at)?;
             let answer = Answer {
                 places: page.items.into_iter().map(|item| item as usize).collect(),

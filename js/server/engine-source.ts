@@ -1,8 +1,8 @@
-/** The engine as `seenguard/server` and `seenguard/near-duplicates` bring it: Wasm as text, and for where none is compiled a file of its own. */
+/** The server's engine: inlined Wasm, and for runtimes that compile none a file that is imported on demand. */
 import { bytesOf } from "../engine/wasm-text.js";
 import wasm from "../generated/server/seenguard.wasm";
 
-export function ownWasm(): BufferSource | WebAssembly.Module {
+export function wasmSource(): BufferSource | WebAssembly.Module {
   return bytesOf(wasm);
 }
 
