@@ -28,7 +28,7 @@ export function observeItems(
   const stops = [observeBelow(root, settings, { ...listener, onGone: undefined })];
   const host = (root as Partial<ShadowRoot>).host ?? root;
   // Whether it leaves is all that counts of it.
-  const leaving = { threshold: 1, dwellMs: NEVER_MS };
+  const leaving = { threshold: 0, dwellMs: NEVER_MS };
   if (host.nodeType === Node.ELEMENT_NODE) {
     stops.push(watchElement(host as Element, "", leaving, { onGone: listener.onGone }));
   }

@@ -22,7 +22,6 @@ declare global {
     kept: Element;
     persisted: boolean;
     count: number;
-    held: IntersectionObserverEntry[];
     deliver: () => void;
     timers: (() => void)[];
   }
@@ -139,16 +138,22 @@ export class ObservedPage {
   /** From now on, entries reach who observes only by `window.deliver`, as on a page that is too busy to be told. */
   async holdEntries(): Promise<void> {
     await this.page.evaluate(() => {
-      window.held = [];
+      const deliveries: (() => void)[] = [];
+      window.deliver = () => {
+        for (const deliver of deliveries) deliver();
+      };
       window.IntersectionObserver = class extends IntersectionObserver {
+        private readonly held: IntersectionObserverEntry[];
         constructor(callback: IntersectionObserverCallback, options?: IntersectionObserverInit) {
-          super((entries) => window.held.push(...entries), options);
-          window.deliver = () => {
-            callback(window.held.splice(0), this);
-          };
+          const held: IntersectionObserverEntry[] = [];
+          super((entries) => held.push(...entries), options);
+          this.held = held;
+          deliveries.push(() => {
+            if (held.length > 0) callback(held.splice(0), this);
+          });
         }
         override takeRecords(): IntersectionObserverEntry[] {
-          return [...window.held.splice(0), ...super.takeRecords()];
+          return [...this.held.splice(0), ...super.takeRecords()];
         }
       };
     });

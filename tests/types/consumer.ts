@@ -132,9 +132,9 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   await fillFeed(guard.feed());
   await fillFeed(guard.feed(last));
   await fillFeed(guard.feed({ seen: "drop" }));
-  const stops: (() => void)[] = [watch(guard, root, element), guard.observe(root), guard.track(element, 1)];
+  const stops: (() => void)[] = [watch(guard, root, element), guard.observe(root), guard.observe(element, { id: 1 })];
   stops.push(guard.observe(document), guard.observe(element.attachShadow({ mode: "closed" })));
-  stops.push(guard.track(element, [1, "a", 2n]));
+  stops.push(guard.observe(element, { id: [1, "a", 2n] }));
   stops.push(...deliver(guard));
   for (const stop of stops) stop();
 
@@ -162,7 +162,10 @@ function watch(guard: SeenGuard, root: Element, element: Element): () => void {
     },
   };
   const shown: SeenElement = { ...observe, guard, id: "a" };
-  const stops = [guard.observe(root, observe), shown.guard?.track(element, shown.id, observe) ?? (() => undefined)];
+  const stops = [
+    guard.observe(root, observe),
+    shown.guard?.observe(element, { ...observe, id: shown.id }) ?? (() => undefined),
+  ];
   return () => {
     for (const stop of stops) stop();
   };
