@@ -185,10 +185,7 @@ test("a virtual list, whose rows are made, reused and removed as it scrolls", as
   });
   await start(page, "#list");
   const list = (y: number, frames: number) =>
-    page.evaluate(([y, frames]) => window.glide(window.one("#list"), 0, y, frames), [
-      y,
-      frames,
-    ] as const);
+    page.evaluate(([y, frames]) => window.glide(window.one("#list"), 0, y, frames), [y, frames] as const);
   await untilSampled(page, "0");
   await list(30, 25);
   await untilSampled(page, "6");
@@ -274,9 +271,9 @@ test("a feed in a shadow root that is passed", async ({ reader }) => {
 test("a feed in a frame, which observes itself", async ({ reader }) => {
   const page = await reader.openPage();
   await show(page, `<iframe src="/framed" style="width:400px;height:500px;border:0"></iframe>`);
-  const frame = page.frame({ url: /framed/ });
+  const frame = await (await page.waitForSelector("iframe")).contentFrame();
   if (!frame) throw new Error("no frame in this page");
-  await frame.waitForLoadState();
+  await frame.waitForURL(/framed/);
   await openGuard(frame, { storage: "none" });
   await show(frame, `<main>${rows("framed-", 30, (row) => `${120 + (row % 4) * 240}px`)}</main>`);
   await start(frame, "main");

@@ -560,6 +560,195 @@ test.describe("one element with an id of its own", () => {
   }
 });
 
+test.describe("what cannot be seen does not count, and begins anew when it can", () => {
+  const wrapped = (attributes: string) => `<section ${attributes}>${item("a")}</section>`;
+  const reveal = () => {
+    window.one("section").removeAttribute("style");
+    window.one("section").removeAttribute("inert");
+  };
+  for (const [how, html] of [
+    ["by its visibility", wrapped('style="visibility:hidden"')],
+    ["by its opacity", wrapped('style="opacity:0"')],
+    ["in what is inert", wrapped("inert")],
+  ] as const) {
+    test(how, async ({ observed }) => {
+      await observed.show(html);
+      await observed.observe();
+      await observed.dwell();
+      await observed.dwell();
+      expect(await observed.impressions()).toEqual([]);
+      await observed.change(reveal);
+      await observed.dwell();
+      expect(await observed.impressions()).toEqual(["a"]);
+    });
+  }
+
+  test("in a shadow root whose host is inert", async ({ observed }) => {
+    await observed.show(`<section inert><div id="host"></div></section>`);
+    await observed.change((html) => {
+      window.one("#host").attachShadow({ mode: "open" }).innerHTML = html ?? "";
+    }, item("a"));
+    await observed.observe({}, "#host");
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual([]);
+    await observed.change(reveal);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a"]);
+  });
+
+  test("behind an open modal dialog that does not contain it; what is in the dialog counts", async ({ observed }) => {
+    const dialog = (id: string) => `<dialog id="${id}" style="padding:0;width:90%">${item(`in-${id}`)}</dialog>`;
+    await observed.show(item("behind") + dialog("first") + dialog("second"));
+    await observed.observe();
+    await observed.change(() => {
+      for (const id of ["#first", "#second"]) (window.one(id) as HTMLDialogElement).showModal();
+    });
+    await observed.dwell();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["in-second"]);
+    await observed.change(() => {
+      (window.one("#second") as HTMLDialogElement).close();
+    });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["in-second", "in-first"]);
+    await observed.change(() => {
+      (window.one("#first") as HTMLDialogElement).close();
+    });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["in-second", "in-first", "behind"]);
+  });
+
+  test("but what something merely lies over counts", async ({ observed }) => {
+    const over = "position:fixed;inset:0;background:white";
+    await observed.show(item("a") + `<a href="#" style="${over}"></a><dialog open style="${over}">not modal</dialog>`);
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a"]);
+  });
+});
+
+test.describe("an item that was recorded", () => {
+  const unsee = () => {
+    window.guard.unsee("a");
+  };
+  const remount = () => {
+    const element = window.one("[data-seen-id=a]");
+    element.replaceWith(element.cloneNode(true));
+  };
+
+  test("and is unseen is recorded again when it has left the view, come back and been there for a dwell", async ({
+    observed,
+  }) => {
+    await observed.show(item("a") + gap(3000));
+    await observed.observe();
+    await observed.dwell();
+    await observed.change(unsee);
+    await observed.dwell();
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a"]);
+    await observed.scrollTo(1000);
+    await observed.scrollTo(0);
+    await observed.dwellAlmost();
+    expect(await observed.impressions()).toEqual(["a"]);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a", "a"]);
+  });
+
+  test("is not when it comes back without that", async ({ observed }) => {
+    await observed.show(item("a") + gap(3000));
+    await observed.observe();
+    await observed.dwell();
+    await observed.scrollTo(1000);
+    await observed.scrollTo(0);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a"]);
+  });
+
+  test("is not by a second observer of the same element, with and without an id", async ({ observed }) => {
+    await observed.show(item("a"));
+    await observed.observe();
+    await observed.observe();
+    await observed.observe({ id: "a" }, "[data-seen-id]");
+    await observed.dwell();
+    await observed.change(() => {
+      for (const stop of window.stops) stop();
+    });
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a"]);
+  });
+
+  test("is not by a remount, unless it was out of view or is unseen", async ({ observed }) => {
+    await observed.show(item("a") + gap(3000));
+    await observed.observe();
+    await observed.dwell();
+    await observed.change(remount);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a"]);
+    await observed.scrollTo(1000);
+    await observed.change(remount);
+    await observed.scrollTo(0);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a", "a"]);
+    await observed.change(unsee);
+    await observed.change(remount);
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a", "a", "a"]);
+  });
+
+  test("as local is recorded by an observer that is not", async ({ observed }) => {
+    await observed.show(item("a"));
+    await observed.observe({ local: true });
+    await observed.dwell();
+    expect(await observed.page.evaluate(() => window.guard.pending())).toEqual([]);
+    await observed.observe();
+    await observed.dwell();
+    expect(await observed.page.evaluate(() => window.guard.pending())).toEqual(["a"]);
+  });
+});
+
+test.describe("a root that was in view and leaves the document", () => {
+  const told = [expect.stringMatching(/^misuse: .*has left the document/)];
+
+  test("is told of once, an empty list, too", async ({ observed }) => {
+    await observed.show(`<main>${item("a")}</main><ul></ul>`);
+    await observed.observe({}, "main");
+    await observed.observe({}, "ul");
+    await observed.change(() => {
+      window.kept = window.one("ul");
+      window.kept.remove();
+    });
+    await observed.pass(500);
+    expect(await observed.messages()).toEqual([]);
+    await observed.pass(600);
+    expect(await observed.messages()).toEqual(told);
+    await observed.change(() => {
+      window.one("main").remove();
+    });
+    await observed.pass(1100);
+    expect(await observed.messages()).toEqual(told);
+  });
+
+  test("is none if it is stopped, put elsewhere, or not there yet", async ({ observed }) => {
+    await observed.show(`<main>${item("a")}</main><ul></ul>`);
+    await observed.observe({}, "main");
+    await observed.observe({}, "ul");
+    await observed.change(() => {
+      window.guard.observe(document.createElement("p"));
+      window.one("ul").remove();
+      window.stops[1]?.();
+      window.kept = window.one("main");
+      window.kept.remove();
+    });
+    await observed.pass(300);
+    await observed.change(() => document.body.append(window.kept));
+    await observed.pass(1500);
+    expect(await observed.impressions()).toEqual(["a"]);
+    expect(await observed.messages()).toEqual([]);
+  });
+});
+
 test.describe("stop", () => {
   test("ends everything, and may be called again", async ({ observed }) => {
     await observed.show(item("a") + item("tall", "height:2000px"));
