@@ -28,11 +28,9 @@ export interface DwellListener {
   readonly onGone?: Tell;
 }
 
-interface Watch {
+interface Watch extends DwellSettings, DwellListener {
   readonly element: Element;
   readonly id: string;
-  readonly settings: DwellSettings;
-  readonly listener: DwellListener;
   /** How much of the element must intersect: what its observer reports. */
   share: number;
   isIntersecting: boolean;
@@ -61,7 +59,6 @@ const PAGE_EVENTS = ["visibilitychange", "pagehide", "pageshow", "resize"] as co
 const watches = new Map<Element, Set<Watch>>();
 /** By the share that they report. */
 const observers = new Map<number, IntersectionObserver>();
-let isShown: boolean;
 let stopListening: () => void;
 
 /** Watches an element that shows the item `id`. Returns stop. */
@@ -71,13 +68,10 @@ export function watchElement(
   settings: DwellSettings,
   listener: DwellListener,
 ): () => void {
-  if (watches.size === 0) {
-    isShown = !isHidden();
-    stopListening = listen(PAGE_EVENTS, onPageEvent);
-  }
+  if (watches.size === 0) stopListening = listen(PAGE_EVENTS, onPageEvent);
   const share = shareOf(settings.threshold);
   const state = { share, isIntersecting: false, isEnough: false, isDue: true, isSeen: false };
-  const watch: Watch = { element, id, settings, listener, ...state };
+  const watch: Watch = { ...settings, ...listener, ...state, element, id };
   const siblings = watches.get(element) ?? new Set();
   watches.set(element, siblings.add(watch));
   measure(watch);
@@ -119,23 +113,23 @@ function take(entries: readonly IntersectionObserverEntry[], share: number): voi
 }
 
 function judge(watch: Watch, entry: IntersectionObserverEntry): void {
-  const { element, id, settings, listener, isIntersecting: wasIntersecting } = watch;
+  const { element, id, dwellMs, isIntersecting: wasIntersecting } = watch;
   const { width, height } = entry.boundingClientRect;
   watch.isIntersecting = entry.isIntersecting;
   if (!entry.isIntersecting) {
     interrupt(watch);
     watch.isSeen = false;
-    if (wasIntersecting) listener.onOut?.(id, element);
-    if (!element.isConnected && wasIntersecting) {
-      watch.timer = setTimeout(() => element.isConnected || listener.onGone?.(id, element), GONE_MS);
+    if (wasIntersecting) watch.onOut?.(id, element);
+    if (wasIntersecting && !element.isConnected) {
+      watch.timer = setTimeout(() => element.isConnected || watch.onGone?.(id, element), GONE_MS);
     } else if (width + height === 0 && getComputedStyle(element).display === "contents") {
-      listener.onContents?.(id, element);
+      watch.onContents?.(id, element);
     }
     return;
   }
-  if (watch.isSeen || !isShown) return;
+  if (watch.isSeen || isHidden()) return;
   const hasBox = Math.min(width, height) >= MIN_SIDE;
-  const share = hasBox ? shareOf(settings.threshold * largestShare(entry)) : watch.share;
+  const share = hasBox ? shareOf(watch.threshold * largestShare(entry)) : watch.share;
   if (share !== watch.share) {
     const before = watch.share;
     watch.share = share;
@@ -145,12 +139,11 @@ function judge(watch: Watch, entry: IntersectionObserverEntry): void {
   const isEnough = hasBox && entry.intersectionRatio >= share;
   if (watch.isDue && watch.isEnough && isEnough && canBeSeen(element)) {
     watch.isSeen = true;
-    listener.onDwell?.(id, element);
+    watch.onDwell?.(id, element);
   } else if (watch.isDue || isEnough !== watch.isEnough) {
     interrupt(watch);
     watch.isDue = false;
     watch.isEnough = isEnough;
-    const { dwellMs } = settings;
     watch.timer = setTimeout(onTimer, isEnough ? dwellMs : Math.max(dwellMs, MIN_INTERVAL_MS), watch);
   }
 }
@@ -181,13 +174,9 @@ function onTimer(watch: Watch): void {
 }
 
 function onPageEvent({ type }: Event): void {
-  isShown = type !== "pagehide" && !isHidden();
+  const turn = type === "pagehide" || isHidden() ? interrupt : measure;
   for (const siblings of watches.values()) {
-    for (const watch of siblings) {
-      if (!watch.isIntersecting || watch.isSeen) continue;
-      if (isShown) measure(watch);
-      else interrupt(watch);
-    }
+    for (const watch of siblings) if (watch.isIntersecting && !watch.isSeen) turn(watch);
   }
 }
 
